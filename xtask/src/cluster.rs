@@ -14,7 +14,7 @@ use anyhow::{Context, Result, bail};
 
 use crate::bench::Comparison;
 use crate::measure::{Subject, median};
-use crate::scan::build;
+use crate::scan::program;
 use crate::target_dir;
 use crate::trace;
 
@@ -110,10 +110,7 @@ impl Drop for Cluster {
 
 /// Runs the benchmark.
 pub(crate) fn run() -> Result<Vec<Comparison>> {
-    let weir = match std::env::var("WEIR_PROGRAM") {
-        Ok(weir) => weir,
-        Err(_) => build(&target_dir()?)?.0,
-    };
+    let weir = program()?;
     let bytes = match std::env::var("WEIR_CLUSTER_BYTES") {
         Ok(bytes) => bytes.parse().context("WEIR_CLUSTER_BYTES is a number")?,
         Err(_) => BYTES,

@@ -13,9 +13,9 @@ use weir_testkit::capture::{Endian, PcapVariant, PcapWriter};
 use weir_testkit::packet::{Ipv4, Tcp, protocol, tcp_flags};
 
 use crate::bench::Comparison;
+use crate::installed;
 use crate::measure::{Subject, alternate, median};
-use crate::scan::{build, megabytes};
-use crate::{installed, target_dir};
+use crate::scan::{megabytes, program};
 
 /// What is looked for. It stands on a line of its own, so that grep, which counts lines, counts packets.
 const TEXT: &str = "password=hunter2";
@@ -30,10 +30,7 @@ const GOALS: (f64, f64) = (0.7, 100.0);
 
 /// Runs the benchmark.
 pub(crate) fn run() -> Result<Vec<Comparison>> {
-    let weir = match std::env::var("WEIR_PROGRAM") {
-        Ok(weir) => weir,
-        Err(_) => build(&target_dir()?)?.0,
-    };
+    let weir = program()?;
     let rows = match std::env::var("WEIR_ROWS") {
         Ok(rows) => rows.parse().context("WEIR_ROWS is a number")?,
         Err(_) => ROWS,

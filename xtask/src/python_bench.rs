@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use crate::bench::Comparison;
 use crate::measure::{Cost, Subject};
-use crate::scan::{build, megabytes};
+use crate::scan::{megabytes, program};
 use crate::{root, target_dir, trace};
 
 /// A reader, and how many bytes of the trace it is given: what takes it some ten seconds. The last of them is how many
@@ -37,10 +37,7 @@ pub(crate) fn run() -> Result<Vec<Comparison>> {
     let python = std::env::var("WEIR_PYTHON").context(
         "WEIR_PYTHON names a Python with the wheel, polars, scapy, pyshark, dpkt and nfstream",
     )?;
-    let weir = match std::env::var("WEIR_PROGRAM") {
-        Ok(weir) => weir,
-        Err(_) => build(&target_dir()?)?.0,
-    };
+    let weir = program()?;
     let folder = target_dir()?.join("bench-python");
     fs::create_dir_all(&folder)?;
     let measured = compare(&python, &weir, &folder);

@@ -159,6 +159,14 @@ fn published(question: &Question, weir: &[Cost], dd: &[Cost]) -> Vec<Comparison>
     rows.collect()
 }
 
+/// The command line that is measured: the one that `WEIR_PROGRAM` names, or one that is built now.
+pub(crate) fn program() -> Result<String> {
+    match std::env::var("WEIR_PROGRAM") {
+        Ok(weir) => Ok(weir),
+        Err(_) => Ok(build(&target_dir()?)?.0),
+    }
+}
+
 /// Builds weir and the programs in C: the path of the one and the folder of the others.
 pub(crate) fn build(target: &Path) -> Result<(String, PathBuf)> {
     run_command(&mut cargo(&[

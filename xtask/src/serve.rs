@@ -11,7 +11,7 @@ use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
 use crate::bench::Comparison;
-use crate::scan::build;
+use crate::scan::program;
 use crate::{root, target_dir};
 
 const ROWS: u64 = 10_000_000;
@@ -28,10 +28,7 @@ const PROMISED: &[(&str, &str, f64)] = &[
 
 /// Runs the benchmark.
 pub(crate) fn run() -> Result<Vec<Comparison>> {
-    let weir = match std::env::var("WEIR_PROGRAM") {
-        Ok(weir) => weir,
-        Err(_) => build(&target_dir()?)?.0,
-    };
+    let weir = program()?;
     let rows = match std::env::var("WEIR_SERVE_ROWS") {
         Ok(rows) => rows.parse().context("WEIR_SERVE_ROWS is a number")?,
         Err(_) => ROWS,

@@ -14,9 +14,9 @@ use weir_testkit::capture::{Endian, PcapVariant, PcapWriter};
 use weir_testkit::packet::{Ipv4, Tcp, protocol, tcp_flags, udp};
 
 use crate::bench::Comparison;
+use crate::installed;
 use crate::measure::{Subject, alternate, median};
-use crate::scan::build;
-use crate::{installed, target_dir};
+use crate::scan::program;
 
 /// What is asked of a table.
 struct Question {
@@ -83,10 +83,7 @@ const GOAL: f64 = 50.0;
 
 /// Runs the benchmark.
 pub(crate) fn run() -> Result<Vec<Comparison>> {
-    let weir = match std::env::var("WEIR_PROGRAM") {
-        Ok(weir) => weir,
-        Err(_) => build(&target_dir()?)?.0,
-    };
+    let weir = program()?;
     let rows = match std::env::var("WEIR_ROWS") {
         Ok(rows) => rows.parse().context("WEIR_ROWS is a number")?,
         Err(_) => ROWS,

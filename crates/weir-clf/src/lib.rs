@@ -38,6 +38,7 @@ mod index;
 mod log;
 mod losses;
 mod optional;
+mod passed;
 mod reader;
 mod record;
 mod rfc3339;
@@ -51,13 +52,14 @@ pub use fault::{Fault, FaultKind};
 pub use follow::Follower;
 pub use forms::rfc6873;
 pub use forms::{Encoder, Form, Scratch};
-pub use index::build::{Coverage, Indexed, coverage, index};
+pub use index::build::{Coverage, Indexed, coverage, index, index_passing};
 pub use index::sidecar::sidecar_path;
 pub use log::{Appender, Fsync, Repair, Summary, WriteError, Writer, WriterOptions};
 pub use losses::{Loss, Losses};
 pub use optional::{
     BODY, HEADER, MESSAGE, NotBase64, Optional, Optionals, VALUE_BYTES_MAX, push_optional,
 };
+pub use passed::Passed;
 pub use reader::{Damage, Item, Reader, ReaderOptions};
 pub use record::{
     ABSENT, Field, Flags, Record, Retransmission, Time, Transport, UNPARSABLE, literal, present,

@@ -26,10 +26,10 @@ use crate::session::Failure;
 pub(crate) fn run(clf: &Clf, global: Global, messages: Messages) -> Result<ExitCode, Failure> {
     match &clf.command {
         ClfCommand::Write(write) => write::run(write, global, messages),
-        ClfCommand::Search(search) => search::run(search, messages),
+        ClfCommand::Search(search) => search::run(search, global, messages),
         ClfCommand::Convert(convert) => convert::convert(convert, global, messages),
         ClfCommand::Anonymize(anonymize) => convert::anonymize(anonymize, global, messages),
-        ClfCommand::Index(index) => check::index(index, messages),
+        ClfCommand::Index(index) => check::index(index, global, messages),
         ClfCommand::Check(check) => check::check(check, global, messages),
         ClfCommand::Tail(tail) => tail::run(tail, messages),
     }

@@ -152,6 +152,8 @@ pub(crate) struct Options {
     pub(crate) prompt: bool,
     /// A chart instead of the rows.
     pub(crate) plot: Option<plot::Plot>,
+    /// The output is a file, so that nothing of it appears on a screen while it is written.
+    pub(crate) is_file: bool,
 }
 
 impl Options {
@@ -182,6 +184,7 @@ impl Options {
             all_columns: false,
             prompt: false,
             plot: None,
+            is_file: false,
         }
     }
 
@@ -196,6 +199,7 @@ impl Options {
             all_columns: false,
             prompt: false,
             plot: None,
+            is_file: false,
         }
     }
 }

@@ -3,6 +3,8 @@
 //! A font is in the program, so that a picture has its text on machines without any, and looks alike on all. Characters
 //! that it does not have are taken from the fonts of the machine; where none has them either, that is told.
 
+mod chart;
+
 use std::fs;
 use std::io;
 use std::path::PathBuf;
@@ -15,6 +17,8 @@ use weir_sip::{Anchor, Canvas, Ink, Ladder};
 
 use crate::refusal::Refusal;
 use crate::session::Failure;
+
+pub(crate) use chart::Surface;
 
 /// A picture, and what is to be said of it.
 pub(crate) struct Picture {
@@ -77,23 +81,22 @@ impl Painter {
         Transform::from_scale(self.scale, self.scale)
     }
 
-    fn fill(&mut self, path: Option<Path>, ink: Ink) {
+    fn fill(&mut self, path: Option<Path>, paint: &Paint<'_>) {
         let Some(path) = path else {
             return;
         };
         let transform = self.transform();
         let fill = FillRule::Winding;
-        self.pixmap
-            .fill_path(&path, &paint(ink), fill, transform, None);
+        self.pixmap.fill_path(&path, paint, fill, transform, None);
     }
 
-    fn stroke(&mut self, path: Option<Path>, stroke: &Stroke, ink: Ink) {
+    fn stroke(&mut self, path: Option<Path>, stroke: &Stroke, paint: &Paint<'_>) {
         let Some(path) = path else {
             return;
         };
         let transform = self.transform();
         self.pixmap
-            .stroke_path(&path, &paint(ink), stroke, transform, None);
+            .stroke_path(&path, paint, stroke, transform, None);
     }
 
     /// The outline of a character that stands at the origin, and how wide it is.
@@ -136,7 +139,7 @@ impl Canvas for Painter {
             dash: ink.dashes.and_then(|of| StrokeDash::new(of.to_vec(), 0.0)),
             ..Stroke::default()
         };
-        self.stroke(path.finish(), &stroke, ink);
+        self.stroke(path.finish(), &stroke, &paint(ink));
     }
 
     fn triangle(&mut self, corners: [(usize, usize); 3], ink: Ink) {
@@ -146,45 +149,72 @@ impl Canvas for Painter {
         path.line_to(b.0, b.1);
         path.line_to(c.0, c.1);
         path.close();
-        self.fill(path.finish(), ink);
+        self.fill(path.finish(), &paint(ink));
     }
 
     fn circle(&mut self, at: (usize, usize), radius: usize, ink: Ink) {
         let path = PathBuilder::from_circle(at.0 as f32, at.1 as f32, radius as f32);
-        self.fill(path, ink);
+        self.fill(path, &paint(ink));
     }
 
     fn text(&mut self, at: (usize, usize), anchor: Anchor, text: &str, ink: Ink) {
+        let letters = Letters {
+            place: Transform::from_translate(at.0 as f32, at.1 as f32),
+            anchor,
+            pixels: TEXT_PIXELS,
+            is_bold: ink.is_bold,
+        };
+        self.letters(text, &letters, &paint(ink));
+    }
+}
+
+/// How a line of text stands in the picture.
+struct Letters {
+    /// From the text, which begins at the origin and stands on its base line, to the picture.
+    place: Transform,
+    anchor: Anchor,
+    pixels: f32,
+    is_bold: bool,
+}
+
+impl Painter {
+    fn letters(&mut self, text: &str, letters: &Letters, paint: &Paint<'_>) {
         let glyphs: Vec<_> = text
             .chars()
             .map(|character| self.glyph(character))
             .collect();
         let width: f32 = glyphs.iter().map(|(_, advance)| advance).sum();
-        let mut x = at.0 as f32
-            - match anchor {
-                Anchor::Start => 0.0,
-                Anchor::Middle => width / 2.0,
-                Anchor::End => width,
-            };
+        let mut x = match letters.anchor {
+            Anchor::Start => 0.0,
+            Anchor::Middle => -width / 2.0,
+            Anchor::End => -width,
+        };
+        // Outlines are those of one size.
+        let size = letters.pixels / TEXT_PIXELS;
         for (outline, advance) in glyphs {
-            let placed =
-                outline.and_then(|path| path.transform(Transform::from_translate(x, at.1 as f32)));
-            if ink.is_bold {
+            let place = Transform::from_translate(x, 0.0)
+                .post_scale(size, size)
+                .post_concat(letters.place);
+            let placed = outline.and_then(|path| path.transform(place));
+            if letters.is_bold {
                 let stroke = Stroke {
                     width: BOLD_PIXELS,
                     ..Stroke::default()
                 };
-                self.stroke(placed.clone(), &stroke, ink);
+                self.stroke(placed.clone(), &stroke, paint);
             }
-            self.fill(placed, ink);
+            self.fill(placed, paint);
             x += advance;
         }
     }
 }
 
 fn paint(ink: Ink) -> Paint<'static> {
-    let [red, green, blue] = ink.colour;
-    let opacity = (ink.opacity.clamp(0.0, 1.0) * 255.0).round() as u8;
+    colour(ink.colour, ink.opacity)
+}
+
+fn colour([red, green, blue]: [u8; 3], opacity: f32) -> Paint<'static> {
+    let opacity = (opacity.clamp(0.0, 1.0) * 255.0).round() as u8;
     let mut paint = Paint::default();
     paint.set_color_rgba8(red, green, blue, opacity);
     paint

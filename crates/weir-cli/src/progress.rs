@@ -2,9 +2,11 @@
 //!
 //! The worker counts in atomics; a thread here reads them ten times a second and draws a bar on
 //! standard error, once the work has lasted long enough to be worth one. The bar is gone before
-//! the first byte of a result reaches the same terminal ([`Progress::before`]), and steps aside for messages ([`above`]).
+//! the first byte of a result may reach the same terminal ([`Progress::before`]), and steps aside for messages ([`above`]).
 
+use std::fs::File;
 use std::io::{self, IsTerminal, Read, Write};
+use std::os::fd::AsFd;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
@@ -97,6 +99,14 @@ fn shown() -> std::sync::MutexGuard<'static, Option<ProgressBar>> {
     SHOWN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// True when standard output is a file, so that no screen has what is written to it.
+pub(crate) fn stdout_is_file() -> bool {
+    let stdout = io::stdout().as_fd().try_clone_to_owned();
+    stdout
+        .and_then(|stdout| File::from(stdout).metadata())
+        .is_ok_and(|found| found.is_file())
+}
+
 /// Writes lines to standard error, above the bar that may be there.
 pub(crate) fn above(write: impl FnOnce()) {
     let bar = shown().clone();
@@ -146,9 +156,18 @@ impl Progress {
         let total: Option<u64> = sizes.sum();
         let passing = Passing::default();
         let seen = passing.clone();
-        let enabled = !quiet && io::stderr().is_terminal();
-        let progress = Self::start(enabled, move || seen.done(total.filter(|&total| total > 0)));
-        (progress, passing)
+        let total = total.filter(|&total| total > 0);
+        (Self::of(quiet, move || seen.done(total)), passing)
+    }
+
+    /// Watches `done`; a bar when standard error is a terminal and `quiet` is not set.
+    pub(crate) fn of(quiet: bool, done: impl Fn() -> Done + Send + 'static) -> Self {
+        Self::start(!quiet && io::stderr().is_terminal(), done)
+    }
+
+    /// No bar at all.
+    pub(crate) fn none() -> Self {
+        Self(None)
     }
 
     fn draw(target: ProgressDrawTarget, done: impl Fn() -> Done + Send + 'static) -> Self {
@@ -173,8 +192,8 @@ impl Progress {
         }
     }
 
-    /// An output that takes the bar off the screen before its first byte: for results that go to a
-    /// terminal.
+    /// An output that takes the bar off the screen before its first byte: for results that may go to a
+    /// terminal, as those in a pipe (`weir … | less`) do, and those in a file do not.
     pub(crate) fn before<W: Write>(&self, out: W) -> impl Write + use<W> {
         Before {
             progress: self.clone(),

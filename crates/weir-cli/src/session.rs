@@ -288,7 +288,10 @@ impl Session {
         heed: Heed<'_>,
     ) -> Result<Answered, Failure> {
         let progress = self.watched();
-        let out = Box::new(progress.before(out));
+        let out: Box<dyn Write + Send> = match options.is_file {
+            true => out,
+            false => Box::new(progress.before(out)),
+        };
         let Heed { each, interrupts } = heed;
         let work = async {
             let mut answer = self.engine.start(planned)?;

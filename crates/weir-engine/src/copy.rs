@@ -18,6 +18,7 @@ use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use datafusion::common::Column;
 use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder};
 use datafusion::sql::parser::{CopyToSource, CopyToStatement};
+use datafusion::sql::sqlparser::ast::{SetExpr, TableFactor};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use weir_anonymize::Anonymizer;
@@ -27,6 +28,7 @@ use weir_tables::{RECORD_COLUMN, kept_record};
 
 use crate::answer::Answer;
 use crate::error::{Error, ErrorKind};
+use crate::hive;
 use crate::remote::{NewOutput, Remote};
 use crate::statement::Statement;
 
@@ -162,6 +164,7 @@ pub(crate) fn prepared(
         let error = Error::new(ErrorKind::Plan, "only captures are anonymized");
         return Err(error.with_hint("of rows, SELECT anonymize_ip(ip.src, 'secret')"));
     }
+    name_partitions(copy);
     if is_explain {
         return Ok((statement, None));
     }
@@ -207,6 +210,39 @@ pub(crate) fn prepared(
         copy.target.push('/');
     }
     Ok((statement, Some(Copy::Staged(StagedCopy { path, folder }))))
+}
+
+/// Makes texts of the values that folders are named after, and of NULL the one that stands for it: DataFusion takes a missing
+/// number for 0 and a missing text for the empty one, and has no name for addresses and times.
+fn name_partitions(copy: &mut CopyToStatement) {
+    let CopyToSource::Query(query) = &mut copy.source else {
+        return;
+    };
+    let named = copy.partitioned_by.iter().map(|key| {
+        let key = format!("\"{}\"", key.replace('"', "\"\""));
+        format!(
+            "coalesce(CAST({key} AS VARCHAR), '{}') AS {key}",
+            hive::NULL
+        )
+    });
+    let named: Vec<String> = named.collect();
+    if named.is_empty() {
+        return;
+    }
+    let sql = format!(
+        "SELECT * REPLACE ({}) FROM (SELECT 1) AS copied",
+        named.join(", ")
+    );
+    let Some(mut around) = Statement::query_of(&sql) else {
+        return;
+    };
+    if let SetExpr::Select(select) = around.body.as_mut()
+        && let Some(TableFactor::Derived { subquery, .. }) =
+            select.from.first_mut().map(|from| &mut from.relation)
+    {
+        std::mem::swap(subquery, query);
+        *query = around;
+    }
 }
 
 /// Refuses to replace a capture: packets cannot be had again.

@@ -98,6 +98,22 @@ impl Delimited {
             schema: Arc::new(Schema::new(fields)),
         })
     }
+
+    /// The same table of some of its files.
+    pub(crate) fn of(&self, files: &[Location]) -> Self {
+        Self {
+            files: files.to_vec(),
+            dialect: self.dialect,
+            schema: Arc::clone(&self.schema),
+        }
+    }
+}
+
+/// The type of a column that has these values.
+pub(crate) fn type_of_texts<'t>(texts: impl Iterator<Item = &'t str>) -> DataType {
+    let mut guess = Guess::default();
+    texts.for_each(|text| guess.see(Value::Text(text)));
+    guess.data_type()
 }
 
 #[async_trait]

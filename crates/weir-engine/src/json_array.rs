@@ -49,6 +49,14 @@ impl JsonArrays {
             schema: Arc::new(schema),
         })
     }
+
+    /// The same table of some of its files.
+    pub(crate) fn of(&self, files: &[Location]) -> Self {
+        Self {
+            files: files.to_vec(),
+            schema: Arc::clone(&self.schema),
+        }
+    }
 }
 
 #[async_trait]

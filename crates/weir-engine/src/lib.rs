@@ -39,6 +39,7 @@ mod functions;
 mod fuse;
 mod geoip;
 mod grammar;
+mod hive;
 mod json;
 mod json_array;
 mod ladder;

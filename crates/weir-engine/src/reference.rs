@@ -2,6 +2,7 @@
 
 mod local;
 
+use std::any::Any;
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::io::{BufReader, Read};
@@ -34,6 +35,7 @@ use weir_tables::{
 use crate::clf::ClfTable;
 use crate::delimited::{Delimited, Dialect};
 use crate::error::{Error, ErrorKind};
+use crate::hive::Partitions;
 use crate::json_array::JsonArrays;
 use crate::names::similar;
 use crate::remote::Remote;
@@ -464,11 +466,42 @@ impl Resolver<'_> {
         CaptureTable::new(table, reading)
     }
 
-    /// Files that DataFusion reads itself.
+    /// Files that are no captures, with the columns that the names of their folders are.
     async fn foreign(
         &self,
         kind: FileKind,
         paths: &[Location],
+    ) -> Result<Arc<dyn TableProvider>, Error> {
+        let (partitions, note) = Partitions::of(paths);
+        self.scan_report.add_notes(note.into_iter().collect());
+        let whole = self.files_of(kind, paths, None).await?;
+        let schema = whole.schema();
+        let Some(partitions) = partitions.and_then(|found| found.beside(&schema)) else {
+            return Ok(whole);
+        };
+        let mut tables = Vec::new();
+        for files in partitions.files() {
+            let any: &dyn Any = whole.as_ref();
+            // What was found out of all files holds for each.
+            tables.push(match any.downcast_ref::<Delimited>() {
+                Some(whole) => Arc::new(whole.of(files)),
+                None => match any.downcast_ref::<JsonArrays>() {
+                    Some(whole) => Arc::new(whole.of(files)) as Arc<dyn TableProvider>,
+                    None => self.files_of(kind, files, Some(&schema)).await?,
+                },
+            });
+        }
+        partitions
+            .table(self.context, tables)
+            .map_err(|error| Error::from_datafusion(ErrorKind::Source, error, &[]))
+    }
+
+    /// Files that are no captures, with these columns, or with those that they have.
+    async fn files_of(
+        &self,
+        kind: FileKind,
+        paths: &[Location],
+        columns: Option<&SchemaRef>,
     ) -> Result<Arc<dyn TableProvider>, Error> {
         let mut names = Vec::new();
         for path in paths {
@@ -507,15 +540,17 @@ impl Resolver<'_> {
             FileKind::Parquet => {
                 let options = ParquetReadOptions {
                     file_extension: &extension,
+                    schema: columns.map(AsRef::as_ref),
                     ..Default::default()
                 };
                 context.read_parquet(names, options).await
             }
             FileKind::Arrow => {
                 // DataFusion's own look at a file that is not local takes the padding of aligned ones for a schema.
-                let schema = match paths.first() {
-                    Some(Location::Object(object)) => Some(arrow_schema(object.as_ref())?),
-                    _ => None,
+                let schema = match (columns, paths.first()) {
+                    (Some(columns), _) => Some(Arc::clone(columns)),
+                    (None, Some(Location::Object(object))) => Some(arrow_schema(object.as_ref())?),
+                    (None, _) => None,
                 };
                 let options = ArrowReadOptions {
                     file_extension: &extension,
@@ -532,10 +567,11 @@ impl Resolver<'_> {
                         return Ok(Arc::new(table));
                     }
                 }
-                let options = JsonReadOptions::default()
+                let mut options = JsonReadOptions::default()
                     .file_extension(&extension)
                     // What is null in the first rows has a type in later ones.
                     .schema_infer_max_records(usize::MAX);
+                options.schema = columns.map(AsRef::as_ref);
                 context.read_json(names, options).await
             }
             FileKind::Csv | FileKind::Words | FileKind::Capture => {

@@ -7,6 +7,7 @@ use std::path::Path;
 use crate::index::block::{Builder, EDGE_BYTES, edge_sum};
 use crate::index::sidecar::{Sidecar, seal, sidecar_path};
 use crate::index::stretch;
+use crate::passed::Passed;
 use crate::segment::Segment;
 
 /// What [`index`] did.
@@ -33,10 +34,18 @@ pub struct Indexed {
 /// When the log cannot be read or the sidecar not written; [`io::ErrorKind::Unsupported`] for a log of the
 /// text draft with lines that refer to earlier ones.
 pub fn index(segment: &Segment) -> io::Result<Indexed> {
+    index_passing(segment, &Passed::default())
+}
+
+/// As [`index`], telling how far it is.
+///
+/// # Errors
+/// As [`index`].
+pub fn index_passing(segment: &Segment, passed: &Passed) -> io::Result<Indexed> {
     let path = sidecar_path(segment.path());
     let mut temporary = path.as_os_str().to_owned();
     temporary.push(".new");
-    let made = make(segment, Path::new(&temporary));
+    let made = make(segment, Path::new(&temporary), passed);
     match &made {
         Ok(_) => std::fs::rename(&temporary, &path)?,
         Err(_) => drop(std::fs::remove_file(&temporary)),
@@ -45,7 +54,7 @@ pub fn index(segment: &Segment) -> io::Result<Indexed> {
 }
 
 /// Makes the sidecar at `path`.
-fn make(segment: &Segment, path: &Path) -> io::Result<Indexed> {
+fn make(segment: &Segment, path: &Path, passed: &Passed) -> io::Result<Indexed> {
     let form = segment.form()?.unwrap_or_default();
     let mut out = io::BufWriter::with_capacity(1 << 20, File::create(path)?);
     let mut indexed = Indexed {
@@ -53,14 +62,18 @@ fn make(segment: &Segment, path: &Path) -> io::Result<Indexed> {
         ..Indexed::default()
     };
     let mut builder = Builder::new(form);
+    let mut told = 0;
     indexed.damaged = stretch::each_mark(segment, form, &mut |mark, offset| {
         indexed.records = indexed.records.saturating_add(1);
+        passed.add(offset.saturating_sub(told), 1);
+        told = offset;
         if !builder.push(mark, offset) {
             indexed.sidecar_bytes += write_block(&mut builder, segment, &mut out)?;
             builder.push(mark, offset);
         }
         Ok(())
     })?;
+    passed.add(segment.len().saturating_sub(told), 0);
     indexed.sidecar_bytes += write_block(&mut builder, segment, &mut out)?;
     out.write_all(&seal(segment.len(), segment.modified_ns()))?;
     // Not forced to the disk: what a crash leaves of it does not fit its checksums.

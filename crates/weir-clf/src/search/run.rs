@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 use crate::forms::{Form, Scratch};
+use crate::passed::Passed;
 use crate::record::Record;
 use crate::search::opened::Opened;
 use crate::search::piece::{Batch, Job, Piece, Work};
@@ -65,6 +66,7 @@ pub struct Searcher {
     options: SearchOptions,
     /// Buffers that the last short search left.
     spare: Mutex<Work>,
+    passed: Passed,
 }
 
 /// A record that was found.
@@ -134,12 +136,18 @@ impl Searcher {
             segments,
             options,
             spare: Mutex::default(),
+            passed: Passed::default(),
         })
     }
 
     /// The files.
     pub fn paths(&self) -> impl Iterator<Item = &Path> {
         self.segments.iter().map(|opened| opened.segment.path())
+    }
+
+    /// How far the searches with this searcher are, all together.
+    pub fn passed(&self) -> &Passed {
+        &self.passed
     }
 
     /// Which parts of the log `query` has to read.
@@ -201,9 +209,11 @@ impl Searcher {
         each: &mut dyn FnMut(&Batch) -> ControlFlow<()>,
     ) -> io::Result<Searched> {
         let plan = self.plan(query)?;
+        let planned = plan.segments.iter().map(|segment| segment.bytes_read);
+        self.passed.plan(planned.sum());
         let job = Job::new(&self.segments, query, keep);
         let mut work = std::mem::take(&mut *self.spare());
-        let mut sink = Sink::new(each);
+        let mut sink = Sink::new(each, &self.passed);
         // What lies between two parts that have to be read in order is read by several threads.
         let mut pieces = Vec::new();
         for ((place, opened), part) in self.segments.iter().enumerate().zip(&plan.segments) {
@@ -264,12 +274,14 @@ struct Sink<'a> {
     each: &'a mut dyn FnMut(&Batch) -> ControlFlow<()>,
     searched: Searched,
     is_open: bool,
+    passed: &'a Passed,
 }
 
 impl<'a> Sink<'a> {
-    fn new(each: &'a mut dyn FnMut(&Batch) -> ControlFlow<()>) -> Self {
+    fn new(each: &'a mut dyn FnMut(&Batch) -> ControlFlow<()>, passed: &'a Passed) -> Self {
         Self {
             each,
+            passed,
             searched: Searched::default(),
             is_open: true,
         }
@@ -278,6 +290,8 @@ impl<'a> Sink<'a> {
     /// True when more is wanted.
     fn take(&mut self, batch: &Batch) -> bool {
         self.searched.add(&batch.searched);
+        self.passed
+            .add(batch.searched.bytes_read, batch.searched.records);
         self.is_open = (self.each)(batch).is_continue();
         self.is_open
     }

@@ -414,3 +414,34 @@ fn a_last_line_without_its_end_is_read_and_not_indexed() {
         }
     }
 }
+
+/// Who looks on sees in the end what was done, and how much was to be done, of all searches together.
+#[test]
+fn what_has_passed_is_what_was_read_and_found() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("calls.clf");
+    let records = calls(9, 20_000);
+    fs::write(&path, written(&records, Form::Rfc6873)).unwrap();
+    let passed = weir_clf::Passed::default();
+    let segment = Segment::open(&path).unwrap();
+    let indexed = weir_clf::index_passing(&segment, &passed).unwrap();
+    assert_eq!(indexed.records, 20_000);
+    assert_eq!(
+        (passed.bytes(), passed.records()),
+        (segment.len(), indexed.records)
+    );
+    let mut options = SearchOptions::default();
+    options.index = false;
+    for threads in [1, 3] {
+        options.threads = threads;
+        let searcher = Searcher::open(&[&path], options.clone()).unwrap();
+        let passed = searcher.passed().clone();
+        assert_eq!(passed.planned_bytes(), 0);
+        let all = searcher.count(&Query::new()).unwrap();
+        let one = searcher.count(&call_id(records[40].call_id())).unwrap();
+        assert!(all.records == 20_000 && one.records > 0);
+        assert_eq!(passed.records(), all.records + one.records);
+        assert_eq!(passed.planned_bytes(), 2 * segment.len());
+        assert!(passed.bytes() >= passed.planned_bytes());
+    }
+}

@@ -7,6 +7,7 @@ use clap::Args;
 use crate::message::ColorChoice;
 use crate::output::plot::{Form, Kind, Plot};
 use crate::output::{self, Format};
+use crate::progress;
 use crate::refusal::Refusal;
 
 /// Where rows go, and how: shared by the commands that give rows.
@@ -65,7 +66,7 @@ pub(crate) struct OutputArgs {
         default_missing_value = "auto",
         conflicts_with = "format",
         long_help = "Draw a chart of the rows instead of writing them: on standard output with characters, \
-            with '-o x.svg' or '-o x.html' as a picture, which need no --plot. The columns choose the chart: a time and amounts \
+            with '-o x.svg', '-o x.png' or '-o x.html' as a picture, which need no --plot. The columns choose the chart: a time and amounts \
             make lines, names and an amount bars, one amount a histogram, a time with many names a heat map; \
             '--plot=heat' asks for another. The first 20,000 rows are drawn"
     )]
@@ -112,13 +113,16 @@ impl OutputArgs {
         }
         let is_file = file.as_os_str() != "-";
         // Rows under the name of a picture would be found out by whoever opens it.
-        let is_pictured =
-            self.plot.is_some() || (self.format.is_none() && extension == Some("png"));
+        let is_image = extension.is_some_and(|extension| {
+            let mut others = ["jpg", "jpeg", "gif", "webp", "bmp", "pdf"].into_iter();
+            others.any(|other| extension.eq_ignore_ascii_case(other))
+        });
+        let is_pictured = self.plot.is_some() || (self.format.is_none() && is_image);
         if is_pictured && is_file && Form::of_path(file).is_none() {
             let file = file.display();
             return Err(Refusal::usage(
                 format!("no form of a chart: '{file}'"),
-                "name it x.svg, x.html or x.txt; without -o it is drawn on standard output",
+                "name it x.svg, x.png, x.html or x.txt; without -o it is drawn on standard output",
             ));
         }
         if let Some("pcap" | "pcapng" | "cap" | "erf") = extension
@@ -158,6 +162,7 @@ impl OutputArgs {
             rows_max: self.rows.0,
             all_columns: self.all_columns,
             plot: self.plot.or(pictured).map(|kind| Plot { kind, form }),
+            is_file: file.is_some() || (!stdout_terminal && progress::stdout_is_file()),
             ..base
         }
     }

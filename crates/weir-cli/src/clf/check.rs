@@ -4,15 +4,15 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use weir_clf::{
-    Damage, FaultKind, Form, Item, Query, SearchOptions, Searcher, Segment, coverage,
-    index as make_index, rfc6873, sidecar_path,
+    Damage, FaultKind, Form, Item, Passed, Query, SearchOptions, Searcher, Segment, coverage,
+    index_passing, rfc6873, sidecar_path,
 };
 
 use super::args::{Check, Logs};
 use super::{Damages, reader, unreadable};
 use crate::args::Global;
 use crate::message::Messages;
-use crate::progress::{Passing, Progress};
+use crate::progress::{Done, Passing, Progress};
 use crate::refusal::Refusal;
 use crate::session::Failure;
 
@@ -101,15 +101,26 @@ fn sidecar(
     Ok(())
 }
 
-pub(super) fn index(logs: &Logs, messages: Messages) -> Result<ExitCode, Failure> {
+pub(super) fn index(logs: &Logs, global: Global, messages: Messages) -> Result<ExitCode, Failure> {
     let mut damaged = 0_u64;
+    // What cannot be opened is told in its turn.
+    let opened = logs.logs.iter().map(|path| Segment::open(path).ok());
+    let bytes_total = opened.map(|log| Some(log?.len())).sum();
+    let passed = Passed::default();
+    let seen = passed.clone();
+    let progress = Progress::of(global.quiet, move || Done {
+        bytes: seen.bytes(),
+        records: seen.records(),
+        bytes_total,
+        ..Done::default()
+    });
     for path in &logs.logs {
         let failed = |error: std::io::Error| Failure::file(path, &error);
         let mut reader = reader(path, &Passing::default())?;
         // What begins like no form is refused.
         let _ = reader.next().map_err(|error| unreadable(path, &error))?;
         let segment = Segment::open(path).map_err(failed)?;
-        let made = make_index(&segment).map_err(|error| refused(path, &error))?;
+        let made = index_passing(&segment, &passed).map_err(|error| refused(path, &error))?;
         damaged = damaged.saturating_add(made.damaged);
         messages.note(&format!(
             "{}: {} records, {} bytes of index for {} of log",
@@ -127,6 +138,7 @@ pub(super) fn index(logs: &Logs, messages: Messages) -> Result<ExitCode, Failure
             messages.hint(&format!("weir clf check {} says where", path.display()));
         }
     }
+    progress.finish();
     Ok(ExitCode::from(u8::from(damaged > 0)))
 }
 

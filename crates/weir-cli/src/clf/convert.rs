@@ -10,7 +10,7 @@ use super::args::{Anonymize, Convert};
 use super::{Damages, reader, tell_losses, unreadable, wrote};
 use crate::args::Global;
 use crate::message::Messages;
-use crate::progress::Progress;
+use crate::progress::{Progress, stdout_is_file};
 use crate::session::Failure;
 use crate::target::Target;
 
@@ -74,6 +74,7 @@ fn through(
     };
     let mut out: Box<dyn Write> = match &target {
         Some(target) => Box::new(target.clone()),
+        None if stdout_is_file() => Box::new(io::stdout().lock()),
         None => Box::new(progress.before(io::stdout().lock())),
     };
     let mut encoder = Encoder::new(form);

@@ -12,13 +12,19 @@ use weir_clf::{
 
 use super::args::Search;
 use super::wrote;
+use crate::args::Global;
 use crate::message::Messages;
+use crate::progress::{Done, Progress, stdout_is_file};
 use crate::session::Failure;
 
 /// Dialogs whose records are kept in memory to be sorted.
 const DIALOG_RECORDS_MAX: u64 = 1_000_000;
 
-pub(super) fn run(search: &Search, messages: Messages) -> Result<ExitCode, Failure> {
+pub(super) fn run(
+    search: &Search,
+    global: Global,
+    messages: Messages,
+) -> Result<ExitCode, Failure> {
     let query = search.filter.query()?;
     let failed = |error: io::Error| Failure::environment(error.to_string());
     let paths = match search.only {
@@ -32,12 +38,20 @@ pub(super) fn run(search: &Search, messages: Messages) -> Result<ExitCode, Failu
     if search.explain {
         return explain(&searcher, &query);
     }
+    let passed = searcher.passed().clone();
+    let progress = Progress::of(global.quiet, move || Done {
+        bytes: passed.bytes(),
+        records: passed.records(),
+        bytes_total: Some(passed.planned_bytes()),
+        ..Done::default()
+    });
     if search.count {
         let searched = searcher.count(&query).map_err(failed)?;
+        progress.finish();
         wrote(writeln!(io::stdout(), "{}", searched.records))?;
         return Ok(close(searched, messages));
     }
-    let mut out = Output::new(search.form.form(), search.limit);
+    let mut out = Output::new(search.form.form(), search.limit, progress.clone());
     let searched = if search.dialog {
         whole_dialogs(&searcher, &query, &mut out, messages)?
     } else {
@@ -45,6 +59,7 @@ pub(super) fn run(search: &Search, messages: Messages) -> Result<ExitCode, Failu
         out.finish()?;
         searched.map_err(failed)?
     };
+    progress.finish();
     Ok(close(searched, messages))
 }
 
@@ -66,11 +81,16 @@ pub(super) struct Output {
     left: Option<u64>,
     outcome: Result<bool, Failure>,
     pending: Vec<u8>,
+    /// The bar that gives way to records that a screen has.
+    progress: Progress,
+    is_file: bool,
 }
 
 impl Output {
-    pub(super) fn new(form: Form, limit: Option<u64>) -> Self {
+    pub(super) fn new(form: Form, limit: Option<u64>, progress: Progress) -> Self {
         Self {
+            progress,
+            is_file: stdout_is_file(),
             encoder: Encoder::new(form),
             form,
             left: limit,
@@ -114,6 +134,9 @@ impl Output {
 
     pub(super) fn flush(&mut self) {
         if let Ok(true) = self.outcome {
+            if !self.is_file && !self.pending.is_empty() {
+                self.progress.finish();
+            }
             let mut out = io::stdout().lock();
             self.outcome = wrote(out.write_all(&self.pending).and_then(|()| out.flush()));
         }

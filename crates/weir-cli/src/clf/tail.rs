@@ -12,6 +12,7 @@ use super::Damages;
 use super::args::Tail;
 use super::search::Output;
 use crate::message::Messages;
+use crate::progress::Progress;
 use crate::session::Failure;
 
 /// How often a log is looked at that nothing was written to.
@@ -40,7 +41,7 @@ pub(super) fn run(tail: &Tail, messages: Messages) -> Result<ExitCode, Failure> 
         });
         found.map_err(failed)?;
     }
-    let out = RefCell::new(Output::new(tail.form.form(), None));
+    let out = RefCell::new(Output::new(tail.form.form(), None, Progress::none()));
     let mut scratch = Scratch::default();
     for (form, written) in &last {
         if let Ok((record, _)) = form.decode(written, &mut scratch) {

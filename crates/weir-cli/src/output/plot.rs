@@ -1,13 +1,15 @@
 //! `--plot`: an answer as a chart, drawn in the terminal or as a picture.
 //!
 //! The columns choose the chart ([`weir_page::chart`]), the rows are brought into its shape ([`shape`]), and the shape is
-//! drawn as characters ([`screen`]) or as SVG ([`picture`]). No more than the first [`ROWS_MAX`] rows are kept and drawn;
+//! drawn as characters ([`screen`]) or as SVG and PNG ([`picture`]). No more than the first [`ROWS_MAX`] rows are kept and drawn;
 //! the notes under the chart say what was left out.
 
 mod axis;
 mod picture;
 mod screen;
 mod shape;
+#[cfg(test)]
+mod tests;
 
 use std::io::Write as _;
 use std::path::Path;
@@ -45,6 +47,8 @@ pub(crate) enum Form {
     Text,
     /// A picture that browsers and documents take.
     Svg,
+    /// The picture as points, for what takes no SVG.
+    Png,
     /// A page with the picture.
     Html,
 }
@@ -61,6 +65,7 @@ impl Form {
         Some(match extension.as_str() {
             "txt" => Self::Text,
             "svg" => Self::Svg,
+            "png" => Self::Png,
             "html" | "htm" => Self::Html,
             _ => return None,
         })
@@ -135,21 +140,25 @@ impl Encoder for Collected {
             let note = format!("the first {} rows are drawn", grouped(first));
             drawn.notes.insert(0, note);
         }
+        let mut summary = Summary::default();
         let written = match self.plot.form {
-            Form::Text => screen::draw(&drawn, &self.options),
-            Form::Svg => picture::svg(&drawn)?,
+            Form::Text => screen::draw(&drawn, &self.options).into_bytes(),
+            Form::Svg => picture::svg(&drawn)?.into_bytes(),
+            Form::Png => {
+                let picture = picture::png(&drawn)?;
+                summary.picture = picture.note;
+                picture.png
+            }
             Form::Html => {
                 let mut page = Page::new("chart", &drawn.title());
+                // What was left out stands in the picture.
                 page.put(format_args!("{}", picture::svg(&drawn)?));
-                for note in &drawn.notes {
-                    page.paragraph(note);
-                }
-                page.finish()
+                page.finish().into_bytes()
             }
         };
-        self.pipe.write_all(written.as_bytes())?;
+        self.pipe.write_all(&written)?;
         self.pipe.flush()?;
-        Ok(Summary::default())
+        Ok(summary)
     }
 }
 

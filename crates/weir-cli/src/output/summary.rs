@@ -19,12 +19,14 @@ pub(crate) struct Summary {
     pub(crate) closed: bool,
     /// The rows went to a terminal as a table, so that words about it are welcome.
     pub(crate) table_on_terminal: bool,
+    /// What is to be said of a picture.
+    pub(crate) picture: Option<String>,
 }
 
 impl Summary {
-    /// Lines for standard error, each without a final full stop. Empty for pipes and files.
+    /// Lines for standard error, each without a final full stop. Of pipes and files nothing but what a picture lacks.
     pub(crate) fn notes(&self) -> Vec<String> {
-        let mut notes = Vec::new();
+        let mut notes: Vec<String> = self.picture.iter().cloned().collect();
         if !self.table_on_terminal || self.closed {
             return notes;
         }
@@ -137,5 +139,10 @@ mod tests {
             ..summary
         };
         assert!(piped.notes().is_empty());
+        let drawn = Summary {
+            picture: Some("a character is missing".into()),
+            ..piped
+        };
+        assert_eq!(drawn.notes(), ["a character is missing"]);
     }
 }

@@ -21,7 +21,7 @@ use super::pager::Paged;
 use super::views::Views;
 use crate::args::{self, Global, OutputArgs, Rows, parse_rows};
 use crate::message::{Messages, counted};
-use crate::output::plot::Kind;
+use crate::output::plot::{Form, Kind};
 use crate::output::{self, Format, Writer, terminal_height};
 use crate::refusal::Refusal;
 use crate::session::{Apart, Failure, Heed, Reader, Session};
@@ -415,8 +415,10 @@ impl Work {
     }
 
     fn file_options(&self, path: &Path) -> Result<output::Options, Failure> {
+        let is_picture = Form::of_path(path).is_some_and(Form::is_picture);
         let args = OutputArgs {
-            format: Format::of_path(path).or(self.settings.format),
+            // Who names a picture wants one, in whatever format the screen is.
+            format: Format::of_path(path).or(self.settings.format.filter(|_| !is_picture)),
             output: vec![path.to_owned()],
             plot: self.plot,
             ..OutputArgs::default()

@@ -14,6 +14,7 @@ mod documents;
 mod hep;
 mod live;
 mod outputs;
+mod progress;
 mod remote;
 mod reports;
 mod shell;

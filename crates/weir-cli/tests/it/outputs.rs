@@ -468,6 +468,90 @@ fn a_folder_of_parts_appears_whole() {
     assert!(!names(&folder).iter().any(|name| name.ends_with(".part")));
 }
 
+/// What a query says, as NDJSON.
+fn said(sql: &str, folder: &Path) -> String {
+    let ended = run(&format!("weir query \"{sql}\" --format ndjson"), folder);
+    assert_eq!(ended.code, Some(0), "{sql}: {}", ended.stderr);
+    ended.stdout
+}
+
+/// The column was lost: the names of folders said nothing to who read them.
+#[test]
+fn a_folder_of_parts_is_read_back_with_the_columns_of_its_names() {
+    let folder = folder("a_folder_of_parts_is_read_back_with_the_columns_of_its_names");
+    let query = "SELECT CAST(frame.time AS DATE) AS day, proto, frame.number AS n, ip.src AS src \
+                 FROM 'demo/voip.pcap'";
+    let expected = said(&format!("{query} ORDER BY n"), &folder);
+    for form in ["parquet", "csv", "json", "arrow"] {
+        let copy =
+            format!("COPY ({query}) TO '{form}/' STORED AS {form} PARTITIONED BY (day, proto)");
+        let ended = run(&format!("weir query \"{copy}\""), &folder);
+        assert_eq!(ended.code, Some(0), "{form}: {}", ended.stderr);
+        for from in [format!("{form}/"), format!("{form}/**/*.{form}")] {
+            let back = said(
+                &format!("SELECT day, proto, n, src FROM '{from}' ORDER BY n"),
+                &folder,
+            );
+            assert_eq!(back, expected, "{from}");
+        }
+        let of_udp = said(
+            &format!(
+                "SELECT count(*) AS n FROM '{form}/' WHERE proto = 'udp' AND day = DATE '2023-11-14'"
+            ),
+            &folder,
+        );
+        let wanted = expected
+            .lines()
+            .filter(|line| line.contains("\"udp\"") && line.contains("2023-11-14"))
+            .count();
+        assert!(wanted > 0);
+        assert_eq!(of_udp, format!("{{\"n\":{wanted}}}\n"), "{form}");
+    }
+    // Files of other values are not opened.
+    let plan = said(
+        "EXPLAIN SELECT n FROM 'parquet/' WHERE proto = 'udp'",
+        &folder,
+    );
+    assert!(
+        plan.contains("proto=udp") && !plan.contains("proto=tcp"),
+        "{plan}"
+    );
+}
+
+/// A missing number was copied as 0, and a missing text as the empty one, where it named a folder.
+#[test]
+fn null_and_0_and_no_text_are_different_parts() {
+    let folder = folder("null_and_0_and_no_text_are_different_parts");
+    let query = "SELECT k, t, i, n FROM (VALUES (0, 'x/y=z', '10.0.0.1', 1), (NULL, NULL, NULL, 2), (7, '', '10.0.0.2', 3)) v(k, t, i, n)";
+    let expected = said(&format!("{query} ORDER BY n"), &folder);
+    let ended = run(
+        &format!("weir query \"COPY ({query}) TO 'p/' STORED AS PARQUET PARTITIONED BY (k, t)\""),
+        &folder,
+    );
+    assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+    let parts = names(&folder.join("p"));
+    assert_eq!(parts.len(), 3, "{parts:?}");
+    assert!(
+        parts.contains(&"k=__HIVE_DEFAULT_PARTITION__".to_owned()),
+        "{parts:?}"
+    );
+    let back = said("SELECT k, t, i, n FROM 'p/' ORDER BY n", &folder);
+    assert_eq!(back, expected);
+    // Times and addresses name folders, too.
+    let query = "SELECT date_trunc('minute', frame.time) AS minute, ip.src AS src, frame.number AS n \
+                 FROM 'demo/voip.pcap' WHERE frame.number < 40";
+    let expected = said(&format!("{query} ORDER BY n"), &folder);
+    let ended = run(
+        &format!(
+            "weir query \"COPY ({query}) TO 'q/' STORED AS CSV PARTITIONED BY (minute, src)\""
+        ),
+        &folder,
+    );
+    assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+    let back = said("SELECT minute, src, n FROM 'q/' ORDER BY n", &folder);
+    assert_eq!(back, expected);
+}
+
 fn listing(folder: &Path) -> Vec<String> {
     let found = run("find . -type f | sort", folder).stdout;
     found.lines().map(ToOwned::to_owned).collect()

@@ -90,3 +90,22 @@ fn a_script_is_answered_up_to_its_first_failure() {
         ended.stderr
     );
 }
+
+/// Rows were written as CSV under the name of a picture where the screen had a format of its own.
+#[test]
+fn who_names_a_picture_gets_one_whatever_the_screen_has() {
+    let folder = folder("pictures");
+    std::fs::write(
+        folder.join("pictures.sql"),
+        ".mode csv\n.once a.svg\nSELECT 'x' AS name, 2 AS n;\n.once b.png\nSELECT 'x' AS name, 2 AS n;\n",
+    )
+    .unwrap();
+    let ended = run("weir shell < pictures.sql", &folder);
+    assert_eq!((ended.code, ended.stderr.as_str()), (Some(0), ""));
+    let begins = |name: &str, with: &[u8]| {
+        let bytes = std::fs::read(folder.join(name)).unwrap();
+        assert!(bytes.starts_with(with), "{name}");
+    };
+    begins("a.svg", b"<svg");
+    begins("b.png", b"\x89PNG\r\n\x1a\n");
+}

@@ -1,6 +1,6 @@
 //! The local files that a pattern in FROM means: files, the captures in a folder, the members of an archive.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use weir_capture::{Archive, ArchiveMember, shown};
@@ -8,6 +8,7 @@ use weir_tables::Location;
 
 use super::{FileKind, NAMES_TOLD, Resolver, expand, file_name, kind_of, not_opened};
 use crate::error::{Error, ErrorKind};
+use crate::hive;
 
 impl Resolver<'_> {
     /// The local files that a pattern means. A folder and an archive stand for the captures in them.
@@ -39,7 +40,11 @@ impl Resolver<'_> {
                 .extension()
                 .is_some_and(|extension| extension.eq_ignore_ascii_case("zip"));
             if path.is_dir() {
-                found.extend(self.alike(&shown(&path), self.files_in(&path)?)?);
+                let mut files = Vec::new();
+                self.files_in(&path, FOLDERS_MAX, &mut files)?;
+                files.sort();
+                let files = files.into_iter().map(Location::from).collect();
+                found.extend(self.alike(&shown(&path), files)?);
             } else if is_archive
                 && let Some(archive) =
                     Archive::open(&path).map_err(|error| failed(&path, &error))?
@@ -58,22 +63,27 @@ impl Resolver<'_> {
         self.root.map_or(Ok(()), |root| root.check(path))
     }
 
-    /// The files in a folder, in the order of their names, without those that are hidden.
-    fn files_in(&self, folder: &Path) -> Result<Vec<Location>, Error> {
+    /// The files in a folder, and in folders in it that are named as a value (`day=2026-01-01`), without those that are
+    /// hidden.
+    fn files_in(&self, folder: &Path, depth: usize, files: &mut Vec<PathBuf>) -> Result<(), Error> {
         let failed = |error: std::io::Error| {
             Error::new(ErrorKind::Source, format!("{}: {error}", shown(folder)))
         };
-        let mut paths = Vec::new();
         for entry in std::fs::read_dir(folder).map_err(failed)? {
             let entry = entry.map_err(failed)?;
-            let is_hidden = entry.file_name().as_encoded_bytes().starts_with(b".");
-            if !is_hidden && entry.path().is_file() {
-                self.check(&entry.path())?;
-                paths.push(entry.path());
+            let (name, path) = (entry.file_name(), entry.path());
+            if name.as_encoded_bytes().starts_with(b".") {
+                continue;
+            }
+            if path.is_file() {
+                self.check(&path)?;
+                files.push(path);
+            } else if depth > 0 && name.to_str().is_some_and(hive::is_value) && path.is_dir() {
+                self.check(&path)?;
+                self.files_in(&path, depth - 1, files)?;
             }
         }
-        paths.sort();
-        Ok(paths.into_iter().map(Location::from).collect())
+        Ok(())
     }
 
     /// Of what lies side by side: the captures, or where there is none what is as the first that is anything. What is left out
@@ -120,6 +130,9 @@ impl Resolver<'_> {
         Ok(taken)
     }
 }
+
+/// Folders within folders that are looked into: a link may lead back.
+const FOLDERS_MAX: usize = 16;
 
 /// Where a member of an archive lies.
 fn of_member(member: Arc<ArchiveMember>) -> Location {

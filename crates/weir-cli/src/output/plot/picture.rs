@@ -1,21 +1,75 @@
-//! Charts as SVG.
+//! Charts as pictures: SVG, and PNG of the same.
 
 use std::ops::Range;
 
+use plotters::chart::ChartContext;
+use plotters::coord::Shift;
+use plotters::coord::cartesian::Cartesian2d;
 use plotters::coord::ranged1d::{KeyPointHint, NoDefaultFormatting, Ranged, ValueFormatter};
 use plotters::prelude::{
-    ChartBuilder, Color, IntoDrawingArea, IntoFont, PathElement, RGBColor, Rectangle, SVGBackend,
-    SeriesLabelPosition, WHITE,
+    ChartBuilder, Circle, Color, DrawingArea, DrawingBackend, IntoDrawingArea, IntoFont,
+    PathElement, RGBColor, Rectangle, SVGBackend, Text, WHITE,
 };
+use plotters::style::text_anchor::{HPos, Pos, VPos};
+use plotters::style::{FontDesc, TextStyle};
 
 use super::super::{Error, text};
 use super::axis::{Axis, short};
-use super::shape::{Drawn, Heat, Lines, Shape};
+use super::shape::{Drawn, Heat, Histogram, Lines, Shape};
+use crate::picture::{Picture, Surface};
 
 /// Draws a chart as one SVG picture that loads nothing.
 pub(super) fn svg(drawn: &Drawn) -> Result<String, Error> {
+    let mut out = String::new();
+    draw(drawn, SVGBackend::with_string(&mut out, size(drawn)))?;
+    Ok(out)
+}
+
+/// Draws the same chart with points.
+pub(super) fn png(drawn: &Drawn) -> Result<Picture, Error> {
+    let (width, height) = size(drawn);
+    let Some(mut surface) = Surface::new(width, height) else {
+        let message = format!("{width} by {height} points are more than a picture has");
+        return Err(Error::unplotted(message));
+    };
+    draw(drawn, surface.backend())?;
+    surface.finish().map_err(Error::unplotted)
+}
+
+/// Points from left to right and from top to bottom.
+fn size(drawn: &Drawn) -> (u32, u32) {
+    let rows = match &drawn.shape {
+        Shape::Lines(_) | Shape::Histogram(_) => None,
+        Shape::Bars(bars) => Some(bars.bars.len()),
+        Shape::Heat(heat) => Some(heat.levels.len()),
+    };
+    let height = rows.map_or(SIZE.1, |rows| {
+        let height = u32::try_from(rows).unwrap_or(u32::MAX).saturating_mul(20);
+        height.saturating_add(110).clamp(160, 1_600)
+    });
+    (SIZE.0, height.saturating_add(foot(drawn)))
+}
+
+/// Points below the chart for what was left out.
+fn foot(drawn: &Drawn) -> u32 {
+    match drawn.notes.is_empty() {
+        true => 0,
+        false => 20,
+    }
+}
+
+fn draw<DB>(drawn: &Drawn, backend: DB) -> Result<(), Error>
+where
+    DB: DrawingBackend,
+    DB::ErrorType: 'static,
+{
+    let whole = backend.into_drawing_area();
+    whole.fill(&WHITE).map_err(Error::unplotted)?;
+    let (_, height) = size(drawn);
+    let (area, below) = whole.split_vertically(height.saturating_sub(foot(drawn)));
+    let title = drawn.title();
     match &drawn.shape {
-        Shape::Lines(lines) => lines_svg(lines, &headed(drawn)),
+        Shape::Lines(lines) => draw_lines(lines, &title, &area)?,
         Shape::Bars(bars) => {
             let values = bars.bars.iter().map(|&(_, value)| value);
             let x = Axis::of_amounts(bars.amount.clone(), values, true).rounded(8);
@@ -26,129 +80,165 @@ pub(super) fn svg(drawn: &Drawn) -> Result<String, Error> {
                 shade: 0.0,
             });
             let rows = Rows::new(bars.names.clone(), names, 0.15);
-            cells_svg(&x, &rows, cells.collect(), &headed(drawn))
+            draw_cells(&x, &rows, cells, &title, &area)?;
         }
-        Shape::Histogram(histogram) => {
-            let slots = &histogram.slots;
-            let end = slots.first + slots.width * slots.counts.len() as f64;
-            let ends = [slots.first, end].into_iter();
-            let x = Axis::of_amounts(histogram.amount.clone(), ends, false);
-            let counts = slots.counts.iter().map(|&count| count as f64);
-            let y = Axis::of_amounts("rows".to_owned(), counts.clone(), true).rounded(6);
-            let boxes = counts.enumerate().map(|(at, count)| {
-                let from = slots.first + slots.width * at as f64;
-                [(from, 0.0), (from + slots.width, count)]
-            });
-            boxes_svg(&x, &y, boxes.collect(), &headed(drawn))
-        }
-        Shape::Heat(heat) => heat_svg(heat, &headed(drawn)),
+        Shape::Histogram(histogram) => draw_histogram(histogram, &title, &area)?,
+        Shape::Heat(heat) => draw_heat(heat, &title, &area)?,
     }
-}
-
-/// The title, with what was left out.
-fn headed(drawn: &Drawn) -> String {
-    let mut title = drawn.title();
-    for note in &drawn.notes {
-        title = format!("{title}; {note}");
-    }
-    title
-}
-
-fn lines_svg(lines: &Lines, title: &str) -> Result<String, Error> {
-    let mut out = String::new();
-    {
-        let area = SVGBackend::with_string(&mut out, SIZE).into_drawing_area();
-        area.fill(&WHITE).map_err(Error::unplotted)?;
-        let mut chart = ChartBuilder::on(&area)
-            .caption(fitted(title, 110), ("sans-serif", 16))
-            .margin(14)
-            .x_label_area_size(46)
-            .y_label_area_size(66)
-            .build_cartesian_2d(Along(&lines.x), Along(&lines.y))
+    if !drawn.notes.is_empty() {
+        let notes = fitted(&drawn.notes.join("; "), NOTES_MAX);
+        let style = TextStyle::from(font(LABEL_SIZE)).pos(Pos::new(HPos::Left, VPos::Center));
+        let place = (i32::try_from(MARGIN).unwrap_or(0), 4);
+        below
+            .draw(&Text::new(notes, place, style))
             .map_err(Error::unplotted)?;
-        chart
-            .configure_mesh()
-            .x_desc(&lines.x.title)
-            .y_desc(fitted(&lines.y.title, 40))
-            .x_labels(8)
-            .y_labels(6)
+    }
+    whole.present().map_err(Error::unplotted)
+}
+
+/// What is around every chart: its title, its axes with what stands beside them, and lines behind it.
+struct Frame<'a, X, Y> {
+    title: &'a str,
+    x: X,
+    x_title: &'a str,
+    y: Y,
+    y_title: &'a str,
+    /// Labels of the upright axis, and lines at them.
+    y_labels: usize,
+    has_y_lines: bool,
+    /// Points that are left free beside the chart.
+    left: u32,
+    right: u32,
+}
+
+type Chart<'a, DB, X, Y> = ChartContext<'a, DB, Cartesian2d<X, Y>>;
+
+impl<'a, Y> Frame<'a, Along<'a>, Y> {
+    /// A frame around amounts, or around rows with names.
+    fn new(title: &'a str, x: &'a Axis, y: Y, y_title: &'a str) -> Self {
+        let ticks = x.ticks(X_LABELS);
+        let labels = ticks.iter().map(|(_, label)| text::width(label));
+        Self {
+            title,
+            x: Along(x),
+            x_title: &x.title,
+            y,
+            y_title,
+            y_labels: 6,
+            has_y_lines: true,
+            left: 66,
+            // Half of the last label along the bottom may stand out.
+            right: MARGIN.max(points(labels.max().unwrap_or(0)) / 2),
+        }
+    }
+}
+
+impl<X, Y> Frame<'_, X, Y>
+where
+    X: Ranged<ValueType = f64> + ValueFormatter<f64>,
+    Y: Ranged<ValueType = f64> + ValueFormatter<f64>,
+{
+    /// Draws it, and gives what lies within.
+    fn draw<'d, DB>(self, area: &DrawingArea<DB, Shift>) -> Result<Chart<'d, DB, X, Y>, Error>
+    where
+        DB: DrawingBackend,
+        DB::ErrorType: 'static,
+    {
+        let mut chart = ChartBuilder::on(area)
+            .caption(fitted(self.title, TITLE_MAX), font(TITLE_SIZE))
+            .margin(MARGIN)
+            .margin_right(self.right)
+            .x_label_area_size(46)
+            .y_label_area_size(self.left)
+            .build_cartesian_2d(self.x, self.y)
+            .map_err(Error::unplotted)?;
+        let mut mesh = chart.configure_mesh();
+        mesh.x_desc(fitted(self.x_title, TITLE_MAX))
+            .y_desc(fitted(self.y_title, 40))
+            .x_labels(X_LABELS)
+            .y_labels(self.y_labels)
             .bold_line_style(GRID)
             .light_line_style(WHITE)
-            .draw()
-            .map_err(Error::unplotted)?;
-        let has_names = lines.series.len() > 1;
-        for (at, (name, points)) in lines.series.iter().enumerate() {
-            let colour = COLOURS.get(at % COLOURS.len()).copied().unwrap_or(GRID);
-            let line = PathElement::new(points.clone(), colour.stroke_width(2));
-            let drawn = chart
-                .draw_series(std::iter::once(line))
-                .map_err(Error::unplotted)?;
-            if has_names {
-                drawn.label(fitted(name, 40)).legend(move |(x, y)| {
-                    PathElement::new([(x, y), (x + 16, y)], colour.stroke_width(3))
-                });
-            }
-            if points.len() <= DOTS_MAX {
-                let dots = points
-                    .iter()
-                    .map(|&at| plotters::prelude::Circle::new(at, 3, colour.filled()));
-                chart.draw_series(dots).map_err(Error::unplotted)?;
-            }
+            .label_style(font(LABEL_SIZE))
+            .axis_desc_style(font(NAME_SIZE));
+        if !self.has_y_lines {
+            mesh.disable_y_mesh();
         }
-        if has_names {
-            chart
-                .configure_series_labels()
-                .position(SeriesLabelPosition::UpperRight)
-                .background_style(WHITE.mix(0.85))
-                .border_style(GRID)
-                .label_font(("sans-serif", 13))
-                .draw()
-                .map_err(Error::unplotted)?;
-        }
-        area.present().map_err(Error::unplotted)?;
+        mesh.draw().map_err(Error::unplotted)?;
+        Ok(chart)
     }
-    Ok(out)
 }
 
-fn boxes_svg(
-    x: &Axis,
-    y: &Axis,
-    boxes: Vec<[(f64, f64); 2]>,
+fn draw_lines<DB>(lines: &Lines, title: &str, area: &DrawingArea<DB, Shift>) -> Result<(), Error>
+where
+    DB: DrawingBackend,
+    DB::ErrorType: 'static,
+{
+    let names = lines.series.iter().map(|(name, _)| fitted(name, NAME_MAX));
+    let names: Vec<String> = names.filter(|_| lines.series.len() > 1).collect();
+    let longest = names.iter().map(|name| text::width(name)).max();
+    let mut frame = Frame::new(title, &lines.x, Along(&lines.y), &lines.y.title);
+    if let Some(longest) = longest {
+        frame.right = frame.right.max(points(longest) + KEY_WIDTH + 2 * MARGIN);
+    }
+    let beside = i64::from(SIZE.0) - i64::from(frame.right);
+    let mut chart = frame.draw(area)?;
+    for (at, (_, points)) in lines.series.iter().enumerate() {
+        let line = PathElement::new(points.clone(), colour(at).stroke_width(2));
+        chart
+            .draw_series(std::iter::once(line))
+            .map_err(Error::unplotted)?;
+        if points.len() <= DOTS_MAX {
+            let dots = points.iter();
+            let dots = dots.map(|&place| Circle::new(place, 3, colour(at).filled()));
+            chart.draw_series(dots).map_err(Error::unplotted)?;
+        }
+    }
+    // The names stand beside the chart, where they hide no line.
+    let x = i32::try_from(beside).unwrap_or(0) + 10;
+    for (at, (name, y)) in names.into_iter().zip((60..).step_by(19)).enumerate() {
+        let key = [(x, y), (x + 16, y)];
+        area.draw(&PathElement::new(key, colour(at).stroke_width(3)))
+            .map_err(Error::unplotted)?;
+        let style = TextStyle::from(font(NAME_SIZE)).pos(Pos::new(HPos::Left, VPos::Center));
+        area.draw(&Text::new(name, (x + 22, y), style))
+            .map_err(Error::unplotted)?;
+    }
+    Ok(())
+}
+
+fn draw_histogram<DB>(
+    histogram: &Histogram,
     title: &str,
-) -> Result<String, Error> {
-    let mut out = String::new();
-    {
-        let area = SVGBackend::with_string(&mut out, SIZE).into_drawing_area();
-        area.fill(&WHITE).map_err(Error::unplotted)?;
-        let mut chart = ChartBuilder::on(&area)
-            .caption(fitted(title, 110), ("sans-serif", 16))
-            .margin(14)
-            .x_label_area_size(46)
-            .y_label_area_size(66)
-            .build_cartesian_2d(Along(x), Along(y))
-            .map_err(Error::unplotted)?;
-        chart
-            .configure_mesh()
-            .x_desc(&x.title)
-            .y_desc(&y.title)
-            .x_labels(8)
-            .y_labels(6)
-            .bold_line_style(GRID)
-            .light_line_style(WHITE)
-            .draw()
-            .map_err(Error::unplotted)?;
-        let boxes = boxes.into_iter().map(|corners| {
-            let mut drawn = Rectangle::new(corners, COLOURS[0].filled());
-            drawn.set_margin(0, 0, 0, 1);
-            drawn
-        });
-        chart.draw_series(boxes).map_err(Error::unplotted)?;
-        area.present().map_err(Error::unplotted)?;
-    }
-    Ok(out)
+    area: &DrawingArea<DB, Shift>,
+) -> Result<(), Error>
+where
+    DB: DrawingBackend,
+    DB::ErrorType: 'static,
+{
+    let slots = &histogram.slots;
+    let end = slots.first + slots.width * slots.counts.len() as f64;
+    let ends = [slots.first, end].into_iter();
+    let x = Axis::of_amounts(histogram.amount.clone(), ends, false);
+    let counts = slots.counts.iter().map(|&count| count as f64);
+    let y = Axis::of_amounts("rows".to_owned(), counts.clone(), true).rounded(6);
+    let mut chart = Frame::new(title, &x, Along(&y), &y.title).draw(area)?;
+    let boxes = counts.enumerate().map(|(at, count)| {
+        let edge = |at: usize| slots.first + slots.width * at as f64;
+        let corners = [(edge(at), 0.0), (edge(at + 1), count)];
+        let mut drawn = Rectangle::new(corners, COLOURS[0].filled());
+        drawn.set_margin(0, 0, 0, 1);
+        drawn
+    });
+    chart.draw_series(boxes).map_err(Error::unplotted)?;
+    Ok(())
 }
 
-fn heat_svg(heat: &Heat, title: &str) -> Result<String, Error> {
+fn draw_heat<DB>(heat: &Heat, title: &str, area: &DrawingArea<DB, Shift>) -> Result<(), Error>
+where
+    DB: DrawingBackend,
+    DB::ErrorType: 'static,
+{
     let steps = heat.cells.first().map_or(1, Vec::len).max(1);
     let width = (heat.x.high - heat.x.low) / steps as f64;
     let largest = heat
@@ -163,9 +253,10 @@ fn heat_svg(heat: &Heat, title: &str) -> Result<String, Error> {
             .enumerate()
             .filter(|(_, value)| **value != 0.0)
         {
-            let from = heat.x.low + width * step as f64;
+            // One cell ends at the very number where the next begins, so that nothing shines through.
+            let edge = |step: usize| heat.x.low + width * step as f64;
             cells.push(Cell {
-                across: (from, from + width),
+                across: (edge(step), edge(step + 1)),
                 row,
                 // The eye tells apart small amounts better when the scale is that of a root.
                 shade: (value.abs() / largest).sqrt(),
@@ -174,7 +265,7 @@ fn heat_svg(heat: &Heat, title: &str) -> Result<String, Error> {
     }
     let rows = Rows::new(heat.level.clone(), heat.levels.clone(), 0.0);
     let title = format!("{title} (up to {})", short(largest));
-    cells_svg(&heat.x, &rows, cells, &title)
+    draw_cells(&heat.x, &rows, cells.into_iter(), &title, area)
 }
 
 /// A piece of a row.
@@ -186,46 +277,49 @@ struct Cell {
 }
 
 /// Pieces of rows with names.
-fn cells_svg(x: &Axis, rows: &Rows, cells: Vec<Cell>, title: &str) -> Result<String, Error> {
-    let mut out = String::new();
-    let count = u32::try_from(rows.names.len()).unwrap_or(1);
-    let height = count
-        .saturating_mul(20)
-        .saturating_add(110)
-        .clamp(160, 1_600);
+fn draw_cells<DB>(
+    x: &Axis,
+    rows: &Rows,
+    cells: impl Iterator<Item = Cell>,
+    title: &str,
+    area: &DrawingArea<DB, Shift>,
+) -> Result<(), Error>
+where
+    DB: DrawingBackend,
+    DB::ErrorType: 'static,
+{
     let longest = rows.names.iter().map(|name| text::width(name)).max();
-    let left = u32::try_from(longest.unwrap_or(0).min(NAME_MAX)).unwrap_or(0) * 7 + 40;
-    {
-        let area = SVGBackend::with_string(&mut out, (SIZE.0, height)).into_drawing_area();
-        area.fill(&WHITE).map_err(Error::unplotted)?;
-        let mut chart = ChartBuilder::on(&area)
-            .caption(fitted(title, 110), ("sans-serif", 16))
-            .margin(14)
-            .x_label_area_size(46)
-            .y_label_area_size(left)
-            .build_cartesian_2d(Along(x), rows.clone())
-            .map_err(Error::unplotted)?;
-        chart
-            .configure_mesh()
-            .x_desc(&x.title)
-            .y_desc(&rows.title)
-            .x_labels(8)
-            .y_labels(rows.names.len())
-            .disable_y_mesh()
-            .bold_line_style(GRID)
-            .light_line_style(WHITE)
-            .y_label_style(("sans-serif", 12).into_font())
-            .draw()
-            .map_err(Error::unplotted)?;
-        let cells = cells.into_iter().map(|cell| {
-            let (top, foot) = rows.span(cell.row);
-            let corners = [(cell.across.0, top), (cell.across.1, foot)];
-            Rectangle::new(corners, shade(cell.shade).filled())
-        });
-        chart.draw_series(cells).map_err(Error::unplotted)?;
-        area.present().map_err(Error::unplotted)?;
-    }
-    Ok(out)
+    let frame = Frame {
+        y_labels: rows.names.len(),
+        has_y_lines: false,
+        left: points(longest.unwrap_or(0)) + 40,
+        ..Frame::new(title, x, rows.clone(), &rows.title)
+    };
+    let mut chart = frame.draw(area)?;
+    let cells = cells.map(|cell| {
+        let (top, foot) = rows.span(cell.row);
+        let corners = [(cell.across.0, top), (cell.across.1, foot)];
+        Rectangle::new(corners, shade(cell.shade).filled())
+    });
+    chart.draw_series(cells).map_err(Error::unplotted)?;
+    Ok(())
+}
+
+/// The colour of a line by its place.
+fn colour(at: usize) -> RGBColor {
+    COLOURS.get(at % COLOURS.len()).copied().unwrap_or(GRID)
+}
+
+/// The one font of charts. Plotters counts a size as the height of a line, 1.24 times that of the letters.
+fn font(size: i32) -> FontDesc<'static> {
+    ("sans-serif", size).into_font()
+}
+
+/// How wide a name of so many characters is at most, in points.
+fn points(characters: usize) -> u32 {
+    u32::try_from(characters.min(NAME_MAX))
+        .unwrap_or(0)
+        .saturating_mul(7)
 }
 
 /// From the first colour of all charts at 0 to dark red at 1; a heat map's cells begin a little above 0.
@@ -332,8 +426,21 @@ impl ValueFormatter<f64> for Rows {
     }
 }
 
-/// Points from left to right and from top to bottom.
+/// Points from left to right and from top to bottom, where there are no rows with names.
 const SIZE: (u32, u32) = (860, 440);
+/// Points around a chart.
+const MARGIN: u32 = 14;
+/// Points of the piece of a line before its name, with the room around it.
+const KEY_WIDTH: u32 = 24;
+/// Sizes of letters.
+const TITLE_SIZE: i32 = 16;
+const NAME_SIZE: i32 = 13;
+const LABEL_SIZE: i32 = 12;
+/// Characters of a title and of what stands below the chart, as many as there is room for.
+const TITLE_MAX: usize = 104;
+const NOTES_MAX: usize = 140;
+/// Labels along the bottom, about.
+const X_LABELS: usize = 8;
 /// Points of a line that have a dot each.
 const DOTS_MAX: usize = 40;
 /// Characters of a name.

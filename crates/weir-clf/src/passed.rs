@@ -1,0 +1,46 @@
+//! How far is a reading of logs?
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// How far a reading of logs has come, for who looks on from another thread. Clones are of the same reading.
+///
+/// Asking costs nothing but the reading of an atomic; no two figures are of the same instant.
+#[derive(Clone, Debug, Default)]
+pub struct Passed(Arc<Counts>);
+
+#[derive(Debug, Default)]
+struct Counts {
+    bytes: AtomicU64,
+    planned_bytes: AtomicU64,
+    records: AtomicU64,
+}
+
+impl Passed {
+    /// Bytes of log that were read.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        self.0.bytes.load(Ordering::Relaxed)
+    }
+
+    /// Bytes of log that the searches begun so far read when nobody ends them early.
+    #[must_use]
+    pub fn planned_bytes(&self) -> u64 {
+        self.0.planned_bytes.load(Ordering::Relaxed)
+    }
+
+    /// Records that were found: by a search those that match, by [`crate::index_passing`] all.
+    #[must_use]
+    pub fn records(&self) -> u64 {
+        self.0.records.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn plan(&self, bytes: u64) {
+        self.0.planned_bytes.fetch_add(bytes, Ordering::Relaxed);
+    }
+
+    pub(crate) fn add(&self, bytes: u64, records: u64) {
+        self.0.bytes.fetch_add(bytes, Ordering::Relaxed);
+        self.0.records.fetch_add(records, Ordering::Relaxed);
+    }
+}
