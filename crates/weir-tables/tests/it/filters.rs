@@ -35,6 +35,7 @@ enum Right {
 
 include!("filters/differences.rs");
 include!("filters/message_differences.rs");
+include!("filters/conversation_differences.rs");
 
 /// Filters, and how tshark is asked.
 struct Filters {
@@ -74,6 +75,48 @@ fn display_filters_over_messages_select_the_records_that_tshark_selects() {
         differences: MESSAGE_DIFFERENCES,
         made: true,
         idle_max: IDLE_MAX,
+    });
+}
+
+/// Conversations are numbered, and looked at, as tshark does when it is told nothing.
+#[test]
+fn display_filters_over_conversations_select_the_records_that_tshark_selects() {
+    agree(&Filters {
+        text: include_str!("../filters_of_conversations.txt"),
+        least: 60,
+        preferences: &[],
+        differences: CONVERSATION_DIFFERENCES,
+        made: false,
+        idle_max: IDLE_MAX,
+    });
+}
+
+#[test]
+fn probe_filters() {
+    let Some(path) = std::env::var_os("WEIR_PROBE") else {
+        return;
+    };
+    let text: &'static str = Box::leak(std::fs::read_to_string(path).unwrap().into_boxed_str());
+    let mut known = String::new();
+    for line in text.lines() {
+        match DisplayFilter::new(line) {
+            Ok(_) => {
+                known.push_str(line);
+                known.push('\n');
+            }
+            Err(error) => println!(
+                "REFUSED {line}\t{error}\t{}",
+                error.hint.clone().unwrap_or_default()
+            ),
+        }
+    }
+    agree(&Filters {
+        text: Box::leak(known.into_boxed_str()),
+        least: 0,
+        preferences: &[],
+        differences: &[],
+        made: false,
+        idle_max: 10000,
     });
 }
 

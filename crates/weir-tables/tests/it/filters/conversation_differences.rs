@@ -1,0 +1,2 @@
+/// As [`DIFFERENCES`], of filters over conversations.
+const CONVERSATION_DIFFERENCES: &[Difference] = &[];
