@@ -440,7 +440,7 @@ impl Client {
         endpoint.connect().await.map_err(|error| {
             DataFusionError::Execution(format!(
                 "no scheduler answers at {scheduler}: {}",
-                trust.explained(&chain(&error))
+                trust.unconnected(&chain(&error))
             ))
         })
     }
@@ -491,8 +491,11 @@ impl Client {
         while !self.ready(&channel).await? {
             unanswered += 1;
             if unanswered == UNANSWERED_MAX {
-                let scheduler = &self.inner.scheduler;
-                return exec_err!("the scheduler at {scheduler} does not let in: it says nothing");
+                let Inner {
+                    scheduler, trust, ..
+                } = &*self.inner;
+                let said = trust.unanswered("it says nothing");
+                return exec_err!("the scheduler at {scheduler} does not let in: {said}");
             }
             channel = self.channel().await?;
         }
@@ -739,8 +742,8 @@ fn number(metadata: &MetadataMap, name: &str) -> Option<u64> {
 pub(crate) fn said_by(status: &Status, trust: &Trust) -> String {
     match std::error::Error::source(status) {
         // It did not come so far that a scheduler would have said something.
-        Some(source) => trust.explained(&format!("{}: {}", status.message(), chain(source))),
-        None => trust.explained(status.message()),
+        Some(source) => trust.unanswered(&format!("{}: {}", status.message(), chain(source))),
+        None => trust.unconnected(status.message()),
     }
 }
 

@@ -347,8 +347,9 @@ async fn introduced(scheduler: &str, trust: &Trust) -> Result<(), Error> {
         let Ok(met) = tokio::time::timeout(ANSWER, asked(&endpoint)).await else {
             unanswered += 1;
             if unanswered == UNANSWERED_MAX {
+                let said = trust.unanswered("it says nothing");
                 return Err(Error::new(format!(
-                    "the scheduler at {scheduler} does not let in: it says nothing"
+                    "the scheduler at {scheduler} does not let in: {said}"
                 )));
             }
             continue;
@@ -365,7 +366,7 @@ async fn introduced(scheduler: &str, trust: &Trust) -> Result<(), Error> {
                 let said = chain(&error);
                 let is_starting = said.contains("refused") || said.contains("dns");
                 if !is_starting || Instant::now() > until {
-                    let said = trust.explained(&said);
+                    let said = trust.unconnected(&said);
                     return Err(Error::new(format!(
                         "no scheduler answers at {scheduler}: {said}"
                     )));

@@ -196,8 +196,18 @@ impl Trust {
         Ok(())
     }
 
-    /// What is to be said of a peer that could not be talked to.
-    pub(crate) fn explained(&self, said: &str) -> String {
+    /// What is to be said of a peer that no connection could be made to.
+    pub(crate) fn unconnected(&self, said: &str) -> String {
+        self.explained(said, is_hung_up(said))
+    }
+
+    /// What is to be said of a peer that took a connection, and ended it before it said anything. How that is told hangs on
+    /// who noticed first, so that it is not looked for in the words.
+    pub(crate) fn unanswered(&self, said: &str) -> String {
+        self.explained(said, true)
+    }
+
+    fn explained(&self, said: &str, is_hung_up: bool) -> String {
         let known = [
             (
                 "invalid peer certificate",
@@ -213,12 +223,12 @@ impl Trust {
         match (why, self.has_tls()) {
             (Some((_, why)), true) => format!("{why} ({said})"),
             // A server that waits for a handshake hangs up.
-            (None, true) if is_hung_up(said) => {
+            (None, true) if is_hung_up => {
                 format!(
                     "it does not take the certificate of --tls-cert, or does not speak TLS ({said})"
                 )
             }
-            (_, false) if is_hung_up(said) => format!(
+            (_, false) if is_hung_up => format!(
                 "it hangs up: if it speaks TLS, give --tls-cert, --tls-key and --tls-ca ({said})"
             ),
             _ => said.to_owned(),
@@ -374,6 +384,22 @@ mod tests {
             );
             assert!(!said.contains('\n'), "{said}");
         }
+    }
+
+    #[test]
+    fn who_ends_a_connection_without_a_word_is_told_of_whatever_noticed_it() {
+        let trust = Trust::default();
+        for said in [
+            "operation was canceled: connection was not ready",
+            "stream closed because of a broken pipe",
+            "transport error",
+        ] {
+            let told = trust.unanswered(said);
+            assert!(told.contains("if it speaks TLS, give --tls-cert"), "{told}");
+            assert!(told.contains(said), "{told}");
+        }
+        let refused = "tcp connect error: Connection refused (os error 111)";
+        assert_eq!(trust.unconnected(refused), refused);
     }
 
     #[test]

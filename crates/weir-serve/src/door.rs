@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use futures::FutureExt;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::Semaphore;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::house::{Counted, House, Metrics};
 
@@ -43,30 +43,47 @@ pub(crate) async fn serve<D: Door>(door: Arc<D>, listener: TcpListener) {
             tokio::time::sleep(Duration::from_millis(50)).await;
             continue;
         };
+        // Who finds neither a place nor a bench waits until one is free, which one of the benches soon is.
+        let seat = tokio::select! {
+            biased;
+            place = Arc::clone(&places).acquire_owned() => place.map(Seat::Place),
+            bench = Arc::clone(&benches).acquire_owned() => bench.map(Seat::Bench),
+            () = ending.wait_for(|ending| *ending).map(drop) => return,
+        };
         let door = Arc::clone(&door);
-        if let Ok(place) = Arc::clone(&places).try_acquire_owned() {
-            Metrics::add(&house.metrics.connections, 1);
-            let counted = Counted::new(&house, |metrics| &metrics.connections_open);
-            tokio::spawn(async move {
-                door.welcome(socket).await;
-                drop((counted, place));
-            });
-            continue;
-        }
-        Metrics::add(&house.metrics.connections_refused, 1);
-        if let Ok(bench) = Arc::clone(&benches).try_acquire_owned() {
-            let message = format!("too many connections: --max-connections is {most}");
-            tokio::spawn(async move {
-                let _ = tokio::time::timeout(BENCH_MAX, door.turn_away(socket, message)).await;
-                drop(bench);
-            });
+        match seat {
+            Ok(Seat::Place(place)) => {
+                Metrics::add(&house.metrics.connections, 1);
+                let counted = Counted::new(&house, |metrics| &metrics.connections_open);
+                tokio::spawn(async move {
+                    door.welcome(socket).await;
+                    drop((counted, place));
+                });
+            }
+            Ok(Seat::Bench(bench)) => {
+                Metrics::add(&house.metrics.connections_refused, 1);
+                let message = format!("too many connections: --max-connections is {most}");
+                tokio::spawn(async move {
+                    let _ = tokio::time::timeout(BENCH_MAX, door.turn_away(socket, message)).await;
+                    drop(bench);
+                });
+            }
+            // Nobody closes them.
+            Err(_) => return,
         }
     }
 }
 
+/// Where somebody who came in sits.
+enum Seat {
+    Place(OwnedSemaphorePermit),
+    /// He is told that there is no place.
+    Bench(OwnedSemaphorePermit),
+}
+
 /// From the first byte of a connection to its password, or to the end of the handshake of TLS.
 pub(crate) const STARTUP_MAX: Duration = Duration::from_secs(20);
-/// Those who are told at once that there is no place; beyond them a connection is closed without a word.
+/// Those who are told at the same time that there is no place.
 const BENCHES: usize = 64;
 /// How long somebody is told.
 const BENCH_MAX: Duration = Duration::from_secs(2);

@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::extract::{DefaultBodyLimit, Request, State};
-use axum::http::header::{AUTHORIZATION, CONTENT_TYPE, HOST, ORIGIN, WWW_AUTHENTICATE};
+use axum::http::header::{AUTHORIZATION, CONNECTION, CONTENT_TYPE, HOST, ORIGIN, WWW_AUTHENTICATE};
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
@@ -21,7 +21,7 @@ use futures::FutureExt;
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
-use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio_rustls::TlsAcceptor;
 
@@ -75,8 +75,25 @@ impl Door {
         }
     }
 
-    async fn converse(&self, socket: impl AsyncRead + AsyncWrite + Unpin + Send + 'static) {
-        let service = TowerToHyperService::new(self.router.clone());
+    /// Has a router answer all requests of a connection.
+    async fn talk(&self, socket: TcpStream, router: Router) {
+        match &self.tls {
+            None => self.converse(socket, router).await,
+            Some(tls) => {
+                let accepted = tokio::time::timeout(STARTUP_MAX, tls.accept(socket)).await;
+                if let Ok(Ok(socket)) = accepted {
+                    self.converse(socket, router).await;
+                }
+            }
+        }
+    }
+
+    async fn converse(
+        &self,
+        socket: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
+        router: Router,
+    ) {
+        let service = TowerToHyperService::new(router);
         let mut builder = http1::Builder::new();
         builder
             .timer(TokioTimer::new())
@@ -99,28 +116,15 @@ impl crate::door::Door for Door {
     }
 
     async fn welcome(self: Arc<Self>, socket: TcpStream) {
-        match &self.tls {
-            None => self.converse(socket).await,
-            Some(tls) => {
-                let accepted = tokio::time::timeout(STARTUP_MAX, tls.accept(socket)).await;
-                if let Ok(Ok(socket)) = accepted {
-                    self.converse(socket).await;
-                }
-            }
-        }
+        self.talk(socket, self.router.clone()).await;
     }
 
-    async fn turn_away(self: Arc<Self>, mut socket: TcpStream, message: String) {
-        let error = serde_json::json!({"error": {
-            "kind": "limit", "message": message, "hint": null, "line": null, "column": null,
-        }});
-        let body = error.to_string();
-        let text = format!(
-            "HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/json\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{body}",
-            body.len()
-        );
-        let _ = socket.write_all(text.as_bytes()).await;
-        let _ = socket.shutdown().await;
+    async fn turn_away(self: Arc<Self>, socket: TcpStream, message: String) {
+        let answer = move || async move {
+            let refusal = Refusal::new(StatusCode::SERVICE_UNAVAILABLE, "limit", message);
+            ([(CONNECTION, "close")], refusal)
+        };
+        self.talk(socket, Router::new().fallback(answer)).await;
     }
 }
 

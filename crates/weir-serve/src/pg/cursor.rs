@@ -49,7 +49,8 @@ pub(super) fn asked(sql: &str) -> Option<Result<Asked, Failure>> {
     let first = sql.trim_start().get(..7).unwrap_or(sql.trim_start());
     let first = first.to_ascii_lowercase();
     // Most texts are none, and need not be taken apart. A comment may stand in front.
-    if !BEGINNINGS.iter().any(|word| first.starts_with(word)) {
+    let mut beginnings = ABOUT.iter().chain(&["--", "/*"]);
+    if !beginnings.any(|word| first.starts_with(word)) {
         return None;
     }
     let mut words = Words::new(sql);
@@ -66,9 +67,7 @@ pub(super) fn asked(sql: &str) -> Option<Result<Asked, Failure>> {
 /// True when some statement of a text may be about cursors.
 pub(super) fn may_ask(sql: &str) -> bool {
     let sql = sql.to_ascii_lowercase();
-    ["declare", "fetch", "move", "close"]
-        .iter()
-        .any(|word| sql.contains(word))
+    ABOUT.iter().any(|word| sql.contains(word))
 }
 
 fn declared(sql: &str, words: &mut Words<'_>) -> Result<Declared, Failure> {
@@ -93,6 +92,10 @@ fn declared(sql: &str, words: &mut Words<'_>) -> Result<Declared, Failure> {
         }
     }
     let query = sql.get(words.end..).unwrap_or_default().trim();
+    // A cursor is of rows. One of a cursor of a cursor … would be read as deep as a client likes.
+    if ABOUT.contains(&words.peek_plain().as_str()) {
+        return Err(misread("DECLARE name CURSOR [WITH HOLD] FOR SELECT …"));
+    }
     match is_cursor && !query.is_empty() {
         true => Ok(Declared {
             name,
@@ -356,8 +359,8 @@ fn error(code: &str, message: String) -> PgWireError {
     PgWireError::UserError(Box::new(info))
 }
 
-/// What statements about cursors begin with.
-const BEGINNINGS: &[&str] = &["declare", "fetch", "move", "close", "--", "/*"];
+/// The first words of statements about cursors.
+const ABOUT: [&str; 4] = ["declare", "fetch", "move", "close"];
 /// Each that has begun holds a place among the queries that run at once.
 const CURSORS_MAX: usize = 16;
 
@@ -416,6 +419,9 @@ mod tests {
             "DECLARE c CURSOR FOR",
             "DECLARE c FOR SELECT 1",
             "DECLARE 'c' CURSOR FOR SELECT 1",
+            "DECLARE c CURSOR FOR DECLARE d CURSOR FOR SELECT 1",
+            "DECLARE c CURSOR FOR /* d */ Fetch d",
+            "DECLARE c CURSOR FOR CLOSE ALL",
             "FETCH PRIOR FROM c",
             "FETCH -1 FROM c",
             "FETCH 99999999999999999999999 FROM c",

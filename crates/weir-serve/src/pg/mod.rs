@@ -26,7 +26,7 @@ use pgwire::messages::{PgWireBackendMessage, PgWireFrontendMessage};
 use pgwire::tokio::server::{
     MaybeTls, PgWireMessageServerCodec, negotiate_tls, process_error, process_message,
 };
-use tokio::io::{AsyncReadExt, AsyncWriteExt, Interest};
+use tokio::io::Interest;
 use tokio::net::TcpStream;
 use tokio_rustls::TlsAcceptor;
 use tokio_util::codec::{Framed, FramedParts};
@@ -69,6 +69,25 @@ impl Door {
         })
     }
 
+    /// Who ends the statements of other connections.
+    fn cancels(&self) -> DefaultCancelHandler {
+        DefaultCancelHandler::new(Arc::clone(&self.welcome.manager))
+    }
+
+    /// A connection behind its handshake, and whether what came with that is within the limits.
+    async fn opened(&self, socket: TcpStream) -> Option<(Socket, bool)> {
+        let negotiated = negotiate_tls::<Prepared>(socket, self.tls.clone());
+        let negotiated = tokio::time::timeout(STARTUP_MAX, negotiated).await;
+        let parts = negotiated.ok()?.ok()??.into_parts();
+        let most = self.house.options.limits.text_bytes_max;
+        let mut lengths = Lengths::new(most.saturating_add(SLACK));
+        let fits = lengths.take(&parts.read_buf);
+        let mut guarded = FramedParts::new(Guarded::new(parts.io, lengths), parts.codec);
+        guarded.read_buf = parts.read_buf;
+        guarded.write_buf = parts.write_buf;
+        Some((Framed::from_parts(guarded), fits))
+    }
+
     /// Takes messages as long as they come.
     async fn converse(&self, socket: &mut Socket, watched: &TcpStream) -> std::io::Result<()> {
         let Ok(session) = Session::new(&self.house) else {
@@ -79,7 +98,7 @@ impl Door {
             Arc::clone(&self.catalog),
         ));
         let startup = Arc::new(Startup::new(&self.welcome));
-        let cancel = Arc::new(DefaultCancelHandler::new(Arc::clone(&self.welcome.manager)));
+        let cancel = Arc::new(self.cancels());
         let mut ending = self.house.ending.clone();
         let deadline = tokio::time::Instant::now() + STARTUP_MAX;
         let mut is_begun = false;
@@ -178,23 +197,9 @@ impl crate::door::Door for Door {
         let Some((socket, watched)) = twins(socket) else {
             return;
         };
-        let negotiated = negotiate_tls::<Prepared>(socket, self.tls.clone());
-        let Ok(Ok(Some(framed))) = tokio::time::timeout(STARTUP_MAX, negotiated).await else {
+        let Some((mut socket, fits)) = self.opened(socket).await else {
             return;
         };
-        let parts = framed.into_parts();
-        let mut lengths = Lengths::new(
-            self.house
-                .options
-                .limits
-                .text_bytes_max
-                .saturating_add(SLACK),
-        );
-        let fits = lengths.take(&parts.read_buf);
-        let mut guarded = FramedParts::new(Guarded::new(parts.io, lengths), parts.codec);
-        guarded.read_buf = parts.read_buf;
-        guarded.write_buf = parts.write_buf;
-        let mut socket: Socket = Framed::from_parts(guarded);
         if fits {
             let _ = self.converse(&mut socket, &watched).await;
         }
@@ -211,7 +216,17 @@ impl crate::door::Door for Door {
     }
 
     async fn turn_away(self: Arc<Self>, socket: TcpStream, message: String) {
-        let _ = tell_unasked(socket, "53300", &message).await;
+        let Some((mut socket, true)) = self.opened(socket).await else {
+            return;
+        };
+        match socket.next().await {
+            // It asks for no place, and may make one.
+            Some(Ok(PgWireFrontendMessage::CancelRequest(request))) => {
+                self.cancels().on_cancel_request(request).await;
+            }
+            Some(Ok(_)) => drop(refuse(&mut socket, "53300", &message).await),
+            _ => {}
+        }
     }
 }
 
@@ -245,34 +260,6 @@ async fn refuse(socket: &mut Socket, code: &str, message: &str) -> std::io::Resu
     sent.map_err(std::io::Error::other)?
         .map_err(std::io::Error::other)?;
     socket.close().await.map_err(std::io::Error::other)
-}
-
-/// Says why there is no connection: the request for TLS is declined first, as the error may not come in its place.
-async fn tell_unasked(mut socket: TcpStream, code: &str, message: &str) -> std::io::Result<()> {
-    let mut first = [0; 8];
-    socket.read_exact(&mut first).await?;
-    if first == [0, 0, 0, 8, 4, 0xd2, 0x16, 0x2f] {
-        socket.write_all(b"N").await?;
-        let _ = socket.read(&mut [0; 1024]).await?;
-    }
-    let mut fields = Vec::new();
-    for (key, text) in [
-        (b'S', "FATAL"),
-        (b'V', "FATAL"),
-        (b'C', code),
-        (b'M', message),
-    ] {
-        fields.push(key);
-        fields.extend(text.as_bytes());
-        fields.push(0);
-    }
-    fields.push(0);
-    let length = u32::try_from(fields.len() + 4).map_err(std::io::Error::other)?;
-    let mut bytes = vec![b'E'];
-    bytes.extend(length.to_be_bytes());
-    bytes.extend(fields);
-    socket.write_all(&bytes).await?;
-    socket.shutdown().await
 }
 
 const LOOK_EVERY: Duration = Duration::from_millis(250);

@@ -4,6 +4,9 @@ use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::time::Duration;
 
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio_postgres::NoTls;
+use tokio_postgres::error::SqlState;
 use weir_serve::{Options, Server, TlsFiles};
 
 use crate::served::Served;
@@ -203,6 +206,53 @@ fn long_messages_and_many_connections_are_refused_by_name() {
         assert!(error.contains("--max-connections"), "{error}");
     }
     drop(kept);
+}
+
+#[test]
+fn ten_thousand_connections_are_told_that_there_is_no_place_and_a_statement_can_be_cancelled() {
+    let served = Served::with(|options| options.limits.connections_max = 1);
+    let (postgres, http) = (served.postgres, served.http);
+    let told = async |address: std::net::SocketAddr, first: &'static [u8]| {
+        let mut socket = tokio::net::TcpStream::connect(address).await.unwrap();
+        socket.write_all(first).await.unwrap();
+        let mut answer = Vec::new();
+        socket.read_to_end(&mut answer).await.unwrap();
+        String::from_utf8_lossy(&answer).into_owned()
+    };
+    tokio::runtime::Runtime::new().unwrap().block_on(async {
+        let config = format!("host=127.0.0.1 port={} user=me", postgres.port());
+        let (client, connection) = tokio_postgres::connect(&config, NoTls).await.unwrap();
+        let connection = tokio::spawn(connection);
+        let cancel = client.cancel_token();
+        let long = client.simple_query("SELECT count(*) FROM generate_series(1, 100000000000)");
+        let others = async {
+            for _ in 0..100 {
+                let startup = b"\0\0\0\x11\0\x03\0\0user\0me\0\0";
+                let clients = (0..100).map(|_| told(postgres, startup));
+                for answer in futures::future::join_all(clients).await {
+                    assert!(answer.contains("C53300"), "{answer:?}");
+                    assert!(answer.contains("--max-connections is 1"), "{answer:?}");
+                }
+            }
+            // Who cancels takes no place.
+            cancel.cancel_query(NoTls).await.unwrap();
+        };
+        let (ended, ()) = tokio::join!(long, others);
+        let error = ended.unwrap_err();
+        assert_eq!(error.code(), Some(&SqlState::QUERY_CANCELED), "{error}");
+        client.simple_query("SELECT 1").await.unwrap();
+        drop(client);
+        connection.await.unwrap().unwrap();
+
+        let kept = tokio::net::TcpStream::connect(http).await.unwrap();
+        let ask = b"POST /query HTTP/1.1\r\nHost: localhost\r\nContent-Length: 8\r\n\r\nSELECT 1";
+        let clients = (0..100).map(|_| told(http, ask));
+        for answer in futures::future::join_all(clients).await {
+            assert!(answer.starts_with("HTTP/1.1 503 "), "{answer}");
+            assert!(answer.contains("--max-connections is 1"), "{answer}");
+        }
+        drop(kept);
+    });
 }
 
 #[test]
