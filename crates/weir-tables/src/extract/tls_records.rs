@@ -1,5 +1,5 @@
-//! What display filters ask of TLS: a row for each record that a frame completes, for each message of the handshake in it,
-//! and for the hellos of QUIC. It is no table of SQL, whose `tls` has a row for each handshake.
+//! What display filters ask of TLS: a row for each record that a frame completes or begins with, for each message of the
+//! handshake in it, and for the hellos of QUIC. It is no table of SQL, whose `tls` has a row for each handshake.
 
 use std::collections::HashMap;
 
@@ -134,6 +134,7 @@ impl Stream {
             return false;
         };
         let mut begun = std::mem::take(&mut one.begun);
+        let (is_first, mut is_told) = (begun.is_empty(), false);
         begun.extend_from_slice(bytes);
         let mut rest = begun.as_slice();
         while rest.len() >= HEADER_OCTETS {
@@ -150,7 +151,12 @@ impl Stream {
                 break;
             };
             one.record(record, &mut self.is_private, each);
+            is_told = true;
             rest = behind;
+        }
+        // Wireshark looks into a frame where a record begins, though not at what goes on.
+        if is_first && !is_told && is_header(rest) {
+            each(Record::default());
         }
         one.begun = rest.to_vec();
         true
@@ -361,10 +367,11 @@ mod tests {
         let mut stream = Stream::default();
         // Two messages of which the second goes on in the next record.
         let first = [22, 3, 1, 0, 9, 14, 0, 0, 0, 11, 0, 0, 9, 1];
-        assert_eq!(of(&mut stream, 0, &first[..8]), []);
+        assert_eq!(of(&mut stream, 0, &first[..8]), [(None, None)]);
+        assert_eq!(of(&mut stream, 0, &first[8..9]), []);
         let wanted = [(22, None), (22, Some(14)), (22, Some(11))];
         let wanted = wanted.map(|(kind, message)| (Some(kind), message));
-        assert_eq!(of(&mut stream, 0, &first[8..]), wanted);
+        assert_eq!(of(&mut stream, 0, &first[9..]), wanted);
         assert_eq!(
             of(&mut stream, 0, &[22, 3, 1, 0, 8, 1, 2, 3, 4, 5, 6, 7, 8]),
             [(Some(22), None)]

@@ -91,35 +91,6 @@ fn display_filters_over_conversations_select_the_records_that_tshark_selects() {
     });
 }
 
-#[test]
-fn probe_filters() {
-    let Some(path) = std::env::var_os("WEIR_PROBE") else {
-        return;
-    };
-    let text: &'static str = Box::leak(std::fs::read_to_string(path).unwrap().into_boxed_str());
-    let mut known = String::new();
-    for line in text.lines() {
-        match DisplayFilter::new(line) {
-            Ok(_) => {
-                known.push_str(line);
-                known.push('\n');
-            }
-            Err(error) => println!(
-                "REFUSED {line}\t{error}\t{}",
-                error.hint.clone().unwrap_or_default()
-            ),
-        }
-    }
-    agree(&Filters {
-        text: Box::leak(known.into_boxed_str()),
-        least: 0,
-        preferences: &[],
-        differences: &[],
-        made: false,
-        idle_max: 10000,
-    });
-}
-
 fn agree(asked: &Filters) {
     if !tshark::is_installed() {
         weir_testkit::missing("tshark", "nothing judges the display filters");
