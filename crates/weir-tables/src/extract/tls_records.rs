@@ -357,7 +357,7 @@ mod tests {
     fn of(stream: &mut Stream, side: usize, bytes: &[u8]) -> Vec<(Option<u8>, Option<u8>)> {
         let mut found = Vec::new();
         stream.take(side, bytes, &mut |record| {
-            found.push((record.kind, record.message))
+            found.push((record.kind, record.message));
         });
         found
     }
