@@ -516,7 +516,7 @@ impl Sight<'_> {
 }
 
 /// What reads the window scale of a packet's TCP header.
-fn window_scale() -> Option<fn(&Packet<'_>) -> Option<u8>> {
+pub(crate) fn window_scale() -> Option<fn(&Packet<'_>) -> Option<u8>> {
     fields().find_map(|(field, _): (&Field, _)| match field.get {
         Get::U8(get) if field.name == "tcp.options.wscale.shift" => Some(get),
         _ => None,

@@ -20,6 +20,7 @@
 //! - [`FlowTable`] counts packets to flows, follows TCP connections as Zeek does, and gives each flow
 //!   out when it is over; [`Tracker`] does both and looks what the flows carry;
 //! - [`Analysis`] says of each TCP segment what is wrong with it, in Wireshark's terms;
+//! - [`Conversations`] numbers what goes on between two ends as Wireshark does;
 //! - [`Reassembler`] puts one direction of a TCP connection in order, and [`Streams`] those of all
 //!   connections of a capture;
 //! - [`Payloads`] hands on all that packets carry, with the flows that it belongs to;
@@ -35,6 +36,7 @@
 
 mod analysis;
 mod community_id;
+mod conversations;
 mod detect;
 mod flow;
 mod fragment;
@@ -59,6 +61,7 @@ mod wheel;
 
 pub use analysis::{Analysis, Analyzed};
 pub use community_id::CommunityId;
+pub use conversations::{Conversations, Conversed, More, Relative};
 pub use detect::{Application, Context, detect, is_h248_text, is_sip, is_upgrade};
 pub use fragment::{Defragmenter, FragmentCounters, FragmentLimits, Fragmented, Overlap};
 pub use history::History;

@@ -5,6 +5,8 @@
 //! ethertype, an IP protocol number, a port. The decoder finds the next header through these, so
 //! that no other file has to learn of the new protocol.
 
+use weir_bytes::{u8_at, u16_be_at};
+
 use crate::field::Field;
 use crate::shape::{HeaderShape, NextTable};
 use crate::{Frame, Options, Reason};
@@ -317,6 +319,32 @@ pub fn of_each_option(field: &str) -> Option<OfEach> {
         "tcp.option_kind" => Some(tcp::each_option),
         "icmpv6.opt.type" => Some(|packet, each| icmpv6::each_option(packet, 0, each)),
         "icmpv6.opt.length" => Some(|packet, each| icmpv6::each_option(packet, 1, each)),
+        "ip.opt.type" => Some(|packet, each| ipv4::each_option(packet, |it| u8_at(it, 0), each)),
+        "ip.opt.type.copy" => {
+            Some(|packet, each| ipv4::each_option(packet, |it| Some(u8_at(it, 0)? >> 7), each))
+        }
+        "ip.opt.type.class" => {
+            Some(|packet, each| ipv4::each_option(packet, |it| Some(u8_at(it, 0)? >> 5 & 3), each))
+        }
+        "ip.opt.type.number" => {
+            Some(|packet, each| ipv4::each_option(packet, |it| Some(u8_at(it, 0)? & 0x1f), each))
+        }
+        "ip.opt.len" => Some(|packet, each| ipv4::each_option(packet, ipv4::option_len, each)),
+        "ipv6.opt.type" => {
+            Some(|packet, each| ipv6_hop_by_hop::each_option(packet, |it| u8_at(it, 0), each))
+        }
+        "ipv6.opt.length" => Some(|packet, each| {
+            ipv6_hop_by_hop::each_option(packet, ipv6_hop_by_hop::option_len, each)
+        }),
+        "sctp.chunk_type" => {
+            Some(|packet, each| sctp::each_chunk(packet, |it| u8_at(it, 0).map(u64::from), each))
+        }
+        "sctp.chunk_flags" => {
+            Some(|packet, each| sctp::each_chunk(packet, |it| u8_at(it, 1).map(u64::from), each))
+        }
+        "sctp.chunk_length" => Some(|packet, each| {
+            sctp::each_chunk(packet, |it| u16_be_at(it, 2).map(u64::from), each)
+        }),
         _ => None,
     }
 }
@@ -515,7 +543,7 @@ impl<'a> Input<'a> {
     /// The byte at `offset`.
     #[inline]
     pub(crate) fn u8(&self, offset: usize) -> Result<u8, Reason> {
-        weir_bytes::u8_at(self.bytes, offset).ok_or_else(|| self.short(offset.saturating_add(1)))
+        u8_at(self.bytes, offset).ok_or_else(|| self.short(offset.saturating_add(1)))
     }
 
     /// IP of the version that the byte at `offset` names, for payloads whose header does not say it.
@@ -533,8 +561,7 @@ impl<'a> Input<'a> {
     /// The big-endian 16-bit number at `offset`.
     #[inline]
     pub(crate) fn u16_be(&self, offset: usize) -> Result<u16, Reason> {
-        weir_bytes::u16_be_at(self.bytes, offset)
-            .ok_or_else(|| self.short(offset.saturating_add(2)))
+        u16_be_at(self.bytes, offset).ok_or_else(|| self.short(offset.saturating_add(2)))
     }
 
     /// The big-endian 32-bit number at `offset`.

@@ -20,7 +20,7 @@ use std::sync::Arc;
 use memchr::memmem::Finder;
 use regex::bytes::Regex;
 use weir_filter::{Calculation, Error, Quantifier, Range, parse};
-use weir_packet::{Field, Get, Layer, Needs, Options as DecodeOptions, Packet, Value};
+use weir_packet::{Address, Field, Get, Layer, Needs, Options as DecodeOptions, Packet, Value};
 
 use crate::predicate::Network;
 use crate::{Column, Origin, Row, Since, Source as File, Table};
@@ -95,6 +95,11 @@ enum Source {
     Upper(Box<Source>),
     Length(Box<Source>),
     Count(Box<Source>),
+    Absolute(Box<Source>),
+    /// The least or the greatest of all values of these.
+    Extreme(Ordering, Vec<Source>),
+    /// Numbers and addresses as text.
+    Written(Box<Source>),
     Calculated(Calculation, Box<Source>, Box<Source>),
 }
 
@@ -341,7 +346,10 @@ impl Source {
             | Self::Lower(inner)
             | Self::Upper(inner)
             | Self::Length(inner)
-            | Self::Count(inner) => inner.is_of_record(),
+            | Self::Count(inner)
+            | Self::Absolute(inner)
+            | Self::Written(inner) => inner.is_of_record(),
+            Self::Extreme(_, of) => of.iter().all(Self::is_of_record),
             Self::Calculated(_, left, right) => left.is_of_record() && right.is_of_record(),
         }
     }
@@ -460,6 +468,18 @@ impl Source {
                 });
                 count == 0 || f(FieldValue::Number(count))
             }
+            (Self::Absolute(of), _) => of.each(at, &mut |value| match value {
+                FieldValue::Number(number) => f(FieldValue::Number(number.saturating_abs())),
+                FieldValue::Bytes(_) => true,
+            }),
+            (Self::Extreme(side, of), _) => {
+                let extreme = extreme(*side, of, at);
+                extreme.is_none_or(f)
+            }
+            (Self::Written(of), _) => of.each(at, &mut |value| {
+                let text = written(&value);
+                text.is_none_or(|text| f(FieldValue::Bytes(text.into_bytes().into())))
+            }),
             (Self::Calculated(calculation, left, right), _) => left.each(at, &mut |left| {
                 right.each(at, &mut |right| {
                     let both = left.number().zip(right.number());
@@ -525,6 +545,41 @@ fn changed(value: FieldValue<'_>, change: fn(&[u8]) -> Vec<u8>) -> FieldValue<'s
     match value {
         FieldValue::Bytes(bytes) => FieldValue::Bytes(change(&bytes).into()),
         FieldValue::Number(number) => FieldValue::Number(number),
+    }
+}
+
+/// The least or the greatest of all values.
+fn extreme(side: Ordering, of: &[Source], at: &At<'_>) -> Option<FieldValue<'static>> {
+    let mut extreme: Option<FieldValue<'static>> = None;
+    for source in of {
+        source.each(at, &mut |value| {
+            let is_further = match (&value, &extreme) {
+                (_, None) => true,
+                (FieldValue::Number(value), Some(FieldValue::Number(known))) => {
+                    value.cmp(known) == side
+                }
+                (FieldValue::Bytes(value), Some(FieldValue::Bytes(known))) => {
+                    value.cmp(known) == side
+                }
+                _ => false,
+            };
+            if is_further {
+                extreme = Some(match value {
+                    FieldValue::Number(number) => FieldValue::Number(number),
+                    FieldValue::Bytes(bytes) => FieldValue::Bytes(bytes.into_owned().into()),
+                });
+            }
+            true
+        });
+    }
+    extreme
+}
+
+/// A number in decimal, or an address as it is usually written.
+fn written(value: &FieldValue<'_>) -> Option<String> {
+    match value {
+        FieldValue::Number(number) => Some(number.to_string()),
+        FieldValue::Bytes(bytes) => Some(Address::from_bytes(bytes)?.to_string()),
     }
 }
 

@@ -6,6 +6,7 @@
 mod asked;
 mod calls;
 mod conversation;
+pub(crate) mod conversations;
 mod dhcp;
 mod diameter;
 mod dns;
@@ -34,6 +35,7 @@ mod stream;
 mod stun;
 mod tcap;
 mod tls;
+pub(crate) mod tls_records;
 mod value;
 mod websocket;
 

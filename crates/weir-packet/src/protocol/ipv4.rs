@@ -381,7 +381,15 @@ fn header_len(packet: &Packet<'_>) -> Option<usize> {
 }
 
 /// The first option whose type is assigned and that `wanted` accepts, from its type byte on.
-fn option<'a>(packet: &Packet<'a>, wanted: fn(u8) -> bool) -> Option<&'a [u8]> {
+fn option<'a>(packet: &Packet<'a>, mut wanted: impl FnMut(u8) -> bool) -> Option<&'a [u8]> {
+    each_known(packet, |kind, _| wanted(kind))
+}
+
+/// As [`option`], told the option's bytes as well.
+fn each_known<'a>(
+    packet: &Packet<'a>,
+    mut wanted: impl FnMut(u8, &'a [u8]) -> bool,
+) -> Option<&'a [u8]> {
     let bytes = packet.bytes(IP)?;
     let end = header_len(packet)?.min(bytes.len());
     let mut rest = bytes.get(HEADER_LEN_MIN..end)?;
@@ -391,14 +399,33 @@ fn option<'a>(packet: &Packet<'a>, wanted: fn(u8) -> bool) -> Option<&'a [u8]> {
             END_OF_OPTIONS | NO_OPERATION => 1,
             _ => usize::from(u8_at(rest, 1).unwrap_or(0)).max(2),
         };
-        if wanted(kind) && KNOWN_OPTIONS.contains(&kind) {
-            return rest.get(..len.min(rest.len()));
+        let option = rest.get(..len.min(rest.len()))?;
+        if KNOWN_OPTIONS.contains(&kind) && wanted(kind, option) {
+            return Some(option);
         }
         if kind == END_OF_OPTIONS {
             return None;
         }
         rest = rest.get(len..)?;
     }
+}
+
+/// Calls `each` with what `get` has of every option until that gives false; gives false when it was stopped.
+pub(super) fn each_option(
+    packet: &Packet<'_>,
+    get: fn(&[u8]) -> Option<u8>,
+    each: &mut dyn FnMut(u64) -> bool,
+) -> bool {
+    let stopped = each_known(packet, |_, option| {
+        get(option).is_some_and(|number| !each(number.into()))
+    });
+    stopped.is_none()
+}
+
+/// The length of an option that states one.
+pub(super) fn option_len(option: &[u8]) -> Option<u8> {
+    u8_at(option, 0).filter(|kind| *kind > NO_OPERATION)?;
+    u8_at(option, 1)
 }
 
 impl Packet<'_> {

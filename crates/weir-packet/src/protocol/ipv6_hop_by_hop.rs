@@ -110,15 +110,48 @@ fn option<'a>(packet: &Packet<'a>, wanted: fn(u8) -> bool) -> Option<&'a [u8]> {
         .or_else(|| two.and_then(|options| option_in(options, wanted)))
 }
 
-fn option_in(mut rest: &[u8], wanted: fn(u8) -> bool) -> Option<&[u8]> {
+fn option_in(rest: &[u8], wanted: fn(u8) -> bool) -> Option<&[u8]> {
+    find_in(rest, |kind, _| wanted(kind))
+}
+
+/// Calls `each` with what `get` has of every option of both kinds of headers, those in tunnels too, until that gives
+/// false; gives false when it was stopped.
+pub(super) fn each_option(
+    packet: &Packet<'_>,
+    get: fn(&[u8]) -> Option<u8>,
+    each: &mut dyn FnMut(u64) -> bool,
+) -> bool {
+    let of = [Layer::Ipv6HopByHop, Layer::Ipv6DestinationOptions];
+    let mut headers = packet.headers().filter(|(layer, _)| of.contains(layer));
+    headers.all(|(_, header)| {
+        let len = u8_at(header, 1).map_or(0, |len| (usize::from(len) + 1) * 8);
+        let options = header.get(2..len.min(header.len())).unwrap_or_default();
+        let stopped = find_in(options, |_, option| {
+            get(option).is_some_and(|number| !each(number.into()))
+        });
+        stopped.is_none()
+    })
+}
+
+/// The length of an option that states one.
+pub(super) fn option_len(option: &[u8]) -> Option<u8> {
+    u8_at(option, 0).filter(|kind| *kind != PAD_1)?;
+    u8_at(option, 1)
+}
+
+fn find_in<'o>(
+    mut rest: &'o [u8],
+    mut wanted: impl FnMut(u8, &'o [u8]) -> bool,
+) -> Option<&'o [u8]> {
     loop {
         let kind = *rest.first()?;
         let len = match kind {
             PAD_1 => 1,
             _ => usize::from(u8_at(rest, 1).unwrap_or(0)) + 2,
         };
-        if wanted(kind) {
-            return rest.get(..len.min(rest.len()));
+        let option = rest.get(..len.min(rest.len()))?;
+        if wanted(kind, option) {
+            return Some(option);
         }
         rest = rest.get(len..)?;
     }

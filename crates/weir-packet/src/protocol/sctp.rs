@@ -232,12 +232,32 @@ fn first<'a>(packet: &Packet<'a>) -> Option<&'a [u8]> {
 
 /// The first chunk whose type `wanted` accepts, from its type to the end of what was captured.
 fn chunk<'a>(packet: &Packet<'a>, wanted: fn(u8) -> bool) -> Option<&'a [u8]> {
+    find_chunk(packet, |kind, _| wanted(kind))
+}
+
+/// Calls `each` with what `get` has of every chunk until that gives false; gives false when it was stopped.
+pub(super) fn each_chunk(
+    packet: &Packet<'_>,
+    get: fn(&[u8]) -> Option<u64>,
+    each: &mut dyn FnMut(u64) -> bool,
+) -> bool {
+    let stopped = find_chunk(packet, |_, chunk| {
+        get(chunk).is_some_and(|number| !each(number))
+    });
+    stopped.is_none()
+}
+
+fn find_chunk<'a>(
+    packet: &Packet<'a>,
+    mut wanted: impl FnMut(u8, &'a [u8]) -> bool,
+) -> Option<&'a [u8]> {
     let mut rest = packet.bytes(SCTP)?.get(HEADER_LEN..)?;
     loop {
         let kind = *rest.first()?;
         let len = usize::from(u16_be_at(rest, 2).unwrap_or(0));
-        if wanted(kind) {
-            return rest.get(..len.max(4).min(rest.len()));
+        let chunk = rest.get(..len.max(4).min(rest.len()))?;
+        if wanted(kind, chunk) {
+            return Some(chunk);
         }
         if len < 4 {
             return None;

@@ -15,6 +15,7 @@ use weir_filter::Quantifier;
 use weir_packet::{Address, Kind, Options as DecodeOptions};
 
 use super::{At, FieldValue, Test, Type, nanoseconds};
+use crate::extract::{conversations, tls_records};
 use crate::{
     Constant, EXTRACTIONS, Extraction, Operator, Origin, Predicate, Row, Scan, ScanOptions, Source,
     Table,
@@ -30,6 +31,8 @@ pub(super) struct MessageField {
     is_address: bool,
     /// It is a field of HTTP/2, or of the versions before, which share a table.
     is_http2: Option<bool>,
+    /// Only messages have it of which this column is true.
+    only: Option<&'static str>,
 }
 
 impl MessageField {
@@ -40,6 +43,7 @@ impl MessageField {
             "http" => Some(name.starts_with("http2.")),
             _ => None,
         };
+        field.only = OF_RESPONSES.contains(&name).then_some(IS_RESPONSE);
         Some((field, kind))
     }
 
@@ -49,6 +53,12 @@ impl MessageField {
             let places = places.iter();
             let places = places.map(|(column, frame)| ((*column).to_owned(), *frame));
             return Self::at(Extraction::named(table)?, places.collect());
+        }
+        if conversations::has(&name) {
+            return Self::at(&conversations::EXTRACTION, vec![(name, FRAME)]);
+        }
+        if tls_records::has(&name) {
+            return Self::at(&tls_records::EXTRACTION, vec![(name, FRAME)]);
         }
         let is_of_packets = PACKETS.iter().any(|prefix| name.starts_with(prefix));
         if is_of_packets || !name.contains('.') || OWN.contains(&name.as_str()) {
@@ -69,6 +79,10 @@ impl MessageField {
 
     /// What tells the frames with a message of a protocol.
     pub(super) fn protocol(name: &str) -> Option<Self> {
+        if ["tls", "ssl"].contains(&name) {
+            let places = vec![(tls_records::IS_TLS.to_owned(), FRAME)];
+            return Some(Self::at(&tls_records::EXTRACTION, places)?.0);
+        }
         let (_, table, frames) = PROTOCOLS.iter().find(|(known, ..)| *known == name)?;
         let places = frames.iter().map(|frame| ((*frame).to_owned(), *frame));
         Some(Self {
@@ -76,6 +90,7 @@ impl MessageField {
             places: places.collect(),
             is_address: false,
             is_http2: None,
+            only: None,
         })
     }
 
@@ -101,6 +116,7 @@ impl MessageField {
             places,
             is_address,
             is_http2: None,
+            only: None,
         };
         Some((field, kind))
     }
@@ -109,6 +125,13 @@ impl MessageField {
     pub(super) fn in_sql(&self) -> String {
         let column = self.places.first().map_or(FRAME, |(column, _)| column);
         let name = self.table.name;
+        if *self.table == conversations::EXTRACTION {
+            return "SQL compares any two columns; it has flow.id, tcp.seq_raw and tcp.analysis.* of each packet: FROM flow_packets('trace.pcap')".to_owned();
+        }
+        if *self.table == tls_records::EXTRACTION {
+            return "SQL compares any two columns; tls('trace.pcap') has a row for each handshake"
+                .to_owned();
+        }
         format!("SQL compares any two columns: SELECT {column} FROM {name}('trace.pcap') WHERE …")
     }
 }
@@ -143,6 +166,10 @@ const OWN: &[&str] = &[
     "sdp.connection_info.address",
     "sdp.media.port",
 ];
+
+/// Fields of DNS that Wireshark has of responses only, and the column that tells these.
+const OF_RESPONSES: &[&str] = &["dns.flags.authoritative", "dns.flags.recavail"];
+const IS_RESPONSE: &str = "dns.flags.response";
 
 /// Texts that are addresses.
 const ADDRESSES: &[&str] = &[
@@ -424,6 +451,10 @@ impl Messages {
                         values: place(column)?,
                         numbers: place(frame)?,
                         version: version.zip(asked.field.is_http2),
+                        only: match asked.field.only {
+                            Some(column) => Some(place(column)?),
+                            None => None,
+                        },
                     };
                     Some((number, asked, places))
                 }));
@@ -486,6 +517,8 @@ struct Places {
     values: usize,
     numbers: usize,
     version: Option<(usize, bool)>,
+    /// A column that has to be true.
+    only: Option<usize>,
 }
 
 /// Asks each message of a batch.
@@ -511,11 +544,19 @@ fn decide(
             })
         })
     };
+    let is_wanted = |row: usize| {
+        places.only.is_none_or(|column| {
+            let flags = columns.get(column).and_then(|flags| flags.as_boolean_opt());
+            flags.is_some_and(|flags| flags.is_valid(row) && flags.value(row))
+        })
+    };
     let Some(numbers) = numbers.as_primitive_opt::<UInt64Type>() else {
         return;
     };
     for (row, number) in numbers.iter().enumerate() {
-        let Some(number) = number.filter(|_| values.is_valid(row) && is_of_field(row)) else {
+        let Some(number) =
+            number.filter(|_| values.is_valid(row) && is_of_field(row) && is_wanted(row))
+        else {
             continue;
         };
         let cell = Cell {

@@ -1,14 +1,17 @@
 //! Which fields, protocols and values the words of a filter are.
 
+use std::cmp::Ordering;
 use std::sync::Arc;
 
 use regex::bytes::RegexBuilder;
-use weir_filter::{Calculation, Error, Filter, Operand, OperandKind, Quantifier, Relation, parse};
+use weir_filter::{
+    Calculation, Error, Filter, Operand, OperandKind, Quantifier, Range, RangeEnd, Relation, parse,
+};
 use weir_packet::{Kind, Layer, Needs, PROTOCOLS};
 
 use super::literal::{is_bytes, literal};
 use super::messages::{Asked, MessageField, Messages};
-use super::{Sign, Source, Test, Type};
+use super::{Literal, Sign, Source, Test, Type};
 use crate::names::{Meaning, Name, advice};
 use crate::{Column, Origin, Table};
 
@@ -253,6 +256,7 @@ impl<'t> Reader<'t> {
                 let lower = word.to_ascii_lowercase();
                 let is_known = lower == "frame"
                     || layer_named(&lower).is_some()
+                    || derived(&lower).is_some()
                     || self.fields(&lower).is_some()
                     || MessageField::named(&lower).is_some();
                 // What looks like a name of a field is one that is not known.
@@ -327,31 +331,25 @@ impl<'t> Reader<'t> {
         arguments: &[Operand],
     ) -> Result<(Source, Type), Error> {
         let lower = name.to_ascii_lowercase();
-        let [argument] = arguments else {
-            return Err(Error::new(
-                format!("{lower} takes one field"),
-                operand.start,
-                operand.end,
-            ));
-        };
-        if !["len", "count", "lower", "upper"].contains(&lower.as_str()) {
-            return Err(Error::new(
-                format!("there is no function {lower}"),
-                operand.start,
-                operand.end,
-            )
-            .with_hint("there are len, count, lower and upper"));
-        }
-        let (source, kind) = self.source(argument)?;
-        if lower == "count"
-            && let Some(field) = &self.field
-        {
-            let error = Error::new(
-                "how often a field of messages comes in a frame is not counted",
-                operand.start,
-                operand.end,
+        let wrong = |message: String| Error::new(message, operand.start, operand.end);
+        if !FUNCTIONS.contains(&lower.as_str()) {
+            let error = wrong(format!("there is no function {lower}"));
+            return Err(
+                error.with_hint("there are abs, count, len, lower, max, min, string and upper")
             );
-            return Err(error.with_hint(field.in_sql()));
+        }
+        if ["max", "min"].contains(&lower.as_str()) && !arguments.is_empty() {
+            return self.extreme(operand, &lower, arguments);
+        }
+        let [argument] = arguments else {
+            return Err(wrong(format!("{lower} takes one field")));
+        };
+        let (source, kind) = self.source(argument)?;
+        if lower == "count" {
+            self.not_of_messages(
+                operand,
+                "how often a field of messages comes in a frame is not counted",
+            )?;
         }
         let source = Box::new(source);
         let is_number = matches!(kind, Type::Number | Type::Flag | Type::Time | Type::Seconds);
@@ -360,17 +358,78 @@ impl<'t> Reader<'t> {
             "len" if !is_number => Ok((Source::Length(source), Type::Number)),
             "lower" if kind == Type::Text => Ok((Source::Lower(source), kind)),
             "upper" if kind == Type::Text => Ok((Source::Upper(source), kind)),
+            "abs" if matches!(kind, Type::Number | Type::Seconds) => {
+                Ok((Source::Absolute(source), kind))
+            }
+            "string" if matches!(kind, Type::Number | Type::Address) => {
+                Ok((Source::Written(source), Type::Text))
+            }
             _ => {
-                let takes = if lower == "len" {
-                    "text or bytes"
-                } else {
-                    "text"
+                let takes = match lower.as_str() {
+                    "len" => "text or bytes",
+                    "abs" => "a number",
+                    "string" => "a number or an address",
+                    _ => "text",
                 };
                 Err(Error::new(
                     format!("{lower} takes {takes}"),
                     argument.start,
                     argument.end,
                 ))
+            }
+        }
+    }
+
+    /// The greatest or least value of all arguments, which are of one kind.
+    fn extreme(
+        &mut self,
+        operand: &Operand,
+        name: &str,
+        arguments: &[Operand],
+    ) -> Result<(Source, Type), Error> {
+        let (mut sources, mut kind) = (Vec::with_capacity(arguments.len()), None);
+        for argument in arguments {
+            if kind.is_none() && !self.is_literal(argument) {
+                kind = Some(self.source(argument)?.1);
+            }
+        }
+        let Some(kind) = kind else {
+            let error = Error::new(format!("{name} takes fields"), operand.start, operand.end);
+            return Err(error.with_hint("max(tcp.srcport, tcp.dstport) > 1024"));
+        };
+        for argument in arguments {
+            sources.push(match self.is_literal(argument) {
+                true => Source::Literal(literal(argument, kind)?),
+                false => match self.source(argument)? {
+                    (source, of) if of == kind => source,
+                    _ => {
+                        return Err(Error::new(
+                            format!("{name} compares values of one kind"),
+                            argument.start,
+                            argument.end,
+                        ));
+                    }
+                },
+            });
+        }
+        self.not_of_messages(
+            operand,
+            "of all messages of a frame no greatest or least value is taken",
+        )?;
+        let side = match name {
+            "max" => Ordering::Greater,
+            _ => Ordering::Less,
+        };
+        Ok((Source::Extreme(side, sources), kind))
+    }
+
+    /// Refuses what looks at all values of a frame at once, of a field of messages.
+    fn not_of_messages(&self, operand: &Operand, message: &str) -> Result<(), Error> {
+        match &self.field {
+            None => Ok(()),
+            Some(field) => {
+                let error = Error::new(message, operand.start, operand.end);
+                Err(error.with_hint(field.in_sql()))
             }
         }
     }
@@ -387,6 +446,9 @@ impl<'t> Reader<'t> {
         }
         if let Some(layer) = layer_named(&lower) {
             return Ok((Source::Header(layer, number), Type::Bytes));
+        }
+        if let Some(of) = derived(&lower) {
+            return self.derive(operand, of, number);
         }
         let Some(columns) = self.fields(&lower) else {
             let Some((field, kind)) = MessageField::named(&lower) else {
@@ -408,7 +470,10 @@ impl<'t> Reader<'t> {
             match column.origin {
                 Origin::Packet(field, needs) => {
                     fields.push(field);
-                    if let Needs::Layer(of) = needs {
+                    // Options of IPv6 are in headers of two kinds.
+                    if let Needs::Layer(of) = needs
+                        && !field.name.starts_with("ipv6.opt.")
+                    {
                         layer = Some(of);
                     }
                 }
@@ -443,6 +508,36 @@ impl<'t> Reader<'t> {
         Ok((Source::Fields(fields, layer, number), kind))
     }
 
+    /// A field that is a part of another one.
+    fn derive(
+        &mut self,
+        operand: &Operand,
+        (of, part): (&str, Part),
+        number: Option<u32>,
+    ) -> Result<(Source, Type), Error> {
+        let (source, _) = self.word(operand, of, number)?;
+        let source = Box::new(source);
+        let begins = |length: u32| {
+            let range = Range {
+                first: 0,
+                end: RangeEnd::Length(length),
+            };
+            Box::new(Source::Slice(source.clone(), vec![range]))
+        };
+        let with = |calculation, source, number| {
+            let number = Box::new(Source::Literal(Literal::Number(number)));
+            Source::Calculated(calculation, source, number)
+        };
+        Ok(match part {
+            Part::Written => (Source::Written(source), Type::Text),
+            Part::Maker => (with(Calculation::And, begins(3), 0x00ff_ffff), Type::Number),
+            Part::Bit(bit) => {
+                let masked = Box::new(with(Calculation::And, begins(1), bit));
+                (with(Calculation::Divide, masked, bit), Type::Flag)
+            }
+        })
+    }
+
     /// The columns that a field is.
     fn fields(&self, name: &str) -> Option<Vec<Column>> {
         let column = |name: &str| {
@@ -455,6 +550,9 @@ impl<'t> Reader<'t> {
         };
         if let Some(column) = column(name) {
             return Some(vec![column]);
+        }
+        if APART.contains(&name) {
+            return None;
         }
         let has = |name: &str| self.table.position(name).is_some();
         let meaning =
@@ -486,6 +584,53 @@ fn unknown(operand: &Operand, word: &str) -> Error {
         operand.end,
     )
 }
+
+/// What there is to call.
+const FUNCTIONS: &[&str] = &[
+    "abs", "count", "len", "lower", "max", "min", "string", "upper",
+];
+
+/// Names of Wireshark's that mean nearly, and not quite, what a column has which SQL takes for them.
+const APART: &[&str] = &["icmp.resp_to", "tcp.segment_data", "frame.encap_type"];
+
+/// A part of a field that is a field by itself.
+#[derive(Clone, Copy)]
+enum Part {
+    /// The address as text.
+    Written,
+    /// The first three bytes of a MAC address.
+    Maker,
+    /// This bit of the first byte.
+    Bit(i128),
+}
+
+/// The field that a field is a part of.
+fn derived(name: &str) -> Option<(&'static str, Part)> {
+    let known = DERIVED.iter().find(|(known, ..)| *known == name);
+    known.map(|(_, of, part)| (*of, *part))
+}
+
+const GROUP: Part = Part::Bit(1);
+const LOCAL: Part = Part::Bit(2);
+
+#[rustfmt::skip]
+const DERIVED: &[(&str, &str, Part)] = &[
+    ("eth.ig", "eth.addr", GROUP),
+    ("eth.dst.ig", "eth.dst", GROUP),
+    ("eth.src.ig", "eth.src", GROUP),
+    ("eth.lg", "eth.addr", LOCAL),
+    ("eth.dst.lg", "eth.dst", LOCAL),
+    ("eth.src.lg", "eth.src", LOCAL),
+    ("eth.addr.oui", "eth.addr", Part::Maker),
+    ("eth.dst.oui", "eth.dst", Part::Maker),
+    ("eth.src.oui", "eth.src", Part::Maker),
+    ("ip.host", "ip.addr", Part::Written),
+    ("ip.src_host", "ip.src", Part::Written),
+    ("ip.dst_host", "ip.dst", Part::Written),
+    ("ipv6.host", "ipv6.addr", Part::Written),
+    ("ipv6.src_host", "ipv6.src", Part::Written),
+    ("ipv6.dst_host", "ipv6.dst", Part::Written),
+];
 
 /// The protocol of this name, as Wireshark calls it.
 fn layer_named(name: &str) -> Option<Layer> {

@@ -78,6 +78,16 @@ fn filters_ask_all_headers_of_a_packet() {
         "ip.len - 20 > 5",
         "frame.time == \"1970-01-01 00:00:01.5\"",
         "9.0.0.1 == ip.src",
+        "string(ip.src) contains \"10.\"",
+        "string(ip.ttl) matches \"^6[0-9]$\"",
+        "abs(ip.len - ip.ttl * 2) > 10",
+        "max(ip.len, ip.ttl) == 64",
+        "min(ip.src, ip.dst) == 9.0.0.1",
+        "min(ip.ttl, 7) == 7",
+        "eth.lg == 1 and eth.ig == 0",
+        "eth.src.lg",
+        "eth.src.oui == 0x020000",
+        "ip.src_host == \"10.0.0.1\"",
     ] {
         assert!(passes(filter), "{filter}");
     }
@@ -119,10 +129,22 @@ fn the_filters_of_the_comparison_are_known() {
 fn what_packets_do_not_have_is_said_with_its_place() {
     for (filter, message, start, hint) in [
         (
-            "tcp.stream == 5",
-            "packets have no field tcp.stream",
-            0,
+            "tcp.stream == flow.id",
+            "packets have no field flow.id",
+            14,
             "flow.id",
+        ),
+        (
+            "tcp.seq == tcp.ack",
+            "two fields of messages are not compared with each other",
+            11,
+            "flow_packets('trace.pcap')",
+        ),
+        (
+            "max(tcp.stream, 1) == 2",
+            "of all messages of a frame no greatest or least value is taken",
+            0,
+            "flow_packets('trace.pcap')",
         ),
         (
             "ip && tls.handshake.random == 1",
@@ -130,7 +152,7 @@ fn what_packets_do_not_have_is_said_with_its_place() {
             6,
             "tls('trace.pcap')",
         ),
-        ("tls", "packets have no field tls", 0, ""),
+        ("ldap", "packets have no field ldap", 0, ""),
         (
             "ip.id == dns.id",
             "a field of messages is compared with what is written, not with one of packets",
@@ -161,11 +183,24 @@ fn what_packets_do_not_have_is_said_with_its_place() {
         ("tcp.port contains 80", "a number contains nothing", 0, ""),
         ("frame matches \"(\"", "no pattern: unclosed group", 14, ""),
         (
-            "string(ip.src) == \"x\"",
-            "there is no function string",
+            "substr(ip.src) == \"x\"",
+            "there is no function substr",
             0,
             "len",
         ),
+        (
+            "string(frame.time) == \"x\"",
+            "string takes a number or an address",
+            7,
+            "",
+        ),
+        (
+            "max(ip.src, ip.ttl) == 1",
+            "max compares values of one kind",
+            12,
+            "",
+        ),
+        ("max(1, 2) == 1", "max takes fields", 0, "max(tcp.srcport"),
         (
             "tcp.port[0] == 1",
             "only bytes and text have slices",

@@ -35,6 +35,7 @@ enum Right {
 
 include!("filters/differences.rs");
 include!("filters/message_differences.rs");
+include!("filters/conversation_differences.rs");
 
 /// Filters, and how tshark is asked.
 struct Filters {
@@ -73,6 +74,19 @@ fn display_filters_over_messages_select_the_records_that_tshark_selects() {
         ],
         differences: MESSAGE_DIFFERENCES,
         made: true,
+        idle_max: IDLE_MAX,
+    });
+}
+
+/// Conversations are numbered, and looked at, as tshark does when it is told nothing.
+#[test]
+fn display_filters_over_conversations_select_the_records_that_tshark_selects() {
+    agree(&Filters {
+        text: include_str!("../filters_of_conversations.txt"),
+        least: 60,
+        preferences: &[],
+        differences: CONVERSATION_DIFFERENCES,
+        made: false,
         idle_max: IDLE_MAX,
     });
 }

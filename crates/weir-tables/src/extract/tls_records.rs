@@ -1,0 +1,395 @@
+//! What display filters ask of TLS: a row for each record that a frame completes or begins with, for each message of the
+//! handshake in it, and for the hellos of QUIC. It is no table of SQL, whose `tls` has a row for each handshake.
+
+use std::collections::HashMap;
+
+use weir_flow::{Carried, Content, FlowKey, Interest, Payload, Payloads, Sender};
+use weir_messages::tls::{
+    Carrier, ServerHello, Session, Stamp, Told, begins_with_hello, is_quic_initial,
+};
+use weir_packet::{Kind, Needs, Value};
+
+use super::followed::Followed;
+use super::value::number;
+use super::{Extract, Extraction, Item, ItemField, columns, in_words};
+use crate::Row;
+use crate::scan::Rows;
+
+/// See the module.
+pub(crate) const EXTRACTION: Extraction = Extraction {
+    name: "tls_records",
+    doc: "one row a record of TLS",
+    columns: || columns(&["frame.number"], OWN),
+    needs: &[Needs::All],
+    start: |_| Box::new(Records::default()),
+    arguments: &[],
+    aliases: &[],
+};
+
+/// The column that all rows have.
+pub(crate) const IS_TLS: &str = "tls.is_there";
+
+/// True of the fields that are asked here.
+pub(crate) fn has(name: &str) -> bool {
+    OWN.iter().any(|field| field.name == name && name != IS_TLS)
+}
+
+/// A record, or a message in one.
+#[derive(Clone, Copy, Debug, Default)]
+struct Record {
+    kind: Option<u8>,
+    /// The type stands for another one that is sealed, as in TLS 1.3.
+    is_opaque: bool,
+    version: Option<u16>,
+    length: Option<u16>,
+    message: Option<u8>,
+    /// Level and description.
+    alert: Option<[u8; 2]>,
+}
+
+impl Record {
+    /// There is a record of this type, or nothing.
+    fn flag(&self, kind: u8) -> Option<Value<'static>> {
+        (self.kind == Some(kind)).then_some(Value::Bool(true))
+    }
+}
+
+type Get = fn(&Record) -> Option<Value<'static>>;
+
+#[rustfmt::skip]
+const OWN: &[ItemField<Get>] = &[
+    ItemField::new(IS_TLS, Kind::Bool, |_| Some(Value::Bool(true)), "There is TLS", RFC),
+    ItemField::new("tls.record.content_type", Kind::U8, |r| number(r.kind?).filter(|_| !r.is_opaque && r.length.is_some()),
+        "Type of the record", RFC),
+    ItemField::new("tls.record.opaque_type", Kind::U8, |r| number(r.kind?).filter(|_| r.is_opaque),
+        "Type of a record of TLS 1.3 whose own type is sealed", RFC),
+    ItemField::new("tls.record.version", Kind::U16, |r| number(r.version?), "Version in the record's header", RFC),
+    ItemField::new("tls.record.length", Kind::U16, |r| number(r.length?), "Octets of the record behind its header", RFC),
+    ItemField::new("tls.handshake", Kind::Bool, |r| r.flag(HANDSHAKE), "A message of the handshake", RFC),
+    ItemField::new("tls.handshake.type", Kind::U8, |r| number(r.message?), "Type of the message", RFC),
+    ItemField::new("tls.change_cipher_spec", Kind::Bool, |r| r.flag(CHANGE), "What follows is sealed", RFC),
+    ItemField::new("tls.app_data", Kind::Bool, |r| r.flag(DATA), "Sealed data", RFC),
+    ItemField::new("tls.alert_message", Kind::Bool, |r| r.flag(ALERT), "An alert", RFC),
+    ItemField::new("tls.alert_message.level", Kind::U8, |r| number(r.alert?[0]), "Level of the alert", RFC),
+    ItemField::new("tls.alert_message.desc", Kind::U8, |r| number(r.alert?[1]), "What the alert says", RFC),
+];
+
+const RFC: &str = "RFC 8446, 5.1";
+const CHANGE: u8 = 20;
+const ALERT: u8 = 21;
+const HANDSHAKE: u8 = 22;
+const DATA: u8 = 23;
+/// Octets of a record, at most, with what encryption adds.
+const RECORD_OCTETS_MAX: usize = (1 << 14) + 2_048;
+const HEADER_OCTETS: usize = 5;
+/// Octets of a connection among which a hello is looked for.
+const SEARCH_BYTES_MAX: usize = 1 << 16;
+/// Octets under way, of all connections.
+const HELD_BYTES_MAX: usize = 256 << 20;
+/// Conversations of QUIC whose hellos are waited for.
+const QUIC_MAX: usize = 1 << 14;
+/// A server's hello, with its header, that is looked into.
+const SERVER_HELLO: u8 = 2;
+
+impl Item for Record {
+    fn value(&self, index: usize) -> Option<Value<'_>> {
+        (OWN.get(index)?.get)(self)
+    }
+}
+
+/// A connection.
+#[derive(Default)]
+struct Stream {
+    /// Octets that were looked at before TLS began.
+    seen: usize,
+    is_tls: bool,
+    /// The server chose TLS 1.3.
+    is_private: bool,
+    sides: [Side; 2],
+}
+
+#[derive(Default)]
+struct Side {
+    /// A record whose end did not come yet.
+    begun: Vec<u8>,
+    is_sealed: bool,
+    /// Octets of a message that go on in the next record.
+    passing: usize,
+}
+
+/// Takes what was found.
+type Each<'e> = dyn FnMut(Record) + 'e;
+
+impl Stream {
+    /// Takes octets of a side; false when the connection carries something else.
+    fn take(&mut self, side: usize, bytes: &[u8], each: &mut Each<'_>) -> bool {
+        if !self.is_tls {
+            self.is_tls = self.seen == 0 && is_header(bytes) || begins_with_hello(bytes);
+            self.seen = self.seen.saturating_add(bytes.len());
+            if !self.is_tls {
+                return self.seen <= SEARCH_BYTES_MAX;
+            }
+        }
+        let Some(one) = self.sides.get_mut(side) else {
+            return false;
+        };
+        let mut begun = std::mem::take(&mut one.begun);
+        let (is_first, mut is_told) = (begun.is_empty(), false);
+        begun.extend_from_slice(bytes);
+        let mut rest = begun.as_slice();
+        while rest.len() >= HEADER_OCTETS {
+            if !is_header(rest) {
+                // Wireshark shows it as data that go on.
+                each(Record::default());
+                rest = &[];
+                break;
+            }
+            let length = rest
+                .get(3..5)
+                .map_or(0, |it| usize::from(it[0]) << 8 | usize::from(it[1]));
+            let Some((record, behind)) = rest.split_at_checked(HEADER_OCTETS + length) else {
+                break;
+            };
+            one.record(record, &mut self.is_private, each);
+            is_told = true;
+            rest = behind;
+        }
+        // Wireshark looks into a frame where a record begins, though not at what goes on.
+        if is_first && !is_told && is_header(rest) {
+            each(Record::default());
+        }
+        one.begun = rest.to_vec();
+        true
+    }
+
+    fn held(&self) -> usize {
+        let [one, other] = &self.sides;
+        one.begun.capacity() + other.begun.capacity() + size_of::<Self>()
+    }
+}
+
+impl Side {
+    /// A whole record with its header.
+    fn record(&mut self, record: &[u8], is_private: &mut bool, each: &mut Each<'_>) {
+        let Some((&[kind, v1, v0, l1, l0], body)) = record.split_first_chunk::<HEADER_OCTETS>()
+        else {
+            return;
+        };
+        let mut said = Record {
+            kind: Some(kind),
+            is_opaque: kind == DATA && *is_private,
+            version: Some(u16::from_be_bytes([v1, v0])),
+            length: Some(u16::from_be_bytes([l1, l0])),
+            ..Record::default()
+        };
+        match (kind, body) {
+            (CHANGE, _) => self.is_sealed = true,
+            (ALERT, &[level, description]) if !self.is_sealed => {
+                said.alert = Some([level, description]);
+            }
+            _ => {}
+        }
+        each(said);
+        if kind == HANDSHAKE && !self.is_sealed {
+            self.messages(body, is_private, each);
+        }
+    }
+
+    /// The messages that begin in a record of the handshake.
+    fn messages(&mut self, body: &[u8], is_private: &mut bool, each: &mut Each<'_>) {
+        let passed = self.passing.min(body.len());
+        self.passing -= passed;
+        let mut rest = body.get(passed..).unwrap_or_default();
+        while let [kind, a, b, c, after @ ..] = rest {
+            let length = u32::from_be_bytes([0, *a, *b, *c]) as usize;
+            let there = length.min(after.len());
+            let (message, behind) = after.split_at(there);
+            if *kind == SERVER_HELLO
+                && let Ok(hello) = ServerHello::parse(message)
+            {
+                *is_private |= hello
+                    .chosen_version
+                    .is_some_and(|version| version >= 0x0304);
+            }
+            each(Record {
+                kind: Some(HANDSHAKE),
+                message: Some(*kind),
+                ..Record::default()
+            });
+            self.passing = length - there;
+            rest = behind;
+        }
+    }
+}
+
+/// True for the header of a record.
+fn is_header(bytes: &[u8]) -> bool {
+    let [CHANGE..=DATA, 3, 0..=4, high, low, ..] = bytes else {
+        return false;
+    };
+    usize::from(u16::from_be_bytes([*high, *low])) <= RECORD_OCTETS_MAX
+}
+
+/// Looks for records.
+struct Records {
+    payloads: Payloads,
+    streams: Followed<Stream>,
+    /// Of each conversation of QUIC the session, and which hellos were told of.
+    quic: HashMap<FlowKey, (Box<Session>, [bool; 2])>,
+    given_up: u64,
+}
+
+impl Default for Records {
+    fn default() -> Self {
+        Self {
+            payloads: Payloads::new(),
+            streams: Followed::new(HELD_BYTES_MAX),
+            quic: HashMap::new(),
+            given_up: 0,
+        }
+    }
+}
+
+/// Takes a datagram, which may complete a hello of QUIC; true when it could not be kept.
+fn datagram(
+    open: &mut HashMap<FlowKey, (Box<Session>, [bool; 2])>,
+    payload: &Payload<'_>,
+    bytes: &[u8],
+    each: &mut Each<'_>,
+) -> bool {
+    if !open.contains_key(payload.key) {
+        if !is_quic_initial(bytes) {
+            return false;
+        }
+        if open.len() >= QUIC_MAX {
+            return true;
+        }
+        let session = Box::new(Session::new(Carrier::Quic));
+        open.insert(*payload.key, (session, [false; 2]));
+    }
+    let Some((session, told)) = open.get_mut(payload.key) else {
+        return false;
+    };
+    let stamp = Stamp {
+        time_ns: payload.time_ns,
+        frame: payload.frame,
+    };
+    let side = usize::from(payload.sender == Sender::High);
+    let is_over = session.datagram(side, bytes, stamp) != Told::More;
+    let there = [session.client.is_some(), session.server.is_some()];
+    for ((message, there), told) in (1..).zip(there).zip(told.iter_mut()) {
+        if there && !std::mem::replace(told, true) {
+            each(Record {
+                kind: Some(HANDSHAKE),
+                message: Some(message),
+                ..Record::default()
+            });
+        }
+    }
+    if is_over {
+        open.remove(payload.key);
+    }
+    false
+}
+
+impl Extract for Records {
+    fn packet(&mut self, row: &Row<'_>, rows: &mut Rows) {
+        let Self {
+            payloads,
+            streams,
+            quic,
+            given_up,
+        } = self;
+        payloads.packet(row.packet, &mut |payload| {
+            let mut each = |record: Record| {
+                rows.push_row(&row.with_item(&record));
+            };
+            match payload.carried {
+                Carried::Stream(chunk) => {
+                    let side = usize::from(payload.sender == Sender::High);
+                    streams.chunk(
+                        chunk,
+                        |_| Some(Stream::default()),
+                        |stream| {
+                            let goes_on = match chunk.content {
+                                Content::Bytes(bytes) => stream.take(side, bytes, &mut each),
+                                Content::Gap(_) => {
+                                    if let Some(side) = stream.sides.get_mut(side) {
+                                        side.begun = Vec::new();
+                                        side.passing = 0;
+                                    }
+                                    true
+                                }
+                                Content::End(_) => true,
+                            };
+                            (goes_on && !chunk.is_last).then(|| stream.held())
+                        },
+                    )
+                }
+                Carried::Datagram(bytes) => {
+                    *given_up += u64::from(datagram(quic, payload, bytes, &mut each));
+                    Interest::Follow
+                }
+                _ => Interest::Ignore,
+            }
+        });
+    }
+
+    fn notes(&self) -> Vec<String> {
+        let counted = [self.streams.given_up(), self.given_up];
+        let words = [
+            "TCP connections were given up while records of TLS were looked for, as they held too much",
+            "datagrams of QUIC were not looked into, as too many conversations began",
+        ];
+        let own = in_words(counted.into_iter().zip(words));
+        let below = in_words(self.payloads.given_up());
+        let notes = own.chain(below);
+        notes
+            .map(|note| format!("display filter: {note}"))
+            .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(stream: &mut Stream, side: usize, bytes: &[u8]) -> Vec<(Option<u8>, Option<u8>)> {
+        let mut found = Vec::new();
+        stream.take(side, bytes, &mut |record| {
+            found.push((record.kind, record.message));
+        });
+        found
+    }
+
+    #[test]
+    fn a_frame_has_the_records_that_it_completes() {
+        let mut stream = Stream::default();
+        // Two messages of which the second goes on in the next record.
+        let first = [22, 3, 1, 0, 9, 14, 0, 0, 0, 11, 0, 0, 9, 1];
+        assert_eq!(of(&mut stream, 0, &first[..8]), [(None, None)]);
+        assert_eq!(of(&mut stream, 0, &first[8..9]), []);
+        let wanted = [(22, None), (22, Some(14)), (22, Some(11))];
+        let wanted = wanted.map(|(kind, message)| (Some(kind), message));
+        assert_eq!(of(&mut stream, 0, &first[9..]), wanted);
+        assert_eq!(
+            of(&mut stream, 0, &[22, 3, 1, 0, 8, 1, 2, 3, 4, 5, 6, 7, 8]),
+            [(Some(22), None)]
+        );
+        assert_eq!(of(&mut stream, 0, &[20, 3, 1, 0, 1, 1]), [(Some(20), None)]);
+        // Sealed: its types are not looked at.
+        assert_eq!(
+            of(&mut stream, 0, &[22, 3, 1, 0, 4, 14, 0, 0, 0]),
+            [(Some(22), None)]
+        );
+        assert_eq!(of(&mut stream, 1, b"GET / HTTP/1.1"), [(None, None)]);
+    }
+
+    #[test]
+    fn what_begins_as_something_else_is_no_tls_before_a_hello() {
+        let mut stream = Stream::default();
+        assert_eq!(of(&mut stream, 0, b"EHLO mail"), []);
+        assert_eq!(of(&mut stream, 0, &[23, 3, 1, 0, 1, 1]), []);
+        assert!(!stream.is_tls);
+    }
+}
