@@ -164,11 +164,17 @@ pub(crate) fn prepared(
         let error = Error::new(ErrorKind::Plan, "only captures are anonymized");
         return Err(error.with_hint("of rows, SELECT anonymize_ip(ip.src, 'secret')"));
     }
+    let extension = path.extension().and_then(|extension| extension.to_str());
+    if copy.stored_as.is_none() && extension.is_none() {
+        let shown = redacted(&copy.target);
+        let message = format!("{shown}: its name does not say which format is wanted");
+        let hint = "(FORMAT parquet) behind it does, or a name that ends in .parquet, .csv, .json, .arrow or .pcap";
+        return Err(Error::new(ErrorKind::Plan, message).with_hint(hint));
+    }
     name_partitions(copy);
     if is_explain {
         return Ok((statement, None));
     }
-    let extension = path.extension().and_then(|extension| extension.to_str());
     let format = copy
         .stored_as
         .as_deref()

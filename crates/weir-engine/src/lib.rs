@@ -27,6 +27,7 @@ mod answer;
 mod call;
 mod clf;
 mod copy;
+mod copy_options;
 mod delimited;
 mod dialect;
 mod distinct;

@@ -14,6 +14,7 @@ use datafusion::sql::sqlparser::ast::{
 use datafusion::sql::sqlparser::keywords::Keyword;
 use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan, Tokenizer};
 
+use crate::copy_options::with_copy_options;
 use crate::dialect::WeirDialect;
 use crate::error::{Error, ErrorKind};
 use crate::names::{call, keep_written_names};
@@ -84,7 +85,7 @@ impl Statement {
             .tokenize_with_location()
             .map_err(|error| explained(sql, Error::new(ErrorKind::Syntax, error.to_string())))?;
         let tokens = with_described(with_null_columns(with_hex_numbers(with_numbers(
-            with_and(tokens),
+            with_copy_options(with_and(tokens))?,
         )?)));
         let mut parser = DFParserBuilder::new(with_lists(tokens))
             .with_dialect(&dialect)

@@ -518,6 +518,49 @@ fn a_folder_of_parts_is_read_back_with_the_columns_of_its_names() {
     );
 }
 
+/// They were errors of the parser, and a folder without a format was one of the planner that named a clause only.
+#[test]
+fn copy_takes_its_options_as_other_databases_do() {
+    let folder = folder("copy_takes_its_options_as_other_databases_do");
+    let copy = |to: &str| {
+        run(
+            &format!("weir query \"COPY (SELECT 1 AS a, 'x' AS b) TO {to}\""),
+            &folder,
+        )
+    };
+    for to in [
+        "'p/' (FORMAT csv, PARTITION_BY (a), HEADER false)",
+        "'q/' WITH (format parquet, partition_by a)",
+        "'n.csv' (HEADER false, DELIMITER ';')",
+        "'n.csv' (DELIMITER ';', OVERWRITE)",
+    ] {
+        let ended = copy(to);
+        assert_eq!(ended.code, Some(0), "{to}: {}", ended.stderr);
+    }
+    assert_eq!(names(&folder.join("p")), ["a=1"]);
+    assert_eq!(names(&folder.join("q")), ["a=1"]);
+    let text = std::fs::read_to_string(folder.join("n.csv")).unwrap();
+    assert_eq!(text, "a;b\n1;x\n");
+    for (to, wanted) in [
+        ("'r/'", "its name does not say which format is wanted"),
+        ("'r/' (FORMAT)", "expected one value of format"),
+        ("'r.csv' (NONSENSE 1)", "nonsense"),
+    ] {
+        let ended = copy(to);
+        assert_eq!(ended.code, Some(2), "{to}: {}", ended.stderr);
+        assert!(ended.stderr.contains(wanted), "{to}: {}", ended.stderr);
+        assert!(!folder.join("r").exists() && !folder.join("r.csv").exists());
+    }
+    let sql = "COPY (SELECT * FROM 'demo/voip.pcap') TO 'a.pcap' (anonymize 'a long secret')";
+    let ended = run(&format!("weir query \"{sql}\""), &folder);
+    assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+    let addresses = "SELECT DISTINCT ip.src FROM";
+    assert_ne!(
+        said(&format!("{addresses} 'a.pcap' ORDER BY 1"), &folder),
+        said(&format!("{addresses} 'demo/voip.pcap' ORDER BY 1"), &folder)
+    );
+}
+
 /// A missing number was copied as 0, and a missing text as the empty one, where it named a folder.
 #[test]
 fn null_and_0_and_no_text_are_different_parts() {

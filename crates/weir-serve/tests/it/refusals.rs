@@ -316,7 +316,7 @@ fn what_may_write_says_how_many_rows_it_wrote() {
         "SELECT 2 AS a INTO u",
         "SELECT a FROM u",
         "CREATE SCHEMA s",
-        "COPY (SELECT 1 AS a UNION ALL SELECT 2) TO 'out.csv'",
+        "COPY (SELECT 1 AS a UNION ALL SELECT 2 ORDER BY a) TO 'out.csv'",
     ]);
     assert_eq!(
         told,
