@@ -165,7 +165,7 @@ pub(crate) fn prepared(
         return Err(error.with_hint("of rows, SELECT anonymize_ip(ip.src, 'secret')"));
     }
     let extension = path.extension().and_then(|extension| extension.to_str());
-    if copy.stored_as.is_none() && extension.is_none() {
+    if copy.stored_as.is_none() && extension.is_none() && !is_remote(&copy.target) {
         let shown = redacted(&copy.target);
         let message = format!("{shown}: its name does not say which format is wanted");
         let hint = "(FORMAT parquet) behind it does, or a name that ends in .parquet, .csv, .json, .arrow or .pcap";
