@@ -40,7 +40,7 @@ QUERIES = [f"SELECT * FROM '{path}' LIMIT 400" for path in TABLES] + [
     "SELECT * FROM dhcp('demo/office.pcapng')",
     "SELECT * FROM ntp('demo/office.pcapng')",
     # What libraries like to lose: unsigned maximum, NULL, nanoseconds, lists, lengths of time, decimals.
-    "SELECT 18446744073709551615 AS most UNION ALL SELECT NULL",
+    "SELECT 18446744073709551615 AS most UNION ALL SELECT NULL ORDER BY 1",
     "SELECT ip.src, sum(frame.len) AS bytes, max(frame.time) FROM 'demo/voip.pcap' GROUP BY 1 ORDER BY 1",
     "SELECT arrow_cast(1328821153010000001, 'Timestamp(Nanosecond, Some(\"UTC\"))') AS at, [1, NULL, 3] AS list",
     "SELECT max(frame.time) - min(frame.time) AS took, CAST(1.25 AS DECIMAL(10, 2)) AS d FROM 'demo/voip.pcap'",
