@@ -4,11 +4,12 @@ use std::ops::ControlFlow;
 
 use datafusion::sql::sqlparser::ast::{
     Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, Select, SelectItem,
-    SetExpr, TableAlias, TableFactor, Value, Visit, VisitMut, Visitor, VisitorMut,
+    SetExpr, TableAlias, TableFactor, Value, Visitor, VisitorMut,
 };
 
 use crate::error::{Error, ErrorKind};
 use crate::statement::Statement;
+use crate::walk::{walk, walk_mut};
 
 /// The table function of streams.
 const STREAM: &str = "stream";
@@ -121,11 +122,11 @@ fn is_text(function: &Function) -> bool {
 fn with_texts(select: &mut Select) -> Result<(), Error> {
     let mut finds = Finds(false);
     for item in &select.projection {
-        let _ = Visit::visit(item, &mut finds);
+        let _ = walk(item, &mut finds);
     }
     let mut of_where = Finds(false);
     if let Some(condition) = &select.selection {
-        let _ = Visit::visit(condition, &mut of_where);
+        let _ = walk(condition, &mut of_where);
     }
     if !finds.0 && !of_where.0 {
         return Ok(());
@@ -164,7 +165,7 @@ fn with_texts(select: &mut Select) -> Result<(), Error> {
         // The column keeps the name that was written.
         if let SelectItem::UnnamedExpr(expr) = item {
             let mut finds = Finds(false);
-            let _ = Visit::visit(&*expr, &mut finds);
+            let _ = walk(expr, &mut finds);
             if finds.0 {
                 let alias = Ident::with_quote('"', expr.to_string());
                 *item = SelectItem::ExprWithAlias {
@@ -173,10 +174,10 @@ fn with_texts(select: &mut Select) -> Result<(), Error> {
                 };
             }
         }
-        let _ = VisitMut::visit(item, &mut putter);
+        let _ = walk_mut(item, &mut putter);
     }
     if let Some(condition) = &mut select.selection {
-        let _ = VisitMut::visit(condition, &mut putter);
+        let _ = walk_mut(condition, &mut putter);
     }
     match putter.refusal {
         Some(message) => Err(refused(message)),

@@ -11,14 +11,13 @@ mod verdict;
 use std::collections::HashSet;
 use std::ops::ControlFlow;
 
-use datafusion::sql::parser::{CopyToSource, Statement as DfStatement};
 use datafusion::sql::sqlparser::ast::{
     self, ContextModifier, CreateTable, CreateTableOptions, CreateView, Cte, DuplicateTreatment,
     Expr, Fetch, Function, FunctionArg, FunctionArgumentClause, FunctionArguments, GroupByExpr,
     HiveDistributionStyle, Join, JoinConstraint, JoinOperator, LimitClause, OrderBy, OrderByExpr,
     OrderByKind, PipeOperator, Query, Select, Set, SetExpr, SetOperator, SetQuantifier, TableAlias,
-    TableAliasColumnDef, TableFactor, TableFunctionArgs, TableSampleKind, TableWithJoins, Visit,
-    Visitor, WindowSpec, WindowType, With,
+    TableAliasColumnDef, TableFactor, TableFunctionArgs, TableSampleKind, TableWithJoins, Visitor,
+    WindowSpec, WindowType, With,
 };
 
 use crate::error::{Error, ErrorKind};
@@ -35,27 +34,10 @@ pub(crate) fn check(statement: &Statement, scalars: &HashSet<String>) -> Result<
         scalars,
         refusal: None,
     };
-    let _ = match innermost(&statement.inner) {
-        DfStatement::Statement(statement) => statement.visit(&mut walker),
-        DfStatement::CopyTo(copy) => match &copy.source {
-            CopyToSource::Query(query) => query.visit(&mut walker),
-            CopyToSource::Relation(_) => ControlFlow::Continue(()),
-        },
-        // The planner takes these apart whole.
-        DfStatement::CreateExternalTable(_) | DfStatement::Reset(_) | DfStatement::Explain(_) => {
-            ControlFlow::Continue(())
-        }
-    };
+    statement.visit(&mut walker);
     match walker.refusal {
         Some(refusal) => Err(refusal),
         None => Ok(()),
-    }
-}
-
-fn innermost(statement: &DfStatement) -> &DfStatement {
-    match statement {
-        DfStatement::Explain(explain) => innermost(&explain.statement),
-        other => other,
     }
 }
 

@@ -71,6 +71,7 @@ mod tokens;
 mod top_k;
 mod units;
 mod vocabulary;
+mod walk;
 mod window;
 mod zone;
 
@@ -94,4 +95,5 @@ pub use served::Described;
 pub use statement::{Made, Statement};
 pub use tokens::{Token, TokenKind, statements, tokens};
 pub use units::{UNIT_BYTES, UNIT_KEY};
+pub use walk::{walk, walk_mut};
 pub use weir_tables::Compile;

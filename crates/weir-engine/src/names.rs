@@ -8,13 +8,14 @@ use datafusion::sql::sqlparser::ast::{
     AccessExpr, DuplicateTreatment, Expr, ExprWithAlias, ExprWithAliasAndOrderBy, Function,
     FunctionArg, FunctionArgExpr, FunctionArgumentClause, FunctionArgumentList, FunctionArguments,
     Ident, ObjectName, PipeOperator, Query, Select, SelectItem, SetExpr, Subscript, UnaryOperator,
-    Value, VisitMut, VisitorMut,
+    Value, VisitorMut,
 };
 use weir_packet::Address;
 use weir_packet::Kind;
 use weir_tables::Table;
 
 use crate::function::{ADDRESS, ADDRESS_TEXT, MIXING_FUNCTIONS, OCTET_LENGTH, TEXT_FUNCTIONS};
+use crate::walk::walk_mut;
 
 /// The columns and the table names that a statement can mean.
 #[derive(Debug, Default)]
@@ -411,7 +412,7 @@ impl VisitorMut for NameResolver<'_> {
                         let name = alias.value.to_ascii_lowercase();
                         if let Some(column) = self.scope.taken.get(&name) {
                             let name = &name;
-                            let _ = expr.visit(&mut Renamer { name, column });
+                            let _ = walk_mut(expr, &mut Renamer { name, column });
                         }
                     }
                     _ => {}
@@ -556,7 +557,7 @@ mod tests {
             ..Scope::default()
         };
         let mut statements = Parser::parse_sql(&GenericDialect {}, sql).unwrap();
-        let _ = statements.visit(&mut scope.resolver());
+        let _ = walk_mut(&mut statements, &mut scope.resolver());
         statements[0].to_string()
     }
 

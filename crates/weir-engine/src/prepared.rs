@@ -12,12 +12,13 @@ use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
 use datafusion::logical_expr::{Expr as PlanExpr, LogicalPlan};
 use datafusion::sql::parser::Statement as DfStatement;
 use datafusion::sql::sqlparser::ast::{
-    self, CastKind, DataType, Expr, Ident, Value, Visit, VisitMut, Visitor, VisitorMut,
+    self, CastKind, DataType, Expr, Ident, Value, Visitor, VisitorMut,
 };
 
 use crate::error::{Error, ErrorKind};
 use crate::names::similar;
 use crate::statement::Statement;
+use crate::walk::{walk, walk_mut};
 
 /// The prepared statements of a session, by name.
 #[derive(Debug, Default)]
@@ -128,7 +129,7 @@ impl PreparedStatements {
             types: &prepared.types,
         };
         let mut inner = prepared.statement.clone();
-        let _ = VisitMut::visit(&mut inner, &mut values);
+        let _ = walk_mut(&mut inner, &mut values);
         Ok(Some(Statement {
             inner: DfStatement::Statement(Box::new(inner)),
         }))
@@ -152,7 +153,7 @@ pub(crate) fn inner(statement: &Statement) -> Option<Statement> {
         values: &nulls,
         types: data_types,
     };
-    let _ = VisitMut::visit(&mut inner, &mut values);
+    let _ = walk_mut(&mut inner, &mut values);
     Some(Statement {
         inner: DfStatement::Statement(Box::new(inner)),
     })
@@ -183,7 +184,7 @@ pub(crate) fn parameters(statement: &ast::Statement) -> Vec<usize> {
         }
     }
     let mut collector = Collector(Vec::new());
-    let _ = Visit::visit(statement, &mut collector);
+    let _ = walk(statement, &mut collector);
     collector.0.sort_unstable();
     collector.0.dedup();
     collector.0

@@ -8,8 +8,7 @@ use datafusion::sql::parser::{
 };
 use datafusion::sql::sqlparser::ast::{
     self, BinaryOperator, Expr, FunctionArg, LimitClause, ObjectName, PipeOperator, Query,
-    SelectFlavor, SelectItem, SetExpr, TableAlias, TableFactor, Value, Visit, VisitMut, Visitor,
-    VisitorMut,
+    SelectFlavor, SelectItem, SetExpr, TableAlias, TableFactor, Value, Visitor, VisitorMut,
 };
 use datafusion::sql::sqlparser::keywords::Keyword;
 use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan, Tokenizer};
@@ -21,6 +20,7 @@ use crate::names::{call, keep_written_names};
 use crate::number::DIV;
 use crate::root::Root;
 use crate::syntax;
+use crate::walk::{walk, walk_mut};
 
 /// One statement of a query text, parsed but not planned: no file has been opened.
 #[derive(Clone, Debug)]
@@ -285,11 +285,11 @@ impl Statement {
     }
 
     /// Visits every part of the statement.
-    pub(crate) fn visit<V: Visitor<Break = ()>>(&self, visitor: &mut V) {
+    pub(crate) fn visit(&self, visitor: &mut dyn Visitor<Break = ()>) {
         let _: ControlFlow<()> = match innermost(&self.inner) {
-            DfStatement::Statement(statement) => statement.visit(visitor),
+            DfStatement::Statement(statement) => walk(statement.as_ref(), visitor),
             DfStatement::CopyTo(copy) => match &copy.source {
-                CopyToSource::Query(query) => query.visit(visitor),
+                CopyToSource::Query(query) => walk(query.as_ref(), visitor),
                 CopyToSource::Relation(_) => ControlFlow::Continue(()),
             },
             _ => ControlFlow::Continue(()),
@@ -297,11 +297,11 @@ impl Statement {
     }
 
     /// Visits every part of the statement, to change it.
-    pub(crate) fn visit_mut<V: VisitorMut<Break = ()>>(&mut self, visitor: &mut V) {
+    pub(crate) fn visit_mut(&mut self, visitor: &mut dyn VisitorMut<Break = ()>) {
         let _: ControlFlow<()> = match innermost_mut(&mut self.inner) {
-            DfStatement::Statement(statement) => VisitMut::visit(statement.as_mut(), visitor),
+            DfStatement::Statement(statement) => walk_mut(statement.as_mut(), visitor),
             DfStatement::CopyTo(copy) => match &mut copy.source {
-                CopyToSource::Query(query) => VisitMut::visit(query.as_mut(), visitor),
+                CopyToSource::Query(query) => walk_mut(query.as_mut(), visitor),
                 CopyToSource::Relation(_) => ControlFlow::Continue(()),
             },
             _ => ControlFlow::Continue(()),

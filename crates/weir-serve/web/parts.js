@@ -17,7 +17,7 @@ export function failure(error) {
 export function remarks(answer, onmore) {
   const parts = [];
   if (answer.truncated) {
-    parts.push(h("div", { class: "notice" }, `The first ${count(answer.row_count)} rows; there are more. `,
+    parts.push(h("div", { class: "notice" }, `The first ${counted(answer.row_count, "rows")}; there are more. `,
       onmore ? h("button", { type: "button", class: "link", onclick: onmore }, "Ask for more rows") : null, onmore ? ", or download all of them." : null));
   }
   const damage = answer.damage ?? [];

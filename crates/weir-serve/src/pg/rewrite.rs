@@ -4,10 +4,11 @@ use std::ops::ControlFlow;
 
 use datafusion::sql::sqlparser::ast::{
     Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, Query, SetExpr,
-    Statement, TableAlias, TableFactor, Value, VisitMut, VisitorMut,
+    Statement, TableAlias, TableFactor, Value, VisitorMut,
 };
 use datafusion::sql::sqlparser::dialect::PostgreSqlDialect;
 use datafusion::sql::sqlparser::parser::Parser;
+use weir_engine::walk_mut;
 
 /// The text of a question to the catalog, with what the library has otherwise than PostgreSQL: functions of types are
 /// names to it, and never the number 0; there are no composite types; the search path is that of all connections;
@@ -34,7 +35,7 @@ pub(super) fn for_catalog(sql: &str) -> String {
         columns: information_columns(),
     };
     for statement in &mut statements {
-        let _ = VisitMut::visit(statement, &mut rewriter);
+        let _ = walk_mut(statement, &mut rewriter);
     }
     match rewriter.is_changed {
         true => {

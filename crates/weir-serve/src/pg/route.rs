@@ -4,10 +4,10 @@ use std::collections::HashMap;
 use std::ops::ControlFlow;
 
 use datafusion::sql::parser::Statement as DfStatement;
-use datafusion::sql::sqlparser::ast::{self, Expr, Visit, Visitor};
+use datafusion::sql::sqlparser::ast::{self, Expr, Visitor};
 use pgwire::api::Type;
 use pgwire::api::results::Tag;
-use weir_engine::Statement;
+use weir_engine::{Statement, walk};
 
 /// Who answers a statement.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -95,7 +95,7 @@ pub(super) fn route(statement: &Statement) -> Route {
         S::UNLISTEN { .. } => Route::Nothing("UNLISTEN"),
         S::Query(_) => {
             let mut asks = Asks(false);
-            let _ = statement.visit(&mut asks);
+            let _ = walk(statement, &mut asks);
             match asks.0 {
                 true => Route::Catalog,
                 false => Route::Engine,
@@ -171,7 +171,7 @@ pub(super) fn cast_parameters(statement: &Statement) -> HashMap<usize, Type> {
     }
     let mut casts = Casts(HashMap::new());
     if let DfStatement::Statement(statement) = statement.parsed() {
-        let _ = statement.visit(&mut casts);
+        let _ = walk(statement, &mut casts);
     }
     casts.0
 }

@@ -5,18 +5,18 @@
 //! relation has no rows: that is said here, with the names of the columns that were asked for.
 
 use std::ops::ControlFlow;
+use std::sync::Arc;
 
 use datafusion::sql::sqlparser::ast::{
     self, Expr, GroupByExpr, Ident, JoinOperator, ObjectName, Query, Select, SelectItem, SetExpr,
-    SetOperator, Statement, TableFactor, TableWithJoins, Visit, Visitor,
+    SetOperator, Statement, TableFactor, TableWithJoins, Visitor,
 };
 use datafusion::sql::sqlparser::dialect::PostgreSqlDialect;
 use datafusion::sql::sqlparser::parser::Parser;
 use futures::stream;
 use pgwire::api::Type;
 use pgwire::api::results::{DataRowEncoder, FieldFormat, FieldInfo, QueryResponse};
-
-use std::sync::Arc;
+use weir_engine::walk;
 
 use crate::catalog::VERSION;
 
@@ -58,7 +58,7 @@ impl Told {
             return None;
         }
         let mut parameters = Parameters(0);
-        let _ = query.visit(&mut parameters);
+        let _ = walk(query, &mut parameters);
         Some(Self {
             columns: columns(query)?,
             row: None,
@@ -180,7 +180,7 @@ fn aggregates(select: &Select) -> bool {
             }
         }
     }
-    select.having.is_some() || select.projection.visit(&mut Finder).is_break()
+    select.having.is_some() || walk(&select.projection, &mut Finder).is_break()
 }
 
 /// The names of the columns; `None` where only the catalog knows them.

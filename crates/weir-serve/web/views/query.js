@@ -4,7 +4,7 @@ import * as api from "../api.js";
 import { Chart } from "../chart.js";
 import { copy, dialog, h, menu, quiet, say, tabs } from "../dom.js";
 import { Editor } from "../editor.js";
-import { count, seconds } from "../format.js";
+import { count, counted, seconds } from "../format.js";
 import { Grid } from "../grid.js";
 import { columnChooser, cost, detailHead, downloads, failure, pairs, progress, remarks } from "../parts.js";
 import { examples, fileOf } from "../sql.js";
@@ -161,7 +161,7 @@ export function show(main, parameters, app) {
     const list = h("ul", { class: "choices" });
     const fill = (word) => list.replaceChildren(...entries.filter((entry) => entry.sql.toLowerCase().includes(word)).slice(0, 100).map((entry) => h("li", {}, h("button", {
       type: "button", onclick: () => { box.close(); editor.text = entry.sql; editor.focus(); },
-    }, h("pre", {}, entry.sql), h("span", { class: "dim" }, `${new Date(entry.at).toLocaleString()} · ${count(entry.rows)} rows · ${seconds(entry.seconds)}`)))));
+    }, h("pre", {}, entry.sql), h("span", { class: "dim" }, `${new Date(entry.at).toLocaleString()} · ${counted(entry.rows, "rows")} · ${seconds(entry.seconds)}`)))));
     fill("");
     const box = dialog("History", entries.length === 0 ? h("p", { class: "empty" }, "Queries that ran stand here, kept by this browser only.") : [
       h("div", { class: "toolbar" }, h("input", { type: "search", "aria-label": "Find a query", placeholder: "Find", oninput: (event) => fill(event.target.value.toLowerCase()) }),
