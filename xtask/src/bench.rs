@@ -8,7 +8,7 @@ use serde_json::json;
 
 use crate::{
     cargo, cluster, crate_bench, live, memory, payload, python_bench, robustness, root, scan,
-    serve, tables, tribeca, ws,
+    serve, start, tables, tribeca, ws,
 };
 
 /// A benchmark by name.
@@ -87,6 +87,11 @@ const BENCHES: &[Bench] = &[
         name: "serve",
         what: "ten million rows over each protocol of weir serve: rows a second and resident memory, beside PostgreSQL with the same table",
         run: serve::run,
+    },
+    Bench {
+        name: "start",
+        what: "processor time and page faults of commands that read next to nothing, beside true, sqlite3, duckdb and tshark -v; sizes; WEIR_BUILD=1 for the build from nothing",
+        run: start::run,
     },
     Bench {
         name: "cluster",

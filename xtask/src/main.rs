@@ -18,6 +18,7 @@ mod python_bench;
 mod robustness;
 mod scan;
 mod serve;
+mod start;
 mod tables;
 mod tidy;
 mod trace;
