@@ -3,11 +3,14 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::process::Command;
-use std::time::Instant;
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
+use serde_json::json;
 
-use crate::{book, cargo, fuzz, page, publish, python, root, run, target_dir, tidy};
+use crate::{
+    book, cargo, fuzz, limit, page, publish, python, root, run, target_dir, tidy, versions,
+};
 
 /// All tests of the workspace. What was skipped is counted and named at the end: tests that pass keep what they
 /// say to themselves.
@@ -16,9 +19,10 @@ pub(crate) fn test(arguments: &[&str]) -> Result<()> {
     if skipped.exists() {
         fs::remove_file(&skipped)?;
     }
-    let outcome = run(cargo(&["test", "--workspace"])?
-        .args(arguments)
-        .env("WEIR_SKIPPED", &skipped));
+    let mut tests = cargo(&["test", "--workspace"])?;
+    tests.args(arguments).env("WEIR_SKIPPED", &skipped);
+    limit::each_program(&mut tests)?;
+    let outcome = run(&mut tests);
     let lines = fs::read_to_string(&skipped).unwrap_or_default();
     let mut peers: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for line in lines.lines() {
@@ -45,59 +49,238 @@ pub(crate) fn test(arguments: &[&str]) -> Result<()> {
     outcome
 }
 
-/// Everything that a change has to pass, cheapest first; from a step on where one is named, for who mends what that
-/// step found.
-pub(crate) fn ci(from: Option<&str>) -> Result<()> {
-    const STEPS: &[&str] = &[
-        "fmt", "tidy", "clippy", "test", "python", "page", "doc", "docs", "deny", "publish",
-        "sanitize", "fuzz",
-    ];
-    if let Some(from) = from.filter(|from| !STEPS.contains(from)) {
-        bail!("the gate has no step {from}: {}", STEPS.join(", "));
-    }
-    let mut is_skipped = from.is_some();
-    let mut step = |name: &str, part: &dyn Fn() -> Result<()>| {
-        is_skipped &= from != Some(name);
-        match is_skipped {
-            true => Ok(()),
-            false => step(name, part),
-        }
-    };
-    step("fmt", &|| run(&mut cargo(&["fmt", "--all", "--check"])?))?;
-    step("tidy", &tidy::run)?;
-    step("clippy", &|| {
-        let clippy = ["clippy", "--workspace", "--all-targets", "--"];
-        run(cargo(&clippy)?.args(["-D", "warnings"]))
-    })?;
-    // The test command of the README.
-    step("test", &|| test(&[]))?;
-    step("python", &|| python::check(python::Build::WithAll))?;
-    // `cargo xtask page --double` drives the page over a stand-in that answers by the command line.
-    step("page", &|| page::check(python::Build::WithAll, &[]))?;
-    step("doc", &|| {
-        let docs = [
-            "doc",
-            "--workspace",
-            "--no-deps",
-            "--document-private-items",
-        ];
-        run(cargo(&docs)?.env("RUSTDOCFLAGS", "-D warnings"))
-    })?;
-    step("docs", &|| book::make(python::Build::WithAll))?;
-    step("deny", &deny)?;
-    step("publish", &publish::check)?;
-    step("sanitize", &sanitize)?;
-    // Half a minute, until a run of hours over the new targets has been made by hand.
-    step("fuzz", &|| fuzz::command(&["--minutes", "0.5"]))
+/// How much of the gate is run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Tier {
+    /// What every change has to pass before it lands.
+    Quick,
+    /// All that there is, with what needs tools that are built from source.
+    Full,
 }
 
-/// Runs a part of the gate, and says how long it took.
-fn step(name: &str, part: &dyn Fn() -> Result<()>) -> Result<()> {
-    eprintln!("\n== {name}");
-    let start = Instant::now();
-    part()?;
-    eprintln!("== {name}: {:.0} s", start.elapsed().as_secs_f64());
+impl Tier {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Quick => "quick",
+            Self::Full => "full",
+        }
+    }
+
+    /// The words of the chore that runs it.
+    const fn chore(self) -> &'static str {
+        match self {
+            Self::Quick => "cargo xtask ci",
+            Self::Full => "cargo xtask ci --full",
+        }
+    }
+}
+
+/// A part of the gate.
+struct Step {
+    name: &'static str,
+    tier: Tier,
+    /// What to run to see it alone.
+    alone: &'static str,
+    run: fn() -> Result<()>,
+}
+
+/// The parts of the gate, cheapest first.
+const STEPS: &[Step] = &[
+    Step {
+        name: "fmt",
+        tier: Tier::Quick,
+        alone: "cargo fmt --all --check",
+        run: || run(&mut cargo(&["fmt", "--all", "--check"])?),
+    },
+    Step {
+        name: "tidy",
+        tier: Tier::Quick,
+        alone: "cargo xtask tidy",
+        run: tidy::run,
+    },
+    Step {
+        name: "clippy",
+        tier: Tier::Quick,
+        alone: "cargo clippy --workspace --all-targets -- -D warnings",
+        run: || {
+            let clippy = ["clippy", "--workspace", "--all-targets", "--"];
+            run(cargo(&clippy)?.args(["-D", "warnings"]))
+        },
+    },
+    Step {
+        name: "test",
+        tier: Tier::Quick,
+        alone: "cargo xtask test",
+        // All programs are run, whatever one of them finds: the next run of the gate is an hour away.
+        run: || test(&["--no-fail-fast"]),
+    },
+    Step {
+        name: "python",
+        tier: Tier::Quick,
+        alone: "cargo xtask python",
+        run: || python::check(python::Build::WithAll),
+    },
+    Step {
+        name: "page",
+        tier: Tier::Quick,
+        alone: "cargo xtask page",
+        // `cargo xtask page --double` drives the page over a stand-in that answers by the command line.
+        run: || page::check(python::Build::WithAll, &[]),
+    },
+    Step {
+        name: "doc",
+        tier: Tier::Full,
+        alone: "RUSTDOCFLAGS='-D warnings' cargo doc --workspace --no-deps --document-private-items",
+        run: || {
+            let docs = [
+                "doc",
+                "--workspace",
+                "--no-deps",
+                "--document-private-items",
+            ];
+            run(cargo(&docs)?.env("RUSTDOCFLAGS", "-D warnings"))
+        },
+    },
+    Step {
+        name: "docs",
+        tier: Tier::Full,
+        alone: "cargo xtask docs",
+        run: || book::make(python::Build::WithAll),
+    },
+    Step {
+        name: "deny",
+        tier: Tier::Full,
+        alone: "cargo deny check bans licenses sources",
+        run: deny,
+    },
+    Step {
+        name: "publish",
+        tier: Tier::Full,
+        alone: "cargo xtask publish",
+        run: publish::check,
+    },
+    Step {
+        name: "sanitize",
+        tier: Tier::Full,
+        alone: "cargo xtask sanitize",
+        run: sanitize,
+    },
+    Step {
+        name: "fuzz",
+        tier: Tier::Full,
+        alone: "cargo xtask fuzz --minutes 0.5",
+        // Half a minute, until a run of hours over the new targets has been made by hand.
+        run: || fuzz::command(&["--minutes", "0.5"]),
+    },
+];
+
+/// What a change has to pass; from a step on where one is named, for who mends what that step found. When all steps have
+/// passed, `gate.json` in the target folder says of which commit.
+pub(crate) fn ci(tier: Tier, from: Option<&str>) -> Result<()> {
+    let steps: Vec<&Step> = STEPS
+        .iter()
+        .filter(|step| tier == Tier::Full || step.tier == tier)
+        .collect();
+    let first = match from {
+        None => 0,
+        Some(from) => match steps.iter().position(|step| step.name == from) {
+            Some(first) => first,
+            None => {
+                let names: Vec<&str> = steps.iter().map(|step| step.name).collect();
+                bail!("{} has no step {from}: {}", tier.chore(), names.join(", "));
+            }
+        },
+    };
+    let versions = versions::all();
+    eprintln!("what runs here:");
+    for (name, version) in &versions {
+        eprintln!("    {name}: {version}");
+    }
+    // What is judged is what is there now: whatever is committed meanwhile has passed nothing.
+    let state = Checkout::now();
+    let mut passed = Vec::new();
+    for step in steps.into_iter().skip(first) {
+        eprintln!("\n== {}", step.name);
+        let start = Instant::now();
+        let outcome = (step.run)();
+        let seconds = start.elapsed().as_secs_f64();
+        outcome.with_context(|| {
+            format!(
+                "the step {name} failed after {seconds:.0} s; to see it again: {}; to go on from it: {} --from {name}",
+                step.alone,
+                tier.chore(),
+                name = step.name,
+            )
+        })?;
+        eprintln!("== {}: {seconds:.0} s", step.name);
+        passed.push((step.name, seconds));
+    }
+    eprintln!("\nthe gate ({}) passed:", tier.name());
+    for (name, seconds) in &passed {
+        eprintln!("    {name:<10}{seconds:>7.0} s");
+    }
+    let all: f64 = passed.iter().map(|(_, seconds)| seconds).sum();
+    eprintln!("    {:<10}{all:>7.0} s", "all");
+    match from {
+        Some(from) => eprintln!("not all of it: it began at {from}, so no gate.json was written"),
+        None => state.keep(tier, &passed, &versions)?,
+    }
     Ok(())
+}
+
+/// What is judged.
+struct Checkout {
+    commit: Option<String>,
+    is_clean: bool,
+}
+
+impl Checkout {
+    /// As git sees it; a checkout without git has no commit.
+    fn now() -> Self {
+        let git = |words: &[&str]| {
+            let output = Command::new("git")
+                .args(words)
+                .current_dir(root().ok()?)
+                .output()
+                .ok()?;
+            let said = String::from_utf8(output.stdout).ok()?;
+            output.status.success().then(|| said.trim().to_owned())
+        };
+        Self {
+            commit: git(&["rev-parse", "HEAD"]),
+            is_clean: git(&["status", "--porcelain"]).is_some_and(|changes| changes.is_empty()),
+        }
+    }
+
+    /// Writes `gate.json`: what has passed, when, how long each step took, and beside which versions.
+    fn keep(self, tier: Tier, passed: &[(&str, f64)], versions: &[(String, String)]) -> Result<()> {
+        let finished = SystemTime::now().duration_since(UNIX_EPOCH)?.as_secs();
+        let steps: Vec<_> = passed
+            .iter()
+            .map(
+                |(name, seconds)| json!({"name": name, "seconds": (seconds * 10.0).round() / 10.0}),
+            )
+            .collect();
+        let versions: serde_json::Map<_, _> = versions
+            .iter()
+            .map(|(name, version)| (name.clone(), version.clone().into()))
+            .collect();
+        let Self { commit, is_clean } = self;
+        let gate = json!({
+            "commit": commit,
+            "clean": is_clean,
+            "tier": tier.name(),
+            "finished_unix_seconds": finished,
+            "steps": steps,
+            "versions": versions,
+        });
+        let path = target_dir()?.join("gate.json");
+        let beside = path.with_extension("json.new");
+        fs::write(&beside, format!("{gate:#}\n"))?;
+        fs::rename(&beside, &path)?;
+        eprintln!("{}", path.display());
+        Ok(())
+    }
 }
 
 /// What may come into the build. Not the advisories: they come from a database on the net, and change without us.

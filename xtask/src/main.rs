@@ -7,6 +7,7 @@ mod crate_bench;
 mod dist;
 mod fuzz;
 mod gate;
+mod limit;
 mod live;
 mod measure;
 mod memory;
@@ -24,22 +25,30 @@ mod tidy;
 mod trace;
 mod tribeca;
 mod truth;
+mod versions;
 mod web_vendor;
 mod ws;
 
 use std::env;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode};
+use std::process::{Command, ExitCode, ExitStatus};
 
 use anyhow::{Context, Result, bail};
+
+use crate::gate::Tier;
 
 fn main() -> ExitCode {
     let words: Vec<String> = env::args().skip(1).collect();
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let outcome = match words.as_slice() {
         ["test", rest @ ..] => gate::test(rest),
-        ["ci"] => gate::ci(None),
-        ["ci", "--from", step] => gate::ci(Some(step)),
+        ["ci"] => gate::ci(Tier::Quick, None),
+        ["ci", "--from", step] => gate::ci(Tier::Quick, Some(step)),
+        ["ci", "--full"] => gate::ci(Tier::Full, None),
+        ["ci", "--full", "--from", step] | ["ci", "--from", step, "--full"] => {
+            gate::ci(Tier::Full, Some(step))
+        }
+        [limit::WORD, program, rest @ ..] => return limit::run_test(program, rest),
         ["tidy"] => tidy::run(),
         ["fuzz", rest @ ..] => fuzz::command(rest),
         ["sanitize"] => gate::sanitize(),
@@ -71,8 +80,9 @@ fn main() -> ExitCode {
 
 const USAGE: &str = "\
 cargo xtask test [ARGS…]             all tests; ARGS go to cargo test
-cargo xtask ci                       the whole gate: fmt, clippy, tidy, tests, docs, deny, sanitizers, fuzz smoke
-cargo xtask ci --from STEP           the gate from a step on, for who mends what that step found
+cargo xtask ci                       what a change has to pass: fmt, tidy, clippy, tests, Python, the page
+cargo xtask ci --full                the whole gate: documents, licences, packages, sanitizers and fuzzing as well
+cargo xtask ci [--full] --from STEP  the gate from a step on, for who mends what that step found
 cargo xtask tidy                     rules on the sources that no other tool knows
 cargo xtask fuzz [--minutes N] [TARGET…]
                                      every fuzz target: its corpus, and N minutes (2) of free seeds on all cores
@@ -153,15 +163,29 @@ fn as_from_a_shell(command: &mut Command) {
 
 /// Runs a command that has to succeed, saying first how to repeat it.
 fn run(command: &mut Command) -> Result<()> {
+    let line = announced(command);
+    judged(&line, command.status())
+}
+
+/// As [`run`], for a command that has an end of its own within [`limit::STEP`], or has failed.
+fn run_limited(command: &mut Command) -> Result<()> {
+    let line = announced(command);
+    judged(&line, limit::status(command, limit::STEP)?)
+}
+
+/// Says how to repeat a command.
+fn announced(command: &Command) -> String {
     let words: Vec<_> = std::iter::once(command.get_program())
         .chain(command.get_args())
         .map(|word| word.to_string_lossy().into_owned())
         .collect();
     let line = words.join(" ");
     eprintln!("$ {line}");
-    let status = command
-        .status()
-        .with_context(|| format!("cannot start {line}"))?;
+    line
+}
+
+fn judged(line: &str, status: std::io::Result<ExitStatus>) -> Result<()> {
+    let status = status.with_context(|| format!("cannot start {line}"))?;
     if !status.success() {
         bail!("{line}: {status}");
     }

@@ -10,7 +10,7 @@ use anyhow::{Result, bail};
 
 use crate::gate::missing;
 use crate::python::Build;
-use crate::{cargo, root, run, target_dir};
+use crate::{cargo, limit, root, run, target_dir};
 
 /// Builds the command and drives its page; further words go to the script.
 pub(crate) fn check(build: Build, words: &[&str]) -> Result<()> {
@@ -23,7 +23,7 @@ pub(crate) fn check(build: Build, words: &[&str]) -> Result<()> {
         .arg(target_dir()?.join("debug/weir"))
         .args(words);
     eprintln!("$ {command:?}");
-    let Ok(status) = command.status() else {
+    let Ok(status) = limit::status(&mut command, limit::STEP)? else {
         return missing("python3", "the page of weir serve");
     };
     match status.code() {

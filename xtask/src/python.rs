@@ -11,7 +11,7 @@ use std::process::Command;
 use anyhow::{Context, Result, bail};
 
 use crate::gate::missing;
-use crate::{as_from_a_shell, cargo, root, run, target_dir};
+use crate::{as_from_a_shell, cargo, root, run, run_limited, target_dir};
 
 /// What is built beside the extension module.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -299,9 +299,10 @@ pub(crate) fn check(build: Build) -> Result<()> {
             .env("WEIR_PROGRAM", &program);
         command
     };
-    run(&mut call(&["-m", "pytest", "-q", "-p", "no:cacheprovider"]))?;
+    let tests = ["-m", "pytest", "-q", "-p", "no:cacheprovider"];
+    run_limited(&mut call(&tests))?;
     let cache = target_dir()?.join("mypy");
-    let cached = |command: &mut Command| run(command.env("MYPY_CACHE_DIR", &cache));
+    let cached = |command: &mut Command| run_limited(command.env("MYPY_CACHE_DIR", &cache));
     cached(&mut call(&["-m", "mypy", "--strict", "weir"]))?;
     let stubs = [
         "-m",

@@ -62,6 +62,13 @@ fn check(path: &Path, text: &str, faults: &mut Vec<String>) {
                 "a test that is skipped says so by weir_testkit::missing",
             );
         }
+        let is_started = [".output()", ".spawn()"].iter().any(|it| line.contains(it));
+        if is_code_only && is_started {
+            fault(
+                index + 1,
+                "a test starts programs by weir_testkit::Limited: it waits for none without a limit",
+            );
+        }
         if line.ends_with([' ', '\t']) {
             fault(index + 1, "white space at the end of the line");
         }

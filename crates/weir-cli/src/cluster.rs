@@ -194,9 +194,9 @@ pub(crate) fn run(cluster: &Cluster, messages: Messages) -> Result<ExitCode, Fai
     signals::end_gracefully(&end);
     let outcome = match &cluster.command {
         ClusterCommand::Scheduler(scheduler) => {
-            runtime.block_on(schedule(scheduler, &end, messages))
+            runtime.block_on(schedule(scheduler, end, messages))
         }
-        ClusterCommand::Executor(executor) => runtime.block_on(execute(executor, messages)),
+        ClusterCommand::Executor(executor) => runtime.block_on(execute(executor, end, messages)),
     };
     runtime.shutdown_timeout(Duration::from_millis(500));
     outcome?;
@@ -206,7 +206,7 @@ pub(crate) fn run(cluster: &Cluster, messages: Messages) -> Result<ExitCode, Fai
 
 async fn schedule(
     scheduler: &SchedulerArgs,
-    end: &AtomicBool,
+    end: Arc<AtomicBool>,
     messages: Messages,
 ) -> Result<(), Failure> {
     let mut options = SchedulerOptions::default();
@@ -222,19 +222,24 @@ async fn schedule(
     out.write_all(format!("{address}\n").as_bytes())?;
     out.flush()?;
     messages.note("Ctrl-C ends it");
-    let ended = async {
-        // A signal sets a flag: who waits for it looks at it now and then.
-        while !end.load(Ordering::Relaxed) {
-            tokio::time::sleep(LOOK_EVERY).await;
-        }
-    };
     tokio::select! {
         outcome = scheduler.run() => outcome.map_err(failed),
-        () = ended => Ok(()),
+        () = set(end) => Ok(()),
     }
 }
 
-async fn execute(executor: &ExecutorArgs, messages: Messages) -> Result<(), Failure> {
+/// Waits until a signal has set the flag, which is looked at now and then.
+async fn set(end: Arc<AtomicBool>) {
+    while !end.load(Ordering::Relaxed) {
+        tokio::time::sleep(LOOK_EVERY).await;
+    }
+}
+
+async fn execute(
+    executor: &ExecutorArgs,
+    end: Arc<AtomicBool>,
+    messages: Messages,
+) -> Result<(), Failure> {
     let temporary = match &executor.work_dir {
         Some(_) => None,
         None => {
@@ -268,7 +273,7 @@ async fn execute(executor: &ExecutorArgs, messages: Messages) -> Result<(), Fail
         "an executor of {}; Ctrl-C ends it",
         executor.scheduler
     ));
-    run_executor(&options).await.map_err(failed)
+    run_executor(&options, set(end)).await.map_err(failed)
 }
 
 /// A cluster that statements are sent to.

@@ -19,9 +19,6 @@ use tokio::sync::watch;
 /// What brings the command to its own end.
 static ENDS: Mutex<Vec<Arc<AtomicBool>>> = Mutex::new(Vec::new());
 
-/// SIGHUP means something else to this command.
-static HANGUP_TAKEN: AtomicBool = AtomicBool::new(false);
-
 /// What a shell is told of Ctrl-C by.
 static INTERRUPTS: OnceLock<watch::Sender<()>> = OnceLock::new();
 
@@ -71,17 +68,9 @@ pub(crate) fn end_gracefully(flag: &Arc<AtomicBool>) {
     ends.push(Arc::clone(flag));
 }
 
-/// Leaves SIGHUP to the command, which has a handler of its own for it.
-pub(crate) fn leave_hangup() {
-    HANGUP_TAKEN.store(true, Ordering::Relaxed);
-}
-
 fn wait(mut signals: Signals) {
     let mut asked = false;
     for signal in signals.forever() {
-        if signal == SIGHUP && HANGUP_TAKEN.load(Ordering::Relaxed) {
-            continue;
-        }
         if let (SIGINT, Some(sender)) = (signal, INTERRUPTS.get())
             && UNHEEDED.fetch_add(1, Ordering::Relaxed) < UNHEEDED_MAX
         {

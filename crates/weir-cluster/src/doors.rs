@@ -6,6 +6,7 @@
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::fmt;
+use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -312,6 +313,28 @@ impl SchedulerGrpc for SchedulerDoor {
     }
 }
 
+/// Gives rows to all who ask, until `end`: where nobody is asked who they are, tasks have a port of their own.
+pub(crate) async fn give_rows(
+    at: SocketAddr,
+    work_dir: String,
+    end: impl Future<Output = ()>,
+) -> Result<(), Error> {
+    Server::builder()
+        .http2_keepalive_interval(Some(KEEP_ALIVE))
+        .http2_keepalive_timeout(Some(KEEP_ALIVE))
+        .add_service(rows_of(work_dir))
+        .serve_with_shutdown(at, end)
+        .await
+        .map_err(|error| Error::new(crate::trust::chain(&error)))
+}
+
+/// The service that gives the rows of a folder.
+fn rows_of(work_dir: String) -> FlightServiceServer<BallistaFlightService> {
+    FlightServiceServer::new(BallistaFlightService::new(work_dir))
+        .max_encoding_message_size(MESSAGE_BYTES_MAX)
+        .max_decoding_message_size(MESSAGE_BYTES_MAX)
+}
+
 /// Gives rows and takes tasks for those who may come in; tasks go on to the port of this machine that Ballista takes them at.
 pub(crate) async fn execute(
     listener: TcpListener,
@@ -330,10 +353,7 @@ pub(crate) async fn execute(
     let door = ExecutorGrpcServer::new(ExecutorDoor { inner, pass })
         .max_encoding_message_size(MESSAGE_BYTES_MAX)
         .max_decoding_message_size(MESSAGE_BYTES_MAX);
-    let rows = FlightServiceServer::new(BallistaFlightService::new(work_dir))
-        .max_encoding_message_size(MESSAGE_BYTES_MAX)
-        .max_decoding_message_size(MESSAGE_BYTES_MAX);
-    let routes = Routes::new(door).add_service(rows);
+    let routes = Routes::new(door).add_service(rows_of(work_dir));
     serve(listener, routes, Router::new(), trust, end).await
 }
 

@@ -77,7 +77,7 @@ impl LocalCluster {
             options.cores = 1;
             options.trust = trust.clone();
             options.memory_limit_bytes = memory_limit_bytes.map(|bytes| bytes / executors.max(1));
-            runtime.spawn(async move { run_executor(&options).await });
+            runtime.spawn(async move { run_executor(&options, std::future::pending()).await });
         }
         Ok(Self {
             runtime: Some(runtime),

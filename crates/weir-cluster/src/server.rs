@@ -3,6 +3,7 @@
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -21,6 +22,7 @@ use datafusion::execution::{SessionState, SessionStateBuilder};
 use datafusion::prelude::SessionConfig;
 use datafusion_proto::protobuf::{LogicalPlanNode, PhysicalPlanNode};
 use tokio::net::TcpListener;
+use tokio::sync::watch;
 use tonic::Status;
 use tonic::transport::Endpoint;
 use weir_engine::{Engine, PieceSettings};
@@ -210,12 +212,52 @@ impl Scheduler {
     }
 }
 
-/// Runs tasks until a signal ends the process, or the scheduler has gone for long.
+/// Runs tasks until `end`, or until the scheduler has gone for long. At its end the executor takes no more tasks, says so to
+/// its scheduler, and finishes those that run.
 ///
 /// # Errors
 /// When the scheduler cannot be reached or refuses, the work folder cannot be used, or the address is not this
 /// machine's own and the network was not said to be trusted.
-pub async fn run_executor(options: &ExecutorOptions) -> Result<(), Error> {
+pub async fn run_executor(
+    options: &ExecutorOptions,
+    end: impl Future<Output = ()> + Send + 'static,
+) -> Result<(), Error> {
+    let (ends, ended) = watch::channel(false);
+    tokio::spawn(async move {
+        end.await;
+        ends.send_replace(true);
+    });
+    let serves = Arc::new(AtomicBool::new(false));
+    let until_it_serves = {
+        let (mut ended, serves) = (ended.clone(), Arc::clone(&serves));
+        async move {
+            wanted(&mut ended).await;
+            // From then on Ballista ends the executor in order.
+            if serves.load(Ordering::Relaxed) {
+                std::future::pending::<()>().await;
+            }
+        }
+    };
+    tokio::select! {
+        outcome = serve_tasks(options, ended, serves) => outcome,
+        () = until_it_serves => Ok(()),
+    }
+}
+
+/// Waits until the executor is to end.
+async fn wanted(ended: &mut watch::Receiver<bool>) {
+    if ended.wait_for(|ended| *ended).await.is_err() {
+        // Whoever could have said so has gone without.
+        std::future::pending::<()>().await;
+    }
+}
+
+/// Runs tasks until `ended`; `serves` says since when there is something to end in order.
+async fn serve_tasks(
+    options: &ExecutorOptions,
+    ended: watch::Receiver<bool>,
+    serves: Arc<AtomicBool>,
+) -> Result<(), Error> {
     let trust = &options.trust;
     guarded(options.listen, options.trusted_network, trust)?;
     let (scheduler_host, scheduler_port) = host_and_port(&options.scheduler)?;
@@ -291,26 +333,35 @@ pub async fn run_executor(options: &ExecutorOptions) -> Result<(), Error> {
         override_create_grpc_client_endpoint: Some(trust.endpoints()),
         ..ExecutorProcessConfig::default()
     };
-    if let Some(door) = door {
-        let pass: Arc<str> = Arc::from(new_instance_id());
+    let pass: Arc<str> = Arc::from(new_instance_id());
+    if door.is_some() {
         executor.override_execution_engine = Some(Arc::new(Guarded::new(Arc::clone(&pass))));
-        let door = Mutex::new(Some(door));
-        let trust = trust.clone();
-        executor.override_arrow_flight_service =
-            Some(Arc::new(move |work_dir, _, mut shutdown, _| {
-                let door = door.lock().unwrap_or_else(PoisonError::into_inner).take();
-                let (pass, trust) = (Arc::clone(&pass), trust.clone());
-                tokio::spawn(async move {
-                    let Some(door) = door else {
-                        return Err(BallistaError::Internal("a door is opened once".to_owned()));
-                    };
-                    let end = async move { shutdown.recv().await };
-                    doors::execute(door, work_dir, tasks, pass, &trust, end)
-                        .await
-                        .map_err(|error| BallistaError::General(error.to_string()))
-                })
-            }));
     }
+    let door = Mutex::new(door);
+    let trust = trust.clone();
+    executor.override_arrow_flight_service = Some(Arc::new(
+        move |work_dir, at, mut shutdown, _| {
+            let door = door.lock().unwrap_or_else(PoisonError::into_inner).take();
+            let (pass, trust) = (Arc::clone(&pass), trust.clone());
+            let rows = tokio::spawn(async move {
+                let end = async move { shutdown.recv().await };
+                let served = match door {
+                    Some(door) => doors::execute(door, work_dir, tasks, pass, &trust, end).await,
+                    None => doors::give_rows(at, work_dir, end).await,
+                };
+                served.map_err(|error| BallistaError::General(error.to_string()))
+            });
+            serves.store(true, Ordering::Relaxed);
+            let mut ended = ended.clone();
+            // The first service that is over brings Ballista to its end. Rows are given until it has come to it.
+            tokio::spawn(async move {
+                tokio::select! {
+                    served = rows => served.unwrap_or_else(|error| Err(BallistaError::General(error.to_string()))),
+                    () = wanted(&mut ended) => Ok(()),
+                }
+            })
+        },
+    ));
     start_executor_process(Arc::new(executor))
         .await
         .map_err(|error| {

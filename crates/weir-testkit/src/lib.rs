@@ -9,6 +9,7 @@
 //! - [`trace`] streams traces of hundreds of megabytes for benchmarks;
 //! - [`web`] serves objects over HTTP, with the faults that it is told, and starts a stand-in of S3;
 //! - [`zeek`] finds the captures of Zeek's own tests, with the logs that they expect;
+//! - [`Limited`] starts programs that no test waits for without a limit;
 //! - [`missing`] says that a peer is not there that judges a test, or fails where it has to be.
 //!
 //! ```
@@ -31,6 +32,7 @@
 
 pub mod capture;
 pub mod demo;
+mod limited;
 pub mod mutate;
 pub mod packet;
 mod require;
@@ -40,5 +42,6 @@ pub mod web;
 mod words;
 pub mod zeek;
 
+pub use limited::{LIFE, Limited, end_with_descendants, until};
 pub use require::missing;
 pub use rng::Rng;

@@ -9,6 +9,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
+use crate::Limited as _;
+
 /// How the server answers, beside the objects that it has.
 #[derive(Clone, Debug)]
 pub struct Faults {
@@ -282,7 +284,7 @@ impl Moto {
         let known = Command::new("python3")
             .args(["-c", "import moto.server"])
             .stderr(Stdio::null())
-            .status();
+            .status_limited();
         if !known.is_ok_and(|status| status.success()) {
             return None;
         }
@@ -294,7 +296,7 @@ impl Moto {
             .arg(address.port().to_string())
             .stdout(Stdio::null())
             .stderr(Stdio::null())
-            .spawn()
+            .spawn_limited()
             .expect("it was found");
         let moto = Self {
             child,

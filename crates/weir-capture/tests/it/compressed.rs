@@ -5,6 +5,7 @@ use std::io::Write;
 use crate::common::*;
 use flate2::{GzBuilder, write::GzEncoder};
 use weir_capture::{Archive, Compression, ErrorKind, Format, Object, Options, Reader};
+use weir_testkit::Limited as _;
 
 const RECORDS: usize = 5_000;
 
@@ -383,7 +384,7 @@ fn what_xz_bzip2_lz4_and_zip_write_is_read() {
         command.args(arguments.split(' ')).arg("a.pcap");
         // It writes to standard output where that is no terminal, unless it is told otherwise.
         command.args((program == "lz4").then_some(written));
-        match command.current_dir(folder.path()).status() {
+        match command.current_dir(folder.path()).status_limited() {
             Ok(status) => assert!(status.success(), "{program} {arguments}"),
             Err(_) => {
                 weir_testkit::missing(program, "what it writes is not read");

@@ -23,6 +23,7 @@ use std::{
 
 use crate::common::*;
 use weir_capture::{ErrorKind, Record, open};
+use weir_testkit::Limited as _;
 
 #[test]
 fn public_captures_are_read_as_tshark_reads_them() {
@@ -77,7 +78,7 @@ fn snoop_and_netmon_captures_are_read_as_tshark_reads_them() {
             let mut editcap = Command::new("editcap");
             // Times of NetMon have no zone.
             editcap.env("TZ", "UTC").args(["-F", format]);
-            let Ok(output) = editcap.arg(&original).arg(&path).output() else {
+            let Ok(output) = editcap.arg(&original).arg(&path).output_limited() else {
                 weir_testkit::missing("editcap", "snoop and NetMon are not compared");
                 return;
             };
@@ -155,7 +156,7 @@ fn repeated_packets_are_those_that_editcap_drops() {
         .args(["-F", "pcap", "-d"])
         .arg(&original)
         .arg(&without)
-        .output()
+        .output_limited()
         .is_err()
     {
         weir_testkit::missing("editcap", "repeated packets are not compared");
@@ -288,7 +289,12 @@ fn made_erf() -> Vec<(String, Vec<u8>)> {
 }
 
 fn compare_all(paths: &[PathBuf], stride: usize) {
-    let installed = |program| Command::new(program).arg("--version").output().is_ok();
+    let installed = |program| {
+        Command::new(program)
+            .arg("--version")
+            .output_limited()
+            .is_ok()
+    };
     if !installed("tshark") || !installed("capinfos") {
         weir_testkit::missing("tshark", "nothing judges how captures are read");
         return;
@@ -317,7 +323,7 @@ fn compare_summaries(paths: &[PathBuf]) -> Vec<String> {
     let output = Command::new("capinfos")
         .args(["-T", "-M", "-r", "-c", "-d", "-a", "-e", "-S"])
         .args(paths)
-        .output()
+        .output_limited()
         .unwrap();
     let rows = String::from_utf8(output.stdout).unwrap();
     let mut differences = Vec::new();
@@ -389,7 +395,7 @@ fn compare(path: &Path) -> Option<String> {
         .args(["-e", "frame.interface_id"])
         .arg("-r")
         .arg(path)
-        .output()
+        .output_limited()
         .unwrap();
     let rows = String::from_utf8(theirs.stdout).unwrap();
     let complaint: Vec<_> = String::from_utf8_lossy(&theirs.stderr)

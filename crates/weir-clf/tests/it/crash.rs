@@ -6,6 +6,7 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use weir_clf::{Field, Record, SearchOptions, Searcher, Time, Writer, WriterOptions, segments};
+use weir_testkit::Limited as _;
 use weir_testkit::Rng;
 
 use crate::common::{call_id, read};
@@ -62,7 +63,7 @@ fn run_and_kill(log: &Path, rng: &mut Rng) -> (u32, Vec<Option<u64>>) {
         .env(LOG, log)
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
-        .spawn()
+        .spawn_limited()
         .unwrap();
     let out = BufReader::new(child.stdout.take().unwrap());
     let mut acknowledged = vec![None; THREADS as usize];

@@ -369,7 +369,7 @@ Examples:
   weir clf write -i eth0 -o calls.clf --fsync 1s --rotate-size 1g
   tcpdump -w - -U port 5060 | weir clf write - -o calls.clf
 
-Ctrl-C, or --duration, ends capturing: the log then has every packet that arrived. SIGHUP makes a running command open the log anew, after logrotate has moved it.";
+Ctrl-C, SIGTERM, SIGHUP or --duration ends capturing: the log then has every packet that arrived. SIGUSR1 makes a running command open the log anew, after logrotate has moved it.";
 
 const SEARCH_EXAMPLES: &str = "\
 Examples:

@@ -181,9 +181,8 @@ fn open(write: &Write, messages: Messages) -> Result<Log, Failure> {
         messages.hint(&format!("weir clf check {} says where", path.display()));
     }
     let reopen = Arc::new(AtomicBool::new(false));
-    signal_hook::flag::register(signal_hook::consts::SIGHUP, Arc::clone(&reopen))
+    signal_hook::flag::register(signal_hook::consts::SIGUSR1, Arc::clone(&reopen))
         .map_err(failed)?;
-    signals::leave_hangup();
     let appender = writer.appender();
     Ok(Log {
         writer,

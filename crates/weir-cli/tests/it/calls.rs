@@ -11,6 +11,7 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use weir_testkit::Limited as _;
 use weir_testkit::web::Moto;
 
 use crate::carve;
@@ -132,7 +133,7 @@ impl Terminal {
 
     /// The same with variables of the environment.
     fn open_with(folder: &Path, words: &str, variables: &[(String, String)]) -> Option<Self> {
-        let version = Command::new("script").arg("--version").output();
+        let version = Command::new("script").arg("--version").output_limited();
         if !version.is_ok_and(|it| String::from_utf8_lossy(&it.stdout).contains("util-linux")) {
             weir_testkit::missing("script", "what a terminal shows");
             return None;
@@ -155,7 +156,7 @@ impl Terminal {
             .envs(variables.iter().map(|(name, value)| (name, value)))
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
-            .spawn()
+            .spawn_limited()
             .unwrap();
         let keys = child.stdin.take();
         let mut out = child.stdout.take().unwrap();
@@ -367,7 +368,7 @@ fn in_a_pipe_calls_are_rows() {
 #[test]
 fn calls_of_sipp_are_listed_as_they_come() {
     const CALLS: usize = 100;
-    if Command::new("sipp").arg("-v").output().is_err() {
+    if Command::new("sipp").arg("-v").output_limited().is_err() {
         weir_testkit::missing("sipp", "calls on loopback");
         return;
     }
@@ -400,10 +401,13 @@ fn calls_of_sipp_are_listed_as_they_come() {
             .stderr(Stdio::null());
         command
     };
-    let mut callee = sipp(&["-sn", "uas", "-p", &server]).spawn().unwrap();
+    let mut callee = sipp(&["-sn", "uas", "-p", &server])
+        .spawn_limited()
+        .unwrap();
     thread::sleep(Duration::from_millis(300));
     let to = format!("127.0.0.1:{server}");
-    let caller = sipp(&["-sn", "uac", &to, "-p", &client, "-r", "50", "-d", "200"]).status();
+    let caller =
+        sipp(&["-sn", "uac", &to, "-p", &client, "-r", "50", "-d", "200"]).status_limited();
     assert!(caller.unwrap().success());
     callee.wait().unwrap();
     // Other tests may be heard on loopback, too.

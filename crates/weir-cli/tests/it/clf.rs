@@ -11,6 +11,10 @@ use std::process::{Child, ChildStderr, Command, Output, Stdio};
 use std::thread;
 use std::time::Duration;
 
+use weir_testkit::Limited as _;
+
+use crate::shell::signal;
+
 fn folder(name: &str) -> PathBuf {
     let name = format!("clf-{name}-{}", std::process::id());
     let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
@@ -21,7 +25,11 @@ fn folder(name: &str) -> PathBuf {
 
 fn weir(words: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_weir"));
-    command.args(words).stdin(Stdio::null()).output().unwrap()
+    command
+        .args(words)
+        .stdin(Stdio::null())
+        .output_limited()
+        .unwrap()
 }
 
 fn count(log: &Path, words: &[&str]) -> u64 {
@@ -49,7 +57,7 @@ impl Capture {
             .args(words)
             .stdin(Stdio::null())
             .stderr(Stdio::piped())
-            .spawn()
+            .spawn_limited()
             .unwrap();
         let mut stderr = BufReader::new(child.stderr.take().unwrap());
         let mut line = String::new();
@@ -63,11 +71,9 @@ impl Capture {
         Some(Self { child, stderr })
     }
 
-    /// Interrupts it, and gives what it said.
+    /// Ends it as a service manager does, and gives what it said.
     fn end(mut self) -> String {
-        let id = self.child.id().to_string();
-        let kill = Command::new("kill").args(["-INT", &id]).status();
-        assert!(kill.unwrap().success());
+        signal("TERM", &self.child);
         let mut said = String::new();
         self.stderr.read_to_string(&mut said).unwrap();
         assert!(self.child.wait().unwrap().success(), "{said}");
@@ -164,7 +170,7 @@ fn a_duration_ends_it_and_the_log_goes_on() {
 #[test]
 fn calls_of_sipp_are_logged_whole() {
     const CALLS: u64 = 300;
-    if Command::new("sipp").arg("-v").output().is_err() {
+    if Command::new("sipp").arg("-v").output_limited().is_err() {
         weir_testkit::missing(
             "sipp",
             "calls that are logged live (apt-get install sip-tester)",
@@ -190,7 +196,7 @@ fn calls_of_sipp_are_logged_whole() {
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(Stdio::null());
-        command.spawn().unwrap()
+        command.spawn_limited().unwrap()
     };
     let mut callee = sipp(&["-sn", "uas", "-p", &server]);
     thread::sleep(Duration::from_millis(500));

@@ -6,9 +6,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use weir_testkit::Limited as _;
 use weir_testkit::web::Moto;
 
-use crate::shell::{Ended, folder, run};
+use crate::shell::{Ended, folder, heeding, run, signal};
 
 /// A scheduler and its executors, which end with this.
 struct Processes {
@@ -69,7 +70,7 @@ impl Processes {
         for (name, value) in &self.environment {
             command.env(name, value);
         }
-        command.stderr(log.unwrap()).spawn().unwrap()
+        command.stderr(log.unwrap()).spawn_limited().unwrap()
     }
 
     /// What a command line comes to whose statements this cluster answers.
@@ -107,11 +108,11 @@ impl Processes {
     fn ask_long(&self, times: usize) -> Child {
         let files = vec!["'long/*.pcap'"; times].join(", ");
         let sql = LONG.replace("'long/*.pcap'", &format!("[{files}]"));
-        weir(&self.folder)
+        quiet(heeding(env!("CARGO_BIN_EXE_weir")), &self.folder)
             .args(["query", "--cluster", &self.address, "--format", "csv", &sql])
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
-            .spawn()
+            .spawn_limited()
             .unwrap()
     }
 
@@ -163,7 +164,7 @@ fn scheduler(folder: &Path, listen: &str, more: &[String]) -> (Child, String) {
         ])
         .args(more)
         .stdout(Stdio::piped())
-        .spawn()
+        .spawn_limited()
         .unwrap();
     let mut address = String::new();
     BufReader::new(scheduler.stdout.take().unwrap())
@@ -361,11 +362,7 @@ fn an_interrupted_statement_leaves_executors_idle() {
     for round in 0..rounds("WEIR_INTERRUPTS", 5) {
         let asked = cluster.ask_long(6);
         cluster.wait_for_work();
-        let interrupted = Command::new("kill")
-            .args(["-INT", &asked.id().to_string()])
-            .status()
-            .unwrap();
-        assert!(interrupted.success());
+        signal("INT", &asked);
         let (at, spent) = (Instant::now(), cluster.cpu());
         let ended = asked.wait_with_output().unwrap();
         assert_eq!(ended.status.code(), Some(130), "round {round}");
@@ -453,7 +450,11 @@ fn a_full_work_folder_is_a_clear_error() {
 
 #[test]
 fn certificates_and_a_token_let_in_who_has_them() {
-    if Command::new("openssl").arg("version").output().is_err() {
+    if Command::new("openssl")
+        .arg("version")
+        .output_limited()
+        .is_err()
+    {
         weir_testkit::missing("openssl", "TLS of the cluster");
         return;
     }
@@ -542,7 +543,7 @@ fn executors_read_a_store_with_keys_of_their_own() {
         );
         let mut command = crate::shell::command(&line, &folder);
         command.envs(moto.environment());
-        let output = command.output().unwrap();
+        let output = command.output_limited().unwrap();
         let told =
             [&output.stdout, &output.stderr].map(|told| String::from_utf8_lossy(told).into_owned());
         for secret in ["KEYOFTHEBUCKET", "SECRETOFTHEBUCKET"] {
@@ -590,7 +591,11 @@ fn executors_read_a_store_with_keys_of_their_own() {
 #[cfg(unix)]
 #[test]
 fn a_terminal_is_shown_the_pieces_that_are_done() {
-    if Command::new("python3").arg("--version").output().is_err() {
+    if Command::new("python3")
+        .arg("--version")
+        .output_limited()
+        .is_err()
+    {
         weir_testkit::missing("python3", "what a terminal is shown");
         return;
     }
@@ -612,7 +617,7 @@ fn a_terminal_is_shown_the_pieces_that_are_done() {
             .env("PATH", format!("{}:{path}", program.display()))
             .env("TERM", "xterm")
             .stdin(Stdio::null())
-            .output()
+            .output_limited()
             .unwrap();
         let told = [output.stdout, output.stderr].concat();
         String::from_utf8_lossy(&told).into_owned()

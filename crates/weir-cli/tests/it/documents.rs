@@ -14,6 +14,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use weir_testkit::Limited as _;
 use weir_testkit::demo::write_demo;
 
 /// Files that the samples do not have: name, and the sample that it is a copy of.
@@ -291,7 +292,7 @@ fn shell(line: &str, folder: &Path) -> Output {
         .env("PATH", format!("{}:{path}", program.display()))
         .env("HOME", folder)
         .stdin(Stdio::null())
-        .output()
+        .output_limited()
         .unwrap()
 }
 

@@ -4,6 +4,10 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream, UdpSocket};
 use std::process::{Child, ChildStderr, Command, Stdio};
 
+use weir_testkit::Limited as _;
+
+use crate::shell::signal;
+
 /// A `weir` that listens already, where, and what it says.
 #[allow(
     clippy::zombie_processes,
@@ -16,7 +20,7 @@ fn listening(words: &[&str]) -> (Child, SocketAddr, BufReader<ChildStderr>) {
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
-        .spawn()
+        .spawn_limited()
         .unwrap();
     let mut stderr = BufReader::new(child.stderr.take().unwrap());
     let mut line = String::new();
@@ -42,12 +46,9 @@ fn sent_on(version: u8, call_id: &str) -> Vec<u8> {
     weir_messages::hep::write(version, ends[0], ends[1], 17, message.as_bytes())
 }
 
-/// Ends it as Ctrl-C does; its rows, and what it said.
+/// Ends it as a service manager does; its rows, and what it said.
 fn ended(mut child: Child, stderr: &mut impl Read) -> (String, String) {
-    let kill = Command::new("kill")
-        .args(["-INT", &child.id().to_string()])
-        .status();
-    assert!(kill.unwrap().success());
+    signal("TERM", &child);
     let (mut rows, mut said) = (String::new(), String::new());
     stderr.read_to_string(&mut said).unwrap();
     child
@@ -106,7 +107,7 @@ fn messages_that_are_sent_on_are_logged() {
     assert!(said.contains("20 records"), "{said}");
     let found = Command::new(env!("CARGO_BIN_EXE_weir"))
         .args(["clf", "search", log, "--address", "192.0.2.2:5070"])
-        .output()
+        .output_limited()
         .unwrap();
     assert_eq!(
         String::from_utf8_lossy(&found.stdout)
@@ -125,7 +126,7 @@ fn an_address_and_an_interface_are_not_both_listened_on() {
         let output = Command::new(env!("CARGO_BIN_EXE_weir"))
             .args(words)
             .args(["--hep", "127.0.0.1:0"])
-            .output()
+            .output_limited()
             .unwrap();
         assert_eq!(output.status.code(), Some(2));
         let said = String::from_utf8_lossy(&output.stderr).into_owned();

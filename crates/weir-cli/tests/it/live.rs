@@ -12,6 +12,9 @@ use std::thread;
 use std::time::Duration;
 
 use weir_capture::{WriteRecord, Writer};
+use weir_testkit::Limited as _;
+
+use crate::shell::{heeding, signal};
 
 fn folder(name: &str) -> PathBuf {
     let name = format!("live-{name}-{}", std::process::id());
@@ -22,7 +25,7 @@ fn folder(name: &str) -> PathBuf {
 }
 
 fn weir(words: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_weir"));
+    let mut command = heeding(env!("CARGO_BIN_EXE_weir"));
     command
         .args(words)
         .stdin(Stdio::null())
@@ -34,7 +37,7 @@ fn weir(words: &[&str]) -> Command {
 /// A `weir live` that captures already, and what it says; `None` where it may not.
 fn capturing(words: &[&str]) -> Option<(Child, BufReader<ChildStderr>)> {
     let mut child = weir(&[&["live", "-i", "lo"], words].concat())
-        .spawn()
+        .spawn_limited()
         .unwrap();
     let mut stderr = BufReader::new(child.stderr.take().unwrap());
     let mut line = String::new();
@@ -74,13 +77,6 @@ impl Sender {
     }
 }
 
-fn interrupt(child: &Child) {
-    let kill = Command::new("kill")
-        .args(["-INT", &child.id().to_string()])
-        .status();
-    assert!(kill.unwrap().success());
-}
-
 fn ended(child: Child, stderr: &mut impl Read) -> (Output, String) {
     let output = child.wait_with_output().unwrap();
     let mut said = String::new();
@@ -101,7 +97,7 @@ fn ctrl_c_brings_the_final_groups() {
     };
     sender.send(1_000);
     thread::sleep(Duration::from_millis(300));
-    interrupt(&child);
+    signal("INT", &child);
     let (output, said) = ended(child, &mut stderr);
     let rows = String::from_utf8_lossy(&output.stdout);
     assert_eq!(rows.trim(), r#"{"packets":1000,"bytes":100000}"#, "{said}");
@@ -116,7 +112,9 @@ fn ctrl_c_brings_the_final_groups() {
         "SELECT count(*), min(frame.len), max(udp.dstport) FROM '{}'",
         file.display()
     );
-    let output = weir(&["query", &sql, "--format", "tsv"]).output().unwrap();
+    let output = weir(&["query", &sql, "--format", "tsv"])
+        .output_limited()
+        .unwrap();
     let rows = String::from_utf8_lossy(&output.stdout);
     assert_eq!(
         rows.lines().last(),
@@ -139,7 +137,7 @@ fn rows_come_before_the_end() {
         rows.read_line(&mut row).unwrap();
         assert_eq!(row, "{\"ip.src\":\"127.0.0.1\",\"udp.length\":66}\n");
     }
-    interrupt(&child);
+    signal("TERM", &child);
     assert!(child.wait().unwrap().success());
 }
 
@@ -164,7 +162,7 @@ fn groups_are_shown_as_they_stand() {
             }
         }
     }
-    interrupt(&child);
+    signal("TERM", &child);
     assert!(child.wait().unwrap().success());
 }
 
@@ -194,7 +192,7 @@ fn groups_of_messages_are_shown_as_they_stand() {
             }
         }
     }
-    interrupt(&child);
+    signal("TERM", &child);
     assert!(child.wait().unwrap().success());
 }
 
@@ -269,7 +267,7 @@ fn a_live_capture_replaces_another_at_its_end_and_when_asked_to() {
     assert!(said.contains("3 packets kept in"), "{said}");
     let old = fs::read(&file).unwrap();
     let refused = weir(&["live", "-i", "lo", &sql, "-w", path])
-        .output()
+        .output_limited()
         .unwrap();
     assert_eq!(refused.status.code(), Some(2));
     let said = String::from_utf8_lossy(&refused.stderr);
@@ -282,20 +280,17 @@ fn a_live_capture_replaces_another_at_its_end_and_when_asked_to() {
         let paths = entries.map(|entry| entry.unwrap().path());
         paths.filter(|path| path != file).collect()
     };
-    for signal in ["-TERM", "-KILL", "-INT", "-HUP"] {
+    for name in ["TERM", "KILL", "INT", "HUP"] {
         let words = [&sql, "-w", path, "--overwrite"];
         let Some((mut child, mut stderr)) = capturing(&words) else {
             return;
         };
         sender.send(50);
         thread::sleep(Duration::from_millis(400));
-        assert_eq!(fs::read(&file).unwrap(), old, "{signal}");
-        let kill = Command::new("kill")
-            .args([signal, &child.id().to_string()])
-            .status();
-        assert!(kill.unwrap().success());
-        let left = match signal {
-            "-KILL" => {
+        assert_eq!(fs::read(&file).unwrap(), old, "{name}");
+        signal(name, &child);
+        let left = match name {
+            "KILL" => {
                 child.wait().unwrap();
                 assert_eq!(fs::read(&file).unwrap(), old);
                 let left = hidden(&file);
@@ -304,15 +299,15 @@ fn a_live_capture_replaces_another_at_its_end_and_when_asked_to() {
             }
             _ => {
                 let (output, said) = ended(child, &mut stderr);
-                assert!(output.status.success(), "{signal}: {said}");
-                assert_eq!(hidden(&file), [] as [PathBuf; 0], "{signal}");
+                assert!(output.status.success(), "{name}: {said}");
+                assert_eq!(hidden(&file), [] as [PathBuf; 0], "{name}");
                 file.clone()
             }
         };
         let sql = format!("SELECT count(*) FROM '{}'", left.display());
-        let output = weir(&["query", &sql]).output().unwrap();
+        let output = weir(&["query", &sql]).output_limited().unwrap();
         let rows = String::from_utf8_lossy(&output.stdout).into_owned();
-        assert!(rows.ends_with("\n50\n"), "{signal}: {rows}");
+        assert!(rows.ends_with("\n50\n"), "{name}: {rows}");
         if left != file {
             fs::remove_file(left).unwrap();
         }
@@ -328,7 +323,7 @@ fn a_live_question_that_fails_leaves_no_capture_and_rows_can_be_seen_growing() {
     let words = ["live", "-i", "lo", "SELECT nothing FROM live"];
     let output = weir(&words)
         .args(["-w", &capture, "-o", &rows])
-        .output()
+        .output_limited()
         .unwrap();
     assert_eq!(output.status.code(), Some(2));
     assert_eq!(fs::read_dir(&folder).unwrap().count(), 0);
@@ -345,7 +340,7 @@ fn a_live_question_that_fails_leaves_no_capture_and_rows_can_be_seen_growing() {
     thread::sleep(Duration::from_millis(500));
     let grown = fs::read_to_string(folder.join("rows.ndjson")).unwrap();
     assert_eq!(grown.lines().count(), 5, "{grown}");
-    interrupt(&child);
+    signal("TERM", &child);
     let (output, said) = ended(child, &mut stderr);
     assert!(output.status.success(), "{said}");
     assert_eq!(
@@ -377,7 +372,7 @@ fn tables_of_what_packets_carry_are_live() {
         let expected = format!("{{\"sip.method\":\"INVITE\",\"sip.call_id\":\"live-{number}\"}}\n");
         assert_eq!(row, expected);
     }
-    interrupt(&child);
+    signal("TERM", &child);
     assert!(child.wait().unwrap().success());
 
     for (table, column, expected) in [
@@ -390,7 +385,7 @@ fn tables_of_what_packets_carry_are_live() {
         };
         sender.0.send(invite(9).as_bytes()).unwrap();
         thread::sleep(Duration::from_millis(500));
-        interrupt(&child);
+        signal("TERM", &child);
         let (output, said) = ended(child, &mut stderr);
         let rows = String::from_utf8_lossy(&output.stdout);
         assert_eq!(rows.trim(), expected, "{table}: {said}");
@@ -409,12 +404,12 @@ fn what_cannot_be_captured_is_said() {
             "error: an interface and a question are needed\n",
         ),
     ] {
-        let output = weir(words).output().unwrap();
+        let output = weir(words).output_limited().unwrap();
         assert_eq!(output.status.code(), Some(2));
         let said = String::from_utf8_lossy(&output.stderr);
         assert!(said.starts_with(message), "{said}");
     }
-    let output = weir(&["live", "-D"]).output().unwrap();
+    let output = weir(&["live", "-D"]).output_limited().unwrap();
     assert!(
         String::from_utf8_lossy(&output.stdout)
             .lines()
@@ -437,7 +432,7 @@ fn a_capture_that_grows_is_followed() {
     };
     file.write_all(&records(0..2)).unwrap();
     let sql = format!("SELECT frame.number, frame.len FROM '{}'", path.display());
-    let mut child = weir(&["query", "--follow", &sql]).spawn().unwrap();
+    let mut child = weir(&["query", "--follow", &sql]).spawn_limited().unwrap();
     let mut rows = BufReader::new(child.stdout.take().unwrap()).lines();
     let mut expect = |expected: &str| assert_eq!(rows.next().unwrap().unwrap(), expected);
     expect("frame.number,frame.len");
@@ -452,7 +447,7 @@ fn a_capture_that_grows_is_followed() {
     // The beginning of a record is no damage while its writer is at it.
     file.write_all(&more[24..50]).unwrap();
     thread::sleep(Duration::from_millis(200));
-    interrupt(&child);
+    signal("TERM", &child);
     let output = child.wait_with_output().unwrap();
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{said}");
@@ -467,7 +462,7 @@ fn groups_of_a_capture_that_grows_come_at_the_end() {
         "SELECT count(*) AS n FROM packets('{}', follow => true)",
         path.display()
     );
-    let mut child = weir(&["query", &sql]).spawn().unwrap();
+    let mut child = weir(&["query", &sql]).spawn_limited().unwrap();
     let mut stderr = BufReader::new(child.stderr.take().unwrap());
     let mut line = String::new();
     stderr.read_line(&mut line).unwrap();
@@ -483,7 +478,7 @@ fn groups_of_a_capture_that_grows_come_at_the_end() {
         thread::sleep(Duration::from_millis(20));
     }
     thread::sleep(Duration::from_millis(500));
-    interrupt(&child);
+    signal("TERM", &child);
     let output = child.wait_with_output().unwrap();
     assert_eq!(String::from_utf8_lossy(&output.stdout), "n\n20\n");
     assert!(output.status.success());
@@ -530,7 +525,7 @@ fn shown(bytes: &[u8]) -> Vec<String> {
 fn a_terminal_shows_one_table() {
     if !Command::new("script")
         .arg("--version")
-        .output()
+        .output_limited()
         .is_ok_and(|it| String::from_utf8_lossy(&it.stdout).contains("util-linux"))
     {
         weir_testkit::missing("script", "what a terminal shows");
@@ -558,7 +553,7 @@ fn a_terminal_shows_one_table() {
         .arg("/dev/null")
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
-        .spawn()
+        .spawn_limited()
         .unwrap();
     let mut keys = child.stdin.take().unwrap();
     let mut screen = child.stdout.take().unwrap();
@@ -591,7 +586,9 @@ fn a_terminal_shows_one_table() {
 fn a_live_call_lost_what_was_taken_out_of_its_recording() {
     const RECORDING: &str = "/usr/share/sip-tester/g711a.pcap";
     const LOST: [usize; 3] = [20, 21, 50];
-    let scenario = Command::new("sipp").args(["-sd", "uac_pcap"]).output();
+    let scenario = Command::new("sipp")
+        .args(["-sd", "uac_pcap"])
+        .output_limited();
     let (Ok(scenario), true) = (scenario, fs::exists(RECORDING).unwrap()) else {
         weir_testkit::missing("sipp", "a call with media on loopback");
         return;
@@ -629,14 +626,14 @@ fn a_live_call_lost_what_was_taken_out_of_its_recording() {
             .stderr(Stdio::null());
         command
     };
-    let callee = sipp(&["-sn", "uas", "-p", &ports[0], "-mp", &ports[1]]).spawn();
+    let callee = sipp(&["-sn", "uas", "-p", &ports[0], "-mp", &ports[1]]).spawn_limited();
     thread::sleep(Duration::from_millis(300));
     let to = format!("127.0.0.1:{}", ports[0]);
     let caller = ["-sf", "caller.xml", &to, "-p", &ports[2], "-mp", &ports[3]];
-    assert!(sipp(&caller).status().unwrap().success());
+    assert!(sipp(&caller).status_limited().unwrap().success());
     callee.unwrap().wait().unwrap();
     thread::sleep(Duration::from_millis(300));
-    interrupt(&child);
+    signal("TERM", &child);
     let (output, said) = ended(child, &mut stderr);
     let rows = String::from_utf8_lossy(&output.stdout);
     let expected = format!(

@@ -18,6 +18,7 @@ mod progress;
 mod remote;
 mod reports;
 mod shell;
+mod signals;
 mod statuses;
 mod terminal;
 mod transcript;

@@ -5,6 +5,8 @@ use std::os::unix::process::CommandExt as _;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use weir_testkit::Limited as _;
+
 use crate::shell::{command, folder, names, run};
 
 /// More than a second of writing.
@@ -101,7 +103,7 @@ fn a_signal_leaves_the_old_file_and_nothing_else() {
                 .stdout(std::process::Stdio::null())
                 .stderr(std::process::Stdio::null());
             // Signals of a terminal go to the group; this one has to be its own.
-            let mut child = child.process_group(0).spawn().unwrap();
+            let mut child = child.process_group(0).spawn_limited().unwrap();
             std::thread::sleep(Duration::from_millis(700));
             assert!(
                 child.try_wait().unwrap().is_none(),
@@ -416,7 +418,7 @@ fn every_writer_that_is_killed_leaves_the_old_file_or_the_whole_new_one() {
             child
                 .stdout(std::process::Stdio::null())
                 .stderr(std::process::Stdio::null());
-            let mut child = child.spawn().unwrap();
+            let mut child = child.spawn_limited().unwrap();
             let span = u64::try_from(took.as_micros()).unwrap() * 11 / 10;
             std::thread::sleep(Duration::from_micros(random % span.max(1)));
             child.kill().unwrap();

@@ -2,6 +2,8 @@
 
 use std::process::{Command, Stdio};
 
+use weir_testkit::Limited as _;
+
 use crate::shell::{folder, run};
 
 /// The work has no end within the test: what is read are files of a terabyte that are holes nearly all through.
@@ -19,7 +21,7 @@ fn what_reads_for_long_shows_how_far_it_is() {
         .args([script, env!("CARGO_BIN_EXE_weir")])
         .current_dir(&folder)
         .stdin(Stdio::null())
-        .output()
+        .output_limited()
     else {
         weir_testkit::missing("python3", "progress at a terminal");
         return;

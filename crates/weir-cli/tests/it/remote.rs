@@ -6,6 +6,7 @@ use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use weir_testkit::Limited as _;
 use weir_testkit::web::{Faults, Moto, WebServer};
 
 use crate::shell::{Ended, command, folder, run};
@@ -16,7 +17,7 @@ fn with_store(line: &str, folder: &Path, moto: &Moto) -> Ended {
     for (name, value) in moto.environment() {
         command.env(name, value);
     }
-    let output = command.output().unwrap();
+    let output = command.output_limited().unwrap();
     let ended = Ended {
         code: output.status.code(),
         stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
@@ -195,17 +196,14 @@ fn an_interrupted_copy_leaves_no_parts_in_a_store() {
             command.env(name, value);
         }
         command.stdout(Stdio::null()).stderr(Stdio::null());
-        let mut child = command.spawn().unwrap();
+        let mut child = command.spawn_limited().unwrap();
         let until = Instant::now() + Duration::from_secs(120);
         while moto.uploads() == 0 {
             assert!(child.try_wait().unwrap().is_none(), "it ended by itself");
             assert!(Instant::now() < until, "nothing is sent");
             thread::sleep(Duration::from_millis(20));
         }
-        let sent = Command::new("kill")
-            .args([&format!("-{signal}"), &child.id().to_string()])
-            .status();
-        assert!(sent.unwrap().success());
+        crate::shell::signal(signal, &child);
         let ended = child.wait().unwrap();
         assert!(!ended.success(), "{signal}: {ended:?}");
         assert_eq!(moto.uploads(), 0, "{signal}");
@@ -326,8 +324,14 @@ while True:
 
 #[test]
 fn https_is_read_from_who_shows_a_certificate_that_is_trusted() {
-    let known = Command::new("openssl").arg("version").output().is_ok()
-        && Command::new("python3").arg("--version").output().is_ok();
+    let known = Command::new("openssl")
+        .arg("version")
+        .output_limited()
+        .is_ok()
+        && Command::new("python3")
+            .arg("--version")
+            .output_limited()
+            .is_ok();
     if !known {
         weir_testkit::missing("openssl and python3", "reading by HTTPS");
         return;
@@ -353,7 +357,7 @@ fn https_is_read_from_who_shows_a_certificate_that_is_trusted() {
         .args(["-c", TLS, server.host()])
         .current_dir(&folder)
         .stdout(Stdio::piped())
-        .spawn()
+        .spawn_limited()
         .unwrap();
     let mut port = String::new();
     BufReader::new(tls.stdout.take().unwrap())
@@ -367,7 +371,7 @@ fn https_is_read_from_who_shows_a_certificate_that_is_trusted() {
         if trusted {
             command.env("SSL_CERT_FILE", folder.join("ca.pem"));
         }
-        let output = command.output().unwrap();
+        let output = command.output_limited().unwrap();
         let told = [output.stdout, output.stderr];
         let told = told.map(|told| String::from_utf8_lossy(&told).into_owned());
         (output.status.code(), told)

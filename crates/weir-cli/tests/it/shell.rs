@@ -1,7 +1,9 @@
 //! A folder with samples, and the real program run in it by a shell.
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
+
+use weir_testkit::Limited as _;
 
 /// What a command line came to.
 #[derive(Debug)]
@@ -31,7 +33,7 @@ pub(crate) fn folder(name: &str) -> PathBuf {
 pub(crate) fn command(line: &str, folder: &Path) -> Command {
     let program = Path::new(env!("CARGO_BIN_EXE_weir")).parent().unwrap();
     let path = std::env::var("PATH").unwrap();
-    let mut command = Command::new("sh");
+    let mut command = heeding("sh");
     command
         .args(["-c", line])
         .current_dir(folder)
@@ -42,9 +44,28 @@ pub(crate) fn command(line: &str, folder: &Path) -> Command {
     command
 }
 
+/// A program that heeds the signals of terminals: what a script has in the background ignores them, and hands that on.
+pub(crate) fn heeding(program: &str) -> Command {
+    if !cfg!(target_os = "linux") {
+        return Command::new(program);
+    }
+    let mut command = Command::new("env");
+    command.args(["--default-signal=INT,QUIT,HUP", program]);
+    command
+}
+
+/// Sends a signal, by its name in kill(1).
+pub(crate) fn signal(name: &str, child: &Child) {
+    let id = child.id().to_string();
+    let sent = Command::new("kill")
+        .args(["-s", name, &id])
+        .status_limited();
+    assert!(sent.unwrap().success(), "{name} to {id}");
+}
+
 /// Runs a command line of a shell.
 pub(crate) fn run(line: &str, folder: &Path) -> Ended {
-    let output = command(line, folder).output().unwrap();
+    let output = command(line, folder).output_limited().unwrap();
     Ended {
         code: output.status.code(),
         stdout: String::from_utf8_lossy(&output.stdout).into_owned(),

@@ -34,6 +34,8 @@ class Terminal:
         pid, self.file = pty.fork()
         if pid == 0:
             os.chdir(folder)
+            # Who runs the tests may ignore Ctrl-C, and would hand that on.
+            signal.signal(signal.SIGINT, signal.SIG_DFL)
             os.execve(program, [program, *words], environment)
         self.pid = pid
         size = struct.pack("HHHH", lines, columns, 0, 0)

@@ -2,6 +2,8 @@
 
 use std::process::{Command, Stdio};
 
+use weir_testkit::Limited as _;
+
 use crate::shell::{folder, run};
 
 #[test]
@@ -12,7 +14,7 @@ fn the_shell_at_a_terminal() {
         .args([script, env!("CARGO_BIN_EXE_weir")])
         .arg(&folder)
         .stdin(Stdio::null())
-        .output()
+        .output_limited()
     else {
         weir_testkit::missing("python3", "the shell at a terminal");
         return;

@@ -20,6 +20,7 @@ use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use weir_testkit::Limited as _;
 use weir_testkit::capture::{Endian, PcapVariant, PcapWriter};
 use weir_testkit::demo::write_demo;
 use weir_testkit::packet::{Ipv4, ethernet, protocol, udp};
@@ -187,7 +188,7 @@ fn run(command: &str, folder: &Path) -> String {
         .env("PATH", format!("{}:{path}", program.display()))
         .env("HOME", folder)
         .stdin(Stdio::null())
-        .output()
+        .output_limited()
         .unwrap();
     let mut lines = Vec::new();
     for (mark, bytes) in [('>', &output.stdout), ('!', &output.stderr)] {

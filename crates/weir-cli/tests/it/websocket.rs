@@ -9,6 +9,10 @@ use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, Stdio};
 use std::thread;
 use std::time::Duration;
 
+use weir_testkit::Limited as _;
+
+use crate::shell::signal;
+
 /// A client that is connected to a server.
 struct Peers {
     child: Child,
@@ -27,7 +31,7 @@ impl Peers {
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
-            .spawn()
+            .spawn_limited()
             .ok()?;
         let mut from = BufReader::new(child.stdout.take().unwrap());
         let mut port = String::new();
@@ -75,7 +79,7 @@ fn capturing(words: &[&str]) -> Option<(Child, BufReader<ChildStderr>)> {
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
-        .spawn()
+        .spawn_limited()
         .unwrap();
     let mut stderr = BufReader::new(child.stderr.take().unwrap());
     let mut line = String::new();
@@ -92,13 +96,10 @@ fn capturing(words: &[&str]) -> Option<(Child, BufReader<ChildStderr>)> {
     Some((child, stderr))
 }
 
-fn interrupt(child: &Child) {
+fn terminate(child: &Child) {
     // What was sent last is in the ring by then.
     thread::sleep(Duration::from_millis(300));
-    let kill = Command::new("kill")
-        .args(["-INT", &child.id().to_string()])
-        .status();
-    assert!(kill.unwrap().success());
+    signal("TERM", child);
 }
 
 /// What it wrote and said.
@@ -138,7 +139,7 @@ fn connections_are_audited_as_they_cross_an_interface() {
         return;
     };
     let Some(mut peers) = Peers::connect(50) else {
-        interrupt(&child);
+        terminate(&child);
         ended(child, &mut stderr);
         return;
     };
@@ -146,7 +147,7 @@ fn connections_are_audited_as_they_cross_an_interface() {
     peers.send();
     peers.send();
     peers.close();
-    interrupt(&child);
+    terminate(&child);
     let (csv, said) = ended(child, &mut stderr);
     for direction in ["to_server", "to_client"] {
         let column = line(&csv, &port, direction);
@@ -168,14 +169,14 @@ fn the_audit_of_an_interface_is_a_page() {
         return;
     };
     let Some(mut peers) = Peers::connect(20) else {
-        interrupt(&child);
+        terminate(&child);
         ended(child, &mut stderr);
         return;
     };
     let end = format!("127.0.0.1:{}<td>permessage-deflate", peers.port);
     peers.send();
     peers.close();
-    interrupt(&child);
+    terminate(&child);
     let (page, said) = ended(child, &mut stderr);
     assert!(
         page.starts_with("<!doctype html>") && page.ends_with("</html>\n"),
@@ -199,7 +200,7 @@ fn a_connection_that_was_there_before_the_capture_is_flagged() {
     };
     peers.send();
     let port = peers.port.clone();
-    interrupt(&child);
+    terminate(&child);
     let (csv, _) = ended(child, &mut stderr);
     peers.close();
     assert_eq!(
@@ -217,7 +218,7 @@ fn a_study_of_an_interface_ends_after_so_many_messages() {
         return;
     };
     let Some(mut peers) = Peers::connect(30) else {
-        interrupt(&child);
+        terminate(&child);
         child.wait_with_output().unwrap();
         return;
     };
@@ -253,7 +254,7 @@ fn an_interface_or_files_but_not_both() {
         let output = Command::new(env!("CARGO_BIN_EXE_weir"))
             .args(words)
             .stdin(Stdio::null())
-            .output()
+            .output_limited()
             .unwrap();
         let said = String::from_utf8(output.stderr).unwrap();
         assert_eq!(output.status.code(), Some(2), "{words:?}: {said}");
@@ -273,7 +274,7 @@ fn what_else_was_studied_is_in_the_page() {
             .args(["--cpu-times", "estimate", "--more", "--strategies"])
             .args(["--format", format])
             .arg(&path)
-            .output()
+            .output_limited()
             .unwrap()
     };
     let html = study("html");

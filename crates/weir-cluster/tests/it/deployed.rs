@@ -3,6 +3,8 @@
 use std::path::Path;
 use std::process::Command;
 
+use weir_testkit::Limited as _;
+
 /// A parser reads both files, and gives the arguments of each `weir` in them, a line each.
 const READ: &str = r#"
 import sys, yaml
@@ -32,7 +34,9 @@ assert kinds == ["Namespace", "NetworkPolicy", "Service", "Deployment", "Deploym
 #[test]
 fn what_is_deployed_are_commands_that_there_are() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../deploy/cluster");
-    let known = Command::new("python3").args(["-c", "import yaml"]).output();
+    let known = Command::new("python3")
+        .args(["-c", "import yaml"])
+        .output_limited();
     if !known.is_ok_and(|known| known.status.success()) {
         weir_testkit::missing("python3 with PyYAML", "the files of deploy/cluster");
         return;
@@ -41,7 +45,7 @@ fn what_is_deployed_are_commands_that_there_are() {
         .args(["-c", READ])
         .arg(folder.join("compose.yml"))
         .arg(folder.join("kubernetes.yml"))
-        .output()
+        .output_limited()
         .unwrap();
     let said = String::from_utf8_lossy(&read.stderr);
     assert!(read.status.success(), "{said}");

@@ -17,6 +17,7 @@ use weir_cluster::{
     Client, ExecutorOptions, LocalCluster, Scheduler, SchedulerOptions, TlsFiles, Trust,
     run_executor,
 };
+use weir_testkit::Limited as _;
 
 use crate::samples::{Asks, enter};
 
@@ -26,7 +27,7 @@ fn openssl(folder: &Path, line: &str) {
     let output = Command::new("openssl")
         .args(line.split_whitespace())
         .current_dir(folder)
-        .output()
+        .output_limited()
         .unwrap();
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "openssl {line}: {said}");
@@ -34,7 +35,11 @@ fn openssl(folder: &Path, line: &str) {
 
 /// Two authorities, and of each a certificate of this machine.
 fn certificates(name: &str) -> Option<PathBuf> {
-    if Command::new("openssl").arg("version").output().is_err() {
+    if Command::new("openssl")
+        .arg("version")
+        .output_limited()
+        .is_err()
+    {
         weir_testkit::missing("openssl", "TLS of the cluster");
         return None;
     }
@@ -145,7 +150,9 @@ fn who_has_certificate_and_token_is_answered_at_every_door_and_nobody_else() {
         let mut options = ExecutorOptions::new(scheduler.clone(), folder.join("stranger"));
         options.trust = trust;
         let runtime = tokio::runtime::Runtime::new().unwrap();
-        let refused = runtime.block_on(run_executor(&options)).unwrap_err();
+        let refused = runtime
+            .block_on(run_executor(&options, std::future::pending()))
+            .unwrap_err();
         assert!(refused.to_string().contains(said), "{said}: {refused}");
     }
 

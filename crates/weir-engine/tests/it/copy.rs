@@ -4,6 +4,8 @@
 use std::path::Path;
 use std::process::Command;
 
+use weir_testkit::Limited as _;
+
 use crate::samples;
 use crate::slt::Runner;
 
@@ -101,7 +103,11 @@ fn records_are_kept_byte_by_byte() {
 /// tshark keeps the same packets for a filter of its own, and reads the same out of ours.
 #[test]
 fn tshark_keeps_the_same() {
-    if Command::new("tshark").arg("--version").output().is_err() {
+    if Command::new("tshark")
+        .arg("--version")
+        .output_limited()
+        .is_err()
+    {
         weir_testkit::missing("tshark", "nothing judges captures that COPY writes");
         return;
     }
@@ -133,7 +139,7 @@ fn tshark_keeps_the_same() {
         copy(&runner, path, condition, &ours);
         let status = Command::new("tshark")
             .args(["-r", path, "-Y", filter, "-w", &theirs])
-            .status()
+            .status_limited()
             .unwrap();
         assert!(status.success());
         let (ours_read, theirs_read) = (tshark(&ours), tshark(&theirs));
@@ -154,12 +160,12 @@ fn tshark(path: &str) -> String {
     let said = Command::new("tshark")
         .args(["-r", path, "-T", "fields"])
         .args(fields)
-        .output()
+        .output_limited()
         .unwrap();
     assert!(said.status.success(), "{path}: {said:?}");
     let bytes = Command::new("tshark")
         .args(["-r", path, "-x"])
-        .output()
+        .output_limited()
         .unwrap();
     format!(
         "{}{}",

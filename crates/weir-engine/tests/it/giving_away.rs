@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use weir_engine::Options;
+use weir_testkit::Limited as _;
 
 use crate::samples;
 use crate::slt::Runner;
@@ -94,7 +95,7 @@ fn tshark_finds_the_checksums_of_an_anonymized_capture_right() {
             .arg("-r")
             .arg(dir.join("judged.pcap"))
             .args(["-Y", filter])
-            .output();
+            .output_limited();
         output
             .ok()
             .filter(|output| output.status.success())

@@ -13,6 +13,7 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use weir_file::{GrowingFile, NewFile, NewFolder};
+use weir_testkit::Limited as _;
 
 fn names(folder: &Path) -> Vec<String> {
     let entries = fs::read_dir(folder).unwrap();
@@ -116,14 +117,14 @@ fn devices_and_pipes_are_written_to_as_they_are() {
     assert!(
         Command::new("mkfifo")
             .arg(&pipe)
-            .status()
+            .status_limited()
             .unwrap()
             .success()
     );
     let reader = Command::new("cat")
         .arg(&pipe)
         .stdout(Stdio::piped())
-        .spawn()
+        .spawn_limited()
         .unwrap();
     let mut file = NewFile::create(&pipe).unwrap();
     file.write_all(b"through").unwrap();
@@ -229,7 +230,7 @@ fn a_writer_that_is_killed_a_hundred_times_leaves_one_whole_file() {
             .env("WEIR_FILE_PATH", &path)
             .stdout(Stdio::null())
             .stderr(Stdio::null())
-            .spawn()
+            .spawn_limited()
             .unwrap();
         std::thread::sleep(Duration::from_micros(5_000 + round * 7919 % 40_000));
         child.kill().unwrap();

@@ -14,6 +14,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use weir_flow::{
     Carried, Content, Endpoint, Interest, Options, Payload, Payloads, Sender, Tunnels,
 };
+use weir_testkit::Limited as _;
 
 use crate::capture::{self, Sent, decode};
 
@@ -40,7 +41,7 @@ fn is_installed() -> bool {
         .arg("--version")
         .stdout(Stdio::null())
         .stderr(Stdio::null())
-        .status()
+        .status_limited()
         .is_ok_and(|status| status.success());
     if !installed {
         weir_testkit::missing("tshark", "nothing judges flows and streams");
@@ -57,7 +58,7 @@ fn tshark(capture: &Path, arguments: &[String]) -> Option<String> {
         .arg("-r")
         .arg(capture)
         .stderr(Stdio::null())
-        .output()
+        .output_limited()
         .ok()?;
     Some(String::from_utf8_lossy(&output.stdout).into_owned())
 }

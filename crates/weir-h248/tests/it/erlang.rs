@@ -8,6 +8,7 @@ use weir_h248::{
     Arena, BinaryOptions, DecodeOptions, EncodeOptions, Encoding, Message, TextStyle, decode_as,
     encode, encode_compact,
 };
+use weir_testkit::Limited as _;
 
 use crate::generate::Generator;
 
@@ -32,7 +33,7 @@ impl Converter {
             .args([from, to])
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
-            .spawn()?;
+            .spawn_limited()?;
         let input = child.stdin.take().ok_or(io::ErrorKind::BrokenPipe)?;
         let output = child.stdout.take().ok_or(io::ErrorKind::BrokenPipe)?;
         Ok(Self {
@@ -75,7 +76,7 @@ pub(crate) fn is_installed() -> bool {
         .args(["-noshell", "-eval", module])
         .stdout(Stdio::null())
         .stderr(Stdio::null())
-        .status()
+        .status_limited()
         .is_ok_and(|status| status.success());
     if !found {
         weir_testkit::missing("erlang", "Erlang's megaco judges no message");

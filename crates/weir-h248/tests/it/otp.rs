@@ -10,6 +10,7 @@ use std::{
 };
 
 use weir_h248::{Arena, BinaryOptions, Encoding, Error, Message, decode_as};
+use weir_testkit::Limited as _;
 
 use crate::{
     erlang::is_installed,
@@ -108,7 +109,7 @@ fn erlang_agrees_on_its_own_messages_or_there_is_a_reason() {
         .arg(script)
         .arg(folder)
         .stderr(Stdio::inherit())
-        .output()
+        .output_limited()
         .unwrap();
     let mut seen = BTreeSet::new();
     let mut verdicts = Verdicts::default();

@@ -2,13 +2,15 @@
 
 use std::process::Command;
 
+use weir_testkit::Limited as _;
+
 use crate::served::Served;
 
 /// Runs a script when its modules are there.
 fn python(served: &Served, modules: &str, script: &str) {
     let has = Command::new("python3")
         .args(["-c", &format!("import {modules}")])
-        .output();
+        .output_limited();
     if !has.is_ok_and(|output| output.status.success()) {
         let client = modules.split(['.', ',']).next().unwrap_or(modules);
         weir_testkit::missing(client, "the server beside a client of Python");
@@ -18,7 +20,7 @@ fn python(served: &Served, modules: &str, script: &str) {
         .args(["-c", script])
         .env("PORT", served.postgres.port().to_string())
         .env("FLIGHT", served.flight.port().to_string())
-        .output()
+        .output_limited()
         .unwrap();
     let errors = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{errors}");

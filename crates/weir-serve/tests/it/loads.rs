@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use futures::TryStreamExt;
 use weir_serve::{Options, Server};
+use weir_testkit::Limited as _;
 
 use crate::served::Served;
 
@@ -34,7 +35,7 @@ impl Alone {
             .env("WEIR_SERVE_ALONE", folder)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
-            .spawn()
+            .spawn_limited()
             .unwrap();
         let mut told = BufReader::new(child.stdout.take().unwrap());
         let mut lines = told.by_ref().lines();
@@ -196,7 +197,12 @@ fn a_thousand_questions_leave_memory_and_files_as_they_were() {
 
 #[test]
 fn a_client_that_is_killed_leaves_the_processor_alone() {
-    if !cfg!(target_os = "linux") || Command::new("psql").arg("--version").output().is_err() {
+    if !cfg!(target_os = "linux")
+        || Command::new("psql")
+            .arg("--version")
+            .output_limited()
+            .is_err()
+    {
         weir_testkit::missing("psql", "a client that is killed");
         return;
     }
@@ -217,7 +223,7 @@ fn a_client_that_is_killed_leaves_the_processor_alone() {
             "-p",
         ])
         .arg(alone.postgres.port().to_string())
-        .spawn()
+        .spawn_limited()
         .unwrap();
     let begun = alone.seconds();
     let deadline = std::time::Instant::now() + Duration::from_secs(20);

@@ -3,10 +3,15 @@
 use std::process::Command;
 use std::time::{Duration, Instant};
 
+use weir_testkit::Limited as _;
+
 use crate::served::Served;
 
 fn has_psql() -> bool {
-    let has = Command::new("psql").arg("--version").output().is_ok();
+    let has = Command::new("psql")
+        .arg("--version")
+        .output_limited()
+        .is_ok();
     if !has {
         weir_testkit::missing("psql", "the PostgreSQL protocol beside psql");
     }
@@ -222,7 +227,7 @@ fn long_answers_come_piece_by_piece() {
             "weir",
         ])
         .args(["-p", &port, "-v", "FETCH_COUNT=100", "-c", asked]);
-    let pieces = pieces.output().unwrap();
+    let pieces = pieces.output_limited().unwrap();
     assert_eq!(String::from_utf8_lossy(&pieces.stdout), whole);
     assert!(pieces.stderr.is_empty(), "{pieces:?}");
 }
@@ -275,7 +280,7 @@ os.waitpid(pid, 0)
         .arg(served.postgres.port().to_string())
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
-        .spawn()
+        .spawn_limited()
         .unwrap();
     let mut lines = BufReader::new(typed.stdout.take().unwrap()).lines();
     assert_eq!(lines.next().unwrap().unwrap(), "asked");

@@ -8,13 +8,14 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio_postgres::NoTls;
 use tokio_postgres::error::SqlState;
 use weir_serve::{Options, Server, TlsFiles};
+use weir_testkit::Limited as _;
 
 use crate::served::Served;
 
 fn has_psql() -> bool {
     std::process::Command::new("psql")
         .arg("--version")
-        .output()
+        .output_limited()
         .is_ok()
 }
 

@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 use tempfile::TempDir;
 use tokio::sync::oneshot;
 use weir_serve::{Options, Server};
+use weir_testkit::Limited as _;
 
 /// A server over the demo's captures, which ends with this.
 pub(crate) struct Served {
@@ -84,7 +85,7 @@ impl Served {
         }
         psql.env("PGPASSWORD", "right")
             .env("PGCONNECT_TIMEOUT", "10");
-        psql.output().unwrap()
+        psql.output_limited().unwrap()
     }
 
     /// What psql prints, when it prints no error.

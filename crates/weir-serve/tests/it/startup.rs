@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use tokio_postgres::NoTls;
+use weir_testkit::Limited as _;
 
 use crate::served::Served;
 
@@ -66,7 +67,7 @@ fn pgcli_completes_and_lists() {
     let served = Served::plain();
     let has = Command::new("python3")
         .args(["-c", "import pgcli.main"])
-        .output();
+        .output_limited();
     if !has.is_ok_and(|output| output.status.success()) {
         weir_testkit::missing("pgcli", "the server beside pgcli");
         return;
@@ -77,14 +78,17 @@ fn pgcli_completes_and_lists() {
         .env("HOME", served.path())
         // It writes its settings where it is told to look for them.
         .current_dir(served.path())
-        .output()
+        .output_limited()
         .unwrap();
     let errors = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{errors}");
 }
 
-/// The driver of PostgreSQL for Java, as Maven keeps it.
+/// The driver of PostgreSQL for Java: the one that the gate has fetched, or the newest that Maven keeps.
 fn driver() -> Option<PathBuf> {
+    if let Some(driver) = std::env::var_os("WEIR_PGJDBC") {
+        return Some(PathBuf::from(driver)).filter(|driver| driver.exists());
+    }
     let home = PathBuf::from(std::env::var_os("HOME")?);
     let versions = home.join(".m2/repository/org/postgresql/postgresql");
     let versions = std::fs::read_dir(versions).ok()?;
@@ -105,7 +109,10 @@ fn driver() -> Option<PathBuf> {
 #[test]
 fn jdbc_gets_tables_columns_and_values() {
     let served = Served::plain();
-    let has = Command::new("java").arg("-version").output().is_ok();
+    let has = Command::new("java")
+        .arg("-version")
+        .output_limited()
+        .is_ok();
     let (true, Some(driver)) = (has, driver()) else {
         weir_testkit::missing("pgjdbc", "the server beside JDBC");
         return;
@@ -115,7 +122,7 @@ fn jdbc_gets_tables_columns_and_values() {
         .arg(driver)
         .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/startup/Asks.java"))
         .arg(served.postgres.port().to_string())
-        .output()
+        .output_limited()
         .unwrap();
     let (told, errors) = (
         String::from_utf8_lossy(&output.stdout),

@@ -5,6 +5,7 @@ use std::process::{Command, Output};
 
 use tempfile::TempDir;
 use weir_serve::{Options, Server, TlsFiles};
+use weir_testkit::Limited as _;
 
 use crate::served::Served;
 
@@ -12,7 +13,7 @@ fn openssl(folder: &Path, arguments: &str) {
     let output = Command::new("openssl")
         .args(arguments.split(' '))
         .current_dir(folder)
-        .output()
+        .output_limited()
         .unwrap();
     let errors = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{arguments}: {errors}");
@@ -20,7 +21,11 @@ fn openssl(folder: &Path, arguments: &str) {
 
 /// A folder with a certificate of this machine and its key, one of another key, and one that has expired.
 fn certificates() -> Option<TempDir> {
-    if Command::new("openssl").arg("version").output().is_err() {
+    if Command::new("openssl")
+        .arg("version")
+        .output_limited()
+        .is_err()
+    {
         weir_testkit::missing("openssl", "TLS of the server");
         return None;
     }
@@ -71,7 +76,11 @@ fn psql_speaks_tls_and_nothing_else() {
     let Some(folder) = certificates() else {
         return;
     };
-    if Command::new("psql").arg("--version").output().is_err() {
+    if Command::new("psql")
+        .arg("--version")
+        .output_limited()
+        .is_err()
+    {
         weir_testkit::missing("psql", "TLS of the PostgreSQL protocol");
         return;
     }
@@ -82,7 +91,7 @@ fn psql_speaks_tls_and_nothing_else() {
             format!("host={host} hostaddr=127.0.0.1 port={port} user=me dbname=weir {rest}");
         let asked = Command::new("psql")
             .args(["-X", "-A", "-t", "-c", "SELECT 42", &connection])
-            .output();
+            .output_limited();
         asked.unwrap()
     };
     let root = format!(
@@ -133,7 +142,7 @@ except OSError as error:
         .args(["-c", script])
         .arg(served.http.port().to_string())
         .arg(folder.path().join("cert.pem"))
-        .output();
+        .output_limited();
     let Ok(output) = output else {
         weir_testkit::missing("python", "HTTPS");
         return;
@@ -148,7 +157,7 @@ fn flight_sql_speaks_tls_and_nothing_else() {
     };
     let has = Command::new("python3")
         .args(["-c", "import adbc_driver_flightsql.dbapi"])
-        .output();
+        .output_limited();
     if !has.is_ok_and(|output| output.status.success()) {
         weir_testkit::missing("adbc_driver_flightsql", "TLS of Flight SQL");
         return;
@@ -174,7 +183,7 @@ for uri, options in ((f"grpc://127.0.0.1:{port}", {}), (f"grpc+tls://localhost:{
         .args(["-c", script])
         .arg(served.flight.port().to_string())
         .arg(folder.path().join("cert.pem"))
-        .output()
+        .output_limited()
         .unwrap();
     assert!(output.status.success(), "{}", said(&output));
 }

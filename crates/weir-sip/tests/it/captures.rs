@@ -9,6 +9,7 @@ use weir_packet::{Decoder, Frame, Layer, LinkType};
 use weir_sip::{
     Call, CallState, Calls, Digest, Flow, Limits, Message, Method, Side, looks_like_sip,
 };
+use weir_testkit::Limited as _;
 
 fn shared(name: &str) -> Option<PathBuf> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -110,7 +111,7 @@ fn tshark_rows(path: &Path) -> Option<Vec<Vec<String>>> {
     for field in FIELDS {
         command.args(["-e", field]);
     }
-    let Ok(output) = command.output() else {
+    let Ok(output) = command.output_limited() else {
         weir_testkit::missing("tshark", "nothing judges the fields of SIP");
         return None;
     };

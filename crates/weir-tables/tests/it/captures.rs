@@ -3,6 +3,7 @@
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
+use weir_testkit::Limited as _;
 use weir_testkit::demo::write_demo;
 use weir_testkit::trace;
 
@@ -94,7 +95,7 @@ fn frames_and_messages_are_what_their_programs_make() {
 fn made_by_its_program(folder: &Path) {
     let python = |arguments: &[&str]| {
         let mut python = std::process::Command::new("python3");
-        let output = python.args(arguments).current_dir(folder).output();
+        let output = python.args(arguments).current_dir(folder).output_limited();
         output.ok().filter(|output| output.status.success())
     };
     let version = python(&[

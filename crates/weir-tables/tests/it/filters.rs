@@ -13,6 +13,7 @@ use arrow::array::AsArray;
 use arrow::datatypes::UInt64Type;
 use weir_packet::Options;
 use weir_tables::{DisplayFilter, Predicate, Scan, ScanOptions, Source, Table};
+use weir_testkit::Limited as _;
 
 use crate::captures::{self, Capture};
 use crate::tshark;
@@ -242,7 +243,7 @@ fn by_tshark(
         .arg("-X")
         .arg(format!("lua_script:{}", script.display()));
     command.arg("-r").arg(capture);
-    let output = command.output().unwrap();
+    let output = command.output_limited().unwrap();
     let message = String::from_utf8_lossy(&output.stderr);
     assert!(!message.contains("Lua: "), "{message}");
     if !output.status.success() && output.stdout.is_empty() {

@@ -15,6 +15,7 @@ use arrow::array::AsArray;
 use arrow::compute::cast;
 use arrow::datatypes::DataType;
 use weir_tables::{Extraction, Scan, ScanOptions, Source, Table};
+use weir_testkit::Limited as _;
 use weir_testkit::zeek;
 
 use crate::captures::{self, Capture};
@@ -176,7 +177,7 @@ fn by_tshark(path: &Path) -> HashMap<u64, BTreeSet<String>> {
         "frame.protocols",
         "-r",
     ]);
-    let output = command.arg(path).output().unwrap();
+    let output = command.arg(path).output_limited().unwrap();
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     let record = |line: &str| {
         let (number, protocols) = line.split_once('\t')?;

@@ -26,6 +26,7 @@ use std::sync::{Mutex, OnceLock};
 
 use arrow::array::{Array, AsArray, RecordBatch};
 use arrow::datatypes::DataType;
+use weir_testkit::Limited as _;
 
 use crate::captures::{Capture, in_folder, messages};
 use crate::sip::{column, read_with_notes};
@@ -90,7 +91,7 @@ fn protocols(captures: &[Capture]) -> BTreeMap<String, BTreeSet<String>> {
             let output = Command::new("tshark")
                 .args(["-n", "-T", "fields", "-e", "frame.protocols", "-r"])
                 .arg(&capture.path)
-                .output()
+                .output_limited()
                 .unwrap();
             let text = String::from_utf8_lossy(&output.stdout).into_owned();
             let names = text.lines().flat_map(|line| line.split(':'));
@@ -244,7 +245,7 @@ impl Comparison {
         for (_, field) in self.fields {
             command.args(["-e", field]);
         }
-        let output = command.arg("-r").arg(path).output().unwrap();
+        let output = command.arg("-r").arg(path).output_limited().unwrap();
         let text = String::from_utf8_lossy(&output.stdout).into_owned();
         let mut values = Values::new();
         for line in text.lines() {

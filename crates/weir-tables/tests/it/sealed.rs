@@ -8,6 +8,7 @@ use std::process::Command;
 use arrow::array::RecordBatch;
 use arrow::compute::concat_batches;
 use weir_tables::{Extraction, Scan, ScanOptions, Setting, Settings, Source, Table};
+use weir_testkit::Limited as _;
 
 use crate::sip::column;
 use crate::tshark;
@@ -57,7 +58,11 @@ fn theirs_of(capture: &str, keys: &str, filter: &str, fields: &[&str]) -> Option
     for field in fields {
         command.args(["-e", field]);
     }
-    let output = command.arg("-r").arg(file(capture)).output().unwrap();
+    let output = command
+        .arg("-r")
+        .arg(file(capture))
+        .output_limited()
+        .unwrap();
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     Some(text.lines().map(str::to_owned).collect())
 }

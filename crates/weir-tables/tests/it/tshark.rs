@@ -4,6 +4,8 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+use weir_testkit::Limited as _;
+
 /// Preferences under which a packet is a packet: nothing is put together from several, and no
 /// checksum hides what is behind it.
 pub(crate) const PREFERENCES: &[&str] = &[
@@ -25,14 +27,14 @@ pub(crate) fn is_installed() -> bool {
         .arg("--version")
         .stdout(Stdio::null())
         .stderr(Stdio::null());
-    tshark.status().is_ok_and(|status| status.success())
+    tshark.status_limited().is_ok_and(|status| status.success())
 }
 
 /// The fields (and protocols) that tshark knows, by their names in lower case.
 pub(crate) fn field_names() -> HashMap<String, String> {
     let output = Command::new("tshark")
         .args(["-G", "fields"])
-        .output()
+        .output_limited()
         .unwrap();
     let list = String::from_utf8_lossy(&output.stdout);
     list.lines()
@@ -67,7 +69,7 @@ pub(crate) fn rows(
         tshark.args(["-e", field]);
     }
     tshark.arg("-r").arg(capture);
-    let output = tshark.output().map_err(|error| error.to_string())?;
+    let output = tshark.output_limited().map_err(|error| error.to_string())?;
     let message = String::from_utf8_lossy(&output.stderr);
     if output.stdout.is_empty() && !output.status.success() {
         let message = message

@@ -9,6 +9,7 @@ use std::process::Command;
 use arrow::array::{Array, AsArray, RecordBatch};
 use arrow::datatypes::{UInt8Type, UInt16Type, UInt64Type};
 use weir_tables::{Extraction, Scan, ScanOptions, Source, Table};
+use weir_testkit::Limited as _;
 use weir_testkit::Rng;
 use weir_testkit::capture::{Endian, PcapVariant, PcapWriter};
 use weir_testkit::packet::{Ipv4, Tcp, protocol, tcp_flags};
@@ -112,7 +113,7 @@ fn interop(random: &mut Rng) -> Option<(Vec<Conversation>, Messages)> {
         env!("CARGO_MANIFEST_DIR"),
         "/../weir-ws/tests/it/interop.py"
     );
-    let output = Command::new("python3").arg(script).output().ok()?;
+    let output = Command::new("python3").arg(script).output_limited().ok()?;
     let text = String::from_utf8(output.stdout).ok()?;
     if !output.status.success() {
         return None;
@@ -334,7 +335,7 @@ fn tshark_sees_the_same_messages_in_the_captures_beside_the_checkout() {
             command.args(["-e", field]);
         }
         // zeek's captures are of any port.
-        let text = String::from_utf8(command.output().unwrap().stdout).unwrap();
+        let text = String::from_utf8(command.output_limited().unwrap().stdout).unwrap();
         let mut theirs = Vec::new();
         for line in text.lines() {
             let words: Vec<&str> = line.split('\t').collect();

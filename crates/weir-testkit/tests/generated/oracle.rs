@@ -3,6 +3,8 @@
 use std::path::Path;
 use std::process::Command;
 
+use weir_testkit::Limited as _;
+
 /// The numbers of the records that match a display filter; `None`, said loudly, where there is no
 /// tshark.
 pub(crate) fn matching(capture: &Path, filter: &str) -> Option<Vec<u64>> {
@@ -53,7 +55,7 @@ fn tshark(capture: &Path, arguments: &[&str]) -> Option<String> {
         .args(arguments)
         .arg("-r")
         .arg(capture)
-        .output()
+        .output_limited()
     {
         Ok(output) => output,
         Err(error) => {

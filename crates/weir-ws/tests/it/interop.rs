@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::process::Command;
 
+use weir_testkit::Limited as _;
 use weir_ws::{Connection, ConnectionEvent, DecoderOptions, Direction, Event, Opcode, Violation};
 
 type Sent = (Direction, Opcode, Vec<u8>);
@@ -33,7 +34,7 @@ fn python_libraries_are_read_to_the_byte() {
     let has = |module: &str| {
         Command::new("python3")
             .args(["-c", &format!("import {module}")])
-            .output()
+            .output_limited()
             .is_ok_and(|output| output.status.success())
     };
     if !has("websockets.asyncio.server") {
@@ -44,7 +45,10 @@ fn python_libraries_are_read_to_the_byte() {
         return;
     }
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/interop.py");
-    let output = Command::new("python3").arg(script).output().unwrap();
+    let output = Command::new("python3")
+        .arg(script)
+        .output_limited()
+        .unwrap();
     assert!(
         output.status.success(),
         "{}",

@@ -2,6 +2,7 @@
 
 use std::process::Command;
 
+use weir_testkit::Limited as _;
 use weir_ws::{
     Setting, ZlibBuild, deflate_bytes, inflate_bytes, resident_bytes, resident_inflate_bytes,
 };
@@ -70,7 +71,7 @@ fn resident_estimates_agree_with_processes_of_1000_connections() {
                     "WEIR_RESIDENT",
                     format!("{window_bits} {mem_level} {messages}"),
                 )
-                .output()
+                .output_limited()
                 .unwrap();
             let text = String::from_utf8(output.stdout).unwrap();
             let found = text

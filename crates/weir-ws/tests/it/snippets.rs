@@ -4,12 +4,13 @@ use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+use weir_testkit::Limited as _;
 use weir_ws::{Library, Setting, snippet};
 
 fn has(module: &str) -> bool {
     Command::new("python3")
         .args(["-c", &format!("import {module}")])
-        .output()
+        .output_limited()
         .is_ok_and(|output| output.status.success())
 }
 
@@ -25,7 +26,7 @@ fn run_with(program: &mut Command, code: &str) -> String {
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
-        .spawn()
+        .spawn_limited()
         .unwrap();
     let mut stdin = child.stdin.take().unwrap();
     stdin.write_all(code.as_bytes()).unwrap();
@@ -113,7 +114,7 @@ fn ws_takes_the_configuration_and_agrees_on_it() {
         node.args(arguments);
         node
     };
-    let found = node(&["-e", "require('ws')"]).output();
+    let found = node(&["-e", "require('ws')"]).output_limited();
     if !found.is_ok_and(|output| output.status.success()) {
         weir_testkit::missing(
             "node-ws",
@@ -174,7 +175,7 @@ fn run_go(folder: &Path, arguments: &[&str]) -> Option<std::process::Output> {
         .env("GOPROXY", "off")
         .env("GOSUMDB", "off")
         .env("GOFLAGS", "")
-        .output()
+        .output_limited()
         .ok()
 }
 

@@ -7,6 +7,7 @@ use std::net::Ipv4Addr;
 use std::path::Path;
 use std::process::Command;
 
+use weir_testkit::Limited as _;
 use weir_testkit::Rng;
 use weir_testkit::capture::{Endian, PcapVariant, PcapWriter};
 use weir_testkit::packet::{Ipv4, protocol, udp};
@@ -289,7 +290,7 @@ fn lines(path: &Path, arguments: &[&str]) -> Vec<Line> {
         .arg("-n")
         .args(arguments)
         .args(["-q", "-z", "rtp,streams", "-r"]);
-    let output = command.arg(path).output().unwrap();
+    let output = command.arg(path).output_limited().unwrap();
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     let line = |line: &str| {
         let at = line.find(" 0x")?;
