@@ -111,6 +111,17 @@ impl<'a> Optional<'a> {
         Some((name, value.get(1..).unwrap_or_default().trim_ascii_start()))
     }
 
+    /// The value of a Contact as the drafts carry it: without the one space that is written behind the
+    /// colon when it is read from them. Any other space would come back.
+    pub(crate) fn contact(&self) -> Option<&'a [u8]> {
+        let (name, _) = self.header()?;
+        if !name.eq_ignore_ascii_case(b"Contact") {
+            return None;
+        }
+        let value = self.value.get(name.len().saturating_add(1)..)?;
+        Some(value.strip_prefix(b" ").unwrap_or(value))
+    }
+
     /// The bytes that were logged: `%0D%0A` undone, and base64. Of a header or a body only what
     /// follows the name or the type is encoded, which is why `value` may be a part of the whole.
     ///
@@ -124,7 +135,12 @@ impl<'a> Optional<'a> {
         let mut folded = Vec::new();
         unescape(value, &mut folded);
         folded.retain(|byte| !matches!(byte, b'\r' | b'\n' | b' '));
-        STANDARD.decode_vec(&folded, out).map_err(|_| NotBase64)
+        let before = out.len();
+        STANDARD.decode_vec(&folded, out).map_err(|_| {
+            // The room that the decoder made stays when it fails.
+            out.truncate(before);
+            NotBase64
+        })
     }
 }
 
@@ -276,6 +292,15 @@ mod tests {
             field.decode(body, &mut back).unwrap();
             assert_eq!(back, value);
         }
+    }
+
+    #[test]
+    fn what_is_not_base64_left_zeros_behind() {
+        let encoded = b"\t02@00000000,0009,01,bm90IG9uZ";
+        let field = Optionals::new(encoded).iter().next().unwrap();
+        let mut out = b"before".to_vec();
+        assert_eq!(field.decode(field.value, &mut out), Err(NotBase64));
+        assert_eq!(out, b"before");
     }
 
     #[test]

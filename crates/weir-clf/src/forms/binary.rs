@@ -208,7 +208,7 @@ fn build<'a>(
         push_decimal(u64::from(status), 3, out);
     }
     let status_end = out.len();
-    let mut message = Vec::new();
+    let mut has_message = false;
     let mut host = ABSENT;
     let mut rest = groups;
     while !rest.is_empty() {
@@ -224,14 +224,16 @@ fn build<'a>(
             tag::REQUEST_URI => record.set(Field::RequestUri, literal(value)),
             tag::REMOTE_HOST => host = literal(value),
             tag::USER => record.user = literal(value),
-            tag::MESSAGE => message.extend_from_slice(value),
+            tag::MESSAGE if !has_message => {
+                has_message = true;
+                push_optional(MESSAGE, 0, b"", &message(rest), out);
+            }
+            // The first has what they hold.
+            tag::MESSAGE => {}
             // RFC 6873 lets nobody but a vendor with a number add fields.
             _ => {}
         }
         rest = rest.get(end..).unwrap_or_default();
-    }
-    if !message.is_empty() {
-        push_optional(MESSAGE, 0, b"", &message, out);
     }
     let optional_end = out.len();
     if host.contains(&b':') && host.first() != Some(&b'[') {
@@ -257,6 +259,19 @@ fn build<'a>(
     };
     record.set(side, host);
     Ok(())
+}
+
+/// A message that stands in groups of 65,535 bytes, from the first of them on.
+fn message(mut groups: &[u8]) -> Vec<u8> {
+    let mut out = Vec::new();
+    while let (Some(tag), Some(len)) = (u16_be_at(groups, 0), u16_be_at(groups, 2)) {
+        let end = usize::from(len).saturating_add(4);
+        if tag == tag::MESSAGE {
+            out.extend_from_slice(groups.get(4..end).unwrap_or_default());
+        }
+        groups = groups.get(end..).unwrap_or_default();
+    }
+    out
 }
 
 /// Writes a record.
@@ -378,17 +393,18 @@ fn groups(record: &Record<'_>, out: &mut Vec<u8>, losses: &mut Losses) {
         losses.note_if(far == b"?", Loss::Unparsable);
         losses.note_if(record.value(near).is_some(), Loss::Address);
     }
-    if let Some(user) = present(record.user) {
+    if let Some(user) = present(pointed(record.user, losses)) {
         group(tag::USER, clipped(user, losses));
     }
     let mut room = RECORD_BYTES_MAX / 2;
     let mut value = Vec::new();
+    let mut has_message = false;
     for field in record.optional.iter() {
         value.clear();
-        let header = field.header();
-        let contact = header.filter(|(name, _)| name.eq_ignore_ascii_case(b"Contact"));
-        let whole = (field.tag, field.vendor) == (MESSAGE, 0);
-        let encoded = contact.map_or(field.value, |(_, value)| value);
+        let contact = field.contact();
+        // The groups of a second message would be read as more of the first.
+        let whole = (field.tag, field.vendor) == (MESSAGE, 0) && !has_message;
+        let encoded = contact.unwrap_or(field.value);
         let fits = encoded.len() <= room;
         if !fits || !(whole || contact.is_some()) || field.decode(encoded, &mut value).is_err() {
             losses.note(Loss::Optional);
@@ -396,8 +412,12 @@ fn groups(record: &Record<'_>, out: &mut Vec<u8>, losses: &mut Losses) {
         }
         room = room.saturating_sub(encoded.len());
         if whole {
-            value
-                .chunks(usize::from(u16::MAX))
+            has_message = true;
+            let (first, rest) = value
+                .split_at_checked(usize::from(u16::MAX))
+                .unwrap_or((&value, &[]));
+            group(tag::MESSAGE, first);
+            rest.chunks(usize::from(u16::MAX))
                 .for_each(|piece| group(tag::MESSAGE, piece));
         } else {
             losses.note_if(value.len() > usize::from(u16::MAX), Loss::Cut);

@@ -27,6 +27,9 @@ const RESPONSE_WORDS: usize = 7;
 const REQUEST_TXN: usize = 9;
 const RESPONSE_TXN: usize = 1;
 
+/// What stands before an extension.
+const EXTENSION: &[u8] = b"--";
+
 /// True when a line's words are as many as a message has, and the first is a time.
 pub(crate) fn is_line(bytes: &[u8]) -> bool {
     let line = bytes
@@ -178,7 +181,6 @@ fn resolve(
             out.push(b' ');
         }
         let same = if response { AS_REQUEST[place] } else { place };
-        let quoted = place == if response { 6 } else { 8 };
         let word = if *word != b"+" {
             word
         } else if let Some(word) = earlier.as_ref().and_then(|words| words.get(same)) {
@@ -187,7 +189,8 @@ fn resolve(
             losses.note(Loss::Unresolved);
             ABSENT
         };
-        if quoted {
+        // Without its quotes this would be several words, or the end of the line.
+        if word == EXTENSION || word.iter().any(u8::is_ascii_whitespace) {
             out.push(b'"');
             out.extend_from_slice(word);
             out.push(b'"');
@@ -322,14 +325,15 @@ fn words(line: &[u8]) -> Result<([&[u8]; REQUEST_WORDS], usize), Fault> {
             let end = memchr::memchr(b' ', rest).unwrap_or(rest.len());
             (rest.get(..end).unwrap_or_default(), end)
         };
-        // An extension: two dashes, and what follows.
-        if word == b"--" {
+        let quoted = rest.first() == Some(&b'"');
+        // Two dashes begin an extension; in quotes they are a value.
+        if word == EXTENSION && !quoted {
             break;
         }
         let Some(place) = words.get_mut(count) else {
             return Err(Fault::at(at, FaultKind::Field));
         };
-        if word.is_empty() && rest.first() != Some(&b'"') {
+        if word.is_empty() && !quoted {
             return Err(Fault::at(at, FaultKind::Separator));
         }
         *place = if word.is_empty() { ABSENT } else { word };
@@ -519,25 +523,39 @@ fn contact(record: &Record<'_>, out: &mut Vec<u8>, losses: &mut Losses) {
     if record.optional.is_empty() {
         return out.extend_from_slice(b" \"-\"");
     }
-    let found = record.optional.header("Contact");
+    let found = record
+        .optional
+        .iter()
+        .find_map(|field| Some((field, field.contact()?)));
     let lost = record.optional.iter().count() > usize::from(found.is_some());
     losses.note_if(lost, Loss::Optional);
     let mut value = Vec::new();
-    let decoded = found.is_some_and(|field| field.decode(field.value, &mut value).is_ok());
-    out.extend_from_slice(b" \"");
-    if !decoded || value.is_empty() {
-        out.push(b'-');
-    } else if value == b"+" {
-        push_percent(b'+', out);
+    if let Some((field, encoded)) = found
+        && field.decode(encoded, &mut value).is_err()
+    {
+        value.clear();
     }
-    for &byte in value.iter().filter(|_| value != b"+") {
-        match byte {
-            b'"' | b'\\' => out.extend_from_slice(&[b'\\', byte]),
-            0..b' ' | 0x7f => {
-                losses.note(Loss::Escaped);
-                push_percent(byte, out);
+    out.extend_from_slice(b" \"");
+    match value.as_slice() {
+        // The draft has no empty Contact.
+        b"" => {
+            losses.note_if(found.is_some(), Loss::Optional);
+            out.extend_from_slice(ABSENT);
+        }
+        // A reader would take each of these for an absent Contact, or an earlier one.
+        &[byte @ (b'-' | b'?' | b'+')] => {
+            losses.note(Loss::Escaped);
+            push_percent(byte, out);
+        }
+        value => {
+            losses.note_if(value.iter().any(u8::is_ascii_control), Loss::Escaped);
+            for &byte in value {
+                match byte {
+                    b'"' | b'\\' => out.extend_from_slice(&[b'\\', byte]),
+                    0..b' ' | 0x7f => push_percent(byte, out),
+                    byte => out.push(byte),
+                }
             }
-            byte => out.push(byte),
         }
     }
     out.push(b'"');
