@@ -26,7 +26,11 @@ pub(crate) fn test(arguments: &[&str]) -> Result<()> {
     let lines = fs::read_to_string(&skipped).unwrap_or_default();
     let mut peers: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for line in lines.lines() {
-        let line = line.trim_start_matches("SKIPPED: no ");
+        let Some(line) = line.strip_prefix("SKIPPED: no ") else {
+            // Captures that are not on the list of those that tests read.
+            eprintln!("{line}");
+            continue;
+        };
         let (peer, unchecked) = line.split_once(": ").unwrap_or((line, ""));
         peers.entry(peer).or_default().push(unchecked);
     }

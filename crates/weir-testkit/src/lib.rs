@@ -9,8 +9,10 @@
 //! - [`trace`] streams traces of hundreds of megabytes for benchmarks;
 //! - [`web`] serves objects over HTTP, with the faults that it is told, and starts a stand-in of S3;
 //! - [`zeek`] finds the captures of Zeek's own tests, with the logs that they expect;
+//! - [`captures`] lists the captures beside the checkout that tests read;
 //! - [`Limited`] starts programs that no test waits for without a limit;
-//! - [`missing`] says that a peer is not there that judges a test, or fails where it has to be.
+//! - [`missing`] says that a peer is not there that judges a test, or fails where it has to be; [`unlisted`] says
+//!   which captures no test reads.
 //!
 //! ```
 //! use weir_testkit::capture::{Endian, PcapVariant, PcapWriter, link_type};
@@ -31,6 +33,7 @@
 //! only what says where peers are and which have to be there: `WEIR_ZEEK`, `WEIR_REQUIRE`, `WEIR_SKIPPED`.
 
 pub mod capture;
+pub mod captures;
 pub mod demo;
 mod limited;
 pub mod mutate;
@@ -43,5 +46,5 @@ mod words;
 pub mod zeek;
 
 pub use limited::{LIFE, Limited, end_with_descendants, until};
-pub use require::missing;
+pub use require::{missing, unlisted};
 pub use rng::Rng;

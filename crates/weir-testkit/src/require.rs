@@ -1,11 +1,13 @@
-//! What a test does when the peer that judges it is not there.
+//! What a test does when the peer that judges it is not there, and with captures that it does not know.
 //!
-//! On a developer's machine such a test is skipped, and `cargo xtask test` counts and names it at its end. A
-//! gate lists in `WEIR_REQUIRE` what it has installed, as in `tshark,zeek-baselines,erlang`, and there a missing
+//! On a developer's machine a test without its peer is skipped, and `cargo xtask test` counts and names it at its end.
+//! A gate lists in `WEIR_REQUIRE` what it has installed, as in `tshark,zeek-baselines,erlang`, and there a missing
 //! peer is a failure: a check that could not run is never taken for one that passed.
 
 use std::fs::OpenOptions;
 use std::io::Write;
+
+use crate::captures;
 
 /// Says that `peer` is not there, and what is therefore not checked.
 ///
@@ -24,7 +26,31 @@ pub fn missing(peer: &str, unchecked: &str) {
         !is_required,
         "{peer} is required (WEIR_REQUIRE), and is not there: {unchecked}"
     );
-    let line = format!("SKIPPED: no {peer}: {unchecked}\n");
+    say(&format!("SKIPPED: no {peer}: {unchecked}\n"));
+}
+
+/// Says which captures are in `../shared/data` and not on the list of those that tests read, where [`missing`] says
+/// what is not there; nothing where there are none. This is no failure, whatever `WEIR_REQUIRE` lists: who adds
+/// a capture to the folder breaks nothing.
+pub fn unlisted(names: &[String]) {
+    if !names.is_empty() {
+        say(&unlisted_line(names));
+    }
+}
+
+fn unlisted_line(names: &[String]) -> String {
+    let (noun, is, was) = match names.len() {
+        1 => ("capture", "is", "was"),
+        _ => ("captures", "are", "were"),
+    };
+    format!(
+        "{} {noun} in ../shared/data {is} not on crates/weir-testkit/captures.txt and {was} not judged: {}\n",
+        names.len(),
+        captures::some(names)
+    )
+}
+
+fn say(line: &str) {
     eprint!("{line}");
     if let Some(path) = std::env::var_os("WEIR_SKIPPED") {
         let file = OpenOptions::new().create(true).append(true).open(path);
@@ -33,5 +59,24 @@ pub fn missing(peer: &str, unchecked: &str) {
         if let Err(error) = written {
             eprintln!("note: WEIR_SKIPPED cannot be written: {error}");
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn captures_that_are_not_listed_are_counted_and_named() {
+        let names: Vec<String> = (1..=22)
+            .map(|number| format!("sip/{number}.pcap"))
+            .collect();
+        let end = "crates/weir-testkit/captures.txt and was not judged: sip/1.pcap\n";
+        let one = format!("1 capture in ../shared/data is not on {end}");
+        assert_eq!(unlisted_line(&names[..1]), one);
+        let many = unlisted_line(&names);
+        let start = "22 captures in ../shared/data are not on crates/weir-testkit/captures.txt and were not judged: sip/1.pcap, ";
+        assert!(many.starts_with(start), "{many}");
+        assert!(many.ends_with(", sip/20.pcap and 2 more\n"), "{many}");
     }
 }

@@ -36,7 +36,7 @@ pub type Row = BTreeMap<String, String>;
 ///
 /// `WEIR_REQUIRE` lists the peer that is missing.
 pub fn cases(log: &str, compared: &str) -> io::Result<Vec<Case>> {
-    let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data");
+    let data = crate::captures::data();
     let mut cases = beside_the_checkout(&data, log)?;
     let checkout = std::env::var_os("WEIR_ZEEK").map(PathBuf::from);
     let checkout = checkout.filter(|folder| folder.join("Baseline").is_dir());

@@ -7,6 +7,7 @@ mod compressed;
 mod damage;
 mod erf;
 mod files;
+mod listed;
 mod pcap;
 mod pcapng;
 mod random;

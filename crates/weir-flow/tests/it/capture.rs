@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use weir_flow::{FlowRecord, Options, Tracker};
 use weir_packet::{Decoder, Frame, LinkType, Packet};
-use weir_testkit::Rng;
+use weir_testkit::{Rng, captures};
 
 /// Ethernet.
 pub(crate) const ETHERNET: u32 = 1;
@@ -71,32 +71,15 @@ pub(crate) fn read(path: &Path) -> Vec<Sent> {
     packets
 }
 
-/// The public captures, which stand beside the checkout; none where they do not.
+/// The public captures that are listed, which stand beside the checkout; none where they do not.
 pub(crate) fn shared() -> Vec<PathBuf> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data");
-    let mut found = Vec::new();
-    for name in ["captures", "sip", "websocket"] {
-        walk(&folder.join(name), &mut found);
-    }
+    let listed = captures::FOLDERS.map(captures::listed).concat();
+    let mut found: Vec<PathBuf> = listed.into_iter().map(|file| file.path).collect();
     found.sort();
     if found.is_empty() {
-        weir_testkit::missing("captures", &folder.display().to_string());
+        weir_testkit::missing("captures", &captures::data().display().to_string());
     }
     found
-}
-
-fn walk(folder: &Path, found: &mut Vec<PathBuf>) {
-    let Ok(entries) = std::fs::read_dir(folder) else {
-        return;
-    };
-    for entry in entries {
-        let path = entry.unwrap().path();
-        if path.is_dir() {
-            walk(&path, found);
-        } else if weir_capture::sniff_path(&path).is_ok_and(|kind| kind.is_some()) {
-            found.push(path);
-        }
-    }
 }
 
 /// Puts values into an order by chance.

@@ -1,4 +1,4 @@
-//! The captures that are compared: those beside the checkout, and generated ones.
+//! The captures that are compared: those beside the checkout that are listed, and generated ones.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -24,6 +24,18 @@ impl Capture {
     pub(crate) fn bytes(&self) -> u64 {
         fs::metadata(&self.path).map_or(0, |metadata| metadata.len())
     }
+}
+
+/// The captures beside the checkout that are listed below `folder` of `../shared/data`, named by their path in it, in
+/// the order of their names.
+pub(crate) fn listed(folder: &str) -> Vec<Capture> {
+    let files = weir_testkit::captures::listed(folder).into_iter();
+    files
+        .map(|file| Capture {
+            name: file.name,
+            path: file.path,
+        })
+        .collect()
 }
 
 /// All captures under `folder`, named by their path in it, in the order of their names.

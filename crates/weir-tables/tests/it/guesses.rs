@@ -6,7 +6,7 @@
 
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -16,6 +16,7 @@ use arrow::compute::cast;
 use arrow::datatypes::DataType;
 use weir_tables::{Extraction, Scan, ScanOptions, Source, Table};
 use weir_testkit::Limited as _;
+use weir_testkit::captures::{FOLDERS, data};
 use weir_testkit::zeek;
 
 use crate::captures::{self, Capture};
@@ -305,10 +306,6 @@ impl Guessed {
     }
 }
 
-fn shared() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data")
-}
-
 #[test]
 fn nothing_was_guessed_that_tshark_sees_to_be_something_else() {
     if !tshark::is_installed() {
@@ -317,12 +314,12 @@ fn nothing_was_guessed_that_tshark_sees_to_be_something_else() {
     }
     let stride = std::env::var("WEIR_ORACLE_STRIDE").map_or(8, |stride| stride.parse().unwrap());
     let mut captures = Vec::new();
-    for folder in ["captures", "sip", "websocket"] {
-        let found = captures::in_folder(&shared().join(folder));
+    for folder in FOLDERS {
+        let found = captures::listed(folder);
         captures.extend(found.into_iter().map(|capture| capture.within(folder)));
     }
     if captures.is_empty() {
-        weir_testkit::missing("captures", &shared().display().to_string());
+        weir_testkit::missing("captures", &data().display().to_string());
         return;
     }
     let made = tempfile::tempdir().unwrap();

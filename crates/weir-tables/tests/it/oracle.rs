@@ -5,6 +5,8 @@ use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use weir_testkit::captures::{FOLDERS, data};
+
 use crate::captures::{self, Capture};
 use crate::compare::{Comparison, Shared};
 use crate::tally::Tally;
@@ -24,12 +26,10 @@ fn tshark_agrees_on_every_column() {
         captures.extend(captures::in_folder(Path::new(&folder)));
         complete = false;
     } else {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data");
-        let public = ["captures", "sip", "websocket"].map(|name| (name, folder.join(name)));
-        for (name, folder) in public {
-            let found = captures::in_folder(&folder);
+        for name in FOLDERS {
+            let found = captures::listed(name);
             if found.is_empty() {
-                weir_testkit::missing("captures", &folder.display().to_string());
+                weir_testkit::missing("captures", &data().join(name).display().to_string());
                 complete = false;
             }
             captures.extend(found.into_iter().map(|capture| capture.within(name)));

@@ -20,7 +20,7 @@ mod tls;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 use std::sync::{Mutex, OnceLock};
 
@@ -28,7 +28,7 @@ use arrow::array::{Array, AsArray, RecordBatch};
 use arrow::datatypes::DataType;
 use weir_testkit::Limited as _;
 
-use crate::captures::{Capture, in_folder, messages};
+use crate::captures::{Capture, in_folder, listed, messages};
 use crate::sip::{column, read_with_notes};
 use crate::tshark;
 
@@ -55,14 +55,11 @@ pub(crate) struct Comparison {
 /// Values of a packet by the number of the field.
 type Values = BTreeMap<u64, Vec<Vec<String>>>;
 
-/// The captures beside the checkout, or those that were asked for.
-fn folder() -> (PathBuf, bool) {
+/// The captures beside the checkout that are listed, or those that were asked for; and whether they are the former.
+fn asked() -> (Vec<Capture>, bool) {
     match std::env::var_os("WEIR_ORACLE_CAPTURES") {
-        Some(folder) => (folder.into(), false),
-        None => {
-            let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/data/captures");
-            (folder.into(), true)
-        }
+        Some(folder) => (in_folder(Path::new(&folder)), false),
+        None => (listed("captures"), true),
     }
 }
 
@@ -139,10 +136,10 @@ impl Comparison {
     /// Compares; panics when something differs that is not listed, or the other way round. Gives the values
     /// that are equal, and all; `None` when nothing is to be judged.
     fn run(&self) -> Option<[u64; 2]> {
-        let (folder, is_listed) = folder();
-        let mut captures = in_folder(&folder);
+        let (mut captures, is_listed) = asked();
         if captures.is_empty() {
-            weir_testkit::missing("captures", &folder.display().to_string());
+            let unchecked = format!("the table {} of what others captured", self.table);
+            weir_testkit::missing("captures", &unchecked);
             return None;
         }
         if is_listed {

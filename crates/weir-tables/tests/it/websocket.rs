@@ -14,6 +14,7 @@ use weir_testkit::Rng;
 use weir_testkit::capture::{Endian, PcapVariant, PcapWriter};
 use weir_testkit::packet::{Ipv4, Tcp, protocol, tcp_flags};
 
+use crate::captures::{self, Capture};
 use crate::sip::read_with_notes;
 use crate::tshark;
 
@@ -311,21 +312,17 @@ fn said_of(conversation: Conversation) -> (Vec<SaidRow>, Vec<u64>, Vec<String>) 
 
 #[test]
 fn tshark_sees_the_same_messages_in_the_captures_beside_the_checkout() {
-    let folder = concat!(
-        env!("CARGO_MANIFEST_DIR"),
-        "/../../../shared/data/websocket/captures"
-    );
-    let Ok(entries) = std::fs::read_dir(folder) else {
-        weir_testkit::missing("captures", folder);
+    let listed = captures::listed("websocket/captures");
+    if listed.is_empty() {
+        weir_testkit::missing("captures", "messages of WebSockets that others captured");
         return;
-    };
+    }
     if !tshark::is_installed() {
         weir_testkit::missing("tshark", "nothing judges messages of WebSockets");
         return;
     }
     let mut messages = 0;
-    for entry in entries {
-        let path = entry.unwrap().path();
+    for Capture { path, .. } in listed {
         let fields = ["frame.number", "websocket.opcode", "websocket.fin"];
         let mut command = Command::new("tshark");
         command

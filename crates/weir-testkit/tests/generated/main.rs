@@ -1,4 +1,4 @@
-//! What this crate generates, judged by tshark, and the same bytes every time.
+//! What this crate generates, judged by tshark, and the same bytes every time; and the list of captures that tests read.
 
 #![allow(
     clippy::unwrap_used,
@@ -6,6 +6,7 @@
 )]
 
 mod builders;
+mod captures;
 mod demo_files;
 mod oracle;
 mod scratch;

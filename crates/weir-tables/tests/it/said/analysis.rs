@@ -4,8 +4,7 @@ use std::collections::BTreeMap;
 
 use weir_tables::{Extraction, Scan, ScanOptions, Setting, Settings, Source, Table};
 
-use super::{folder, is_same, protocols, texts};
-use crate::captures::in_folder;
+use super::{asked, is_same, protocols, texts};
 use crate::tshark;
 
 /// Columns that are true or not, which tshark has or has not.
@@ -113,10 +112,9 @@ fn tshark_sees_the_same_in_tcp() {
         weir_testkit::missing("tshark", "nothing judges the analysis of TCP");
         return;
     }
-    let (folder, is_listed) = folder();
-    let captures = in_folder(&folder);
+    let (captures, is_listed) = asked();
     if captures.is_empty() {
-        weir_testkit::missing("captures", &folder.display().to_string());
+        weir_testkit::missing("captures", "the analysis of TCP that others captured");
         return;
     }
     let protocols = protocols(&captures);

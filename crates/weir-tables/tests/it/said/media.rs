@@ -13,7 +13,6 @@ use weir_testkit::capture::{Endian, PcapVariant, PcapWriter};
 use weir_testkit::packet::{Ipv4, protocol, udp};
 
 use super::{Comparison, is_same, protocols};
-use crate::captures::in_folder;
 use crate::sip::{column, read_with_notes};
 use crate::tshark;
 
@@ -384,8 +383,7 @@ fn streams_are_those_of_tshark() {
             assert_eq!(told, *done, "side {side} of call {seed}");
         }
     }
-    let (captures, _) = super::folder();
-    let captures = in_folder(&captures);
+    let (captures, _) = super::asked();
     let protocols = protocols(&captures);
     for capture in &captures {
         if protocols[&capture.name].contains("rtp") {
@@ -418,8 +416,7 @@ fn packets_and_reports_are_those_of_tshark() {
         call(&path, *seed, *caller, *callee);
         paths.push(path);
     }
-    let (captures, _) = super::folder();
-    let captures = in_folder(&captures);
+    let (captures, _) = super::asked();
     let protocols = protocols(&captures);
     let with_media = captures
         .iter()
@@ -532,8 +529,7 @@ fn what_is_found_by_content_is_a_stream() {
         weir_testkit::missing("tshark", "nothing judges what is found by content");
         return;
     }
-    let (folder, is_listed) = super::folder();
-    let captures = in_folder(&folder);
+    let (captures, is_listed) = super::asked();
     let (mut found, mut differences) = (0, Vec::new());
     for capture in captures {
         let ours = our_lines(&capture.path);

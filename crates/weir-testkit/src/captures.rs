@@ -1,0 +1,224 @@
+//! Which of the captures beside the checkout do tests read?
+//!
+//! Those that `captures.txt` lists, which is a file of the project: a test that takes every eighth of them takes the
+//! same ones wherever it runs. A capture more in the folders is not judged, and [`crate::unlisted`] names it; one
+//! less is [`crate::missing`]. The list is renewed by
+//!
+//! ```text
+//! WEIR_BLESS=1 cargo test -p weir-capture --test it captures_are_listed
+//! ```
+//!
+//! It is that crate's test since this one does not know what a capture is.
+
+use std::path::{Path, PathBuf};
+use std::{fmt, fs, io};
+
+/// The folders of `../shared/data` whose captures are listed.
+pub const FOLDERS: [&str; 3] = ["captures", "sip", "websocket"];
+
+/// A file of the list.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Listed {
+    /// Its path from the folder that was asked for, with `/` between the parts.
+    pub name: String,
+    /// Where it is.
+    pub path: PathBuf,
+    /// False when only its name says that it is a capture.
+    pub is_capture: bool,
+}
+
+/// The captures of the list below `folder` of `../shared/data`, such as `captures` or `websocket/captures`, in the
+/// order of their names. What is listed and not there is missing; where there is no such folder, nothing is given,
+/// and the test that asked says what it therefore does not check.
+///
+/// # Panics
+///
+/// The list cannot be read, or `WEIR_REQUIRE` lists `captures` and one of them is not there.
+#[must_use]
+pub fn listed(folder: &str) -> Vec<Listed> {
+    let mut files = listed_by_name(folder);
+    files.retain(|file| file.is_capture);
+    files
+}
+
+/// As [`listed`], with the files that only their name calls captures: for who compares how these are refused.
+///
+/// # Panics
+///
+/// As [`listed`].
+#[must_use]
+pub fn listed_by_name(folder: &str) -> Vec<Listed> {
+    let data = data();
+    if !data.join(folder).is_dir() {
+        return Vec::new();
+    }
+    let (files, gone) = List::load().below(&data, folder);
+    if !gone.is_empty() {
+        let unchecked = format!("captures.txt lists {}", some(&gone));
+        crate::missing("captures", &unchecked);
+    }
+    files
+}
+
+/// The folder beside the checkout with the data of tests, which need not be there.
+#[must_use]
+pub fn data() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data")
+}
+
+/// Where the list is.
+#[must_use]
+pub fn list_path() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("captures.txt")
+}
+
+/// The list: the text of `captures.txt`, which its `Display` writes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct List {
+    /// Path from the folder of the data, and whether it is a capture; in the order of the paths.
+    files: Vec<(String, bool)>,
+}
+
+impl List {
+    /// The list of the project. It is read and not compiled in, so that a renewed one builds nothing anew.
+    ///
+    /// # Panics
+    ///
+    /// It cannot be read, or is not sorted.
+    #[must_use]
+    pub fn load() -> Self {
+        let path = list_path();
+        let text = fs::read_to_string(&path);
+        let text = text.unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        Self::parse(&text).unwrap_or_else(|fault| panic!("{}: {fault}", path.display()))
+    }
+
+    /// Reads the text of a list.
+    ///
+    /// # Errors
+    ///
+    /// A path is not behind the one before it: strides over the list would not be those of its order.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let lines = text.lines().filter(|line| !line.starts_with('#'));
+        let files: Vec<(String, bool)> = lines
+            .map(|line| match line.strip_prefix(NO_CAPTURE) {
+                Some(path) => (path.to_owned(), false),
+                None => (line.to_owned(), true),
+            })
+            .collect();
+        match files.windows(2).find(|pair| pair[0].0 >= pair[1].0) {
+            Some(pair) => Err(format!("{} is not behind {}", pair[1].0, pair[0].0)),
+            None => Ok(Self { files }),
+        }
+    }
+
+    /// A list of all that is there: the files below the [`FOLDERS`] of `data` that are captures, and those whose
+    /// name says so.
+    ///
+    /// # Errors
+    ///
+    /// A folder cannot be read.
+    pub fn of(
+        data: &Path,
+        is_capture: impl Fn(&Path) -> bool,
+        is_capture_name: impl Fn(&str) -> bool,
+    ) -> io::Result<Self> {
+        let mut files = Vec::new();
+        for name in files_of(data)? {
+            let is_capture = is_capture(&data.join(&name));
+            if is_capture || is_capture_name(&name) {
+                files.push((name, is_capture));
+            }
+        }
+        Ok(Self { files })
+    }
+
+    /// The listed files below `folder` of `data`, and the paths of those that are not there.
+    #[must_use]
+    pub fn below(&self, data: &Path, folder: &str) -> (Vec<Listed>, Vec<String>) {
+        let (mut there, mut gone) = (Vec::new(), Vec::new());
+        for (name, is_capture) in &self.files {
+            let within = name.strip_prefix(folder);
+            let Some(within) = within.and_then(|rest| rest.strip_prefix('/')) else {
+                continue;
+            };
+            let path = data.join(name);
+            match path.is_file() {
+                true => there.push(Listed {
+                    name: within.to_owned(),
+                    path,
+                    is_capture: *is_capture,
+                }),
+                false => gone.push(name.clone()),
+            }
+        }
+        (there, gone)
+    }
+
+    /// The captures in the [`FOLDERS`] of `data` that are not on the list, by their paths in it.
+    ///
+    /// # Errors
+    ///
+    /// A folder cannot be read.
+    pub fn unlisted(
+        &self,
+        data: &Path,
+        is_capture: impl Fn(&Path) -> bool,
+    ) -> io::Result<Vec<String>> {
+        let mut found = files_of(data)?;
+        found.retain(|name| {
+            let is_listed = self.files.binary_search_by(|file| file.0.cmp(name)).is_ok();
+            !is_listed && is_capture(&data.join(name))
+        });
+        Ok(found)
+    }
+}
+
+impl fmt::Display for List {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(HEAD)?;
+        for (path, is_capture) in &self.files {
+            let mark = if *is_capture { "" } else { NO_CAPTURE };
+            writeln!(f, "{mark}{path}")?;
+        }
+        Ok(())
+    }
+}
+
+/// The first of many names, and how many more there are.
+pub(crate) fn some(names: &[String]) -> String {
+    match names.split_at_checked(NAMES_MAX) {
+        Some((first, more @ [_, ..])) => format!("{} and {} more", first.join(", "), more.len()),
+        _ => names.join(", "),
+    }
+}
+
+/// The files below the [`FOLDERS`] of `data` by their paths in it, sorted.
+fn files_of(data: &Path) -> io::Result<Vec<String>> {
+    let mut found = Vec::new();
+    let mut folders: Vec<String> = FOLDERS.map(str::to_owned).into();
+    folders.retain(|folder| data.join(folder).is_dir());
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(data.join(&folder))? {
+            let entry = entry?;
+            let name = format!("{folder}/{}", entry.file_name().to_string_lossy());
+            match entry.path().is_dir() {
+                true => folders.push(name),
+                false => found.push(name),
+            }
+        }
+    }
+    found.sort();
+    Ok(found)
+}
+
+/// What is in front of a path whose file is no capture.
+const NO_CAPTURE: &str = "! ";
+/// Names in one line of what is missing or not listed.
+const NAMES_MAX: usize = 20;
+/// What the list says of itself.
+const HEAD: &str = "\
+# The captures in ../shared/data that tests read: others there are counted and named, not judged. Behind a ! are files
+# that only their name calls captures. WEIR_BLESS=1 cargo test -p weir-capture --test it captures_are_listed renews it.
+";
