@@ -1,7 +1,6 @@
 //! A program takes up what the decoder would have given, record by record, whichever way it is run.
 
 use std::io::Cursor;
-use std::path::Path;
 use std::sync::Arc;
 
 use weir_capture::{Options as ReadOptions, Reader};
@@ -487,19 +486,18 @@ fn captures() -> Vec<(String, Vec<u8>)> {
     captures.push(("pcapng".into(), little));
     captures.push(("Ethernet".into(), ethernet));
     captures.push(("frame relay".into(), relay));
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/captures");
-    match std::fs::read_dir(&folder) {
-        Ok(files) => {
-            for file in files.flatten() {
-                let is_small = file
-                    .metadata()
-                    .is_ok_and(|file| file.is_file() && file.len() < 400_000);
-                if let (true, Ok(bytes)) = (is_small, std::fs::read(file.path())) {
-                    captures.push((file.path().display().to_string(), bytes));
-                }
-            }
+    let listed = weir_testkit::captures::listed("captures");
+    if listed.is_empty() {
+        weir_testkit::missing(
+            "captures",
+            "programs take up what the decoder gives of them",
+        );
+    }
+    for file in listed {
+        let bytes = std::fs::read(&file.path).unwrap();
+        if bytes.len() < 400_000 {
+            captures.push((file.name, bytes));
         }
-        Err(error) => eprintln!("SKIPPED: captures beside the checkout: {error}"),
     }
     captures
 }
