@@ -213,7 +213,7 @@ impl Scheduler {
 }
 
 /// Runs tasks until `end`, or until the scheduler has gone for long. At its end the executor takes no more tasks, says so to
-/// its scheduler, and finishes those that run.
+/// its scheduler, and has some seconds for those that run.
 ///
 /// # Errors
 /// When the scheduler cannot be reached or refuses, the work folder cannot be used, or the address is not this
@@ -228,21 +228,24 @@ pub async fn run_executor(
         ends.send_replace(true);
     });
     let serves = Arc::new(AtomicBool::new(false));
-    let until_it_serves = {
+    let given_up = {
         let (mut ended, serves) = (ended.clone(), Arc::clone(&serves));
         async move {
             wanted(&mut ended).await;
-            // From then on Ballista ends the executor in order.
+            // Ballista ends it in order, which it does not come to where it has only just begun to serve.
             if serves.load(Ordering::Relaxed) {
-                std::future::pending::<()>().await;
+                tokio::time::sleep(END_MAX).await;
             }
         }
     };
     tokio::select! {
         outcome = serve_tasks(options, ended, serves) => outcome,
-        () = until_it_serves => Ok(()),
+        () = given_up => Ok(()),
     }
 }
+
+/// How long an executor may take to its end. Its scheduler is told at once, and has others do what is unfinished.
+const END_MAX: Duration = Duration::from_secs(3);
 
 /// Waits until the executor is to end.
 async fn wanted(ended: &mut watch::Receiver<bool>) {

@@ -24,6 +24,10 @@ struct Running {
 }
 
 impl Running {
+    #[allow(
+        clippy::zombie_processes,
+        reason = "whoever asked for it waits, or the test has failed"
+    )]
     fn start(words: &[&str], folder: &Path, wanted: &str) -> Self {
         let mut child = heeding(env!("CARGO_BIN_EXE_weir"))
             .args(words)
