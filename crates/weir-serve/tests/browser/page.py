@@ -9,6 +9,7 @@ when there is no browser.
 """
 
 import argparse
+import faulthandler
 import hashlib
 import json
 import os
@@ -774,4 +775,7 @@ def main():
 
 
 if __name__ == "__main__":
+    # What waits for longer is ended, and says where it stood.
+    faulthandler.dump_traceback_later(25 * 60, exit=True)
     main()
+    faulthandler.cancel_dump_traceback_later()
