@@ -12,25 +12,38 @@ use crate::error::{Kind, failure};
 
 /// The threads of this process. Python's lock is held wherever this one is taken, and a fork of Python takes place
 /// under that lock: a child never finds this one taken by a thread that it does not have.
-static RUNTIME: Mutex<Option<(u32, Arc<Runtime>)>> = Mutex::new(None);
+static RUNTIME: Mutex<Option<Threads>> = Mutex::new(None);
+
+/// The threads of a process.
+struct Threads {
+    process: u32,
+    stack_bytes: usize,
+    runtime: Arc<Runtime>,
+}
 
 /// The threads of this process, made on first use: once in each process, since a fork has none of its parent's.
 fn runtime(_py: Python<'_>) -> PyResult<Arc<Runtime>> {
     let mut known = RUNTIME.lock().unwrap_or_else(PoisonError::into_inner);
     let process = std::process::id();
-    if let Some((of, runtime)) = known.as_ref()
-        && *of == process
-    {
-        return Ok(Arc::clone(runtime));
-    }
+    let stack_bytes = match known.as_ref() {
+        Some(threads) if threads.process == process => return Ok(Arc::clone(&threads.runtime)),
+        // The C library gives threads of a child the stacks of those that its parent had, and with them their thread-local
+        // memory, which the queues of parking_lot still point to: threads then sleep for ever. Larger ones are new.
+        Some(parents) => parents.stack_bytes.saturating_add(STACK_BYTES_MORE),
+        None => STACK_BYTES,
+    };
     let runtime = Builder::new_multi_thread()
-        // Plans of many steps are walked recursively.
-        .thread_stack_size(STACK_BYTES)
+        .thread_stack_size(stack_bytes)
         .thread_name("weir")
         .build()
         .map_err(|error| failure(Kind::Run, &format!("no threads: {error}"), None))?;
     let runtime = Arc::new(runtime);
-    if let Some(parents) = known.replace((process, Arc::clone(&runtime))) {
+    let threads = Threads {
+        process,
+        stack_bytes,
+        runtime: Arc::clone(&runtime),
+    };
+    if let Some(parents) = known.replace(threads) {
         // Its threads are not there to be waited for.
         std::mem::forget(parents);
     }
@@ -83,7 +96,11 @@ pub(crate) fn wait<T: Send + 'static>(
     }
 }
 
+/// Plans of many steps are walked recursively.
 const STACK_BYTES: usize = 16 << 20;
+
+/// By how much stacks of a child are larger than its parent's.
+const STACK_BYTES_MORE: usize = 1 << 20;
 
 /// How long a signal may wait.
 const SIGNALS_EVERY: Duration = Duration::from_millis(100);
