@@ -49,8 +49,10 @@ pub(crate) fn each_program(tests: &mut Command) -> Result<()> {
     // Cargo may build this program anew while it runs the tests of the workspace.
     let folder = target_dir()?.join("limited-test");
     fs::create_dir_all(&folder)?;
-    let runner = folder.join(format!("xtask-{}", std::process::id()));
-    fs::copy(std::env::current_exe()?, &runner)?;
+    let beside = folder.join(format!("xtask-{}", std::process::id()));
+    fs::copy(std::env::current_exe()?, &beside)?;
+    let runner = folder.join("xtask");
+    fs::rename(&beside, &runner)?;
     let runner = runner
         .to_str()
         .filter(|path| !path.contains(char::is_whitespace))
