@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::net::{IpAddr, SocketAddr};
 use std::num::NonZeroUsize;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,7 +12,7 @@ use std::time::Duration;
 use clap::{Args, Subcommand};
 use weir_cluster::{
     Client, DEFAULT_PORT, ExecutorOptions, Heartbeats, LocalCluster, Scheduler, SchedulerOptions,
-    TlsFiles, Trust, host_and_port, run_executor,
+    TlsFiles, Trust, WorkFolder, host_and_port, run_executor,
 };
 
 use crate::message::Messages;
@@ -71,8 +71,15 @@ struct ExecutorArgs {
     /// Two ports that it listens at, for rows and for tasks [default: free ones]
     #[arg(long, value_name = "PORT", num_args = 2)]
     ports: Option<Vec<u16>>,
-    /// A folder for rows between the stages of a statement [default: a temporary one]
-    #[arg(long, value_name = "DIR", help_heading = "Resources")]
+    /// A folder below which rows between the stages of a statement are kept [default: the system's temporary one]
+    #[arg(
+        long,
+        value_name = "DIR",
+        help_heading = "Resources",
+        long_help = "A folder below which rows between the stages of a statement are kept [default: the system's temporary one]. \
+            The executor makes a folder of its own in it, weir-executor-…, which it removes at its end; nothing else in DIR is \
+            touched, but for such folders that killed executors of yours have left there"
+    )]
     work_dir: Option<PathBuf>,
     /// Memory for groups, sorts and joins of all tasks together: 2g [default: most of the machine's]
     #[arg(long, value_name = "SIZE", value_parser = parse_size, help_heading = "Resources")]
@@ -192,14 +199,21 @@ pub(crate) fn run(cluster: &Cluster, messages: Messages) -> Result<ExitCode, Fai
         .map_err(|error| Failure::environment(format!("no threads: {error}")))?;
     let end = Arc::new(AtomicBool::new(false));
     signals::end_gracefully(&end);
-    let outcome = match &cluster.command {
+    match &cluster.command {
         ClusterCommand::Scheduler(scheduler) => {
-            runtime.block_on(schedule(scheduler, end, messages))
+            let outcome = runtime.block_on(schedule(scheduler, end, messages));
+            runtime.shutdown_timeout(THREADS_END);
+            outcome?;
         }
-        ClusterCommand::Executor(executor) => runtime.block_on(execute(executor, end, messages)),
-    };
-    runtime.shutdown_timeout(Duration::from_millis(500));
-    outcome?;
+        ClusterCommand::Executor(executor) => {
+            let work = work_folder(executor.work_dir.as_deref(), messages)?;
+            let outcome = runtime.block_on(execute(executor, Arc::clone(&work), end, messages));
+            // The folder goes when the threads that write to it have ended.
+            runtime.shutdown_timeout(THREADS_END);
+            drop(work);
+            outcome?;
+        }
+    }
     messages.note("ended");
     Ok(ExitCode::SUCCESS)
 }
@@ -235,26 +249,32 @@ async fn set(end: Arc<AtomicBool>) {
     }
 }
 
+/// A folder that this executor alone works in, below `--work-dir` or the system's folder for temporary files.
+fn work_folder(parent: Option<&Path>, messages: Messages) -> Result<Arc<WorkFolder>, Failure> {
+    let temporary = std::env::temp_dir();
+    let work = WorkFolder::create_in(parent.unwrap_or(&temporary)).map_err(failed)?;
+    for folder in work.abandoned() {
+        let folder = folder.display();
+        messages.note(&format!(
+            "removed {folder}, which a killed executor had left"
+        ));
+    }
+    if parent.is_some() {
+        let folder = work.path().display();
+        messages.note(&format!(
+            "rows between stages are kept in {folder}, until it ends"
+        ));
+    }
+    Ok(Arc::new(work))
+}
+
 async fn execute(
     executor: &ExecutorArgs,
+    work: Arc<WorkFolder>,
     end: Arc<AtomicBool>,
     messages: Messages,
 ) -> Result<(), Failure> {
-    let temporary = match &executor.work_dir {
-        Some(_) => None,
-        None => {
-            let made = tempfile::Builder::new().prefix("weir-executor-").tempdir();
-            Some(
-                made.map_err(|error| Failure::environment(format!("no folder for rows: {error}")))?,
-            )
-        }
-    };
-    let folder = match (&executor.work_dir, &temporary) {
-        (Some(folder), _) => folder.clone(),
-        (None, Some(folder)) => folder.path().to_owned(),
-        (None, None) => std::env::temp_dir(),
-    };
-    let mut options = ExecutorOptions::new(executor.scheduler.clone(), folder);
+    let mut options = ExecutorOptions::new(executor.scheduler.clone(), work);
     options.listen = executor.listen;
     options.advertise.clone_from(&executor.advertise);
     if let Some([rows, tasks]) = executor.ports.as_deref() {
@@ -337,6 +357,8 @@ fn failed(error: weir_cluster::Error) -> Failure {
 }
 
 const LOOK_EVERY: Duration = Duration::from_millis(50);
+/// How long threads that still work are waited for at the end.
+const THREADS_END: Duration = Duration::from_millis(500);
 /// How long the end of the program waits for a scheduler to hear of it.
 const SETTLE: Duration = Duration::from_secs(2);
 /// Partitions of groups and joins, where nobody says how many: few messages, and work for some machines.

@@ -32,6 +32,7 @@ mod error;
 mod local;
 mod server;
 mod trust;
+mod work;
 
 pub use client::Client;
 pub use codec::{FORMAT, WeirCodec};
@@ -42,3 +43,4 @@ pub use server::{
     run_executor,
 };
 pub use trust::{TlsFiles, Trust};
+pub use work::WorkFolder;

@@ -2,23 +2,24 @@
 
 use std::net::SocketAddr;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
-use tempfile::TempDir;
 use tokio::runtime::Runtime;
 
 use crate::client::Client;
 use crate::error::Error;
 use crate::server::{ExecutorOptions, Scheduler, SchedulerOptions, run_executor};
 use crate::trust::Trust;
+use crate::work::WorkFolder;
 
 /// A scheduler and executors on threads of their own. All ends when it is dropped.
 #[derive(Debug)]
 pub struct LocalCluster {
     runtime: Option<Runtime>,
     scheduler: SocketAddr,
-    // The folders of the executors go with it.
-    work: TempDir,
+    /// Those of the executors. They are removed when the threads that write to them have ended.
+    _work: Vec<Arc<WorkFolder>>,
     trust: Trust,
 }
 
@@ -61,19 +62,17 @@ impl LocalCluster {
             .thread_stack_size(STACK_BYTES)
             .build()
             .map_err(failed)?;
-        let work = tempfile::Builder::new()
-            .prefix("weir-cluster-")
-            .tempdir_in(folder)
-            .map_err(failed)?;
         let mut options = SchedulerOptions::default();
         options.listen.set_port(0);
         options.trust = trust.clone();
         let scheduler = runtime.block_on(Scheduler::bind(&options))?;
         let address = scheduler.address()?;
         runtime.spawn(scheduler.run());
-        for number in 0..executors.max(1) {
-            let folder = work.path().join(format!("executor-{number}"));
-            let mut options = ExecutorOptions::new(address.to_string(), folder);
+        let work = (0..executors.max(1))
+            .map(|_| WorkFolder::create_in(folder).map(Arc::new))
+            .collect::<Result<Vec<_>, _>>()?;
+        for work in &work {
+            let mut options = ExecutorOptions::new(address.to_string(), Arc::clone(work));
             options.cores = 1;
             options.trust = trust.clone();
             options.memory_limit_bytes = memory_limit_bytes.map(|bytes| bytes / executors.max(1));
@@ -82,7 +81,7 @@ impl LocalCluster {
         Ok(Self {
             runtime: Some(runtime),
             scheduler: address,
-            work,
+            _work: work,
             trust: trust.clone(),
         })
     }
@@ -100,12 +99,6 @@ impl LocalCluster {
     #[must_use]
     pub const fn scheduler(&self) -> SocketAddr {
         self.scheduler
-    }
-
-    /// Where the rows between stages lie.
-    #[must_use]
-    pub fn work_dir(&self) -> &Path {
-        self.work.path()
     }
 }
 

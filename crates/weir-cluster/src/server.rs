@@ -32,6 +32,7 @@ use crate::codec::WeirCodec;
 use crate::doors::{self, Guarded, Pass};
 use crate::error::Error;
 use crate::trust::{CONNECT, Trust, chain};
+use crate::work::WorkFolder;
 
 /// How soon those who have gone are missed.
 #[derive(Clone, Copy, Debug)]
@@ -91,8 +92,8 @@ pub struct ExecutorOptions {
     pub advertise: Option<String>,
     /// Two ports that it listens at, for rows and for tasks; 0 takes free ones.
     pub ports: (u16, u16),
-    /// Where rows between stages lie. It is the user's to make and to remove.
-    pub work_dir: PathBuf,
+    /// Where rows between stages lie.
+    pub work: Arc<WorkFolder>,
     /// Bytes that all tasks together may hold.
     pub memory_limit_bytes: Option<usize>,
     /// Tasks that run at once.
@@ -112,13 +113,13 @@ pub struct ExecutorOptions {
 impl ExecutorOptions {
     /// An executor of the scheduler at this host and port, which keeps rows in this folder.
     #[must_use]
-    pub fn new(scheduler: impl Into<String>, work_dir: impl Into<PathBuf>) -> Self {
+    pub fn new(scheduler: impl Into<String>, work: Arc<WorkFolder>) -> Self {
         Self {
             scheduler: scheduler.into(),
             listen: IpAddr::from([127, 0, 0, 1]),
             advertise: None,
             ports: (0, 0),
-            work_dir: work_dir.into(),
+            work,
             memory_limit_bytes: None,
             cores: std::thread::available_parallelism().map_or(1, usize::from),
             roots: Vec::new(),
@@ -216,8 +217,8 @@ impl Scheduler {
 /// its scheduler, and has some seconds for those that run.
 ///
 /// # Errors
-/// When the scheduler cannot be reached or refuses, the work folder cannot be used, or the address is not this
-/// machine's own and the network was not said to be trusted.
+/// When the scheduler cannot be reached or refuses, or the address is not this machine's own and the network was not said to
+/// be trusted.
 pub async fn run_executor(
     options: &ExecutorOptions,
     end: impl Future<Output = ()> + Send + 'static,
@@ -264,12 +265,7 @@ async fn serve_tasks(
     let trust = &options.trust;
     guarded(options.listen, options.trusted_network, trust)?;
     let (scheduler_host, scheduler_port) = host_and_port(&options.scheduler)?;
-    let work_dir = &options.work_dir;
-    let shown = work_dir.display();
-    std::fs::create_dir_all(work_dir).map_err(|error| Error::new(format!("{shown}: {error}")))?;
-    let Some(work_dir) = work_dir.to_str() else {
-        return Err(Error::new(format!("{shown}: the name is not UTF-8")));
-    };
+    let work_dir = options.work.path().to_string_lossy().into_owned();
     introduced(&options.scheduler, trust).await?;
     // Where callers are asked who they are, there is one door for rows and tasks, and the port for tasks is this machine's.
     let door = match trust.is_asked() {
@@ -318,7 +314,7 @@ async fn serve_tasks(
         scheduler_port,
         scheduler_connect_timeout_seconds: 30,
         vcores: options.cores.max(1),
-        work_dir: Some(work_dir.to_owned()),
+        work_dir: Some(work_dir),
         job_data_ttl_seconds: 3600,
         job_data_clean_up_interval_seconds: 300,
         grpc_max_decoding_message_size: message_bytes(),

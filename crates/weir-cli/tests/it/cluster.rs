@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use weir_testkit::Limited as _;
 use weir_testkit::web::Moto;
 
-use crate::shell::{Ended, folder, heeding, run, signal};
+use crate::shell::{Ended, folder, heeding, names, run, signal};
 
 /// A scheduler and its executors, which end with this.
 struct Processes {
@@ -446,6 +446,62 @@ fn a_full_work_folder_is_a_clear_error() {
     // What fits is answered.
     let few = cluster.ask("weir query --format csv \"SELECT count(*) FROM 'day/[0-6].pcap'\"");
     assert_eq!(few.code, Some(0), "{}", few.stderr);
+}
+
+/// Ballista removes each folder in the one that it works in, at its end and when it is old.
+#[cfg(unix)]
+#[test]
+fn an_executor_leaves_the_folders_of_its_user_alone() {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    let folder = captures("an_executor_leaves_the_folders_of_its_user_alone");
+    let made = run(
+        "mkdir -p work-0/project/src work-0/.ssh work-0/weir-executor-notes && echo mine > work-0/project/src/main.rs && \
+         echo mine > work-0/.ssh/id && echo mine > work-0/weir-executor-notes/made-by && ln -s ../day work-0/weir-executor-day && \
+         touch -d '2001-02-03' work-0/project work-0/.ssh work-0/weir-executor-notes",
+        &folder,
+    );
+    assert_eq!(made.code, Some(0), "{}", made.stderr);
+    let listed = |of: &str| {
+        run(
+            &format!("find {of} -printf '%p %l %m %s %T@\n' | sort"),
+            &folder,
+        )
+    };
+    let of_user = "work-0/*/ work-0/.ssh day";
+    let (before, names_before) = (listed(of_user), names(&folder.join("work-0")));
+    let mut cluster = Processes::start(&folder, 1);
+    let sql =
+        "weir query --format csv \"SELECT ip.src, count(*) FROM 'day/[0-6].pcap' GROUP BY 1\"";
+    let own = |cluster: &Processes| {
+        let answered = cluster.ask(sql);
+        assert_eq!(answered.code, Some(0), "{}", answered.stderr);
+        let mut names = names(&folder.join("work-0"));
+        names.retain(|name| !names_before.contains(name));
+        assert_eq!(names.len(), 1, "{names:?}: {}", cluster.logs());
+        names.remove(0)
+    };
+    let first = own(&cluster);
+    assert!(first.starts_with("weir-executor-"), "{first}");
+    assert!(cluster.logs().contains(&first), "{}", cluster.logs());
+    let mode = std::fs::metadata(folder.join("work-0").join(&first)).unwrap();
+    assert_eq!(mode.permissions().mode() & 0o777, 0o700);
+
+    // What a killed one leaves, the next one removes.
+    let mut killed = cluster.executors.remove(0);
+    killed.kill().unwrap();
+    killed.wait().unwrap();
+    cluster.executor(0);
+    let second = own(&cluster);
+    assert_ne!(second, first);
+    let logs = cluster.logs();
+    assert!(logs.contains("removed") && logs.contains(&first), "{logs}");
+
+    let mut ended = cluster.executors.remove(0);
+    signal("TERM", &ended);
+    assert!(ended.wait().unwrap().success());
+    assert_eq!(names(&folder.join("work-0")), names_before);
+    assert_eq!(listed(of_user).stdout, before.stdout);
 }
 
 #[test]

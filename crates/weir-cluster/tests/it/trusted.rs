@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::Arc;
 use std::time::Duration;
 
 use arrow_flight::Ticket;
@@ -15,7 +16,7 @@ use tonic::Code;
 use tonic::transport::{Certificate, Channel, ClientTlsConfig, Endpoint, Identity};
 use weir_cluster::{
     Client, ExecutorOptions, LocalCluster, Scheduler, SchedulerOptions, TlsFiles, Trust,
-    run_executor,
+    WorkFolder, run_executor,
 };
 use weir_testkit::Limited as _;
 
@@ -119,6 +120,7 @@ fn who_has_certificate_and_token_is_answered_at_every_door_and_nobody_else() {
 
     // Who asks the scheduler.
     let scheduler = cluster.scheduler().to_string();
+    let work = Arc::new(WorkFolder::create_in(&folder.join("stranger")).unwrap());
     for (trust, said) in [
         (trust(Some(&ours), None), "the token is missing"),
         (
@@ -147,7 +149,7 @@ fn who_has_certificate_and_token_is_answered_at_every_door_and_nobody_else() {
             "{refused}"
         );
         // Who would work for it.
-        let mut options = ExecutorOptions::new(scheduler.clone(), folder.join("stranger"));
+        let mut options = ExecutorOptions::new(scheduler.clone(), Arc::clone(&work));
         options.trust = trust;
         let runtime = tokio::runtime::Runtime::new().unwrap();
         let refused = runtime

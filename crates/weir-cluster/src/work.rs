@@ -1,0 +1,255 @@
+//! The folder in which an executor keeps rows between the stages of a statement.
+
+use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
+use std::io::{self, Read as _, Write as _};
+use std::os::unix::fs::{
+    DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _,
+};
+use std::path::{Path, PathBuf};
+
+use tempfile::TempDir;
+
+use crate::error::Error;
+
+/// A folder of one executor, which only its user can enter (mode 0700). It is removed when this value is dropped.
+///
+/// Ballista removes every folder below the one that it works in, so that it never gets a folder which a user has: this one
+/// has a random name (`weir-executor-…`) below the folder of the user, and holds a file, its mark, which is locked for as
+/// long as the executor lives. A folder that a killed executor left has a mark that is not locked, and is removed by the next
+/// executor below the same folder. A folder without a mark is never removed.
+#[derive(Debug)]
+pub struct WorkFolder {
+    // Fields are dropped in this order: the folder goes while its mark is still locked.
+    folder: TempDir,
+    _mark: File,
+    abandoned: Vec<PathBuf>,
+}
+
+impl WorkFolder {
+    /// Makes a folder below `parent`, which is made, too, where there is none, and removes the folders below it that killed
+    /// executors of the same user and the same machine have left.
+    ///
+    /// # Errors
+    /// When `parent` cannot be written to, or its name is not UTF-8, which Ballista needs.
+    pub fn create_in(parent: &Path) -> Result<Self, Error> {
+        let failed = |error: io::Error| {
+            let shown = parent.display();
+            Error::new(format!(
+                "rows between stages cannot be kept in {shown}: {error}"
+            ))
+            .with_hint("--work-dir names a folder on a disk with space that can be written to")
+        };
+        DirBuilder::new()
+            .recursive(true)
+            .mode(PRIVATE_FOLDER)
+            .create(parent)
+            .map_err(failed)?;
+        let parent = parent.canonicalize().map_err(failed)?;
+        if parent.to_str().is_none() {
+            return Err(failed(io::Error::other("the name is not UTF-8")));
+        }
+        let folder = tempfile::Builder::new()
+            .prefix(PREFIX)
+            .permissions(Permissions::from_mode(PRIVATE_FOLDER))
+            .tempdir_in(&parent)
+            .map_err(failed)?;
+        let mark = write_mark(folder.path()).map_err(failed)?;
+        let owner = folder.path().metadata().map_err(failed)?.uid();
+        let abandoned = remove_abandoned(&parent, owner).map_err(failed)?;
+        Ok(Self {
+            folder,
+            _mark: mark,
+            abandoned,
+        })
+    }
+
+    /// The folder.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// The folders of killed executors that were removed when this one was made.
+    #[must_use]
+    pub fn abandoned(&self) -> &[PathBuf] {
+        &self.abandoned
+    }
+}
+
+/// Puts the mark into a folder. The mark takes its name when it is locked, so that no mark of a living executor is ever
+/// seen unlocked.
+fn write_mark(folder: &Path) -> io::Result<File> {
+    let unlocked = folder.join(UNLOCKED_MARK);
+    let mut mark = OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .mode(PRIVATE_FILE)
+        .open(&unlocked)?;
+    mark.write_all(machine().as_bytes())?;
+    // Where a file system has no locks, no executor takes one of another for abandoned either.
+    let _ = mark.try_lock();
+    fs::rename(unlocked, folder.join(MARK))?;
+    Ok(mark)
+}
+
+/// Removes the folders below `parent` that killed executors of this owner and machine have left, and names them.
+fn remove_abandoned(parent: &Path, owner: u32) -> io::Result<Vec<PathBuf>> {
+    let mut removed = Vec::new();
+    for entry in fs::read_dir(parent)? {
+        let Ok(entry) = entry else { continue };
+        let is_named = entry.file_name().to_string_lossy().starts_with(PREFIX);
+        let folder = entry.path();
+        // The lock is held until the folder is gone: another executor that starts now leaves it alone.
+        if is_named
+            && let Some(_mark) = abandoned_mark(&folder, owner)
+            && fs::remove_dir_all(&folder).is_ok()
+        {
+            removed.push(folder);
+        }
+    }
+    Ok(removed)
+}
+
+/// The mark of a folder that an executor of this owner and machine made and that no living executor has, locked.
+fn abandoned_mark(folder: &Path, owner: u32) -> Option<File> {
+    // Links are not followed: what they lead to was not made here.
+    let found = folder.symlink_metadata().ok()?;
+    let path = folder.join(MARK);
+    let shown = path.symlink_metadata().ok()?;
+    if !found.is_dir() || found.uid() != owner || !shown.is_file() || shown.uid() != owner {
+        return None;
+    }
+    let mut mark = File::open(path).ok()?;
+    let opened = mark.metadata().ok()?;
+    if (opened.dev(), opened.ino()) != (shown.dev(), shown.ino()) {
+        return None;
+    }
+    let mut made_on = String::new();
+    let mut start = (&mut mark).take(MARK_BYTES_MAX);
+    start.read_to_string(&mut made_on).ok()?;
+    // A lock of another machine on a shared file system may not be seen here.
+    (made_on == machine()).then_some(())?;
+    mark.try_lock().ok()?;
+    Some(mark)
+}
+
+/// What a mark says: which machine the executor runs on. Its name is known on Linux; elsewhere the lock alone decides.
+fn machine() -> String {
+    let name = fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+    format!(
+        "the work folder of an executor of weir on {}\n",
+        name.trim()
+    )
+}
+
+/// What the names of work folders begin with.
+const PREFIX: &str = "weir-executor-";
+const MARK: &str = "made-by-weir";
+const UNLOCKED_MARK: &str = "made-by-weir.new";
+const PRIVATE_FOLDER: u32 = 0o700;
+const PRIVATE_FILE: u32 = 0o600;
+const MARK_BYTES_MAX: u64 = 4096;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A folder with files and folders as users have them, some of which look like those of executors.
+    fn of_a_user() -> TempDir {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        for name in ["project/src", ".ssh", "weir-executor-notes"] {
+            fs::create_dir_all(at(name)).unwrap();
+        }
+        fs::write(at("project/src/main.rs"), "fn main() {}").unwrap();
+        fs::write(at("weir-executor-notes/notes.txt"), "mine").unwrap();
+        fs::write(at("weir-executor-list.txt"), "mine").unwrap();
+        folder
+    }
+
+    fn names(folder: &Path) -> Vec<String> {
+        let mut names: Vec<_> = fs::read_dir(folder)
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
+        names.sort();
+        names
+    }
+
+    #[test]
+    fn a_work_folder_is_private_and_goes_with_its_executor() {
+        let user = of_a_user();
+        let before = names(user.path());
+        let work = WorkFolder::create_in(user.path()).unwrap();
+        let mode = work.path().metadata().unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o700);
+        assert_eq!(
+            work.path().parent(),
+            user.path().canonicalize().ok().as_deref()
+        );
+        fs::create_dir_all(work.path().join("job/1")).unwrap();
+        fs::write(work.path().join("job/1/data.arrow"), "rows").unwrap();
+        drop(work);
+        assert_eq!(names(user.path()), before);
+    }
+
+    #[test]
+    fn folders_of_killed_executors_are_removed_and_no_others() {
+        let user = of_a_user();
+        let living = WorkFolder::create_in(user.path()).unwrap();
+        // An executor that is killed leaves its folder, and the system ends its lock.
+        let killed = WorkFolder::create_in(user.path()).unwrap();
+        let WorkFolder { folder, _mark, .. } = killed;
+        let left = folder.keep();
+        drop(_mark);
+        fs::create_dir_all(left.join("job/1")).unwrap();
+        let elsewhere = user.path().join("weir-executor-elsewhere");
+        fs::create_dir(&elsewhere).unwrap();
+        fs::write(
+            elsewhere.join(MARK),
+            "the work folder of an executor of weir on another\n",
+        )
+        .unwrap();
+        let mut kept = names(user.path());
+        let last = WorkFolder::create_in(user.path()).unwrap();
+        assert_eq!(last.abandoned(), [left.clone()]);
+        kept.retain(|name| !left.ends_with(name));
+        kept.push(
+            last.path()
+                .file_name()
+                .unwrap()
+                .to_str()
+                .unwrap()
+                .to_owned(),
+        );
+        kept.sort();
+        assert_eq!(names(user.path()), kept);
+        assert!(living.path().join(MARK).exists());
+    }
+
+    #[test]
+    fn links_are_not_followed() {
+        let user = of_a_user();
+        let other = tempfile::tempdir().unwrap();
+        fs::write(other.path().join(MARK), machine()).unwrap();
+        std::os::unix::fs::symlink(other.path(), user.path().join("weir-executor-link")).unwrap();
+        // A mark that is a link is none.
+        let marked = user.path().join("weir-executor-marked");
+        fs::create_dir(&marked).unwrap();
+        std::os::unix::fs::symlink(other.path().join(MARK), marked.join(MARK)).unwrap();
+        let work = WorkFolder::create_in(user.path()).unwrap();
+        assert_eq!(work.abandoned(), [] as [PathBuf; 0]);
+        assert!(other.path().join(MARK).exists() && marked.exists());
+    }
+
+    #[test]
+    fn a_folder_that_cannot_be_written_to_is_named() {
+        let user = of_a_user();
+        let error = WorkFolder::create_in(&user.path().join("weir-executor-list.txt")).unwrap_err();
+        assert!(
+            error.to_string().contains("weir-executor-list.txt"),
+            "{error}"
+        );
+        assert!(error.hint().is_some());
+    }
+}
