@@ -54,7 +54,14 @@ const BENCHES: &[Bench] = &[
         what: "a million SIP log records written, searched, indexed and converted, beside a text writer, the drafts, dd, cat, grep, perl and sqlite",
         run: || {
             // The lookup as a command runs the program that lies beside the benchmark.
-            crate::run(&mut cargo(&["build", "--release", "-p", "weir-cli"])?)?;
+            crate::run(&mut cargo(&[
+                "build",
+                "--release",
+                "-p",
+                "weir-cli",
+                "--features",
+                "full",
+            ])?)?;
             crate_bench::run("weir-clf", "clf")
         },
     },

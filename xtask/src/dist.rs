@@ -144,6 +144,8 @@ fn binary(target: &str, host: &str) -> Result<Option<PathBuf>> {
         "--locked",
         "-p",
         "weir-cli",
+        "--features",
+        "full",
         "--target",
         target,
     ]);
@@ -197,7 +199,7 @@ impl Program {
         // A program for another machine cannot be asked.
         let version = said
             .ok()
-            .and_then(|said| Some(said.trim().strip_prefix("weir ")?.to_owned()));
+            .and_then(|said| Some(said.split_whitespace().nth(1)?.to_owned()));
         Ok(Self {
             path: path.to_owned(),
             version: version.unwrap_or_else(|| env!("CARGO_PKG_VERSION").to_owned()),
@@ -471,7 +473,7 @@ fn formula(program: &Program, archive: &Path, out: &Path) -> Result<()> {
          version \"{version}\"\n  license any_of: [\"Apache-2.0\", \"MIT\"]\n\n  on_linux do\n    \
          url \"{HOMEPAGE}/releases/download/v{version}/{name}\"\n    sha256 \"{sum}\"\n  end\n\n  on_macos do\n    \
          url \"{HOMEPAGE}.git\", tag: \"v{version}\"\n    depends_on \"rust\" => :build\n  end\n\n  def install\n    \
-         if OS.mac?\n      system \"cargo\", \"install\", \"--locked\", *std_cargo_args(path: \"crates/weir-cli\")\n      \
+         if OS.mac?\n      system \"cargo\", \"install\", \"--locked\", \"--features\", \"full\", *std_cargo_args(path: \"crates/weir-cli\")\n      \
          generate_completions_from_executable(bin/\"weir\", \"completions\")\n      \
          system bin/\"weir\", \"man\", man1\n    else\n      bin.install \"bin/weir\"\n      \
          man1.install Dir[\"share/man/man1/*\"]\n      \
@@ -513,7 +515,7 @@ fn check(program: &Program, out: &Path) -> Result<()> {
             .output()
             .with_context(|| path.display().to_string())?;
         let said = String::from_utf8_lossy(&output.stdout).trim().to_owned();
-        if said != format!("weir {}", program.version) {
+        if said != format!("weir {} (release)", program.version) {
             bail!("{} --version says {said:?}", path.display());
         }
         Ok(())
@@ -638,7 +640,7 @@ mod tests {
     use super::*;
 
     /// A program that answers as weir does as far as packages ask it.
-    const STAND_IN: &str = "#!/bin/sh\ncase \"$1\" in\n--version) echo 'weir 9.8.7' ;;\n\
+    const STAND_IN: &str = "#!/bin/sh\ncase \"$1\" in\n--version) echo 'weir 9.8.7 (release)' ;;\n\
         completions) echo \"# completions of $2\" ;;\nman) echo '.TH weir' > \"$2/weir.1\"; echo '.TH q' > \"$2/weir-query.1\" ;;\nesac\n";
 
     #[test]

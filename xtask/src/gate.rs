@@ -9,7 +9,7 @@ use anyhow::{Context, Result, bail};
 use serde_json::json;
 
 use crate::{
-    book, cargo, fuzz, limit, page, publish, python, root, run, target_dir, tidy, versions,
+    FULL, book, cargo, fuzz, limit, page, publish, python, root, run, target_dir, tidy, versions,
 };
 
 /// All tests of the workspace. What was skipped is counted and named at the end: tests that pass keep what they
@@ -20,7 +20,10 @@ pub(crate) fn test(arguments: &[&str]) -> Result<()> {
         fs::remove_file(&skipped)?;
     }
     let mut tests = cargo(&["test", "--workspace"])?;
-    tests.args(arguments).env("WEIR_SKIPPED", &skipped);
+    tests
+        .args(FULL)
+        .args(arguments)
+        .env("WEIR_SKIPPED", &skipped);
     limit::each_program(&mut tests)?;
     let outcome = run(&mut tests);
     let lines = fs::read_to_string(&skipped).unwrap_or_default();
@@ -105,11 +108,21 @@ const STEPS: &[Step] = &[
     Step {
         name: "clippy",
         tier: Tier::Quick,
-        alone: "cargo clippy --workspace --all-targets -- -D warnings",
+        alone: "cargo clippy --workspace --all-targets --features weir-cli/full -- -D warnings",
         run: || {
-            let clippy = ["clippy", "--workspace", "--all-targets", "--"];
-            run(cargo(&clippy)?.args(["-D", "warnings"]))
+            // Without a feature of its own the program is its core, beside libraries as all features have them.
+            for features in [&[][..], &FULL] {
+                let mut clippy = cargo(&["clippy", "--workspace", "--all-targets"])?;
+                run(clippy.args(features).args(["--", "-D", "warnings"]))?;
+            }
+            Ok(())
         },
+    },
+    Step {
+        name: "core",
+        tier: Tier::Quick,
+        alone: "cargo test --workspace --test core",
+        run: || run(&mut cargo(&["test", "--workspace", "--test", "core"])?),
     },
     Step {
         name: "test",
@@ -134,7 +147,7 @@ const STEPS: &[Step] = &[
     Step {
         name: "doc",
         tier: Tier::Full,
-        alone: "RUSTDOCFLAGS='-D warnings' cargo doc --workspace --no-deps --document-private-items",
+        alone: "RUSTDOCFLAGS='-D warnings' cargo doc --workspace --no-deps --document-private-items --features weir-cli/full",
         run: || {
             let docs = [
                 "doc",
@@ -142,7 +155,7 @@ const STEPS: &[Step] = &[
                 "--no-deps",
                 "--document-private-items",
             ];
-            run(cargo(&docs)?.env("RUSTDOCFLAGS", "-D warnings"))
+            run(cargo(&docs)?.args(FULL).env("RUSTDOCFLAGS", "-D warnings"))
         },
     },
     Step {

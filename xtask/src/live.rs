@@ -33,7 +33,14 @@ struct Outcome {
 
 /// `cargo xtask bench live`.
 pub(crate) fn run_bench() -> Result<Vec<Comparison>> {
-    run(&mut cargo(&["build", "--release", "-p", "weir-cli"])?)?;
+    run(&mut cargo(&[
+        "build",
+        "--release",
+        "-p",
+        "weir-cli",
+        "--features",
+        "full",
+    ])?)?;
     let seconds = match std::env::var("WEIR_LIVE_SECONDS") {
         Ok(seconds) => seconds.parse().context("WEIR_LIVE_SECONDS is a number")?,
         Err(_) => SECONDS,

@@ -140,6 +140,9 @@ fn target_dir() -> Result<PathBuf> {
     })
 }
 
+/// The features of the program that packages have. The workspace is built with them, so that no library is built twice.
+const FULL: [&str; 2] = ["--features", "weir-cli/full"];
+
 /// A cargo command in the root.
 fn cargo(words: &[&str]) -> Result<Command> {
     let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));

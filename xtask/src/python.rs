@@ -18,7 +18,7 @@ use crate::{as_from_a_shell, cargo, root, run, run_limited, target_dir};
 pub(crate) enum Build {
     /// The command line only, which values are compared with.
     Alone,
-    /// All that `cargo test --workspace` builds, so that nothing is built twice.
+    /// All that `cargo xtask test` builds, so that nothing is built twice.
     WithAll,
 }
 
@@ -35,12 +35,20 @@ impl Build {
     /// What has cargo build the command.
     pub(crate) const fn program(self) -> &'static [&'static str] {
         match self {
-            Self::Alone => &["build", "-p", "weir-cli"],
+            Self::Alone => &["build", "-p", "weir-cli", "--features", "weir-cli/full"],
             Self::WithAll => Self::ALL,
         }
     }
 
-    const ALL: &'static [&'static str] = &["build", "--workspace", "--lib", "--bins", "--tests"];
+    const ALL: &'static [&'static str] = &[
+        "build",
+        "--workspace",
+        "--features",
+        "weir-cli/full",
+        "--lib",
+        "--bins",
+        "--tests",
+    ];
 }
 
 /// Makes the wheel that users get, and runs the README's examples in environments that have nothing else, or one of the
@@ -283,7 +291,7 @@ pub(crate) fn check(build: Build) -> Result<()> {
         return missing("python", &unchecked);
     }
     if build == Build::Alone {
-        run(&mut cargo(&["build", "-p", "weir-cli"])?)?;
+        run(&mut cargo(build.program())?)?;
     }
     run(&mut cargo(build.words())?)?;
     let folder = root()?.join("python");

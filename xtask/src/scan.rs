@@ -174,6 +174,8 @@ pub(crate) fn build(target: &Path) -> Result<(String, PathBuf)> {
         "--release",
         "--package",
         "weir-cli",
+        "--features",
+        "full",
     ])?)?;
     let peers = target.join("peers");
     let mut make = Command::new("make");

@@ -60,6 +60,8 @@ fn resident() -> Result<Comparison> {
         "--release",
         "--package",
         "weir-cli",
+        "--features",
+        "full",
     ])?)?;
     let target = target_dir()?;
     let weir = target.join("release/weir");

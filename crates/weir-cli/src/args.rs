@@ -27,7 +27,7 @@ pub(crate) use output::{OutputArgs, Rows, parse_rows};
 #[derive(Debug, Parser)]
 #[command(
     name = "weir",
-    version,
+    version = VERSION,
     about = "SQL over network captures",
     long_about = "SQL over network captures.\n\n\
         Captures (pcap, pcapng, ERF, snoop, NetMon 2; compressed or not) are tables: name the file in FROM. \
@@ -101,8 +101,14 @@ pub(crate) enum Command {
     Sip(crate::sip::Sip),
     #[cfg(feature = "serve")]
     Serve(Box<crate::serve::Serve>),
+    /// Answer SQL clients and browsers (not in this build)
+    #[cfg(not(feature = "serve"))]
+    Serve(crate::absent::Absent),
     #[cfg(feature = "cluster")]
     Cluster(Box<crate::cluster::Cluster>),
+    /// Answer SQL on several machines (not in this build)
+    #[cfg(not(feature = "cluster"))]
+    Cluster(crate::absent::Absent),
     /// Print a completion script for a shell
     #[command(after_help = COMPLETIONS_EXAMPLES)]
     Completions {
@@ -192,6 +198,16 @@ pub(crate) struct Query {
     #[cfg(feature = "cluster")]
     #[command(flatten)]
     pub(crate) known: crate::cluster::KnownBy,
+    /// Have a cluster answer (not in this build)
+    #[cfg(not(feature = "cluster"))]
+    #[arg(
+        long,
+        value_name = "HOST:PORT",
+        env = "WEIR_CLUSTER",
+        hide_env_values = true,
+        help_heading = "Resources"
+    )]
+    pub(crate) cluster: Option<String>,
     /// Leave aggregates to DataFusion's own operators
     #[arg(
         long,
@@ -612,16 +628,21 @@ pub(crate) fn asks_for_build(line: &[OsString]) -> bool {
 /// What the output gives.
 pub(crate) fn write_build(out: &mut dyn Write) -> io::Result<()> {
     let features: Vec<&str> = [
-        ("remote", cfg!(feature = "remote")),
+        ("cluster", cfg!(feature = "cluster")),
+        ("remote", weir_engine::READS_REMOTE),
         ("serve", cfg!(feature = "serve")),
         ("zlib-ng", cfg!(feature = "zlib-ng")),
     ]
     .into_iter()
     .filter_map(|(name, is_on)| is_on.then_some(name))
     .collect();
+    let features = match features.is_empty() {
+        true => "none".to_owned(),
+        false => features.join(", "),
+    };
     writeln!(out, "weir {}", env!("CARGO_PKG_VERSION"))?;
     writeln!(out, "commit: {}", env!("WEIR_COMMIT"))?;
-    writeln!(out, "features: {}", features.join(", "))?;
+    writeln!(out, "features: {features}")?;
     writeln!(out, "target: {}", env!("WEIR_TARGET"))?;
     writeln!(out, "profile: {}", env!("WEIR_PROFILE"))
 }
@@ -670,6 +691,9 @@ fn man_page(command: clap::Command, pages: &mut Vec<(String, Vec<u8>)>) -> io::R
     pages.push((man.get_filename(), page));
     Ok(())
 }
+
+/// What `weir --version` says. A debug program answers several times more slowly than a release program.
+const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " (", env!("WEIR_PROFILE"), ")");
 
 /// Words that SQL begins with.
 const SQL_BEGINNINGS: [&str; 8] = [

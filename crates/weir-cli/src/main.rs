@@ -4,6 +4,8 @@
 //! standard error is everything else. Exit status: 0 done; 1 done, with damage found on the way; 2 usage,
 //! names, SQL or environment: it was not begun; 3 failed while it ran.
 
+#[cfg(not(all(feature = "cluster", feature = "serve")))]
+mod absent;
 mod args;
 mod clf;
 #[cfg(feature = "cluster")]
@@ -113,8 +115,12 @@ fn run(cli: &Cli, messages: Messages) -> Result<ExitCode, Failure> {
         Command::Ws(ws) => ws::run(ws, global, messages),
         #[cfg(feature = "serve")]
         Command::Serve(serve) => serve::run(serve, global, messages),
+        #[cfg(not(feature = "serve"))]
+        Command::Serve(_) => Err(absent::refusal("'weir serve'")),
         #[cfg(feature = "cluster")]
         Command::Cluster(cluster) => cluster::run(cluster, messages),
+        #[cfg(not(feature = "cluster"))]
+        Command::Cluster(_) => Err(absent::refusal("'weir cluster'")),
         Command::Summary(summary) => overview::run(summary, global, messages),
         Command::Report(report) => report::run(report, global, messages),
         Command::Shell(shell) => shell::run(shell, global, messages),

@@ -24,6 +24,7 @@ use crate::watch::Refresh;
 
 /// Answers the statements one after the other.
 pub(crate) fn run(query: &Query, global: Global, messages: Messages) -> Result<ExitCode, Failure> {
+    #[cfg_attr(not(feature = "cluster"), expect(unused_mut))]
     let mut options = options(query, global);
     #[cfg(feature = "cluster")]
     let cluster = match &query.cluster {
@@ -35,6 +36,10 @@ pub(crate) fn run(query: &Query, global: Global, messages: Messages) -> Result<E
         }
         None => None,
     };
+    #[cfg(not(feature = "cluster"))]
+    if query.cluster.is_some() {
+        return Err(crate::absent::refusal("'--cluster'"));
+    }
     #[cfg(feature = "cluster")]
     let _settle = Settle(cluster.as_ref());
     // What runs elsewhere is to be ended there.

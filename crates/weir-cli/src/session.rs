@@ -164,6 +164,8 @@ pub(crate) struct Session {
     since: Mutex<Since>,
     /// Signals are heeded already.
     ends_on_interrupt: AtomicBool,
+    /// The slowness of a debug build was pointed out already.
+    named_debug_build: AtomicBool,
 }
 
 /// What had been read when what is reported on next began.
@@ -226,6 +228,7 @@ impl Session {
                 started: Instant::now(),
             }),
             ends_on_interrupt: AtomicBool::new(false),
+            named_debug_build: AtomicBool::new(false),
         })
     }
 
@@ -295,6 +298,7 @@ impl Session {
         let Heed { each, interrupts } = heed;
         let work = async {
             let mut answer = self.engine.start(planned)?;
+            self.name_debug_build();
             if answer.is_growing() {
                 progress.finish();
                 self.end_on_interrupt();
@@ -345,6 +349,22 @@ impl Session {
         self.runtime.block_on(until(interrupts, async {
             Ok(self.engine.plan_next(&mut statements).await?.pop())
         }))
+    }
+
+    /// Points out once that a debug build is slow, when much is read by one.
+    fn name_debug_build(&self) {
+        let report = self.engine.scan_report();
+        let read = report.counters().totals().source_bytes;
+        let is_much = report.planned_bytes().max(read) > DEBUG_BYTES_MAX;
+        if env!("WEIR_PROFILE") == "debug"
+            && is_much
+            && !self.named_debug_build.swap(true, Ordering::Relaxed)
+        {
+            self.messages.note(
+                "this is a debug build, which reads several times more slowly than a release build: \
+                 'cargo install --path crates/weir-cli' makes one",
+            );
+        }
     }
 
     fn since(&self) -> std::sync::MutexGuard<'_, Since> {
@@ -407,6 +427,7 @@ impl Session {
             },
         );
         let totals = now.since(&since.totals);
+        self.name_debug_build();
         for note in self.engine.scan_report().take_notes() {
             self.messages.note(&note);
         }
@@ -449,8 +470,9 @@ impl Session {
                 1 => ", read by 1 executor".to_owned(),
                 readers => format!(", read by {readers} executors"),
             };
+            let build = env!("WEIR_PROFILE");
             self.messages.note(&format!(
-                "{} records, {} bytes in {seconds:.3} s ({:.2} M records/s, {:.1} MB/s); {} dropped by predicates, {} stopped, {} of unknown link type{compiled}{readers}",
+                "{} records, {} bytes in {seconds:.3} s ({:.2} M records/s, {:.1} MB/s); {} dropped by predicates, {} stopped, {} of unknown link type{compiled}{readers}; {build} build",
                 grouped(totals.records),
                 grouped(totals.bytes),
                 rate(totals.records),
@@ -518,6 +540,8 @@ impl Write for Apart {
     }
 }
 
+/// Bytes of captures that a debug build reads without a word about its slowness.
+const DEBUG_BYTES_MAX: u64 = 1_000_000_000;
 const STACK_BYTES: usize = 16 << 20;
 
 /// Exit status of what Ctrl-C ended, as shells have it.

@@ -89,7 +89,7 @@ pub use piece::{
     Cluster, PieceExec, PieceProgress, PieceSettings, PieceWork, QueryDescription, Reports,
     ScanDescription, TemplateScan, false_cuts, without_cuts,
 };
-pub use remote::{NewOutput, remove_unfinished};
+pub use remote::{NewOutput, READS_REMOTE, remove_unfinished};
 pub use scan_report::ScanReport;
 pub use served::Described;
 pub use statement::{Made, Statement};

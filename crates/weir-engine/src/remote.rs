@@ -21,6 +21,9 @@ use weir_tables::Location;
 use crate::engine::Options;
 use crate::error::{Error, ErrorKind};
 
+/// Whether this build reads object stores and the web.
+pub const READS_REMOTE: bool = cfg!(feature = "remote");
+
 /// What a session reads and writes that is no local file.
 #[derive(Debug)]
 pub(crate) struct Remote {
@@ -133,8 +136,8 @@ impl Remote {
 
 #[cfg(not(feature = "remote"))]
 fn refusal(address: &str) -> Error {
-    let message = format!("{address}: this weir was built without stores");
-    let hint = "build it with the feature remote, or fetch the file first";
+    let message = format!("{address}: this build of weir does not read object stores and the web");
+    let hint = "build it with the feature 'remote' ('full' has it), or fetch the file first";
     Error::new(ErrorKind::Source, message).with_hint(hint)
 }
 

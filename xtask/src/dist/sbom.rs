@@ -8,12 +8,14 @@ use anyhow::{Context, Result, bail};
 use serde_json::{Value, json};
 
 use super::{Program, SUMMARY};
-use crate::{cargo, root};
+use crate::{FULL, cargo, root};
 
 /// Writes `weir-VERSION-TARGET.cdx.json`.
 pub(super) fn make(program: &Program, out: &Path) -> Result<()> {
     let mut metadata = cargo(&["metadata", "--locked", "--format-version", "1"])?;
-    metadata.args(["--filter-platform", &program.target]);
+    metadata
+        .args(["--filter-platform", &program.target])
+        .args(FULL);
     let output = metadata.output()?;
     if !output.status.success() {
         bail!(

@@ -15,6 +15,7 @@ mod hep;
 mod live;
 mod outputs;
 mod progress;
+#[cfg(feature = "remote")]
 mod remote;
 mod reports;
 mod shell;
@@ -29,6 +30,7 @@ macro_rules! transcripts {
     ($($name:ident),* $(,)?) => {
         $(
             #[test]
+            #[cfg_attr(not(feature = "full"), ignore = "transcripts are of the program with all features")]
             fn $name() {
                 transcript::check(stringify!($name));
             }

@@ -205,10 +205,15 @@ fn run(command: &str, folder: &Path) -> String {
     lines.join("\n")
 }
 
-/// Hides how long it took, and the version.
+/// Hides how long it took, the version and the profile.
 fn mask(line: &str) -> String {
+    let line = &line.replace(
+        concat!("; ", env!("WEIR_PROFILE"), " build"),
+        "; <profile> build",
+    );
     if line.starts_with("weir ") {
-        return line.replace(env!("CARGO_PKG_VERSION"), "<version>");
+        let version = concat!(env!("CARGO_PKG_VERSION"), " (", env!("WEIR_PROFILE"), ")");
+        return line.replace(version, "<version>");
     }
     match (line.find(" in "), line.find("B/s)")) {
         (Some(start), Some(end)) if start < end => {

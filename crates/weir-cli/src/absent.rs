@@ -1,0 +1,25 @@
+//! Commands that this build of the program does not have.
+
+use std::ffi::OsString;
+
+use clap::Args;
+
+use crate::refusal::Refusal;
+use crate::session::Failure;
+
+/// What is written behind a command that is not in this build.
+#[derive(Args, Debug)]
+#[command(after_help = GET)]
+pub(crate) struct Absent {
+    /// What the command would take
+    #[arg(hide = true, trailing_var_arg = true, allow_hyphen_values = true)]
+    _arguments: Vec<OsString>,
+}
+
+/// Why a command is not run, and how to get it.
+pub(crate) fn refusal(what: &str) -> Failure {
+    Refusal::usage(format!("this build of weir has no {what}"), GET).into()
+}
+
+/// How to get a program that has all commands.
+const GET: &str = "'cargo install --path crates/weir-cli --features full' builds a program that has it; packages have it, too";
