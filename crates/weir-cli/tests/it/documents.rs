@@ -39,8 +39,8 @@ enum Run {
 /// What a command begins with, how it is run, and why.
 const OTHERWISE: &[(&str, Run, &str)] = &[
     (
-        "cargo run --release -- demo",
-        Run::With("cargo run --release -- demo", "weir demo"),
+        "cargo run -- demo",
+        Run::With("cargo run -- demo", "weir demo"),
         "the test has a program already, and a release takes minutes to build",
     ),
     (
@@ -88,6 +88,7 @@ const OTHERWISE: &[(&str, Run, &str)] = &[
         Run::Not,
         "its machines and certificates are nobody's; cluster.rs has some",
     ),
+    ("cargo test", Run::Not, "it is what runs this test"),
     ("cargo xtask test", Run::Not, "it is what runs this test"),
     (
         "weir live -i eth0",
