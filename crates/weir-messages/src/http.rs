@@ -74,6 +74,10 @@ pub enum Fault {
     Missing,
     /// What was to be a head is none.
     Head,
+    /// A head breaks the grammar, and was read as far as it can be understood.
+    Malformed,
+    /// The end of a head did not come.
+    Cut,
     /// A chunk has no length.
     Chunk,
     /// Its stream was reset.
@@ -89,6 +93,8 @@ impl Fault {
         match self {
             Self::Missing => "bytes were not captured",
             Self::Head => "what follows is no head",
+            Self::Malformed => "a malformed head",
+            Self::Cut => "a head without its end",
             Self::Chunk => "a chunk without a length",
             Self::Reset => "the stream was reset",
             Self::Fields => "fields are damaged or too long",
@@ -118,6 +124,8 @@ enum State {
 struct Side {
     state: State,
     begun: Vec<u8>,
+    /// When the last of what is begun came.
+    stamp: Stamp,
 }
 
 impl Default for Side {
@@ -125,6 +133,7 @@ impl Default for Side {
         Self {
             state: State::Head,
             begun: Vec::new(),
+            stamp: Stamp::default(),
         }
     }
 }
@@ -158,7 +167,7 @@ impl Connection {
     pub fn searching() -> Self {
         let side = || Side {
             state: State::Lost,
-            begun: Vec::new(),
+            ..Side::default()
         };
         Self {
             sides: [side(), side()],
@@ -221,6 +230,7 @@ impl Connection {
             }
             this.state = State::Head;
         }
+        this.stamp = stamp;
         if this.begun.is_empty() {
             let done = self.read(side, &mut this.state, bytes, stamp, each);
             this.begun = bytes.get(done..).unwrap_or_default().to_vec();
@@ -240,9 +250,11 @@ impl Connection {
             return self.go_on(side, &begun, stamp, each);
         }
         if this.begun.len() > HEAD_OCTETS_MAX {
+            self.cut(side, &this);
             this.begun = Vec::new();
             this.state = State::Lost;
             self.faulty(side, Fault::Head);
+            self.evicted.take().into_iter().for_each(&mut *each);
         }
         self.put(side, this);
         match self.is_over {
@@ -294,11 +306,13 @@ impl Connection {
                 self.message_done(side, each);
             }
         } else {
+            self.cut(side, &this);
             this = Side {
                 state: State::Lost,
-                begun: Vec::new(),
+                ..Side::default()
             };
             self.faulty(side, Fault::Missing);
+            self.evicted.take().into_iter().for_each(&mut *each);
         }
         self.put(side, this);
     }
@@ -309,13 +323,36 @@ impl Connection {
             return;
         };
         let this = std::mem::take(place);
+        self.cut(side, &this);
+        self.evicted.take().into_iter().for_each(&mut *each);
         if matches!(&this.state, State::Body(body) if body.ends_with_connection()) {
             self.message_done(side, each);
         }
     }
 
+    /// Nothing more comes of a head that a side has begun: what is there of it is a message.
+    fn cut(&mut self, side: usize, this: &Side) {
+        if !matches!(this.state, State::Head) || this.begun.is_empty() || self.two.is_some() {
+            return;
+        }
+        let parsed = head::parse_cut(&this.begun);
+        if matches!(parsed, Parsed::Request(..) | Parsed::Response(..)) {
+            self.found(side, parsed, this.stamp);
+            self.faulty(side, Fault::Cut);
+        }
+    }
+
     /// Nothing more comes at all: hands on what waits.
     pub fn finish(&mut self, each: &mut dyn FnMut(Exchange)) {
+        // A request comes before its response.
+        let client = self.client.unwrap_or_default() & 1;
+        for side in [client, 1 - client] {
+            let this = self.sides.get_mut(side).map(std::mem::take);
+            if let Some(this) = this {
+                self.cut(side, &this);
+                self.evicted.take().into_iter().for_each(&mut *each);
+            }
+        }
         for exchange in std::mem::take(&mut self.exchanges) {
             each(exchange);
         }
@@ -405,8 +442,17 @@ impl Connection {
         match head::parse(bytes) {
             Parsed::More => Ok(None),
             Parsed::Nothing => Err(Fault::Head),
+            parsed => Ok(self.found(side, parsed, stamp)),
+        }
+    }
+
+    /// Takes up a head; gives its octets, and how its body ends.
+    fn found(&mut self, side: usize, parsed: Parsed, stamp: Stamp) -> Option<(usize, Body)> {
+        match parsed {
+            Parsed::More | Parsed::Nothing => None,
             Parsed::Request(length, head) => {
                 self.client.get_or_insert(side);
+                let fault = head.is_malformed.then_some(Fault::Malformed);
                 let body = Body::of_request(&head);
                 let request = Request {
                     head,
@@ -421,9 +467,10 @@ impl Connection {
                 self.exchanges.push_back(Exchange {
                     request: Some(request),
                     depth: self.depth,
+                    fault,
                     ..Exchange::default()
                 });
-                Ok(Some((length, body)))
+                Some((length, body))
             }
             Parsed::Response(length, head) => {
                 self.client.get_or_insert(1 - (side & 1));
@@ -434,9 +481,10 @@ impl Connection {
                         ..Exchange::default()
                     });
                 }
-                let Some(exchange) = self.exchanges.front_mut() else {
-                    return Ok(None);
-                };
+                let exchange = self.exchanges.front_mut()?;
+                if head.is_malformed {
+                    exchange.fault.get_or_insert(Fault::Malformed);
+                }
                 let method = exchange
                     .request
                     .as_ref()
@@ -464,7 +512,7 @@ impl Connection {
                         ..Response::default()
                     });
                 }
-                Ok(Some((length, body)))
+                Some((length, body))
             }
         }
     }

@@ -10,20 +10,24 @@ pub struct RequestLine {
     pub method: String,
     /// Target, as it is written.
     pub target: String,
-    /// Minor version: 0 or 1.
+    /// Minor version of HTTP/1 whose rules the message follows: 0 or 1.
     pub minor: u8,
+    /// Version as it is written, where it is neither HTTP/1.0 nor HTTP/1.1.
+    pub version: Option<String>,
 }
 
 /// The first line of a response.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct StatusLine {
-    /// Status code.
+    /// Status code; 0 where what stands in its place is no number.
     pub code: u16,
     /// Phrase, which may be empty.
     pub phrase: String,
-    /// Minor version: 0 or 1.
+    /// Minor version of HTTP/1 whose rules the message follows: 0 or 1.
     pub minor: u8,
+    /// Version as it is written, where it is neither HTTP/1.0 nor HTTP/1.1.
+    pub version: Option<String>,
 }
 
 /// A head.
@@ -34,6 +38,8 @@ pub struct Head<L> {
     pub line: L,
     /// Names and values of the fields in their order.
     pub fields: Vec<(String, String)>,
+    /// The head breaks the grammar of RFC 9112, and was read as far as it can be understood.
+    pub is_malformed: bool,
 }
 
 /// Fields of a head, at most.
@@ -79,8 +85,8 @@ pub(super) enum Parsed {
 /// True for the first octets of a message.
 pub(super) fn looks_like(bytes: &[u8]) -> bool {
     let bytes = bytes.trim_ascii_start();
-    if bytes.starts_with(b"HTTP/1.") {
-        return true;
+    if let [b'H', b'T', b'T', b'P', b'/', major, b'.', ..] = bytes {
+        return major.is_ascii_digit();
     }
     let head = bytes
         .get(..bytes.len().min(LINE_OCTETS_MAX))
@@ -97,7 +103,23 @@ pub(super) fn looks_like(bytes: &[u8]) -> bool {
             .iter()
             .all(|byte| byte.is_ascii_uppercase() || matches!(byte, b'-' | b'_'));
     let version = line.len().checked_sub(9).and_then(|at| line.get(at..));
-    is_method && matches!(version, Some(b" HTTP/1.1" | b" HTTP/1.0" | b" HTTP/2.0"))
+    is_method && version.is_some_and(|word| is_version(word.trim_ascii_start()))
+}
+
+/// `HTTP/` with two digits (RFC 9112, 2.3).
+fn is_version(word: &[u8]) -> bool {
+    let digits = word.strip_prefix(b"HTTP/");
+    matches!(digits, Some([major, b'.', minor]) if major.is_ascii_digit() && minor.is_ascii_digit())
+}
+
+/// The minor version of HTTP/1 by whose rules a message of this version is read (RFC 9110, 2.5), and the version where it is
+/// another.
+fn version(word: &[u8]) -> (u8, Option<String>) {
+    match word {
+        b"HTTP/1.1" => (1, None),
+        b"HTTP/1.0" => (0, None),
+        other => (u8::from(other != b"HTTP/0.9"), Some(text(other))),
+    }
 }
 
 const METHODS: &[&[u8]] = &[
@@ -152,12 +174,14 @@ pub(super) fn parse(bytes: &[u8]) -> Parsed {
                         code: response.code.unwrap_or_default(),
                         phrase: response.reason.unwrap_or_default().to_owned(),
                         minor: response.version.unwrap_or_default(),
+                        version: None,
                     },
                     fields: fields(response.headers),
+                    is_malformed: false,
                 },
             ),
             Ok(Status::Partial) => Parsed::More,
-            Err(_) => Parsed::Nothing,
+            Err(_) => lenient(bytes, End::ToCome),
         };
     }
     let mut request = httparse::Request::new(&mut headers);
@@ -169,8 +193,10 @@ pub(super) fn parse(bytes: &[u8]) -> Parsed {
                     method: request.method.unwrap_or_default().to_owned(),
                     target: request.path.unwrap_or_default().to_owned(),
                     minor: request.version.unwrap_or_default(),
+                    version: None,
                 },
                 fields: fields(request.headers),
+                is_malformed: false,
             },
         ),
         Ok(Status::Partial) => Parsed::More,
@@ -182,57 +208,132 @@ pub(super) fn parse(bytes: &[u8]) -> Parsed {
                     method: "PRI".to_owned(),
                     target: "*".to_owned(),
                     minor: 0,
+                    version: None,
                 },
                 fields: Vec::new(),
+                is_malformed: false,
             },
         ),
-        Err(_) => lenient(bytes),
+        Err(_) => lenient(bytes, End::ToCome),
     }
 }
 
-/// Reads a request whose target or fields are none as they should be, such as targets with spaces: attacks have
-/// such.
-fn lenient(bytes: &[u8]) -> Parsed {
-    let read = || {
-        let end = bytes.iter().position(|byte| *byte == b'\n')?;
-        let line = bytes.get(..end)?.trim_ascii_end();
-        let method = line.get(..line.iter().position(|byte| *byte == b' ')?)?;
-        let target_end = line.len().checked_sub(9)?;
-        let minor = match line.get(target_end..)? {
-            b" HTTP/1.1" => 1,
-            b" HTTP/1.0" => 0,
-            _ => return None,
-        };
-        let target = line.get(method.len() + 1..target_end)?;
-        let mut fields = Vec::new();
-        let mut at = end + 1;
-        loop {
-            let rest = bytes.get(at..)?;
-            let Some(length) = rest.iter().position(|byte| *byte == b'\n') else {
-                return Some(Parsed::More);
-            };
-            let field = rest.get(..length)?.trim_ascii_end();
-            at += length + 1;
-            if field.is_empty() {
-                break;
-            }
-            // What is no field is passed over.
-            if let Some(colon) = field.iter().position(|byte| *byte == b':')
-                && fields.len() < FIELDS_MAX
-            {
-                let (name, value) = field.split_at(colon);
-                fields.push((text(name.trim_ascii()), text(value.get(1..)?.trim_ascii())));
-            }
-        }
-        let line = RequestLine {
-            method: text(method),
-            target: text(target),
-            minor,
-        };
-        Some(Parsed::Request(at, Head { line, fields }))
-    };
-    match looks_like(bytes) {
-        true => read().unwrap_or(Parsed::Nothing),
-        false => Parsed::Nothing,
+/// Reads a head whose end never comes: its first line has to be there.
+pub(super) fn parse_cut(bytes: &[u8]) -> Parsed {
+    lenient(bytes, End::Cut)
+}
+
+/// Whether more of a head may come.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum End {
+    ToCome,
+    Cut,
+}
+
+/// The lines of a head, without what ends them.
+struct Lines<'b> {
+    bytes: &'b [u8],
+    at: usize,
+    end: End,
+}
+
+impl<'b> Lines<'b> {
+    /// The next line; `None` where its end has not come.
+    fn next(&mut self) -> Option<&'b [u8]> {
+        let rest = self.bytes.get(self.at..)?;
+        // Software that ends lines by a carriage return alone is read where no line feed comes any more.
+        let length = rest.iter().position(|byte| *byte == b'\n').or_else(|| {
+            let is_cut = self.end == End::Cut;
+            let end = rest.iter().position(|byte| *byte == b'\r');
+            end.filter(|_| is_cut)
+        })?;
+        self.at += length + 1;
+        Some(rest.get(..length)?.trim_ascii_end())
     }
+}
+
+/// Reads a head that breaks the grammar, line by line: targets with spaces, versions and status codes that are none, control
+/// characters. Attacks have such heads, and so has old software.
+fn lenient(bytes: &[u8], end: End) -> Parsed {
+    if !looks_like(bytes) {
+        return Parsed::Nothing;
+    }
+    let mut lines = Lines { bytes, at: 0, end };
+    let Some(first) = lines.next() else {
+        return Parsed::More;
+    };
+    let mut fields = Vec::new();
+    loop {
+        let Some(field) = lines.next() else {
+            match end {
+                End::ToCome => return Parsed::More,
+                End::Cut => break,
+            }
+        };
+        if field.is_empty() {
+            break;
+        }
+        // What is no field is passed over.
+        if let Some(colon) = field.iter().position(|byte| *byte == b':')
+            && fields.len() < FIELDS_MAX
+        {
+            let (name, value) = field.split_at(colon);
+            let value = value.get(1..).unwrap_or_default();
+            fields.push((text(name.trim_ascii()), text(value.trim_ascii())));
+        }
+    }
+    let is_malformed = true;
+    if first.starts_with(b"HTTP/") {
+        let line = status_line(first);
+        let head = Head {
+            line,
+            fields,
+            is_malformed,
+        };
+        return Parsed::Response(lines.at, head);
+    }
+    match request_line(first) {
+        Some(line) => {
+            let head = Head {
+                line,
+                fields,
+                is_malformed,
+            };
+            Parsed::Request(lines.at, head)
+        }
+        None => Parsed::Nothing,
+    }
+}
+
+/// A first line that begins like that of a response.
+fn status_line(line: &[u8]) -> StatusLine {
+    let word = |line: &[u8]| line.iter().position(u8::is_ascii_whitespace);
+    let (of_version, rest) = line.split_at(word(line).unwrap_or(line.len()));
+    let rest = rest.trim_ascii_start();
+    let (code, phrase) = rest.split_at(word(rest).unwrap_or(rest.len()));
+    let is_number = code.iter().all(u8::is_ascii_digit);
+    let number = std::str::from_utf8(code).ok().filter(|_| is_number);
+    let (minor, version) = version(of_version);
+    StatusLine {
+        code: number
+            .and_then(|code| code.parse().ok())
+            .unwrap_or_default(),
+        phrase: text(phrase.trim_ascii()),
+        minor,
+        version,
+    }
+}
+
+/// A first line that ends like that of a request.
+fn request_line(line: &[u8]) -> Option<RequestLine> {
+    let method = line.get(..line.iter().position(|byte| *byte == b' ')?)?;
+    let end = line.len().checked_sub(9)?;
+    let of_version = line.get(end + 1..).filter(|word| is_version(word))?;
+    let (minor, version) = version(of_version);
+    Some(RequestLine {
+        method: text(method),
+        target: text(line.get(method.len() + 1..end)?),
+        minor,
+        version,
+    })
 }

@@ -137,6 +137,115 @@ fn targets_with_spaces_are_read() {
     assert_eq!(head.field("host"), Some("a"));
 }
 
+/// What breaks the grammar is a row that says so, and what follows it is read.
+#[test]
+fn malformed_heads_are_read_as_far_as_they_can_be_understood() {
+    let next = "HTTP/1.1 204 No Content\r\n\r\n";
+    for (head, code, version, phrase) in [
+        ("HTTP/1.2 200 OK\r\n", 200, Some("HTTP/1.2"), "OK"),
+        (
+            "HTTP/2.0 404 Not Found\r\n",
+            404,
+            Some("HTTP/2.0"),
+            "Not Found",
+        ),
+        ("HTTP/0.9 200 OK\r\n", 200, Some("HTTP/0.9"), "OK"),
+        ("HTTP/1.1 20 OK\r\n", 20, None, "OK"),
+        ("HTTP/1.1 2000 OK\r\n", 2000, None, "OK"),
+        ("HTTP/1.1 70000 OK\r\n", 0, None, "OK"),
+        ("HTTP/1.1 2XX OK\r\n", 0, None, "OK"),
+        ("HTTP/1.1\t200 OK\r\n", 200, None, "OK"),
+        ("HTTP/1.1\r\n", 0, None, ""),
+        ("HTTP/1.1 200 O\0K\r\n", 200, None, "O\0K"),
+        ("HTTP/1.1 200 OK\r\nX: a\0b\r\n", 200, None, "OK"),
+        ("HTTP/1.1 200 OK\r\nX: a\rb\r\n", 200, None, "OK"),
+    ] {
+        let responses = format!("{head}Content-Length: 2\r\n\r\nhi{next}");
+        let requests = "GET /a HTTP/1.1\r\n\r\nGET /b HTTP/1.1\r\n\r\n";
+        for size in [1, 7, 1_000] {
+            let (found, _) = read(requests.as_bytes(), responses.as_bytes(), size);
+            assert_eq!(found.len(), 2, "{head:?} by {size}");
+            let response = found[0].response.as_ref().unwrap();
+            let line = &response.head.line;
+            assert_eq!(line.code, code, "{head:?}");
+            assert_eq!(line.version.as_deref(), version, "{head:?}");
+            assert_eq!(line.phrase, phrase, "{head:?}");
+            assert_eq!(response.body, b"hi", "{head:?}");
+            assert_eq!(
+                found[1].response.as_ref().unwrap().head.line.code,
+                204,
+                "{head:?}"
+            );
+            assert_eq!(found[1].fault, None, "{head:?}");
+        }
+    }
+    for (head, version) in [("HTTP/1.2", "HTTP/1.2"), ("HTTP/3.0", "HTTP/3.0")] {
+        let request = format!("GET /a {head}\r\nHost: a\r\n\r\n");
+        let (found, _) = read(request.as_bytes(), next.as_bytes(), 5);
+        let line = &found[0].request.as_ref().unwrap().head.line;
+        assert_eq!(
+            (line.target.as_str(), line.version.as_deref()),
+            ("/a", Some(version))
+        );
+        assert_eq!(found[0].fault, Some(Fault::Malformed));
+    }
+}
+
+/// A head that ends with its connection, before a gap or with the capture is a message that was cut.
+#[test]
+fn heads_without_their_ends_are_messages() {
+    let request = b"GET /a HTTP/1.1\r\nHost: a\r\nAccept: te";
+    let whole = b"GET /a HTTP/1.1\r\nHost: a\r\n\r\n";
+    let of_old_software = b"HTTP/1.1 200 OK\rServer: old\r\rhi";
+    type Ends = fn(&mut Connection, usize, &mut dyn FnMut(Exchange));
+    let ends: [Ends; 3] = [
+        |connection, side, each| connection.end(side, each),
+        |connection, side, each| connection.gap(side, 100, each),
+        |_, _, _| {},
+    ];
+    for end in ends {
+        let mut found = Vec::new();
+        let mut each = |it| found.push(it);
+        let mut connection = Connection::default();
+        let stamp = Stamp {
+            time_ns: Some(5),
+            frame: 7,
+        };
+        connection.take(0, &request[..20], Stamp::default(), &mut each);
+        connection.take(0, &request[20..], stamp, &mut each);
+        end(&mut connection, 0, &mut each);
+        connection.finish(&mut each);
+        assert_eq!(found.len(), 1);
+        let asked = found[0].request.as_ref().unwrap();
+        assert_eq!(asked.head.line.target, "/a");
+        assert_eq!(asked.head.field("host"), Some("a"));
+        assert_eq!(asked.stamp, stamp);
+        assert!(!asked.is_whole);
+        assert!(found[0].fault.is_some());
+
+        let mut found = Vec::new();
+        let mut each = |it| found.push(it);
+        let mut connection = Connection::default();
+        connection.take(0, whole, Stamp::default(), &mut each);
+        connection.take(1, of_old_software, stamp, &mut each);
+        end(&mut connection, 1, &mut each);
+        connection.finish(&mut each);
+        assert_eq!(found.len(), 1);
+        let answer = found[0].response.as_ref().unwrap();
+        assert_eq!(
+            (answer.head.line.code, answer.head.field("server")),
+            (200, Some("old"))
+        );
+        assert!(found[0].fault.is_some());
+    }
+    // Before its first line is there nothing says that it is one.
+    let mut found = 0;
+    let mut connection = Connection::default();
+    connection.take(0, b"GET /a HT", Stamp::default(), &mut |_| found += 1);
+    connection.finish(&mut |_| found += 1);
+    assert_eq!(found, 0);
+}
+
 /// A frame of HTTP/2.
 fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
     let mut bytes = (payload.len() as u32).to_be_bytes()[1..].to_vec();

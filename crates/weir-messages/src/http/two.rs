@@ -429,6 +429,7 @@ impl Connection {
             head: Head {
                 line,
                 fields: read.fields,
+                is_malformed: false,
             },
             stamp,
             ..Request::default()
@@ -467,6 +468,7 @@ impl Connection {
             head: Head {
                 line,
                 fields: read.fields,
+                is_malformed: false,
             },
             stamp,
             ..Response::default()

@@ -5,6 +5,7 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 
 use sha1::Sha1;
 use sha2::{Digest, Sha256};
+use x509_parser::asn1_rs::Tag;
 use x509_parser::extensions::GeneralName;
 use x509_parser::objects::{oid_registry, oid2abbrev, oid2sn};
 use x509_parser::parse_x509_certificate;
@@ -123,9 +124,10 @@ fn name_text(name: &X509Name<'_>) -> String {
                 Err(_) => text.push_str(&kind.to_id_string()),
             }
             text.push('=');
-            match attribute.as_str() {
-                Ok(value) => push_escaped(value, &mut text),
-                Err(_) => {
+            let value = attribute.attr_value();
+            match string(value.tag(), value.data) {
+                Some(value) => push_escaped(&value, &mut text),
+                None => {
                     text.push('#');
                     text.push_str(&hex(attribute.as_slice()));
                 }
@@ -135,6 +137,42 @@ fn name_text(name: &X509Name<'_>) -> String {
     }
     parts.reverse();
     parts.join(",")
+}
+
+/// The text of a string type (RFC 5280, 4.1.2.4; X.680, 41); `None` for what is no text.
+fn string(tag: Tag, octets: &[u8]) -> Option<String> {
+    match tag {
+        Tag::Utf8String => String::from_utf8(octets.to_vec()).ok(),
+        Tag::PrintableString | Tag::Ia5String | Tag::NumericString | Tag::VisibleString => {
+            let text = String::from_utf8(octets.to_vec());
+            Some(text.unwrap_or_else(|_| latin_1(octets)))
+        }
+        // Authorities that wrote these types wrote Latin-1, not the sets of characters of T.61.
+        Tag::T61String | Tag::VideotexString | Tag::GraphicString | Tag::GeneralString => {
+            Some(latin_1(octets))
+        }
+        Tag::BmpString => {
+            let (units, []) = octets.as_chunks::<2>() else {
+                return None;
+            };
+            let units = units.iter().map(|unit| u16::from_be_bytes(*unit));
+            char::decode_utf16(units).collect::<Result<_, _>>().ok()
+        }
+        Tag::UniversalString => {
+            let (letters, []) = octets.as_chunks::<4>() else {
+                return None;
+            };
+            let letters = letters.iter();
+            letters
+                .map(|letter| char::from_u32(u32::from_be_bytes(*letter)))
+                .collect()
+        }
+        _ => None,
+    }
+}
+
+fn latin_1(octets: &[u8]) -> String {
+    octets.iter().map(|octet| char::from(*octet)).collect()
 }
 
 /// Appends a value with what would be misread escaped (RFC 4514, 2.4).
@@ -151,6 +189,51 @@ fn push_escaped(value: &str, out: &mut String) {
             let _ = write!(out, "\\{:02X}", letter as u8);
         } else {
             out.push(letter);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use x509_parser::prelude::FromDer;
+
+    use super::*;
+
+    /// A name of one organisation, whose value is of this type.
+    fn name(tag: u8, value: &[u8]) -> String {
+        let wrap = |tag: u8, octets: &[u8]| {
+            let length = u8::try_from(octets.len()).unwrap();
+            [&[tag, length], octets].concat()
+        };
+        let kind = wrap(0x06, &[0x55, 0x04, 0x0a]);
+        let attribute = wrap(0x30, &[kind, wrap(tag, value)].concat());
+        let der = wrap(0x30, &wrap(0x31, &attribute));
+        let (rest, name) = X509Name::from_der(&der).unwrap();
+        assert!(rest.is_empty());
+        name_text(&name)
+    }
+
+    #[test]
+    fn strings_of_each_type_are_text() {
+        for (tag, value, text) in [
+            (0x0c, "Bücher".as_bytes(), "O=Bücher"),
+            (0x13, b"Weir, Ltd", "O=Weir\\, Ltd"),
+            (0x16, b"weir@example", "O=weir@example"),
+            (0x12, b"12 34", "O=12 34"),
+            (0x1a, b"weir", "O=weir"),
+            (0x14, b"B\xfccher", "O=Bücher"),
+            (0x1b, b"B\xfccher", "O=Bücher"),
+            (0x1e, b"\0B\0\xfc\x20\xac", "O=Bü€"),
+            (0x1e, b"\xd8\x3d\xde\x00", "O=😀"),
+            (0x1c, b"\0\0\0B\0\x01\xf6\x00", "O=B😀"),
+            // What is no text stays what it is.
+            (0x1e, b"\xd8\x3d", "O=#d83d"),
+            (0x1e, b"\0B\0", "O=#004200"),
+            (0x1c, b"\0\x11\0\0", "O=#00110000"),
+            (0x0c, b"\xff", "O=#ff"),
+            (0x04, b"weir", "O=#77656972"),
+        ] {
+            assert_eq!(name(tag, value), text, "{tag:#x} {value:?}");
         }
     }
 }

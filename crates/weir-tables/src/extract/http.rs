@@ -255,13 +255,19 @@ fn response<T>(exchange: &Exchange, get: impl FnOnce(&Response) -> T) -> Option<
 }
 
 /// The version of the request, which an upgrade leaves behind, or of the response.
-fn version(exchange: &Exchange, minor: u8, of_request: bool) -> Value<'static> {
+fn version<'e>(
+    exchange: &Exchange,
+    other: &'e Option<String>,
+    minor: u8,
+    of_request: bool,
+) -> Option<Value<'e>> {
     let was_upgraded = exchange.interim.as_ref().is_some_and(|it| it.code == 101);
-    Value::Text(match exchange.stream {
-        Some(_) if !(of_request && was_upgraded) => "HTTP/2",
+    Some(Value::Text(match (exchange.stream, other) {
+        (Some(_), _) if !(of_request && was_upgraded) => "HTTP/2",
+        (_, Some(other)) => other,
         _ if minor == 0 => "HTTP/1.0",
         _ => "HTTP/1.1",
-    })
+    }))
 }
 
 /// The host that is asked: of HTTP/2 at times only the authority says it (RFC 9113, 8.3.1).
@@ -327,8 +333,8 @@ static FIELDS: &[ItemField<Say<Exchange>>] = &[
         "What is asked for, as it is written", "RFC 9112, 3.2"),
     ItemField::new("http.request.full_uri", Kind::Text, Say::Text(full_uri),
         "What is asked for, with the host", "RFC 9112, 3.3"),
-    ItemField::new("http.request.version", Kind::Text, Say::Value(|e| request(e, |it| version(e, it.head.line.minor, true))),
-        "Version of the request: HTTP/1.0, HTTP/1.1, HTTP/2", "RFC 9112, 2.3; RFC 9113"),
+    ItemField::new("http.request.version", Kind::Text, Say::Value(|e| version(e, &e.request.as_ref()?.head.line.version, request(e, |it| it.head.line.minor)?, true)),
+        "Version of the request: HTTP/1.0, HTTP/1.1, HTTP/2, or another as it is written", "RFC 9112, 2.3; RFC 9113"),
     ItemField::new("http.user_agent", Kind::Text, Say::Value(|e| of_request(e, "user-agent")),
         "Software of the client", "RFC 9110, 10.1.5"),
     ItemField::new("http.referer", Kind::Text, Say::Value(|e| of_request(e, "referer")),
@@ -363,11 +369,11 @@ static FIELDS: &[ItemField<Say<Exchange>>] = &[
         "The first 256 octets of the request's body", "RFC 9112, 6"),
     ItemField::new("http.request.line", Kind::Texts, Say::List(|e, list| { request(e, |it| lines(&it.head.fields, list)); }),
         "All fields of the request", "RFC 9112, 5"),
-    ItemField::new("http.response.code", Kind::U16, Say::Value(|e| number(response(e, |it| it.head.line.code)?)),
-        "Status code", "RFC 9110, 15"),
+    ItemField::new("http.response.code", Kind::U16, Say::Value(|e| number(response(e, |it| it.head.line.code).filter(|code| *code != 0)?)),
+        "Status code; NULL where what stands in its place is no number", "RFC 9110, 15"),
     ItemField::new("http.response.phrase", Kind::Text, Say::Value(|e| filled(e.response.as_ref()?.head.line.phrase.as_bytes())),
         "Phrase of the status", "RFC 9112, 4"),
-    ItemField::new("http.response.version", Kind::Text, Say::Value(|e| response(e, |it| version(e, it.head.line.minor, false))),
+    ItemField::new("http.response.version", Kind::Text, Say::Value(|e| version(e, &e.response.as_ref()?.head.line.version, response(e, |it| it.head.line.minor)?, false)),
         "Version of the response", "RFC 9112, 2.3; RFC 9113"),
     ItemField::new("http.info_code", Kind::U16, Say::Value(|e| number(e.interim.as_ref()?.code)),
         "Status code of the last preliminary response", "RFC 9110, 15.2"),
@@ -407,5 +413,5 @@ static FIELDS: &[ItemField<Say<Exchange>>] = &[
     ItemField::new("http.missing", Kind::U64, Say::Value(|e| number(request(e, |it| it.missing).unwrap_or(0) + response(e, |it| it.missing).unwrap_or(0))),
         "Octets of both bodies that were not captured", "weir"),
     ItemField::new("http.fault", Kind::Text, Say::Value(|e| e.fault.map(|fault| Value::Text(fault.as_str()))),
-        "What is wrong: bytes were not captured, what follows is no head, a chunk without a length, the stream was reset, fields are damaged or too long", "weir"),
+        "What is wrong: bytes were not captured, what follows is no head, a malformed head, a head without its end, a chunk without a length, the stream was reset, fields are damaged or too long", "weir"),
 ];
