@@ -20,10 +20,12 @@
 //! ([`Page::put`]). This crate knows nothing of what reports are about, and needs only the standard library.
 
 pub mod chart;
+mod control;
 mod escaped;
 mod page;
 mod plot;
 
+pub use control::is_control;
 pub use escaped::Escaped;
 pub use page::Page;
 pub use plot::{Bar, Bars, Point};

@@ -311,7 +311,7 @@ fn shown(bytes: &[u8]) -> String {
     let mut text = String::with_capacity(bytes.len());
     for chunk in bytes.utf8_chunks() {
         for character in chunk.valid().chars() {
-            if character.is_control() || is_directing(character) {
+            if weir_page::is_control(character) {
                 text.extend(character.escape_default());
             } else {
                 text.push(character);
@@ -322,11 +322,6 @@ fn shown(bytes: &[u8]) -> String {
         }
     }
     text
-}
-
-/// Characters that change the direction of those around them.
-const fn is_directing(character: char) -> bool {
-    matches!(character, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 /// Characters of a label.
@@ -443,6 +438,11 @@ mod tests {
         assert_eq!(
             shown(b"a\x1b[2J\r\n\xff\xe2\x80\xae\xc3\xa9"),
             "a\\u{1b}[2J\\r\\n\\xff\\u{202e}é"
+        );
+        let hidden = "\u{61c}\u{2028}\u{2029}\u{feff}\u{9b}";
+        assert_eq!(
+            shown(hidden.as_bytes()),
+            "\\u{61c}\\u{2028}\\u{2029}\\u{feff}\\u{9b}"
         );
     }
 }

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::fmt::Write as _;
 
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+pub(crate) use weir_page::is_control;
 
 /// Character cells that `text` takes on a terminal (UAX #11; wide characters take two).
 pub(crate) fn width(text: &str) -> usize {
@@ -11,22 +12,6 @@ pub(crate) fn width(text: &str) -> usize {
         return text.len();
     }
     UnicodeWidthStr::width(text)
-}
-
-/// True for characters that steer a terminal or reorder what is read: C0, DEL, C1, line
-/// separators, and the bidirectional controls of UAX #9.
-pub(crate) fn is_control(character: char) -> bool {
-    matches!(
-        character,
-        '\0'..='\x1f'
-            | '\x7f'..='\u{9f}'
-            | '\u{61c}'
-            | '\u{200e}'
-            | '\u{200f}'
-            | '\u{2028}'..='\u{202e}'
-            | '\u{2066}'..='\u{2069}'
-            | '\u{feff}'
-    )
 }
 
 /// `text` with its control characters written as `\n`, `\x1b` or `\u{202e}`. A backslash of the
