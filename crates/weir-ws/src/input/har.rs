@@ -75,6 +75,8 @@ struct Fields {
     has_data: bool,
     base64: bool,
     cut: bool,
+    /// Chrome's `"type": "error"`: what the browser says of a connection, and no frame of it.
+    is_error: bool,
 }
 
 impl Fields {
@@ -93,6 +95,7 @@ impl Fields {
         let word = || std::str::from_utf8(text).unwrap_or_default();
         match member {
             Member::Direction => {
+                self.is_error = text == b"error";
                 self.direction = match text {
                     b"send" | b"client" | b"to_server" | b"out" => Some(Direction::ToServer),
                     b"receive" | b"server" | b"to_client" | b"in" => Some(Direction::ToClient),
@@ -126,6 +129,9 @@ impl Fields {
         report: &mut InputReport,
         each: &mut Each<'_>,
     ) {
+        if self.is_error {
+            return;
+        }
         if self.cut {
             report.too_long += 1;
             return;

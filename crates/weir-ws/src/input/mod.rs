@@ -53,7 +53,8 @@ impl Format {
     /// look like anything, and have to be named.
     #[must_use]
     pub fn sniff(bytes: &[u8]) -> Self {
-        let text = bytes.trim_ascii_start();
+        let text = bytes.strip_prefix(MARK).unwrap_or(bytes);
+        let text = text.trim_ascii_start();
         let digits = text.iter().take_while(|byte| byte.is_ascii_digit()).count();
         if digits > 0 && digits < 12 && text.get(digits) == Some(&b':') {
             return Self::Mitmproxy;
@@ -225,7 +226,12 @@ pub struct InputReader {
     report: InputReport,
     offset: u64,
     failed: bool,
+    /// How much of a byte order mark a text has begun with; `None` behind its beginning, and where the format is no text.
+    marked: Option<usize>,
 }
+
+/// The byte order mark of UTF-8, which is no part of the text that it begins (RFC 3629, 6).
+const MARK: &[u8] = b"\xef\xbb\xbf";
 
 #[derive(Debug)]
 enum Inner {
@@ -247,11 +253,13 @@ impl InputReader {
             Format::Har => Inner::Har(har::Har::new(options)),
             Format::Mitmproxy => Inner::Mitmproxy(mitm::Flows::new(options)),
         };
+        let is_text = matches!(format, Format::Lines | Format::Records | Format::Har);
         Self {
             inner,
             report: InputReport::default(),
             offset: 0,
             failed: false,
+            marked: is_text.then_some(0),
         }
     }
 
@@ -261,6 +269,30 @@ impl InputReader {
     /// When the input is not of its format. All messages before were handed on; what is fed
     /// afterwards is ignored.
     pub fn feed(&mut self, bytes: &[u8], each: &mut Each<'_>) -> Result<(), InputError> {
+        let Some(begun) = self.marked else {
+            return self.read(bytes, each);
+        };
+        let (before, rest) = MARK.split_at(begun);
+        let same = rest
+            .iter()
+            .zip(bytes)
+            .take_while(|(one, other)| one == other);
+        let same = same.count();
+        if same == rest.len() {
+            self.marked = None;
+            self.offset += MARK.len() as u64;
+            return self.read(bytes.get(same..).unwrap_or_default(), each);
+        }
+        if same == bytes.len() {
+            self.marked = Some(begun + same);
+            return Ok(());
+        }
+        self.marked = None;
+        self.read(before, each)?;
+        self.read(bytes, each)
+    }
+
+    fn read(&mut self, bytes: &[u8], each: &mut Each<'_>) -> Result<(), InputError> {
         if self.failed {
             return Ok(());
         }
@@ -286,6 +318,11 @@ impl InputReader {
     /// # Errors
     /// When it ends in the middle of something.
     pub fn finish(mut self, each: &mut Each<'_>) -> Result<InputReport, InputError> {
+        if let Some(begun) = self.marked.take() {
+            // It ends in what was the beginning of a mark, or of nothing.
+            let (before, _) = MARK.split_at(begun);
+            self.read(before, each)?;
+        }
         let whole = match &mut self.inner {
             _ if self.failed => true,
             Inner::Lines(lines) => {

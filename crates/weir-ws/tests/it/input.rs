@@ -205,6 +205,43 @@ fn archives() {
     assert_eq!(report.extensions, ["permessage-deflate"]);
 }
 
+/// Chrome writes what it says of a connection among the messages.
+#[test]
+fn errors_of_a_browser_are_no_messages() {
+    let text = br#"{"log":{"creator":{},"entries":[{"_webSocketMessages":[
+        {"type":"send","time":1.5,"opcode":1,"data":"a"},
+        {"type":"error","time":2.5,"opcode":-1,"data":"net::ERR_CONNECTION_RESET"}]}]}}"#;
+    let sent = [(0, Some(Direction::ToServer), 1, &b"a"[..])];
+    let report = check(Format::Har, text, &sent);
+    assert_eq!((report.messages, report.damaged), (1, 0));
+}
+
+#[test]
+fn a_byte_order_mark_is_no_part_of_the_text() {
+    let of = |text: &[u8]| [b"\xef\xbb\xbf", text].concat();
+    let archive = of(br#"{"log":{"creator":{},"entries":[{"_webSocketMessages":[
+        {"type":"send","opcode":1,"data":"a"}]}]}}"#);
+    assert_eq!(Format::sniff(&archive), Format::Har);
+    let sent = [(0, Some(Direction::ToServer), 1, &b"a"[..])];
+    check(Format::Har, &archive, &sent);
+    let records = of(b"{\"direction\":\"send\",\"data\":\"a\"}\n");
+    assert_eq!(Format::sniff(&records), Format::Records);
+    check(Format::Records, &records, &sent);
+    check(
+        Format::Lines,
+        &of(b"a\nb"),
+        &[(0, None, 1, b"a"), (0, None, 1, b"b")],
+    );
+    // What only begins like one is text.
+    check(
+        Format::Lines,
+        b"\xef\xbba\nb",
+        &[(0, None, 1, b"\xef\xbba"), (0, None, 1, b"b")],
+    );
+    check(Format::Lines, b"\xef\xbb", &[(0, None, 1, b"\xef\xbb")]);
+    check(Format::Lines, b"", &[]);
+}
+
 #[test]
 fn the_archive_beside_the_checkout() {
     let Some(bytes) = shared("websocket.har") else {
