@@ -690,7 +690,8 @@ const BUFFER_BYTES: usize = 256 << 10;
 const RECORD_BYTES_MAX: usize = 64 << 20;
 /// Columns, at most: some times those of the widest table.
 const FIELDS_MAX: usize = 16_384;
-const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+/// What some programs begin a text with in UTF-8; it is no part of it (RFC 3629, 6).
+pub(crate) const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 #[cfg(test)]
 mod tests {

@@ -3,10 +3,10 @@
 //! DataFusion reads such a file in one piece or not at all: its plans cut files of some size into ranges, which an array
 //! does not stand. Here the brackets and commas around the rows are taken away on the way, so that what is left
 //! is an object a line, which Arrow reads. Several arrays one behind the other, as several answers in one file are,
-//! are read as one.
+//! are read as one. A byte order mark, which Arrow does not stand either, is taken away, too.
 
 use std::fmt;
-use std::io::{self, BufReader, Read};
+use std::io::{self, BufRead, BufReader, Read};
 use std::sync::Arc;
 
 use arrow::datatypes::{Schema, SchemaRef};
@@ -22,6 +22,8 @@ use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::stream::RecordBatchReceiverStreamBuilder;
 use datafusion::physical_plan::streaming::{PartitionStream, StreamingTableExec};
 use weir_tables::Location;
+
+use crate::delimited::BYTE_ORDER_MARK;
 
 /// Files of one schema.
 #[derive(Debug)]
@@ -129,11 +131,12 @@ impl PartitionStream for Part {
 }
 
 /// The rows of a file, each in a line or more of its own.
-fn rows(path: &Location) -> io::Result<BufReader<Rows<Box<dyn Read + Send>>>> {
-    Ok(BufReader::with_capacity(
-        BUFFER_BYTES,
-        Rows::new(path.open_uncompressed()?),
-    ))
+fn rows(path: &Location) -> io::Result<BufReader<Rows<impl Read + Send + use<>>>> {
+    let mut file = BufReader::with_capacity(BUFFER_BYTES, path.open_uncompressed()?);
+    if file.fill_buf()?.starts_with(BYTE_ORDER_MARK) {
+        file.consume(BYTE_ORDER_MARK.len());
+    }
+    Ok(BufReader::with_capacity(BUFFER_BYTES, Rows::new(file)))
 }
 
 /// Takes the brackets and commas around rows away.

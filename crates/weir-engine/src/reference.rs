@@ -33,7 +33,7 @@ use weir_tables::{
 };
 
 use crate::clf::ClfTable;
-use crate::delimited::{Delimited, Dialect};
+use crate::delimited::{BYTE_ORDER_MARK, Delimited, Dialect};
 use crate::error::{Error, ErrorKind};
 use crate::hive::Partitions;
 use crate::json_array::JsonArrays;
@@ -1105,14 +1105,14 @@ fn deduplicated(source: Source, reads: Reads) -> Source {
     }
 }
 
-/// Whether the first thing in a file is a bracket: one array of rows, and not a row a line.
+/// Whether a file is not a row a line and nothing else: its first character is a bracket, or a byte order mark.
 fn is_json_array(path: &Location) -> Result<bool, Error> {
     let failed = |error: std::io::Error| Error::new(ErrorKind::Source, format!("{path}: {error}"));
     let file = path.open_uncompressed().map_err(failed)?;
     for byte in BufReader::new(file).bytes() {
         let byte = byte.map_err(failed)?;
         if !byte.is_ascii_whitespace() {
-            return Ok(byte == b'[');
+            return Ok(byte == b'[' || BYTE_ORDER_MARK.starts_with(&[byte]));
         }
     }
     Ok(false)

@@ -103,6 +103,11 @@ fn write_small(dir: &Path) -> std::io::Result<()> {
         &zstd::encode_all(&b"{\"a\": 1}\n{\"a\": 2, \"b\": \"x\"}\n"[..], 1)?,
     )?;
     put(
+        "marked.ndjson",
+        b"\xef\xbb\xbf{\"a\": 1}\n{\"a\": 2, \"b\": \"x\"}\n",
+    )?;
+    put("marked.json", b"\xef\xbb\xbf [{\"a\": 1}]\n")?;
+    put(
         "bad-hosts.txt",
         b"# seen on Monday\n10.0.0.1\r\n\n  9.0.0.1, not 9  \n0815\n10.0.0.2",
     )?;
