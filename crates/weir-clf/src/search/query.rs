@@ -1,5 +1,6 @@
 //! What is looked for.
 
+use std::net::Ipv6Addr;
 use std::ops::RangeInclusive;
 
 use regex::bytes::Regex;
@@ -22,6 +23,8 @@ pub struct Query {
 pub struct Condition {
     target: Target,
     test: Test,
+    /// Whole values that are IPv6 addresses, which are written in many ways, with their ports.
+    addresses: Vec<(Ipv6Addr, Option<u16>)>,
 }
 
 /// Where a condition looks.
@@ -37,7 +40,8 @@ pub enum Target {
     User,
     /// The method.
     Method,
-    /// The source or the destination, with its port or without.
+    /// The source or the destination, with its port or without. An IPv6 address is found in every way of writing it
+    /// (RFC 4291, 2.2).
     Address,
     /// The server or the client transaction.
     Transaction,
@@ -90,7 +94,16 @@ impl Condition {
             }
             test => test,
         };
-        Self { target, test }
+        let values = whole_values(&test).unwrap_or_default();
+        let addresses = match target {
+            Target::Address => values.iter().filter_map(|value| ipv6(value)).collect(),
+            _ => Vec::new(),
+        };
+        Self {
+            target,
+            test,
+            addresses,
+        }
     }
 
     fn holds(&self, record: &Record<'_>, written: &[u8]) -> bool {
@@ -113,7 +126,10 @@ impl Condition {
                     let bare = host
                         .strip_prefix(b"[")
                         .and_then(|host| host.strip_suffix(b"]"));
-                    test(address) || test(host) || bare.is_some_and(test)
+                    test(address)
+                        || test(host)
+                        || bare.is_some_and(test)
+                        || self.is_address(address)
                 }),
             Target::Transaction => {
                 test(record.field(Field::ServerTxn)) || test(record.field(Field::ClientTxn))
@@ -125,17 +141,25 @@ impl Condition {
         }
     }
 
+    /// Whether an address is one of those that are looked for, however it is written.
+    fn is_address(&self, written: &[u8]) -> bool {
+        if self.addresses.is_empty() {
+            return false;
+        }
+        ipv6(written).is_some_and(|(found, found_port)| {
+            let mut wanted = self.addresses.iter();
+            wanted
+                .any(|(address, port)| *address == found && (port.is_none() || *port == found_port))
+        })
+    }
+
     fn uri_holds(&self, uri: &[u8]) -> bool {
         present(uri).is_some_and(|uri| self.test.holds(uri) || self.test.holds(uri_user(uri)))
     }
 
     /// The values of which one has to be there, if that is how the test works.
     fn values(&self) -> Option<&[Vec<u8>]> {
-        match &self.test {
-            Test::Exact(value) => Some(std::slice::from_ref(value)),
-            Test::AnyOf(values) => Some(values),
-            _ => None,
-        }
+        whole_values(&self.test)
     }
 
     /// What the index knows the values by, if it does.
@@ -157,6 +181,10 @@ impl Condition {
 
     /// Bytes that stand in every record for which this holds.
     fn needle(&self) -> Option<Vec<u8>> {
+        // The record may have the address in another way of writing it.
+        if !self.addresses.is_empty() {
+            return None;
+        }
         let between = |before: &[u8], value: &[u8], after: &[u8]| [before, value, after].concat();
         let whole_field = !matches!(
             self.target,
@@ -197,6 +225,29 @@ impl Condition {
             _ => true,
         }
     }
+}
+
+/// The values of which one has to be there, if that is how a test works.
+fn whole_values(test: &Test) -> Option<&[Vec<u8>]> {
+    match test {
+        Test::Exact(value) => Some(std::slice::from_ref(value)),
+        Test::AnyOf(values) => Some(values),
+        _ => None,
+    }
+}
+
+/// An IPv6 address with its port: `2001:db8::1`, `[2001:db8::1]`, `[2001:db8::1]:5060`.
+fn ipv6(written: &[u8]) -> Option<(Ipv6Addr, Option<u16>)> {
+    let host = crate::forms::text::without_port(written);
+    let port = written.get(host.len() + 1..).and_then(|port| {
+        let port = std::str::from_utf8(port).ok()?;
+        port.parse().ok()
+    });
+    let bare = host
+        .strip_prefix(b"[")
+        .and_then(|host| host.strip_suffix(b"]"));
+    let address = std::str::from_utf8(bare.unwrap_or(host)).ok()?;
+    Some((address.parse().ok()?, port))
 }
 
 impl Query {

@@ -55,6 +55,47 @@ fn every_kind_of_question_is_answered_as_by_looking_at_all() {
     }
 }
 
+/// RFC 4291, 2.2: one address is written in many ways.
+#[test]
+fn an_address_is_found_however_it_is_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("calls.clf");
+    let mut records = calls(3, 200);
+    for (place, source) in [
+        (20, "[2001:db8::1]:5060"),
+        (40, "[2001:DB8:0:0::1]:5062"),
+        (60, "2001:0db8:0000:0000:0000:0000:0000:0001"),
+        (80, "[2001:db8::10]:5060"),
+    ] {
+        records[place].fields[Field::Source as usize] = source.as_bytes().to_vec();
+    }
+    log(&path, &records);
+    let sources = |wanted: &str| {
+        let found = search_all_ways(&path, &exact(Target::Address, wanted));
+        let sources = found
+            .iter()
+            .map(|record| &record.fields[Field::Source as usize]);
+        sources
+            .map(|source| String::from_utf8(source.clone()).unwrap())
+            .collect::<Vec<_>>()
+    };
+    for wanted in [
+        "2001:db8::1",
+        "[2001:db8::1]",
+        "2001:DB8::0:1",
+        "2001:db8:0::1",
+    ] {
+        let found = sources(wanted);
+        assert_eq!(found.len(), 3, "{wanted}: {found:?}");
+        assert!(
+            found.iter().all(|source| !source.contains("::10")),
+            "{found:?}"
+        );
+    }
+    assert_eq!(sources("[2001:db8::0:1]:5062"), ["[2001:DB8:0:0::1]:5062"]);
+    assert_eq!(sources("[2001:db8::1]:5061"), [""; 0]);
+}
+
 fn every_kind_of_question(form: Form) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("calls.clf");
