@@ -110,8 +110,8 @@ fn widen_expr(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
     }
 }
 
-/// `extract(epoch FROM a - b)`: the seconds of a duration with their fraction, which the engine's own function drops
-/// from a second on.
+/// `extract(epoch FROM …)`: the seconds of a duration with their fraction, which the engine's own function drops from a second
+/// on; and those of an instant, which it rounds twice.
 fn seconds(args: &[Expr], schema: &DFSchema) -> Option<Expr> {
     let [Expr::Literal(part, _), duration] = args else {
         return None;
@@ -120,25 +120,31 @@ fn seconds(args: &[Expr], schema: &DFSchema) -> Option<Expr> {
         .try_as_str()
         .flatten()
         .is_some_and(|part| part.eq_ignore_ascii_case("epoch"));
-    let kind = duration.get_type(schema).ok()?;
-    let DataType::Duration(unit) = &kind else {
-        return None;
-    };
     if !is_epoch {
         return None;
     }
-    let in_a_second = match unit {
-        TimeUnit::Second => 1.0,
-        TimeUnit::Millisecond => 1e3,
-        TimeUnit::Microsecond => 1e6,
-        TimeUnit::Nanosecond => 1e9,
+    let kind = duration.get_type(schema).ok()?;
+    let (DataType::Duration(unit) | DataType::Timestamp(unit, _)) = &kind else {
+        return None;
     };
+    let in_a_second: i64 = match unit {
+        TimeUnit::Second => 1,
+        TimeUnit::Millisecond => 1_000,
+        TimeUnit::Microsecond => 1_000_000,
+        TimeUnit::Nanosecond => 1_000_000_000,
+    };
+    let of = |left: Expr, op: Operator, right: Expr| {
+        let (left, right) = (Box::new(left), Box::new(right));
+        Expr::BinaryExpr(BinaryExpr { left, op, right })
+    };
+    let number = |value: i64| Expr::Literal(ScalarValue::Int64(Some(value)), None);
+    let real = |expr: Expr| cast(expr, &DataType::Int64, &DataType::Float64);
     let units = cast(duration.clone(), &kind, &DataType::Int64);
-    Some(Expr::BinaryExpr(BinaryExpr {
-        left: Box::new(cast(units, &DataType::Int64, &DataType::Float64)),
-        op: Operator::Divide,
-        right: Box::new(Expr::Literal(ScalarValue::Float64(Some(in_a_second)), None)),
-    }))
+    // Whole seconds and the rest are exact for themselves: only their sum is rounded.
+    let whole = of(units.clone(), Operator::Divide, number(in_a_second));
+    let rest = of(units, Operator::Modulo, number(in_a_second));
+    let fraction = of(real(rest), Operator::Divide, real(number(in_a_second)));
+    Some(of(real(whole), Operator::Plus, fraction))
 }
 
 /// What EXTRACT is.

@@ -47,7 +47,7 @@ pub fn messages(bytes: &[u8]) -> impl Iterator<Item = Message<'_>> {
     let parts = std::iter::from_fn(move || {
         let all = rest?;
         let mut at = 0;
-        for line in all.split_inclusive(|byte| *byte == b'\n') {
+        for line in lines(all) {
             if line.trim_ascii() == b"." {
                 rest = all.get(at + line.len()..);
                 return all.get(..at);
@@ -115,8 +115,7 @@ impl<'m> Message<'m> {
 
     /// The parameters: names and values.
     pub fn parameters(&self) -> impl Iterator<Item = (&'m [u8], &'m [u8])> + use<'m> {
-        let lines = self.parameters.split(|byte| *byte == b'\n');
-        lines.filter_map(|line| {
+        lines(self.parameters).filter_map(|line| {
             let colon = line.iter().position(|byte| *byte == b':')?;
             let (name, value) = line.split_at(colon);
             let name = name.trim_ascii();
@@ -160,13 +159,25 @@ fn is_verb(word: &[u8]) -> bool {
 fn line(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     let begin = bytes.iter().position(|byte| !byte.is_ascii_whitespace())?;
     let bytes = bytes.get(begin..)?;
-    let end = bytes.iter().position(|byte| matches!(byte, b'\n' | b'\r'));
-    let (line, rest) = bytes.split_at(end.unwrap_or(bytes.len()));
-    let rest = match rest {
-        [b'\r', b'\n', rest @ ..] | [_, rest @ ..] => rest,
-        [] => rest,
-    };
-    Some((line, rest))
+    let first = lines(bytes).next()?;
+    let (_, rest) = bytes.split_at(first.len());
+    Some((first.trim_ascii_end(), rest))
+}
+
+/// Lines with their ends: CR LF or LF (RFC 3435, 3.1), and the CR alone of some gateways.
+fn lines(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let mut rest = bytes;
+    std::iter::from_fn(move || {
+        let end = rest.iter().position(|byte| matches!(byte, b'\n' | b'\r'));
+        let len = match end {
+            Some(at) if rest.get(at..at + 2) == Some(b"\r\n") => at + 2,
+            Some(at) => at + 1,
+            None => rest.len(),
+        };
+        let (line, after) = rest.split_at(len);
+        rest = after;
+        (!line.is_empty()).then_some(line)
+    })
 }
 
 /// The first word of a line, and what follows it.
@@ -180,7 +191,7 @@ fn word(line: &[u8]) -> Option<(&[u8], &[u8])> {
 /// What stands before an empty line, and what behind it.
 fn halves(bytes: &[u8]) -> (&[u8], &[u8]) {
     let mut at = 0;
-    for line in bytes.split_inclusive(|byte| *byte == b'\n') {
+    for line in lines(bytes) {
         if line.trim_ascii().is_empty() {
             let body = bytes.get(at + line.len()..).unwrap_or_default();
             return (bytes.get(..at).unwrap_or_default(), body);
@@ -196,6 +207,26 @@ mod tests {
 
     const DATAGRAM: &[u8] = b"200 2005 OK\r\nI: FDE234C8\r\n\r\nv=0\r\nc=IN IP4 192.0.2.7\r\nm=audio 3456 RTP/AVP 0\r\n.\r\n\
         DLCX 1210 aaln/1@rgw.example MGCP 1.0 NCS 1.0\r\nc: A3C47F\r\nP: PS=1245, PR=1244, PL=1, JI=20\r\n";
+
+    #[test]
+    fn lines_end_by_cr_lf_by_lf_and_by_cr() {
+        let text = std::str::from_utf8(DATAGRAM).unwrap();
+        let whole: Vec<_> = messages(DATAGRAM).collect();
+        for end in ["\n", "\r"] {
+            let other = text.replace("\r\n", end);
+            let all: Vec<_> = messages(other.as_bytes()).collect();
+            assert_eq!(all.len(), whole.len(), "{end:?}");
+            for (one, other) in whole.iter().zip(&all) {
+                assert_eq!(one.line, other.line, "{end:?}");
+                assert!(one.parameters().eq(other.parameters()), "{end:?}");
+                assert_eq!(
+                    crate::sdp::media(one.body),
+                    crate::sdp::media(other.body),
+                    "{end:?}"
+                );
+            }
+        }
+    }
 
     #[test]
     fn the_messages_of_a_datagram_are_read() {

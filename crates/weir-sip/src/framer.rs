@@ -1,5 +1,7 @@
 //! Finding the messages of a stream (RFC 3261 §18.3, RFC 5626 §3.5.1).
 
+use std::borrow::Cow;
+
 use memchr::memchr;
 
 use crate::header::HeaderName;
@@ -217,6 +219,14 @@ impl Framer {
             return step;
         }
         if self.searched == 0 {
+            // Some keep-alives are NUL, or end with it; no message begins with it or with a space.
+            let before = bytes
+                .iter()
+                .take_while(|byte| matches!(byte, 0 | b' ' | b'\t'));
+            let before = before.count();
+            if before > 0 {
+                return Step::Skip(before);
+            }
             // A first line shorter than the limit tells whether a message begins here.
             match memchr(b'\n', bytes.get(..LINE_BYTES_MAX).unwrap_or(bytes)) {
                 Some(end) => {
@@ -278,15 +288,26 @@ fn head_len(bytes: &[u8], searched: usize) -> Option<usize> {
     }
 }
 
-/// What the first sound Content-Length says; 0 without one.
+/// What the first Content-Length says; 0 without a sound one.
 fn content_length(head: &[u8]) -> u64 {
-    let lines = head.split(|byte| *byte == b'\n');
-    lines
-        .filter(|line| matches!(line.first(), Some(b'c' | b'C' | b'l' | b'L')))
-        .filter_map(|line| crate::scan::split_once(line, b':'))
-        .find(|(name, _)| HeaderName::of(trim(name)) == HeaderName::ContentLength)
-        .and_then(|(_, value)| decimal(trim(value)))
-        .unwrap_or(0)
+    let mut lines = head.split(|byte| *byte == b'\n').peekable();
+    while let Some(first) = lines.next() {
+        if !matches!(first.first(), Some(b'c' | b'C' | b'l' | b'L')) {
+            continue;
+        }
+        // A field goes on in lines that begin with white space (RFC 3261, 7.3.1).
+        let mut field = Cow::Borrowed(first);
+        while let Some(more) = lines.next_if(|line| matches!(line.first(), Some(b' ' | b'\t'))) {
+            field.to_mut().extend_from_slice(more);
+        }
+        let Some((name, value)) = crate::scan::split_once(&field, b':') else {
+            continue;
+        };
+        if HeaderName::of(trim(name)) == HeaderName::ContentLength {
+            return decimal(trim(value)).unwrap_or(0);
+        }
+    }
+    0
 }
 
 /// Bytes of a first line on a stream, at most.
@@ -334,6 +355,41 @@ mod tests {
             frame(&stream, Limits::default()),
             ["lost 0+17", "message 17+29", "lost 46+4"]
         );
+    }
+
+    #[test]
+    fn a_length_may_be_in_the_next_line() {
+        for header in [
+            "l: 2",
+            "Content-Length:\r\n 2",
+            "Content-Length\r\n\t: 2",
+            "Content-Length :\r\n\t \r\n 2",
+            "Contact: <sip:a>\r\n l: 7\r\nl: 2\r\n ",
+        ] {
+            let message = format!("BYE sip:h SIP/2.0\r\n{header}\r\n\r\nhi");
+            let found = frame(format!("{message}{message}").as_bytes(), Limits::default());
+            let len = message.len();
+            let expected = [format!("message 0+{len}"), format!("message {len}+{len}")];
+            assert_eq!(found, expected, "{header:?}");
+        }
+    }
+
+    #[test]
+    fn messages_behind_other_keep_alives_are_found() {
+        let stream = [BYE, b"\r\n\0", BYE, b"\0\0", BYE, b"\0\r\n\r\n", BYE].concat();
+        let found = frame(&stream, Limits::default());
+        let messages = found.iter().filter(|event| event.starts_with("message"));
+        assert_eq!(messages.count(), 4, "{found:?}");
+        let lost = |event: &String| -> Option<u64> {
+            event
+                .strip_prefix("lost ")?
+                .rsplit('+')
+                .next()?
+                .parse()
+                .ok()
+        };
+        let lost: u64 = found.iter().filter_map(lost).sum();
+        assert!((4..=8).contains(&lost), "{found:?}");
     }
 
     #[test]

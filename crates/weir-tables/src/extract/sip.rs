@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 use std::net::SocketAddr;
 
 use weir_packet::{Kind, Needs, Value};
-use weir_sip::{Address, Digest, HeaderName, Limits, Message, Transactions, Uri, unfold};
+use weir_sip::{Address, Digest, HeaderName, Limits, Message, Scheme, Transactions, Uri, unfold};
 
 pub(crate) use self::messages::SipFinder;
 pub use self::messages::{SipMessage, SipMessages, SipTransport, SipWay};
@@ -215,8 +215,10 @@ fn user(uri: Option<Uri<'_>>) -> Option<Value<'_>> {
     text(uri?.user?)
 }
 
+/// The host of a URI. Those of other schemes have none that is known: what stands behind the colon of a URN (RFC 8141) is a name.
 fn host(uri: Option<Uri<'_>>) -> Option<Value<'_>> {
-    filled(uri?.host)
+    let uri = uri.filter(|uri| uri.is_sip() || uri.scheme == Scheme::Other(b""))?;
+    filled(uri.host)
 }
 
 /// The address of an IPv6 reference (RFC 3261, 25.1): Wireshark shows that of Via without its brackets, and
