@@ -7,6 +7,7 @@
 
 mod calls;
 mod carve;
+mod cases;
 mod clf;
 #[cfg(feature = "cluster")]
 mod cluster;
