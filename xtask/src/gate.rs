@@ -12,18 +12,36 @@ use crate::{
     FULL, book, cargo, fuzz, limit, page, publish, python, root, run, target_dir, tidy, versions,
 };
 
-/// All tests of the workspace. What was skipped is counted and named at the end: tests that pass keep what they
-/// say to themselves.
+/// Which answers of peers count in tests (`weir_testkit::peer`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Answers {
+    /// Those that are kept, too, unless `WEIR_PEERS` says otherwise.
+    Kept,
+    /// Only those that peers give now.
+    Anew,
+}
+
+/// All tests of the workspace; `arguments` go to cargo test.
 pub(crate) fn test(arguments: &[&str]) -> Result<()> {
+    workspace(arguments, Answers::Kept)
+}
+
+fn workspace(arguments: &[&str], answers: Answers) -> Result<()> {
+    tests(&[&["--workspace"], &FULL[..], arguments].concat(), answers)
+}
+
+/// The tests that `words` to cargo test select. What was skipped is counted and named at the end: tests that pass keep
+/// what they say to themselves.
+pub(crate) fn tests(words: &[&str], answers: Answers) -> Result<()> {
     let skipped = target_dir()?.join("skipped-tests.txt");
     if skipped.exists() {
         fs::remove_file(&skipped)?;
     }
-    let mut tests = cargo(&["test", "--workspace"])?;
-    tests
-        .args(FULL)
-        .args(arguments)
-        .env("WEIR_SKIPPED", &skipped);
+    let mut tests = cargo(&["test"])?;
+    tests.args(words).env("WEIR_SKIPPED", &skipped);
+    if answers == Answers::Anew {
+        tests.env("WEIR_PEERS", "anew");
+    }
     limit::each_program(&mut tests)?;
     let outcome = run(&mut tests);
     let lines = fs::read_to_string(&skipped).unwrap_or_default();
@@ -88,7 +106,7 @@ struct Step {
     tier: Tier,
     /// What to run to see it alone.
     alone: &'static str,
-    run: fn() -> Result<()>,
+    run: fn(Tier) -> Result<()>,
 }
 
 /// The parts of the gate, cheapest first.
@@ -97,19 +115,19 @@ const STEPS: &[Step] = &[
         name: "fmt",
         tier: Tier::Quick,
         alone: "cargo fmt --all --check",
-        run: || run(&mut cargo(&["fmt", "--all", "--check"])?),
+        run: |_| run(&mut cargo(&["fmt", "--all", "--check"])?),
     },
     Step {
         name: "tidy",
         tier: Tier::Quick,
         alone: "cargo xtask tidy",
-        run: tidy::run,
+        run: |_| tidy::run(),
     },
     Step {
         name: "clippy",
         tier: Tier::Quick,
         alone: "cargo clippy --workspace --all-targets --features weir-cli/full -- -D warnings",
-        run: || {
+        run: |_| {
             // Without a feature of its own the program is its core, beside libraries as all features have them.
             for features in [&[][..], &FULL] {
                 let mut clippy = cargo(&["clippy", "--workspace", "--all-targets"])?;
@@ -122,33 +140,39 @@ const STEPS: &[Step] = &[
         name: "core",
         tier: Tier::Quick,
         alone: "cargo test --workspace --test core",
-        run: || run(&mut cargo(&["test", "--workspace", "--test", "core"])?),
+        run: |_| run(&mut cargo(&["test", "--workspace", "--test", "core"])?),
     },
     Step {
         name: "test",
         tier: Tier::Quick,
         alone: "cargo xtask test",
         // All programs are run, whatever one of them finds: the next run of the gate is an hour away.
-        run: || test(&["--no-fail-fast"]),
+        run: |tier| {
+            let answers = match tier {
+                Tier::Quick => Answers::Kept,
+                Tier::Full => Answers::Anew,
+            };
+            workspace(&["--no-fail-fast"], answers)
+        },
     },
     Step {
         name: "python",
         tier: Tier::Quick,
         alone: "cargo xtask python",
-        run: || python::check(python::Build::WithAll),
+        run: |_| python::check(python::Build::WithAll),
     },
     Step {
         name: "page",
         tier: Tier::Quick,
         alone: "cargo xtask page",
         // `cargo xtask page --double` drives the page over a stand-in that answers by the command line.
-        run: || page::check(python::Build::WithAll, &[]),
+        run: |_| page::check(python::Build::WithAll, &[]),
     },
     Step {
         name: "doc",
         tier: Tier::Full,
         alone: "RUSTDOCFLAGS='-D warnings' cargo doc --workspace --no-deps --document-private-items --features weir-cli/full",
-        run: || {
+        run: |_| {
             let docs = [
                 "doc",
                 "--workspace",
@@ -162,32 +186,32 @@ const STEPS: &[Step] = &[
         name: "docs",
         tier: Tier::Full,
         alone: "cargo xtask docs",
-        run: || book::make(python::Build::WithAll),
+        run: |_| book::make(python::Build::WithAll),
     },
     Step {
         name: "deny",
         tier: Tier::Full,
         alone: "cargo deny check bans licenses sources",
-        run: deny,
+        run: |_| deny(),
     },
     Step {
         name: "publish",
         tier: Tier::Full,
         alone: "cargo xtask publish",
-        run: publish::check,
+        run: |_| publish::check(),
     },
     Step {
         name: "sanitize",
         tier: Tier::Full,
         alone: "cargo xtask sanitize",
-        run: sanitize,
+        run: |_| sanitize(),
     },
     Step {
         name: "fuzz",
         tier: Tier::Full,
         alone: "cargo xtask fuzz --minutes 0.5",
         // Half a minute, until a run of hours over the new targets has been made by hand.
-        run: || fuzz::command(&["--minutes", "0.5"]),
+        run: |_| fuzz::command(&["--minutes", "0.5"]),
     },
 ];
 
@@ -219,7 +243,7 @@ pub(crate) fn ci(tier: Tier, from: Option<&str>) -> Result<()> {
     for step in steps.into_iter().skip(first) {
         eprintln!("\n== {}", step.name);
         let start = Instant::now();
-        let outcome = (step.run)();
+        let outcome = (step.run)(tier);
         let seconds = start.elapsed().as_secs_f64();
         outcome.with_context(|| {
             format!(

@@ -13,6 +13,7 @@ mod measure;
 mod memory;
 mod page;
 mod payload;
+mod peers;
 mod publish;
 mod python;
 mod python_bench;
@@ -42,6 +43,7 @@ fn main() -> ExitCode {
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let outcome = match words.as_slice() {
         ["test", rest @ ..] => gate::test(rest),
+        ["peers", "--anew", rest @ ..] => peers::anew(rest),
         ["ci"] => gate::ci(Tier::Quick, None),
         ["ci", "--from", step] => gate::ci(Tier::Quick, Some(step)),
         ["ci", "--full"] => gate::ci(Tier::Full, None),
@@ -80,6 +82,7 @@ fn main() -> ExitCode {
 
 const USAGE: &str = "\
 cargo xtask test [ARGS…]             all tests; ARGS go to cargo test
+cargo xtask peers --anew [ARGS…]     the tests that ask peers (tshark), which are asked again; ARGS go to cargo test
 cargo xtask ci                       what a change has to pass: fmt, tidy, clippy, tests, Python, the page
 cargo xtask ci --full                the whole gate: documents, licences, packages, sanitizers and fuzzing as well
 cargo xtask ci [--full] --from STEP  the gate from a step on, for who mends what that step found
@@ -106,6 +109,7 @@ cargo xtask bench [NAME]             run a benchmark beside its peers; without N
 /// The chores by their first word, which documents may name.
 pub(crate) const CHORES: &[&str] = &[
     "test",
+    "peers",
     "ci",
     "tidy",
     "fuzz",

@@ -10,6 +10,7 @@
 //! - [`web`] serves objects over HTTP, with the faults that it is told, and starts a stand-in of S3;
 //! - [`zeek`] finds the captures of Zeek's own tests, with the logs that they expect;
 //! - [`captures`] lists the captures beside the checkout that tests read;
+//! - [`peer`] puts a question about files to a program once, and keeps its answer;
 //! - [`Limited`] starts programs that no test waits for without a limit;
 //! - [`missing`] says that a peer is not there that judges a test, or fails where it has to be; [`unlisted`] says
 //!   which captures no test reads.
@@ -29,8 +30,9 @@
 //! ```
 //!
 //! This crate deliberately knows nothing about weir's own readers and decoders: it is what they are
-//! tested against, and depends on the standard library alone. It reads no clock, and of the environment
-//! only what says where peers are and which have to be there: `WEIR_ZEEK`, `WEIR_REQUIRE`, `WEIR_SKIPPED`.
+//! tested against, and depends on the standard library alone but where it keeps answers (blake3, zstd). No clock decides
+//! what it makes, and of the environment only what says where peers and their answers are and which have to be there:
+//! `WEIR_ZEEK`, `WEIR_PEERS`, `WEIR_REQUIRE`, `WEIR_SKIPPED`, and the cache folder.
 
 pub mod capture;
 pub mod captures;
@@ -38,6 +40,7 @@ pub mod demo;
 mod limited;
 pub mod mutate;
 pub mod packet;
+pub mod peer;
 mod require;
 mod rng;
 pub mod trace;

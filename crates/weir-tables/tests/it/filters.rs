@@ -5,7 +5,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::path::Path;
-use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
@@ -13,7 +12,7 @@ use arrow::array::AsArray;
 use arrow::datatypes::UInt64Type;
 use weir_packet::Options;
 use weir_tables::{DisplayFilter, Predicate, Scan, ScanOptions, Source, Table};
-use weir_testkit::Limited as _;
+use weir_testkit::peer::Question;
 
 use crate::captures::{self, Capture};
 use crate::tshark;
@@ -233,23 +232,21 @@ fn by_tshark(
     capture: &Path,
     filters: usize,
 ) -> Option<Vec<BTreeSet<u64>>> {
-    let mut command = Command::new("tshark");
+    let mut command = Question::to("tshark");
     command.args(["-n", "-q"]);
     for preference in preferences {
         command.args(["-o", preference]);
     }
-    command
-        .arg("-X")
-        .arg(format!("lua_script:{}", script.display()));
-    command.arg("-r").arg(capture);
-    let output = command.output_limited().unwrap();
-    let message = String::from_utf8_lossy(&output.stderr);
+    command.arg("-X").file_behind("lua_script:", script);
+    command.arg("-r").file(capture);
+    let answer = command.answer().unwrap();
+    let message = String::from_utf8_lossy(&answer.stderr);
     assert!(!message.contains("Lua: "), "{message}");
-    if !output.status.success() && output.stdout.is_empty() {
+    if !answer.is_success() && answer.stdout.is_empty() {
         return None;
     }
     let mut found = vec![BTreeSet::new(); filters];
-    for line in String::from_utf8_lossy(&output.stdout).lines() {
+    for line in answer.text().lines() {
         let mut words = line.split(' ');
         if words.next() != Some("F") {
             continue;

@@ -7,7 +7,6 @@
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;
-use std::process::Command;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -15,7 +14,6 @@ use arrow::array::AsArray;
 use arrow::compute::cast;
 use arrow::datatypes::DataType;
 use weir_tables::{Extraction, Scan, ScanOptions, Source, Table};
-use weir_testkit::Limited as _;
 use weir_testkit::captures::{FOLDERS, data};
 use weir_testkit::zeek;
 
@@ -165,29 +163,6 @@ fn address(bytes: &[u8]) -> String {
     }
 }
 
-/// The protocols that tshark sees in each record, by its number.
-fn by_tshark(path: &Path) -> HashMap<u64, BTreeSet<String>> {
-    let mut command = Command::new("tshark");
-    command.args([
-        "-n",
-        "-T",
-        "fields",
-        "-e",
-        "frame.number",
-        "-e",
-        "frame.protocols",
-        "-r",
-    ]);
-    let output = command.arg(path).output_limited().unwrap();
-    let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    let record = |line: &str| {
-        let (number, protocols) = line.split_once('\t')?;
-        let protocols = protocols.split(':').map(str::to_owned).collect();
-        Some((number.parse().ok()?, protocols))
-    };
-    text.lines().filter_map(record).collect()
-}
-
 impl Guessed {
     fn count(&mut self, guess: &str) -> &mut Counts {
         self.counts.entry(guess.to_owned()).or_default()
@@ -237,7 +212,7 @@ impl Guessed {
         if !is_full && claims.iter().all(HashMap::is_empty) {
             return;
         }
-        let seen = seen.get_or_init(|| by_tshark(&capture.path));
+        let seen = seen.get_or_init(|| tshark::protocols(&capture.path));
         for ((table, expected), frames) in TABLES.iter().zip(claims) {
             for (frame, rows) in &frames {
                 let protocols = seen.get(frame).unwrap_or(&none);
@@ -259,7 +234,7 @@ impl Guessed {
             let service = services.entry(row[0].clone().unwrap()).or_default();
             *service = row[1].clone().or(service.take());
         }
-        let seen = seen.get_or_init(|| by_tshark(&capture.path));
+        let seen = seen.get_or_init(|| tshark::protocols(&capture.path));
         let mut protocols: HashMap<String, BTreeSet<&str>> = HashMap::new();
         for row in read("flow_packets", &capture.path, &["flow.id", "frame.number"]) {
             let [Some(flow), Some(frame)] = &row[..] else {

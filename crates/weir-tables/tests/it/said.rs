@@ -19,14 +19,12 @@ mod telephone;
 mod tls;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt::Write as _;
-use std::path::Path;
-use std::process::Command;
+use std::path::{Path, PathBuf};
 use std::sync::{Mutex, OnceLock};
 
 use arrow::array::{Array, AsArray, RecordBatch};
 use arrow::datatypes::DataType;
-use weir_testkit::Limited as _;
+use weir_testkit::peer::Question;
 
 use crate::captures::{Capture, in_folder, listed, messages};
 use crate::sip::{column, read_with_notes};
@@ -63,48 +61,18 @@ fn asked() -> (Vec<Capture>, bool) {
     }
 }
 
-/// The protocols of each capture, by its name. tshark says it, once a capture: what it said is kept beside
-/// the build.
+/// The protocols of each capture, by its name.
 fn protocols(captures: &[Capture]) -> BTreeMap<String, BTreeSet<String>> {
-    static KNOWN: OnceLock<Mutex<BTreeMap<String, BTreeSet<String>>>> = OnceLock::new();
-    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("protocols.tsv");
-    let known = KNOWN.get_or_init(|| {
-        let text = std::fs::read_to_string(&path).unwrap_or_default();
-        let lines = text.lines().filter_map(|line| line.split_once('\t'));
-        let set = |words: &str| words.split(' ').map(str::to_owned).collect();
-        Mutex::new(
-            lines
-                .map(|(key, words)| (key.to_owned(), set(words)))
-                .collect(),
-        )
-    });
-    let mut known = known.lock().unwrap();
-    let mut found = BTreeMap::new();
-    let mut is_new = false;
-    for capture in captures {
-        let key = format!("{}:{}", capture.name, capture.bytes());
-        let protocols = known.entry(key).or_insert_with(|| {
-            is_new = true;
-            let output = Command::new("tshark")
-                .args(["-n", "-T", "fields", "-e", "frame.protocols", "-r"])
-                .arg(&capture.path)
-                .output_limited()
-                .unwrap();
-            let text = String::from_utf8_lossy(&output.stdout).into_owned();
-            let names = text.lines().flat_map(|line| line.split(':'));
-            names.map(str::to_owned).collect()
+    static KNOWN: OnceLock<Mutex<BTreeMap<PathBuf, BTreeSet<String>>>> = OnceLock::new();
+    let mut known = KNOWN.get_or_init(Mutex::default).lock().unwrap();
+    let of = |capture: &Capture| {
+        let protocols = known.entry(capture.path.clone()).or_insert_with(|| {
+            let records = tshark::protocols(&capture.path);
+            records.into_values().flatten().collect()
         });
-        found.insert(capture.name.clone(), protocols.clone());
-    }
-    if is_new {
-        let mut text = String::new();
-        for (key, words) in &*known {
-            let words: Vec<&str> = words.iter().map(String::as_str).collect();
-            writeln!(text, "{key}\t{}", words.join(" ")).unwrap();
-        }
-        std::fs::write(path, text).unwrap();
-    }
-    found
+        (capture.name.clone(), protocols.clone())
+    };
+    captures.iter().map(of).collect()
 }
 
 impl Comparison {
@@ -224,7 +192,7 @@ impl Comparison {
 
     /// What tshark says.
     fn theirs(&self, path: &Path) -> Values {
-        let mut command = Command::new("tshark");
+        let mut command = Question::to("tshark");
         command.args([
             "-n",
             "-T",
@@ -242,8 +210,7 @@ impl Comparison {
         for (_, field) in self.fields {
             command.args(["-e", field]);
         }
-        let output = command.arg("-r").arg(path).output_limited().unwrap();
-        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        let text = command.arg("-r").file(path).answer().unwrap().text();
         let mut values = Values::new();
         for line in text.lines() {
             let mut words = line.split('\x1e');

@@ -3,12 +3,11 @@
 //! `make_h2.py` those of HTTP/2.
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use arrow::array::RecordBatch;
 use arrow::compute::concat_batches;
 use weir_tables::{Extraction, Scan, ScanOptions, Setting, Settings, Source, Table};
-use weir_testkit::Limited as _;
+use weir_testkit::peer::Question;
 
 use crate::sip::column;
 use crate::tshark;
@@ -52,18 +51,14 @@ fn theirs_of(capture: &str, keys: &str, filter: &str, fields: &[&str]) -> Option
         weir_testkit::missing("tshark", "nothing judges what is read through TLS");
         return None;
     }
-    let mut command = Command::new("tshark");
+    let mut command = Question::to("tshark");
     command.args(["-n", "-T", "fields", "-Y", filter, "-o"]);
-    command.arg(format!("tls.keylog_file:{}", file(keys).display()));
+    command.file_behind("tls.keylog_file:", file(keys));
     for field in fields {
         command.args(["-e", field]);
     }
-    let output = command
-        .arg("-r")
-        .arg(file(capture))
-        .output_limited()
-        .unwrap();
-    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    command.arg("-r").file(file(capture));
+    let text = command.answer().unwrap().text();
     Some(text.lines().map(str::to_owned).collect())
 }
 

@@ -1,10 +1,9 @@
 //! tshark as the judge: which fields it has, and their values in a capture.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::path::Path;
-use std::process::{Command, Stdio};
 
-use weir_testkit::Limited as _;
+use weir_testkit::peer::{self, Question};
 
 /// Preferences under which a packet is a packet: nothing is put together from several, and no
 /// checksum hides what is behind it.
@@ -22,21 +21,13 @@ pub(crate) const PREFERENCES: &[&str] = &[
 
 /// True when tshark runs here.
 pub(crate) fn is_installed() -> bool {
-    let mut tshark = Command::new("tshark");
-    tshark
-        .arg("--version")
-        .stdout(Stdio::null())
-        .stderr(Stdio::null());
-    tshark.status_limited().is_ok_and(|status| status.success())
+    peer::version("tshark").is_some()
 }
 
 /// The fields (and protocols) that tshark knows, by their names in lower case.
 pub(crate) fn field_names() -> HashMap<String, String> {
-    let output = Command::new("tshark")
-        .args(["-G", "fields"])
-        .output_limited()
-        .unwrap();
-    let list = String::from_utf8_lossy(&output.stdout);
+    let mut tshark = Question::to("tshark");
+    let list = tshark.args(["-G", "fields"]).answer().unwrap().text();
     list.lines()
         .filter_map(|line| line.split('\t').nth(2))
         .map(|name| (name.to_lowercase(), name.to_owned()))
@@ -52,7 +43,7 @@ pub(crate) fn rows(
     fields: &[String],
     preferences: &[&str],
 ) -> Result<Rows, String> {
-    let mut tshark = Command::new("tshark");
+    let mut tshark = Question::to("tshark");
     tshark.args([
         "-n",
         "-T",
@@ -68,18 +59,32 @@ pub(crate) fn rows(
     for field in fields {
         tshark.args(["-e", field]);
     }
-    tshark.arg("-r").arg(capture);
-    let output = tshark.output_limited().map_err(|error| error.to_string())?;
-    let message = String::from_utf8_lossy(&output.stderr);
-    if output.stdout.is_empty() && !output.status.success() {
+    tshark.arg("-r").file(capture);
+    let answer = tshark.answer().map_err(|error| error.to_string())?;
+    let message = String::from_utf8_lossy(&answer.stderr);
+    if answer.stdout.is_empty() && !answer.is_success() {
         let message = message
             .lines()
             .filter(|line| !line.starts_with("Running as user"));
         return Err(message.collect::<Vec<_>>().join(" "));
     }
     Ok(Rows {
-        text: String::from_utf8_lossy(&output.stdout).into_owned(),
+        text: answer.text(),
     })
+}
+
+/// The protocols in each record of `capture`, by its number; none where tshark does not read it.
+pub(crate) fn protocols(capture: &Path) -> HashMap<u64, BTreeSet<String>> {
+    let mut tshark = Question::to("tshark");
+    tshark.args(["-n", "-T", "fields", "-e", "frame.number"]);
+    tshark.args(["-e", "frame.protocols", "-r"]).file(capture);
+    let record = |line: &str| {
+        let (number, protocols) = line.split_once('\t')?;
+        let protocols = protocols.split(':').map(str::to_owned).collect();
+        Some((number.parse().ok()?, protocols))
+    };
+    let text = tshark.answer().unwrap().text();
+    text.lines().filter_map(record).collect()
 }
 
 /// What tshark printed.

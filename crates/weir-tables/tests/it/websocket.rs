@@ -13,6 +13,7 @@ use weir_testkit::Limited as _;
 use weir_testkit::Rng;
 use weir_testkit::capture::{Endian, PcapVariant, PcapWriter};
 use weir_testkit::packet::{Ipv4, Tcp, protocol, tcp_flags};
+use weir_testkit::peer::Question;
 
 use crate::captures::{self, Capture};
 use crate::sip::read_with_notes;
@@ -324,15 +325,15 @@ fn tshark_sees_the_same_messages_in_the_captures_beside_the_checkout() {
     let mut messages = 0;
     for Capture { path, .. } in listed {
         let fields = ["frame.number", "websocket.opcode", "websocket.fin"];
-        let mut command = Command::new("tshark");
+        let mut command = Question::to("tshark");
         command
             .args(["-n", "-T", "fields", "-E", "occurrence=a", "-r"])
-            .arg(&path);
+            .file(&path);
         for field in fields {
             command.args(["-e", field]);
         }
         // zeek's captures are of any port.
-        let text = String::from_utf8(command.output_limited().unwrap().stdout).unwrap();
+        let text = String::from_utf8(command.answer().unwrap().stdout).unwrap();
         let mut theirs = Vec::new();
         for line in text.lines() {
             let words: Vec<&str> = line.split('\t').collect();

@@ -5,12 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write as _;
 use std::net::Ipv4Addr;
 use std::path::Path;
-use std::process::Command;
 
-use weir_testkit::Limited as _;
 use weir_testkit::Rng;
 use weir_testkit::capture::{Endian, PcapVariant, PcapWriter};
 use weir_testkit::packet::{Ipv4, protocol, udp};
+use weir_testkit::peer::Question;
 
 use super::{Comparison, is_same, protocols};
 use crate::sip::{column, read_with_notes};
@@ -284,13 +283,12 @@ struct Line {
 }
 
 fn lines(path: &Path, arguments: &[&str]) -> Vec<Line> {
-    let mut command = Command::new("tshark");
+    let mut command = Question::to("tshark");
     command
         .arg("-n")
         .args(arguments)
         .args(["-q", "-z", "rtp,streams", "-r"]);
-    let output = command.arg(path).output_limited().unwrap();
-    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let text = command.file(path).answer().unwrap().text();
     let line = |line: &str| {
         let at = line.find(" 0x")?;
         let ssrc = line.get(at + 3..at + 11)?;
