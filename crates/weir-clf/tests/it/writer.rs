@@ -9,7 +9,7 @@ use weir_clf::{
     Field, Form, Fsync, SearchOptions, Searcher, Segment, Summary, Writer, WriterOptions, coverage,
     index, segments, sidecar_path,
 };
-use weir_testkit::Rng;
+use weir_testkit::{Rng, until};
 
 use crate::common::{Owned, call_id, calls, read, search_all_ways, written};
 
@@ -119,9 +119,7 @@ fn a_log_that_was_moved_away_takes_its_sidecar_along() {
             appender.commit().unwrap();
             fs::rename(&path, &moved).unwrap();
             writer.reopen();
-            while !path.exists() {
-                std::thread::sleep(Duration::from_millis(1));
-            }
+            until("the log to begin again", || path.exists());
         }
         appender.append(&record.record()).unwrap();
     }
@@ -150,15 +148,18 @@ fn a_log_is_rotated_by_age() {
     let (writer, _) = Writer::open(&path, options).unwrap();
     let records = calls(1, 100);
     let mut appender = writer.appender();
-    for record in &records {
+    let mut appended = Vec::new();
+    until("the log to be rotated twice", || {
+        let record = &records[appended.len() % records.len()];
         appender.append(&record.record()).unwrap();
         appender.commit().unwrap();
-        std::thread::sleep(Duration::from_millis(1));
-    }
+        appended.push(record.clone());
+        segments(&path).unwrap().len() > 2
+    });
     drop(appender);
     let summary = writer.close().unwrap();
     assert!(summary.sealed >= 2, "{summary:?}");
-    assert!(read_all(&path) == records);
+    assert!(read_all(&path) == appended);
 }
 
 #[test]
