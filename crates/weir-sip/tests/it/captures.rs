@@ -3,13 +3,12 @@
 use std::fs::File;
 use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use weir_packet::{Decoder, Frame, Layer, LinkType};
 use weir_sip::{
     Call, CallState, Calls, Digest, Flow, Limits, Message, Method, Side, looks_like_sip,
 };
-use weir_testkit::Limited as _;
+use weir_testkit::peer::Question;
 
 fn shared(name: &str) -> Option<PathBuf> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -103,24 +102,24 @@ fn row(number: u64, digest: &Digest<'_>) -> Vec<String> {
 }
 
 fn tshark_rows(path: &Path) -> Option<Vec<Vec<String>>> {
-    let mut command = Command::new("tshark");
+    let mut command = Question::to("tshark");
     command
         .arg("-r")
-        .arg(path)
+        .file(path)
         .args(["-Y", "sip", "-T", "fields", "-E", "occurrence=f"]);
     for field in FIELDS {
         command.args(["-e", field]);
     }
-    let Ok(output) = command.output_limited() else {
+    let Ok(answer) = command.answer() else {
         weir_testkit::missing("tshark", "nothing judges the fields of SIP");
         return None;
     };
     assert!(
-        output.status.success(),
+        answer.is_success(),
         "{}",
-        String::from_utf8_lossy(&output.stderr)
+        String::from_utf8_lossy(&answer.stderr)
     );
-    let text = String::from_utf8(output.stdout).unwrap();
+    let text = String::from_utf8(answer.stdout).unwrap();
     let rows = text
         .lines()
         .map(|line| line.split('\t').map(str::to_owned).collect());
