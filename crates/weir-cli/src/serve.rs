@@ -169,6 +169,8 @@ pub(crate) fn run(serve: &Serve, global: Global, messages: Messages) -> Result<E
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .thread_name("weir-serve")
+        // Statements are read and let go on these threads, as deep as they may be.
+        .thread_stack_size(STACK_BYTES)
         .build()
         .map_err(|error| Failure::environment(format!("no threads: {error}")))?;
     let mut out = io::stdout().lock();
@@ -249,3 +251,5 @@ Examples:
   For others, with a password, a token and TLS:
     weir serve --root captures --listen 0.0.0.0:5433 --http 0.0.0.0:8443 --password-file pw --token-file tok \\
         --tls-cert server.pem --tls-key server.key";
+
+const STACK_BYTES: usize = 16 << 20;

@@ -34,6 +34,8 @@ pub enum ErrorKind {
     Run,
     /// Who embeds the engine does not allow it.
     Refused,
+    /// It is larger or deeper than statements may be.
+    Limit,
 }
 
 impl Error {

@@ -6,6 +6,7 @@
 //! and every field without `_` and `..`: a version of the parser that knows more does not compile until
 //! someone has decided on it.
 
+mod size;
 mod verdict;
 
 use std::collections::HashSet;
@@ -531,6 +532,7 @@ fn look_at_operator(operator: &PipeOperator) -> Result<(), Error> {
             full_table_exprs,
             group_by_expr,
         } => {
+            size::look_at_sets(group_by_expr.iter().map(|expr| &expr.expr.expr))?;
             let mut all = full_table_exprs.iter().chain(group_by_expr);
             let has_order = all.any(|expr| expr.order_by.asc.is_some());
             refuse_if(
@@ -623,6 +625,7 @@ fn look_at_select(select: &Select) -> Result<(), Error> {
         "WITH ROLLUP, WITH CUBE and WITH TOTALS",
         "GROUP BY ROLLUP (a, b), CUBE (a, b) and GROUPING SETS ((a), ()) are",
     )?;
+    size::look_at_select(select)?;
     from.iter().try_for_each(look_at_joins)
 }
 
@@ -792,6 +795,7 @@ fn look_at_function(function: &Function, scalars: &HashSet<String>) -> Result<()
         "parameters in front of the arguments of a function",
         "all stand in one pair of parentheses: approx_percentile_cont(a, 0.9)",
     )?;
+    size::look_at_arguments(function)?;
     let mut clauses: &[FunctionArgumentClause] = &[];
     let mut is_distinct = false;
     match args {

@@ -306,6 +306,7 @@ impl Resolver<'_> {
     fn expand(&self, patterns: &[String]) -> Result<Vec<Location>, Error> {
         let mut found = Vec::new();
         for pattern in patterns {
+            look_at_path(pattern)?;
             // What is allowed of it is the stores' to say: it is in no folder.
             match is_remote(pattern) {
                 true => found.extend(self.remote.expand(pattern)?),
@@ -320,6 +321,7 @@ impl Resolver<'_> {
 
     /// The name of a file as it is found from here.
     fn placed<'n>(&self, name: &'n str) -> Result<Cow<'n, str>, Error> {
+        look_at_path(name)?;
         let Some(folder) = self.folder.filter(|_| self.root.is_none() && name != "-") else {
             return Ok(Cow::Borrowed(name));
         };
@@ -921,6 +923,41 @@ fn log_paths(patterns: &[String], root: Option<&Root>) -> Result<Vec<PathBuf>, E
     }
     Ok(paths)
 }
+
+/// Looks at how long a path is, and how many ways through folders a pattern wants to have gone.
+///
+/// # Errors
+/// When it is more than a path may be.
+fn look_at_path(path: &str) -> Result<(), Error> {
+    let limit = |message: String| Err(Error::new(ErrorKind::Limit, message));
+    if path.len() > PATH_BYTES_MAX {
+        let len = path.len();
+        return limit(format!(
+            "a path has {len} bytes, and {PATH_BYTES_MAX} is the most"
+        ));
+    }
+    let steps = || path.split(std::path::is_separator);
+    let walks = steps().filter(|step| *step == "**").count();
+    if walks > WALKS_MAX {
+        return limit(format!(
+            "a path has {walks} times **, and {WALKS_MAX} is the most"
+        ));
+    }
+    let wild = steps().filter(|step| step.contains('*')).count();
+    if wild > WILD_MAX {
+        return limit(format!(
+            "a path has * in {wild} of its names, and {WILD_MAX} is the most"
+        ));
+    }
+    Ok(())
+}
+
+/// Bytes of a path: the system has no longer ones.
+const PATH_BYTES_MAX: usize = 4096;
+/// Each `**` of a pattern goes through all folders that the one in front of it has gone through.
+const WALKS_MAX: usize = 3;
+/// Names of a path with wildcards.
+const WILD_MAX: usize = 32;
 
 /// The local files that a pattern means.
 fn expand(pattern: &str, root: Option<&Root>) -> Result<Vec<PathBuf>, Error> {

@@ -30,7 +30,10 @@ impl Root {
     /// When it names something outside, or standard input.
     pub(crate) fn inside(&self, pattern: &str) -> Result<String, Error> {
         let path = Path::new(pattern);
-        let climbs = path.components().any(|part| part == Component::ParentDir);
+        let plain = unescaped(pattern);
+        let climbs = [path, Path::new(&plain)]
+            .iter()
+            .any(|path| path.components().any(|part| part == Component::ParentDir));
         let within = |folder: &PathBuf| {
             let joined = folder.join(path);
             joined.starts_with(folder).then_some(joined)
@@ -98,6 +101,29 @@ impl Root {
     }
 }
 
+/// A name with the characters that `\x2e` and its like stand for, by which files are found whose names are not UTF-8.
+fn unescaped(name: &str) -> String {
+    let mut plain = String::with_capacity(name.len());
+    let mut rest = name;
+    while let Some((before, after)) = rest.split_once(r"\x") {
+        plain.push_str(before);
+        let digits = after.get(..2);
+        let byte = digits.and_then(|digits| u8::from_str_radix(digits, 16).ok());
+        match byte.filter(u8::is_ascii) {
+            Some(byte) => {
+                plain.push(byte.into());
+                rest = after.get(2..).unwrap_or_default();
+            }
+            None => {
+                plain.push_str(r"\x");
+                rest = after;
+            }
+        }
+    }
+    plain.push_str(rest);
+    plain
+}
+
 /// The folder at this path.
 fn folder(path: &Path) -> Result<PathBuf, Error> {
     let failed =
@@ -130,10 +156,25 @@ mod tests {
         let own = root.inside("own").unwrap();
         assert!(root.check(Path::new(&own)).is_ok());
         assert!(root.inside(&own).is_ok());
-        for outside in ["..", "../secret", "a/../../secret", "/etc/passwd", "-"] {
+        for outside in [
+            "..",
+            "../secret",
+            "a/../../secret",
+            "/etc/passwd",
+            "-",
+            r"\x2e\x2e/secret",
+            r".\x2E/nowhere",
+            r"..\x2fsecret",
+            r"a\x2f..\x2f\x2e.\x2fsecret",
+            r"\xff/\x2e\x2e/secret",
+        ] {
             assert!(root.inside(outside).is_err(), "{outside}");
             assert!(root.target(outside).is_err(), "{outside}");
         }
+        // What is there outside and what is not get the same answer.
+        let says = |name: &str| root.inside(name).unwrap_err().to_string().replace(name, "");
+        assert_eq!(says(r"\x2e\x2e/secret"), says(r"\x2e\x2e/nowhere"));
+        assert!(root.inside(r"own\xff").is_ok() && root.inside(r"own\x").is_ok());
         #[cfg(unix)]
         {
             let link = root.inside("link").unwrap();

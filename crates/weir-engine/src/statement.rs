@@ -16,6 +16,7 @@ use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan, Tokenizer};
 use crate::copy_options::with_copy_options;
 use crate::dialect::WeirDialect;
 use crate::error::{Error, ErrorKind};
+use crate::gate;
 use crate::names::{call, keep_written_names};
 use crate::number::DIV;
 use crate::root::Root;
@@ -78,34 +79,47 @@ fn name_time_zone(statement: &mut DfStatement) {
 }
 
 impl Statement {
-    /// Parses a text of one or several statements, separated by semicolons.
+    /// Parses a text of one or several statements, separated by semicolons, that are no larger and no deeper than
+    /// statements may be.
     pub(crate) fn parse(sql: &str) -> Result<Vec<Self>, Error> {
+        gate::on_stack(|| Self::parse_here(sql))
+    }
+
+    fn parse_here(sql: &str) -> Result<Vec<Self>, Error> {
+        gate::look_at_text(sql)?;
         let dialect = WeirDialect;
         let tokens = Tokenizer::new(&dialect, sql)
             .tokenize_with_location()
             .map_err(|error| explained(sql, Error::new(ErrorKind::Syntax, error.to_string())))?;
+        gate::look_at_tokens(&tokens)?;
         let tokens = with_described(with_null_columns(with_hex_numbers(with_numbers(
             with_copy_options(with_and(tokens))?,
         )?)));
         let mut parser = DFParserBuilder::new(with_lists(tokens))
             .with_dialect(&dialect)
+            .with_recursion_limit(gate::BRACKETS_MAX)
             .build()
             .map_err(|error| Error::from_datafusion(ErrorKind::Syntax, error, &[]))?;
         let statements = parser.parse_statements().map_err(|error| {
-            explained(sql, Error::from_datafusion(ErrorKind::Syntax, error, &[]))
+            explained(
+                sql,
+                gate::too_deep(&error)
+                    .unwrap_or_else(|| Error::from_datafusion(ErrorKind::Syntax, error, &[])),
+            )
         })?;
-        Ok(statements
+        statements
             .into_iter()
             .map(|mut inner| {
+                gate::look_at(&inner)?;
                 name_time_zone(&mut inner);
                 if let Some(query) = top_query(&mut inner) {
                     keep_written_names(query);
                 }
                 let mut statement = Self { inner };
                 statement.visit_mut(&mut FromFirst);
-                statement
+                Ok(statement)
             })
-            .collect())
+            .collect()
     }
 
     /// True when the statement only describes how it would run.

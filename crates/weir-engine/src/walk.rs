@@ -13,7 +13,7 @@ use datafusion::sql::sqlparser::ast::{
 
 /// Shows every part of `node` to the visitor, until it breaks.
 pub fn walk(node: &impl Visit, visitor: &mut dyn Visitor<Break = ()>) -> ControlFlow<()> {
-    node.visit(&mut Shared(visitor))
+    deep(|| node.visit(&mut Shared(visitor)))
 }
 
 /// Shows every part of `node` to the visitor, which may change it, until it breaks.
@@ -21,8 +21,16 @@ pub fn walk_mut(
     node: &mut impl VisitMut,
     visitor: &mut dyn VisitorMut<Break = ()>,
 ) -> ControlFlow<()> {
-    node.visit(&mut Exclusive(visitor))
+    deep(|| node.visit(&mut Exclusive(visitor)))
 }
+
+/// Walks on a stack that has room for the deepest tree that there may be: threads that wait for sockets have less.
+fn deep<T>(walk: impl FnOnce() -> T) -> T {
+    stacker::maybe_grow(ROOM_BYTES, STACK_BYTES, walk)
+}
+
+const ROOM_BYTES: usize = 8 << 20;
+const STACK_BYTES: usize = 32 << 20;
 
 struct Shared<'a>(&'a mut dyn Visitor<Break = ()>);
 

@@ -1,29 +1,44 @@
-//! The catalog that browsing clients ask: PostgreSQL's own tables, made by datafusion-postgres, over the files below
+//! The catalog that browsing clients ask: PostgreSQL's own tables, made by datafusion-pg-catalog, over the files below
 //! the roots as tables of one schema.
+//!
+//! Its session has tables in memory and nothing else: no formats and stores of files, no functions that make long
+//! values, no files of its own to spill to. What is planned in it is a single query, on the tree that was looked at.
 
+use std::collections::{HashMap, HashSet};
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use arrow::array::{ArrayRef, AsArray, Int64Array, StringArray};
-use arrow::datatypes::{DataType, Int64Type, SchemaRef};
+use arrow::datatypes::{DataType, Field, Int64Type, SchemaRef};
+use arrow_pg::datatypes::{PG_OID_ALIAS_KEY, into_pg_type, pg_type_for_alias_kind};
 use async_trait::async_trait;
 use datafusion::catalog::{
     CatalogProvider, MemoryCatalogProvider, SchemaProvider, Session as DfSession,
 };
 use datafusion::common::ScalarValue;
+use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
 use datafusion::datasource::{TableProvider, TableType};
 use datafusion::error::{DataFusionError, Result};
-use datafusion::execution::FunctionRegistry;
+use datafusion::execution::disk_manager::{DiskManagerBuilder, DiskManagerMode};
+use datafusion::execution::memory_pool::GreedyMemoryPool;
+use datafusion::execution::object_store::ObjectStoreUrl;
+use datafusion::execution::runtime_env::RuntimeEnvBuilder;
+use datafusion::execution::{FunctionRegistry, SessionStateBuilder, SessionStateDefaults};
 use datafusion::logical_expr::expr_fn::SimpleScalarUDF;
 use datafusion::logical_expr::{
-    ColumnarValue, Expr, ScalarUDF, Signature, TypeSignature, Volatility, create_udf,
+    ColumnarValue, Expr, LogicalPlan, ScalarUDF, Signature, TypeSignature, Volatility, create_udf,
 };
 use datafusion::physical_plan::ExecutionPlan;
-use datafusion::prelude::{SessionConfig, SessionContext};
-use datafusion_postgres::DfSessionService;
-use datafusion_postgres::datafusion_pg_catalog::pg_catalog::context::EmptyContextProvider;
-use datafusion_postgres::datafusion_pg_catalog::setup_pg_catalog;
-use datafusion_postgres::hooks::set_show::SetShowHook;
-use datafusion_postgres::hooks::transactions::TransactionStatementHook;
+use datafusion::prelude::{DataFrame, SQLOptions, SessionConfig, SessionContext};
+use datafusion::sql::parser::Statement as DfStatement;
+use datafusion::sql::sqlparser::ast::{
+    ObjectName, ObjectNamePart, Query, Select, SetExpr, Statement, Visitor,
+};
+use datafusion_pg_catalog::pg_catalog::context::EmptyContextProvider;
+use datafusion_pg_catalog::setup_pg_catalog;
+use datafusion_pg_catalog::sql::PostgresCompatibilityParser;
+use pgwire::api::Type;
+use weir_engine::walk;
 
 use crate::columns::Columns;
 use crate::error::{Failure, Kind};
@@ -31,8 +46,25 @@ use crate::files::{CATALOG, SCHEMA};
 
 /// The catalog of a server.
 pub(crate) struct Catalog {
-    pub(crate) service: Arc<DfSessionService>,
-    pub(crate) context: Arc<SessionContext>,
+    parser: PostgresCompatibilityParser,
+    context: SessionContext,
+    /// The tables of `pg_catalog`.
+    relations: HashSet<String>,
+}
+
+/// A question to the catalog, planned.
+#[derive(Clone)]
+pub(crate) struct Question {
+    pub(crate) plan: LogicalPlan,
+    /// What is known of `$1`, `$2` and so on.
+    pub(crate) parameters: Vec<CatalogParameter>,
+}
+
+/// What is known of a parameter: the type that it is compared with, and how clients send it.
+#[derive(Clone, Debug)]
+pub(crate) struct CatalogParameter {
+    pub(crate) inferred: Option<DataType>,
+    pub(crate) kind: Type,
 }
 
 impl Catalog {
@@ -40,11 +72,7 @@ impl Catalog {
         let failed = |error: &dyn std::fmt::Display| {
             Failure::new(Kind::Run, format!("the catalog cannot be made: {error}"))
         };
-        let config = SessionConfig::new()
-            .with_default_catalog_and_schema(CATALOG, SCHEMA)
-            .with_information_schema(true)
-            .with_create_default_catalog_and_schema(false);
-        let context = SessionContext::new_with_config(config);
+        let context = context().map_err(|error| failed(&error))?;
         let catalog = MemoryCatalogProvider::new();
         let tables = Tables {
             columns: Arc::clone(columns),
@@ -55,67 +83,274 @@ impl Catalog {
         context.register_catalog(CATALOG, Arc::new(catalog));
         setup_pg_catalog(&context, CATALOG, EmptyContextProvider)
             .map_err(|error| failed(&error))?;
-        context.register_udf(create_udf(
-            "version",
-            Vec::new(),
-            DataType::Utf8,
-            Volatility::Immutable,
-            Arc::new(|_| {
-                let text: ArrayRef = Arc::new(StringArray::from(vec![version()]));
-                Ok(ColumnarValue::Array(text))
-            }),
-        ));
-        // asyncpg sets a setting that it has asked for, which is accepted and has no effect.
-        let given = vec![DataType::Utf8, DataType::Utf8, DataType::Boolean];
-        let set = Arc::new(|values: &[ColumnarValue]| match values.get(1) {
-            Some(value) => Ok(value.clone()),
-            None => Ok(ColumnarValue::Scalar(ScalarValue::Utf8(None))),
-        });
-        context.register_udf(create_udf(
-            "set_config",
-            given,
-            DataType::Utf8,
-            Volatility::Volatile,
-            set,
-        ));
-        context.register_udf(create_udf(
-            "current_setting",
-            vec![DataType::Utf8],
-            DataType::Utf8,
-            Volatility::Stable,
-            Arc::new(current_setting),
-        ));
-        for function in sizes(columns) {
-            context.register_udf(function);
-        }
-        for function in functions() {
-            if context.udf(function.name()).is_err() {
-                context.register_udf(function);
-            }
-        }
-        let context = Arc::new(context);
-        let service = DfSessionService::new_with_hooks(
-            Arc::clone(&context),
-            vec![Arc::new(SetShowHook), Arc::new(TransactionStatementHook)],
-        );
+        register_functions(&context, columns);
+        let relations = context
+            .catalog(CATALOG)
+            .and_then(|catalog| catalog.schema("pg_catalog"))
+            .map(|schema| schema.table_names().into_iter().collect())
+            .unwrap_or_default();
         Ok(Self {
-            service: Arc::new(service),
+            parser: PostgresCompatibilityParser::new(),
             context,
+            relations,
         })
+    }
+
+    /// Whether a name in FROM is of the catalog: qualified with `pg_catalog` or `information_schema`, or a table of
+    /// `pg_catalog` by its bare name.
+    pub(crate) fn has(&self, name: &ObjectName) -> bool {
+        let part = |part: &ObjectNamePart| match part {
+            // In single quotes stand files.
+            ObjectNamePart::Identifier(ident) if ident.quote_style != Some('\'') => {
+                Some(ident.value.to_ascii_lowercase())
+            }
+            _ => None,
+        };
+        let parts: Option<Vec<String>> = name.0.iter().map(part).collect();
+        let parts = parts.unwrap_or_default();
+        let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
+        match parts.as_slice() {
+            [name] => self.relations.contains(*name),
+            [schema, _] => is_schema(schema),
+            [catalog, schema, _] => *catalog == CATALOG && is_schema(schema),
+            _ => false,
+        }
+    }
+
+    /// Plans a question.
+    ///
+    /// # Errors
+    /// When it is none, or cannot be planned.
+    pub(crate) async fn ask(&self, sql: &str) -> Result<Question, Failure> {
+        let mut statements = self
+            .parser
+            .parse(sql)
+            .map_err(|error| Failure::new(Kind::Syntax, error.to_string()))?;
+        let (Some(Statement::Query(query)), true) = (statements.pop(), statements.is_empty())
+        else {
+            return Err(only_asked());
+        };
+        if walk(&query, &mut Questions).is_break() {
+            return Err(only_asked());
+        }
+        let statement = DfStatement::Statement(Box::new(Statement::Query(query)));
+        let plan = self
+            .context
+            .state()
+            .statement_to_plan(statement)
+            .await
+            .map_err(|error| not_planned(&error))?;
+        let options = SQLOptions::new()
+            .with_allow_ddl(false)
+            .with_allow_dml(false)
+            .with_allow_statements(false);
+        options.verify_plan(&plan).map_err(|_| only_asked())?;
+        let parameters = parameters(&plan)?;
+        Ok(Question { plan, parameters })
+    }
+
+    /// What runs a plan.
+    ///
+    /// # Errors
+    /// When it cannot be run.
+    pub(crate) async fn frame(&self, plan: LogicalPlan) -> Result<DataFrame, Failure> {
+        let frame = self.context.execute_logical_plan(plan).await;
+        frame.map_err(|error| not_planned(&error))
     }
 }
 
-/// What `current_setting` says: Grafana goes by the version, and asyncpg asks whether there is a compiler.
-fn current_setting(names: &[ColumnarValue]) -> Result<ColumnarValue> {
-    let of = |name: &str| match name {
+/// The session of the catalog, without tables.
+fn context() -> Result<SessionContext> {
+    let runtime = RuntimeEnvBuilder::new()
+        .with_memory_pool(Arc::new(GreedyMemoryPool::new(MEMORY_MAX)))
+        .with_disk_manager_builder(
+            DiskManagerBuilder::default().with_mode(DiskManagerMode::Disabled),
+        )
+        .build_arc()?;
+    runtime.deregister_object_store(ObjectStoreUrl::local_filesystem().as_ref())?;
+    let config = SessionConfig::new()
+        .with_default_catalog_and_schema(CATALOG, SCHEMA)
+        .with_information_schema(true)
+        .with_create_default_catalog_and_schema(false);
+    let mut scalars = SessionStateDefaults::default_scalar_functions();
+    scalars.retain(|function| {
+        let is_long = |name: &str| LONG.contains(&name);
+        !is_long(function.name()) && !function.aliases().iter().any(|name| is_long(name))
+    });
+    let state = SessionStateBuilder::new()
+        .with_config(config)
+        .with_runtime_env(runtime)
+        .with_expr_planners(SessionStateDefaults::default_expr_planners())
+        .with_scalar_functions(scalars)
+        .with_aggregate_functions(SessionStateDefaults::default_aggregate_functions())
+        .with_window_functions(SessionStateDefaults::default_window_functions())
+        .with_table_function_list(SessionStateDefaults::default_table_functions())
+        .build();
+    Ok(SessionContext::new_with_state(state))
+}
+
+fn register_functions(context: &SessionContext, columns: &Arc<Columns>) {
+    context.register_udf(create_udf(
+        "version",
+        Vec::new(),
+        DataType::Utf8,
+        Volatility::Immutable,
+        Arc::new(|_| {
+            let text: ArrayRef = Arc::new(StringArray::from(vec![version()]));
+            Ok(ColumnarValue::Array(text))
+        }),
+    ));
+    // asyncpg sets a setting that it has asked for, which is accepted and has no effect.
+    let given = vec![DataType::Utf8, DataType::Utf8, DataType::Boolean];
+    let set = Arc::new(|values: &[ColumnarValue]| match values.get(1) {
+        Some(value) => Ok(value.clone()),
+        None => Ok(ColumnarValue::Scalar(ScalarValue::Utf8(None))),
+    });
+    context.register_udf(create_udf(
+        "set_config",
+        given,
+        DataType::Utf8,
+        Volatility::Volatile,
+        set,
+    ));
+    context.register_udf(create_udf(
+        "current_setting",
+        vec![DataType::Utf8],
+        DataType::Utf8,
+        Volatility::Stable,
+        Arc::new(current_setting),
+    ));
+    for function in sizes(columns) {
+        context.register_udf(function);
+    }
+    for function in functions() {
+        if context.udf(function.name()).is_err() {
+            context.register_udf(function);
+        }
+    }
+}
+
+fn is_schema(name: &str) -> bool {
+    ["pg_catalog", "information_schema"].contains(&name)
+}
+
+fn only_asked() -> Failure {
+    Failure::new(Kind::Refused, "the catalog is only asked")
+        .with_hint("SELECT … FROM pg_catalog.pg_class, one statement at a time")
+}
+
+/// Errors of the catalog: the first line is what is wrong, and the others are of the planner's making.
+fn not_planned(error: &DataFusionError) -> Failure {
+    let message = error.strip_backtrace();
+    let message = message.lines().next().unwrap_or_default();
+    Failure::new(Kind::Plan, message)
+}
+
+/// Breaks at what is no question: bodies of queries that write, and tables that are made of their rows.
+struct Questions;
+
+impl Visitor for Questions {
+    type Break = ();
+
+    fn pre_visit_query(&mut self, query: &Query) -> ControlFlow<()> {
+        fn asks(body: &SetExpr) -> bool {
+            match body {
+                // Its query and its SELECT are visited.
+                SetExpr::Select(_) | SetExpr::Query(_) | SetExpr::Values(_) => true,
+                SetExpr::SetOperation { left, right, .. } => asks(left) && asks(right),
+                _ => false,
+            }
+        }
+        match asks(&query.body) {
+            true => ControlFlow::Continue(()),
+            false => ControlFlow::Break(()),
+        }
+    }
+
+    fn pre_visit_select(&mut self, select: &Select) -> ControlFlow<()> {
+        match select.into {
+            None => ControlFlow::Continue(()),
+            Some(_) => ControlFlow::Break(()),
+        }
+    }
+}
+
+/// What a plan tells of its parameters.
+fn parameters(plan: &LogicalPlan) -> Result<Vec<CatalogParameter>, Failure> {
+    let mut known: HashMap<usize, CatalogParameter> = HashMap::new();
+    let mut odd = None;
+    let mut take = |id: &str, field: Option<&Field>, cast: Option<&DataType>| {
+        let number = id.strip_prefix('$').and_then(|number| number.parse().ok());
+        let Some(number @ 1..=PARAMETERS_MAX) = number else {
+            odd = Some(id.to_owned());
+            return;
+        };
+        let alias = field
+            .filter(|field| field.data_type() == &DataType::Int32)
+            .and_then(|field| field.metadata().get(PG_OID_ALIAS_KEY))
+            .and_then(|kind| pg_type_for_alias_kind(kind));
+        let inferred = field.map(Field::data_type).or(cast).cloned();
+        let kind = alias.or_else(|| into_pg_type(inferred.as_ref()?).ok());
+        let known = known.entry(number).or_insert(CatalogParameter {
+            inferred: None,
+            kind: Type::UNKNOWN,
+        });
+        known.inferred = known.inferred.take().or(inferred);
+        if let (&Type::UNKNOWN, Some(kind)) = (&known.kind, kind) {
+            known.kind = kind;
+        }
+    };
+    let walked = plan.apply_with_subqueries(|node| {
+        for expr in node.expressions() {
+            expr.apply(|expr| {
+                match expr {
+                    Expr::Cast(cast) => {
+                        if let Expr::Placeholder(placeholder) = cast.expr.as_ref() {
+                            let field = placeholder.field.as_deref();
+                            take(&placeholder.id, field, Some(cast.field.data_type()));
+                        }
+                    }
+                    Expr::Placeholder(placeholder) => {
+                        take(&placeholder.id, placeholder.field.as_deref(), None);
+                    }
+                    _ => {}
+                }
+                Ok(TreeNodeRecursion::Continue)
+            })?;
+        }
+        Ok(TreeNodeRecursion::Continue)
+    });
+    walked.map_err(|error| not_planned(&error))?;
+    if let Some(id) = odd {
+        let message = format!("{id} is no parameter: they are $1 to ${PARAMETERS_MAX}");
+        return Err(Failure::new(Kind::Limit, message));
+    }
+    let count = known.keys().copied().max().unwrap_or(0);
+    let unknown = || CatalogParameter {
+        inferred: None,
+        kind: Type::UNKNOWN,
+    };
+    Ok((1..=count)
+        .map(|number| known.remove(&number).unwrap_or_else(unknown))
+        .collect())
+}
+
+/// Settings whose value is always the same.
+pub(crate) fn setting(name: &str) -> Option<&'static str> {
+    Some(match name {
         "server_version_num" => VERSION_NUMBER,
         "server_version" => VERSION,
         "search_path" => SCHEMA,
         "server_encoding" | "client_encoding" => "UTF8",
         "standard_conforming_strings" | "integer_datetimes" => "on",
         "max_identifier_length" => "63",
-        _ => "off",
-    };
+        _ => return None,
+    })
+}
+
+/// What `current_setting` says: Grafana goes by the version, and asyncpg asks whether there is a compiler.
+fn current_setting(names: &[ColumnarValue]) -> Result<ColumnarValue> {
+    let of = |name: &str| setting(name).unwrap_or("off");
     match names {
         [ColumnarValue::Scalar(ScalarValue::Utf8(Some(name)))] => {
             Ok(ColumnarValue::Scalar(ScalarValue::from(of(name))))
@@ -321,6 +556,25 @@ impl TableProvider for FileTable {
         ))
     }
 }
+
+/// Functions that make values as long as they are told to, which no question to the catalog needs.
+const LONG: &[&str] = &[
+    "array_repeat",
+    "array_resize",
+    "generate_series",
+    "list_repeat",
+    "list_resize",
+    "lpad",
+    "range",
+    "repeat",
+    "rpad",
+];
+
+/// Bytes that all questions to the catalog may hold together.
+const MEMORY_MAX: usize = 256 << 20;
+
+/// The protocol counts parameters in 16 bits.
+const PARAMETERS_MAX: usize = 65_535;
 
 #[cfg(test)]
 mod tests {

@@ -146,6 +146,7 @@ impl From<weir_engine::Error> for Failure {
                 ErrorKind::Plan => Kind::Plan,
                 ErrorKind::Source => Kind::Source,
                 ErrorKind::Refused => Kind::Refused,
+                ErrorKind::Limit => Kind::Limit,
                 _ => Kind::Run,
             },
             position: error.position(),

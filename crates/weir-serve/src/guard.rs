@@ -20,6 +20,8 @@ pub(crate) struct Lengths {
     /// What has come of the message; 0 is the kind of the first, which has none.
     kind: u8,
     body: Vec<u8>,
+    /// Whether a message of the authentication has come: the first names a mechanism, those behind it are its own.
+    is_answering: bool,
     is_malformed: bool,
 }
 
@@ -34,6 +36,7 @@ impl Lengths {
             refused: None,
             kind: 0,
             body: Vec::new(),
+            is_answering: false,
             is_malformed: false,
         }
     }
@@ -80,7 +83,11 @@ impl Lengths {
                     false => u32::from_be_bytes([b, c, d, e]),
                 };
                 let length = usize::try_from(length).unwrap_or(usize::MAX);
-                let most = if self.is_first { FIRST_MAX } else { self.most };
+                // Who has not said a password yet says little.
+                let most = match self.is_first || a == b'p' {
+                    true => FIRST_MAX.min(self.most),
+                    false => self.most,
+                };
                 // The length counts its own four bytes.
                 if length > most || length < 4 {
                     self.refused = Some(length);
@@ -99,7 +106,9 @@ impl Lengths {
     /// Looks at a message that has come whole.
     fn check(&mut self) {
         let body = std::mem::take(&mut self.body);
-        self.is_malformed = is_checked(self.kind) && !fits(self.kind, &body);
+        let is_own = self.kind == b'p' && self.is_answering;
+        self.is_answering |= self.kind == b'p';
+        self.is_malformed = is_checked(self.kind) && !is_own && !fits(self.kind, &body);
     }
 }
 
@@ -107,7 +116,7 @@ impl Lengths {
 const fn is_checked(kind: u8) -> bool {
     matches!(
         kind,
-        0 | b'P' | b'B' | b'D' | b'C' | b'E' | b'Q' | b'f' | b'F'
+        0 | b'P' | b'B' | b'D' | b'C' | b'E' | b'Q' | b'f' | b'F' | b'p'
     )
 }
 
@@ -137,6 +146,14 @@ fn fits(kind: u8, body: &[u8]) -> bool {
         b'D' | b'C' => parts.skip(1).and_then(|()| parts.text()),
         b'E' => parts.text().and_then(|()| parts.skip(4)),
         b'Q' | b'f' => parts.text(),
+        // SASLInitialResponse: a mechanism, and what it begins with, of which -1 says that there is nothing.
+        b'p' => parts.text().and_then(|()| {
+            let length = parts.number()?.cast_signed();
+            match length {
+                -1 => Some(()),
+                _ => parts.skip(usize::try_from(length).ok()?),
+            }
+        }),
         // Nobody calls functions by their numbers any more.
         _ => None,
     };
@@ -281,7 +298,7 @@ mod tests {
 
     #[test]
     fn messages_that_are_cut_inside_do_not_get_to_their_reader() {
-        let whole: [(u8, &[u8]); 10] = [
+        let whole: [(u8, &[u8]); 12] = [
             (0, b"\x04\xd2\x16\x2f"),
             (0, b"\x04\xd2\x16\x2e\0\0\0\x01\0\0\0\x02"),
             (0, b"\0\x03\0\0user\0me\0\0"),
@@ -295,6 +312,8 @@ mod tests {
             (b'E', b"\0\0\0\0\0"),
             (b'Q', b"SELECT 1\0"),
             (b'f', b"no\0"),
+            (b'p', b"SCRAM-SHA-256\0\0\0\0\x03n,,"),
+            (b'p', b"SCRAM-SHA-256\0\xff\xff\xff\xff"),
         ];
         for (kind, body) in whole {
             assert!(fits(kind, body), "{kind} {body:?}");
@@ -306,6 +325,20 @@ mod tests {
         }
         assert!(!fits(b'B', b"\0\0\0\0\0\x01\x7f\xff\xff\xff\0\0"));
         assert!(!fits(b'F', &[0; 8]));
+        for odd in [
+            &b"SCRAM-SHA-256\0\x7f\xff\xff\xffn,,"[..],
+            b"SCRAM-SHA-256\0\xff\xff\xff\xfen,,",
+            b"SCRAM-SHA-256\0\x80\0\0\0",
+            b"SCRAM-SHA-256",
+            b"\0",
+            b"",
+        ] {
+            assert!(!fits(b'p', odd), "{odd:?}");
+        }
+        // What a mechanism goes on with has no parts.
+        let mut lengths = Lengths::new(100);
+        assert!(lengths.take(b"\0\0\0\x09\0\x03\0\0\0p\0\0\0\x0bS\0\0\0\0\x01n"));
+        assert!(lengths.take(b"p\0\0\0\x07c=b"));
         let mut lengths = Lengths::new(100);
         assert!(lengths.take(b"\0\0\0\x09\0\x03\0\0\0P\0\0\0\x08s\0"));
         assert!(!lengths.take(b"S\0") && lengths.is_malformed());

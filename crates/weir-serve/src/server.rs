@@ -222,4 +222,4 @@ impl Open {
     }
 }
 
-const STACK_BYTES: usize = 16 << 20;
+const STACK_BYTES: usize = 64 << 20;

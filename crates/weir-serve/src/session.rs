@@ -7,11 +7,15 @@ use std::time::{Duration, Instant};
 
 use arrow::array::{AsArray, RecordBatch};
 use arrow::datatypes::{SchemaRef, UInt64Type};
+use datafusion::error::DataFusionError;
+use datafusion::logical_expr::LogicalPlan;
+use futures::stream::{self, BoxStream, StreamExt, TryStreamExt};
 use tokio::sync::{OwnedSemaphorePermit, mpsc, oneshot};
 use tokio::task::JoinHandle;
 use weir_engine::{Described, Engine, Parameter, Statement};
 use weir_tables::Totals;
 
+use crate::catalog::Catalog;
 use crate::error::{Failure, Kind};
 use crate::house::{Counted, House, Metrics, Running};
 
@@ -31,6 +35,15 @@ impl Session {
 
     /// The statements of a text, with files in the places of names that the catalog has.
     pub(crate) fn parse(&self, sql: &str) -> Result<Vec<Statement>, Failure> {
+        let mut statements = self.parse_written(sql)?;
+        for statement in &mut statements {
+            self.name_files(statement);
+        }
+        Ok(statements)
+    }
+
+    /// The statements of a text as they are written.
+    pub(crate) fn parse_written(&self, sql: &str) -> Result<Vec<Statement>, Failure> {
         let limit = self.house.options.limits.text_bytes_max;
         if sql.len() > limit {
             return Err(Failure::new(
@@ -41,11 +54,7 @@ impl Session {
                 ),
             ));
         }
-        let mut statements = self.engine.parse(sql)?;
-        for statement in &mut statements {
-            self.name_files(statement);
-        }
-        Ok(statements)
+        Ok(self.engine.parse(sql)?)
     }
 
     /// Puts files in the places of names that the catalog has.
@@ -69,7 +78,7 @@ impl Session {
     }
 
     /// Does something on the threads of statements; it ends when nobody waits for it.
-    async fn on_workers<T: Send + 'static>(
+    pub(crate) async fn on_workers<T: Send + 'static>(
         &self,
         work: impl Future<Output = T> + Send + 'static,
     ) -> Result<T, Failure> {
@@ -147,6 +156,57 @@ impl Session {
         statement: Statement,
         name: Option<String>,
     ) -> Result<Answer, Failure> {
+        let engine = Arc::clone(&self.engine);
+        let work = async move {
+            let mut statements = VecDeque::from([statement]);
+            let planned = engine.plan_next(&mut statements).await?.pop();
+            let planned = planned.ok_or_else(|| Failure::new(Kind::Plan, "no statement"))?;
+            let origins = planned.address_origins().to_vec();
+            let schema = planned.schema();
+            let answer = engine.start(planned)?;
+            let batches = stream::unfold(answer, |mut answer| async move {
+                let batch = answer.next().await.map_err(Failure::from).transpose()?;
+                Some((batch, answer))
+            });
+            Ok(Begun {
+                schema,
+                origins,
+                batches: batches.boxed(),
+            })
+        };
+        self.begin(work, name).await
+    }
+
+    /// Starts a question to the catalog, as any other statement.
+    ///
+    /// # Errors
+    /// When it cannot be run, or the server ends.
+    pub(crate) async fn start_catalog(
+        &self,
+        catalog: &Arc<Catalog>,
+        plan: LogicalPlan,
+    ) -> Result<Answer, Failure> {
+        let catalog = Arc::clone(catalog);
+        let work = async move {
+            let frame = catalog.frame(plan).await?;
+            let schema: SchemaRef = Arc::new(frame.schema().as_arrow().clone());
+            let failed = |error: DataFusionError| Failure::new(Kind::Run, error.strip_backtrace());
+            let batches = frame.execute_stream().await.map_err(failed)?;
+            Ok(Begun {
+                origins: vec![None; schema.fields().len()],
+                schema,
+                batches: batches.map_err(failed).boxed(),
+            })
+        };
+        self.begin(work, None).await
+    }
+
+    /// Does the work of a statement on the threads of statements, when it is its turn.
+    async fn begin(
+        &self,
+        work: impl Future<Output = Result<Begun, Failure>> + Send + 'static,
+        name: Option<String>,
+    ) -> Result<Answer, Failure> {
         let house = &self.house;
         if *house.ending.borrow() {
             return Err(Failure::new(Kind::Ending, "the server comes to its end"));
@@ -165,40 +225,22 @@ impl Session {
         let permit = permit.map_err(|_| gone())?;
         let (schema_sender, schema) = oneshot::channel();
         let (sender, batches) = mpsc::channel(BATCHES_AHEAD);
-        let engine = Arc::clone(&self.engine);
-        let before = engine.scan_report().counters().totals();
+        let before = self.engine.scan_report().counters().totals();
         let task = house.workers.spawn(async move {
-            let mut statements = VecDeque::from([statement]);
-            let planned = engine.plan_next(&mut statements).await;
-            let planned = planned.map(|mut planned| planned.pop());
-            let planned = match planned {
-                Ok(Some(planned)) => planned,
-                Ok(None) => {
-                    let failure = Failure::new(Kind::Plan, "no statement");
+            let mut begun = match work.await {
+                Ok(begun) => begun,
+                Err(failure) => {
                     let _ = schema_sender.send(Err(failure));
-                    return;
-                }
-                Err(error) => {
-                    let _ = schema_sender.send(Err(Failure::from(error)));
-                    return;
-                }
-            };
-            let origins = planned.address_origins().to_vec();
-            let columns = planned.schema();
-            let mut answer = match engine.start(planned) {
-                Ok(answer) => answer,
-                Err(error) => {
-                    let _ = schema_sender.send(Err(Failure::from(error)));
                     return;
                 }
             };
             // Who does not wait any more has dropped the answer, and this task ends.
-            let _ = schema_sender.send(Ok((columns, origins)));
+            let _ = schema_sender.send(Ok((begun.schema, begun.origins)));
             loop {
-                let (item, is_last) = match answer.next().await {
-                    Ok(Some(batch)) => (Item::Batch(batch), false),
-                    Ok(None) => (Item::End, true),
-                    Err(error) => (Item::Failed(Failure::from(error)), true),
+                let (item, is_last) = match begun.batches.next().await {
+                    Some(Ok(batch)) => (Item::Batch(batch), false),
+                    None => (Item::End, true),
+                    Some(Err(failure)) => (Item::Failed(failure), true),
                 };
                 if sender.send(item).await.is_err() || is_last {
                     return;
@@ -281,6 +323,13 @@ impl Drop for Named {
     fn drop(&mut self) {
         self.house.running().remove(&self.name);
     }
+}
+
+/// A statement that has begun.
+struct Begun {
+    schema: SchemaRef,
+    origins: Vec<Option<String>>,
+    batches: BoxStream<'static, Result<RecordBatch, Failure>>,
 }
 
 /// What comes from the threads of statements.

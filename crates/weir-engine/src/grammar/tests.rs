@@ -530,3 +530,86 @@ const OPERATOR_EXAMPLES: &[(&str, &str)] = &[
     ("Unpivot", "UNPIVOT (a FOR b IN (c, d))"),
     ("Join", "JOIN b ON true"),
 ];
+
+#[test]
+fn what_sizes_something_has_a_limit() {
+    for (sql, says) in [
+        (
+            "SELECT approx_percentile_cont(v, 0.5, 4294967296) FROM t",
+            "argument 3 of",
+        ),
+        (
+            "SELECT \"approx_percentile_cont\"(v, 0.5, 4294967296) FROM t",
+            "argument 3 of",
+        ),
+        (
+            "SELECT approx_percentile_cont(v, 0.5, 4294967295 + 1) FROM t",
+            "argument 3 of",
+        ),
+        (
+            "SELECT approx_percentile_cont(0.5, 4294967296) WITHIN GROUP (ORDER BY v) FROM t",
+            "argument 2 of",
+        ),
+        (
+            "SELECT approx_percentile_cont_with_weight(v, w, 0.5, 10001) FROM t",
+            "argument 4 of",
+        ),
+        (
+            "SELECT lag(v, 9223372036854775807) OVER (ORDER BY v) FROM t",
+            "argument 2 of",
+        ),
+        (
+            "SELECT lead(v, -(9223372036854775807)) OVER (ORDER BY v) FROM t",
+            "argument 2 of",
+        ),
+        (
+            "SELECT nth_value(v, CAST(9223372036854775807 AS BIGINT)) OVER () FROM t",
+            "argument 2 of",
+        ),
+        (
+            "SELECT ntile(99999999999999999999) OVER (ORDER BY v) FROM t",
+            "argument 1 of",
+        ),
+        (
+            "SELECT sum(v) OVER (ROWS BETWEEN 18446744073709551615 PRECEDING AND CURRENT ROW) FROM t",
+            "a frame begins",
+        ),
+        (
+            "SELECT sum(v) OVER (ROWS BETWEEN CURRENT ROW AND 18446744073709551615 FOLLOWING) FROM t",
+            "a frame begins",
+        ),
+        (
+            "SELECT sum(v) OVER w FROM t WINDOW w AS (GROUPS 4294967296 PRECEDING)",
+            "a frame begins",
+        ),
+        (
+            "SELECT 1 FROM t GROUP BY CUBE (a, b, c, d, e, f, g, h, i, j, k, l, m)",
+            "more than 4096 sets",
+        ),
+        (
+            "SELECT 1 FROM t GROUP BY CUBE (a, b, c, d, e, f, g), CUBE (h, i, j, k, l, m)",
+            "more than 4096 sets",
+        ),
+        (
+            "SELECT 1 FROM t GROUP BY ROLLUP (a, b, c, d, e, f, g), CUBE (h, i, j, k, l, m, n, o, p, q)",
+            "more than 4096 sets",
+        ),
+        (
+            "FROM t |> AGGREGATE count(*) GROUP BY CUBE (a, b, c, d, e, f, g, h, i, j, k, l, m)",
+            "more than 4096 sets",
+        ),
+    ] {
+        let refusal = outcome(sql).unwrap_err();
+        assert!(refusal.contains(says), "{sql}: {refusal}");
+    }
+    for sql in [
+        "SELECT approx_percentile_cont(v, 0.5, 100), approx_percentile_cont(v, 0.5) FROM t",
+        "SELECT approx_percentile_cont(0.5, 100) WITHIN GROUP (ORDER BY v) FROM t",
+        "SELECT lag(v, 3) OVER (ORDER BY v), sum(v) OVER (ROWS 10 PRECEDING), lag(v, $1) OVER () FROM t",
+        "SELECT sum(v) OVER (ORDER BY t RANGE BETWEEN INTERVAL '1 day' PRECEDING AND CURRENT ROW) FROM t",
+        "SELECT 1 FROM t GROUP BY CUBE (a, b, c), ROLLUP (d, e), GROUPING SETS ((a), (b, c), ())",
+        "SELECT 1 FROM t GROUP BY CUBE (a, b, c, d, e, f, g, h, i, j, k, l)",
+    ] {
+        assert_eq!(outcome(sql), Ok(()), "{sql}");
+    }
+}

@@ -5,10 +5,11 @@ use std::future::Future;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use arrow_pg::datatypes::df::{deserialize_parameters_with_server_types, encode_dataframe};
+use arrow_pg::datatypes::df::deserialize_parameters_with_server_types;
+use arrow_pg::datatypes::{arrow_schema_to_pg_fields, encode_recordbatch};
 use async_trait::async_trait;
 use bytes::{BufMut, BytesMut};
-use datafusion_postgres::DfSessionService;
+use datafusion::logical_expr::LogicalPlan;
 use futures::sink::{Sink, SinkExt};
 use futures::{StreamExt, stream};
 use pgwire::api::portal::{Format, Portal, PortalExecutionState};
@@ -33,12 +34,12 @@ use weir_engine::Statement;
 use super::cursor::{self, Asked, Cursor, Cursors, Declared, Fetched};
 use super::encode::{self, Encoder};
 use super::parameter::parameter;
-use super::prepare::{Doing, Prepared, Preparer, asks_version, copied, formatted, no_cursor};
-use super::rewrite::for_catalog;
-use super::route::{CopyFormat, CopyOut, Route, counted, is_of_catalog, route};
+use super::prepare::{Doing, Prepared, Preparer, ask, copied, formatted, no_cursor};
+use super::route::{CopyFormat, CopyOut, Part, Setting, counted, parts};
+use super::setting;
 use super::told::Told;
 use super::types;
-use crate::catalog::Catalog;
+use crate::catalog::{Catalog, Question};
 use crate::error::{Failure, Kind};
 use crate::session::{Answer, Session};
 
@@ -84,18 +85,6 @@ pub(super) fn refusal(severity: &str, failure: &Failure, sql: Option<&str>) -> P
         info.position = Some((before as u64).saturating_add(column).to_string());
     }
     PgWireError::UserError(Box::new(info))
-}
-
-/// Errors of the library in the words of this project.
-pub(super) fn of_catalog(error: PgWireError) -> PgWireError {
-    match error {
-        PgWireError::ApiError(error) => {
-            let message = error.to_string();
-            let message = message.lines().next().unwrap_or_default().to_owned();
-            refused(&Failure::new(Kind::Plan, message))
-        }
-        other => other,
-    }
 }
 
 /// Describes columns, with the sizes of their types, which some clients go by.
@@ -233,10 +222,7 @@ impl Connection {
 
     /// How long a statement may run: what the client has set, and what the server allows.
     fn limit<C: ClientInfo>(&self, client: &C) -> Option<Duration> {
-        let set = client.metadata().get("statement_timeout_ms");
-        let set = set
-            .and_then(|text| text.parse().ok())
-            .map(Duration::from_millis);
+        let set = setting::limit(client);
         let most = self.session.house.options.limits.time_max;
         match (set, most) {
             (Some(set), Some(most)) => Some(set.min(most)),
@@ -279,35 +265,40 @@ impl Connection {
             .await?)
     }
 
-    /// Sends what the library answers.
-    async fn send_response<C: Client>(&self, client: &mut C, response: Response) -> PgWireResult<()>
+    /// Says that a text had nothing in it.
+    async fn empty<C: Client>(&self, client: &mut C) -> PgWireResult<()>
     where
         C::Error: Debug,
         PgWireError: From<<C as Sink<PgWireBackendMessage>>::Error>,
     {
-        match response {
-            Response::Query(rows) => self.send_rows(client, rows).await,
-            Response::EmptyQuery => Ok(client
-                .feed(PgWireBackendMessage::EmptyQueryResponse(
-                    EmptyQueryResponse::new(),
-                ))
-                .await?),
-            Response::Execution(tag) => self.complete(client, tag).await,
-            Response::TransactionStart(tag) => {
-                client.set_transaction_status(TransactionStatus::Transaction);
-                self.complete(client, tag).await
-            }
-            Response::TransactionEnd(tag) => {
+        let empty = EmptyQueryResponse::new();
+        Ok(client
+            .feed(PgWireBackendMessage::EmptyQueryResponse(empty))
+            .await?)
+    }
+
+    /// Does what is the connection's own; the value of a setting is given back.
+    async fn keep<C: Client>(
+        &self,
+        client: &mut C,
+        asked: &Setting,
+    ) -> PgWireResult<Option<QueryResponse>>
+    where
+        C::Error: Debug,
+        PgWireError: From<<C as Sink<PgWireBackendMessage>>::Error>,
+    {
+        let tag = match asked {
+            Setting::Show(name) => return Ok(Some(setting::show(client, name)?.rows())),
+            Setting::Set(name, value) => setting::set(client, name, value).await?,
+            Setting::Begin => setting::begin(client)?,
+            Setting::RollbackTo => setting::go_on(client),
+            Setting::Commit | Setting::Rollback => {
                 self.cursors.end_transaction();
-                client.set_transaction_status(TransactionStatus::Idle);
-                self.complete(client, tag).await
+                setting::end(client, *asked == Setting::Commit)
             }
-            Response::Error(info) => Err(PgWireError::UserError(info)),
-            _ => Err(refused(&Failure::new(
-                Kind::Plan,
-                "nothing is copied in here",
-            ))),
-        }
+        };
+        self.complete(client, tag).await?;
+        Ok(None)
     }
 
     /// Answers a simple query.
@@ -336,36 +327,30 @@ impl Connection {
             may_run(client)?;
             return self.copy(client, &copy).await;
         }
-        if is_of_catalog(sql) {
-            may_run(client)?;
-            return match Told::of(sql) {
-                Some(told) => self.send_rows(client, told.rows()).await,
-                None => self.ask_catalog(client, sql).await,
-            };
+        let parts = parts(&self.session, &self.catalog, sql);
+        let parts = parts.map_err(|failure| refusal("ERROR", &failure, Some(sql)))?;
+        if parts.is_empty() {
+            return self.empty(client).await;
         }
-        let statements = self.session.parse(sql);
-        let statements = statements.map_err(|failure| refusal("ERROR", &failure, Some(sql)))?;
-        if statements.is_empty() {
-            return self.send_response(client, Response::EmptyQuery).await;
-        }
-        let is_one = statements.len() == 1;
-        for statement in statements {
-            let text = || match is_one {
-                true => sql.to_owned(),
-                false => statement.parsed().to_string(),
-            };
-            match route(&statement) {
-                Route::Nothing(tag) => self.complete(client, Tag::new(tag)).await?,
-                Route::Catalog if asks_version(&statement) => {
-                    self.send_rows(client, Told::version().rows()).await?;
+        for part in parts {
+            match part {
+                Part::Nothing(tag) => self.complete(client, Tag::new(tag)).await?,
+                Part::Connection(asked) => {
+                    if let Some(rows) = self.keep(client, &asked).await? {
+                        self.send_rows(client, rows).await?;
+                    }
                 }
-                Route::Catalog => self.ask_catalog(client, &text()).await?,
-                Route::TimeZone => {
-                    let text = text();
+                Part::TimeZone(statement, zone) => {
+                    may_run(client)?;
                     self.run(statement).await?;
+                    let tag = setting::set(client, "timezone", &zone).await?;
+                    self.complete(client, tag).await?;
+                }
+                Part::Catalog(text) => {
+                    may_run(client)?;
                     self.ask_catalog(client, &text).await?;
                 }
-                Route::Engine => {
+                Part::Engine(statement) => {
                     may_run(client)?;
                     self.answer(client, statement).await?;
                 }
@@ -493,18 +478,48 @@ impl Connection {
     /// Sends what the catalog says to a text.
     async fn ask_catalog<C: Client>(&self, client: &mut C, sql: &str) -> PgWireResult<()>
     where
-        C::PortalStore: PortalStore,
         C::Error: Debug,
         PgWireError: From<<C as Sink<PgWireBackendMessage>>::Error>,
     {
-        let service = &*self.catalog.service;
-        let responses = SimpleQueryHandler::do_query(service, client, &for_catalog(sql)).await;
-        for response in responses.map_err(of_catalog)? {
-            self.send_response(client, response)
-                .await
-                .map_err(of_catalog)?;
+        if let Some(told) = Told::of(sql) {
+            return self.send_rows(client, told.rows()).await;
         }
-        Ok(())
+        let question = ask(&self.session, &self.catalog, sql).await;
+        let question = question.map_err(|failure| refusal("ERROR", &failure, Some(sql)))?;
+        if !question.parameters.is_empty() {
+            let message = "the question has parameters, and no values are given";
+            return Err(refused(&Failure::new(Kind::Plan, message)));
+        }
+        let rows = self.catalog_rows(question.plan, &Format::UnifiedText).await;
+        self.send_rows(client, rows?).await
+    }
+
+    /// The rows of a question to the catalog.
+    async fn catalog_rows(
+        &self,
+        plan: LogicalPlan,
+        format: &Format,
+    ) -> PgWireResult<QueryResponse> {
+        let answer = self.session.start_catalog(&self.catalog, plan).await;
+        let answer = answer.map_err(|failure| refused(&failure))?;
+        let fields = arrow_schema_to_pg_fields(&answer.schema, format, None)?;
+        let fields = Arc::new(fields);
+        let known = Arc::clone(&fields);
+        let rows = stream::unfold(Some(answer), move |answer| {
+            let fields = Arc::clone(&known);
+            async move {
+                let mut answer = answer?;
+                match answer.next().await {
+                    Ok(Some(batch)) => {
+                        let rows: Vec<_> = encode_recordbatch(fields, batch).collect();
+                        Some((stream::iter(rows), Some(answer)))
+                    }
+                    Ok(None) => None,
+                    Err(failure) => Some((stream::iter(vec![Err(refused(&failure))]), None)),
+                }
+            }
+        });
+        Ok(QueryResponse::new(fields, rows.flatten()))
     }
 
     /// Does a statement that says how many rows it has written.
@@ -645,11 +660,17 @@ impl Connection {
                 may_run(client)?;
                 self.copy(client, copy).await?;
             }
-            Doing::TimeZone(statement, known) => {
+            Doing::TimeZone(statement, zone) => {
+                may_run(client)?;
                 self.run(statement.clone()).await?;
-                self.begin_catalog(client, portal, known).await?;
+                let tag = setting::set(client, "timezone", zone).await?;
+                self.complete(client, tag).await?;
             }
-            Doing::Catalog(known) => return self.begin_catalog(client, portal, known).await,
+            Doing::Setting(asked) => return self.keep(client, asked).await,
+            Doing::Catalog(question) => {
+                may_run(client)?;
+                return self.begin_catalog(portal, question).await.map(Some);
+            }
             Doing::Declare(declared, of) => {
                 may_run(client)?;
                 let mut ahead = ahead(&declared.name, of.clone(), &portal.parameters)?;
@@ -701,63 +722,26 @@ impl Connection {
         Ok(None)
     }
 
-    async fn begin_catalog<C: Client>(
+    /// Starts a question to the catalog with the values of its parameters.
+    async fn begin_catalog(
         &self,
-        client: &mut C,
         portal: &Portal<Prepared>,
-        known: &<DfSessionService as ExtendedQueryHandler>::Statement,
-    ) -> PgWireResult<Option<QueryResponse>>
-    where
-        C::PortalStore: PortalStore,
-        C::Error: Debug,
-        PgWireError: From<<C as Sink<PgWireBackendMessage>>::Error>,
-    {
-        let Some((statement, plan)) = &known.1 else {
-            return Ok(None);
-        };
-        if !matches!(
-            statement,
-            datafusion::sql::sqlparser::ast::Statement::Query(_)
-        ) {
-            // What it says of settings is text, whose binary form is the same.
-            let service = &*self.catalog.service;
-            let responses = SimpleQueryHandler::do_query(service, client, &known.0).await;
-            for response in responses.map_err(of_catalog)? {
-                match response {
-                    Response::Query(rows) => return Ok(Some(rows)),
-                    other => self.send_response(client, other).await?,
-                }
-            }
-            return Ok(None);
+        question: &Question,
+    ) -> PgWireResult<QueryResponse> {
+        let known = question.parameters.iter();
+        let inferred: Vec<_> = known.clone().map(|one| one.inferred.as_ref()).collect();
+        let wire: Vec<_> = known.map(|one| Some(&one.kind)).collect();
+        let wanted = question.parameters.len();
+        if portal.parameter_len() != wanted {
+            return Err(refused(&other_count(portal.parameter_len(), wanted)));
         }
-        may_run(client)?;
-        let failed = |error: datafusion::error::DataFusionError| {
-            of_catalog(PgWireError::ApiError(Box::new(error)))
-        };
-        let types = plan.get_parameter_types().map_err(failed)?;
-        let inferred =
-            (1..=portal.parameter_len()).map(|number| types.get(&format!("${number}"))?.as_ref());
-        let inferred: Vec<_> = inferred.collect();
-        let wire: Vec<_> = portal
-            .statement
-            .statement
-            .parameters
-            .iter()
-            .map(Some)
-            .collect();
         let values = deserialize_parameters_with_server_types(portal, &inferred, &wire)?;
-        let plan = plan
-            .clone()
-            .replace_params_with_values(&values)
-            .map_err(failed)?;
-        let rows = self
-            .catalog
-            .context
-            .execute_logical_plan(plan)
-            .await
-            .map_err(failed)?;
-        let rows = encode_dataframe(rows, &portal.result_column_format, None).await;
-        rows.map(Some).map_err(of_catalog)
+        let plan = question.plan.clone().replace_params_with_values(&values);
+        let plan = plan.map_err(|error| {
+            let message = error.strip_backtrace();
+            refused(&Failure::new(Kind::Plan, message))
+        })?;
+        self.catalog_rows(plan, &portal.result_column_format).await
     }
 
     /// Does a portal, or goes on with it.
@@ -812,11 +796,7 @@ fn bound(statement: &Statement, portal: &Portal<Prepared>) -> PgWireResult<State
     let prepared = &portal.statement.statement;
     let wanted = prepared.parameters.len();
     if portal.parameter_len() != wanted {
-        let message = format!(
-            "{} values are given for {wanted} parameters",
-            portal.parameter_len()
-        );
-        return Err(refused(&Failure::new(Kind::Plan, message)));
+        return Err(refused(&other_count(portal.parameter_len(), wanted)));
     }
     let mut values = Vec::with_capacity(wanted);
     for (index, kind) in prepared.parameters.iter().enumerate() {
@@ -827,6 +807,11 @@ fn bound(statement: &Statement, portal: &Portal<Prepared>) -> PgWireResult<State
     }
     let bound = statement.clone().bind(&values);
     bound.map_err(|error| refused(&Failure::from(error)))
+}
+
+fn other_count(given: usize, wanted: usize) -> Failure {
+    let message = format!("{given} values are given for {wanted} parameters");
+    Failure::new(Kind::Plan, message)
 }
 
 /// A query that a cursor goes over, with the values of its parameters.
@@ -843,7 +828,7 @@ fn ahead(
 }
 
 /// Says that nothing runs in a transaction that has failed.
-fn may_run<C: ClientInfo>(client: &C) -> PgWireResult<()> {
+pub(super) fn may_run<C: ClientInfo>(client: &C) -> PgWireResult<()> {
     if client.transaction_status() != TransactionStatus::Error {
         return Ok(());
     }

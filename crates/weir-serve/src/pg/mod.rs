@@ -1,7 +1,7 @@
 //! The PostgreSQL protocol.
 //!
-//! The messages are pgwire's; who answers them is here: the catalog's questions go to datafusion-postgres (`route`),
-//! all other text to the engine of the connection (`handler`), whose rows are written by `encode`.
+//! The messages are pgwire's; who answers them is here: the tree of a statement says who does it (`route`): the
+//! catalog, the connection (`setting`) or the engine of the connection (`handler`), whose rows are written by `encode`.
 
 mod cursor;
 mod encode;
@@ -10,6 +10,7 @@ mod parameter;
 mod prepare;
 mod rewrite;
 mod route;
+mod setting;
 mod startup;
 mod told;
 mod types;
@@ -78,14 +79,26 @@ impl Door {
     async fn opened(&self, socket: TcpStream) -> Option<(Socket, bool)> {
         let negotiated = negotiate_tls::<Prepared>(socket, self.tls.clone());
         let negotiated = tokio::time::timeout(STARTUP_MAX, negotiated).await;
-        let parts = negotiated.ok()?.ok()??.into_parts();
+        let mut parts = negotiated.ok()?.ok()??.into_parts();
+        // What came in clear behind the request for TLS is nobody's, and not to be taken for what came through it
+        // (CVE-2021-23214).
+        let is_mixed = matches!(parts.io, MaybeTls::Tls(_)) && !parts.read_buf.is_empty();
+        if is_mixed {
+            parts.read_buf.clear();
+        }
         let most = self.house.options.limits.text_bytes_max;
         let mut lengths = Lengths::new(most.saturating_add(SLACK));
         let fits = lengths.take(&parts.read_buf);
         let mut guarded = FramedParts::new(Guarded::new(parts.io, lengths), parts.codec);
         guarded.read_buf = parts.read_buf;
         guarded.write_buf = parts.write_buf;
-        Some((Framed::from_parts(guarded), fits))
+        let mut socket = Framed::from_parts(guarded);
+        if is_mixed {
+            let message = "bytes in clear came behind the request for TLS";
+            let _ = refuse(&mut socket, "08P01", message).await;
+            return None;
+        }
+        Some((socket, fits))
     }
 
     /// Takes messages as long as they come.

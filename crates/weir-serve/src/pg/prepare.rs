@@ -2,10 +2,9 @@
 
 use std::sync::Arc;
 
+use arrow_pg::datatypes::arrow_schema_to_pg_fields;
 use async_trait::async_trait;
-use datafusion_postgres::DfSessionService;
 use pgwire::api::portal::Format;
-use pgwire::api::query::ExtendedQueryHandler;
 use pgwire::api::results::FieldInfo;
 use pgwire::api::stmt::QueryParser;
 use pgwire::api::{ClientInfo, Type};
@@ -14,15 +13,14 @@ use weir_engine::Statement;
 
 use super::cursor::{self, Asked, Cursors, Declared, Fetched};
 use super::encode;
-use super::handler::{of_catalog, refusal, refused};
+use super::handler::{refusal, refused};
 use super::parameter::type_of_parameter;
 use super::rewrite::for_catalog;
-use super::route::{
-    CopyOut, Route, cast_parameters, copies_in, copy_out, counted, is_of_catalog, route,
-};
+use super::route::{CopyOut, Part, Setting, cast_parameters, copies_in, copy_out, counted, parts};
+use super::setting;
 use super::told::Told;
 use super::types;
-use crate::catalog::Catalog;
+use crate::catalog::{Catalog, Question};
 use crate::error::{Failure, Kind};
 use crate::session::Session;
 
@@ -38,13 +36,11 @@ pub(super) struct Prepared {
 /// Who does a statement, and how.
 pub(super) enum Doing {
     Engine(Statement),
-    Catalog(<DfSessionService as ExtendedQueryHandler>::Statement),
+    Catalog(Question),
     Copy(CopyOut),
     Nothing(&'static str),
-    TimeZone(
-        Statement,
-        <DfSessionService as ExtendedQueryHandler>::Statement,
-    ),
+    Setting(Setting),
+    TimeZone(Statement, String),
     Told(Told),
     /// asyncpg asks what types are.
     Types,
@@ -102,53 +98,30 @@ impl QueryParser for Preparer {
         if let Some(copy) = copied(sql)? {
             return Ok(Some(plain(Doing::Copy(copy), Vec::new())));
         }
-        if is_of_catalog(sql) {
-            if types::asks(sql) {
-                return Ok(Some(Prepared {
-                    parameters: vec![Type::OID_ARRAY],
-                    fields: Arc::new(types::fields()),
-                    doing: Arc::new(Doing::Types),
-                }));
-            }
-            let Some(told) = Told::of(sql) else {
-                return self.of_catalog(client, sql, types).await;
-            };
-            let given = |index| types.get(index).cloned().flatten();
-            let kinds = (0..told.parameters).map(|index| given(index).unwrap_or(Type::TEXT));
-            return Ok(Some(Prepared {
-                parameters: kinds.collect(),
-                fields: Arc::new(told.fields()),
-                doing: Arc::new(Doing::Told(told)),
-            }));
-        }
         let failed = |failure: Failure| refusal("ERROR", &failure, Some(sql));
-        let mut statements = self.session.parse(sql).map_err(failed)?;
-        let Some(statement) = statements.pop() else {
+        let mut parts = parts(&self.session, &self.catalog, sql).map_err(failed)?;
+        let Some(part) = parts.pop() else {
             return Ok(None);
         };
-        if !statements.is_empty() {
+        if !parts.is_empty() {
             let message = "cannot insert multiple commands into a prepared statement";
             return Err(failed(Failure::new(Kind::Syntax, message)));
         }
-        match route(&statement) {
-            Route::Nothing(tag) => return Ok(Some(plain(Doing::Nothing(tag), Vec::new()))),
-            Route::Catalog if asks_version(&statement) => {
-                let told = Told::version();
-                let fields = told.fields();
-                return Ok(Some(plain(Doing::Told(told), fields)));
+        let statement = match part {
+            Part::Engine(statement) => statement,
+            Part::Catalog(text) => return self.of_catalog(&text, types).await.map(Some),
+            Part::Nothing(tag) => return Ok(Some(plain(Doing::Nothing(tag), Vec::new()))),
+            Part::TimeZone(statement, zone) => {
+                return Ok(Some(plain(Doing::TimeZone(statement, zone), Vec::new())));
             }
-            Route::Catalog => return self.of_catalog(client, sql, types).await,
-            Route::TimeZone => {
-                let parser = self.catalog.service.query_parser();
-                let known = parser
-                    .parse_sql(client, sql, types)
-                    .await
-                    .map_err(of_catalog)?
-                    .unwrap_or_default();
-                return Ok(Some(plain(Doing::TimeZone(statement, known), Vec::new())));
+            Part::Connection(asked) => {
+                let fields = match &asked {
+                    Setting::Show(name) => Told::one(setting::shown_as(name), "").fields(),
+                    _ => Vec::new(),
+                };
+                return Ok(Some(plain(Doing::Setting(asked), fields)));
             }
-            Route::Engine => {}
-        }
+        };
         let count = statement.parameters();
         if count > usize::from(u16::MAX) {
             return Err(failed(Failure::new(
@@ -240,48 +213,47 @@ impl Preparer {
         })
     }
 
-    async fn of_catalog<C>(
-        &self,
-        client: &C,
-        sql: &str,
-        types: &[Option<Type>],
-    ) -> PgWireResult<Option<Prepared>>
-    where
-        C: ClientInfo + Unpin + Send + Sync,
-    {
-        let parser = self.catalog.service.query_parser();
-        let parsed = parser.parse_sql(client, &for_catalog(sql), types).await;
-        let Some(known) = parsed.map_err(of_catalog)? else {
-            return Ok(None);
-        };
-        let is_question = known.1.as_ref().is_none_or(|(statement, _)| {
-            use datafusion::sql::sqlparser::ast::Statement as S;
-            matches!(
-                statement,
-                S::Query(_)
-                    | S::Set(_)
-                    | S::ShowVariable { .. }
-                    | S::ShowStatus { .. }
-                    | S::ShowCatalogs { .. }
-                    | S::StartTransaction { .. }
-                    | S::Commit { .. }
-                    | S::Rollback { .. }
-            )
-        });
-        if !is_question {
-            return Err(refused(&Failure::new(
-                Kind::Refused,
-                "the catalog is only asked",
-            )));
+    /// Prepares a question to the catalog.
+    async fn of_catalog(&self, sql: &str, types: &[Option<Type>]) -> PgWireResult<Prepared> {
+        if types::asks(sql) {
+            return Ok(Prepared {
+                parameters: vec![Type::OID_ARRAY],
+                fields: Arc::new(types::fields()),
+                doing: Arc::new(Doing::Types),
+            });
         }
-        let parameters = parser.get_parameter_types(&known).map_err(of_catalog)?;
-        let fields = parser.get_result_schema(&known, None).map_err(of_catalog)?;
-        Ok(Some(Prepared {
-            parameters,
+        if let Some(told) = Told::of(sql) {
+            let given = |index| types.get(index).cloned().flatten();
+            let kinds = (0..told.parameters).map(|index| given(index).unwrap_or(Type::TEXT));
+            return Ok(Prepared {
+                parameters: kinds.collect(),
+                fields: Arc::new(told.fields()),
+                doing: Arc::new(Doing::Told(told)),
+            });
+        }
+        let question = ask(&self.session, &self.catalog, sql).await;
+        let question = question.map_err(|failure| refusal("ERROR", &failure, Some(sql)))?;
+        let schema = question.plan.schema();
+        let fields = arrow_schema_to_pg_fields(schema.as_arrow(), &Format::UnifiedText, None)?;
+        let parameters = question.parameters.iter();
+        Ok(Prepared {
+            parameters: parameters.map(|one| one.kind.clone()).collect(),
             fields: Arc::new(fields),
-            doing: Arc::new(Doing::Catalog(known)),
-        }))
+            doing: Arc::new(Doing::Catalog(question)),
+        })
     }
+}
+
+/// Plans a question to the catalog, on the threads of statements.
+pub(super) async fn ask(
+    session: &Session,
+    catalog: &Arc<Catalog>,
+    sql: &str,
+) -> Result<Question, Failure> {
+    let (catalog, sql) = (Arc::clone(catalog), for_catalog(sql));
+    session
+        .on_workers(async move { catalog.ask(&sql).await })
+        .await?
 }
 
 /// The fields with the formats that a client wants.
@@ -310,11 +282,6 @@ pub(super) fn copied(sql: &str) -> PgWireResult<Option<CopyOut>> {
         ));
     }
     copy_out(sql).map_err(|message| refused(&Failure::new(Kind::Syntax, message)))
-}
-
-pub(super) fn asks_version(statement: &Statement) -> bool {
-    let sql = statement.parsed().to_string();
-    sql.eq_ignore_ascii_case("SHOW server_version")
 }
 
 pub(super) fn no_cursor() -> Failure {

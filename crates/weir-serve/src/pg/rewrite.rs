@@ -1,4 +1,4 @@
-//! Questions to the catalog in the words that datafusion-postgres understands.
+//! Questions to the catalog in the words that datafusion-pg-catalog understands.
 
 use std::ops::ControlFlow;
 
@@ -8,7 +8,7 @@ use datafusion::sql::sqlparser::ast::{
 };
 use datafusion::sql::sqlparser::dialect::PostgreSqlDialect;
 use datafusion::sql::sqlparser::parser::Parser;
-use weir_engine::walk_mut;
+use weir_engine::{parse_postgres, walk_mut};
 
 /// The text of a question to the catalog, with what the library has otherwise than PostgreSQL: functions of types are
 /// names to it, and never the number 0; there are no composite types; the search path is that of all connections;
@@ -27,7 +27,7 @@ pub(super) fn for_catalog(sql: &str) -> String {
     if !REWRITTEN.iter().any(|word| lower.contains(word)) {
         return sql;
     }
-    let Ok(mut statements) = Parser::parse_sql(&PostgreSqlDialect {}, &sql) else {
+    let Ok(mut statements) = parse_postgres(&sql) else {
         return sql;
     };
     let mut rewriter = Rewriter {

@@ -1,127 +1,320 @@
-//! Which statements are for the catalog, and which for weir?
+//! Who does a statement? Its tree says so, and nothing else: a word in a text is a word.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ops::ControlFlow;
 
 use datafusion::sql::parser::Statement as DfStatement;
-use datafusion::sql::sqlparser::ast::{self, Expr, Visitor};
+use datafusion::sql::sqlparser::ast::{
+    self, Expr, Ident, ObjectName, Query, TableFactor, Value, Visitor,
+};
 use pgwire::api::Type;
 use pgwire::api::results::Tag;
-use weir_engine::{Statement, walk};
+use weir_engine::{Statement, parse_postgres, walk};
 
-/// Who answers a statement.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Route {
+use crate::catalog::Catalog;
+use crate::error::{Failure, Kind};
+use crate::session::Session;
+
+/// One statement of a text, and who does it.
+#[derive(Clone, Debug)]
+pub(super) enum Part {
     /// The engine.
-    Engine,
-    /// datafusion-postgres: its catalog, SHOW, and what it knows of SET and transactions.
-    Catalog,
-    /// Nobody has to do anything: the tag that answers it.
+    Engine(Statement),
+    /// The catalog, which is asked with this text.
+    Catalog(String),
+    /// The connection itself.
+    Connection(Setting),
+    /// The time zone is a setting of the engine and of the connection.
+    TimeZone(Statement, String),
+    /// Nothing has to be done: the tag that answers it.
     Nothing(&'static str),
-    /// The time zone is for both.
-    TimeZone,
 }
 
-/// True when the words of a text, outside of quotes and comments, are of PostgreSQL's catalog.
-pub(super) fn is_of_catalog(sql: &str) -> bool {
-    let mut rest = sql;
-    let mut word = String::new();
-    let is_catalog = |word: &str| {
-        let word = word.to_ascii_lowercase();
-        word.starts_with("pg_") || word == "information_schema"
-    };
-    while let Some(first) = rest.chars().next() {
-        let skipped = match first {
-            '\'' => rest
-                .get(1..)
-                .and_then(|text| text.find('\''))
-                .map(|end| end + 2),
-            '-' if rest.starts_with("--") => rest.find('\n'),
-            '/' if rest.starts_with("/*") => rest.find("*/").map(|end| end + 2),
-            _ => Some(0),
-        };
-        let Some(skipped) = skipped else {
-            break;
-        };
-        if skipped == 0 && (first.is_alphanumeric() || first == '_') {
-            word.push(first);
-        } else if is_catalog(&word) {
-            return true;
-        } else {
-            word.clear();
+/// What a connection keeps.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Setting {
+    Set(String, String),
+    Show(String),
+    Begin,
+    Commit,
+    Rollback,
+    /// To a savepoint: nothing is undone, and the transaction goes on.
+    RollbackTo,
+}
+
+/// The statements of a text, each with who does it.
+///
+/// # Errors
+/// When the text is not SQL, or one statement asks the catalog and files.
+pub(super) fn parts(session: &Session, catalog: &Catalog, sql: &str) -> Result<Vec<Part>, Failure> {
+    let (places, _) = weir_engine::statements(sql);
+    let texts: Vec<&str> = places
+        .into_iter()
+        .filter_map(|place| sql.get(place))
+        .collect();
+    match session.parse_written(sql) {
+        Ok(statements) => {
+            let is_cut = texts.len() == statements.len();
+            let parts = statements.into_iter().enumerate();
+            let parts = parts.map(|(index, statement)| match texts.get(index) {
+                Some(text) if is_cut => part(session, catalog, statement, text),
+                _ => {
+                    let text = statement.parsed().to_string();
+                    part(session, catalog, statement, &text)
+                }
+            });
+            parts.collect()
         }
-        rest = rest
-            .get(skipped.max(first.len_utf8())..)
-            .unwrap_or_default();
+        // What clients ask the catalog is written in PostgreSQL's own dialect.
+        Err(failure) if texts.len() > 1 => {
+            let mut all = Vec::new();
+            for text in texts {
+                match parts(session, catalog, text) {
+                    Ok(parts) => all.extend(parts),
+                    Err(_) => return Err(failure),
+                }
+            }
+            Ok(all)
+        }
+        Err(failure) => match of_postgres(catalog, sql) {
+            true => Ok(vec![Part::Catalog(sql.to_owned())]),
+            false => Err(failure),
+        },
     }
-    is_catalog(&word)
 }
 
-/// Who answers a statement that the engine's parser understood.
-pub(super) fn route(statement: &Statement) -> Route {
+/// Whether a text that the engine does not read is a question to the catalog.
+fn of_postgres(catalog: &Catalog, sql: &str) -> bool {
+    let parsed = parse_postgres(sql).unwrap_or_default();
+    match parsed.as_slice() {
+        [ast::Statement::Query(query)] => subject(query, catalog) == Subject::Catalog,
+        _ => false,
+    }
+}
+
+fn part(
+    session: &Session,
+    catalog: &Catalog,
+    mut statement: Statement,
+    text: &str,
+) -> Result<Part, Failure> {
     use ast::Statement as S;
-    let statement = match statement.parsed() {
-        DfStatement::Statement(statement) => statement.as_ref(),
-        DfStatement::Reset(_) => return Route::Nothing("RESET"),
-        _ => return Route::Engine,
+    let of_engine = |mut statement: Statement| {
+        session.name_files(&mut statement);
+        Part::Engine(statement)
     };
-    match statement {
-        S::Set(ast::Set::SingleAssignment { variable, .. }) => {
+    let parsed = match statement.parsed() {
+        DfStatement::Statement(parsed) => parsed.as_ref(),
+        DfStatement::Reset(_) => return Ok(Part::Nothing("RESET")),
+        _ => return Ok(of_engine(statement)),
+    };
+    Ok(match parsed {
+        S::Set(ast::Set::SingleAssignment {
+            variable, values, ..
+        }) => {
             let name = variable.to_string().to_ascii_lowercase();
             match name.as_str() {
-                "timezone" | "datafusion.execution.time_zone" => Route::TimeZone,
-                name if name.starts_with("datafusion.") => Route::Engine,
-                "statement_timeout" | "datestyle" | "bytea_output" | "intervalstyle"
-                | "application_name" | "extra_float_digits" | "search_path" => Route::Catalog,
-                // The library would try it on its own session, which all connections share.
-                _ => Route::Nothing("SET"),
+                "timezone" | "datafusion.execution.time_zone" => {
+                    let zone = written(values);
+                    Part::TimeZone(statement, zone)
+                }
+                name if name.starts_with("datafusion.") => of_engine(statement),
+                name if KEPT.contains(&name) => {
+                    Part::Connection(Setting::Set(name.to_owned(), written(values)))
+                }
+                _ => Part::Nothing("SET"),
             }
         }
-        S::Set(_) => Route::Nothing("SET"),
-        // All settings are the engine's own.
-        S::ShowVariable { variable }
-            if variable
+        S::Set(_) => Part::Nothing("SET"),
+        S::ShowVariable { variable } => {
+            let words: Vec<String> = variable
                 .iter()
-                .all(|word| word.value.eq_ignore_ascii_case("all")) =>
-        {
-            Route::Engine
-        }
-        S::ShowVariable { .. } | S::ShowStatus { .. } | S::ShowCatalogs { .. } => Route::Catalog,
-        S::StartTransaction { .. } | S::Commit { .. } | S::Rollback { .. } => Route::Catalog,
-        S::Savepoint { .. } => Route::Nothing("SAVEPOINT"),
-        S::ReleaseSavepoint { .. } => Route::Nothing("RELEASE"),
-        S::Discard { .. } => Route::Nothing("DISCARD ALL"),
-        S::LISTEN { .. } => Route::Nothing("LISTEN"),
-        S::UNLISTEN { .. } => Route::Nothing("UNLISTEN"),
-        S::Query(_) => {
-            let mut asks = Asks(false);
-            let _ = walk(statement, &mut asks);
-            match asks.0 {
-                true => Route::Catalog,
-                false => Route::Engine,
+                .map(|word| word.value.to_ascii_lowercase())
+                .collect();
+            let name = words.join(" ");
+            // All settings, and those of its planner, are the engine's own.
+            match name == "all" || name.starts_with("datafusion.") {
+                true => of_engine(statement),
+                false => Part::Connection(Setting::Show(name)),
             }
         }
-        _ => Route::Engine,
+        S::ShowCatalogs { .. } => Part::Connection(Setting::Show("catalogs".to_owned())),
+        S::StartTransaction { .. } => Part::Connection(Setting::Begin),
+        S::Commit { .. } => Part::Connection(Setting::Commit),
+        S::Rollback { savepoint, .. } => match savepoint {
+            None => Part::Connection(Setting::Rollback),
+            Some(_) => Part::Connection(Setting::RollbackTo),
+        },
+        S::Savepoint { .. } => Part::Nothing("SAVEPOINT"),
+        S::ReleaseSavepoint { .. } => Part::Nothing("RELEASE"),
+        S::Discard { .. } => Part::Nothing("DISCARD ALL"),
+        S::LISTEN { .. } => Part::Nothing("LISTEN"),
+        S::UNLISTEN { .. } => Part::Nothing("UNLISTEN"),
+        S::Query(query) => match subject(query, catalog) {
+            Subject::Catalog => Part::Catalog(text.to_owned()),
+            Subject::Files => {
+                session.name_files(&mut statement);
+                Part::Engine(statement)
+            }
+            Subject::Both => {
+                let message = "files and the catalog are asked in queries of their own";
+                return Err(Failure::new(Kind::Plan, message));
+            }
+        },
+        _ => of_engine(statement),
+    })
+}
+
+/// The values of a SET as text.
+fn written(values: &[Expr]) -> String {
+    let text = |value: &Expr| match value {
+        Expr::Value(value) => match &value.value {
+            Value::SingleQuotedString(text) => text.clone(),
+            other => other.to_string(),
+        },
+        Expr::Identifier(ident) => ident.value.clone(),
+        other => other.to_string(),
+    };
+    values.iter().map(text).collect::<Vec<_>>().join(", ")
+}
+
+/// What a query is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Subject {
+    Files,
+    Catalog,
+    Both,
+}
+
+fn subject(query: &Query, catalog: &Catalog) -> Subject {
+    let mut given = Given(HashSet::new());
+    let _ = walk(query, &mut given);
+    let mut about = About {
+        catalog,
+        given: given.0,
+        asks_catalog: false,
+        asks_files: false,
+        calls_catalog: false,
+    };
+    let _ = walk(query, &mut about);
+    match (about.asks_catalog, about.asks_files) {
+        (true, true) => Subject::Both,
+        (true, false) => Subject::Catalog,
+        // A function that the engine does not have is for it to say.
+        (false, true) => Subject::Files,
+        (false, false) if about.calls_catalog => Subject::Catalog,
+        (false, false) => Subject::Files,
     }
 }
 
-/// Looks for functions that PostgreSQL has for who connects.
-struct Asks(bool);
+/// The names that a query gives to queries of its own.
+struct Given(HashSet<String>);
 
-impl Visitor for Asks {
+impl Visitor for Given {
     type Break = ();
 
-    fn pre_visit_expr(&mut self, expr: &Expr) -> ControlFlow<()> {
-        if let Expr::Function(function) = expr {
-            let name = function.name.to_string().to_ascii_lowercase();
-            if OF_CATALOG.contains(&name.as_str()) {
-                self.0 = true;
-                return ControlFlow::Break(());
-            }
+    fn pre_visit_query(&mut self, query: &Query) -> ControlFlow<()> {
+        for cte in query.with.iter().flat_map(|with| &with.cte_tables) {
+            self.0.insert(cte.alias.name.value.to_ascii_lowercase());
         }
         ControlFlow::Continue(())
     }
 }
+
+/// Looks at what a query names in FROM and which functions it calls.
+struct About<'c> {
+    catalog: &'c Catalog,
+    given: HashSet<String>,
+    asks_catalog: bool,
+    asks_files: bool,
+    calls_catalog: bool,
+}
+
+impl About<'_> {
+    fn call(&mut self, name: &ObjectName) -> bool {
+        let parts: Vec<String> = name
+            .0
+            .iter()
+            .filter_map(|part| part.as_ident())
+            .map(|ident| ident.value.to_ascii_lowercase())
+            .collect();
+        let is_catalog = match parts.as_slice() {
+            [name] => name.starts_with("pg_") || OF_CATALOG.contains(&name.as_str()),
+            [schema, _] => schema == "pg_catalog" || schema == "information_schema",
+            _ => false,
+        };
+        self.calls_catalog |= is_catalog;
+        is_catalog
+    }
+}
+
+impl Visitor for About<'_> {
+    type Break = ();
+
+    fn pre_visit_table_factor(&mut self, factor: &TableFactor) -> ControlFlow<()> {
+        match factor {
+            TableFactor::Table {
+                name, args: None, ..
+            } => {
+                let is_given = match name.0.as_slice() {
+                    [ast::ObjectNamePart::Identifier(Ident { value, .. })] => {
+                        self.given.contains(&value.to_ascii_lowercase())
+                    }
+                    _ => false,
+                };
+                match self.catalog.has(name) {
+                    _ if is_given => {}
+                    true => self.asks_catalog = true,
+                    false => self.asks_files = true,
+                }
+            }
+            TableFactor::Table {
+                name,
+                args: Some(_),
+                ..
+            }
+            | TableFactor::Function { name, .. } => {
+                let is_neutral = name.0.last().and_then(|part| part.as_ident());
+                let is_neutral = is_neutral.is_some_and(|ident| {
+                    NEUTRAL.contains(&ident.value.to_ascii_lowercase().as_str())
+                });
+                if !self.call(name) && !is_neutral {
+                    self.asks_files = true;
+                }
+            }
+            _ => {}
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn pre_visit_expr(&mut self, expr: &Expr) -> ControlFlow<()> {
+        match expr {
+            Expr::Function(function) => {
+                self.call(&function.name);
+            }
+            Expr::Cast { data_type, .. } => {
+                let name = data_type.to_string().to_ascii_lowercase();
+                self.calls_catalog |= name.starts_with("reg") || name.starts_with("pg_catalog.");
+            }
+            _ => {}
+        }
+        ControlFlow::Continue(())
+    }
+}
+
+/// Settings that a connection keeps, and some that clients are told when they change.
+const KEPT: &[&str] = &[
+    "application_name",
+    "bytea_output",
+    "datestyle",
+    "extra_float_digits",
+    "intervalstyle",
+    "search_path",
+    "statement_timeout",
+];
+
+/// Functions in FROM that the catalog has as well as the engine.
+const NEUTRAL: &[&str] = &["generate_series", "range", "string_to_array", "unnest"];
 
 /// Functions of PostgreSQL that tell of the connection and of the catalog.
 const OF_CATALOG: &[&str] = &[
@@ -160,7 +353,7 @@ pub(super) fn cast_parameters(statement: &Statement) -> HashMap<usize, Type> {
                 expr, data_type, ..
             } = expr
                 && let Expr::Value(value) = expr.as_ref()
-                && let ast::Value::Placeholder(name) = &value.value
+                && let Value::Placeholder(name) = &value.value
                 && let Some(number) = name.strip_prefix('$').and_then(|name| name.parse().ok())
                 && let Some(kind) = named_type(&data_type.to_string())
             {
@@ -332,28 +525,6 @@ pub(super) fn copy_out(sql: &str) -> Result<Option<CopyOut>, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn texts_of_the_catalog_are_known_by_their_words() {
-        for sql in [
-            "SELECT * FROM pg_catalog.pg_class",
-            "select c.oid from PG_CLASS c",
-            "SELECT table_name FROM information_schema.tables",
-            "SELECT pg_backend_pid()",
-        ] {
-            assert!(is_of_catalog(sql), "{sql}");
-        }
-        for sql in [
-            "SELECT count(*) FROM 'pg_catalog.pcap'",
-            "SELECT 1 -- pg_class",
-            "SELECT /* pg_class */ 1",
-            "SELECT 'it''s pg_class' FROM x",
-            "SELECT é.pcap",
-            "SELECT 'open pg_",
-        ] {
-            assert!(!is_of_catalog(sql), "{sql}");
-        }
-    }
 
     #[test]
     fn casts_tell_the_types_of_parameters() {

@@ -1,6 +1,6 @@
 //! Questions to the catalog that are answered without asking it.
 //!
-//! datafusion-postgres fills the catalog with PostgreSQL's own indexes, keys and functions, of which none is of a table
+//! datafusion-pg-catalog fills the catalog with PostgreSQL's own indexes, keys and functions, of which none is of a table
 //! here, and does not plan much of what clients ask of them (`_pg_expandarray`, composites). What needs a row of such a
 //! relation has no rows: that is said here, with the names of the columns that were asked for.
 
@@ -11,34 +11,26 @@ use datafusion::sql::sqlparser::ast::{
     self, Expr, GroupByExpr, Ident, JoinOperator, ObjectName, Query, Select, SelectItem, SetExpr,
     SetOperator, Statement, TableFactor, TableWithJoins, Visitor,
 };
-use datafusion::sql::sqlparser::dialect::PostgreSqlDialect;
-use datafusion::sql::sqlparser::parser::Parser;
 use futures::stream;
 use pgwire::api::Type;
 use pgwire::api::results::{DataRowEncoder, FieldFormat, FieldInfo, QueryResponse};
-use weir_engine::walk;
-
-use crate::catalog::VERSION;
+use weir_engine::{parse_postgres, walk};
 
 /// An answer that is known: its columns, which are text, and its row, if there is one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Told {
     pub(super) columns: Vec<String>,
-    row: Option<Vec<&'static str>>,
+    row: Option<Vec<String>>,
     /// How many parameters the question has.
     pub(super) parameters: usize,
 }
 
 impl Told {
-    /// The version that start-up told, too.
-    pub(super) fn version() -> Self {
-        Self::one("server_version", VERSION)
-    }
-
-    fn one(column: &str, value: &'static str) -> Self {
+    /// One value, and the name of its column.
+    pub(super) fn one(column: &str, value: impl Into<String>) -> Self {
         Self {
             columns: vec![column.to_owned()],
-            row: Some(vec![value]),
+            row: Some(vec![value.into()]),
             parameters: 0,
         }
     }
@@ -50,7 +42,7 @@ impl Told {
         if words == MAX_INDEX_KEYS {
             return Some(Self::one("setting", "32"));
         }
-        let statements = Parser::parse_sql(&PostgreSqlDialect {}, sql).ok()?;
+        let statements = parse_postgres(sql).ok()?;
         let [Statement::Query(query)] = &statements[..] else {
             return None;
         };
@@ -328,6 +320,6 @@ mod tests {
         assert!(Told::of(types).is_some());
         let told =
             Told::of("SELECT setting FROM pg_catalog.pg_settings\nWHERE name='max_index_keys'");
-        assert_eq!(told.unwrap().row, Some(vec!["32"]));
+        assert_eq!(told.unwrap().row, Some(vec!["32".to_owned()]));
     }
 }

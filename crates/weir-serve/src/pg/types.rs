@@ -1,6 +1,6 @@
 //! What types are, as asyncpg asks before it reads arrays.
 //!
-//! Its question walks through the catalog in a recursive query that datafusion-postgres does not plan. The types here are
+//! Its question walks through the catalog in a recursive query that DataFusion does not plan. The types here are
 //! PostgreSQL's own, so what it wants to know is known: which type the elements of an array have.
 
 use std::sync::Arc;

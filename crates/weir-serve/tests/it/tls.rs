@@ -222,3 +222,43 @@ fn a_server_whose_certificate_or_key_is_wrong_does_not_start() {
         assert!(error.contains(says), "{certificate} {key}: {error}");
     }
 }
+
+/// Bytes in clear behind the request for TLS were taken as if they had come through it.
+#[test]
+fn bytes_in_clear_behind_the_request_for_tls_are_refused() {
+    use std::io::{Read, Write};
+
+    let Some(folder) = certificates() else {
+        return;
+    };
+    let served = secure(&folder);
+    // openssl asks for TLS itself and cannot be made to add something, so a socket in between does.
+    let between = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = between.local_addr().unwrap();
+    let server = served.postgres;
+    let thread = std::thread::spawn(move || {
+        let (mut client, _) = between.accept().unwrap();
+        let mut server = std::net::TcpStream::connect(server).unwrap();
+        let mut request = [0; 8];
+        client.read_exact(&mut request).unwrap();
+        let startup = b"\0\0\0\x11\0\x03\0\0user\0me\0\0Q\0\0\0\x0dSELECT 1\0";
+        server.write_all(&[&request[..], startup].concat()).unwrap();
+        let (mut back, mut out) = (server.try_clone().unwrap(), client.try_clone().unwrap());
+        let answers = std::thread::spawn(move || {
+            let _ = std::io::copy(&mut back, &mut out);
+            let _ = out.shutdown(std::net::Shutdown::Both);
+        });
+        let _ = std::io::copy(&mut client, &mut server);
+        let _ = server.shutdown(std::net::Shutdown::Both);
+        answers.join().unwrap();
+    });
+    let output = Command::new("openssl")
+        .args(["s_client", "-starttls", "postgres", "-quiet", "-connect"])
+        .arg(address.to_string())
+        .output_limited()
+        .unwrap();
+    thread.join().unwrap();
+    let said = said(&output);
+    assert!(said.contains("bytes in clear came behind"), "{said}");
+    assert!(!said.contains("SELECT 1"), "{said}");
+}

@@ -1,0 +1,206 @@
+//! What a connection keeps: settings that are its own, and whether it is in a transaction, which has no effect.
+
+use std::fmt::Debug;
+use std::time::Duration;
+
+use futures::sink::{Sink, SinkExt};
+use pgwire::api::ClientInfo;
+use pgwire::api::results::Tag;
+use pgwire::error::{ErrorInfo, PgWireError, PgWireResult};
+use pgwire::messages::PgWireBackendMessage;
+use pgwire::messages::response::TransactionStatus;
+use pgwire::messages::startup::ParameterStatus;
+
+use super::handler::{Client, may_run, refused};
+use super::told::Told;
+use crate::catalog::setting;
+use crate::error::{Failure, Kind};
+
+/// Keeps a setting, and says so to clients that go by it.
+pub(super) async fn set<C: Client>(client: &mut C, name: &str, value: &str) -> PgWireResult<Tag>
+where
+    C::Error: Debug,
+    PgWireError: From<<C as Sink<PgWireBackendMessage>>::Error>,
+{
+    may_run(client)?;
+    if name == "statement_timeout" {
+        let limit = timeout(value).map_err(|failure| refused(&failure))?;
+        let settings = client.metadata_mut();
+        match limit {
+            Some(limit) => {
+                settings.insert(TIMEOUT.to_owned(), limit.as_millis().to_string());
+            }
+            None => drop(settings.remove(TIMEOUT)),
+        }
+        return Ok(Tag::new("SET"));
+    }
+    client
+        .metadata_mut()
+        .insert(name.to_owned(), value.to_owned());
+    let shown = match name {
+        "datestyle" => "DateStyle",
+        "intervalstyle" => "IntervalStyle",
+        "timezone" => "TimeZone",
+        other => other,
+    };
+    let status = ParameterStatus::new(shown.to_owned(), value.to_owned());
+    client
+        .feed(PgWireBackendMessage::ParameterStatus(status))
+        .await?;
+    Ok(Tag::new("SET"))
+}
+
+/// How long a statement may run, as the client has said.
+pub(super) fn limit<C: ClientInfo>(client: &C) -> Option<Duration> {
+    let set = client.metadata().get(TIMEOUT)?;
+    set.parse().ok().map(Duration::from_millis)
+}
+
+/// The value of a setting.
+///
+/// # Errors
+/// When there is none of this name.
+pub(super) fn show<C: ClientInfo>(client: &C, name: &str) -> PgWireResult<Told> {
+    may_run(client)?;
+    let kept = |name: &str| client.metadata().get(name).cloned();
+    let (column, value) = match name {
+        "time zone" | "timezone" => (
+            "TimeZone",
+            kept("timezone").or_else(|| Some("UTC".to_owned())),
+        ),
+        "transaction isolation level" => {
+            ("transaction_isolation", Some("read committed".to_owned()))
+        }
+        "statement_timeout" => (
+            name,
+            Some(limit(client).map_or("0".to_owned(), |limit| format!("{}ms", limit.as_millis()))),
+        ),
+        // Those that the catalog tells of itself are not what a client has said.
+        name => {
+            let own = setting(name).map(str::to_owned);
+            let said = kept(name).filter(|_| SHOWN.iter().any(|(known, _)| *known == name));
+            let usual = SHOWN.iter().find(|(known, _)| *known == name);
+            let usual = usual.map(|(_, value)| (*value).to_owned());
+            (name, said.or(own).or(usual))
+        }
+    };
+    match value {
+        Some(value) => Ok(Told::one(column, value)),
+        None => {
+            let message = format!("unrecognized configuration parameter \"{name}\"");
+            let info = ErrorInfo::new("ERROR".to_owned(), "42704".to_owned(), message);
+            Err(PgWireError::UserError(Box::new(info)))
+        }
+    }
+}
+
+/// The column that the value of a setting comes in.
+pub(super) fn shown_as(name: &str) -> &str {
+    match name {
+        "time zone" | "timezone" => "TimeZone",
+        "transaction isolation level" => "transaction_isolation",
+        name => name,
+    }
+}
+
+/// Begins a transaction.
+///
+/// # Errors
+/// In one that has failed.
+pub(super) fn begin<C: ClientInfo>(client: &mut C) -> PgWireResult<Tag> {
+    may_run(client)?;
+    client.set_transaction_status(TransactionStatus::Transaction);
+    Ok(Tag::new("BEGIN"))
+}
+
+/// Ends a transaction: one that has failed is rolled back, whatever its client says.
+pub(super) fn end<C: ClientInfo>(client: &mut C, is_commit: bool) -> Tag {
+    let has_failed = client.transaction_status() == TransactionStatus::Error;
+    client.set_transaction_status(TransactionStatus::Idle);
+    Tag::new(match is_commit && !has_failed {
+        true => "COMMIT",
+        false => "ROLLBACK",
+    })
+}
+
+/// Goes on with a transaction that may have failed.
+pub(super) fn go_on<C: ClientInfo>(client: &mut C) -> Tag {
+    if client.transaction_status() == TransactionStatus::Error {
+        client.set_transaction_status(TransactionStatus::Transaction);
+    }
+    Tag::new("ROLLBACK")
+}
+
+/// A time as PostgreSQL writes it: milliseconds unless a unit is said; 0 is no limit.
+fn timeout(text: &str) -> Result<Option<Duration>, Failure> {
+    let text = text.trim();
+    if text.eq_ignore_ascii_case("default") {
+        return Ok(None);
+    }
+    let end = text
+        .find(|c: char| !c.is_ascii_digit())
+        .unwrap_or(text.len());
+    let (number, unit) = text.split_at_checked(end).unwrap_or((text, ""));
+    let scale = match unit.trim() {
+        "" | "ms" => Some(1),
+        "s" => Some(1000),
+        "min" => Some(60_000),
+        "h" => Some(3_600_000),
+        "d" => Some(86_400_000),
+        _ => None,
+    };
+    let number: Option<u64> = number.parse().ok();
+    match number
+        .zip(scale)
+        .and_then(|(number, scale)| number.checked_mul(scale))
+    {
+        Some(0) => Ok(None),
+        Some(ms) => Ok(Some(Duration::from_millis(ms))),
+        None => {
+            let message = format!("'{text}' is no time for statement_timeout");
+            Err(Failure::new(Kind::Plan, message).with_hint("500, '500ms', '5s' or '1min'"))
+        }
+    }
+}
+
+const TIMEOUT: &str = "statement_timeout_ms";
+
+/// Settings, and what they are when nobody has set them.
+const SHOWN: &[(&str, &str)] = &[
+    ("application_name", ""),
+    ("bytea_output", "hex"),
+    ("catalogs", crate::files::CATALOG),
+    ("datestyle", "ISO, MDY"),
+    ("default_transaction_isolation", "read committed"),
+    ("extra_float_digits", "1"),
+    ("intervalstyle", "postgres"),
+    ("is_superuser", "off"),
+    ("lc_collate", "C"),
+    ("lc_ctype", "C"),
+    ("max_index_keys", "32"),
+    ("search_path", crate::files::SCHEMA),
+    ("transaction_isolation", "read committed"),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_read_as_postgresql_reads_them() {
+        for (text, ms) in [
+            ("500", Some(500)),
+            ("500ms", Some(500)),
+            ("5 s", Some(5000)),
+            ("2min", Some(120_000)),
+            ("0", None),
+            ("DEFAULT", None),
+        ] {
+            let limit = timeout(text).unwrap();
+            assert_eq!(limit, ms.map(Duration::from_millis), "{text}");
+        }
+        for text in ["", "s", "-1", "1 week", "18446744073709551615s", "1é"] {
+            assert!(timeout(text).is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,186 @@
+//! Statements and messages that try to leave the roots or to end the server, by every door: each is refused, and the
+//! file system and the server are as they were.
+
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::path::Path;
+use std::time::Duration;
+
+use arrow_flight::sql::client::FlightSqlServiceClient;
+use tokio_postgres::{NoTls, SimpleQueryMessage};
+use tonic::transport::Channel;
+
+use crate::served::Served;
+
+/// Files and folders below a folder, with what is in the files.
+fn below(folder: &Path) -> Vec<(String, Vec<u8>)> {
+    let mut all = Vec::new();
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.display().to_string();
+        match path.is_dir() {
+            true => {
+                all.push((name, Vec::new()));
+                all.extend(below(&path));
+            }
+            false => all.push((name, std::fs::read(&path).unwrap())),
+        }
+    }
+    all.sort();
+    all
+}
+
+async fn postgres(served: &Served) -> tokio_postgres::Client {
+    let config = format!("host=127.0.0.1 port={} user=me", served.postgres.port());
+    let (client, connection) = tokio_postgres::connect(&config, NoTls).await.unwrap();
+    tokio::spawn(connection);
+    client
+}
+
+async fn flight(served: &Served) -> FlightSqlServiceClient<Channel> {
+    let address = format!("http://{}", served.flight);
+    let channel = Channel::from_shared(address).unwrap().connect().await;
+    FlightSqlServiceClient::new(channel.unwrap())
+}
+
+/// The rows that a simple query gives, or the message of its error.
+async fn simple(client: &tokio_postgres::Client, sql: &str) -> Result<Vec<String>, String> {
+    let answer = client.simple_query(sql).await;
+    let answer = answer.map_err(|error| match error.as_db_error() {
+        Some(error) => error.message().to_owned(),
+        None => error.to_string(),
+    })?;
+    let rows = answer.iter().filter_map(|message| match message {
+        SimpleQueryMessage::Row(row) => {
+            let values = (0..row.len()).map(|index| row.get(index).unwrap_or("NULL"));
+            Some(values.collect::<Vec<_>>().join("|"))
+        }
+        _ => None,
+    });
+    Ok(rows.collect())
+}
+
+const POST: &str = "POST /query HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/sql";
+
+#[test]
+fn words_of_the_catalog_lead_out_of_nothing() {
+    let served = Served::plain();
+    let outside = tempfile::tempdir().unwrap();
+    std::fs::write(outside.path().join("secret.csv"), "s\nhidden words\n").unwrap();
+    let before = (below(served.path()), below(outside.path()));
+    let out = outside.path().display();
+    let statements = [
+        format!("COPY (SELECT 'x' AS pg_a) TO '{out}/evil.csv'"),
+        format!("COPY (SELECT oid FROM pg_catalog.pg_class) TO '{out}/evil.csv' STORED AS CSV"),
+        format!("COPY pg_catalog.pg_class TO '{out}/evil.parquet'"),
+        "COPY (SELECT 'x' AS pg_a) TO 'evil.csv'".to_owned(),
+        format!("EXPLAIN ANALYZE COPY (SELECT 1 AS pg_a) TO '{out}/evil.csv'"),
+        format!("SELECT 1 FROM pg_class; COPY (SELECT 1) TO '{out}/evil.csv'"),
+        format!("SELECT relname ~ 'x' FROM pg_class; COPY (SELECT 1) TO '{out}/evil.csv'"),
+        format!("SELECT '\\'; COPY (SELECT 1 AS pg_a) TO ''{out}/evil.csv''; --'; SELECT pg_x"),
+        "CREATE SCHEMA pg_r".to_owned(),
+        format!(
+            "CREATE EXTERNAL TABLE pg_r.e (s VARCHAR) STORED AS CSV LOCATION '{out}/secret.csv'"
+        ),
+        format!("CREATE EXTERNAL TABLE pg_e STORED AS CSV LOCATION '{out}/secret.csv'"),
+        "SELECT s FROM pg_r.e".to_owned(),
+        "SELECT s FROM pg_e".to_owned(),
+        "CREATE TABLE pg_t AS SELECT 1 AS a".to_owned(),
+        "SELECT 1 AS a INTO pg_t".to_owned(),
+        "SELECT oid INTO pg_t FROM pg_catalog.pg_class".to_owned(),
+        "INSERT INTO pg_catalog.pg_class VALUES (1)".to_owned(),
+        "WITH x AS (INSERT INTO pg_class VALUES (1)) SELECT * FROM x, pg_class".to_owned(),
+        "UPDATE pg_class SET oid = 1".to_owned(),
+        "DELETE FROM pg_class".to_owned(),
+        "TRUNCATE pg_class".to_owned(),
+        "DROP TABLE pg_class".to_owned(),
+        "CREATE FUNCTION pg_f(int) RETURNS int RETURN 1".to_owned(),
+        "SET datafusion.runtime.temp_directory = '/tmp/pg_x'".to_owned(),
+        format!("SELECT * FROM '{out}/secret.csv' AS pg_a"),
+        format!("SELECT * FROM \"{out}/secret.csv\" pg_a"),
+        format!("SELECT * FROM pg_catalog.\"{out}/secret.csv\""),
+        format!("SELECT * FROM information_schema.'{out}/secret.csv'"),
+        format!("SELECT * FROM pg_class, '{out}/secret.csv'"),
+        format!("SELECT (SELECT s FROM '{out}/secret.csv') FROM pg_class"),
+        format!("WITH pg_x AS (SELECT * FROM '{out}/secret.csv') SELECT * FROM pg_x"),
+        format!("CREATE VIEW pg_v AS SELECT * FROM '{out}/secret.csv'"),
+        format!("PREPARE pg_p AS SELECT * FROM '{out}/secret.csv'"),
+        format!("SELECT * FROM read_csv('{out}/secret.csv') pg_a"),
+        "SELECT pg_read_file('/etc/passwd')".to_owned(),
+        "SELECT pg_ls_dir('/')".to_owned(),
+        "SELECT repeat('pg_', 1000000000), relname FROM pg_class".to_owned(),
+    ];
+    tokio::runtime::Runtime::new().unwrap().block_on(async {
+        for sql in &statements {
+            // Neither at once nor prepared, and whatever the statements before it have left.
+            let client = postgres(&served).await;
+            let error = simple(&client, sql).await.unwrap_err();
+            assert!(!error.contains("hidden words"), "{sql}: {error}");
+            assert!(client.query(sql.as_str(), &[]).await.is_err(), "{sql}");
+            let cursor = format!("BEGIN; DECLARE c CURSOR FOR {sql}; FETCH ALL FROM c");
+            assert!(simple(&client, &cursor).await.is_err(), "{sql}");
+            let client = postgres(&served).await;
+            let copied = format!("COPY ({sql}) TO STDOUT");
+            assert!(simple(&client, &copied).await.is_err(), "{sql}");
+            let answer = served.request(POST, sql);
+            assert!(answer.starts_with("HTTP/1.1 4"), "{sql}: {answer}");
+            let mut client = flight(&served).await;
+            assert!(client.execute(sql.clone(), None).await.is_err(), "{sql}");
+            let after = (below(served.path()), below(outside.path()));
+            assert!(after == before, "{sql}");
+        }
+        // A word is a word, and the catalog is still asked.
+        let client = postgres(&served).await;
+        let rows = simple(&client, "SELECT count(*) AS pg_packets FROM 'office.pcapng'").await;
+        let of_engine = simple(&client, "SELECT count(*) FROM 'office.pcapng'").await;
+        assert_eq!(rows, of_engine);
+        let rows = simple(
+            &client,
+            "BEGIN; SELECT relname FROM pg_catalog.pg_class WHERE relname = 'office.pcapng'; COMMIT",
+        );
+        assert_eq!(rows.await, Ok(vec!["office.pcapng".to_owned()]));
+        let rows = client.query(
+            "SELECT table_name FROM information_schema.tables WHERE table_name = $1",
+            &[&"office.pcapng"],
+        );
+        assert_eq!(rows.await.unwrap().len(), 1);
+    });
+}
+
+#[test]
+fn messages_before_any_password_end_their_connection_and_nothing_else() {
+    let served = Served::with(|options| options.password = Some("right".to_owned()));
+    let startup: &[u8] = b"\0\0\0\x11\0\x03\0\0user\0me\0\0";
+    let message = |body: &[u8]| {
+        let length = u32::try_from(body.len() + 4).unwrap();
+        [b"p", &length.to_be_bytes()[..], body].concat()
+    };
+    for body in [
+        &b""[..],
+        b"\0",
+        b"SCRAM-SHA-256",
+        b"SCRAM-SHA-256\0",
+        b"SCRAM-SHA-256\0\0\0",
+        b"SCRAM-SHA-256\0\x7f\xff\xff\xffn,,",
+        b"SCRAM-SHA-256\0\x80\0\0\0n,,",
+        b"SCRAM-SHA-256\0\xff\xff\xff\xfen,,",
+        b"SCRAM-SHA-256\0\0\0\0\x04n,,",
+        b"OAUTHBEARER\0\0\0\0\x09n,,",
+    ] {
+        let mut socket = TcpStream::connect(served.postgres).unwrap();
+        socket
+            .set_read_timeout(Some(Duration::from_secs(10)))
+            .unwrap();
+        socket.write_all(startup).unwrap();
+        socket.write_all(&message(body)).unwrap();
+        let mut answer = Vec::new();
+        socket.read_to_end(&mut answer).unwrap();
+        let answer = String::from_utf8_lossy(&answer).into_owned();
+        assert!(
+            answer.contains("its parts do not fit into it"),
+            "{body:?}: {answer}"
+        );
+    }
+    let answer = served.psql(&["SELECT 42"]);
+    assert_eq!(String::from_utf8_lossy(&answer.stdout), "42\n");
+}
