@@ -148,6 +148,106 @@ fn words_of_the_catalog_lead_out_of_nothing() {
 }
 
 #[test]
+fn what_is_too_deep_or_too_large_is_refused_and_the_server_goes_on() {
+    let served = Served::with(|options| options.limits.time_max = Some(Duration::from_secs(20)));
+    let many = 100_000;
+    let shapes = [
+        ("explain", format!("{}SELECT 1", "EXPLAIN ".repeat(many))),
+        ("sum", format!("SELECT 1{}", "+1".repeat(4 * many))),
+        (
+            "and",
+            format!("SELECT 1 WHERE true{}", " AND true".repeat(many)),
+        ),
+        (
+            "and of the catalog",
+            format!(
+                "SELECT 1 FROM pg_class WHERE true{}",
+                " AND true".repeat(many)
+            ),
+        ),
+        (
+            "and few",
+            format!("SELECT 1 WHERE true{}", " AND true".repeat(5000)),
+        ),
+        (
+            "union",
+            format!("SELECT 1{}", " UNION ALL SELECT 1".repeat(40_000)),
+        ),
+        (
+            "union of the catalog",
+            format!(
+                "SELECT oid FROM pg_class{}",
+                " UNION ALL SELECT 1".repeat(40_000)
+            ),
+        ),
+        (
+            "parentheses",
+            format!("SELECT {}1{}", "(".repeat(many), ")".repeat(many)),
+        ),
+        (
+            "case",
+            format!(
+                "SELECT {}1{}",
+                "CASE WHEN true THEN ".repeat(30_000),
+                " END".repeat(30_000)
+            ),
+        ),
+        ("not", format!("SELECT {}true", "NOT ".repeat(many))),
+        (
+            "lists",
+            format!("SELECT {}1{}", "[".repeat(many), "]".repeat(many)),
+        ),
+        (
+            "subqueries",
+            format!(
+                "SELECT * FROM {}SELECT 1{}",
+                "(".repeat(many),
+                ")".repeat(many)
+            ),
+        ),
+        ("casts", format!("SELECT 1{}", "::int".repeat(many))),
+        (
+            "joins",
+            format!(
+                "SELECT * FROM 'office.pcapng'{}",
+                " CROSS JOIN 'office.pcapng'".repeat(3000)
+            ),
+        ),
+        (
+            "pipes",
+            format!("FROM 'office.pcapng'{}", " |> WHERE true".repeat(3000)),
+        ),
+        (
+            "folders",
+            format!("SELECT * FROM '{}x.pcap'", "**/".repeat(300_000)),
+        ),
+        (
+            "folders of a function",
+            format!("SELECT * FROM dns('{}x.pcap')", "**/".repeat(300_000)),
+        ),
+        ("parameter", "SELECT $10000000000".to_owned()),
+        (
+            "parameter of the catalog",
+            "SELECT $10000000000 FROM pg_class".to_owned(),
+        ),
+    ];
+    tokio::runtime::Runtime::new().unwrap().block_on(async {
+        for (name, sql) in &shapes {
+            let client = postgres(&served).await;
+            let error = simple(&client, sql).await.unwrap_err();
+            assert!(!error.contains("closed"), "{name}: {error}");
+            assert!(client.prepare(sql).await.is_err(), "{name}");
+            let answer = served.request(POST, sql);
+            assert!(answer.starts_with("HTTP/1.1 4"), "{name}: {answer}");
+            let mut client = flight(&served).await;
+            assert!(client.execute(sql.clone(), None).await.is_err(), "{name}");
+            assert!(client.prepare(sql.clone(), None).await.is_err(), "{name}");
+            assert!(served.request(POST, "SELECT 42").contains("42"), "{name}");
+        }
+    });
+}
+
+#[test]
 fn messages_before_any_password_end_their_connection_and_nothing_else() {
     let served = Served::with(|options| options.password = Some("right".to_owned()));
     let startup: &[u8] = b"\0\0\0\x11\0\x03\0\0user\0me\0\0";
