@@ -9,7 +9,7 @@ use std::ops::ControlFlow;
 use datafusion::error::DataFusionError;
 use datafusion::sql::parser::{CopyToSource, Statement as DfStatement};
 use datafusion::sql::sqlparser::ast::{
-    self, Expr, Query, Select, SetExpr, TableFactor, Visit, Visitor,
+    self, BinaryOperator, Expr, Query, Select, SetExpr, TableFactor, Visit, Visitor,
 };
 use datafusion::sql::sqlparser::dialect::PostgreSqlDialect;
 use datafusion::sql::sqlparser::keywords::Keyword;
@@ -125,7 +125,10 @@ pub(crate) fn look_at_tokens(tokens: &[TokenWithSpan]) -> Result<(), Error> {
         repeated = match before {
             Some(last)
                 if last == token
-                    && !matches!(token, Token::Word(_) | Token::LParen | Token::RParen) =>
+                    && !matches!(
+                        token,
+                        Token::Word(_) | Token::LParen | Token::RParen | Token::SemiColon
+                    ) =>
             {
                 repeated + 1
             }
@@ -247,7 +250,10 @@ impl Visitor for Depth {
                 _ => 1,
             }
         }
-        self.enter_around(height(&query.body).saturating_add(query.pipe_operators.len()))
+        // Each query of a WITH may stand on the one before it.
+        let with = query.with.iter().map(|with| with.cte_tables.len());
+        let around: usize = with.sum::<usize>() + query.pipe_operators.len();
+        self.enter_around(height(&query.body).saturating_add(around))
     }
 
     fn post_visit_query(&mut self, _: &Query) -> ControlFlow<()> {
@@ -271,12 +277,29 @@ impl Visitor for Depth {
         self.leave(1)
     }
 
-    fn pre_visit_expr(&mut self, _: &Expr) -> ControlFlow<()> {
-        self.enter(1)
+    fn pre_visit_expr(&mut self, expr: &Expr) -> ControlFlow<()> {
+        self.enter(levels(expr))
     }
 
-    fn post_visit_expr(&mut self, _: &Expr) -> ControlFlow<()> {
-        self.leave(1)
+    fn post_visit_expr(&mut self, expr: &Expr) -> ControlFlow<()> {
+        self.leave(levels(expr))
+    }
+}
+
+/// The levels that an expression counts as. The planner names what is above the columns by all that is below, again at each level,
+/// so that a level of arithmetic takes it far longer than one of AND and OR.
+fn levels(expr: &Expr) -> usize {
+    match expr {
+        Expr::CompoundFieldAccess { access_chain, .. } => {
+            access_chain.len().saturating_mul(NAMED_LEVELS) + 1
+        }
+        Expr::CompoundIdentifier(parts) => parts.len(),
+        Expr::Identifier(_) | Expr::Value(_) | Expr::Nested(_) => 1,
+        Expr::BinaryOp { op, .. } => match op {
+            BinaryOperator::And | BinaryOperator::Or => 1,
+            _ => NAMED_LEVELS,
+        },
+        _ => NAMED_LEVELS,
     }
 }
 
@@ -296,6 +319,8 @@ const CHAIN_MAX: usize = 20_000;
 const EXPLAINS_MAX: usize = 16;
 /// Levels of a tree.
 const DEPTH_MAX: usize = 500;
+/// What a level counts as whose name holds those of all levels below it.
+const NAMED_LEVELS: usize = 3;
 /// The protocols count parameters in 16 bits.
 const PARAMETERS_MAX: usize = 65_535;
 /// Memory is taken from the system only as far as the stack is used.
@@ -398,6 +423,15 @@ mod tests {
                 ),
             ),
             ("subscripts", format!("SELECT a{}", "[1]".repeat(many))),
+            ("subscripts few", format!("SELECT a{}", "[1]".repeat(1000))),
+            ("names", format!("SELECT a{}", ".a".repeat(1000))),
+            (
+                "with",
+                format!(
+                    "WITH c AS (SELECT 1){} SELECT * FROM c",
+                    ", c AS (SELECT * FROM c)".repeat(1000)
+                ),
+            ),
             ("is null", format!("SELECT a{}", " IS NULL".repeat(many))),
             ("collate", format!("SELECT a{}", " COLLATE x".repeat(many))),
             (

@@ -87,12 +87,14 @@ impl Catalog {
         let relations = context
             .catalog(CATALOG)
             .and_then(|catalog| catalog.schema("pg_catalog"))
-            .map(|schema| schema.table_names().into_iter().collect())
+            .map(|schema| schema.table_names())
             .unwrap_or_default();
+        // The library lacks this view, of which it is known that it has no rows.
+        let relations = relations.into_iter().chain(["pg_indexes".to_owned()]);
         Ok(Self {
             parser: PostgresCompatibilityParser::new(),
             context,
-            relations,
+            relations: relations.collect(),
         })
     }
 

@@ -248,6 +248,43 @@ fn what_is_too_deep_or_too_large_is_refused_and_the_server_goes_on() {
 }
 
 #[test]
+fn what_is_as_deep_as_may_be_is_answered() {
+    let served = Served::plain();
+    let many = 450;
+    let sums = format!("SELECT 1{} AS a", "+1".repeat(150));
+    let ands = format!(
+        "SELECT 1 AS a FROM (SELECT 7 AS b) WHERE true{}",
+        " AND b = 7".repeat(many)
+    );
+    let ors = format!(
+        "SELECT 1 AS a FROM (SELECT 7 AS b) WHERE b = 0{}",
+        " OR b = 7".repeat(many)
+    );
+    let unions = format!(
+        "SELECT count(*) AS a FROM (SELECT 1{})",
+        " UNION ALL SELECT 1".repeat(300)
+    );
+    let of_catalog = format!(
+        "SELECT count(*) AS a FROM pg_class WHERE true{}",
+        " AND oid > 0".repeat(many)
+    );
+    tokio::runtime::Runtime::new().unwrap().block_on(async {
+        for sql in [&sums, &ands, &ors, &unions] {
+            let client = postgres(&served).await;
+            assert_eq!(simple(&client, sql).await.map(|rows| rows.len()), Ok(1));
+            assert_eq!(client.query(sql.as_str(), &[]).await.unwrap().len(), 1);
+            let answer = served.request(POST, sql);
+            assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+            let mut client = flight(&served).await;
+            assert!(client.execute(sql.clone(), None).await.is_ok());
+        }
+        let client = postgres(&served).await;
+        let rows = simple(&client, &of_catalog).await.map(|rows| rows.len());
+        assert_eq!(rows, Ok(1));
+    });
+}
+
+#[test]
 fn messages_before_any_password_end_their_connection_and_nothing_else() {
     let served = Served::with(|options| options.password = Some("right".to_owned()));
     let startup: &[u8] = b"\0\0\0\x11\0\x03\0\0user\0me\0\0";
