@@ -25,6 +25,7 @@ use crate::common::*;
 use weir_capture::{ErrorKind, Record, open};
 use weir_testkit::Limited as _;
 use weir_testkit::captures;
+use weir_testkit::peer::Question;
 
 #[test]
 fn public_captures_are_read_as_tshark_reads_them() {
@@ -394,15 +395,15 @@ fn walk(folder: &Path, paths: &mut Vec<PathBuf>) {
 
 /// What differs, if anything does.
 fn compare(path: &Path) -> Option<String> {
-    let theirs = Command::new("tshark")
+    let mut question = Question::to("tshark");
+    question
         .args(["-n", "-T", "fields", "-E", "separator= "])
         .args(["-e", "frame.number", "-e", "frame.time_epoch"])
         .args(["-e", "frame.len", "-e", "frame.cap_len"])
         .args(["-e", "frame.interface_id"])
         .arg("-r")
-        .arg(path)
-        .output_limited()
-        .unwrap();
+        .file(path);
+    let theirs = question.answer().unwrap();
     let rows = String::from_utf8(theirs.stdout).unwrap();
     let complaint: Vec<_> = String::from_utf8_lossy(&theirs.stderr)
         .lines()

@@ -1,9 +1,8 @@
 //! tshark as a judge of generated captures.
 
 use std::path::Path;
-use std::process::Command;
 
-use weir_testkit::Limited as _;
+use weir_testkit::peer::Question;
 
 /// The numbers of the records that match a display filter; `None`, said loudly, where there is no
 /// tshark.
@@ -40,7 +39,7 @@ pub(crate) fn counts(capture: &Path, filters: &[&str]) -> Option<Vec<u64>> {
 
 /// Runs tshark with all checksums checked and ERF HDLC read as frame relay.
 fn tshark(capture: &Path, arguments: &[&str]) -> Option<String> {
-    let mut command = Command::new("tshark");
+    let mut command = Question::to("tshark");
     for preference in [
         "ip.check_checksum:TRUE",
         "tcp.check_checksum:TRUE",
@@ -50,26 +49,26 @@ fn tshark(capture: &Path, arguments: &[&str]) -> Option<String> {
     ] {
         command.args(["-o", preference]);
     }
-    let output = match command
+    let answer = match command
         .arg("-n")
         .args(arguments)
         .arg("-r")
-        .arg(capture)
-        .output_limited()
+        .file(capture)
+        .answer()
     {
-        Ok(output) => output,
+        Ok(answer) => answer,
         Err(error) => {
             weir_testkit::missing("tshark", &format!("{error}: {}", capture.display()));
             return None;
         }
     };
-    let messages = String::from_utf8_lossy(&output.stderr);
+    let messages = String::from_utf8_lossy(&answer.stderr);
     assert!(
-        output.status.success(),
+        answer.is_success(),
         "{}: tshark says {messages}",
         capture.display()
     );
-    Some(String::from_utf8(output.stdout).unwrap())
+    Some(String::from_utf8(answer.stdout).unwrap())
 }
 
 /// What tshark calls damaged: cut or nonsensical packets.
