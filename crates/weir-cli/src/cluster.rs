@@ -68,9 +68,9 @@ struct ExecutorArgs {
     /// The name that others call this machine by [default: the address it listens at]
     #[arg(long, value_name = "HOST")]
     advertise: Option<String>,
-    /// Two ports that it listens at, for rows and for tasks [default: free ones]
-    #[arg(long, value_name = "PORT", num_args = 2)]
-    ports: Option<Vec<u16>>,
+    /// The port that it listens at; 0 takes a free one
+    #[arg(long, value_name = "PORT", default_value_t = 0)]
+    port: u16,
     /// A folder below which rows between the stages of a statement are kept [default: the system's temporary one]
     #[arg(
         long,
@@ -277,9 +277,7 @@ async fn execute(
     let mut options = ExecutorOptions::new(executor.scheduler.clone(), work);
     options.listen = executor.listen;
     options.advertise.clone_from(&executor.advertise);
-    if let Some([rows, tasks]) = executor.ports.as_deref() {
-        options.ports = (*rows, *tasks);
-    }
+    options.port = executor.port;
     options.memory_limit_bytes = executor.memory_limit;
     if let Some(cores) = executor.cores {
         options.cores = cores.get();

@@ -48,6 +48,7 @@ use weir_engine::{
     Cluster, PieceExec, PieceProgress, Reports, ScanReport, false_cuts, without_cuts,
 };
 
+use crate::check::{Sender as PlanSender, check_plan, is_allowed};
 use crate::codec::WeirCodec;
 use crate::doors::{PIECES, READERS, READY, RECORDS, SOURCE_BYTES};
 use crate::error::Error;
@@ -202,6 +203,8 @@ impl Cluster for Client {
         if bytes.len() > MESSAGE_BYTES_MAX - (1 << 20) {
             return None;
         }
+        // A scheduler would refuse it.
+        check_plan(&bytes, PlanSender::Client).ok()?;
         Some(Arc::new(ClusterExec::new(self.clone(), Arc::clone(plan))))
     }
 
@@ -318,6 +321,8 @@ impl ExecutionPlan for ClusterExec {
     ) -> DfResult<SendableRecordBatchStream> {
         let config = context.session_config();
         let settings = config.options().entries().into_iter();
+        // The others have done their part when the plan was made.
+        let settings = settings.filter(|entry| is_allowed(&entry.key));
         let settings = settings.map(|entry| KeyValuePair {
             key: entry.key,
             value: entry.value,

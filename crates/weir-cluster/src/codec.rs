@@ -21,6 +21,8 @@ use prost::Message;
 use weir_engine::{Compile, PieceExec, PieceWork, QueryDescription, ScanDescription, TemplateScan};
 use weir_packet::{AtmVcMux, ErfHdlc, Options as DecodeOptions};
 
+use crate::check::{Refused, check_template};
+
 /// The number of the form that nodes travel in. Whoever changes a message below, or what one means, counts it up.
 pub const FORMAT: u32 = 1;
 
@@ -126,7 +128,9 @@ impl WeirCodec {
         Ok(node.encode_to_vec())
     }
 
+    /// A plan in bytes of a plan, in which there are no further ones: what is made of it would nest as deep as it says.
     fn plan_of(&self, bytes: &[u8], context: &TaskContext) -> Result<Arc<dyn ExecutionPlan>> {
+        check_template(bytes).map_err(|refused| DataFusionError::Execution(refused.to_string()))?;
         let node = PhysicalPlanNode::decode(bytes)
             .map_err(|error| DataFusionError::Execution(error.to_string()))?;
         node.try_into_physical_plan(context, self)
@@ -248,6 +252,46 @@ impl PhysicalExtensionCodec for WeirCodec {
 
     fn try_encode_udwf(&self, node: &WindowUDF, buf: &mut Vec<u8>) -> Result<()> {
         self.ballista.try_encode_udwf(node, buf)
+    }
+}
+
+/// A node of weir as it lies in a message.
+pub(crate) enum Sent {
+    /// A scan whose rows have to be so.
+    Scan { filters: Vec<Vec<u8>> },
+    /// What is done with each piece: the bytes of a plan, or a statement with such an answer.
+    Piece {
+        template: Option<Vec<u8>>,
+        answer: Option<datafusion_proto::protobuf::Schema>,
+    },
+}
+
+/// The node of weir that these bytes are; `None` when they are of another.
+pub(crate) fn sent_node(bytes: &[u8]) -> std::result::Result<Option<Sent>, Refused> {
+    let Some(bytes) = bytes.strip_prefix(MAGIC) else {
+        return Ok(None);
+    };
+    let node = Node::decode(bytes).map_err(|error| {
+        Refused::malformed(format!("a node of weir that cannot be read: {error}"))
+    })?;
+    match (node.scan, node.piece) {
+        (Some(Scan { filters, .. }), None) => Ok(Some(Sent::Scan { filters })),
+        (None, Some(piece)) => match (piece.scan, piece.aggregate, piece.query) {
+            (Some(plan), None, None) | (None, Some(plan), None) => Ok(Some(Sent::Piece {
+                template: Some(plan),
+                answer: None,
+            })),
+            (None, None, Some(query)) => Ok(Some(Sent::Piece {
+                template: None,
+                answer: query.schema,
+            })),
+            _ => Err(Refused::malformed(
+                "a piece of a plan says nothing, or several things",
+            )),
+        },
+        _ => Err(Refused::malformed(
+            "a node of weir that is none that it knows",
+        )),
     }
 }
 

@@ -1,12 +1,11 @@
 //! The doors of a scheduler and of an executor: what Ballista serves, behind those that ask who comes in.
 //!
-//! An executor of Ballista takes tasks at a port whose server nobody can put anything before. Where callers are asked who they
-//! are, that port is one of this machine only (127.0.0.1), tasks and rows come in by one door of ours, and a task that did
-//! not come by it is not run: the door adds a word to each task that only this process knows.
+//! A message is looked at ([`crate::check`]) before Ballista has it: it would run any plan, and take any name and count.
+//!
+//! An executor has one door, for tasks and rows.
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
-use std::fmt;
-use std::net::SocketAddr;
+use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -16,12 +15,9 @@ use axum::http::StatusCode;
 use axum::middleware::from_fn_with_state;
 use axum::routing::get;
 use ballista_core::JobId;
-use ballista_core::client::BallistaClient;
-use ballista_core::client_pool::{BallistaClientPool, PooledClient};
-use ballista_core::error::BallistaError;
-use ballista_core::extension::BallistaConfigGrpcEndpoint;
-use ballista_core::serde::protobuf::executor_grpc_client::ExecutorGrpcClient;
+use ballista_core::serde::protobuf::execute_query_params::Query;
 use ballista_core::serde::protobuf::executor_grpc_server::{ExecutorGrpc, ExecutorGrpcServer};
+use ballista_core::serde::protobuf::executor_resource::Resource;
 use ballista_core::serde::protobuf::operator_metric::Metric;
 use ballista_core::serde::protobuf::scheduler_grpc_server::{SchedulerGrpc, SchedulerGrpcServer};
 use ballista_core::serde::protobuf::{
@@ -29,46 +25,41 @@ use ballista_core::serde::protobuf::{
     CleanJobDataResult, CreateUpdateSessionParams, CreateUpdateSessionResult, ExecuteQueryParams,
     ExecuteQueryResult, ExecutorRegistration, ExecutorStoppedParams, ExecutorStoppedResult,
     GetJobMetricsParams, GetJobMetricsResult, GetJobStatusParams, GetJobStatusResult,
-    HeartBeatParams, HeartBeatResult, KeyValuePair, LaunchMultiTaskParams, LaunchMultiTaskResult,
-    LaunchTaskParams, LaunchTaskResult, PollWorkParams, PollWorkResult, RegisterExecutorParams,
-    RegisterExecutorResult, RemoveJobDataParams, RemoveJobDataResult, RemoveSessionParams,
-    RemoveSessionResult, StopExecutorParams, StopExecutorResult, TaskStatus,
-    UpdateTaskStatusParams, UpdateTaskStatusResult, task_status,
+    HeartBeatParams, HeartBeatResult, LaunchMultiTaskParams, LaunchMultiTaskResult,
+    LaunchTaskParams, LaunchTaskResult, MultiTaskDefinition, PollWorkParams, PollWorkResult,
+    RegisterExecutorParams, RegisterExecutorResult, RemoveJobDataParams, RemoveJobDataResult,
+    RemoveSessionParams, RemoveSessionResult, StopExecutorParams, StopExecutorResult, TaskId,
+    TaskStatus, UpdateTaskStatusParams, UpdateTaskStatusResult, task_status,
 };
-use ballista_core::utils::GrpcClientConfig;
-use ballista_executor::execution_engine::{
-    DefaultExecutionEngine, ExecutionEngine, QueryStageExecutor,
-};
-use ballista_executor::flight_service::BallistaFlightService;
 use ballista_scheduler::scheduler_server::SchedulerServer;
-use datafusion::common::extensions_options;
-use datafusion::config::ConfigExtension;
-use datafusion::error::DataFusionError;
-use datafusion::physical_plan::ExecutionPlan;
-use datafusion::prelude::SessionConfig;
+use ballista_scheduler::state::execution_stage::ExecutionStage;
 use datafusion_proto::protobuf::{LogicalPlanNode, PhysicalPlanNode};
+use futures::StreamExt;
 use tokio::net::TcpListener;
 use tonic::metadata::{MetadataMap, MetadataValue};
 use tonic::service::Routes;
+use tonic::transport::Server;
 use tonic::transport::server::TcpIncoming;
-use tonic::transport::{Channel, Server};
 use tonic::{Request, Response, Status};
 use weir_engine::Reports;
 
+use crate::check::{self, Checked, Refused, Sender, check_plan};
 use crate::client::MESSAGE_BYTES_MAX;
 use crate::error::Error;
-use crate::trust::{Trust, admitted, is_same};
+use crate::rows::Rows;
+use crate::silence::{Heard, SILENCE_MAX};
+use crate::trust::{Trust, admitted};
+use crate::worker::Worker;
 
 type BallistaScheduler = SchedulerServer<LogicalPlanNode, PhysicalPlanNode>;
 type Answer<T> = Result<Response<T>, Status>;
 
-/// Serves what those ask who may come in, until `end`.
+/// Serves what those ask who may come in, until it is dropped.
 async fn serve(
     listener: TcpListener,
     routes: Routes,
     pages: Router,
     trust: &Trust,
-    end: impl Future<Output = ()>,
 ) -> Result<(), Error> {
     let routes = routes
         .prepare()
@@ -79,10 +70,11 @@ async fn serve(
         .http2_keepalive_interval(Some(KEEP_ALIVE))
         .http2_keepalive_timeout(Some(KEEP_ALIVE));
     let incoming = TcpIncoming::from(listener).with_nodelay(Some(true));
+    let incoming = incoming.map(|stream| stream.map(|stream| Heard::within(SILENCE_MAX, stream)));
     trust
         .server(server)?
         .add_routes(Routes::from(pages.merge(routes)))
-        .serve_with_incoming_shutdown(incoming, end)
+        .serve_with_incoming(incoming)
         .await
         .map_err(|error| Error::new(crate::trust::chain(&error)))
 }
@@ -106,23 +98,52 @@ pub(crate) async fn schedule(
                 }
             }),
         );
+    let ended = ended(scheduler.clone());
     let door = SchedulerDoor {
         scheduler,
-        one_door: trust.is_asked(),
         jobs: Mutex::default(),
     };
     let service = SchedulerGrpcServer::new(door)
         .max_encoding_message_size(MESSAGE_BYTES_MAX)
         .max_decoding_message_size(MESSAGE_BYTES_MAX);
-    let never = std::future::pending();
-    serve(listener, Routes::new(service), pages, trust, never).await
+    tokio::select! {
+        served = serve(listener, Routes::new(service), pages, trust) => served,
+        error = ended => Err(error),
+    }
 }
 
-/// A scheduler that says how far its jobs are, and knows by which door its executors are reached.
+/// Waits until a scheduler does not schedule any more: what hands out tasks is one loop, and all jobs wait for ever once it
+/// has panicked.
+async fn ended(scheduler: BallistaScheduler) -> Error {
+    loop {
+        tokio::time::sleep(LOOK_EVERY).await;
+        // It is told of no task by the executor that was heard of last: one that has gone would not be listened to.
+        let known = scheduler.state.executor_manager.get_executors_state().await;
+        let last = known
+            .into_iter()
+            .flatten()
+            .max_by_key(|(_, heard_of, _)| *heard_of);
+        let Some((executor, _, _)) = last else {
+            continue;
+        };
+        let nothing = UpdateTaskStatusParams {
+            executor_id: executor.id,
+            task_status: Vec::new(),
+        };
+        if let Err(status) =
+            SchedulerGrpc::update_task_status(&scheduler, Request::new(nothing)).await
+        {
+            return Error::new(format!(
+                "the scheduler does not hand out tasks any more, and ends: {}",
+                status.message()
+            ));
+        }
+    }
+}
+
+/// A scheduler that looks at what it is sent, says how far its jobs are, and knows by which door its executors are reached.
 struct SchedulerDoor {
     scheduler: BallistaScheduler,
-    /// Executors take tasks where they give rows.
-    one_door: bool,
     jobs: Mutex<Jobs>,
 }
 
@@ -145,10 +166,58 @@ impl SchedulerDoor {
         self.jobs.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn reached(&self, metadata: &mut Option<ExecutorRegistration>) {
-        if let Some(metadata) = metadata.as_mut().filter(|_| self.one_door) {
-            metadata.grpc_port = metadata.port;
+    /// What an executor says of itself, with the port that it takes tasks at: that where it gives rows.
+    fn reached(metadata: &mut Option<ExecutorRegistration>) -> Checked {
+        let Some(metadata) = metadata else {
+            return Err(Refused::malformed(
+                "an executor that does not say who it is",
+            ));
+        };
+        check::executor_id(&metadata.id)?;
+        check::port(metadata.port)?;
+        match &metadata.host {
+            Some(host) => check::host(host)?,
+            None => return Err(Refused::malformed("an executor without a host")),
         }
+        let resources = metadata.specification.iter().flat_map(|of| &of.resources);
+        let cores: u64 = resources
+            .filter_map(|of| of.resource.as_ref())
+            .map(|Resource::Vcores(cores)| u64::from(*cores))
+            .fold(0, u64::saturating_add);
+        if !(1..=CORES_MAX).contains(&cores) || metadata.os_info.is_none() {
+            return Err(Refused::malformed(format!(
+                "an executor of {cores} cores: it has 1 to {CORES_MAX}"
+            )));
+        }
+        metadata.grpc_port = metadata.port;
+        Ok(())
+    }
+
+    /// Those of the statuses that are of tasks which run on this executor: Ballista takes each as one of a task that it knows.
+    async fn of_tasks(
+        &self,
+        executor: &str,
+        told: Vec<TaskStatus>,
+    ) -> Result<Vec<TaskStatus>, Refused> {
+        let running = self.scheduler.state.task_manager.get_running_job_cache();
+        let mut known: Vec<TaskStatus> = Vec::new();
+        for status in told {
+            check::job_id(&status.job_id)?;
+            check::finished(&status, executor)?;
+            let Some(job) = running.get(&JobId::from(status.job_id.clone())) else {
+                continue;
+            };
+            let graph = job.execution_graph.read().await;
+            let is_repeated = known.iter().any(|of| {
+                (of.task_id, of.stage_id, &of.job_id)
+                    == (status.task_id, status.stage_id, &status.job_id)
+            });
+            let stage = graph.stages().get(&(status.stage_id as usize));
+            if !is_repeated && stage.is_some_and(|stage| runs_in(stage, &status, executor)) {
+                known.push(status);
+            }
+        }
+        Ok(known)
     }
 
     /// Takes up what the pieces of a task say that they have read.
@@ -205,19 +274,42 @@ impl SchedulerDoor {
     }
 }
 
+/// Whether a task of a stage could have come to this end: there is one, it has not succeeded before, and it does not run on
+/// another executor. One that was taken back meanwhile is known to Ballista as such.
+fn runs_in(stage: &ExecutionStage, status: &TaskStatus, executor: &str) -> bool {
+    let attempt = status.stage_attempt_num as usize;
+    match stage {
+        ExecutionStage::Running(stage) => {
+            let task = stage.task_infos.get(status.task_id as usize);
+            attempt <= stage.stage_attempt_num
+                && task.is_some_and(|task| match &task.task_status {
+                    task_status::Status::Running(of) => of.executor_id == executor,
+                    task_status::Status::Failed(_) => true,
+                    task_status::Status::Successful(_) => false,
+                })
+        }
+        ExecutionStage::UnResolved(stage) => {
+            attempt.checked_add(1) == Some(stage.stage_attempt_num)
+        }
+        _ => false,
+    }
+}
+
 #[tonic::async_trait]
 impl SchedulerGrpc for SchedulerDoor {
     type ExecuteQueryPushStream = <BallistaScheduler as SchedulerGrpc>::ExecuteQueryPushStream;
 
-    async fn poll_work(&self, request: Request<PollWorkParams>) -> Answer<PollWorkResult> {
-        SchedulerGrpc::poll_work(&self.scheduler, request).await
+    async fn poll_work(&self, _request: Request<PollWorkParams>) -> Answer<PollWorkResult> {
+        Err(Status::unimplemented(
+            "executors of weir are sent their tasks",
+        ))
     }
 
     async fn register_executor(
         &self,
         mut request: Request<RegisterExecutorParams>,
     ) -> Answer<RegisterExecutorResult> {
-        self.reached(&mut request.get_mut().metadata);
+        Self::reached(&mut request.get_mut().metadata)?;
         SchedulerGrpc::register_executor(&self.scheduler, request).await
     }
 
@@ -225,15 +317,33 @@ impl SchedulerGrpc for SchedulerDoor {
         &self,
         mut request: Request<HeartBeatParams>,
     ) -> Answer<HeartBeatResult> {
-        self.reached(&mut request.get_mut().metadata);
+        let told = request.get_mut();
+        Self::reached(&mut told.metadata)?;
+        if told
+            .metadata
+            .as_ref()
+            .is_none_or(|of| of.id != told.executor_id)
+        {
+            return Err(Refused::malformed("an executor that says it is another").into());
+        }
         SchedulerGrpc::heart_beat_from_executor(&self.scheduler, request).await
     }
 
     async fn update_task_status(
         &self,
-        request: Request<UpdateTaskStatusParams>,
+        mut request: Request<UpdateTaskStatusParams>,
     ) -> Answer<UpdateTaskStatusResult> {
-        let told = request.get_ref();
+        let told = request.get_mut();
+        check::executor_id(&told.executor_id)?;
+        let count = told.task_status.len();
+        told.task_status = self
+            .of_tasks(&told.executor_id, std::mem::take(&mut told.task_status))
+            .await?;
+        if told.task_status.is_empty() {
+            return Err(Status::not_found(format!(
+                "none of the {count} tasks runs on the executor that tells of them"
+            )));
+        }
         for task in &told.task_status {
             self.take(task, &told.executor_id);
         }
@@ -242,29 +352,41 @@ impl SchedulerGrpc for SchedulerDoor {
 
     async fn create_update_session(
         &self,
-        request: Request<CreateUpdateSessionParams>,
+        _request: Request<CreateUpdateSessionParams>,
     ) -> Answer<CreateUpdateSessionResult> {
-        SchedulerGrpc::create_update_session(&self.scheduler, request).await
+        Err(Status::unimplemented("settings come with their statement"))
     }
 
     async fn remove_session(
         &self,
         request: Request<RemoveSessionParams>,
     ) -> Answer<RemoveSessionResult> {
+        check::session_id(&request.get_ref().session_id)?;
         SchedulerGrpc::remove_session(&self.scheduler, request).await
     }
 
     async fn execute_query_push(
         &self,
-        request: Request<ExecuteQueryParams>,
+        _request: Request<ExecuteQueryParams>,
     ) -> Answer<Self::ExecuteQueryPushStream> {
-        SchedulerGrpc::execute_query_push(&self.scheduler, request).await
+        Err(Status::unimplemented(
+            "how a statement is comes with get_job_status",
+        ))
     }
 
+    /// Takes a plan, which weir makes itself: a text of SQL or a logical plan would be planned by Ballista, with all that
+    /// DataFusion reads and writes.
     async fn execute_query(
         &self,
         request: Request<ExecuteQueryParams>,
     ) -> Answer<ExecuteQueryResult> {
+        let asked = request.get_ref();
+        check::session_id(&asked.session_id)?;
+        check::check_settings(&asked.settings)?;
+        match &asked.query {
+            Some(Query::PhysicalPlan(plan)) => check_plan(plan, Sender::Client)?,
+            _ => return Err(Refused::not_allowed("a statement that is no physical plan").into()),
+        }
         SchedulerGrpc::execute_query(&self.scheduler, request).await
     }
 
@@ -280,6 +402,7 @@ impl SchedulerGrpc for SchedulerDoor {
             response.metadata_mut().insert(READY, ready);
             return Ok(response);
         }
+        check::job_id(&job)?;
         let mut response = SchedulerGrpc::get_job_status(&self.scheduler, request).await?;
         self.tell(&job, response.metadata_mut());
         Ok(response)
@@ -289,6 +412,7 @@ impl SchedulerGrpc for SchedulerDoor {
         &self,
         request: Request<GetJobMetricsParams>,
     ) -> Answer<GetJobMetricsResult> {
+        check::job_id(&request.get_ref().job_id)?;
         SchedulerGrpc::get_job_metrics(&self.scheduler, request).await
     }
 
@@ -296,10 +420,12 @@ impl SchedulerGrpc for SchedulerDoor {
         &self,
         request: Request<ExecutorStoppedParams>,
     ) -> Answer<ExecutorStoppedResult> {
+        check::executor_id(&request.get_ref().executor_id)?;
         SchedulerGrpc::executor_stopped(&self.scheduler, request).await
     }
 
     async fn cancel_job(&self, request: Request<CancelJobParams>) -> Answer<CancelJobResult> {
+        check::job_id(&request.get_ref().job_id)?;
         self.forget(&request.get_ref().job_id);
         SchedulerGrpc::cancel_job(&self.scheduler, request).await
     }
@@ -308,228 +434,133 @@ impl SchedulerGrpc for SchedulerDoor {
         &self,
         request: Request<CleanJobDataParams>,
     ) -> Answer<CleanJobDataResult> {
+        check::job_id(&request.get_ref().job_id)?;
         self.forget(&request.get_ref().job_id);
         SchedulerGrpc::clean_job_data(&self.scheduler, request).await
     }
 }
 
-/// Gives rows to all who ask, until `end`: where nobody is asked who they are, tasks have a port of their own.
-pub(crate) async fn give_rows(
-    at: SocketAddr,
-    work_dir: String,
-    end: impl Future<Output = ()>,
-) -> Result<(), Error> {
-    Server::builder()
-        .http2_keepalive_interval(Some(KEEP_ALIVE))
-        .http2_keepalive_timeout(Some(KEEP_ALIVE))
-        .add_service(rows_of(work_dir))
-        .serve_with_shutdown(at, end)
-        .await
-        .map_err(|error| Error::new(crate::trust::chain(&error)))
-}
-
 /// The service that gives the rows of a folder.
-fn rows_of(work_dir: String) -> FlightServiceServer<BallistaFlightService> {
-    FlightServiceServer::new(BallistaFlightService::new(work_dir))
+fn rows_of(work_dir: String) -> FlightServiceServer<Rows> {
+    FlightServiceServer::new(Rows::new(work_dir))
         .max_encoding_message_size(MESSAGE_BYTES_MAX)
         .max_decoding_message_size(MESSAGE_BYTES_MAX)
 }
 
-/// Gives rows and takes tasks for those who may come in; tasks go on to the port of this machine that Ballista takes them at.
+/// Gives rows and takes tasks for those who may come in.
 pub(crate) async fn execute(
     listener: TcpListener,
-    work_dir: String,
-    tasks: u16,
-    pass: Arc<str>,
-    trust: &Trust,
-    end: impl Future<Output = ()>,
+    worker: Arc<Worker>,
+    trust: Trust,
 ) -> Result<(), Error> {
-    let inner = Channel::from_shared(format!("http://127.0.0.1:{tasks}"))
-        .map_err(|error| Error::new(error.to_string()))?
-        .connect_lazy();
-    let inner = ExecutorGrpcClient::new(inner)
+    let rows = rows_of(worker.work_dir().to_owned());
+    let door = ExecutorGrpcServer::new(ExecutorDoor { worker })
         .max_encoding_message_size(MESSAGE_BYTES_MAX)
         .max_decoding_message_size(MESSAGE_BYTES_MAX);
-    let door = ExecutorGrpcServer::new(ExecutorDoor { inner, pass })
-        .max_encoding_message_size(MESSAGE_BYTES_MAX)
-        .max_decoding_message_size(MESSAGE_BYTES_MAX);
-    let routes = Routes::new(door).add_service(rows_of(work_dir));
-    serve(listener, routes, Router::new(), trust, end).await
+    let routes = Routes::new(door).add_service(rows);
+    serve(listener, routes, Router::new(), &trust).await
 }
 
 struct ExecutorDoor {
-    inner: ExecutorGrpcClient<Channel>,
-    pass: Arc<str>,
+    worker: Arc<Worker>,
 }
 
 impl ExecutorDoor {
-    /// Says that a task came by the door.
-    fn let_pass(&self, settings: &mut Vec<KeyValuePair>) {
-        settings.push(KeyValuePair {
-            key: format!("{}.pass", Pass::PREFIX),
-            value: Some(self.pass.to_string()),
-        });
+    fn take(&self, mut tasks: MultiTaskDefinition) -> Checked {
+        check::job_id(&tasks.job_id)?;
+        check::session_id(&tasks.session_id)?;
+        check_plan(&tasks.plan, Sender::Scheduler)?;
+        tasks.props = check::allowed_settings(tasks.props)?;
+        let taken = self.worker.take(tasks);
+        taken.map_err(|error| Refused::malformed(error.to_string()))
     }
 }
 
 #[tonic::async_trait]
 impl ExecutorGrpc for ExecutorDoor {
     async fn launch_task(&self, request: Request<LaunchTaskParams>) -> Answer<LaunchTaskResult> {
-        let mut tasks = request.into_inner();
-        for task in &mut tasks.tasks {
-            self.let_pass(&mut task.props);
+        for task in request.into_inner().tasks {
+            self.take(MultiTaskDefinition {
+                task_ids: vec![TaskId {
+                    task_id: task.task_id,
+                    task_attempt_num: task.task_attempt_num,
+                    global_output_partition_ids: task.global_output_partition_ids,
+                    vcores_consumed: task.vcores_consumed,
+                }],
+                job_id: task.job_id,
+                stage_id: task.stage_id,
+                stage_attempt_num: task.stage_attempt_num,
+                plan: task.plan,
+                session_id: task.session_id,
+                launch_time: task.launch_time,
+                props: task.props,
+            })?;
         }
-        self.inner.clone().launch_task(tasks).await
+        Ok(Response::new(LaunchTaskResult { success: true }))
     }
 
+    /// Takes tasks. A job whose tasks are refused is named, and its scheduler ends it: one that hears of an error would take
+    /// the executor for lost, and try the next.
     async fn launch_multi_task(
         &self,
         request: Request<LaunchMultiTaskParams>,
     ) -> Answer<LaunchMultiTaskResult> {
-        let mut tasks = request.into_inner();
-        for task in &mut tasks.multi_tasks {
-            self.let_pass(&mut task.props);
+        let mut failed_jobs = BTreeSet::new();
+        for tasks in request.into_inner().multi_tasks {
+            let job = tasks.job_id.clone();
+            if self.take(tasks).is_err() {
+                failed_jobs.insert(job);
+            }
         }
-        self.inner.clone().launch_multi_task(tasks).await
+        Ok(Response::new(LaunchMultiTaskResult {
+            failed_jobs: failed_jobs.into_iter().collect(),
+        }))
     }
 
+    /// Does not end: a scheduler asks for it when it has missed the executor for a while, and takes it up again when it hears
+    /// of it. An executor ends when its user asks.
     async fn stop_executor(
         &self,
-        request: Request<StopExecutorParams>,
+        _request: Request<StopExecutorParams>,
     ) -> Answer<StopExecutorResult> {
-        self.inner.clone().stop_executor(request.into_inner()).await
+        Ok(Response::new(StopExecutorResult {}))
     }
 
     async fn cancel_tasks(&self, request: Request<CancelTasksParams>) -> Answer<CancelTasksResult> {
-        self.inner.clone().cancel_tasks(request.into_inner()).await
+        let tasks = request.into_inner().task_infos;
+        for task in &tasks {
+            check::job_id(&task.job_id)?;
+        }
+        self.worker.cancel(tasks).await;
+        Ok(Response::new(CancelTasksResult { cancelled: true }))
     }
 
     async fn remove_job_data(
         &self,
         request: Request<RemoveJobDataParams>,
     ) -> Answer<RemoveJobDataResult> {
-        self.inner
-            .clone()
-            .remove_job_data(request.into_inner())
-            .await
-    }
-}
-
-extensions_options! {
-    /// What a task has that came by the door.
-    pub(crate) struct Pass {
-        /// The word that the door adds.
-        pub pass: String, default = String::new()
-    }
-}
-
-impl ConfigExtension for Pass {
-    const PREFIX: &'static str = "weir_door";
-}
-
-/// Runs tasks that came by the door.
-pub(crate) struct Guarded {
-    engine: DefaultExecutionEngine,
-    pass: Arc<str>,
-}
-
-impl Guarded {
-    pub(crate) fn new(pass: Arc<str>) -> Self {
-        let pool: Arc<dyn BallistaClientPool> = Arc::new(Connections::default());
-        Self {
-            engine: DefaultExecutionEngine::with_client_pool(pool),
-            pass,
-        }
-    }
-}
-
-impl ExecutionEngine for Guarded {
-    fn create_query_stage_exec(
-        &self,
-        job_id: JobId,
-        stage_id: usize,
-        task_id: usize,
-        partitions: Vec<usize>,
-        plan: Arc<dyn ExecutionPlan>,
-        work_dir: &str,
-        config: &SessionConfig,
-    ) -> datafusion::error::Result<Arc<dyn QueryStageExecutor>> {
-        let given = config.options().extensions.get::<Pass>();
-        if !given.is_some_and(|given| is_same(&given.pass, &self.pass)) {
-            return Err(DataFusionError::Execution(
-                "a task that did not come by the door of the executor is not run".to_owned(),
-            ));
-        }
-        self.engine.create_query_stage_exec(
-            job_id, stage_id, task_id, partitions, plan, work_dir, config,
-        )
-    }
-}
-
-/// Connections to other executors that were used before: a handshake costs more than a small part of a shuffle. Ballista's
-/// own pool is not to be had from outside.
-#[derive(Default)]
-struct Connections {
-    idle: Arc<Mutex<Vec<Idle>>>,
-}
-
-impl fmt::Debug for Connections {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Connections")
-    }
-}
-
-struct Idle {
-    to: (String, u16),
-    client: BallistaClient,
-}
-
-#[async_trait::async_trait]
-impl BallistaClientPool for Connections {
-    async fn acquire(
-        &self,
-        host: &str,
-        port: u16,
-        config: &GrpcClientConfig,
-        endpoint: Option<Arc<BallistaConfigGrpcEndpoint>>,
-    ) -> Result<PooledClient, BallistaError> {
-        let to = (host.to_owned(), port);
-        let known = {
-            let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
-            let place = idle.iter().rposition(|idle| idle.to == to);
-            place.map(|place| idle.remove(place).client)
+        let asked = request.into_inner();
+        check::job_id(&asked.job_id)?;
+        let job = Path::new(self.worker.work_dir()).join(&asked.job_id);
+        let folders = match asked.remove_stage_ids.as_slice() {
+            [] => vec![job],
+            stages => stages
+                .iter()
+                .map(|stage| job.join(stage.to_string()))
+                .collect(),
         };
-        let client = match known {
-            Some(client) => client,
-            None => {
-                BallistaClient::try_new(
-                    host,
-                    port,
-                    config.max_message_size,
-                    config.use_tls,
-                    endpoint,
-                    config.io_retries_times,
-                    config.io_retry_wait_time_ms,
-                    config.initial_connection_window_size,
-                    config.initial_stream_window_size,
-                )
-                .await?
+        for folder in folders {
+            match tokio::fs::remove_dir_all(&folder).await {
+                Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                    return Err(Status::internal(format!(
+                        "rows of {}: {error}",
+                        asked.job_id
+                    )));
+                }
+                _ => {}
             }
-        };
-        let idle = Arc::clone(&self.idle);
-        let give_back = move |client| {
-            let mut idle = idle.lock().unwrap_or_else(PoisonError::into_inner);
-            idle.push(Idle { to, client });
-            let too_many = idle.len().saturating_sub(IDLE_MAX);
-            // Those of machines that have gone are not used again, and come to the front.
-            idle.drain(..too_many);
-        };
-        Ok(PooledClient::new(client, Box::new(give_back)))
-    }
-
-    async fn evict_idle(&self) {
-        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
-        idle.clear();
+        }
+        Ok(Response::new(RemoveJobDataResult {}))
     }
 }
 
@@ -542,5 +573,8 @@ pub(crate) const READERS: &str = "weir-readers";
 pub(crate) const READY: &str = "weir-ready";
 /// Jobs of which is known how far they are.
 const JOBS_MAX: usize = 1_000;
-const IDLE_MAX: usize = 64;
+/// Cores that an executor says it has, at most.
+const CORES_MAX: u64 = 4096;
+/// How often a scheduler is looked at.
+const LOOK_EVERY: Duration = Duration::from_secs(1);
 const KEEP_ALIVE: Duration = Duration::from_secs(20);

@@ -25,14 +25,19 @@
 //!
 //! This crate deliberately does not know captures, SQL, arguments or the terminal.
 
+mod check;
 mod client;
 mod codec;
 mod doors;
 mod error;
 mod local;
+mod pool;
+mod rows;
 mod server;
+mod silence;
 mod trust;
 mod work;
+mod worker;
 
 pub use client::Client;
 pub use codec::{FORMAT, WeirCodec};

@@ -3,18 +3,16 @@
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use ballista_core::config::BALLISTA_SCHEDULER_MAX_PARTITIONS_PER_TASK;
 use ballista_core::error::BallistaError;
 use ballista_core::extension::SessionConfigExt;
-use ballista_core::ids::new_instance_id;
 use ballista_core::registry::BallistaFunctionRegistry;
 use ballista_core::serde::protobuf::GetJobStatusParams;
 use ballista_core::serde::protobuf::scheduler_grpc_client::SchedulerGrpcClient;
-use ballista_executor::executor_process::{ExecutorProcessConfig, start_executor_process};
 use ballista_scheduler::cluster::BallistaCluster;
 use ballista_scheduler::config::{SchedulerConfig, TaskDistributionPolicy};
 use ballista_scheduler::scheduler_process::create_scheduler;
@@ -22,17 +20,19 @@ use datafusion::execution::{SessionState, SessionStateBuilder};
 use datafusion::prelude::SessionConfig;
 use datafusion_proto::protobuf::{LogicalPlanNode, PhysicalPlanNode};
 use tokio::net::TcpListener;
-use tokio::sync::watch;
+use tokio::sync::{mpsc, watch};
+use tokio::task::JoinSet;
 use tonic::Status;
 use tonic::transport::Endpoint;
 use weir_engine::{Engine, PieceSettings};
 
 use crate::client::{MESSAGE_BYTES_MAX, said_by};
 use crate::codec::WeirCodec;
-use crate::doors::{self, Guarded, Pass};
+use crate::doors;
 use crate::error::Error;
 use crate::trust::{CONNECT, Trust, chain};
 use crate::work::WorkFolder;
+use crate::worker::{Equipment, Teller, Worker};
 
 /// How soon those who have gone are missed.
 #[derive(Clone, Copy, Debug)]
@@ -90,8 +90,8 @@ pub struct ExecutorOptions {
     pub listen: IpAddr,
     /// The name or address that others call it by, where that is not the one it listens at.
     pub advertise: Option<String>,
-    /// Two ports that it listens at, for rows and for tasks; 0 takes free ones.
-    pub ports: (u16, u16),
+    /// The port that it listens at; 0 takes a free one.
+    pub port: u16,
     /// Where rows between stages lie.
     pub work: Arc<WorkFolder>,
     /// Bytes that all tasks together may hold.
@@ -118,7 +118,7 @@ impl ExecutorOptions {
             scheduler: scheduler.into(),
             listen: IpAddr::from([127, 0, 0, 1]),
             advertise: None,
-            ports: (0, 0),
+            port: 0,
             work,
             memory_limit_bytes: None,
             cores: std::thread::available_parallelism().map_or(1, usize::from),
@@ -233,7 +233,7 @@ pub async fn run_executor(
         let (mut ended, serves) = (ended.clone(), Arc::clone(&serves));
         async move {
             wanted(&mut ended).await;
-            // Ballista ends it in order, which it does not come to where it has only just begun to serve.
+            // It ends in order, which it does not come to where it has only just begun to serve.
             if serves.load(Ordering::Relaxed) {
                 tokio::time::sleep(END_MAX).await;
             }
@@ -259,36 +259,20 @@ async fn wanted(ended: &mut watch::Receiver<bool>) {
 /// Runs tasks until `ended`; `serves` says since when there is something to end in order.
 async fn serve_tasks(
     options: &ExecutorOptions,
-    ended: watch::Receiver<bool>,
+    mut ended: watch::Receiver<bool>,
     serves: Arc<AtomicBool>,
 ) -> Result<(), Error> {
     let trust = &options.trust;
     guarded(options.listen, options.trusted_network, trust)?;
-    let (scheduler_host, scheduler_port) = host_and_port(&options.scheduler)?;
+    host_and_port(&options.scheduler)?;
     let work_dir = options.work.path().to_string_lossy().into_owned();
     introduced(&options.scheduler, trust).await?;
-    // Where callers are asked who they are, there is one door for rows and tasks, and the port for tasks is this machine's.
-    let door = match trust.is_asked() {
-        true => {
-            let at = (options.listen, options.ports.0);
-            let bound = TcpListener::bind(at).await;
-            Some(bound.map_err(|error| Error::new(format!("{}: {error}", options.listen)))?)
-        }
-        false => None,
-    };
-    let (bind, rows, tasks) = match &door {
-        Some(door) => {
-            let at = door.local_addr();
-            let at = at.map_err(|error| Error::new(error.to_string()))?;
-            let inner = IpAddr::from([127, 0, 0, 1]);
-            (inner, at.port(), free(inner, 0)?)
-        }
-        None => (
-            options.listen,
-            free(options.listen, options.ports.0)?,
-            free(options.listen, options.ports.1)?,
-        ),
-    };
+    // There is one door for rows and tasks.
+    let failed = |error: std::io::Error| Error::new(format!("{}: {error}", options.listen));
+    let door = TcpListener::bind((options.listen, options.port))
+        .await
+        .map_err(failed)?;
+    let port = door.local_addr().map_err(failed)?.port();
     let state = engine_state(&options.geoip)?;
     let mut settings = PieceSettings::default();
     settings.memory_limit_bytes = options
@@ -298,82 +282,64 @@ async fn serve_tasks(
     settings.geoip.clone_from(&options.geoip);
     settings.roots.clone_from(&options.roots);
     let settings = Arc::new(settings);
-    let registry = BallistaFunctionRegistry::from(&state);
     let endpoints = trust.endpoints();
-    let mut executor = ExecutorProcessConfig {
-        bind_host: bind.to_string(),
-        external_host: Some(
-            options
-                .advertise
-                .clone()
-                .unwrap_or_else(|| host(options.listen)),
-        ),
-        port: rows,
-        grpc_port: tasks,
-        scheduler_host,
-        scheduler_port,
-        scheduler_connect_timeout_seconds: 30,
-        vcores: options.cores.max(1),
-        work_dir: Some(work_dir),
-        job_data_ttl_seconds: 3600,
-        job_data_clean_up_interval_seconds: 300,
-        grpc_max_decoding_message_size: message_bytes(),
-        grpc_max_encoding_message_size: message_bytes(),
-        executor_heartbeat_interval_seconds: seconds(options.heartbeats.every),
-        memory_pool_size: options.memory_limit_bytes.map(|bytes| bytes as u64),
-        override_function_registry: Some(Arc::new(registry)),
-        override_config_producer: Some(Arc::new(move || {
+    let advertise = options.advertise.clone();
+    let equipment = Equipment {
+        host: advertise.unwrap_or_else(|| host(options.listen)),
+        port,
+        cores: options.cores.max(1),
+        work_dir,
+        memory_limit_bytes: options.memory_limit_bytes,
+        config: Arc::new(move || {
             config()
                 .with_extension(Arc::clone(&settings))
-                .with_option_extension(Pass::default())
                 .with_ballista_override_create_grpc_client_endpoint(Arc::clone(&endpoints))
-        })),
-        override_physical_codec: Some(Arc::new(WeirCodec::default())),
-        override_create_grpc_client_endpoint: Some(trust.endpoints()),
-        ..ExecutorProcessConfig::default()
+        }),
+        functions: BallistaFunctionRegistry::from(&state),
     };
-    let pass: Arc<str> = Arc::from(new_instance_id());
-    if door.is_some() {
-        executor.override_execution_engine = Some(Arc::new(Guarded::new(Arc::clone(&pass))));
-    }
-    let door = Mutex::new(door);
-    let trust = trust.clone();
-    executor.override_arrow_flight_service = Some(Arc::new(
-        move |work_dir, at, mut shutdown, _| {
-            let door = door.lock().unwrap_or_else(PoisonError::into_inner).take();
-            let (pass, trust) = (Arc::clone(&pass), trust.clone());
-            let rows = tokio::spawn(async move {
-                let end = async move { shutdown.recv().await };
-                let served = match door {
-                    Some(door) => doors::execute(door, work_dir, tasks, pass, &trust, end).await,
-                    None if trust.is_asked() => Err(Error::new("a door is opened once")),
-                    None => doors::give_rows(at, work_dir, end).await,
-                };
-                served.map_err(|error| BallistaError::General(error.to_string()))
-            });
-            serves.store(true, Ordering::Relaxed);
-            let mut ended = ended.clone();
-            // The first service that is over brings Ballista to its end. Rows are given until it has come to it.
-            tokio::spawn(async move {
-                tokio::select! {
-                    served = rows => served.unwrap_or_else(|error| Err(BallistaError::General(error.to_string()))),
-                    () = wanted(&mut ended) => Ok(()),
-                }
-            })
-        },
-    ));
-    start_executor_process(Arc::new(executor))
+    let (finishes, finished) = mpsc::unbounded_channel();
+    let worker = Arc::new(Worker::new(equipment, finishes)?);
+    let scheduler = trust.calm_endpoint(&options.scheduler)?.connect_lazy();
+    let mut teller = Teller::new(&worker, scheduler);
+    let ends = |said: String| {
+        Error::new(format!(
+            "the executor of {} ends: {said}",
+            options.scheduler
+        ))
+    };
+    let mut services = JoinSet::new();
+    services.spawn(doors::execute(door, Arc::clone(&worker), trust.clone()));
+    serves.store(true, Ordering::Relaxed);
+    let telling = teller.clone().tell(finished);
+    services.spawn(async move {
+        telling.await;
+        Ok(())
+    });
+    teller
+        .register()
         .await
-        .map_err(|error| {
-            let scheduler = &options.scheduler;
-            Error::new(format!("the executor of {scheduler} ends: {error}"))
-        })
+        .map_err(|error| ends(error.to_string()))?;
+    let (living, every) = (teller.clone(), options.heartbeats.every);
+    services.spawn(async move { Err(living.live(every).await) });
+    tokio::select! {
+        Some(over) = services.join_next() => {
+            let over = over.map_err(|error| ends(error.to_string()))?;
+            return Err(ends(over.err().map_or_else(|| "it does not listen any more".to_owned(), |error| error.to_string())));
+        }
+        () = wanted(&mut ended) => {}
+    }
+    // Rows are given until the last task has come to its end.
+    teller.end(&worker).await;
+    Ok(())
 }
 
 /// What sessions of both sides begin with.
 fn config() -> SessionConfig {
     // Each piece is a task: it goes to whoever is free, and alone is done again when that one is lost.
-    SessionConfig::new_with_ballista().set_u64(BALLISTA_SCHEDULER_MAX_PARTITIONS_PER_TASK, 1)
+    SessionConfig::new_with_ballista()
+        .set_u64(BALLISTA_SCHEDULER_MAX_PARTITIONS_PER_TASK, 1)
+        // Rows of other executors are looked at as they are decoded. Ballista takes the bytes of their files as they are.
+        .with_ballista_shuffle_reader_remote_prefer_flight(true)
 }
 
 /// Plans are only cut by a scheduler; the functions in them must have names that it knows.
@@ -449,17 +415,6 @@ fn guarded(address: IpAddr, is_trusted: bool, trust: &Trust) -> Result<(), Error
     .with_hint(
         "--tls-cert, --tls-key and --tls-ca let in who has a certificate; --trusted-network says that only your own machines are in that network",
     ))
-}
-
-/// A port that is free now, unless one was chosen.
-fn free(address: IpAddr, port: u16) -> Result<u16, Error> {
-    if port != 0 {
-        return Ok(port);
-    }
-    let found = std::net::TcpListener::bind((address, 0)).and_then(|at| at.local_addr());
-    found
-        .map(|at| at.port())
-        .map_err(|error| Error::new(format!("{address}: {error}")))
 }
 
 /// The parts of `HOST:PORT`.

@@ -10,8 +10,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::extract::{Request, State};
-use axum::http::HeaderMap;
-use axum::http::header::USER_AGENT;
+use axum::http::header::{ORIGIN, USER_AGENT};
+use axum::http::{HeaderMap, Version};
 use axum::middleware::Next;
 use axum::response::Response;
 use ballista_core::extension::EndpointOverrideFn;
@@ -92,11 +92,6 @@ impl Trust {
         self.tls.is_some()
     }
 
-    /// Whether anything is asked of who comes in.
-    pub(crate) const fn is_asked(&self) -> bool {
-        self.tls.is_some() || self.token.is_some()
-    }
-
     /// A server that speaks TLS where it was asked for.
     pub(crate) fn server(&self, server: Server) -> Result<Server, Error> {
         match &self.tls {
@@ -121,6 +116,18 @@ impl Trust {
     pub(crate) fn endpoints(&self) -> EndpointOverrideFn {
         let trust = self.clone();
         Arc::new(move |endpoint| Ok(trust.changed(endpoint)?))
+    }
+
+    /// As [`Self::endpoint`], of a connection that lasts.
+    pub(crate) fn calm_endpoint(&self, to: &str) -> Result<Endpoint, Error> {
+        Ok(self
+            .endpoint(to)?
+            .connect_timeout(CONNECT)
+            .tcp_nodelay(true)
+            // A machine that has gone says nothing.
+            .http2_keep_alive_interval(KEEP_ALIVE)
+            .keep_alive_timeout(KEEP_ALIVE)
+            .keep_alive_while_idle(true))
     }
 
     fn changed(&self, endpoint: Endpoint) -> Result<Endpoint, tonic::transport::Error> {
@@ -281,6 +288,11 @@ impl Tls {
 
 /// Lets those in who may come in.
 pub(crate) async fn admitted(State(trust): State<Trust>, request: Request, next: Next) -> Response {
+    // Pages of the web can ask what they like of this machine, and say so.
+    if request.version() < Version::HTTP_2 || request.headers().contains_key(ORIGIN) {
+        let said = "a cluster is asked by programs, over HTTP/2";
+        return Status::permission_denied(said).into_http();
+    }
     match trust.admit(request.headers()) {
         Ok(()) => next.run(request).await,
         Err((code, said)) => Status::new(code, said).into_http(),

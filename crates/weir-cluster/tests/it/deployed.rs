@@ -60,7 +60,7 @@ fn what_is_deployed_are_commands_that_there_are() {
             "--scheduler",
             "--memory-limit",
             "--work-dir",
-            "--ports",
+            "--port",
             "--cores",
         ];
         let is_known =

@@ -574,6 +574,10 @@ impl Named {
             let Ok(address) = std::str::from_utf8(&self.location) else {
                 return exec_err!("an address is not UTF-8");
             };
+            // As in the text of a statement: who is kept in folders asks no other machine for anything.
+            if let Some(root) = root {
+                return Err(failed(root.refusal(&weir_capture::redacted(address))));
+            }
             let remote = Remote::new(&Options::default()).map_err(failed)?;
             let mut found = remote.expand(address).map_err(failed)?;
             return match (found.pop(), found.is_empty()) {

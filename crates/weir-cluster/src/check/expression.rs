@@ -1,0 +1,187 @@
+//! Expressions of operators.
+
+use datafusion_proto::protobuf::physical_expr_node::ExprType;
+use datafusion_proto::protobuf::{
+    JoinFilter, JoinOn, PhysicalExprNode, PhysicalSortExprNode, PhysicalWindowExprNode,
+    WindowFrame, window_frame,
+};
+
+use super::{Checked, Refused, shown, value};
+
+/// An expression that has to be there.
+pub(super) fn needed(node: Option<&PhysicalExprNode>) -> Checked {
+    match node {
+        Some(node) => expression(node, 0),
+        None => Err(Refused::malformed("an operator without its expression")),
+    }
+}
+
+pub(super) fn each(nodes: &[PhysicalExprNode]) -> Checked {
+    nodes.iter().try_for_each(|node| expression(node, 0))
+}
+
+pub(super) fn sorted(nodes: &[PhysicalSortExprNode]) -> Checked {
+    nodes.iter().try_for_each(|node| sort(node, 0))
+}
+
+pub(super) fn joined(on: &[JoinOn], filter: Option<&JoinFilter>) -> Checked {
+    for on in on {
+        needed(on.left.as_ref())?;
+        needed(on.right.as_ref())?;
+    }
+    match filter {
+        Some(filter) => {
+            value::schema(filter.schema.as_ref())?;
+            needed(filter.expression.as_ref())
+        }
+        None => Ok(()),
+    }
+}
+
+pub(super) fn window(node: &PhysicalWindowExprNode) -> Checked {
+    windowed(node, 0)
+}
+
+/// The bounds of a window.
+pub(super) fn frame(frame: Option<&WindowFrame>) -> Checked {
+    let Some(frame) = frame else {
+        return Ok(());
+    };
+    let end = frame
+        .end_bound
+        .as_ref()
+        .map(|window_frame::EndBound::Bound(end)| end);
+    let bounds = frame.start_bound.iter().chain(end);
+    for bound in bounds {
+        if bound.bound_value.is_some() {
+            value::scalar(bound.bound_value.as_ref())?;
+        }
+    }
+    Ok(())
+}
+
+/// A function is found by its name among those of weir. One that brings its definition along is not one of them.
+pub(super) fn function(name: &str, definition: Option<&Vec<u8>>) -> Checked {
+    match definition {
+        None => Ok(()),
+        Some(bytes) if bytes.is_empty() => Ok(()),
+        Some(_) => Err(Refused::not_allowed(format!(
+            "the function {} with a definition",
+            shown(name)
+        ))),
+    }
+}
+
+/// How deep an expression is with so many operands, which are put together pair by pair.
+pub(super) fn deeper(depth: usize, operands: usize) -> Result<usize, Refused> {
+    match depth.saturating_add(operands.max(1)) {
+        depth if depth <= DEPTH_MAX => Ok(depth),
+        depth => Err(Refused::too_many(
+            "levels of an expression",
+            depth as u64,
+            DEPTH_MAX as u64,
+        )),
+    }
+}
+
+fn all(nodes: &[PhysicalExprNode], depth: usize) -> Checked {
+    nodes.iter().try_for_each(|node| expression(node, depth))
+}
+
+fn some(node: Option<&PhysicalExprNode>, depth: usize) -> Checked {
+    match node {
+        Some(node) => expression(node, depth),
+        None => Err(Refused::malformed("an expression without its operand")),
+    }
+}
+
+fn sort(node: &PhysicalSortExprNode, depth: usize) -> Checked {
+    some(node.expr.as_deref(), depth)
+}
+
+fn windowed(node: &PhysicalWindowExprNode, depth: usize) -> Checked {
+    function(&node.name, node.fun_definition.as_ref())?;
+    all(&node.args, depth)?;
+    all(&node.partition_by, depth)?;
+    node.order_by
+        .iter()
+        .try_for_each(|node| sort(node, depth))?;
+    frame(node.window_frame.as_ref())
+}
+
+fn expression(node: &PhysicalExprNode, depth: usize) -> Checked {
+    let depth = deeper(depth, 1)?;
+    let Some(kind) = &node.expr_type else {
+        return Err(Refused::malformed("an empty expression"));
+    };
+    match kind {
+        ExprType::Column(_) | ExprType::UnknownColumn(_) => Ok(()),
+        ExprType::Literal(literal) => value::scalar(Some(literal)),
+        ExprType::BinaryExpr(binary) => match binary.operands.as_slice() {
+            [] => {
+                some(binary.l.as_deref(), depth)?;
+                some(binary.r.as_deref(), depth)
+            }
+            operands => all(operands, deeper(depth, operands.len())?),
+        },
+        ExprType::AggregateExpr(aggregate) => {
+            function(&aggregate.human_display, aggregate.fun_definition.as_ref())?;
+            all(&aggregate.expr, depth)?;
+            aggregate
+                .ordering_req
+                .iter()
+                .try_for_each(|node| sort(node, depth))
+        }
+        ExprType::IsNullExpr(of) => some(of.expr.as_deref(), depth),
+        ExprType::IsNotNullExpr(of) => some(of.expr.as_deref(), depth),
+        ExprType::NotExpr(of) => some(of.expr.as_deref(), depth),
+        ExprType::Negative(of) => some(of.expr.as_deref(), depth),
+        ExprType::Sort(of) => sort(of, depth),
+        ExprType::Case(case) => {
+            for of in case.expr.iter().chain(&case.else_expr) {
+                expression(of, depth)?;
+            }
+            case.when_then_expr.iter().try_for_each(|branch| {
+                some(branch.when_expr.as_ref(), depth)?;
+                some(branch.then_expr.as_ref(), depth)
+            })
+        }
+        ExprType::Cast(cast) => {
+            value::data_type(cast.arrow_type.as_ref(), 1)?;
+            some(cast.expr.as_deref(), depth)
+        }
+        ExprType::TryCast(cast) => {
+            value::data_type(cast.arrow_type.as_ref(), 1)?;
+            some(cast.expr.as_deref(), depth)
+        }
+        ExprType::InList(list) => {
+            some(list.expr.as_deref(), depth)?;
+            all(&list.list, depth)
+        }
+        ExprType::LikeExpr(like) => {
+            some(like.expr.as_deref(), depth)?;
+            some(like.pattern.as_deref(), depth)
+        }
+        ExprType::WindowExpr(of) => windowed(of, depth),
+        ExprType::ScalarUdf(of) => {
+            function(&of.name, of.fun_definition.as_ref())?;
+            value::data_type(of.return_type.as_ref(), 1)?;
+            all(&of.args, depth)
+        }
+        ExprType::Extension(_) => Err(Refused::not_allowed("an expression of an extension")),
+        ExprType::HashExpr(_) => Err(Refused::not_allowed("a hash expression")),
+        ExprType::ScalarSubquery(_) => Err(Refused::not_allowed("a subquery in an expression")),
+        ExprType::DynamicFilter(_) => Err(Refused::not_allowed("a dynamic filter")),
+        ExprType::HigherOrderUdf(of) => Err(Refused::not_allowed(format!(
+            "the function of functions {}",
+            shown(&of.name)
+        ))),
+        ExprType::Lambda(_) | ExprType::LambdaVariable(_) => {
+            Err(Refused::not_allowed("a lambda expression"))
+        }
+        ExprType::RangeExpr(_) => Err(Refused::not_allowed("a range expression")),
+    }
+}
+
+/// Levels of an expression, at most, when it is put together: it is walked by recursion.
+const DEPTH_MAX: usize = 1024;

@@ -1,0 +1,87 @@
+//! Names of jobs, sessions, executors and machines. Those of jobs become folders.
+
+use super::{Checked, Refused, shown};
+
+/// A name that becomes a folder: no separators, no dots.
+pub(crate) fn job_id(id: &str) -> Checked {
+    is_of("job", id, 64, |byte| {
+        byte.is_ascii_alphanumeric() || b"_-".contains(&byte)
+    })
+}
+
+pub(crate) fn session_id(id: &str) -> Checked {
+    is_of("session", id, 200, is_plain)
+}
+
+pub(crate) fn executor_id(id: &str) -> Checked {
+    is_of("executor", id, 200, is_plain)
+}
+
+/// A name or an address of a machine.
+pub(crate) fn host(name: &str) -> Checked {
+    is_of("host", name, 255, |byte| {
+        is_plain(byte) || b"[]%".contains(&byte)
+    })
+}
+
+pub(crate) fn port(number: u32) -> Checked {
+    match u16::try_from(number) {
+        Ok(number) if number > 0 => Ok(()),
+        _ => Err(Refused::malformed(format!("{number} is no port"))),
+    }
+}
+
+fn is_plain(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"_-.:".contains(&byte)
+}
+
+fn is_of(what: &str, id: &str, most: usize, is_allowed: impl Fn(u8) -> bool) -> Checked {
+    match !id.is_empty() && id.len() <= most && id.bytes().all(is_allowed) {
+        true => Ok(()),
+        false => Err(Refused::malformed(format!(
+            "\"{}\" is no name of a {what}",
+            shown(id)
+        ))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_jobs_are_no_paths() {
+        for id in ["k9Xw3", "job-1_2", &"a".repeat(64)] {
+            assert!(job_id(id).is_ok(), "{id}");
+        }
+        for id in [
+            "",
+            ".",
+            "..",
+            "../x",
+            "a/b",
+            "/etc",
+            "a\\b",
+            "a\0",
+            "a b",
+            "ä",
+            &"a".repeat(65),
+        ] {
+            assert!(job_id(id).is_err(), "{id}");
+        }
+        let said = job_id("../\n\u{1b}[31m").unwrap_err().to_string();
+        assert!(!said.contains(char::is_control), "{said:?}");
+    }
+
+    #[test]
+    fn names_of_machines_are_no_addresses_of_the_web() {
+        for name in ["127.0.0.1", "[::1]", "node-1.example", "fe80::1%eth0"] {
+            assert!(host(name).is_ok(), "{name}");
+        }
+        for name in ["", "a/b", "user@host", "a?b", "a#b", "a b"] {
+            assert!(host(name).is_err(), "{name}");
+        }
+        assert!(port(1).is_ok() && port(65_535).is_ok());
+        assert!(port(0).is_err() && port(65_536).is_err() && port(u32::MAX).is_err());
+    }
+}

@@ -1,0 +1,436 @@
+//! Plans of operators.
+
+use datafusion_proto::protobuf::physical_plan_node::PhysicalPlanType;
+use datafusion_proto::protobuf::{
+    AggregateExecNode, FilterExecNode, MemoryScanExecNode, PhysicalExtensionNode, PhysicalPlanNode,
+    UnnestExecNode, WindowAggExecNode,
+};
+use prost::Message;
+
+use super::exchange::{self, Exchange, READ_MAX, ROWS_MAX};
+use super::{Checked, Refused, expression, predicate, rows, value};
+use crate::codec::{Sent, sent_node};
+
+/// Who sends a plan.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Sender {
+    /// One who asks: a whole plan, which a scheduler cuts into stages.
+    Client,
+    /// A scheduler: a stage, which writes its rows into the work folder and reads those of other stages.
+    Scheduler,
+}
+
+/// Looks at the bytes of a plan.
+///
+/// # Errors
+/// When something is in it that weir's own plans have not.
+pub(crate) fn check_plan(bytes: &[u8], sender: Sender) -> Checked {
+    let node = read(bytes)?;
+    let walk = match sender {
+        Sender::Client => {
+            let mut walk = Walk::new(Place::Whole);
+            walk.plan(&node)?;
+            walk
+        }
+        Sender::Scheduler => {
+            let mut walk = Walk::new(Place::Stage);
+            walk.stage(&node)?;
+            walk
+        }
+    };
+    counted(
+        "partitions that go to partitions",
+        walk.sources.saturating_mul(walk.exchanged_max),
+        EXCHANGED_MAX,
+    )
+}
+
+/// Looks at what is done with each piece of a capture.
+///
+/// # Errors
+/// As [`check_plan`].
+pub(crate) fn check_template(bytes: &[u8]) -> Checked {
+    Walk::new(Place::Template).plan(&read(bytes)?)
+}
+
+/// Whether a number is within its limit.
+pub(super) fn counted(what: &str, found: u64, most: u64) -> Checked {
+    match found <= most {
+        true => Ok(()),
+        false => Err(Refused::too_many(what, found, most)),
+    }
+}
+
+fn read(bytes: &[u8]) -> Result<PhysicalPlanNode, Refused> {
+    PhysicalPlanNode::decode(bytes)
+        .map_err(|error| Refused::malformed(format!("a plan that cannot be read: {error}")))
+}
+
+/// Where a node stands.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Place {
+    Whole,
+    Stage,
+    /// In what is done with each piece of a capture.
+    Template,
+}
+
+/// What was counted on the way through a plan. It recurses as deep as its message nests.
+struct Walk {
+    place: Place,
+    nodes: u64,
+    /// Partitions of all leaves.
+    sources: u64,
+    /// Partitions that rows are dealt out to, where there are most.
+    exchanged_max: u64,
+}
+
+type Input = Option<Box<PhysicalPlanNode>>;
+
+impl Walk {
+    const fn new(place: Place) -> Self {
+        Self {
+            place,
+            nodes: 0,
+            sources: 0,
+            exchanged_max: 1,
+        }
+    }
+
+    /// A stage: its rows are written for the next one.
+    fn stage(&mut self, node: &PhysicalPlanNode) -> Checked {
+        let Some(PhysicalPlanType::Extension(of)) = &node.physical_plan_type else {
+            return Err(Refused::not_allowed(
+                "a task that does not write the rows of a stage",
+            ));
+        };
+        match (exchange::exchange(&of.node)?, of.inputs.as_slice()) {
+            (Exchange::Writer, [input]) => self.plan(input),
+            _ => Err(Refused::not_allowed(
+                "a task that does not write the rows of a stage",
+            )),
+        }
+    }
+
+    fn input(&mut self, input: &Input) -> Checked {
+        match input {
+            Some(input) => self.plan(input),
+            None => Err(Refused::malformed("an operator without its input")),
+        }
+    }
+
+    fn inputs(&mut self, inputs: &[PhysicalPlanNode]) -> Checked {
+        match inputs {
+            [] => Err(Refused::malformed("an operator without its inputs")),
+            inputs => inputs.iter().try_for_each(|input| self.plan(input)),
+        }
+    }
+
+    fn sides(&mut self, left: &Input, right: &Input) -> Checked {
+        self.input(left)?;
+        self.input(right)
+    }
+
+    fn leaf(&mut self, partitions: u64) -> Checked {
+        self.sources = self.sources.saturating_add(partitions.max(1));
+        counted("partitions", self.sources, READ_MAX)
+    }
+
+    fn plan(&mut self, node: &PhysicalPlanNode) -> Checked {
+        self.nodes += 1;
+        counted("operators", self.nodes, NODES_MAX)?;
+        let Some(kind) = &node.physical_plan_type else {
+            return Err(Refused::malformed("an empty node of a plan"));
+        };
+        match kind {
+            PhysicalPlanType::Empty(of) => {
+                value::schema(of.schema.as_ref())?;
+                self.leaf(u64::from(of.partitions))
+            }
+            PhysicalPlanType::PlaceholderRow(of) => {
+                value::schema(of.schema.as_ref())?;
+                self.leaf(u64::from(of.partitions))
+            }
+            PhysicalPlanType::MemoryScan(of) => self.memory(of),
+            PhysicalPlanType::Projection(of) => {
+                expression::each(&of.expr)?;
+                self.input(&of.input)
+            }
+            PhysicalPlanType::Filter(of) => self.filter(of),
+            PhysicalPlanType::Aggregate(of) => self.aggregate(of),
+            PhysicalPlanType::Window(of) => self.window(of),
+            PhysicalPlanType::GlobalLimit(of) => {
+                expression::sorted(&of.required_ordering)?;
+                self.input(&of.input)
+            }
+            PhysicalPlanType::LocalLimit(of) => {
+                expression::sorted(&of.required_ordering)?;
+                self.input(&of.input)
+            }
+            PhysicalPlanType::Sort(of) => {
+                expression::each(&of.expr)?;
+                if of.dynamic_filter.is_some() {
+                    return Err(Refused::not_allowed("a dynamic filter"));
+                }
+                self.input(&of.input)
+            }
+            PhysicalPlanType::SortPreservingMerge(of) => {
+                expression::each(&of.expr)?;
+                self.input(&of.input)
+            }
+            PhysicalPlanType::Merge(of) => self.input(&of.input),
+            PhysicalPlanType::Cooperative(of) => self.input(&of.input),
+            PhysicalPlanType::CoalesceBatches(of) => {
+                counted("rows of a batch", u64::from(of.target_batch_size), ROWS_MAX)?;
+                self.input(&of.input)
+            }
+            PhysicalPlanType::Repartition(of) => {
+                let Some(partitioning) = &of.partitioning else {
+                    return Err(Refused::malformed("rows that are dealt out by nothing"));
+                };
+                let partitions = exchange::partitions(partitioning)?;
+                counted("partitions", partitions, PARTITIONS_MAX)?;
+                self.exchanged_max = self.exchanged_max.max(partitions);
+                self.input(&of.input)
+            }
+            PhysicalPlanType::Union(of) => self.inputs(&of.inputs),
+            PhysicalPlanType::Interleave(of) => self.inputs(&of.inputs),
+            PhysicalPlanType::Unnest(of) => self.unnest(of),
+            PhysicalPlanType::HashJoin(of) => {
+                expression::joined(&of.on, of.filter.as_ref())?;
+                if of.dynamic_filter.is_some() {
+                    return Err(Refused::not_allowed("a dynamic filter"));
+                }
+                self.sides(&of.left, &of.right)
+            }
+            PhysicalPlanType::SortMergeJoin(of) => {
+                expression::joined(&of.on, of.filter.as_ref())?;
+                // They are directions of the columns that are joined on, without expressions.
+                if of.sort_options.iter().any(|of| of.expr.is_some()) {
+                    return Err(Refused::malformed(
+                        "a join that is sorted by more than its columns",
+                    ));
+                }
+                self.sides(&of.left, &of.right)
+            }
+            PhysicalPlanType::NestedLoopJoin(of) => {
+                expression::joined(&[], of.filter.as_ref())?;
+                self.sides(&of.left, &of.right)
+            }
+            PhysicalPlanType::CrossJoin(of) => self.sides(&of.left, &of.right),
+            PhysicalPlanType::Extension(of) => self.extension(of),
+            other => Err(never(other)),
+        }
+    }
+
+    fn memory(&mut self, of: &MemoryScanExecNode) -> Checked {
+        value::schema(of.schema.as_ref())?;
+        of.partitions
+            .iter()
+            .try_for_each(|partition| rows::stream(partition))?;
+        for order in &of.sort_information {
+            expression::sorted(&order.physical_sort_expr_nodes)?;
+        }
+        self.leaf(of.partitions.len() as u64)
+    }
+
+    fn filter(&mut self, of: &FilterExecNode) -> Checked {
+        expression::needed(of.expr.as_ref())?;
+        counted("rows of a batch", u64::from(of.batch_size), ROWS_MAX)?;
+        self.input(&of.input)
+    }
+
+    fn aggregate(&mut self, of: &AggregateExecNode) -> Checked {
+        expression::each(&of.group_expr)?;
+        expression::each(&of.aggr_expr)?;
+        expression::each(&of.null_expr)?;
+        for filter in &of.filter_expr {
+            if filter.expr.is_some() {
+                expression::needed(filter.expr.as_ref())?;
+            }
+        }
+        if of.dynamic_filter.is_some() {
+            return Err(Refused::not_allowed("a dynamic filter"));
+        }
+        // There is room for all of them from the beginning.
+        if let Some(limit) = &of.limit {
+            counted("best groups", limit.limit, BEST_MAX)?;
+        }
+        value::schema(of.input_schema.as_ref())?;
+        value::schema(of.schema.as_ref())?;
+        self.input(&of.input)
+    }
+
+    fn window(&mut self, of: &WindowAggExecNode) -> Checked {
+        of.window_expr.iter().try_for_each(expression::window)?;
+        expression::each(&of.partition_keys)?;
+        self.input(&of.input)
+    }
+
+    fn unnest(&mut self, of: &UnnestExecNode) -> Checked {
+        value::schema(of.schema.as_ref())?;
+        for list in &of.list_type_columns {
+            counted("levels of lists", u64::from(list.depth), LISTS_MAX)?;
+        }
+        for recursion in of.options.iter().flat_map(|options| &options.recursions) {
+            counted("levels of lists", u64::from(recursion.depth), LISTS_MAX)?;
+            if recursion.input_column.is_none() || recursion.output_column.is_none() {
+                return Err(Refused::malformed("lists of no column"));
+            }
+        }
+        self.input(&of.input)
+    }
+
+    /// A node of weir, or of Ballista.
+    fn extension(&mut self, of: &PhysicalExtensionNode) -> Checked {
+        let Some(sent) = sent_node(&of.node)? else {
+            return match (
+                self.place,
+                exchange::exchange(&of.node)?,
+                of.inputs.as_slice(),
+            ) {
+                (Place::Stage, Exchange::Reader(partitions), []) => self.leaf(partitions),
+                _ => Err(Refused::not_allowed("a node of Ballista where none stands")),
+            };
+        };
+        match (sent, self.place, of.inputs.as_slice()) {
+            (Sent::Scan { filters }, Place::Template, []) => {
+                filters
+                    .iter()
+                    .try_for_each(|filter| predicate::predicate(filter))?;
+                self.leaf(1)
+            }
+            (Sent::Piece { template, answer }, Place::Whole | Place::Stage, [input]) => {
+                value::schema(answer.as_ref())?;
+                let around = std::mem::replace(&mut self.place, Place::Template);
+                if let Some(template) = template {
+                    self.plan(&read(&template)?)?;
+                }
+                self.place = around;
+                self.plan(input)
+            }
+            _ => Err(Refused::not_allowed("a node of weir where none stands")),
+        }
+    }
+}
+
+/// What a cluster never runs.
+fn never(node: &PhysicalPlanType) -> Refused {
+    Refused::not_allowed(match node {
+        PhysicalPlanType::ParquetScan(_) => "a scan of Parquet (ParquetScan)",
+        PhysicalPlanType::CsvScan(_) => "a scan of CSV (CsvScan)",
+        PhysicalPlanType::JsonScan(_) => "a scan of JSON (JsonScan)",
+        PhysicalPlanType::AvroScan(_) => "a scan of Avro (AvroScan)",
+        PhysicalPlanType::ArrowScan(_) => "a scan of Arrow (ArrowScan)",
+        PhysicalPlanType::CsvSink(_) => "a sink of CSV (CsvSink)",
+        PhysicalPlanType::JsonSink(_) => "a sink of JSON (JsonSink)",
+        PhysicalPlanType::ParquetSink(_) => "a sink of Parquet (ParquetSink)",
+        PhysicalPlanType::Explain(_) => "ExplainExec",
+        PhysicalPlanType::Analyze(_) => "AnalyzeExec",
+        PhysicalPlanType::SymmetricHashJoin(_) => "SymmetricHashJoinExec",
+        PhysicalPlanType::GenerateSeries(_) => "a series of numbers (GenerateSeries)",
+        PhysicalPlanType::AsyncFunc(_) => "AsyncFuncExec",
+        PhysicalPlanType::Buffer(_) => "BufferExec",
+        PhysicalPlanType::ScalarSubquery(_) => "ScalarSubqueryExec",
+        _ => "an operator that is not listed",
+    })
+}
+
+/// Operators of a plan, at most, with those of its templates.
+const NODES_MAX: u64 = 4096;
+/// Partitions that rows are dealt out to, at most.
+pub(super) const PARTITIONS_MAX: u64 = 1024;
+/// Partitions by those that their rows are dealt out to, at most: each pair is a file, or a part of one.
+const EXCHANGED_MAX: u64 = 1 << 20;
+/// Groups that an aggregate keeps as the best ones, at most.
+const BEST_MAX: u64 = 1 << 20;
+/// Lists in lists that are taken apart, at most.
+const LISTS_MAX: u64 = 64;
+
+#[cfg(test)]
+mod tests {
+    use datafusion::prelude::SessionContext;
+    use datafusion_proto::physical_plan::{AsExecutionPlan, DefaultPhysicalExtensionCodec};
+
+    use super::*;
+
+    fn plan(sql: &str) -> Vec<u8> {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .build()
+            .unwrap();
+        let plan = runtime.block_on(async {
+            let frame = SessionContext::new().sql(sql).await.unwrap();
+            frame.create_physical_plan().await.unwrap()
+        });
+        let codec = DefaultPhysicalExtensionCodec {};
+        PhysicalPlanNode::try_from_physical_plan(plan, &codec)
+            .unwrap()
+            .encode_to_vec()
+    }
+
+    #[test]
+    fn operators_of_statements_are_allowed_and_no_bytes_panic() {
+        for sql in [
+            "SELECT x + 1, x IN (1, 2), CASE WHEN y LIKE 'a%' THEN NULL ELSE y END \
+             FROM (VALUES (1, 'a'), (2, 'b')) AS t(x, y) WHERE x BETWEEN 0 AND 9",
+            "SELECT x, row_number() OVER (PARTITION BY x ORDER BY x ROWS 2 PRECEDING) \
+             FROM (VALUES (1), (2)) AS t(x) UNION ALL SELECT 1, 2",
+            "SELECT x, array_agg(y ORDER BY y) FILTER (WHERE y > 'a') FROM (VALUES (1, 'a')) AS t(x, y) GROUP BY x",
+            "SELECT unnest(make_array(x, x)) FROM (VALUES (1)) AS t(x)",
+        ] {
+            let whole = plan(sql);
+            if let Err(refused) = check_plan(&whole, Sender::Client) {
+                panic!("{sql}: {refused}");
+            }
+            assert!(check_plan(&whole, Sender::Scheduler).is_err(), "{sql}");
+            for place in 0..whole.len() {
+                for bit in 0..8 {
+                    let mut other = whole.clone();
+                    other[place] ^= 1 << bit;
+                    let _ = check_plan(&other, Sender::Client);
+                    let _ = check_plan(&other[..place], Sender::Client);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn an_expression_of_many_operands_is_deep() {
+        use datafusion_proto::protobuf::physical_expr_node::ExprType;
+        use datafusion_proto::protobuf::{
+            EmptyExecNode, PhysicalBinaryExprNode, PhysicalColumn, PhysicalExprNode,
+        };
+        let column = PhysicalExprNode {
+            expr_id: None,
+            expr_type: Some(ExprType::Column(PhysicalColumn::default())),
+        };
+        let of_operands = |operands: usize| {
+            let binary = PhysicalBinaryExprNode {
+                op: "Or".to_owned(),
+                operands: vec![column.clone(); operands],
+                ..PhysicalBinaryExprNode::default()
+            };
+            let empty = PhysicalPlanType::Empty(EmptyExecNode::default());
+            let filter = FilterExecNode {
+                input: Some(Box::new(PhysicalPlanNode {
+                    physical_plan_type: Some(empty),
+                })),
+                expr: Some(PhysicalExprNode {
+                    expr_id: None,
+                    expr_type: Some(ExprType::BinaryExpr(Box::new(binary))),
+                }),
+                ..FilterExecNode::default()
+            };
+            PhysicalPlanNode {
+                physical_plan_type: Some(PhysicalPlanType::Filter(Box::new(filter))),
+            }
+            .encode_to_vec()
+        };
+        check_plan(&of_operands(500), Sender::Client).unwrap();
+        let refused = check_plan(&of_operands(5_000), Sender::Client).unwrap_err();
+        assert!(
+            refused.to_string().contains("levels of an expression"),
+            "{refused}"
+        );
+    }
+}

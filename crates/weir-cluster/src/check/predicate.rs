@@ -1,0 +1,120 @@
+//! What a scan asks of its rows, which travels in terms of SQL.
+
+use datafusion_proto::protobuf::LogicalExprNode;
+use datafusion_proto::protobuf::logical_expr_node::ExprType;
+use prost::Message;
+
+use super::expression::{deeper, function};
+use super::{Checked, Refused, shown, value};
+
+/// The bytes of a predicate.
+pub(super) fn predicate(bytes: &[u8]) -> Checked {
+    let node = LogicalExprNode::decode(bytes).map_err(|error| {
+        Refused::malformed(format!("a filter of a scan that cannot be read: {error}"))
+    })?;
+    expression(&node, 0)
+}
+
+fn all(nodes: &[LogicalExprNode], depth: usize) -> Checked {
+    nodes.iter().try_for_each(|node| expression(node, depth))
+}
+
+fn some(node: Option<&LogicalExprNode>, depth: usize) -> Checked {
+    match node {
+        Some(node) => expression(node, depth),
+        None => Err(Refused::malformed("a filter of a scan without its operand")),
+    }
+}
+
+fn expression(node: &LogicalExprNode, depth: usize) -> Checked {
+    let depth = deeper(depth, 1)?;
+    let Some(kind) = &node.expr_type else {
+        return Err(Refused::malformed("an empty filter of a scan"));
+    };
+    match kind {
+        ExprType::Column(_) => Ok(()),
+        ExprType::Literal(literal) => value::scalar(Some(literal)),
+        ExprType::Alias(of) => some(of.expr.as_deref(), depth),
+        ExprType::BinaryExpr(of) => match of.operands.as_slice() {
+            [] | [_] => Err(Refused::malformed(
+                "a filter of a scan without its operands",
+            )),
+            operands => all(operands, deeper(depth, operands.len())?),
+        },
+        ExprType::IsNullExpr(of) => some(of.expr.as_deref(), depth),
+        ExprType::IsNotNullExpr(of) => some(of.expr.as_deref(), depth),
+        ExprType::NotExpr(of) => some(of.expr.as_deref(), depth),
+        ExprType::Negative(of) => some(of.expr.as_deref(), depth),
+        ExprType::IsTrue(of) => some(of.expr.as_deref(), depth),
+        ExprType::IsFalse(of) => some(of.expr.as_deref(), depth),
+        ExprType::IsUnknown(of) => some(of.expr.as_deref(), depth),
+        ExprType::IsNotTrue(of) => some(of.expr.as_deref(), depth),
+        ExprType::IsNotFalse(of) => some(of.expr.as_deref(), depth),
+        ExprType::IsNotUnknown(of) => some(of.expr.as_deref(), depth),
+        ExprType::Between(of) => {
+            some(of.expr.as_deref(), depth)?;
+            some(of.low.as_deref(), depth)?;
+            some(of.high.as_deref(), depth)
+        }
+        ExprType::Case(of) => {
+            for of in of.expr.iter().chain(&of.else_expr) {
+                expression(of, depth)?;
+            }
+            of.when_then_expr.iter().try_for_each(|branch| {
+                some(branch.when_expr.as_ref(), depth)?;
+                some(branch.then_expr.as_ref(), depth)
+            })
+        }
+        ExprType::Cast(of) => {
+            value::data_type(of.arrow_type.as_ref(), 1)?;
+            some(of.expr.as_deref(), depth)
+        }
+        ExprType::TryCast(of) => {
+            value::data_type(of.arrow_type.as_ref(), 1)?;
+            some(of.expr.as_deref(), depth)
+        }
+        ExprType::InList(of) => {
+            some(of.expr.as_deref(), depth)?;
+            all(&of.list, depth)
+        }
+        ExprType::Like(of) => {
+            some(of.expr.as_deref(), depth)?;
+            some(of.pattern.as_deref(), depth)
+        }
+        ExprType::Ilike(of) => {
+            some(of.expr.as_deref(), depth)?;
+            some(of.pattern.as_deref(), depth)
+        }
+        ExprType::SimilarTo(of) => {
+            some(of.expr.as_deref(), depth)?;
+            some(of.pattern.as_deref(), depth)
+        }
+        ExprType::ScalarUdfExpr(of) => {
+            function(&of.fun_name, of.fun_definition.as_ref())?;
+            all(&of.args, depth)
+        }
+        ExprType::AggregateUdfExpr(of) => never(&of.fun_name),
+        ExprType::HigherOrderUdfExpr(of) => never(&of.fun_name),
+        ExprType::WindowExpr(_)
+        | ExprType::GroupingSet(_)
+        | ExprType::Cube(_)
+        | ExprType::Rollup(_)
+        | ExprType::Wildcard(_)
+        | ExprType::Placeholder(_)
+        | ExprType::Unnest(_)
+        | ExprType::Lambda(_)
+        | ExprType::LambdaVariable(_) => Err(Refused::not_allowed(
+            "a filter of a scan that asks for more than a row",
+        )),
+        ExprType::ScalarSubqueryExpr(_) => {
+            Err(Refused::not_allowed("a subquery in a filter of a scan"))
+        }
+    }
+}
+
+fn never(name: &str) -> Checked {
+    Err(Refused::not_allowed(format!(
+        "the function {} in a filter of a scan",
+        shown(name)
+    )))
+}

@@ -1,0 +1,199 @@
+//! Settings of a session: those that an operator looks at while it runs, and those that a plan is cut into stages by.
+
+use ballista_core::serde::protobuf::KeyValuePair;
+
+use super::{Checked, Refused, shown};
+
+/// What a value of a setting may be.
+#[derive(Clone, Copy)]
+enum Kind {
+    Flag,
+    Number(u64, u64),
+    Fraction,
+    /// A word of so many characters, at most, such as the name of a time zone.
+    Word(usize),
+}
+
+/// Whether a client may send a setting.
+pub(crate) fn is_allowed(key: &str) -> bool {
+    kind(key).is_some()
+}
+
+/// Looks at the settings of a client.
+///
+/// # Errors
+/// When one is not listed, or its value would make an operator take more than it should.
+pub(crate) fn check_settings(settings: &[KeyValuePair]) -> Checked {
+    settings.iter().try_for_each(|setting| {
+        let Some(kind) = kind(&setting.key) else {
+            return Err(Refused::not_allowed(format!(
+                "the setting {}",
+                shown(&setting.key)
+            )));
+        };
+        match &setting.value {
+            Some(value) if !fits(kind, value) => Err(Refused::malformed(format!(
+                "{} is no value that {} may have in a cluster",
+                shown(value),
+                setting.key
+            ))),
+            _ => Ok(()),
+        }
+    })
+}
+
+/// The settings of a client among those that a scheduler sends, which sends all of its own with them.
+///
+/// # Errors
+/// As [`check_settings`].
+pub(crate) fn allowed_settings(settings: Vec<KeyValuePair>) -> Result<Vec<KeyValuePair>, Refused> {
+    let allowed: Vec<_> = settings
+        .into_iter()
+        .filter(|setting| is_allowed(&setting.key))
+        .collect();
+    check_settings(&allowed)?;
+    Ok(allowed)
+}
+
+fn kind(key: &str) -> Option<Kind> {
+    let found = EXECUTION.iter().find(|(name, _)| *name == key);
+    match found {
+        Some((_, kind)) => Some(*kind),
+        // They decide between plans that give the same rows.
+        None if key.starts_with("datafusion.optimizer.") => Some(Kind::Word(20)),
+        None => None,
+    }
+}
+
+fn fits(kind: Kind, value: &str) -> bool {
+    match kind {
+        Kind::Flag => value.parse::<bool>().is_ok(),
+        Kind::Number(least, most) => value
+            .parse::<u64>()
+            .is_ok_and(|number| (least..=most).contains(&number)),
+        Kind::Fraction => value
+            .parse::<f64>()
+            .is_ok_and(|number| (0.0..=1.0).contains(&number)),
+        Kind::Word(most) => {
+            let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_+-:/.".contains(&byte);
+            value.len() <= most && value.bytes().all(is_plain)
+        }
+    }
+}
+
+const EXECUTION: &[(&str, Kind)] = &[
+    ("datafusion.execution.batch_size", Kind::Number(1, 1 << 16)),
+    ("datafusion.execution.coalesce_batches", Kind::Flag),
+    ("datafusion.execution.collect_statistics", Kind::Flag),
+    ("datafusion.execution.enable_ansi_mode", Kind::Flag),
+    (
+        "datafusion.execution.enable_migration_aggregate",
+        Kind::Flag,
+    ),
+    (
+        "datafusion.execution.enforce_batch_size_in_joins",
+        Kind::Flag,
+    ),
+    (
+        "datafusion.execution.max_spill_file_size_bytes",
+        Kind::Number(1 << 16, 1 << 40),
+    ),
+    (
+        "datafusion.execution.perfect_hash_join_min_key_density",
+        Kind::Fraction,
+    ),
+    (
+        "datafusion.execution.perfect_hash_join_small_build_threshold",
+        Kind::Number(0, 1 << 20),
+    ),
+    (
+        "datafusion.execution.skip_partial_aggregation_probe_ratio_threshold",
+        Kind::Fraction,
+    ),
+    (
+        "datafusion.execution.skip_partial_aggregation_probe_rows_threshold",
+        Kind::Number(0, u64::MAX),
+    ),
+    (
+        "datafusion.execution.skip_physical_aggregate_schema_check",
+        Kind::Flag,
+    ),
+    (
+        "datafusion.execution.sort_in_place_threshold_bytes",
+        Kind::Number(0, 1 << 30),
+    ),
+    (
+        "datafusion.execution.sort_spill_reservation_bytes",
+        Kind::Number(0, 1 << 30),
+    ),
+    ("datafusion.execution.spill_compression", Kind::Word(20)),
+    (
+        "datafusion.execution.target_partitions",
+        Kind::Number(1, 1024),
+    ),
+    ("datafusion.execution.time_zone", Kind::Word(64)),
+];
+
+#[cfg(test)]
+mod tests {
+    use datafusion::config::ConfigOptions;
+
+    use super::*;
+
+    fn setting(key: &str, value: &str) -> KeyValuePair {
+        KeyValuePair {
+            key: key.to_owned(),
+            value: Some(value.to_owned()),
+        }
+    }
+
+    #[test]
+    fn settings_of_an_engine_may_be_sent_and_others_not() {
+        let entries = ConfigOptions::new().entries();
+        let own: Vec<_> = entries
+            .into_iter()
+            .filter(|entry| is_allowed(&entry.key))
+            .map(|entry| KeyValuePair {
+                key: entry.key,
+                value: entry.value,
+            })
+            .collect();
+        // Each that is listed is one that there is.
+        let of_execution = own
+            .iter()
+            .filter(|of| of.key.starts_with("datafusion.execution."));
+        assert_eq!(of_execution.count(), EXECUTION.len());
+        assert!(own.len() > EXECUTION.len());
+        check_settings(&own).unwrap();
+        for (key, value) in [
+            ("ballista.scheduler.max_partitions_per_task", "0"),
+            ("ballista.testing.chaos_execution.enabled", "true"),
+            ("datafusion.runtime.temp_directory", "/home"),
+            ("datafusion.execution.batch_size", "0"),
+            ("datafusion.execution.batch_size", "1099511627776"),
+            ("datafusion.execution.target_partitions", "1099511627776"),
+            ("datafusion.execution.time_zone", "a b"),
+            (
+                "datafusion.execution.sort_spill_reservation_bytes",
+                "18446744073709551615",
+            ),
+            ("datafusion.optimizer.max_passes", "1\n2"),
+            ("", ""),
+        ] {
+            assert!(
+                check_settings(&[setting(key, value)]).is_err(),
+                "{key} = {value}"
+            );
+        }
+    }
+
+    #[test]
+    fn of_what_a_scheduler_sends_a_client_s_settings_are_kept() {
+        let kept = allowed_settings(vec![
+            setting("ballista.scheduler.max_partitions_per_task", "1"),
+            setting("datafusion.execution.batch_size", "4096"),
+        ]);
+        assert_eq!(kept.unwrap().len(), 1);
+        assert!(allowed_settings(vec![setting("datafusion.execution.batch_size", "x")]).is_err());
+    }
+}

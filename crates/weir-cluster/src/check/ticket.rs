@@ -1,0 +1,64 @@
+//! What rows of a job are asked for by.
+
+use ballista_core::serde::protobuf::Action;
+use ballista_core::serde::protobuf::action::ActionType;
+use prost::Message;
+
+use super::{Checked, Refused, job_id};
+
+/// Looks at a ticket of Arrow Flight. Its numbers and its job become a path; its machine is not asked for.
+pub(crate) fn check_ticket(bytes: &[u8]) -> Checked {
+    let action = Action::decode(bytes)
+        .map_err(|error| Refused::malformed(format!("a ticket that cannot be read: {error}")))?;
+    match action.action_type {
+        Some(ActionType::FetchPartition(fetch)) => {
+            job_id(&fetch.job_id)?;
+            match fetch.byte_ranges.is_empty() {
+                true => Ok(()),
+                false => Err(Refused::not_allowed("rows by the bytes of their file")),
+            }
+        }
+        _ => Err(Refused::not_allowed("a ticket that asks for no rows")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ballista_core::serde::protobuf::{ByteRange, FetchPartition};
+
+    use super::*;
+
+    fn ticket(job: &str, byte_ranges: Vec<ByteRange>) -> Vec<u8> {
+        let fetch = FetchPartition {
+            job_id: job.to_owned(),
+            stage_id: 1,
+            byte_ranges,
+            ..FetchPartition::default()
+        };
+        let action = Action {
+            action_type: Some(ActionType::FetchPartition(fetch)),
+            ..Action::default()
+        };
+        action.encode_to_vec()
+    }
+
+    #[test]
+    fn a_ticket_names_a_job_and_no_path() {
+        assert!(check_ticket(&ticket("job", Vec::new())).is_ok());
+        for job in ["", "..", "../../home", "/etc", "a/b"] {
+            assert!(check_ticket(&ticket(job, Vec::new())).is_err(), "{job}");
+        }
+        assert!(
+            check_ticket(&ticket(
+                "job",
+                vec![ByteRange {
+                    offset: 0,
+                    length: u64::MAX
+                }]
+            ))
+            .is_err()
+        );
+        assert!(check_ticket(b"nothing").is_err());
+        assert!(check_ticket(&[]).is_err());
+    }
+}

@@ -1,0 +1,268 @@
+//! Types and literals.
+
+use datafusion_proto_common::arrow_type::ArrowTypeEnum;
+use datafusion_proto_common::protobuf_common::{
+    ArrowType, Field, ScalarNestedValue, ScalarValue, Schema, scalar_value::Value,
+};
+
+use super::{Checked, Refused, rows};
+
+/// The columns that a node says it has.
+pub(super) fn schema(schema: Option<&Schema>) -> Checked {
+    match schema {
+        Some(schema) => schema.columns.iter().try_for_each(|of| field(of, 1)),
+        None => Ok(()),
+    }
+}
+
+fn field(field: &Field, width: u64) -> Checked {
+    field
+        .children
+        .iter()
+        .try_for_each(|child| self::field(child, width))?;
+    data_type(field.arrow_type.as_deref(), width)
+}
+
+/// A type; `width` values of it make one value of what it is a part of. A NULL of lists of a fixed size has all of its
+/// elements.
+pub(super) fn data_type(of: Option<&ArrowType>, width: u64) -> Checked {
+    let Some(of) = of.and_then(|of| of.arrow_type_enum.as_ref()) else {
+        return Ok(());
+    };
+    let inner = |child: &Option<Box<Field>>, width| match child {
+        Some(child) => field(child, width),
+        None => Ok(()),
+    };
+    match of {
+        ArrowTypeEnum::FixedSizeBinary(size) => fixed(*size, width).map(|_| ()),
+        ArrowTypeEnum::FixedSizeList(list) => {
+            let width = fixed(list.list_size, width)?;
+            inner(&list.field_type, width)
+        }
+        ArrowTypeEnum::List(list)
+        | ArrowTypeEnum::LargeList(list)
+        | ArrowTypeEnum::ListView(list)
+        | ArrowTypeEnum::LargeListView(list) => inner(&list.field_type, width),
+        ArrowTypeEnum::Struct(of) => of
+            .sub_field_types
+            .iter()
+            .try_for_each(|child| field(child, width)),
+        ArrowTypeEnum::Map(map) => inner(&map.field_type, width),
+        ArrowTypeEnum::Dictionary(dictionary) => {
+            let key = dictionary
+                .key
+                .as_ref()
+                .and_then(|key| key.arrow_type_enum.as_ref());
+            match key {
+                Some(
+                    ArrowTypeEnum::Int8(_)
+                    | ArrowTypeEnum::Int16(_)
+                    | ArrowTypeEnum::Int32(_)
+                    | ArrowTypeEnum::Int64(_)
+                    | ArrowTypeEnum::Uint8(_)
+                    | ArrowTypeEnum::Uint16(_)
+                    | ArrowTypeEnum::Uint32(_)
+                    | ArrowTypeEnum::Uint64(_),
+                ) => data_type(dictionary.value.as_deref(), width),
+                _ => Err(Refused::malformed("the keys of a dictionary are integers")),
+            }
+        }
+        ArrowTypeEnum::Decimal32(of) => decimal(of.precision, of.scale, 9),
+        ArrowTypeEnum::Decimal64(of) => decimal(of.precision, of.scale, 18),
+        ArrowTypeEnum::Decimal128(of) => decimal(of.precision, of.scale, 38),
+        ArrowTypeEnum::Decimal256(of) => decimal(of.precision, of.scale, 76),
+        ArrowTypeEnum::Union(_) => Err(Refused::not_allowed("a union of types")),
+        ArrowTypeEnum::RunEndEncoded(_) => Err(Refused::not_allowed("a type of runs")),
+        _ => Ok(()),
+    }
+}
+
+/// The elements of a type of a fixed size, with all around it.
+fn fixed(size: i32, width: u64) -> Result<u64, Refused> {
+    let most = FIXED_MAX / width.max(1);
+    match u64::try_from(size) {
+        Ok(size) if size <= most => Ok(width * size.max(1)),
+        _ => Err(Refused::malformed(format!(
+            "a type of {size} elements of a fixed size"
+        ))),
+    }
+}
+
+fn decimal(precision: u32, scale: i32, most: u32) -> Checked {
+    let range = -i64::from(most)..=i64::from(precision);
+    match (1..=most).contains(&precision) && range.contains(&i64::from(scale)) {
+        true => Ok(()),
+        false => Err(Refused::malformed(format!(
+            "a decimal number of {precision} digits, {scale} behind the point"
+        ))),
+    }
+}
+
+/// A literal.
+pub(super) fn scalar(of: Option<&ScalarValue>) -> Checked {
+    let Some(value) = of.and_then(|of| of.value.as_ref()) else {
+        return Err(Refused::malformed("a literal without a value"));
+    };
+    match value {
+        Value::NullValue(of) => data_type(Some(of), 1),
+        Value::ListValue(of)
+        | Value::LargeListValue(of)
+        | Value::FixedSizeListValue(of)
+        | Value::ListViewValue(of)
+        | Value::LargeListViewValue(of)
+        | Value::StructValue(of)
+        | Value::MapValue(of) => {
+            nested(value, of)?;
+            rows::readable(|| {
+                let sent = ScalarValue {
+                    value: Some(value.clone()),
+                };
+                datafusion::scalar::ScalarValue::try_from(&sent).map(drop)
+            })
+        }
+        Value::Decimal32Value(of) => digits(&of.value, 4),
+        Value::Decimal64Value(of) => digits(&of.value, 8),
+        Value::Decimal128Value(of) => digits(&of.value, 16),
+        Value::Decimal256Value(of) => digits(&of.value, 32),
+        Value::FixedSizeBinaryValue(of) => match usize::try_from(of.length) {
+            Ok(length) if length == of.values.len() => Ok(()),
+            _ => Err(Refused::malformed(
+                "a literal of a fixed size that has another",
+            )),
+        },
+        Value::DictionaryValue(of) => {
+            data_type(of.index_type.as_ref(), 1)?;
+            scalar(of.value.as_deref())
+        }
+        Value::UnionValue(_) => Err(Refused::not_allowed("a literal of a union of types")),
+        Value::RunEndEncodedValue(_) => Err(Refused::not_allowed("a literal of runs")),
+        _ => Ok(()),
+    }
+}
+
+fn digits(bytes: &[u8], length: usize) -> Checked {
+    match bytes.len() == length {
+        true => Ok(()),
+        false => Err(Refused::malformed(format!(
+            "a decimal number of {} bytes",
+            bytes.len()
+        ))),
+    }
+}
+
+/// A literal that is a column of one row, whose type is that which the literal says.
+fn nested(value: &Value, of: &ScalarNestedValue) -> Checked {
+    schema(of.schema.as_ref())?;
+    let columns = of.schema.iter().flat_map(|schema| &schema.columns);
+    let types: Vec<_> = columns
+        .map(|column| {
+            column
+                .arrow_type
+                .as_ref()
+                .and_then(|of| of.arrow_type_enum.as_ref())
+        })
+        .collect();
+    let goes_together = matches!(
+        (value, types.as_slice()),
+        (Value::ListValue(_), [Some(ArrowTypeEnum::List(_))])
+            | (
+                Value::LargeListValue(_),
+                [Some(ArrowTypeEnum::LargeList(_))]
+            )
+            | (
+                Value::FixedSizeListValue(_),
+                [Some(ArrowTypeEnum::FixedSizeList(_))]
+            )
+            | (Value::ListViewValue(_), [Some(ArrowTypeEnum::ListView(_))])
+            | (
+                Value::LargeListViewValue(_),
+                [Some(ArrowTypeEnum::LargeListView(_))]
+            )
+            | (Value::StructValue(_), [Some(ArrowTypeEnum::Struct(_))])
+            | (Value::MapValue(_), [Some(ArrowTypeEnum::Map(_))])
+    );
+    if !goes_together {
+        return Err(Refused::malformed("a literal of another type than it says"));
+    }
+    for dictionary in &of.dictionaries {
+        rows::message(&dictionary.ipc_message, dictionary.arrow_data.len())?;
+    }
+    rows::message(&of.ipc_message, of.arrow_data.len())
+}
+
+/// Elements of a type of a fixed size, at most, with the types around it.
+const FIXED_MAX: u64 = 1 << 16;
+
+#[cfg(test)]
+mod tests {
+    use arrow::datatypes::DataType;
+    use datafusion::scalar::ScalarValue as Scalar;
+    use std::sync::Arc;
+
+    use super::*;
+
+    fn of_type(of: &DataType) -> Checked {
+        data_type(Some(&ArrowType::try_from(of).unwrap()), 1)
+    }
+
+    #[test]
+    fn what_takes_memory_by_its_type_is_bounded() {
+        let list = |of, size| {
+            DataType::FixedSizeList(
+                Arc::new(arrow::datatypes::Field::new("item", of, true)),
+                size,
+            )
+        };
+        assert!(of_type(&DataType::FixedSizeBinary(16)).is_ok());
+        assert!(of_type(&list(DataType::UInt8, 16)).is_ok());
+        for of in [
+            DataType::FixedSizeBinary(-1),
+            DataType::FixedSizeBinary(i32::MAX),
+            list(DataType::UInt8, -1),
+            list(DataType::UInt8, i32::MAX),
+            list(list(list(DataType::UInt8, 4_096), 4_096), 4_096),
+            DataType::Dictionary(Box::new(DataType::Utf8), Box::new(DataType::Utf8)),
+        ] {
+            assert!(of_type(&of).is_err(), "{of}");
+        }
+    }
+
+    #[test]
+    fn literals_are_of_the_size_and_the_type_that_they_say() {
+        let literal = |scalar: &Scalar| ScalarValue::try_from(scalar).unwrap();
+        let list = Scalar::List(Scalar::new_list_nullable(
+            &[Scalar::from(1_i32)],
+            &DataType::Int32,
+        ));
+        for good in [
+            Scalar::from("x"),
+            Scalar::Decimal128(Some(7), 10, 2),
+            list.clone(),
+        ] {
+            assert!(scalar(Some(&literal(&good))).is_ok(), "{good}");
+        }
+        let mut short = literal(&Scalar::Decimal128(Some(7), 10, 2));
+        if let Some(Value::Decimal128Value(of)) = &mut short.value {
+            of.value.pop();
+        }
+        assert!(scalar(Some(&short)).is_err());
+        let Some(Value::ListValue(of)) = literal(&list).value else {
+            panic!("a list is one");
+        };
+        let other = ScalarValue {
+            value: Some(Value::StructValue(of.clone())),
+        };
+        assert!(scalar(Some(&other)).is_err());
+        let cut = ScalarNestedValue {
+            arrow_data: Vec::new(),
+            ..of
+        };
+        assert!(
+            scalar(Some(&ScalarValue {
+                value: Some(Value::ListValue(cut))
+            }))
+            .is_err()
+        );
+        assert!(scalar(None).is_err());
+    }
+}

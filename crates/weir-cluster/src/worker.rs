@@ -1,0 +1,421 @@
+//! What runs the tasks of an executor, and tells its scheduler what became of them.
+//!
+//! It is put together of Ballista's parts, without the process that Ballista makes of them: that one takes tasks at a port
+//! before which nothing can be put, answers to whoever a message names, ends for good when its scheduler has missed it
+//! for a while, and removes folders that it did not make.
+
+use std::sync::Arc;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use ballista_core::BALLISTA_PROTOCOL_VERSION;
+use ballista_core::error::BallistaError;
+use ballista_core::ids::new_instance_id;
+use ballista_core::registry::BallistaFunctionRegistry;
+use ballista_core::serde::protobuf::executor_resource::Resource;
+use ballista_core::serde::protobuf::scheduler_grpc_client::SchedulerGrpcClient;
+use ballista_core::serde::protobuf::{
+    ExecutorOperatingSystemSpecification, ExecutorRegistration, ExecutorResource,
+    ExecutorSpecification, ExecutorStatus, ExecutorStoppedParams, FailedTask, HeartBeatParams,
+    MultiTaskDefinition, OperatorMetricsSet, RegisterExecutorParams, RunningTaskInfo,
+    ShuffleWritePartition, SuccessfulTask, TaskStatus, UpdateTaskStatusParams, executor_status,
+    task_status,
+};
+use ballista_core::serde::scheduler::TaskDefinition;
+use ballista_core::serde::scheduler::TaskKey;
+use ballista_core::serde::scheduler::from_proto::get_task_definition_vec;
+use ballista_core::serde::{BallistaCodec, BallistaLogicalExtensionCodec};
+use ballista_core::{ConfigProducer, RuntimeProducer};
+use ballista_executor::execution_engine::{DefaultExecutionEngine, ExecutionEngine};
+use ballista_executor::executor::{Executor, TasksDrainedFuture};
+use ballista_executor::metrics::LoggingMetricsCollector;
+use ballista_executor::runtime_cache::{DefaultSessionRuntimeCache, MemoryPoolPolicy};
+use datafusion::execution::TaskContext;
+use datafusion::execution::memory_pool::FairSpillPool;
+use datafusion::execution::runtime_env::RuntimeEnvBuilder;
+use datafusion_proto::protobuf::{LogicalPlanNode, PhysicalPlanNode};
+use tokio::runtime::Runtime;
+use tokio::sync::Semaphore;
+use tokio::sync::mpsc;
+use tonic::transport::Channel;
+
+use crate::client::MESSAGE_BYTES_MAX;
+use crate::codec::WeirCodec;
+use crate::error::Error;
+use crate::pool::Connections;
+
+/// What an executor is made of.
+pub(crate) struct Equipment {
+    /// The name or address that others call it by, and the port of its door.
+    pub(crate) host: String,
+    pub(crate) port: u16,
+    /// Tasks that run at once.
+    pub(crate) cores: usize,
+    /// Where rows between stages lie.
+    pub(crate) work_dir: String,
+    /// Bytes that all tasks together may hold; `None` for most of the machine's.
+    pub(crate) memory_limit_bytes: Option<usize>,
+    /// What sessions begin with.
+    pub(crate) config: ConfigProducer,
+    pub(crate) functions: BallistaFunctionRegistry,
+}
+
+/// Runs tasks.
+pub(crate) struct Worker {
+    executor: Executor,
+    engine: Arc<dyn ExecutionEngine>,
+    codec: BallistaCodec,
+    /// Tasks have threads of their own, so that doors and heartbeats are answered while they run.
+    threads: Option<Runtime>,
+    places: Arc<Semaphore>,
+    /// Tasks that run or wait.
+    room: Arc<Semaphore>,
+    finished: mpsc::UnboundedSender<TaskStatus>,
+}
+
+impl Drop for Worker {
+    fn drop(&mut self) {
+        // It may be dropped where nobody may wait.
+        if let Some(threads) = self.threads.take() {
+            threads.shutdown_background();
+        }
+    }
+}
+
+impl Worker {
+    /// Takes up its place; what became of tasks goes to `finished`.
+    ///
+    /// # Errors
+    /// When there are no threads, or less memory than a byte for each core.
+    pub(crate) fn new(
+        equipment: Equipment,
+        finished: mpsc::UnboundedSender<TaskStatus>,
+    ) -> Result<Self, Error> {
+        let cores = equipment.cores.max(1);
+        let threads = tokio::runtime::Builder::new_multi_thread()
+            .enable_all()
+            .worker_threads(cores)
+            .thread_name("weir-task")
+            .thread_stack_size(STACK_BYTES)
+            .build()
+            .map_err(|error| Error::new(format!("no threads: {error}")))?;
+        let engine: Arc<dyn ExecutionEngine> = Arc::new(DefaultExecutionEngine::with_client_pool(
+            Arc::new(Connections::default()),
+        ));
+        let work_dir = equipment.work_dir.clone();
+        let base: RuntimeProducer = Arc::new(move |_| {
+            RuntimeEnvBuilder::new()
+                .with_temp_file_path(work_dir.clone())
+                .build_arc()
+        });
+        let of_core = equipment.memory_limit_bytes.unwrap_or_else(most_of_memory) / cores;
+        if of_core == 0 {
+            return Err(Error::new(format!(
+                "there is less memory than a byte for each of {cores} cores"
+            )));
+        }
+        let shared: MemoryPoolPolicy = Arc::new(move |base, _, cores| {
+            let bytes = of_core.saturating_mul(cores.max(1) as usize);
+            RuntimeEnvBuilder::from_runtime_env(&base)
+                .with_memory_pool(Arc::new(FairSpillPool::new(bytes)))
+                .build_arc()
+        });
+        let of_task: RuntimeProducer = {
+            let (base, shared) = (Arc::clone(&base), Arc::clone(&shared));
+            Arc::new(move |config| shared(base(config)?, config, 1))
+        };
+        let sessions = DefaultSessionRuntimeCache::new(base, shared, SESSIONS);
+        let executor = Executor::new(
+            registration(&equipment),
+            &equipment.work_dir,
+            of_task,
+            equipment.config,
+            Arc::new(equipment.functions),
+            Arc::new(LoggingMetricsCollector::default()),
+            cores,
+            Arc::clone(&engine),
+        );
+        let logical = Arc::new(BallistaLogicalExtensionCodec::default());
+        Ok(Self {
+            executor: executor.with_session_runtime_cache(Some(Arc::new(sessions))),
+            engine,
+            codec: BallistaCodec::new(logical, Arc::new(WeirCodec::default())),
+            threads: Some(threads),
+            places: Arc::new(Semaphore::new(cores)),
+            room: Arc::new(Semaphore::new(TASKS_MAX)),
+            finished,
+        })
+    }
+
+    /// Takes the tasks of a stage, which run when there is a place.
+    ///
+    /// # Errors
+    /// When no plan can be made of what they are.
+    pub(crate) fn take(self: &Arc<Self>, tasks: MultiTaskDefinition) -> Result<(), BallistaError> {
+        let functions = &self.executor.function_registry;
+        let tasks = get_task_definition_vec::<LogicalPlanNode, PhysicalPlanNode>(
+            tasks,
+            Arc::clone(&self.executor.runtime_producer),
+            self.executor.produce_config(),
+            functions.scalar_functions.clone(),
+            functions.aggregate_functions.clone(),
+            functions.window_functions.clone(),
+            functions.higher_order_functions.clone(),
+            self.codec.clone(),
+        )?;
+        let Some(threads) = &self.threads else {
+            return Err(BallistaError::Cancelled);
+        };
+        for task in tasks {
+            let room = Arc::clone(&self.room).try_acquire_owned();
+            let room = room
+                .map_err(|_| BallistaError::General(format!("{TASKS_MAX} tasks wait already")))?;
+            let worker = Arc::clone(self);
+            threads.spawn(async move {
+                let _room = room;
+                let place = Arc::clone(&worker.places).acquire_owned().await;
+                let status = worker.run(task).await;
+                drop(place);
+                // Nobody is told when the executor comes to its end.
+                let _ = worker.finished.send(status);
+            });
+        }
+        Ok(())
+    }
+
+    async fn run(&self, task: TaskDefinition) -> TaskStatus {
+        let mut status = TaskStatus {
+            task_id: u32::try_from(task.task_id).unwrap_or(u32::MAX),
+            job_id: task.job_id.to_string(),
+            stage_id: u32::try_from(task.stage_id).unwrap_or(u32::MAX),
+            stage_attempt_num: u32::try_from(task.stage_attempt_num).unwrap_or(u32::MAX),
+            launch_time: task.launch_time,
+            start_exec_time: now_ms(),
+            ..TaskStatus::default()
+        };
+        let done = self.done(task, &mut status.metrics).await;
+        status.end_exec_time = now_ms();
+        status.status = Some(match done {
+            Ok(done) => task_status::Status::Successful(done),
+            Err(error) => task_status::Status::Failed(FailedTask::from(error)),
+        });
+        status
+    }
+
+    async fn done(
+        &self,
+        task: TaskDefinition,
+        metrics: &mut Vec<OperatorMetricsSet>,
+    ) -> Result<SuccessfulTask, BallistaError> {
+        let key = TaskKey {
+            job_id: task.job_id.clone(),
+            stage_id: task.stage_id,
+            task_id: task.task_id,
+        };
+        let stage = self.engine.create_query_stage_exec(
+            task.job_id.clone(),
+            task.stage_id,
+            task.task_id,
+            task.global_output_partition_ids,
+            task.plan,
+            &self.executor.work_dir,
+            &task.session_config,
+        )?;
+        let runtime = self.executor.produce_runtime_for_session(
+            &task.session_id,
+            &task.session_config,
+            task.vcores_consumed,
+        )?;
+        let functions = &task.function_registry;
+        let context = Arc::new(TaskContext::new(
+            Some(format!(
+                "{}/{}/{}",
+                task.job_id, task.stage_id, task.task_id
+            )),
+            task.session_id,
+            task.session_config,
+            functions.scalar_functions.clone(),
+            functions.higher_order_functions.clone(),
+            functions.aggregate_functions.clone(),
+            functions.window_functions.clone(),
+            runtime,
+        ));
+        let written = self
+            .executor
+            .execute_query_stage(key, Arc::clone(&stage), context)
+            .await;
+        let measured = stage
+            .collect_plan_metrics()
+            .into_iter()
+            .map(TryInto::try_into);
+        // What was found damaged is told of a task that failed, too.
+        *metrics = measured
+            .collect::<Result<_, BallistaError>>()
+            .unwrap_or_default();
+        let partitions: Vec<ShuffleWritePartition> = written?;
+        Ok(SuccessfulTask {
+            executor_id: self.id().to_owned(),
+            partitions,
+            task_column_stats: stage.collect_column_stats(),
+            ..SuccessfulTask::default()
+        })
+    }
+
+    /// Ends tasks that run.
+    pub(crate) async fn cancel(&self, tasks: Vec<RunningTaskInfo>) {
+        for task in tasks {
+            let (stage, task_id) = (task.stage_id as usize, task.task_id as usize);
+            // One that has come to its end before is none to be ended.
+            let _ = self
+                .executor
+                .cancel_task(task.job_id.into(), stage, task_id)
+                .await;
+        }
+    }
+
+    /// Where rows between stages lie.
+    pub(crate) fn work_dir(&self) -> &str {
+        &self.executor.work_dir
+    }
+
+    fn id(&self) -> &str {
+        &self.executor.metadata.id
+    }
+}
+
+/// Tells a scheduler of tasks, and that the executor lives.
+#[derive(Clone)]
+pub(crate) struct Teller {
+    scheduler: SchedulerGrpcClient<Channel>,
+    registration: ExecutorRegistration,
+}
+
+impl Teller {
+    pub(crate) fn new(worker: &Worker, scheduler: Channel) -> Self {
+        Self {
+            scheduler: SchedulerGrpcClient::new(scheduler)
+                .max_encoding_message_size(MESSAGE_BYTES_MAX)
+                .max_decoding_message_size(MESSAGE_BYTES_MAX),
+            registration: worker.executor.metadata.clone(),
+        }
+    }
+
+    /// Says who it is. The scheduler connects to its door before it answers.
+    pub(crate) async fn register(&mut self) -> Result<(), Error> {
+        let metadata = Some(self.registration.clone());
+        let registered = self
+            .scheduler
+            .register_executor(RegisterExecutorParams { metadata })
+            .await;
+        registered
+            .map(|_| ())
+            .map_err(|status| Error::new(status.message()))
+    }
+
+    /// Says that it lives, again and again; ends with what is wrong when it was not heard several times. A scheduler that has
+    /// given it up takes it up again.
+    pub(crate) async fn live(mut self, every: Duration) -> Error {
+        let mut unheard = 0;
+        loop {
+            match self
+                .beat(executor_status::Status::Active(String::new()))
+                .await
+            {
+                Ok(()) => unheard = 0,
+                Err(said) => {
+                    unheard += 1;
+                    if unheard == UNHEARD_MAX {
+                        return Error::new(format!(
+                            "it has not heard this executor {UNHEARD_MAX} times: {said}"
+                        ));
+                    }
+                }
+            }
+            tokio::time::sleep(every).await;
+        }
+    }
+
+    async fn beat(&mut self, status: executor_status::Status) -> Result<(), String> {
+        let told = HeartBeatParams {
+            executor_id: self.registration.id.clone(),
+            metrics: Vec::new(),
+            status: Some(ExecutorStatus {
+                status: Some(status),
+            }),
+            metadata: Some(self.registration.clone()),
+        };
+        let heard = self.scheduler.heart_beat_from_executor(told).await;
+        heard
+            .map(|_| ())
+            .map_err(|status| status.message().to_owned())
+    }
+
+    /// Tells of tasks that have come to their end, until there are none any more.
+    pub(crate) async fn tell(mut self, mut finished: mpsc::UnboundedReceiver<TaskStatus>) {
+        let mut task_status = Vec::new();
+        while finished.recv_many(&mut task_status, TOLD_MAX).await > 0 {
+            let told = UpdateTaskStatusParams {
+                executor_id: self.registration.id.clone(),
+                task_status: std::mem::take(&mut task_status),
+            };
+            // A scheduler that has ended the job meanwhile does not want to know, and one that has gone has the tasks done again.
+            let _ = self.scheduler.update_task_status(told).await;
+        }
+    }
+
+    /// Takes no more tasks, says so, and waits for those that run.
+    pub(crate) async fn end(mut self, worker: &Worker) {
+        // A scheduler that does not hear has no tasks for it either.
+        let _ = self
+            .beat(executor_status::Status::Terminating(String::new()))
+            .await;
+        let told = ExecutorStoppedParams {
+            executor_id: self.registration.id.clone(),
+            reason: "the executor was asked to end".to_owned(),
+        };
+        let _ = self.scheduler.executor_stopped(told).await;
+        TasksDrainedFuture(Arc::new(worker.executor.clone())).await;
+    }
+}
+
+fn registration(equipment: &Equipment) -> ExecutorRegistration {
+    let cores = u32::try_from(equipment.cores.max(1)).unwrap_or(u32::MAX);
+    ExecutorRegistration {
+        id: new_instance_id(),
+        host: Some(equipment.host.clone()),
+        port: u32::from(equipment.port),
+        grpc_port: u32::from(equipment.port),
+        specification: Some(ExecutorSpecification {
+            resources: vec![ExecutorResource {
+                resource: Some(Resource::Vcores(cores)),
+            }],
+        }),
+        os_info: Some(ExecutorOperatingSystemSpecification::default()),
+        ballista_protocol_version: BALLISTA_PROTOCOL_VERSION,
+    }
+}
+
+/// Most of what this machine, or the group of processes that this one is in, may have.
+fn most_of_memory() -> usize {
+    let mut system = sysinfo::System::new();
+    system.refresh_memory();
+    let of_group = system.cgroup_limits().map(|limits| limits.total_memory);
+    let bytes = of_group.unwrap_or(u64::MAX).min(system.total_memory());
+    usize::try_from(bytes / 10 * 7).unwrap_or(usize::MAX)
+}
+
+fn now_ms() -> u64 {
+    let now = SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .unwrap_or_default();
+    u64::try_from(now.as_millis()).unwrap_or(u64::MAX)
+}
+
+/// Tasks that run or wait, at most.
+const TASKS_MAX: usize = 10_000;
+/// Sessions whose caches are kept.
+const SESSIONS: usize = 16;
+/// Heartbeats in a row that a scheduler has not heard when it is given up.
+const UNHEARD_MAX: u32 = 5;
+/// Tasks that are told of in one message.
+const TOLD_MAX: usize = 256;
+const STACK_BYTES: usize = 16 << 20;

@@ -1,0 +1,551 @@
+//! What strangers send: plans of other programs, and names, counts and settings that nobody means. Each is refused at the
+//! door, touches no file, and leaves a cluster that answers.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use arrow_flight::flight_service_client::FlightServiceClient;
+use arrow_flight::{Action as FlightAction, Ticket};
+use ballista_core::serde::protobuf::action::ActionType;
+use ballista_core::serde::protobuf::ballista_physical_plan_node::PhysicalPlanType as Exchange;
+use ballista_core::serde::protobuf::execute_query_params::Query;
+use ballista_core::serde::protobuf::executor_grpc_client::ExecutorGrpcClient;
+use ballista_core::serde::protobuf::scheduler_grpc_client::SchedulerGrpcClient;
+use ballista_core::serde::protobuf::{
+    Action, BallistaPhysicalPlanNode, CancelJobParams, ChaosExecNode, CleanJobDataParams,
+    CreateUpdateSessionParams, ExecuteQueryParams, ExecutorRegistration, FailedTask,
+    FetchPartition, GetJobStatusParams, KeyValuePair, LaunchMultiTaskParams, LaunchTaskParams,
+    MultiTaskDefinition, RegisterExecutorParams, RemoveJobDataParams, ShuffleWriterExecNode,
+    TaskDefinition, TaskId, TaskStatus, UpdateTaskStatusParams, task_status,
+};
+use ballista_core::version;
+use datafusion::prelude::{CsvReadOptions, SessionContext};
+use datafusion_proto::physical_plan::{AsExecutionPlan, DefaultPhysicalExtensionCodec};
+use datafusion_proto::protobuf::partitioning::PartitionMethod;
+use datafusion_proto::protobuf::physical_plan_node::PhysicalPlanType;
+use datafusion_proto::protobuf::{
+    EmptyExecNode, Partitioning, PhysicalExtensionNode, PhysicalPlanNode, RepartitionExecNode,
+};
+use prost::Message;
+use tonic::transport::{Channel, Endpoint};
+use tonic::{Code, Request, Status};
+
+use crate::samples::{Asks, cluster, enter};
+
+const QUESTION: &str = "SELECT ip.src, count(*) FROM 'day/*.pcap' GROUP BY 1";
+
+/// A connection that says it is of this version.
+fn channel(to: &str) -> Channel {
+    let agent = format!(
+        "weir/{} plans/{}",
+        env!("CARGO_PKG_VERSION"),
+        weir_cluster::FORMAT
+    );
+    let endpoint = Endpoint::from_shared(format!("http://{to}")).unwrap();
+    let endpoint = endpoint.user_agent(agent).unwrap();
+    endpoint.timeout(Duration::from_secs(20)).connect_lazy()
+}
+
+/// The doors of the cluster of all tests, and that it answers.
+struct Doors {
+    executor: String,
+    asks: Asks,
+}
+
+impl Doors {
+    fn open() -> Self {
+        enter();
+        let asks = Asks::there();
+        asks.ask_both(QUESTION);
+        let executors = asks.client.as_ref().unwrap().executors();
+        Self {
+            executor: executors[0].clone(),
+            asks,
+        }
+    }
+
+    fn tasks(&self) -> ExecutorGrpcClient<Channel> {
+        ExecutorGrpcClient::new(channel(&self.executor))
+    }
+
+    fn scheduler() -> SchedulerGrpcClient<Channel> {
+        SchedulerGrpcClient::new(channel(&cluster().scheduler().to_string()))
+    }
+
+    fn answers(&self) {
+        assert_eq!(
+            self.asks.ask(QUESTION).unwrap().sorted().rows,
+            Asks::here().ask(QUESTION).unwrap().sorted().rows
+        );
+    }
+}
+
+fn refused<T>(answered: Result<T, Status>, code: Code, said: &str) {
+    let status = answered.err().unwrap_or_else(|| panic!("{said}: taken"));
+    assert_eq!(status.code(), code, "{said}: {status:?}");
+    assert!(status.message().contains(said), "{said}: {status:?}");
+    assert!(!status.message().contains(char::is_control), "{status:?}");
+}
+
+fn node(kind: PhysicalPlanType) -> PhysicalPlanNode {
+    PhysicalPlanNode {
+        physical_plan_type: Some(kind),
+    }
+}
+
+fn empty(partitions: u32) -> PhysicalPlanNode {
+    node(PhysicalPlanType::Empty(EmptyExecNode {
+        schema: Some(Default::default()),
+        partitions,
+    }))
+}
+
+fn extension(bytes: Vec<u8>, inputs: Vec<PhysicalPlanNode>) -> PhysicalPlanNode {
+    node(PhysicalPlanType::Extension(PhysicalExtensionNode {
+        node: bytes,
+        inputs,
+    }))
+}
+
+fn exchange(of: Exchange, inputs: Vec<PhysicalPlanNode>) -> PhysicalPlanNode {
+    extension(
+        BallistaPhysicalPlanNode {
+            physical_plan_type: Some(of),
+        }
+        .encode_to_vec(),
+        inputs,
+    )
+}
+
+/// A plan as a task has it.
+fn stage(job: &str, plan: PhysicalPlanNode) -> PhysicalPlanNode {
+    let writer = ShuffleWriterExecNode {
+        job_id: job.to_owned(),
+        stage_id: 1,
+        ..Default::default()
+    };
+    exchange(Exchange::ShuffleWriter(writer), vec![plan])
+}
+
+fn dealt_out(count: u64) -> PhysicalPlanNode {
+    node(PhysicalPlanType::Repartition(Box::new(
+        RepartitionExecNode {
+            input: Some(Box::new(empty(1))),
+            partitioning: Some(Partitioning {
+                partition_method: Some(PartitionMethod::RoundRobin(count)),
+            }),
+            preserve_order: false,
+        },
+    )))
+}
+
+/// A field of a protobuf message that is bytes.
+fn field(tag: u32, bytes: &[u8]) -> Vec<u8> {
+    let mut field = Vec::new();
+    prost::encoding::bytes::encode(tag, &bytes.to_vec(), &mut field);
+    field
+}
+
+/// Pieces whose work is a plan with a piece, and so on.
+fn nested(levels: usize) -> PhysicalPlanNode {
+    let mut plan = empty(1);
+    for _ in 0..levels {
+        let piece = field(1, &plan.encode_to_vec());
+        let mut bytes = b"\xffweir\x00".to_vec();
+        prost::encoding::uint32::encode(1, &weir_cluster::FORMAT, &mut bytes);
+        bytes.extend(field(4, &piece));
+        plan = extension(bytes, vec![empty(1)]);
+    }
+    plan
+}
+
+/// A scan of lines of a file and a copy into another, as DataFusion makes them.
+async fn foreign(secret: &Path, target: &Path) -> [(&'static str, PhysicalPlanNode); 2] {
+    let context = SessionContext::new();
+    let options = CsvReadOptions::new().has_header(false).file_extension("");
+    let scan = context
+        .read_csv(secret.to_str().unwrap(), options)
+        .await
+        .unwrap();
+    let scan = scan.create_physical_plan().await.unwrap();
+    let copy = format!("COPY (SELECT 1) TO '{}' STORED AS CSV", target.display());
+    let sink = context
+        .sql(&copy)
+        .await
+        .unwrap()
+        .create_physical_plan()
+        .await
+        .unwrap();
+    [("CsvScan", scan), ("CsvSink", sink)].map(|(name, plan)| {
+        let codec = DefaultPhysicalExtensionCodec {};
+        (
+            name,
+            PhysicalPlanNode::try_from_physical_plan(plan, &codec).unwrap(),
+        )
+    })
+}
+
+async fn asked(plan: &PhysicalPlanNode, settings: Vec<KeyValuePair>) -> Result<(), Status> {
+    asked_by(Query::PhysicalPlan(plan.encode_to_vec()), settings).await
+}
+
+async fn asked_by(query: Query, settings: Vec<KeyValuePair>) -> Result<(), Status> {
+    let mut request = Request::new(ExecuteQueryParams {
+        session_id: "stranger".to_owned(),
+        operation_id: "stranger".to_owned(),
+        settings,
+        query: Some(query),
+    });
+    version::insert_version_header(request.metadata_mut());
+    Doors::scheduler().execute_query(request).await.map(|_| ())
+}
+
+fn folder(name: &str) -> PathBuf {
+    let folder = enter().join(name);
+    std::fs::create_dir_all(&folder).unwrap();
+    folder
+}
+
+fn runtime() -> tokio::runtime::Runtime {
+    tokio::runtime::Runtime::new().unwrap()
+}
+
+#[test]
+fn no_plan_of_others_is_run() {
+    let doors = Doors::open();
+    let folder = folder("hostile-plans");
+    let (secret, target) = (folder.join("secret"), folder.join("written.csv"));
+    std::fs::write(&secret, "a secret of the executor's user\n").unwrap();
+    // Who is told of a task is not who sent it.
+    let told = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    told.set_nonblocking(true).unwrap();
+    let endpoint = told.local_addr().unwrap().to_string();
+    runtime().block_on(async {
+        for (name, plan) in foreign(&secret, &target).await {
+            refused(asked(&plan, Vec::new()).await, Code::PermissionDenied, name);
+            let nested_once = node(PhysicalPlanType::Merge(Box::new(
+                datafusion_proto::protobuf::CoalescePartitionsExecNode {
+                    input: Some(Box::new(plan.clone())),
+                    fetch: None,
+                },
+            )));
+            refused(
+                asked(&nested_once, Vec::new()).await,
+                Code::PermissionDenied,
+                name,
+            );
+            let plan = stage("stranger", plan).encode_to_vec();
+            let task = TaskDefinition {
+                job_id: "stranger".to_owned(),
+                session_id: "stranger".to_owned(),
+                stage_id: 1,
+                plan: plan.clone(),
+                ..TaskDefinition::default()
+            };
+            let tasks = LaunchTaskParams {
+                tasks: vec![task],
+                scheduler_endpoint: endpoint.clone(),
+            };
+            refused(
+                doors.tasks().launch_task(tasks).await,
+                Code::PermissionDenied,
+                name,
+            );
+            let task = MultiTaskDefinition {
+                job_id: "stranger".to_owned(),
+                session_id: "stranger".to_owned(),
+                stage_id: 1,
+                plan,
+                task_ids: vec![TaskId {
+                    vcores_consumed: 1,
+                    ..TaskId::default()
+                }],
+                ..MultiTaskDefinition::default()
+            };
+            let tasks = LaunchMultiTaskParams {
+                multi_tasks: vec![task],
+                scheduler_endpoint: endpoint.clone(),
+            };
+            let answered = doors
+                .tasks()
+                .launch_multi_task(tasks)
+                .await
+                .unwrap()
+                .into_inner();
+            assert_eq!(answered.failed_jobs, ["stranger"], "{name}");
+        }
+        // A node that sleeps, one that reads what another stage has written, and texts that Ballista would plan.
+        let chaos = exchange(
+            Exchange::ChaosExec(ChaosExecNode::default()),
+            vec![empty(1)],
+        );
+        refused(
+            asked(&chaos, Vec::new()).await,
+            Code::PermissionDenied,
+            "Chaos",
+        );
+        refused(
+            asked(&stage("job", empty(1)), Vec::new()).await,
+            Code::PermissionDenied,
+            "Ballista",
+        );
+        let logical = Query::LogicalPlan(Vec::new());
+        refused(
+            asked_by(logical, Vec::new()).await,
+            Code::PermissionDenied,
+            "physical plan",
+        );
+        // A task that may run is told of to the one scheduler, which knows of no such task.
+        let task = TaskDefinition {
+            job_id: "stranger".to_owned(),
+            session_id: "stranger".to_owned(),
+            stage_id: 1,
+            plan: stage("stranger", empty(1)).encode_to_vec(),
+            global_output_partition_ids: vec![0],
+            vcores_consumed: 1,
+            ..TaskDefinition::default()
+        };
+        let tasks = LaunchTaskParams {
+            tasks: vec![task],
+            scheduler_endpoint: endpoint,
+        };
+        doors.tasks().launch_task(tasks).await.unwrap();
+    });
+    doors.answers();
+    assert!(told.accept().is_err(), "somebody else was told of a task");
+    assert!(!target.exists(), "a file was written");
+}
+
+#[test]
+fn no_depth_count_or_setting_ends_a_cluster() {
+    let doors = Doors::open();
+    runtime().block_on(async {
+        for levels in [2, 100, 3_000, 20_000] {
+            refused(
+                asked(&nested(levels), Vec::new()).await,
+                Code::PermissionDenied,
+                "weir",
+            );
+            let task = MultiTaskDefinition {
+                job_id: "deep".to_owned(),
+                session_id: "deep".to_owned(),
+                plan: stage("deep", nested(levels)).encode_to_vec(),
+                task_ids: vec![TaskId::default()],
+                ..MultiTaskDefinition::default()
+            };
+            let tasks = LaunchMultiTaskParams {
+                multi_tasks: vec![task],
+                scheduler_endpoint: String::new(),
+            };
+            let answered = doors
+                .tasks()
+                .launch_multi_task(tasks)
+                .await
+                .unwrap()
+                .into_inner();
+            assert_eq!(answered.failed_jobs, ["deep"]);
+        }
+        for plan in [dealt_out(1 << 40), dealt_out(u64::MAX), empty(u32::MAX)] {
+            refused(
+                asked(&plan, Vec::new()).await,
+                Code::InvalidArgument,
+                "partitions",
+            );
+        }
+        for (key, value, code) in [
+            (
+                "ballista.scheduler.max_partitions_per_task",
+                "0",
+                Code::PermissionDenied,
+            ),
+            (
+                "ballista.testing.chaos_execution.enabled",
+                "true",
+                Code::PermissionDenied,
+            ),
+            (
+                "datafusion.execution.batch_size",
+                "1099511627776",
+                Code::InvalidArgument,
+            ),
+        ] {
+            let setting = KeyValuePair {
+                key: key.to_owned(),
+                value: Some(value.to_owned()),
+            };
+            refused(asked(&empty(1), vec![setting.clone()]).await, code, key);
+            let session = CreateUpdateSessionParams {
+                session_id: "s".to_owned(),
+                settings: vec![setting],
+            };
+            let answered = Doors::scheduler().create_update_session(session).await;
+            refused(answered, Code::Unimplemented, "settings");
+        }
+    });
+    doors.answers();
+}
+
+#[test]
+fn what_never_ran_is_not_told_of() {
+    let doors = Doors::open();
+    runtime().block_on(async {
+        let failed = || Some(task_status::Status::Failed(FailedTask::default()));
+        for (job, task_id, status, code, said) in [
+            (
+                "nothing",
+                0,
+                failed(),
+                Code::NotFound,
+                "none of the 1 tasks",
+            ),
+            (
+                "nothing",
+                u32::MAX,
+                failed(),
+                Code::NotFound,
+                "none of the 1 tasks",
+            ),
+            (
+                "nothing",
+                0,
+                None,
+                Code::InvalidArgument,
+                "not come to an end",
+            ),
+            (
+                "../nothing",
+                0,
+                failed(),
+                Code::InvalidArgument,
+                "no name of a job",
+            ),
+        ] {
+            let task = TaskStatus {
+                job_id: job.to_owned(),
+                task_id,
+                status,
+                ..TaskStatus::default()
+            };
+            let told = UpdateTaskStatusParams {
+                executor_id: "stranger".to_owned(),
+                task_status: vec![task],
+            };
+            refused(
+                Doors::scheduler().update_task_status(told).await,
+                code,
+                said,
+            );
+        }
+        // Executors without a size, a host or a port.
+        for metadata in [
+            None,
+            Some(ExecutorRegistration::default()),
+            Some(ExecutorRegistration {
+                id: "e".to_owned(),
+                host: Some("127.0.0.1".to_owned()),
+                port: 1,
+                ..ExecutorRegistration::default()
+            }),
+            Some(ExecutorRegistration {
+                id: "e".to_owned(),
+                port: 70_000,
+                ..ExecutorRegistration::default()
+            }),
+        ] {
+            let answered = Doors::scheduler()
+                .register_executor(RegisterExecutorParams { metadata })
+                .await;
+            assert_eq!(answered.unwrap_err().code(), Code::InvalidArgument);
+        }
+    });
+    doors.answers();
+}
+
+#[test]
+fn names_of_jobs_lead_nowhere() {
+    let doors = Doors::open();
+    let folder = folder("hostile-names");
+    std::fs::create_dir_all(folder.join("1/0")).unwrap();
+    let decoy = folder.join("1/0/data-0.arrow");
+    std::fs::write(&decoy, "a secret").unwrap();
+    let climbing = format!("../../../../../../../..{}", folder.display());
+    runtime().block_on(async {
+        for job in [
+            "..",
+            "../..",
+            "/etc",
+            climbing.as_str(),
+            folder.to_str().unwrap(),
+        ] {
+            let mut scheduler = Doors::scheduler();
+            let said = "no name of a job";
+            let job_id = || job.to_owned();
+            let asked = GetJobStatusParams { job_id: job_id() };
+            refused(
+                scheduler.get_job_status(asked).await,
+                Code::InvalidArgument,
+                said,
+            );
+            let asked = CancelJobParams { job_id: job_id() };
+            refused(
+                scheduler.cancel_job(asked).await,
+                Code::InvalidArgument,
+                said,
+            );
+            let asked = CleanJobDataParams {
+                job_id: job_id(),
+                remove_stage_ids: Vec::new(),
+            };
+            refused(
+                scheduler.clean_job_data(asked).await,
+                Code::InvalidArgument,
+                said,
+            );
+            let asked = RemoveJobDataParams {
+                job_id: job_id(),
+                remove_stage_ids: vec![1],
+            };
+            refused(
+                doors.tasks().remove_job_data(asked).await,
+                Code::InvalidArgument,
+                said,
+            );
+            let plan = stage(job, empty(1)).encode_to_vec();
+            let task = TaskDefinition {
+                job_id: "job".to_owned(),
+                session_id: "s".to_owned(),
+                plan,
+                ..TaskDefinition::default()
+            };
+            let tasks = LaunchTaskParams {
+                tasks: vec![task],
+                scheduler_endpoint: String::new(),
+            };
+            refused(
+                doors.tasks().launch_task(tasks).await,
+                Code::InvalidArgument,
+                said,
+            );
+            let fetch = FetchPartition {
+                job_id: job_id(),
+                stage_id: 1,
+                ..FetchPartition::default()
+            };
+            let action = Action {
+                action_type: Some(ActionType::FetchPartition(fetch)),
+                ..Action::default()
+            };
+            let bytes = action.encode_to_vec();
+            let mut rows = FlightServiceClient::new(channel(&doors.executor));
+            refused(
+                rows.do_get(Ticket::new(bytes.clone())).await,
+                Code::InvalidArgument,
+                said,
+            );
+            let action = FlightAction::new("IO_BLOCK_TRANSPORT", bytes);
+            refused(rows.do_action(action).await, Code::Unimplemented, "do_get");
+        }
+    });
+    assert_eq!(std::fs::read_to_string(&decoy).unwrap(), "a secret");
+    doors.answers();
+}
