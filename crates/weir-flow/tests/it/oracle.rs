@@ -7,14 +7,13 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use weir_flow::{
     Carried, Content, Endpoint, Interest, Options, Payload, Payloads, Sender, Tunnels,
 };
-use weir_testkit::Limited as _;
+use weir_testkit::peer::{self, Question};
 
 use crate::capture::{self, Sent, decode};
 
@@ -37,12 +36,7 @@ struct Answer {
 }
 
 fn is_installed() -> bool {
-    let installed = Command::new("tshark")
-        .arg("--version")
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .status_limited()
-        .is_ok_and(|status| status.success());
+    let installed = peer::version("tshark").is_some();
     if !installed {
         weir_testkit::missing("tshark", "nothing judges flows and streams");
     }
@@ -51,16 +45,14 @@ fn is_installed() -> bool {
 
 /// What tshark prints about a capture.
 fn tshark(capture: &Path, arguments: &[String]) -> Option<String> {
-    let output = Command::new("tshark")
+    let mut question = Question::to("tshark");
+    question
         // Bytes are followed as segments carry them, not as the protocols above put them together.
         .args(["-n", "-o", "tcp.desegment_tcp_streams:FALSE"])
         .args(arguments)
         .arg("-r")
-        .arg(capture)
-        .stderr(Stdio::null())
-        .output_limited()
-        .ok()?;
-    Some(String::from_utf8_lossy(&output.stdout).into_owned())
+        .file(capture);
+    Some(question.answer().ok()?.text())
 }
 
 /// What tshark says of all conversations and streams.
