@@ -212,7 +212,7 @@ mod tests {
         .unwrap();
         let mut kept = names(user.path());
         let last = WorkFolder::create_in(user.path()).unwrap();
-        assert_eq!(last.abandoned(), [left.clone()]);
+        assert_eq!(last.abandoned(), std::slice::from_ref(&left));
         kept.retain(|name| !left.ends_with(name));
         kept.push(
             last.path()

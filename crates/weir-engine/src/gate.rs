@@ -114,7 +114,7 @@ pub(crate) fn look_at_tokens(tokens: &[TokenWithSpan]) -> Result<(), Error> {
             }
             Token::Word(word) if word.keyword == Keyword::EXPLAIN => explains += 1,
             Token::Lt if matches!(before, Some(Token::Word(_))) => {
-                types += usize::from(is_type(before))
+                types += usize::from(is_type(before));
             }
             _ => {}
         }
@@ -295,10 +295,10 @@ fn levels(expr: &Expr) -> usize {
         }
         Expr::CompoundIdentifier(parts) => parts.len(),
         Expr::Identifier(_) | Expr::Value(_) | Expr::Nested(_) => 1,
-        Expr::BinaryOp { op, .. } => match op {
-            BinaryOperator::And | BinaryOperator::Or => 1,
-            _ => NAMED_LEVELS,
-        },
+        Expr::BinaryOp {
+            op: BinaryOperator::And | BinaryOperator::Or,
+            ..
+        } => 1,
         _ => NAMED_LEVELS,
     }
 }
