@@ -245,6 +245,10 @@ pub async fn run_executor(
     }
 }
 
+/// How often an executor looks for rows of jobs that nobody has ended, and how long nothing may have been added to them.
+const CLEAN_EVERY: Duration = Duration::from_secs(300);
+const KEPT_MAX: Duration = Duration::from_secs(3600);
+
 /// How long an executor may take to its end. Its scheduler is told at once, and has others do what is unfinished.
 const END_MAX: Duration = Duration::from_secs(3);
 
@@ -319,6 +323,17 @@ async fn serve_tasks(
         .register()
         .await
         .map_err(|error| ends(error.to_string()))?;
+    let work = Arc::clone(&options.work);
+    services.spawn(async move {
+        loop {
+            tokio::time::sleep(CLEAN_EVERY).await;
+            let work = Arc::clone(&work);
+            let cleaned = tokio::task::spawn_blocking(move || work.remove_older_than(KEPT_MAX));
+            cleaned
+                .await
+                .map_err(|error| Error::new(error.to_string()))?;
+        }
+    });
     let (living, every) = (teller.clone(), options.heartbeats.every);
     services.spawn(async move { Err(living.live(every).await) });
     tokio::select! {

@@ -6,6 +6,7 @@ use std::os::unix::fs::{
     DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _,
 };
 use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
 
 use tempfile::TempDir;
 
@@ -69,11 +70,54 @@ impl WorkFolder {
         self.folder.path()
     }
 
+    /// Removes the rows of jobs to which nothing was added for so long: their scheduler has ended without saying that they
+    /// are over.
+    pub(crate) fn remove_older_than(&self, age: Duration) {
+        let Ok(entries) = fs::read_dir(self.path()) else {
+            return;
+        };
+        for entry in entries.flatten() {
+            let name = entry.file_name();
+            // Folders of jobs have such names, and those in which DataFusion sorts have a hyphen in theirs.
+            let is_job = name
+                .as_encoded_bytes()
+                .iter()
+                .all(u8::is_ascii_alphanumeric);
+            let folder = entry.path();
+            let is_old = || {
+                last_written(&folder)?
+                    .elapsed()
+                    .ok()
+                    .map(|since| since > age)
+            };
+            if is_job && is_old() == Some(true) {
+                // What cannot be removed now is tried again later, and goes with the whole folder.
+                let _ = fs::remove_dir_all(folder);
+            }
+        }
+    }
+
     /// The folders of killed executors that were removed when this one was made.
     #[must_use]
     pub fn abandoned(&self) -> &[PathBuf] {
         &self.abandoned
     }
+}
+
+/// When something in a folder was written last.
+fn last_written(folder: &Path) -> Option<SystemTime> {
+    let mut last = folder.symlink_metadata().ok()?.modified().ok()?;
+    let mut folders = vec![folder.to_owned()];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).ok()?.flatten() {
+            let metadata = entry.metadata().ok()?;
+            last = last.max(metadata.modified().ok()?);
+            if metadata.is_dir() {
+                folders.push(entry.path());
+            }
+        }
+    }
+    Some(last)
 }
 
 /// Puts the mark into a folder. The mark takes its name when it is locked, so that no mark of a living executor is ever
@@ -225,6 +269,27 @@ mod tests {
         kept.sort();
         assert_eq!(names(user.path()), kept);
         assert!(living.path().join(MARK).exists());
+    }
+
+    #[test]
+    fn rows_of_jobs_that_nobody_ended_are_removed_when_they_are_old() {
+        let parent = tempfile::tempdir().unwrap();
+        let work = WorkFolder::create_in(parent.path()).unwrap();
+        let hours_ago = SystemTime::now() - Duration::from_secs(2 * 3600);
+        let make = |name: &str, is_old: bool| {
+            let rows = work.path().join(name).join("1/data.arrow");
+            fs::create_dir_all(rows.parent().unwrap()).unwrap();
+            fs::write(&rows, "rows").unwrap();
+            let files = [&rows, rows.parent().unwrap(), &work.path().join(name)];
+            for path in files.into_iter().filter(|_| is_old) {
+                File::open(path).unwrap().set_modified(hours_ago).unwrap();
+            }
+        };
+        make("over4x", true);
+        make("runs7y", false);
+        make("datafusion-sorts", true);
+        work.remove_older_than(Duration::from_secs(3600));
+        assert_eq!(names(work.path()), ["datafusion-sorts", MARK, "runs7y"]);
     }
 
     #[test]
