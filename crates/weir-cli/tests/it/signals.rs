@@ -11,7 +11,7 @@ use std::process::{Child, ChildStderr, Stdio};
 
 use weir_testkit::{Limited as _, until};
 
-use crate::shell::{folder, heeding, signal};
+use crate::shell::{heeding, signal};
 
 const SIGNALS: [&str; 3] = ["INT", "TERM", "HUP"];
 
@@ -193,7 +193,7 @@ fn a_server_ends_by_each_signal() {
 #[cfg(feature = "cluster")]
 #[test]
 fn a_cluster_ends_by_each_signal() {
-    let folder = folder("a_cluster_ends_by_each_signal");
+    let folder = crate::shell::folder("a_cluster_ends_by_each_signal");
     for name in SIGNALS {
         let words = ["cluster", "scheduler", "--listen", "127.0.0.1:0"];
         let mut scheduler = Running::start(&words, &folder, "Ctrl-C ends it");
