@@ -344,7 +344,7 @@ mod tests {
             format!("SELECT {}1{}", "(".repeat(40), ")".repeat(40)),
             format!("SELECT * FROM {}SELECT 1{}", "(".repeat(20), ")".repeat(20)),
             format!("SELECT * FROM {}'x.pcap'{}", "(".repeat(20), ")".repeat(20)),
-            "SELECT a[1][2], $65535, ARRAY<INT>".to_owned(),
+            "SELECT a[1][2], $65535, CAST(b AS ARRAY<INT>)".to_owned(),
         ] {
             let parsed = Statement::parse(&sql);
             assert!(parsed.is_ok(), "{:?}", parsed.map(drop));

@@ -599,7 +599,7 @@ fn what_sizes_something_has_a_limit() {
             "more than 4096 sets",
         ),
     ] {
-        let refusal = outcome(sql).unwrap_err();
+        let refusal = outcome(sql).expect_err(sql);
         assert!(refusal.contains(says), "{sql}: {refusal}");
     }
     for sql in [
