@@ -183,10 +183,17 @@ impl Comparison {
             unlisted.len(),
             unlisted.join("\n")
         );
-        for entry in self.differences {
-            let is_needed = found.keys().any(|key| is_for(entry, key));
-            assert!(is_needed, "{} {} is no longer needed", entry.0, entry.1);
-        }
+        let unneeded: Vec<String> = self
+            .differences
+            .iter()
+            .filter(|entry| !found.keys().any(|key| is_for(entry, key)))
+            .map(|entry| format!("{} {}", entry.0, entry.1))
+            .collect();
+        assert!(
+            unneeded.is_empty(),
+            "no longer needed:\n{}",
+            unneeded.join("\n")
+        );
         Some([equal, all])
     }
 
