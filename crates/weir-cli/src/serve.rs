@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use clap::Args;
 use weir_live::Interface;
-use weir_serve::{Options, Server, TlsFiles};
+use weir_serve::{CONNECTION_STACK_BYTES, Options, Server, TlsFiles};
 use weir_tables::{Feed, Predicate};
 
 use crate::args::Global;
@@ -170,7 +170,7 @@ pub(crate) fn run(serve: &Serve, global: Global, messages: Messages) -> Result<E
         .enable_all()
         .thread_name("weir-serve")
         // Statements are read and let go on these threads, as deep as they may be.
-        .thread_stack_size(STACK_BYTES)
+        .thread_stack_size(CONNECTION_STACK_BYTES)
         .build()
         .map_err(|error| Failure::environment(format!("no threads: {error}")))?;
     let mut out = io::stdout().lock();
@@ -251,5 +251,3 @@ Examples:
   For others, with a password, a token and TLS:
     weir serve --root captures --listen 0.0.0.0:5433 --http 0.0.0.0:8443 --password-file pw --token-file tok \\
         --tls-cert server.pem --tls-key server.key";
-
-const STACK_BYTES: usize = 16 << 20;

@@ -39,4 +39,4 @@ mod tls;
 
 pub use error::Error;
 pub use options::{Limits, Options, TlsFiles};
-pub use server::Server;
+pub use server::{CONNECTION_STACK_BYTES, Server};

@@ -42,7 +42,11 @@ impl Served {
         let flight = server.flight().unwrap();
         let (end, ended) = oneshot::channel::<()>();
         let thread = std::thread::spawn(move || {
-            let runtime = tokio::runtime::Runtime::new().unwrap();
+            let runtime = tokio::runtime::Builder::new_multi_thread()
+                .enable_all()
+                .thread_stack_size(weir_serve::CONNECTION_STACK_BYTES)
+                .build()
+                .unwrap();
             let end = async {
                 let _ = ended.await;
             };
