@@ -218,31 +218,6 @@ const RESPONSE_DIFFERENCES: &[(&str, &str, &str)] = &[
         "UTF-8 in a field stays UTF-8",
     ),
     (
-        "ndpi/tests__cfgs__default__pcap__ndpi_match_string_subprotocol__error.pcapng",
-        "http.date",
-        NONE,
-    ),
-    (
-        "ndpi/tests__cfgs__default__pcap__ndpi_match_string_subprotocol__error.pcapng",
-        "http.response.code",
-        NONE,
-    ),
-    (
-        "ndpi/tests__cfgs__default__pcap__ndpi_match_string_subprotocol__error.pcapng",
-        "http.response.phrase",
-        NONE,
-    ),
-    (
-        "ndpi/tests__cfgs__default__pcap__ndpi_match_string_subprotocol__error.pcapng",
-        "http.response.version",
-        NONE,
-    ),
-    (
-        "ndpi/tests__cfgs__default__pcap__ndpi_match_string_subprotocol__error.pcapng",
-        "http.time",
-        NONE,
-    ),
-    (
         "zeek/testing__btest__Traces__http__content-length-in-request-body.pcap",
         "http.content_type",
         BEHIND,
