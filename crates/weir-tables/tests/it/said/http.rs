@@ -123,7 +123,6 @@ const ZERO_NINE: &str = "HTTP/0.9 is not read";
 const BEHIND: &str = "tshark, which is told not to put bodies together, takes a body that begins with POST for a head that goes on into the next response";
 const MISSING: &str = "segments are missing: tshark reads what comes behind at once, here it waits for them up to the capture's end, and has no packet";
 const NUL: &str = "the value begins with a NUL: tshark has none; in a second packet the request itself is the difference";
-const NONE: &str = "the version's last octet is damaged: tshark takes it for a response";
 
 const REQUEST_DIFFERENCES: &[(&str, &str, &str)] = &[
     (
