@@ -275,6 +275,7 @@ fn a_call_is_listed_drawn_opened_and_saved_on_a_terminal() {
 
 /// The list was refused where captures lie in a store, in a folder or in an archive.
 #[test]
+#[cfg_attr(not(feature = "remote"), ignore = "it reads a store")]
 fn calls_in_a_store_and_in_a_folder_are_listed_and_saved() {
     let folder = folder("calls_in_a_store_and_in_a_folder_are_listed_and_saved");
     fs::create_dir(folder.join("day")).unwrap();

@@ -97,6 +97,9 @@ fn reported_faults_are_answered_right() {
         }
     }
     assert!(found.is_empty(), "{found}");
+    for file in RIGHT {
+        assert!(cases.contains(file), "{file} is in no case");
+    }
     wrong.sort_unstable();
     wrong.dedup();
     assert_eq!(wrong, WRONG, "what is answered right now comes into RIGHT");

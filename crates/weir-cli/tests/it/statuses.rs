@@ -829,6 +829,7 @@ const WRONG: [(&str, u8, &str, &str); 104] = [
 ];
 
 #[test]
+#[cfg_attr(not(feature = "remote"), ignore = "some of them are addresses")]
 fn a_hundred_wrong_inputs_are_told_what_is_wrong_and_what_to_try() {
     let folder = folder("a_hundred_wrong_inputs");
     let mut wrong = String::new();
