@@ -10,7 +10,7 @@ use datafusion::execution::SessionState;
 use datafusion::execution::SessionStateBuilder;
 use datafusion::execution::SessionStateDefaults;
 use datafusion::execution::TaskContext;
-use datafusion::execution::memory_pool::FairSpillPool;
+use datafusion::execution::memory_pool::{FairSpillPool, MemoryPool};
 use datafusion::execution::runtime_env::RuntimeEnvBuilder;
 use datafusion::logical_expr::planner::ExprPlanner;
 use datafusion::logical_expr::{LogicalPlan, LogicalPlanBuilder, ScalarUDF};
@@ -24,6 +24,7 @@ use weir_tables::{CaptureTee, Compile, Feed, Location, Stop};
 use crate::address;
 use crate::anonymous;
 use crate::answer::{Answer, Snapshot};
+use crate::bounded;
 use crate::copy::{self, Copy, CopyOptions, RowEncoder};
 use crate::distinct::DistinctAsKeys;
 use crate::error::{Error, ErrorKind};
@@ -40,12 +41,14 @@ use crate::names::Scope;
 use crate::narrow;
 use crate::networks;
 use crate::number;
+use crate::over::CountWindowRows;
 use crate::payload::{self, PayloadPlanner};
 use crate::piece::{Asked, Cluster, CutIntoPieces, SendAway};
 use crate::prepared::{self, PreparedStatements};
 use crate::reference::Resolver;
 use crate::registries;
 use crate::remote::Remote;
+use crate::repeated::{self, TellRepeatedApart};
 use crate::root::Root;
 use crate::sample::{Planner, SamplePlanner};
 use crate::scan_report::ScanReport;
@@ -56,6 +59,24 @@ use crate::vocabulary;
 use crate::window::{self, PlanWindows};
 use crate::zone;
 
+/// Memory that the statements of several engines share: what one holds the others do not get.
+#[derive(Clone, Debug)]
+pub struct SharedMemory {
+    pool: Arc<dyn MemoryPool>,
+    statements: usize,
+}
+
+impl SharedMemory {
+    /// So many bytes for so many statements at once.
+    #[must_use]
+    pub fn new(bytes: usize, statements: usize) -> Self {
+        Self {
+            pool: Arc::new(FairSpillPool::new(bytes)),
+            statements: statements.max(1),
+        }
+    }
+}
+
 /// How an engine works.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
@@ -64,6 +85,8 @@ pub struct Options {
     pub threads: Option<usize>,
     /// Bytes that groups, sorts and joins may hold before they spill to disk; `None` for no limit.
     pub memory_limit_bytes: Option<usize>,
+    /// The memory that this engine shares with others, in place of one of its own of `memory_limit_bytes`.
+    pub shared_memory: Option<SharedMemory>,
     /// Leaves aggregates to DataFusion's own operators instead of computing them while captures are
     /// decoded: slower, with the same answers.
     pub unfused: bool,
@@ -215,11 +238,17 @@ impl Engine {
         let mut runtime = RuntimeEnvBuilder::new();
         if let Some(bytes) = options.memory_limit_bytes {
             // What a sort sets aside to merge what it spilled must fit as well, for each thread.
-            let share = bytes / (SORT_SHARE * config.target_partitions().max(1));
+            let shared = options.shared_memory.as_ref();
+            let statements = shared.map_or(1, |shared| shared.statements);
+            let sorts = config.target_partitions().max(1).saturating_mul(statements);
+            let share = bytes / SORT_SHARE.saturating_mul(sorts);
             let execution = &mut config.options_mut().execution;
             execution.sort_spill_reservation_bytes =
                 share.min(execution.sort_spill_reservation_bytes);
-            runtime = runtime.with_memory_pool(Arc::new(FairSpillPool::new(bytes)));
+            runtime = runtime.with_memory_pool(match shared {
+                Some(shared) => Arc::clone(&shared.pool),
+                None => Arc::new(FairSpillPool::new(bytes)),
+            });
         }
         let runtime = runtime
             .build_arc()
@@ -252,6 +281,9 @@ impl Engine {
         rules.insert(place.unwrap_or(0), Arc::new(PlanWindows));
         // Behind those that look at scans.
         rules.push(Arc::new(ShareReadings));
+        if options.memory_limit_bytes.is_some() && options.cluster.is_none() {
+            rules.push(Arc::new(CountWindowRows));
+        }
         let asked = Arc::<Asked>::default();
         if let Some(cluster) = &options.cluster {
             rules.push(Arc::new(SendAway {
@@ -268,6 +300,14 @@ impl Engine {
                 .iter()
                 .position(|rule| rule.name() == "single_distinct_aggregation_to_group_by");
             logical_rules.insert(place.unwrap_or(0), Arc::new(DistinctAsKeys));
+        }
+        let mut index = 0;
+        while let Some(rule) = logical_rules.get(index) {
+            if rule.name() == "optimize_projections" {
+                logical_rules.insert(index, Arc::new(TellRepeatedApart));
+                index += 1;
+            }
+            index += 1;
         }
         // The first planner that knows what to do does it.
         let mut planners: Vec<Arc<dyn ExprPlanner>> =
@@ -303,6 +343,7 @@ impl Engine {
         context.register_udf(number::div());
         context.register_udaf(number::sum());
         context.register_udaf(top_k::approx_top_k());
+        bounded::register(&context);
         let remote = Remote::new(options)?;
         remote.register(&context)?;
         Ok(Self {
@@ -342,6 +383,9 @@ impl Engine {
     pub fn session_state(&self) -> SessionState {
         let context = SessionContext::new_with_state(self.context.state());
         for function in number::operations() {
+            context.register_udf(ScalarUDF::clone(function));
+        }
+        for function in [bounded::concatenation(), repeated::opaque()] {
             context.register_udf(ScalarUDF::clone(function));
         }
         context.register_udf(window::function::barrier());
@@ -558,10 +602,20 @@ impl Engine {
             .execute_logical_plan(plan)
             .await
             .map_err(failed)?;
+        let schema = Arc::new(frame.schema().as_arrow().clone());
+        let (state, plan) = frame.into_parts();
+        let plan = state.optimize(&plan).map_err(failed)?;
+        let config = state.config();
+        let rows = bounded::batch_rows(&plan, config.batch_size()).map_err(failed)?;
+        let config = config.clone().with_batch_size(rows);
         Ok(Planned {
-            schema: Arc::new(frame.schema().as_arrow().clone()),
-            context: Arc::new(frame.task_ctx()),
-            plan: frame.create_physical_plan().await.map_err(failed)?,
+            schema,
+            context: Arc::new(TaskContext::from(&state).with_session_config(config)),
+            plan: (state
+                .query_planner()
+                .create_physical_plan(&plan, &state)
+                .await)
+                .map_err(failed)?,
             copy,
             is_explain,
             origins,
@@ -686,6 +740,7 @@ impl Engine {
             .and_then(address::coerce)
             .and_then(|plan| vocabulary::coerce(plan, &self.scan_report))
             .and_then(number::widen)
+            .and_then(bounded::operators)
             .and_then(window::with_keys)
             .inspect(|plan| origins = address::origins(plan))
             .and_then(address::to_text)

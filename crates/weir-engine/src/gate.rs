@@ -112,6 +112,12 @@ pub(crate) fn look_at_tokens(tokens: &[TokenWithSpan]) -> Result<(), Error> {
                     )));
                 }
             }
+            Token::Word(word) if word.value.len() > NAME_BYTES_MAX => {
+                return Err(limit(format!(
+                    "the text has a name of {} bytes, and {NAME_BYTES_MAX} is the most",
+                    word.value.len()
+                )));
+            }
             Token::Word(word) if word.keyword == Keyword::EXPLAIN => explains += 1,
             Token::Lt if matches!(before, Some(Token::Word(_))) => {
                 types += usize::from(is_type(before));
@@ -261,8 +267,9 @@ impl Visitor for Depth {
     }
 
     fn pre_visit_select(&mut self, select: &Select) -> ControlFlow<()> {
-        let joins = select.from.iter().map(|table| table.joins.len() + 1);
-        self.enter_around(joins.sum())
+        let joined = select.from.iter().map(|table| table.joins.len() + 1);
+        let joined: usize = joined.sum();
+        self.enter_around(joined.saturating_sub(1).saturating_mul(JOINED_LEVELS) + 1)
     }
 
     fn post_visit_select(&mut self, _: &Select) -> ControlFlow<()> {
@@ -315,12 +322,16 @@ const WORDS_MAX: usize = 200_000;
 pub(crate) const BRACKETS_MAX: usize = 64;
 /// Words that a tree may have above each other, at most, before it is measured.
 const CHAIN_MAX: usize = 20_000;
+/// Bytes of a name, which may be the path of a file: what is not known is looked for among all names that are.
+const NAME_BYTES_MAX: usize = 4096;
 /// More than one is refused by the planner.
 const EXPLAINS_MAX: usize = 16;
 /// Levels of a tree.
 const DEPTH_MAX: usize = 500;
 /// What a level counts as whose name holds those of all levels below it.
 const NAMED_LEVELS: usize = 3;
+/// What a table counts as that is joined to others: planning takes more than the square of their number, and some 120 a second.
+const JOINED_LEVELS: usize = 4;
 /// The protocols count parameters in 16 bits.
 const PARAMETERS_MAX: usize = 65_535;
 /// Memory is taken from the system only as far as the stack is used.
@@ -443,7 +454,11 @@ mod tests {
                 "joins",
                 format!("SELECT * FROM t{}", " CROSS JOIN t".repeat(many)),
             ),
-            ("tables", format!("SELECT * FROM t{}", ", t".repeat(3000))),
+            ("tables", format!("SELECT * FROM t{}", ", t".repeat(130))),
+            (
+                "joins few",
+                format!("SELECT * FROM t{}", " JOIN t ON true".repeat(130)),
+            ),
             ("pipes", format!("FROM t{}", " |> WHERE true".repeat(3000))),
             (
                 "pattern",
@@ -462,6 +477,8 @@ mod tests {
             ("parameter 65536", "SELECT $65536".to_owned()),
             ("parameter large", format!("SELECT ${}", "9".repeat(100))),
             ("text", format!("SELECT '{}'", "x".repeat(5 << 20))),
+            ("name", format!("SELECT {} FROM t", "x".repeat(1 << 20))),
+            ("quoted", format!("SELECT \"{}\"", "x".repeat(5000))),
         ];
         for (name, sql) in shapes {
             let refusal = Statement::parse(&sql).map(drop).unwrap_err();

@@ -515,9 +515,14 @@ fn closest<'n>(
 ) -> Vec<&'n str> {
     let wanted = wanted.to_ascii_lowercase();
     let limit = (wanted.len() / 3).clamp(1, 4);
+    let length = wanted.chars().count();
     let mut close: Vec<(usize, &str)> = names
         .filter_map(|name| {
-            let distance = strsim::damerau_levenshtein(&wanted, &name.to_ascii_lowercase());
+            // Names are as far from each other as their lengths, at least, which spares comparing them.
+            let distance = match name.chars().count().abs_diff(length) {
+                distance if distance > limit => distance,
+                _ => strsim::damerau_levenshtein(&wanted, &name.to_ascii_lowercase()),
+            };
             (distance <= limit || is_close_too(name)).then_some((distance, name))
         })
         .collect();

@@ -1,0 +1,156 @@
+//! The memory of window functions.
+//!
+//! DataFusion's operator of functions whose frame has no end (`sum(x) OVER ()`) holds all its rows until the last has come, and
+//! asks for no memory. Where there is a limit, the rows that go into it are counted by a node below it.
+
+use std::fmt;
+use std::sync::Arc;
+
+use datafusion::common::config::ConfigOptions;
+use datafusion::common::internal_err;
+use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode, TreeNodeRecursion};
+use datafusion::error::Result;
+use datafusion::execution::TaskContext;
+use datafusion::execution::memory_pool::MemoryConsumer;
+use datafusion::physical_expr::PhysicalExpr;
+use datafusion::physical_optimizer::PhysicalOptimizerRule;
+use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
+use datafusion::physical_plan::windows::WindowAggExec;
+use datafusion::physical_plan::{
+    DisplayAs, DisplayFormatType, ExecutionPlan, PlanProperties, SendableRecordBatchStream,
+    replace_children_if_necessary,
+};
+use futures::TryStreamExt;
+
+/// Puts a [`CountedRows`] below each operator that holds its rows without counting them. It stands behind all rules that look at
+/// orders and partitions.
+#[derive(Debug)]
+pub(crate) struct CountWindowRows;
+
+impl PhysicalOptimizerRule for CountWindowRows {
+    fn optimize(
+        &self,
+        plan: Arc<dyn ExecutionPlan>,
+        _config: &ConfigOptions,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        plan.transform_up(|plan| {
+            if plan.downcast_ref::<WindowAggExec>().is_none() {
+                return Ok(Transformed::no(plan));
+            }
+            let inputs = plan.children().into_iter();
+            let inputs = inputs.map(|input| {
+                let input = Arc::clone(input);
+                Arc::new(CountedRows { input }) as Arc<dyn ExecutionPlan>
+            });
+            let inputs = inputs.collect();
+            let counted = replace_children_if_necessary(Arc::clone(&plan), inputs)?;
+            Ok(Transformed::yes(counted))
+        })
+        .data()
+    }
+
+    fn name(&self) -> &'static str {
+        "count_window_rows"
+    }
+
+    fn schema_check(&self) -> bool {
+        true
+    }
+}
+
+/// Hands rows on, and asks for the memory that they take until the operator above is done.
+#[derive(Debug)]
+struct CountedRows {
+    input: Arc<dyn ExecutionPlan>,
+}
+
+impl DisplayAs for CountedRows {
+    fn fmt_as(&self, _: DisplayFormatType, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("CountedRows")
+    }
+}
+
+impl ExecutionPlan for CountedRows {
+    fn name(&self) -> &'static str {
+        "CountedRows"
+    }
+
+    fn properties(&self) -> &Arc<PlanProperties> {
+        self.input.properties()
+    }
+
+    fn maintains_input_order(&self) -> Vec<bool> {
+        vec![true]
+    }
+
+    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
+        vec![&self.input]
+    }
+
+    fn apply_expressions(
+        &self,
+        _: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
+    ) -> Result<TreeNodeRecursion> {
+        Ok(TreeNodeRecursion::Continue)
+    }
+
+    fn with_new_children(
+        self: Arc<Self>,
+        children: Vec<Arc<dyn ExecutionPlan>>,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        match <[_; 1]>::try_from(children) {
+            Ok([input]) => Ok(Arc::new(Self { input })),
+            Err(_) => internal_err!("counted rows have one input"),
+        }
+    }
+
+    fn execute(
+        &self,
+        partition: usize,
+        context: Arc<TaskContext>,
+    ) -> Result<SendableRecordBatchStream> {
+        let rows = self.input.execute(partition, Arc::clone(&context))?;
+        let consumer = MemoryConsumer::new("WindowFunctions");
+        let reservation = consumer.register(context.memory_pool());
+        let rows = rows.and_then(move |batch| {
+            // The operator puts its batches together at the end.
+            let bytes = batch.get_array_memory_size().saturating_mul(2);
+            std::future::ready(reservation.try_grow(bytes).map(|()| batch))
+        });
+        let rows = RecordBatchStreamAdapter::new(self.schema(), rows);
+        Ok(Box::pin(rows))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use arrow::array::AsArray;
+    use arrow::datatypes::Int64Type;
+
+    use crate::{Engine, Options};
+
+    #[tokio::test]
+    async fn window_functions_stay_within_the_memory_limit() {
+        let mut options = Options::default();
+        options.memory_limit_bytes = Some(4 << 20);
+        let engine = Engine::new(&options).unwrap();
+        for (rows, expected) in [(1000, Ok(1000)), (1_000_000, Err(()))] {
+            let sql = format!(
+                "SELECT count(*) FROM (SELECT v, sum(v) OVER () AS s FROM generate_series(1, {rows}) t(v)) WHERE s > v"
+            );
+            let statement = engine.parse(&sql).unwrap().pop().unwrap();
+            let mut answer = engine.answer(statement).await.unwrap();
+            let count = match answer.next().await {
+                Ok(batch) => {
+                    let batch = batch.unwrap();
+                    Ok(batch.column(0).as_primitive::<Int64Type>().value(0))
+                }
+                Err(error) => {
+                    assert!(error.to_string().contains("out of memory"), "{error}");
+                    Err(())
+                }
+            };
+            assert_eq!(count, expected, "{rows}");
+        }
+    }
+}
