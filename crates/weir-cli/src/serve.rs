@@ -116,7 +116,7 @@ pub(crate) struct Serve {
     /// Bytes of captures that are dropped into the page: 1g
     #[arg(long, value_name = "SIZE", value_parser = parse_size, default_value = "1g", help_heading = "Limits")]
     max_upload: usize,
-    /// Memory for groups, sorts and joins of a statement before they spill to disk
+    /// Memory for groups, sorts and joins of all statements together, before they spill to disk
     #[arg(long, value_name = "SIZE", value_parser = parse_size, default_value = "1g", help_heading = "Limits")]
     memory_limit: usize,
     /// Threads that statements run on [default: one for each core]

@@ -8,13 +8,14 @@ use std::time::Instant;
 
 use tempfile::TempDir;
 use tokio::runtime::Handle;
-use tokio::sync::Semaphore;
 use tokio::sync::watch;
-use weir_engine::ScanReport;
+use weir_engine::{ScanReport, SharedMemory};
 
 use crate::error::Error;
 use crate::files::Files;
 use crate::options::Options;
+use crate::retained::Retention;
+use crate::turn::Turns;
 
 /// What all connections share.
 #[derive(Debug)]
@@ -24,12 +25,19 @@ pub(crate) struct House {
     pub(crate) workers: Handle,
     pub(crate) files: Files,
     /// Turns of statements.
-    pub(crate) turns: Arc<Semaphore>,
+    pub(crate) turns: Arc<Turns>,
+    /// What is held for clients between their messages.
+    pub(crate) retention: Arc<Retention>,
+    /// The memory of all statements together, where it has a limit.
+    memory: Option<SharedMemory>,
     pub(crate) metrics: Metrics,
     /// Becomes true when the server is to end.
     pub(crate) ending: watch::Receiver<bool>,
     /// Captures that were dropped into the page.
     pub(crate) uploads: TempDir,
+    /// Those that are not whole yet.
+    pub(crate) arriving: TempDir,
+    pub(crate) arriving_bytes: AtomicU64,
     roots: Vec<PathBuf>,
     running: Mutex<HashMap<String, Arc<Running>>>,
 }
@@ -61,23 +69,30 @@ impl House {
             }
             roots.push(folder);
         }
-        let uploads = tempfile::Builder::new()
-            .prefix("weir-serve-")
-            .tempdir()
-            .map_err(|error| Error::new(format!("no temporary folder: {error}")))?;
+        let folder = || {
+            let mut builder = tempfile::Builder::new();
+            let made = builder.prefix("weir-serve-").tempdir();
+            made.map_err(|error| Error::new(format!("no temporary folder: {error}")))
+        };
+        let (uploads, arriving) = (folder()?, folder()?);
         let kept = uploads
             .path()
             .canonicalize()
             .map_err(|error| Error::new(format!("no temporary folder: {error}")))?;
         roots.push(kept);
         Ok(Self {
-            turns: Arc::new(Semaphore::new(options.limits.queries_max.max(1))),
+            turns: Turns::new(options.limits.queries_max, WAITING_BYTES_MAX),
             files: Files::new(roots.clone()),
+            retention: Retention::of_all(),
+            memory: (options.engine.memory_limit_bytes)
+                .map(|bytes| SharedMemory::new(bytes, options.limits.queries_max)),
             options,
             workers,
             metrics: Metrics::default(),
             ending,
             uploads,
+            arriving,
+            arriving_bytes: AtomicU64::new(0),
             roots,
             running: Mutex::default(),
         })
@@ -89,6 +104,7 @@ impl House {
         options.root = None;
         options.roots.clone_from(&self.roots);
         options.read_only = !self.options.allow_write;
+        options.shared_memory.clone_from(&self.memory);
         // What ends the sources of one connection does not end those of another.
         options.stop = weir_tables::Stop::default();
         options
@@ -110,6 +126,7 @@ pub(crate) struct Metrics {
     pub(crate) queries_running: AtomicU64,
     pub(crate) queries_failed: AtomicU64,
     pub(crate) queries_cancelled: AtomicU64,
+    pub(crate) panics: AtomicU64,
     pub(crate) rows: AtomicU64,
     pub(crate) records: AtomicU64,
     pub(crate) bytes: AtomicU64,
@@ -168,6 +185,12 @@ impl Metrics {
                 "Statements that nobody waited for to their end",
                 &self.queries_cancelled,
             ),
+            (
+                "panics_total",
+                "counter",
+                "Statements that a fault of the program ended",
+                &self.panics,
+            ),
             ("rows_total", "counter", "Rows that were given", &self.rows),
             (
                 "records_total",
@@ -215,3 +238,6 @@ impl Drop for Counted {
         (self.gauge)(&self.house.metrics).fetch_sub(1, Ordering::Relaxed);
     }
 }
+
+/// Bytes of rows that wait for clients, of all statements together.
+const WAITING_BYTES_MAX: usize = 128 << 20;

@@ -111,6 +111,8 @@ impl Server {
             // Plans of many steps are walked recursively.
             .thread_stack_size(STACK_BYTES)
             .thread_name("weir-query")
+            // Their deadlines.
+            .enable_time()
             .build()
             .map_err(|error| Error::new(format!("no threads: {error}")))?;
         let (end, ending) = watch::channel(false);

@@ -1,36 +1,76 @@
 //! One engine of one connection, and its statements at work.
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::future::Future;
-use std::sync::Arc;
+use std::panic::AssertUnwindSafe;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use arrow::array::{AsArray, RecordBatch};
 use arrow::datatypes::{SchemaRef, UInt64Type};
 use datafusion::error::DataFusionError;
 use datafusion::logical_expr::LogicalPlan;
+use datafusion::sql::parser::Statement as DfStatement;
+use datafusion::sql::sqlparser::ast;
+use futures::FutureExt;
 use futures::stream::{self, BoxStream, StreamExt, TryStreamExt};
-use tokio::sync::{OwnedSemaphorePermit, mpsc, oneshot};
+use tokio::runtime::Handle;
+use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 use weir_engine::{Described, Engine, Parameter, Statement};
 use weir_tables::Totals;
 
 use crate::catalog::Catalog;
+use crate::deadline::Deadline;
 use crate::error::{Failure, Kind};
 use crate::house::{Counted, House, Metrics, Running};
+use crate::retained::{Retained, Retention, of_statement};
+use crate::turn::{self, GiveBack, Turn, Unsent};
 
 /// One engine of one connection.
 pub(crate) struct Session {
     pub(crate) house: Arc<House>,
     pub(crate) engine: Arc<Engine>,
+    /// What is held for this connection between its messages.
+    pub(crate) retention: Arc<Retention>,
+    /// Counts the views and prepared statements that the engine holds, by their names.
+    held: Mutex<HashMap<String, Retained>>,
 }
 
 impl Session {
     pub(crate) fn new(house: &Arc<House>) -> Result<Self, Failure> {
-        Ok(Self {
-            engine: Arc::new(Engine::new(&house.engine_options())?),
+        Ok(Self::of(
+            house,
+            Arc::new(Engine::new(&house.engine_options())?),
+        ))
+    }
+
+    /// That of an engine that was made for it.
+    pub(crate) fn of(house: &Arc<House>, engine: Arc<Engine>) -> Self {
+        Self {
+            engine,
             house: Arc::clone(house),
-        })
+            retention: Retention::of_one(&house.retention),
+            held: Mutex::default(),
+        }
+    }
+
+    /// Counts what the engine holds of a statement when it is done. A view that is made again takes the place of the one before.
+    fn hold(&self, statement: &Statement) -> Result<(), Failure> {
+        let name = match statement.parsed() {
+            DfStatement::Statement(inner) => match inner.as_ref() {
+                ast::Statement::Prepare { name, .. } => Some(format!("prepared {name}")),
+                _ => statement.made().map(|made| format!("made {}", made.name)),
+            },
+            _ => None,
+        };
+        if let Some(name) = name {
+            let bytes = of_statement(statement.parsed().to_string().len(), 0);
+            let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+            held.remove(&name);
+            held.insert(name, self.retention.add(bytes)?);
+        }
+        Ok(())
     }
 
     /// The statements of a text, with files in the places of names that the catalog has.
@@ -77,13 +117,25 @@ impl Session {
         Ok(described?)
     }
 
-    /// Does something on the threads of statements; it ends when nobody waits for it.
+    /// Plans something on the threads of statements, when it is its turn; it ends when nobody waits for it.
     pub(crate) async fn on_workers<T: Send + 'static>(
         &self,
         work: impl Future<Output = T> + Send + 'static,
     ) -> Result<T, Failure> {
+        let deadline = Deadline::new(&self.house.options.limits, None);
+        let turn = deadline.within(self.house.turns.take()).await?;
+        let turn = turn.map_err(|_| gone())?;
+        let _give_back = turn.give_back();
+        let work = async move {
+            let done = computing(work);
+            drop(turn);
+            done
+        };
         let mut task = Task(self.house.workers.spawn(work));
-        (&mut task.0).await.map_err(|_| gone())
+        (&mut task.0).await.map_err(|error| match error.is_panic() {
+            true => panicked(&self.house),
+            false => gone(),
+        })
     }
 
     /// Does the statements before the last, and starts that one with these values of its parameters.
@@ -156,6 +208,7 @@ impl Session {
         statement: Statement,
         name: Option<String>,
     ) -> Result<Answer, Failure> {
+        self.hold(&statement)?;
         let engine = Arc::clone(&self.engine);
         let work = async move {
             let mut statements = VecDeque::from([statement]);
@@ -221,40 +274,30 @@ impl Session {
         let named = name
             .map(|name| Named::new(house, name, &running))
             .transpose()?;
-        let permit = Arc::clone(&house.turns).acquire_owned().await;
-        let permit = permit.map_err(|_| gone())?;
+        // It holds while nobody asks for rows, too.
+        let deadline = Deadline::new(&house.options.limits, None);
+        let turn = house.turns.take();
+        let turn = deadline.within(turn).await?.map_err(|_| gone())?;
+        let give_back = turn.give_back();
         let (schema_sender, schema) = oneshot::channel();
         let (sender, batches) = mpsc::channel(BATCHES_AHEAD);
         let before = self.engine.scan_report().counters().totals();
-        let task = house.workers.spawn(async move {
-            let mut begun = match work.await {
-                Ok(begun) => begun,
-                Err(failure) => {
-                    let _ = schema_sender.send(Err(failure));
-                    return;
-                }
-            };
-            // Who does not wait any more has dropped the answer, and this task ends.
-            let _ = schema_sender.send(Ok((begun.schema, begun.origins)));
-            loop {
-                let (item, is_last) = match begun.batches.next().await {
-                    Some(Ok(batch)) => (Item::Batch(batch), false),
-                    None => (Item::End, true),
-                    Some(Err(failure)) => (Item::Failed(failure), true),
-                };
-                if sender.send(item).await.is_err() || is_last {
-                    return;
-                }
-            }
-        });
-        let task = Task(task);
+        let ended = Arc::new(OnceLock::new());
+        let task = Work {
+            turn,
+            sender,
+            deadline,
+            ended: Arc::clone(&ended),
+            house: Arc::clone(house),
+        };
+        let task = Task(house.workers.spawn(task.run(work, schema_sender)));
         let (schema, origins) = match schema.await {
             Ok(Ok(known)) => known,
             Ok(Err(failure)) => {
                 Metrics::add(&house.metrics.queries_failed, 1);
                 return Err(failure);
             }
-            Err(_) => return Err(gone()),
+            Err(_) => return Err(ended.get().cloned().unwrap_or_else(gone)),
         };
         Ok(Answer {
             schema,
@@ -268,12 +311,102 @@ impl Session {
             engine: Arc::clone(&self.engine),
             house: Arc::clone(house),
             running,
+            ended,
             _task: task,
-            _permit: permit,
+            _turn: give_back,
             _named: named,
             _counted: Counted::new(house, |metrics| &metrics.queries_running),
         })
     }
+}
+
+/// What a statement does on the threads of statements.
+struct Work {
+    turn: Turn,
+    sender: mpsc::Sender<Item>,
+    deadline: Deadline,
+    /// Why it ended before its end.
+    ended: Arc<OnceLock<Failure>>,
+    house: Arc<House>,
+}
+
+impl Work {
+    /// Plans and runs, until the end, the deadline or the client's going.
+    async fn run(
+        self,
+        work: impl Future<Output = Result<Begun, Failure>> + Send + 'static,
+        schema: oneshot::Sender<Result<(SchemaRef, Vec<Option<String>>), Failure>>,
+    ) {
+        let done = AssertUnwindSafe(self.deadline.within(self.pass_on(work, schema)));
+        let failure = match done.catch_unwind().await {
+            Ok(Ok(Ok(()) | Err(Unsent::Gone))) => return,
+            Ok(Ok(Err(Unsent::Displaced))) => displaced(),
+            Ok(Err(failure)) => failure,
+            Err(_) => panicked(&self.house),
+        };
+        // It is read when the channel ends.
+        let _ = self.ended.set(failure);
+    }
+
+    async fn pass_on(
+        &self,
+        work: impl Future<Output = Result<Begun, Failure>> + Send + 'static,
+        mut schema: oneshot::Sender<Result<(SchemaRef, Vec<Option<String>>), Failure>>,
+    ) -> Result<(), Unsent> {
+        let begun = computing(async {
+            tokio::select! {
+                begun = work => Some(begun),
+                () = schema.closed() => None,
+            }
+        });
+        let mut begun = match begun.ok_or(Unsent::Gone)? {
+            Ok(begun) => begun,
+            Err(failure) => {
+                let _ = schema.send(Err(failure));
+                return Ok(());
+            }
+        };
+        // A client that does not wait any more has dropped the answer, and this task ends.
+        let _ = schema.send(Ok((begun.schema, begun.origins)));
+        loop {
+            let next = begun.batches.next().await;
+            let is_last = !matches!(next, Some(Ok(_)));
+            let bytes = match &next {
+                Some(Ok(batch)) => batch.get_array_memory_size(),
+                _ => 0,
+            };
+            let item = |counted| match next {
+                Some(Ok(batch)) => Item::Batch(batch, counted),
+                None => Item::End,
+                Some(Err(failure)) => Item::Failed(failure),
+            };
+            self.turn.hand_on(&self.sender, bytes, item).await?;
+            if is_last {
+                return Ok(());
+            }
+        }
+    }
+}
+
+/// Does what computes for a while without waiting, as planning does: the statements of others go on meanwhile.
+fn computing<T>(work: impl Future<Output = T>) -> T {
+    tokio::task::block_in_place(|| Handle::current().block_on(work))
+}
+
+/// A statement ended because its rows waited too long for their client.
+fn displaced() -> Failure {
+    Failure::new(
+        Kind::Limit,
+        "canceling statement: too many rows wait for their clients, and those of this statement have waited longest",
+    )
+    .with_hint("take the rows as they come, or end the query with LIMIT")
+}
+
+/// A statement panicked: that is a fault of the program, which is counted, and the server goes on.
+fn panicked(house: &House) -> Failure {
+    Metrics::add(&house.metrics.panics, 1);
+    Failure::new(Kind::Run, "an internal error ended the statement")
+        .with_hint("it is a bug of weir: the server's standard error has its place")
 }
 
 /// The number of rows that a batch says were written.
@@ -334,7 +467,7 @@ struct Begun {
 
 /// What comes from the threads of statements.
 enum Item {
-    Batch(RecordBatch),
+    Batch(RecordBatch, turn::Counted),
     End,
     Failed(Failure),
 }
@@ -360,8 +493,9 @@ pub(crate) struct Answer {
     engine: Arc<Engine>,
     house: Arc<House>,
     running: Arc<Running>,
+    ended: Arc<OnceLock<Failure>>,
     _task: Task<()>,
-    _permit: OwnedSemaphorePermit,
+    _turn: GiveBack,
     _named: Option<Named>,
     _counted: Counted,
 }
@@ -387,7 +521,7 @@ impl Answer {
             () = self.running.end.notified() => Some(Item::Failed(Failure::cancelled())),
         };
         match item {
-            Some(Item::Batch(batch)) => {
+            Some(Item::Batch(batch, _counted)) => {
                 self.rows = self.rows.saturating_add(batch.num_rows() as u64);
                 Metrics::add(&self.house.metrics.rows, batch.num_rows() as u64);
                 match self.rows_max {
@@ -410,7 +544,10 @@ impl Answer {
                 Err(failure)
             }
             None if self.state == State::Ended => Ok(None),
-            None => Err(gone()),
+            None => {
+                self.state = State::Failed;
+                Err(self.ended.get().cloned().unwrap_or_else(gone))
+            }
         }
     }
 

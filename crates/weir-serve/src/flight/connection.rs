@@ -42,6 +42,7 @@ use crate::columns::Columns;
 use crate::deadline::Deadline;
 use crate::error::{Failure, Kind};
 use crate::house::House;
+use crate::retained::{Retained, Retention, of_statement, of_values};
 use crate::session::{Session, counted};
 
 /// One connection.
@@ -53,6 +54,10 @@ pub(super) struct Connection {
     /// Views and settings: each statement has an engine of its own, which begins with them.
     kept: Mutex<Vec<Statement>>,
     shelf: Shelf,
+    /// What is held for this connection between its calls.
+    retention: Arc<Retention>,
+    /// Counts the statements in `kept`.
+    retained: Mutex<Vec<Retained>>,
 }
 
 /// What a text would answer with.
@@ -71,6 +76,8 @@ impl Connection {
             bearer,
             kept: Mutex::default(),
             shelf: Shelf::default(),
+            retention: Retention::of_one(&house.retention),
+            retained: Mutex::default(),
         }
     }
 
@@ -93,7 +100,12 @@ impl Connection {
     }
 
     /// Does statements that only have effects, and keeps them for those that follow.
-    async fn keep(&self, session: &Session, statements: Vec<Statement>) -> Result<(), Failure> {
+    async fn keep(
+        &self,
+        session: &Session,
+        statements: Vec<Statement>,
+        text: &str,
+    ) -> Result<(), Failure> {
         for statement in &statements {
             session.engine.allow(statement)?;
             if !may_be_kept(statement) {
@@ -108,7 +120,10 @@ impl Connection {
             let message = format!("a connection keeps {KEPT_MAX} views and settings at most");
             return Err(Failure::new(Kind::Limit, message).with_hint("connect anew"));
         }
+        let retained = self.retention.add(of_statement(text.len(), 0))?;
         kept.extend(statements);
+        let mut all = self.retained.lock().unwrap_or_else(PoisonError::into_inner);
+        all.push(retained);
         Ok(())
     }
 
@@ -123,7 +138,8 @@ impl Connection {
         let session = deadline.within(self.session()).await??;
         let mut statements = session.parse(text)?;
         if !statements.is_empty() && !statements.iter().any(Statement::gives_rows) {
-            deadline.within(self.keep(&session, statements)).await??;
+            let kept = self.keep(&session, statements, text);
+            deadline.within(kept).await??;
             return Ok(None);
         }
         let before = session.run_all_but_last(&mut statements);
@@ -293,7 +309,11 @@ fn listed(batch: Result<RecordBatch, FlightError>) -> Result<Response<FlightStre
 ///
 /// # Errors
 /// When they are none, or too many.
-async fn rows_of(stream: PeekableFlightDataStream, most: usize) -> Result<Vec<Values>, Status> {
+async fn rows_of(
+    stream: PeekableFlightDataStream,
+    most: usize,
+    retention: &Arc<Retention>,
+) -> Result<(Vec<Values>, Retained), Status> {
     let messages = stream.map_err(|status| FlightError::Tonic(Box::new(status)));
     let mut batches = FlightRecordBatchStream::new_from_flight_data(messages);
     let mut rows = Vec::new();
@@ -303,7 +323,10 @@ async fn rows_of(stream: PeekableFlightDataStream, most: usize) -> Result<Vec<Va
         let next = AssertUnwindSafe(batches.next()).catch_unwind().await;
         let next = next.map_err(|_| Status::invalid_argument("these are no rows of values"))?;
         let Some(batch) = next else {
-            return Ok(rows);
+            let values = rows.iter().map(Vec::len).sum::<usize>();
+            let size = values.saturating_mul(VALUE_BYTES).saturating_add(bytes);
+            let retained = retention.add(of_values(size)).map_err(sent)?;
+            return Ok((rows, retained));
         };
         let batch = batch.map_err(|error| match error {
             FlightError::Tonic(status) if status.code() == tonic::Code::OutOfRange => {
@@ -401,8 +424,8 @@ impl FlightSqlService for Connection {
         let handle = String::from_utf8_lossy(&query.prepared_statement_handle).into_owned();
         let prepared = self.shelf.get(&handle).map_err(sent)?;
         let most = self.house.options.limits.text_bytes_max;
-        let rows = rows_of(request.into_inner(), most).await?;
-        prepared.bind(rows).map_err(sent)?;
+        let (rows, retained) = rows_of(request.into_inner(), most, &self.retention).await?;
+        prepared.bind(rows, retained).map_err(sent)?;
         Ok(DoPutPreparedStatementResult {
             prepared_statement_handle: Some(query.prepared_statement_handle),
         })
@@ -418,8 +441,8 @@ impl FlightSqlService for Connection {
         let most = self.house.options.limits.text_bytes_max;
         // Without parameters there is a command and no rows.
         if prepared.parameters > 0 {
-            let rows = rows_of(request.into_inner(), most).await?;
-            prepared.bind(rows).map_err(sent)?;
+            let (rows, retained) = rows_of(request.into_inner(), most, &self.retention).await?;
+            prepared.bind(rows, retained).map_err(sent)?;
         }
         let updated = self.update(&prepared.text, prepared.rows()).await;
         updated.map_err(sent)
@@ -435,7 +458,10 @@ impl FlightSqlService for Connection {
             .await
             .map_err(sent)?;
         let count = outlook.parameters.len();
-        let handle = self.shelf.add(query.query, count).map_err(sent)?;
+        let bytes = of_statement(query.query.len(), 0);
+        let retained = self.retention.add(bytes).map_err(sent)?;
+        let handle = self.shelf.add(query.query, count, retained);
+        let handle = handle.map_err(sent)?;
         Ok(ActionCreatePreparedStatementResult {
             prepared_statement_handle: handle.into(),
             dataset_schema: bytes_of(&outlook.schema)?,
@@ -647,6 +673,8 @@ const fn cancelled(is_found: bool) -> CancelStatus {
 const CANCEL: &str = "CancelFlightInfo";
 /// Rows of values that a statement runs with.
 const ROWS_MAX: usize = 10_000;
+/// What a value of a parameter takes beside its octets.
+const VALUE_BYTES: usize = 64;
 const KEPT_MAX: usize = 100;
 /// The last of the numbers that `GetSqlInfo` has names for.
 const SQL_INFO_MAX: u32 = 600;

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use weir_engine::Parameter;
 
 use crate::error::{Failure, Kind};
+use crate::retained::Retained;
 use crate::secret::random_name;
 
 /// A prepared statement.
@@ -15,7 +16,16 @@ pub(super) struct Prepared {
     /// How many parameters it has.
     pub(super) parameters: usize,
     /// The values that were given last, a row for each time that it is to run.
-    rows: Mutex<Vec<Values>>,
+    rows: Mutex<Rows>,
+    /// Counts what it takes as long as it is held.
+    _retained: Retained,
+}
+
+/// Rows of values, and what counts them as long as they are held.
+#[derive(Debug, Default)]
+struct Rows {
+    values: Vec<Values>,
+    _retained: Option<Retained>,
 }
 
 /// Values of `$1`, `$2` and so on.
@@ -25,9 +35,9 @@ impl Prepared {
     /// The values that it runs with: none but for statements that have no parameters.
     pub(super) fn rows(&self) -> Vec<Values> {
         let rows = self.rows.lock().unwrap_or_else(PoisonError::into_inner);
-        match rows.is_empty() {
+        match rows.values.is_empty() {
             true => vec![Vec::new()],
-            false => rows.clone(),
+            false => rows.values.clone(),
         }
     }
 
@@ -35,14 +45,17 @@ impl Prepared {
     ///
     /// # Errors
     /// When there are more or fewer of them than parameters.
-    pub(super) fn bind(&self, rows: Vec<Values>) -> Result<(), Failure> {
+    pub(super) fn bind(&self, rows: Vec<Values>, retained: Retained) -> Result<(), Failure> {
         let wanted = self.parameters;
         if let Some(other) = rows.iter().find(|row| row.len() != wanted) {
             let given = other.len();
             let message = format!("{given} values are given for {wanted} parameters");
             return Err(Failure::new(Kind::Plan, message));
         }
-        *self.rows.lock().unwrap_or_else(PoisonError::into_inner) = rows;
+        *self.rows.lock().unwrap_or_else(PoisonError::into_inner) = Rows {
+            values: rows,
+            _retained: Some(retained),
+        };
         Ok(())
     }
 }
@@ -60,7 +73,12 @@ impl Shelf {
     ///
     /// # Errors
     /// When the connection has too many.
-    pub(super) fn add(&self, text: String, parameters: usize) -> Result<String, Failure> {
+    pub(super) fn add(
+        &self,
+        text: String,
+        parameters: usize,
+        retained: Retained,
+    ) -> Result<String, Failure> {
         let handle = random_name()?;
         let mut all = self.all();
         if all.len() >= PREPARED_MAX {
@@ -73,6 +91,7 @@ impl Shelf {
             text,
             parameters,
             rows: Mutex::default(),
+            _retained: retained,
         };
         all.insert(handle.clone(), Arc::new(prepared));
         Ok(handle)

@@ -1,13 +1,16 @@
 //! What there is: files, fields, functions and tables; and captures that are dropped into the page.
 
+use std::io::Write as _;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::SystemTime;
 
 use axum::Json;
-use axum::body::Bytes;
+use axum::body::Body;
 use axum::extract::{Query, State};
 use axum::http::StatusCode;
 use chrono::{DateTime, SecondsFormat, Utc};
+use futures::StreamExt;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use weir_engine::{FunctionEntry, sql_type};
@@ -108,11 +111,11 @@ pub(super) struct Dropped {
     name: String,
 }
 
-/// Keeps a capture until the server ends.
+/// Keeps a capture until the server ends. It is written as it comes, and takes its name when it is whole.
 pub(super) async fn upload(
     State(house): State<Arc<House>>,
     Query(dropped): Query<Dropped>,
-    body: Bytes,
+    body: Body,
 ) -> Result<Json<Value>, Refusal> {
     let bad = |message: String| Refusal::new(StatusCode::BAD_REQUEST, "path", message);
     let is_plain = |c: char| c.is_alphanumeric() || "._- ".contains(c);
@@ -140,21 +143,61 @@ pub(super) async fn upload(
         .map(|file| file.size)
         .sum();
     let most = house.options.limits.upload_bytes_max;
-    if kept.saturating_add(body.len() as u64) > most {
-        let message =
-            format!("captures that are dropped here may have {most} bytes together: --max-upload");
-        return Err(Refusal::new(
-            StatusCode::PAYLOAD_TOO_LARGE,
-            "limit",
-            message,
-        ));
+    let mut coming = Coming::new(&house);
+    let mut file =
+        tempfile::NamedTempFile::new_in(house.arriving.path()).map_err(|error| failed(&error))?;
+    let mut pieces = body.into_data_stream();
+    while let Some(piece) = pieces.next().await {
+        // What is longer than one body may be ends with that.
+        let piece = piece.map_err(|error| bad(format!("{name}: {error}")))?;
+        if coming.add(piece.len() as u64).saturating_add(kept) > most {
+            let message = format!(
+                "captures that are dropped here may have {most} bytes together: --max-upload"
+            );
+            return Err(Refusal::new(
+                StatusCode::PAYLOAD_TOO_LARGE,
+                "limit",
+                message,
+            ));
+        }
+        tokio::task::block_in_place(|| file.write_all(&piece)).map_err(|error| failed(&error))?;
     }
     let path = folder.join(&name);
-    let size = body.len();
-    let written = path.clone();
-    let done = tokio::task::spawn_blocking(move || std::fs::write(written, body)).await;
-    done.map_err(|error| failed(&error))?
-        .map_err(|error| failed(&error))?;
+    file.persist(&path).map_err(|error| failed(&error.error))?;
     house.files.forget();
-    Ok(Json(json!({"path": path.to_string_lossy(), "size": size})))
+    Ok(Json(
+        json!({"path": path.to_string_lossy(), "size": coming.bytes}),
+    ))
+}
+
+/// Bytes of a file that comes: all that come at once count for the limit.
+struct Coming {
+    house: Arc<House>,
+    bytes: u64,
+}
+
+impl Coming {
+    fn new(house: &Arc<House>) -> Self {
+        Self {
+            house: Arc::clone(house),
+            bytes: 0,
+        }
+    }
+
+    /// Counts more bytes, and says how many come at this time in all.
+    fn add(&mut self, bytes: u64) -> u64 {
+        self.bytes = self.bytes.saturating_add(bytes);
+        let before = self
+            .house
+            .arriving_bytes
+            .fetch_add(bytes, Ordering::Relaxed);
+        before.saturating_add(bytes)
+    }
+}
+
+impl Drop for Coming {
+    fn drop(&mut self) {
+        let of_all = &self.house.arriving_bytes;
+        of_all.fetch_sub(self.bytes, Ordering::Relaxed);
+    }
 }

@@ -207,10 +207,7 @@ pub(super) async fn captured(house: &Arc<House>, query: &str) -> Result<Vec<u8>,
     let sql = format!("COPY ({query}) TO 'some.pcap'");
     let statement: Option<Statement> = engine.parse(&sql).map_err(Failure::from)?.pop();
     let statement = statement.ok_or_else(|| failed(&"no statement"))?;
-    let session = Session {
-        house: Arc::clone(house),
-        engine,
-    };
+    let session = Session::of(house, engine);
     let mut answer = session.start(statement).await?;
     while answer.next().await?.is_some() {}
     let written = folder.path().join("some.pcap");

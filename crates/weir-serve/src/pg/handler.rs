@@ -24,7 +24,7 @@ use pgwire::error::{ErrorInfo, PgWireError, PgWireResult};
 use pgwire::messages::PgWireBackendMessage;
 use pgwire::messages::copy::{CopyData, CopyDone, CopyOutResponse};
 use pgwire::messages::data::{DataRow, FieldDescription, RowDescription};
-use pgwire::messages::extendedquery::{Bind, Execute, PortalSuspended};
+use pgwire::messages::extendedquery::{Bind, BindComplete, Execute, PortalSuspended};
 use pgwire::messages::response::{
     CommandComplete, EmptyQueryResponse, NoticeResponse, TransactionStatus,
 };
@@ -41,6 +41,7 @@ use super::told::Told;
 use super::types;
 use crate::catalog::{Catalog, Question};
 use crate::error::{Failure, Kind};
+use crate::retained::of_values;
 use crate::session::{Answer, Session};
 
 /// What a client of the protocol is to its handlers.
@@ -953,6 +954,41 @@ impl ExtendedQueryHandler for Connection {
             catalog: Arc::clone(&self.catalog),
             cursors: self.cursors.clone(),
         })
+    }
+
+    /// Binds values to a statement, which are counted as long as they are held.
+    async fn on_bind<C>(&self, client: &mut C, message: Bind) -> PgWireResult<()>
+    where
+        C: ClientInfo + ClientPortalStore + Sink<PgWireBackendMessage> + Unpin + Send + Sync,
+        C::PortalStore: PortalStore<Statement = Prepared>,
+        C::Error: Debug,
+        PgWireError: From<<C as Sink<PgWireBackendMessage>>::Error>,
+    {
+        let name = message.statement_name.as_deref().unwrap_or(DEFAULT_NAME);
+        match client.portal_store().get_statement(name) {
+            Some(Entry::Value(stored)) => {
+                let values = message.parameters.iter().flatten();
+                let bytes = of_values(values.map(bytes::Bytes::len).sum());
+                let retained = self.session.retention.add(bytes);
+                let retained = retained.map_err(|failure| refused(&failure))?;
+                let mut prepared = stored.statement.clone();
+                prepared.retained.push(Arc::new(retained));
+                let types = stored.parameter_types.clone();
+                let bound = StoredStatement::new(stored.id.clone(), prepared, types);
+                let portal = Portal::try_new(&message, Arc::new(bound))?;
+                client.portal_store().put_portal(Arc::new(portal));
+            }
+            Some(Entry::Empty) => {
+                if !message.parameters.is_empty() {
+                    return Err(refused(&other_count(message.parameters.len(), 0)));
+                }
+                let portal = message.portal_name.as_deref().unwrap_or(DEFAULT_NAME);
+                client.portal_store().put_empty_portal(portal);
+            }
+            None => return Err(PgWireError::StatementNotFound(name.to_owned())),
+        }
+        let complete = PgWireBackendMessage::BindComplete(BindComplete::new());
+        Ok(client.send(complete).await?)
     }
 
     async fn on_execute<C>(&self, client: &mut C, message: Execute) -> PgWireResult<()>

@@ -22,6 +22,7 @@ use super::told::Told;
 use super::types;
 use crate::catalog::{Catalog, Question};
 use crate::error::{Failure, Kind};
+use crate::retained::{Retained, of_statement};
 use crate::session::Session;
 
 /// A prepared statement.
@@ -31,6 +32,8 @@ pub(super) struct Prepared {
     pub(super) parameters: Vec<Type>,
     /// Columns of the answer, with the format open.
     pub(super) fields: Arc<Vec<FieldInfo>>,
+    /// Counts what it takes as long as it is held, and the values of its parameters where it is bound.
+    pub(super) retained: Vec<Arc<Retained>>,
 }
 
 /// Who does a statement, and how.
@@ -86,10 +89,48 @@ impl QueryParser for Preparer {
     where
         C: ClientInfo + Unpin + Send + Sync,
     {
+        let Some(mut prepared) = self.prepare(client, sql, types).await? else {
+            return Ok(None);
+        };
+        let bytes = of_statement(sql.len(), prepared.fields.len());
+        let retained = self.session.retention.add(bytes);
+        let retained = retained.map_err(|failure| refused(&failure))?;
+        prepared.retained.push(Arc::new(retained));
+        Ok(Some(prepared))
+    }
+
+    fn get_parameter_types(&self, prepared: &Prepared) -> PgWireResult<Vec<Type>> {
+        Ok(prepared.parameters.clone())
+    }
+
+    fn get_result_schema(
+        &self,
+        prepared: &Prepared,
+        format: Option<&Format>,
+    ) -> PgWireResult<Vec<FieldInfo>> {
+        Ok(formatted(
+            &prepared.fields,
+            format.unwrap_or(&Format::UnifiedText),
+        ))
+    }
+}
+
+impl Preparer {
+    /// Prepares a text of one statement; `None` when there is none in it.
+    async fn prepare<C>(
+        &self,
+        client: &C,
+        sql: &str,
+        types: &[Option<Type>],
+    ) -> PgWireResult<Option<Prepared>>
+    where
+        C: ClientInfo + Unpin + Send + Sync,
+    {
         let plain = |doing, fields| Prepared {
             doing: Arc::new(doing),
             parameters: Vec::new(),
             fields: Arc::new(fields),
+            retained: Vec::new(),
         };
         if let Some(asked) = cursor::asked(sql) {
             let asked = asked.map_err(|failure| refusal("ERROR", &failure, Some(sql)))?;
@@ -160,26 +201,10 @@ impl QueryParser for Preparer {
             parameters: parameters.collect(),
             doing: Arc::new(Doing::Engine(statement)),
             fields: Arc::new(fields),
+            retained: Vec::new(),
         }))
     }
 
-    fn get_parameter_types(&self, prepared: &Prepared) -> PgWireResult<Vec<Type>> {
-        Ok(prepared.parameters.clone())
-    }
-
-    fn get_result_schema(
-        &self,
-        prepared: &Prepared,
-        format: Option<&Format>,
-    ) -> PgWireResult<Vec<FieldInfo>> {
-        Ok(formatted(
-            &prepared.fields,
-            format.unwrap_or(&Format::UnifiedText),
-        ))
-    }
-}
-
-impl Preparer {
     /// Prepares what is asked of cursors.
     async fn cursor<C>(
         &self,
@@ -192,7 +217,7 @@ impl Preparer {
     {
         let (doing, parameters, fields) = match asked {
             Asked::Declare(declared) => {
-                let of = self.parse_sql(client, &declared.query, types).await?;
+                let of = Box::pin(self.parse_sql(client, &declared.query, types)).await?;
                 let of = of.ok_or_else(|| refused(&no_cursor()))?;
                 let parameters = of.parameters.clone();
                 (Doing::Declare(declared, of), parameters, Arc::default())
@@ -210,6 +235,7 @@ impl Preparer {
             doing: Arc::new(doing),
             parameters,
             fields,
+            retained: Vec::new(),
         })
     }
 
@@ -220,6 +246,7 @@ impl Preparer {
                 parameters: vec![Type::OID_ARRAY],
                 fields: Arc::new(types::fields()),
                 doing: Arc::new(Doing::Types),
+                retained: Vec::new(),
             });
         }
         if let Some(told) = Told::of(sql) {
@@ -229,6 +256,7 @@ impl Preparer {
                 parameters: kinds.collect(),
                 fields: Arc::new(told.fields()),
                 doing: Arc::new(Doing::Told(told)),
+                retained: Vec::new(),
             });
         }
         let question = ask(&self.session, &self.catalog, sql).await;
@@ -240,6 +268,7 @@ impl Preparer {
             parameters: parameters.map(|one| one.kind.clone()).collect(),
             fields: Arc::new(fields),
             doing: Arc::new(Doing::Catalog(question)),
+            retained: Vec::new(),
         })
     }
 }

@@ -4,6 +4,7 @@
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 use arrow_flight::sql::client::FlightSqlServiceClient;
@@ -320,4 +321,204 @@ fn messages_before_any_password_end_their_connection_and_nothing_else() {
     }
     let answer = served.psql(&["SELECT 42"]);
     assert_eq!(String::from_utf8_lossy(&answer.stdout), "42\n");
+}
+
+/// Rows without an end.
+const ENDLESS: &str = "SELECT a.v, b.v FROM generate_series(1, 1000000) a(v) CROSS JOIN generate_series(1, 1000000) b(v)";
+
+/// Writes the rows of batches as lines.
+#[derive(Debug)]
+struct Lines;
+
+struct LinesOf(Box<dyn Write + Send>);
+
+impl weir_engine::RowEncoder for Lines {
+    fn start(
+        &self,
+        _format: weir_engine::RowFormat,
+        _schema: &arrow::datatypes::SchemaRef,
+        out: Box<dyn Write + Send>,
+    ) -> Result<Box<dyn weir_engine::RowWriter>, weir_engine::EncodeError> {
+        Ok(Box::new(LinesOf(out)))
+    }
+}
+
+impl weir_engine::RowWriter for LinesOf {
+    fn write(&mut self, batch: &arrow::array::RecordBatch) -> Result<(), weir_engine::EncodeError> {
+        let lines = vec!["1,1"; batch.num_rows()].join("\n");
+        self.0.write_all(lines.as_bytes()).unwrap();
+        Ok(())
+    }
+
+    fn finish(self: Box<Self>) -> Result<(), weir_engine::EncodeError> {
+        Ok(())
+    }
+}
+
+#[test]
+fn clients_that_read_nothing_keep_no_other_waiting() {
+    let served = Served::with(|options| {
+        options.limits.queries_max = 2;
+        options.engine.encoder = Some(Arc::new(Lines));
+    });
+    tokio::runtime::Runtime::new().unwrap().block_on(async {
+        // Answers over HTTP whose sockets are full, and cursors of one connection that are not gone on with.
+        let mut silent = Vec::new();
+        for _ in 0..4 {
+            let mut socket = TcpStream::connect(served.http).unwrap();
+            let head = POST.replace("/query", "/query?format=csv");
+            let length = ENDLESS.len();
+            let request = format!("{head}\r\nContent-Length: {length}\r\n\r\n{ENDLESS}");
+            socket.write_all(request.as_bytes()).unwrap();
+            let mut first = [0; 12];
+            socket.read_exact(&mut first).unwrap();
+            assert_eq!(&first, b"HTTP/1.1 200");
+            silent.push(socket);
+        }
+        let client = postgres(&served).await;
+        for number in 0..4 {
+            let begun =
+                format!("BEGIN; DECLARE c{number} CURSOR FOR {ENDLESS}; FETCH 1 FROM c{number}");
+            assert_eq!(simple(&client, &begun).await.unwrap(), ["1|1"]);
+        }
+        let mut portals = Vec::new();
+        let mut config = postgres(&served).await;
+        let transaction = config.transaction().await.unwrap();
+        for _ in 0..4 {
+            let portal = transaction.bind(ENDLESS, &[]).await.unwrap();
+            let rows = transaction.query_portal(&portal, 1).await.unwrap();
+            assert_eq!(rows.len(), 1);
+            portals.push(portal);
+        }
+        let mut flights = Vec::new();
+        for _ in 0..4 {
+            let mut client = flight(&served).await;
+            let info = client.execute(ENDLESS.to_owned(), None).await.unwrap();
+            let ticket = info.endpoint[0].ticket.clone().unwrap();
+            let mut rows = client.do_get(ticket).await.unwrap();
+            assert!(futures::StreamExt::next(&mut rows).await.unwrap().is_ok());
+            flights.push((client, rows));
+        }
+        // All of them are still at it, and nothing stands in the way of others.
+        served.wait_for("weir_queries_running 16");
+        let other = postgres(&served).await;
+        let answer = simple(&other, "SELECT 1");
+        let answer = tokio::time::timeout(Duration::from_secs(30), answer).await;
+        assert_eq!(answer.unwrap().unwrap(), ["1"]);
+        assert!(served.request(POST, "SELECT 1").starts_with("HTTP/1.1 200"));
+        // They go on where they were.
+        let rows = transaction.query_portal(&portals[3], 20_000).await.unwrap();
+        assert_eq!(rows.len(), 20_000);
+        let rows = simple(&client, "FETCH 20000 FROM c2").await.unwrap();
+        assert_eq!(rows.len(), 20_000);
+    });
+}
+
+#[test]
+fn statements_whose_clients_read_nothing_end_when_their_time_is_over() {
+    let served = Served::with(|options| {
+        options.limits.queries_max = 2;
+        options.limits.time_max = Some(Duration::from_millis(1500));
+        options.engine.encoder = Some(Arc::new(Lines));
+    });
+    let mut socket = TcpStream::connect(served.http).unwrap();
+    let head = POST.replace("/query", "/query?format=csv");
+    let length = ENDLESS.len();
+    let request = format!("{head}\r\nContent-Length: {length}\r\n\r\n{ENDLESS}");
+    socket.write_all(request.as_bytes()).unwrap();
+    tokio::runtime::Runtime::new().unwrap().block_on(async {
+        let client = postgres(&served).await;
+        let begun = format!("BEGIN; DECLARE c CURSOR FOR {ENDLESS}; FETCH 1 FROM c");
+        assert_eq!(simple(&client, &begun).await.unwrap(), ["1|1"]);
+        // What had been computed by then comes, and then the reason why no more does.
+        let error = loop {
+            if let Err(error) = simple(&client, "FETCH 8192 FROM c").await {
+                break error;
+            }
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        };
+        assert!(
+            error.contains("ran for longer than it may: 1500 ms"),
+            "{error}"
+        );
+    });
+    drop(socket);
+    served.wait_for("weir_queries_running 0");
+}
+
+#[test]
+fn values_that_are_far_larger_than_their_statement_are_refused() {
+    let served = Served::with(|options| options.engine.memory_limit_bytes = Some(200 << 20));
+    let doubled = |mut sql: String| {
+        for _ in 0..24 {
+            sql = format!("SELECT x || x AS x FROM ({sql})");
+        }
+        sql
+    };
+    let constant = "x".repeat(500_000);
+    tokio::runtime::Runtime::new().unwrap().block_on(async {
+        let client = postgres(&served).await;
+        let from = "FROM 'office.pcapng'";
+        for sql in [
+            "SELECT length(repeat('x', 2000000000))".to_owned(),
+            format!("SELECT max(length(repeat('x', 200000000 + frame.len))) {from}"),
+            "SELECT length(lpad('x', 2000000000, 'yz'))".to_owned(),
+            format!("SELECT max(length(rpad('x', 100000000 + frame.len, 'yz'))) {from}"),
+            "SELECT cardinality(array_resize([1], 10000000000, 2))".to_owned(),
+            format!("SELECT max(cardinality(array_resize([1], 100000000 + frame.len, 2))) {from}"),
+            "SELECT cardinality(array_repeat('x', 4000000000))".to_owned(),
+            "SELECT cardinality(range(1, 9223372036854775807))".to_owned(),
+            "SELECT cardinality(generate_series(TIMESTAMP '1970-01-01', TIMESTAMP '2200-01-01', INTERVAL '1 nanosecond'))".to_owned(),
+            format!("SELECT max(length(x)) FROM ({})", doubled(format!("SELECT ip.src AS x {from}"))),
+            format!("SELECT max(length(x)) FROM ({})", doubled(format!("SELECT ip.src AS x {from}")).replace("x || x", "concat(x, x)")),
+            format!("SELECT max(length(replace(repeat('a', 100000), 'a', repeat('b', 100000)))) {from}"),
+            "SELECT length(regexp_replace(repeat('a', 100000), '', repeat('b', 100000), 'g'))".to_owned(),
+        ] {
+            let error = simple(&client, &sql).await.unwrap_err();
+            assert!(error.contains("MiB") || error.contains("overflow"), "{sql:.200}: {error}");
+        }
+        // Long constants are as they were.
+        let sql = format!("SELECT count(*), max(length(x)) FROM (SELECT '{constant}' AS x {from})");
+        let long = simple(&client, &sql).await.unwrap();
+        let few = simple(&client, &format!("SELECT count(*), 500000 {from}")).await.unwrap();
+        assert_eq!(long, few);
+        assert_eq!(simple(&client, "SELECT 'a' || 1 || NULL").await.unwrap(), ["NULL"]);
+        assert_eq!(simple(&client, "SELECT 'a' || 1").await.unwrap(), ["a1"]);
+        assert_eq!(simple(&client, "SELECT lpad(repeat('ab', 2), 6, '-')").await.unwrap(), ["--abab"]);
+    });
+    // Nothing panicked.
+    served.wait_for("weir_panics_total 0");
+}
+
+#[test]
+fn what_is_held_between_messages_has_a_limit() {
+    let served = Served::plain();
+    tokio::runtime::Runtime::new().unwrap().block_on(async {
+        let client = postgres(&served).await;
+        let text = |number: usize| format!("SELECT {number}, '{}'", "x".repeat(900_000));
+        let mut held = Vec::new();
+        let error = loop {
+            match client.prepare(&text(held.len())).await {
+                Ok(statement) => held.push(statement),
+                Err(error) => break error,
+            }
+            assert!(held.len() < 10, "10 statements of 900 KB are held");
+        };
+        let error = error.as_db_error().unwrap();
+        assert_eq!(error.code().code(), "54000");
+        assert!(
+            error.message().contains("of a connection take 16 MiB"),
+            "{error}"
+        );
+        // What is closed makes room.
+        held.clear();
+        client.simple_query("SELECT 1").await.unwrap();
+        client.prepare(&text(0)).await.unwrap();
+        let mut refused = None;
+        for number in 0..10 {
+            let view = format!("CREATE VIEW v{number} AS {}", text(number));
+            refused = refused.or(simple(&client, &view).await.err());
+        }
+        assert!(refused.unwrap().contains("of a connection take 16 MiB"));
+    });
 }
