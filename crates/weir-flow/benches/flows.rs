@@ -87,6 +87,7 @@ fn sighting(number: u32, turn: u32, time_ns: i64) -> Sighting {
             window: 1_000,
             len: if handshake { 0 } else { 1_000 },
             is_cut: false,
+            scale: None,
         }),
     }
 }

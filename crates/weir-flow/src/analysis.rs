@@ -611,6 +611,7 @@ mod tests {
             window: 500,
             len,
             is_cut: false,
+            scale: None,
         }
     }
 

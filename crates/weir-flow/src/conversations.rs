@@ -407,6 +407,7 @@ fn segment(packet: &Packet<'_>) -> Option<Segment> {
         window: u16::from_be_bytes([w1, w0]),
         len: declared.saturating_sub(header_len),
         is_cut: false,
+        scale: None,
     })
 }
 

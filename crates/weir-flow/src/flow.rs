@@ -3,7 +3,9 @@
 use crate::detect::{Application, RtpHeader};
 use crate::history::{Event, First, More};
 use crate::key::{FlowKey, Sender};
+use crate::ports::is_server;
 use crate::ranges::Ranges;
+use crate::sighting::Sighting;
 use crate::slab::{NONE, Slab, Slot};
 use crate::tcp::{ACK, FIN, JUMP_MAX, RST, SYN, Segment, beyond};
 
@@ -151,6 +153,8 @@ pub(crate) struct Flow {
     pub(crate) slot: u16,
     /// How many partial results were given.
     pub(crate) part: u16,
+    /// Shifts of the windows of both ends (RFC 7323), four bits each, the responder's higher; see [`Flow::shift`].
+    pub(crate) shifts: u8,
     pub(crate) first_ns: i64,
     /// Time of the last SYN until the handshake is over; then, of a closed flow, when it closed.
     pub(crate) mark_ns: i64,
@@ -176,6 +180,7 @@ impl Default for Flow {
             seen: 0,
             slot: 0,
             part: 0,
+            shifts: u8::MAX,
             flags: 0,
             application: Application::Unknown,
         }
@@ -203,6 +208,40 @@ impl Flow {
     pub(crate) const LIVE: u8 = 32;
     /// Nothing more is looked for in its payload.
     pub(crate) const DETECTED: u8 = 64;
+    /// It is not found by its key: an attempt of the same ends stands in front of it.
+    pub(crate) const HIDDEN: u8 = 128;
+
+    /// The flow that begins with a packet.
+    pub(crate) fn begun_by(sighting: &Sighting, now_ns: i64, details: &mut Details) -> Self {
+        let mut flow = Self {
+            key: sighting.key,
+            first_ns: now_ns,
+            last_ns: now_ns,
+            mark_ns: now_ns,
+            flags: match sighting.sender {
+                Sender::High => Self::LIVE | Self::ORIGINATOR_IS_HIGH,
+                Sender::Low => Self::LIVE,
+            },
+            ..Self::default()
+        };
+        if comes_from_server(sighting) {
+            flow.flip(details);
+        }
+        flow
+    }
+
+    /// How far windows of `side` are shifted: as far as RFC 7323, 2.3, allows where that is not known.
+    pub(crate) fn shift(&self, side: usize) -> u8 {
+        (self.shifts >> (4 * side) & 15).min(14)
+    }
+
+    /// Takes note of the shift that a SYN offers. Without an offer of both ends there is none (RFC 7323, 2.2).
+    pub(crate) fn note_shift(&mut self, side: usize, segment: &Segment) {
+        self.shifts = match segment.scale {
+            None => 0,
+            Some(shift) => self.shifts & !(15 << (4 * side)) | shift.min(14) << (4 * side),
+        };
+    }
 
     pub(crate) const fn is(&self, flag: u8) -> bool {
         self.flags & flag != 0
@@ -213,6 +252,21 @@ impl Flow {
     pub(crate) fn side_of(&self, sender: Sender) -> usize {
         let is_high = sender == Sender::High;
         usize::from(is_high != self.is(Self::ORIGINATOR_IS_HIGH))
+    }
+
+    /// True once a SYN of a side was seen, with or without ACK.
+    pub(crate) const fn has_syn(&self, side: usize) -> bool {
+        self.seen & 1 << (Event::Syn as u32 + 10 * side as u32) != 0
+    }
+
+    /// True of a SYN of a side whose data were captured before it.
+    pub(crate) fn is_late_syn(&self, side: usize, segment: &Segment) -> bool {
+        let end = &self.sides[side];
+        let before = beyond(end.start, segment.seq);
+        segment.is(SYN)
+            && !self.has_syn(side)
+            && end.state != State::Inactive
+            && (0..=JUMP_MAX).contains(&before)
     }
 
     /// Reads a bit of each cache line that a packet reads, so that they are in the caches.
@@ -242,7 +296,7 @@ impl Flow {
             && segment.window != 0
             && segment.len <= JUMP_MAX.unsigned_abs()
             && !segment.is_cut
-            && self.flags & (Self::LIVE | Self::CLOSED) == Self::LIVE
+            && self.flags & (Self::LIVE | Self::CLOSED | Self::HIDDEN) == Self::LIVE
             // The ACK that ends the handshake is still to come.
             && (side == 1 || !self.is(Self::HANDSHAKE) || self.round_trip_ns != 0)
             && self.detail == NONE
@@ -258,9 +312,27 @@ impl Flow {
             && beyond(peer.last, segment.ack) >= 0
     }
 
+    /// Takes in a segment of which [`Self::goes_on`] is true: most are. Does what the long way does, or nothing.
+    #[inline]
+    pub(crate) fn go_on(&mut self, side: usize, segment: &Segment, now_ns: i64) -> bool {
+        if !self.goes_on(side, segment) {
+            return false;
+        }
+        let [originator, responder] = &mut self.sides;
+        let (end, peer) = match side {
+            0 => (originator, responder),
+            _ => (responder, originator),
+        };
+        end.last = segment.seq.wrapping_add(segment.len);
+        peer.ack = segment.ack;
+        self.last_ns = self.last_ns.max(now_ns);
+        true
+    }
+
     /// Turns originator and responder round.
     pub(crate) fn flip(&mut self, details: &mut Details) {
         self.sides.swap(0, 1);
+        self.shifts = self.shifts.rotate_left(4);
         self.flags ^= Self::ORIGINATOR_IS_HIGH;
         self.flags &= !Self::PARTIAL;
         self.seen = (self.seen & 0x3ff) << 10 | self.seen >> 10 & 0x3ff;
@@ -316,6 +388,34 @@ impl Flow {
     }
 }
 
+/// True when the first packet seen of a flow looks like an answer.
+fn comes_from_server(sighting: &Sighting) -> bool {
+    let (from, to) = match sighting.sender {
+        Sender::Low => (sighting.key.low(), sighting.key.high()),
+        Sender::High => (sighting.key.high(), sighting.key.low()),
+    };
+    let protocol = sighting.key.protocol();
+    let is_tcp = protocol == TCP;
+    let servers = (is_server(protocol, from.port), is_server(protocol, to.port));
+    match (servers, &sighting.segment) {
+        ((false, _), _) => false,
+        (_, None) if is_tcp => false,
+        ((true, to_server), Some(segment)) => {
+            let syn = segment.flags & SYN != 0;
+            let handshake = syn && segment.flags & ACK != 0;
+            // A SYN says who begins. Where both are servers' ports, a SYN ACK may be a scan.
+            (!syn || handshake) && (!to_server || !syn && from.port < to.port)
+        }
+        ((true, to_server), None) => !to_server && !is_broadcast(&to.address),
+    }
+}
+
+fn is_broadcast(address: &std::net::IpAddr) -> bool {
+    matches!(address, std::net::IpAddr::V4(four) if four.is_broadcast())
+}
+
+const TCP: u8 = 6;
+
 const fn is_power_of_ten(mut count: u32) -> bool {
     while count >= 10 && count.is_multiple_of(10) {
         count /= 10;
@@ -328,7 +428,44 @@ const fn is_power_of_ten(mut count: u32) -> bool {
 pub(crate) struct Detail {
     pub(crate) sides: [SideDetail; 2],
     pub(crate) history: More,
+    /// Answers to a SYN that differ, until one is confirmed.
+    pub(crate) answers: Answers,
+    /// The flow of the same key that this one hides, where it is an attempt.
+    pub(crate) older: Option<u32>,
     link: u32,
+}
+
+/// The last answers to a SYN: number of the SYN ACK and what it acknowledges.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Answers {
+    at: [Option<(u32, u32)>; Self::MAX],
+}
+
+impl Answers {
+    /// Most of them; the oldest goes when there are more.
+    const MAX: usize = 4;
+
+    /// Takes one up.
+    pub(crate) fn add(&mut self, seq: u32, ack: u32) {
+        if !self.at.contains(&Some((seq, ack))) {
+            self.at.rotate_right(1);
+            self.at[0] = Some((seq, ack));
+        }
+    }
+
+    /// The one that `is_it`.
+    pub(crate) fn find(&self, mut is_it: impl FnMut(u32, u32) -> bool) -> Option<(u32, u32)> {
+        self.at
+            .iter()
+            .flatten()
+            .copied()
+            .find(|(seq, ack)| is_it(*seq, *ack))
+    }
+
+    /// Forgets all: one was confirmed.
+    pub(crate) fn clear(&mut self) {
+        *self = Self::default();
+    }
 }
 
 /// What few ends of flows have.
@@ -411,6 +548,11 @@ impl Details {
         self.slab.get_mut(flow.detail)
     }
 
+    /// True while one more flow can have details.
+    pub(crate) fn has_room(&self) -> bool {
+        self.slab.len() < self.max
+    }
+
     pub(crate) fn remove(&mut self, id: u32) {
         if id != NONE {
             self.slab.remove(id);
@@ -423,4 +565,4 @@ impl Details {
 }
 
 const _: () = assert!(size_of::<Flow>() <= 176);
-const _: () = assert!(size_of::<Detail>() <= 304);
+const _: () = assert!(size_of::<Detail>() <= 368);

@@ -37,6 +37,7 @@
 mod analysis;
 mod community_id;
 mod conversations;
+mod course;
 mod detect;
 mod flow;
 mod fragment;

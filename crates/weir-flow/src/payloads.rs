@@ -219,9 +219,10 @@ impl Payloads {
         };
         match packet.transport() {
             Some(Layer::Tcp) => {
+                // In a tunnel the flow is the tunnel's.
                 return self
                     .streams
-                    .packet_of(packet, flow, |chunk| each(&of_chunk(chunk)));
+                    .packet_in(packet, flow, depth == 0, |chunk| each(&of_chunk(chunk)));
             }
             Some(Layer::Sctp) => {
                 let frame = packet.frame().number;

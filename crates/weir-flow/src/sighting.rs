@@ -3,9 +3,9 @@
 use weir_packet::{Layer, Packet};
 
 use crate::key::{FlowKey, Scope, Sender};
-use crate::tcp::Segment;
+use crate::tcp::{SYN, Segment};
 
-/// A packet as the flow table sees it: 88 bytes of facts, so that packets can wait for others of
+/// A packet as the flow table sees it: 96 bytes of facts, so that packets can wait for others of
 /// their batch while their bytes are gone.
 #[derive(Clone, Copy, Debug)]
 pub struct Sighting {
@@ -128,8 +128,30 @@ fn tcp_facts(packet: &Packet<'_>) -> Option<Segment> {
         window: u16::from_be_bytes([w1, w0]),
         len,
         is_cut: len > 0 && captured.len() < declared as usize,
+        scale: match flags & SYN {
+            0 => None,
+            _ => window_scale(captured.get(20..header_len as usize).unwrap_or_default()),
+        },
     })
 }
+
+/// The shift that the options of a SYN offer (RFC 7323, 2.2).
+#[cold]
+fn window_scale(mut options: &[u8]) -> Option<u8> {
+    while let [kind, rest @ ..] = options {
+        options = match (*kind, rest) {
+            (0, _) => return None,
+            (1, _) => rest,
+            (WINDOW_SCALE, [3, shift, ..]) => return Some(*shift),
+            (_, [len, ..]) => options.get(usize::from(*len).max(2)..)?,
+            _ => return None,
+        };
+    }
+    None
+}
+
+/// Number of the option (IANA).
+const WINDOW_SCALE: u8 = 3;
 
 /// Length of a header that is always the same, of those whose payload is what is left.
 fn fixed_len(layer: Layer) -> u32 {

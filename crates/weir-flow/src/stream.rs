@@ -109,6 +109,28 @@ impl Reassembler {
         }
     }
 
+    /// Says that the first byte has the number `seq` after all, as long as nothing was given out. Gives out what is next
+    /// then.
+    pub(crate) fn restart(&mut self, seq: u32, mut each: impl FnMut(u64, Part<'_>)) {
+        let shift = i64::from(beyond(self.next_seq, seq));
+        if self.began && (self.offset > 0 || shift == 0) {
+            return;
+        }
+        let was_begun = std::mem::replace(&mut self.began, true);
+        self.next_seq = seq;
+        if !was_begun {
+            return;
+        }
+        self.end = self.end.and_then(|end| end.checked_add_signed(shift));
+        for piece in &mut self.pieces {
+            piece.skip_to(shift.min(0).unsigned_abs());
+            piece.offset = piece.offset.saturating_add_signed(shift);
+        }
+        self.pieces.retain(|piece| piece.len > 0);
+        self.held = self.pieces.iter().map(Piece::held).sum();
+        self.flow(&mut each);
+    }
+
     /// True once the number of the first byte is known.
     #[must_use]
     pub const fn began(&self) -> bool {

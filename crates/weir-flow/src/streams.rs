@@ -5,13 +5,16 @@ use std::collections::VecDeque;
 use weir_dict::Dict;
 use weir_packet::{Decoder, Layer, Packet};
 
+use crate::course::{self, Turn};
+use crate::flow::{Details, Flow, Side};
 use crate::fragment::{
     Defragmenter, FragmentCounters, FragmentLimits, Fragmented, Overlap, frame_of,
 };
 use crate::key::{Endpoint, FlowKey, Scope, Sender};
 use crate::sighting::Sighting;
+use crate::slab::NONE;
 use crate::stream::{Part, Reassembler};
-use crate::tcp::{ACK, FIN, RST, SYN, Segment};
+use crate::tcp::{self, ACK, FIN, RST, SYN, Segment, beyond};
 use crate::tracker::payload;
 
 /// Limits of [`Streams`].
@@ -181,6 +184,8 @@ pub struct Streams {
 struct StreamTable {
     limits: StreamLimits,
     connections: Dict<FlowKey, Box<Connection>>,
+    /// Of the connections' states, as those of flows.
+    details: Details,
     /// Keys in the order in which they are looked at, with those that are gone.
     order: VecDeque<(FlowKey, u64)>,
     /// Connections that both ends have closed, and when. They stay a while, as copies of their last
@@ -202,8 +207,10 @@ struct Connection {
     queued_ns: i64,
     ignored: bool,
     is_queued_as_closed: bool,
-    /// SYN of the originator, to tell a new connection of the same ports.
-    syn: Option<u32>,
+    /// The state of the connection, followed as the flow table does.
+    track: Flow,
+    /// A connection of the same ends that may live yet, where this is an attempt to open another one.
+    older: Option<Box<Connection>>,
     /// A SYN of either end was seen.
     saw_start: bool,
     directions: [Direction; 2],
@@ -217,6 +224,16 @@ struct Direction {
     missing_since_ns: Option<i64>,
 }
 
+/// Where a segment belongs.
+enum Known {
+    /// To the connection that is known.
+    Is,
+    /// To one that begins.
+    None,
+    /// To an attempt that begins beside this connection.
+    Beside(Box<Connection>),
+}
+
 /// What a chunk says beside its content.
 #[derive(Clone, Copy)]
 struct Occasion {
@@ -224,6 +241,8 @@ struct Occasion {
     frame: u64,
     /// Of the packet; connections that begin with it get it.
     flow: u64,
+    /// That number is one of a flow of the connection itself: another one is another connection.
+    is_own_flow: bool,
 }
 
 impl Streams {
@@ -240,6 +259,7 @@ impl Streams {
             defragmenter: Defragmenter::new(fragments),
             decoder: Decoder::default(),
             table: StreamTable {
+                details: Details::new(limits.connections_max),
                 limits,
                 connections: Dict::new(),
                 order: VecDeque::new(),
@@ -289,13 +309,27 @@ impl Streams {
         flow: u64,
         each: impl FnMut(&Chunk<'_>) -> Interest,
     ) {
+        self.packet_in(packet, flow, false, each);
+    }
+
+    /// As [`Self::packet_of`]. Where the flow is that of the connection itself, and not of a tunnel that carries it, a
+    /// connection ends where its flow does, so that both always are the same.
+    pub(crate) fn packet_in(
+        &mut self,
+        packet: &Packet<'_>,
+        flow: u64,
+        is_own_flow: bool,
+        each: impl FnMut(&Chunk<'_>) -> Interest,
+    ) {
         match self.defragmenter.packet(packet) {
-            Fragmented::Whole | Fragmented::Cut => self.table.packet(packet, flow, each),
+            Fragmented::Whole | Fragmented::Cut => {
+                self.table.packet(packet, flow, is_own_flow, each)
+            }
             Fragmented::Waits => {}
             Fragmented::Complete { bytes, layer } => {
                 let frame = frame_of(packet, bytes);
                 let packet = self.decoder.decode_as(frame, layer);
-                self.table.packet(&packet, flow, each);
+                self.table.packet(&packet, flow, is_own_flow, each);
             }
         }
     }
@@ -312,6 +346,7 @@ impl StreamTable {
         &mut self,
         packet: &Packet<'_>,
         flow: u64,
+        is_own_flow: bool,
         mut each: impl FnMut(&Chunk<'_>) -> Interest,
     ) {
         if packet.transport() != Some(Layer::Tcp) {
@@ -327,6 +362,7 @@ impl StreamTable {
             time_ns: sighting.time_ns,
             frame: packet.frame().number,
             flow,
+            is_own_flow,
         };
         self.now_ns = self.now_ns.max(sighting.time_ns.unwrap_or(self.now_ns));
         self.expire(occasion, &mut each);
@@ -343,20 +379,19 @@ impl StreamTable {
         each: &mut impl FnMut(&Chunk<'_>) -> Interest,
     ) {
         let key = sighting.key;
-        let is_syn = segment.flags & (SYN | ACK) == SYN;
-        let known = self.connections.get(&key);
-        if known.is_some_and(|known| is_syn && known.is_reused(sighting.sender, segment.seq)) {
-            self.forget(&key, StreamEnd::Forgotten, occasion, each);
-        }
-        if !self.connections.contains_key(&key) {
+        let older = match self.known(sighting, segment, occasion, each) {
+            Known::Is => None,
             // What neither begins a connection nor has data makes none.
-            if segment.flags & SYN == 0 && segment.len == 0 {
-                return;
-            }
-            self.begin(key, sighting.sender, segment, occasion, each);
+            Known::None if segment.flags & SYN == 0 && segment.len == 0 => return,
+            Known::None => Some(None),
+            Known::Beside(older) => Some(Some(older)),
+        };
+        if let Some(older) = older {
+            self.begin(sighting, older, occasion, segment, each);
         }
         let Self {
             connections,
+            details,
             counters,
             held,
             limits,
@@ -367,12 +402,13 @@ impl StreamTable {
             return;
         };
         connection.last_ns = *now_ns;
+        let is_reset = connection.follow(sighting, segment, details, *now_ns);
         if connection.ignored {
             return;
         }
         counters.segments += u64::from(segment.len > 0);
         let before = connection.held();
-        connection.take_in(sighting.sender, segment, bytes);
+        let is_to_be_begun = connection.take_in(sighting.sender, segment, bytes);
         let mut out = Out {
             key: &key,
             connection: connection.number,
@@ -385,6 +421,9 @@ impl StreamTable {
             is_last: false,
             each,
         };
+        if is_to_be_begun {
+            connection.begin_streams(details, &mut out);
+        }
         connection.deliver(sighting.sender, segment, bytes, limits, *now_ns, &mut out);
         let direction = connection.direction_mut(sighting.sender);
         let others = held.saturating_sub(before);
@@ -397,7 +436,7 @@ impl StreamTable {
                 .stream
                 .skip_hole(|offset, part| out.part(sighting.sender, offset, part));
         }
-        connection.end_directions(segment, &mut out);
+        connection.end_directions(is_reset, &mut out);
         if out.interest == Interest::Ignore {
             connection.ignore();
         }
@@ -410,14 +449,65 @@ impl StreamTable {
         }
     }
 
-    fn begin(
+    /// The connection that a segment belongs to. Ends those that are over before it.
+    fn known(
         &mut self,
-        key: FlowKey,
-        sender: Sender,
+        sighting: &Sighting,
         segment: &Segment,
         occasion: Occasion,
         each: &mut impl FnMut(&Chunk<'_>) -> Interest,
+    ) -> Known {
+        let key = &sighting.key;
+        loop {
+            let Some(known) = self.connections.get_mut(key) else {
+                return Known::None;
+            };
+            let older = known.older.as_deref().map(|older| &older.track);
+            match course::turn(&known.track, older, sighting.sender, segment) {
+                Turn::GoesOn if known.is_of_another_flow(sighting, segment, occasion) => {
+                    self.forget(key, StreamEnd::Forgotten, occasion, each);
+                    return Known::None;
+                }
+                Turn::GoesOn => return Known::Is,
+                Turn::Begins => {
+                    self.forget(key, StreamEnd::Forgotten, occasion, each);
+                    return Known::None;
+                }
+                Turn::Attempts => {
+                    if let Some(older) = known.older.take() {
+                        self.forget(key, StreamEnd::Forgotten, occasion, each);
+                        return Known::Beside(older);
+                    }
+                    let known = self.connections.remove(key);
+                    return known.map_or(Known::None, Known::Beside);
+                }
+                Turn::Proves => {
+                    if let Some(older) = known.older.take() {
+                        self.end_connection(key, older, StreamEnd::Forgotten, occasion, each);
+                    }
+                    return Known::Is;
+                }
+                Turn::Returns => {
+                    let older = known.older.take();
+                    self.forget(key, StreamEnd::Forgotten, occasion, each);
+                    if let Some(older) = older {
+                        self.order.push_back((*key, older.number));
+                        self.connections.insert(*key, older);
+                    }
+                }
+            }
+        }
+    }
+
+    fn begin(
+        &mut self,
+        sighting: &Sighting,
+        older: Option<Box<Connection>>,
+        occasion: Occasion,
+        segment: &Segment,
+        each: &mut impl FnMut(&Chunk<'_>) -> Interest,
     ) {
+        let (key, sender) = (sighting.key, sighting.sender);
         while self.connections.len() >= self.limits.connections_max.max(1) {
             if self.forget_closed(i64::MAX) {
                 continue;
@@ -458,7 +548,8 @@ impl StreamTable {
                 queued_ns: self.now_ns,
                 ignored: false,
                 is_queued_as_closed: false,
-                syn: None,
+                track: Flow::begun_by(sighting, self.now_ns, &mut self.details),
+                older,
                 saw_start: false,
                 directions: [direction(), direction()],
             }),
@@ -500,8 +591,10 @@ impl StreamTable {
             .connections
             .get(&key)
             .is_some_and(|one| one.number == number)
+            && let Some(connection) = self.connections.remove(&key)
         {
-            self.remove(&key);
+            self.held = self.held.saturating_sub(connection.held_by_both());
+            self.details.remove(connection.track.detail);
         }
         true
     }
@@ -514,9 +607,27 @@ impl StreamTable {
         occasion: Occasion,
         each: &mut impl FnMut(&Chunk<'_>) -> Interest,
     ) {
-        if let Some(mut connection) = self.remove(key)
-            && !connection.ignored
-        {
+        if let Some(connection) = self.connections.remove(key) {
+            self.end_connection(key, connection, end, occasion, each);
+        }
+    }
+
+    /// Gives out what waits of a connection that is no longer known, and its end; before it that of the older one.
+    fn end_connection(
+        &mut self,
+        key: &FlowKey,
+        mut connection: Box<Connection>,
+        end: StreamEnd,
+        occasion: Occasion,
+        each: &mut impl FnMut(&Chunk<'_>) -> Interest,
+    ) {
+        self.held = self.held.saturating_sub(connection.held_by_both());
+        let older = connection.older.take();
+        for mut connection in older.into_iter().chain([connection]) {
+            self.details.remove(connection.track.detail);
+            if connection.ignored {
+                continue;
+            }
             let mut out = Out {
                 key,
                 connection: connection.number,
@@ -535,12 +646,6 @@ impl StreamTable {
         }
     }
 
-    fn remove(&mut self, key: &FlowKey) -> Option<Box<Connection>> {
-        let connection = self.connections.remove(key)?;
-        self.held = self.held.saturating_sub(connection.held());
-        Some(connection)
-    }
-
     fn finish(&mut self, mut each: impl FnMut(&Chunk<'_>) -> Interest) {
         let mut keys: Vec<(u64, FlowKey)> = self
             .connections
@@ -552,6 +657,7 @@ impl StreamTable {
             time_ns: (self.now_ns > i64::MIN).then_some(self.now_ns),
             frame: 0,
             flow: 0,
+            is_own_flow: false,
         };
         for (_, key) in keys {
             self.forget(&key, StreamEnd::CaptureEnd, occasion, &mut each);
@@ -572,14 +678,62 @@ impl Connection {
         self.directions.iter().all(|one| one.ended)
     }
 
-    /// A SYN with another number than the first one, once there were data or an end.
-    fn is_reused(&self, sender: Sender, seq: u32) -> bool {
-        let is_other = self.originator != sender || self.syn.is_some_and(|syn| syn != seq);
-        let happened = self
-            .directions
-            .iter()
-            .any(|one| one.ended || one.stream.offset() > 0 || one.stream.has_hole());
-        is_other && happened
+    /// Of this connection and the one that it stands beside.
+    fn held_by_both(&self) -> usize {
+        let older = self.older.as_deref();
+        self.held().saturating_add(older.map_or(0, Self::held))
+    }
+
+    /// True when the flow table has begun another flow with a segment, after a silence or an attempt that was not answered
+    /// in time. Copies of segments of a connection that is over begin none here.
+    fn is_of_another_flow(
+        &self,
+        sighting: &Sighting,
+        segment: &Segment,
+        occasion: Occasion,
+    ) -> bool {
+        if !occasion.is_own_flow || occasion.flow == self.flow {
+            return false;
+        }
+        let end = &self.track.sides[self.track.side_of(sighting.sender)];
+        let is_new = segment.len > 0 && beyond(segment.seq.wrapping_add(segment.len), end.last) > 0;
+        is_new || !course::is_over(&self.track)
+    }
+
+    /// Takes a segment into the state of the connection. True of a reset that ends it.
+    fn follow(
+        &mut self,
+        sighting: &Sighting,
+        segment: &Segment,
+        details: &mut Details,
+        now_ns: i64,
+    ) -> bool {
+        let flow = &mut self.track;
+        let side = flow.side_of(sighting.sender);
+        if flow.go_on(side, segment, now_ns) {
+            return false;
+        }
+        flow.sides[side].flags |= Side::SEEN;
+        let counts = tcp::Connection { flow, details }.segment(side, segment, now_ns);
+        counts && segment.flags & RST != 0
+    }
+
+    /// Begins the streams where the handshake says that they do, as long as nothing was given out of them.
+    #[cold]
+    fn begin_streams<F: FnMut(&Chunk<'_>) -> Interest>(
+        &mut self,
+        details: &mut Details,
+        out: &mut Out<'_, F>,
+    ) {
+        for sender in [Sender::Low, Sender::High] {
+            let flow = &mut self.track;
+            let side = flow.side_of(sender);
+            let first = tcp::Connection { flow, details }.first_number(side);
+            if let Some(first) = first {
+                let stream = &mut self.direction_mut(sender).stream;
+                stream.restart(first, |offset, part| out.part(sender, offset, part));
+            }
+        }
     }
 
     fn ignore(&mut self) {
@@ -589,20 +743,19 @@ impl Connection {
         }
     }
 
-    /// Notes where the streams begin.
-    fn take_in(&mut self, sender: Sender, segment: &Segment, bytes: &[u8]) {
-        if segment.flags & SYN != 0 {
-            self.saw_start = true;
-            let first = segment.seq.wrapping_add(1);
-            if segment.flags & ACK == 0 && sender == self.originator {
-                self.syn.get_or_insert(segment.seq);
-            }
-            self.direction_mut(sender).stream.begin(first);
-            if segment.flags & ACK != 0 && bytes.is_empty() {
-                // It answers the SYN that was missed, or comes later in the capture.
-                self.direction_mut(other(sender)).stream.begin(segment.ack);
-            }
+    /// Notes where the streams begin. True when the handshake may say it otherwise than what was known.
+    fn take_in(&mut self, sender: Sender, segment: &Segment, bytes: &[u8]) -> bool {
+        if segment.flags & SYN == 0 {
+            return self.track.detail != NONE;
         }
+        self.saw_start = true;
+        let first = segment.seq.wrapping_add(1);
+        self.direction_mut(sender).stream.begin(first);
+        if segment.flags & ACK != 0 && bytes.is_empty() {
+            // It answers the SYN that was missed, or comes later in the capture.
+            self.direction_mut(other(sender)).stream.begin(segment.ack);
+        }
+        true
     }
 
     /// Hands on what a segment makes ready in its own direction, and what its acknowledgment gives up
@@ -647,11 +800,11 @@ impl Connection {
     /// Ends the directions that a FIN or RST ends.
     fn end_directions<F: FnMut(&Chunk<'_>) -> Interest>(
         &mut self,
-        segment: &Segment,
+        is_reset: bool,
         out: &mut Out<'_, F>,
     ) {
         for sender in [Sender::Low, Sender::High] {
-            if segment.flags & RST != 0 {
+            if is_reset {
                 self.end(sender, StreamEnd::Reset, out);
             } else if self.direction_mut(sender).stream.is_over() {
                 self.end(sender, StreamEnd::Finished, out);
@@ -736,8 +889,9 @@ const fn other(sender: Sender) -> Sender {
     }
 }
 
-/// How long a closed connection is remembered.
-const CLOSED_NS: i64 = 5_000_000_000;
+/// How long a closed connection is remembered: as long as copies of its last segments may come (RFC 9293, 3.4.2, has twice
+/// the lifetime of a segment; common systems wait for one minute).
+const CLOSED_NS: i64 = 60_000_000_000;
 
 /// Connections that one packet looks at, at most, to see whether they were silent for too long.
 const LOOKS: usize = 4;

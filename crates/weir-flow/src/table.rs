@@ -4,16 +4,16 @@ use std::hash::BuildHasher;
 
 use weir_dict::{Dict, ProcessKey};
 
+use crate::course::{self, Turn};
 use crate::detect::{Application, RtpHeader};
 use crate::flow::{Details, Flow, Side, State};
 use crate::history::{Event, History};
 use crate::key::FlowKey;
 use crate::options::{Counters, Options};
-use crate::ports::is_server;
 use crate::record::{ConnState, End, FlowRecord, Totals};
 use crate::sighting::Sighting;
 use crate::slab::{NONE, Slab};
-use crate::tcp::{self, Connection, Segment};
+use crate::tcp::{self, Connection};
 use crate::wheel::Wheel;
 
 /// Keeps flows, and gives out each one when it is over.
@@ -66,6 +66,16 @@ pub struct Seen {
     /// The first packet of the flow.
     pub is_first: bool,
     id: u32,
+}
+
+/// Where a packet belongs.
+enum Known {
+    /// To this flow.
+    Is(u32),
+    /// To one that begins.
+    None,
+    /// To an attempt that begins beside this flow.
+    Beside(u32),
 }
 
 impl FlowTable {
@@ -237,7 +247,9 @@ impl FlowTable {
     #[inline]
     fn is_at(&self, id: u32, key: &FlowKey) -> bool {
         let flow = self.flows.get(id);
-        flow.is_some_and(|flow| flow.is(Flow::LIVE) && flow.key == *key)
+        flow.is_some_and(|flow| {
+            flow.flags & (Flow::LIVE | Flow::HIDDEN) == Flow::LIVE && flow.key == *key
+        })
     }
 
     #[inline]
@@ -273,22 +285,21 @@ impl FlowTable {
         if let Some(seen) = self.go_on(id, sighting, now_ns) {
             return Some(seen);
         }
-        if !is_sure && !self.is_at(id, &sighting.key) {
+        // What was found may have ended, and have hidden another flow.
+        if !(is_sure && id == NONE || self.is_at(id, &sighting.key)) {
             id = self.find(hash, &sighting.key);
         }
-        if !self.is_at(id, &sighting.key) {
-            // It was none, or has just ended.
-            id = NONE;
-        } else if let Some(end) = self.is_over(id, sighting) {
-            self.end_one(id, end, &mut ended);
-            id = NONE;
-        }
-        let is_first = id == NONE;
-        if is_first {
-            id = self.begin(sighting, hash, now_ns, &mut ended)?;
-        } else {
-            self.cut(id, now_ns, &mut ended);
-        }
+        // It may be none, or have just ended.
+        let known = self.known(id, sighting, &mut ended);
+        let is_first = !matches!(known, Known::Is(_));
+        let id = match known {
+            Known::Is(id) => {
+                self.cut(id, now_ns, &mut ended);
+                id
+            }
+            Known::None => self.begin(sighting, hash, now_ns, &mut ended)?,
+            Known::Beside(older) => self.begin_beside(older, sighting, hash, now_ns, &mut ended)?,
+        };
         let flow = self.flows.get_mut(id)?;
         let side = flow.side_of(sighting.sender);
         note(flow, &mut self.details, side, sighting, now_ns);
@@ -317,18 +328,10 @@ impl FlowTable {
             return None;
         }
         let side = flow.side_of(sighting.sender);
-        if !flow.goes_on(side, segment) {
+        if !flow.go_on(side, segment, now_ns) {
             return None;
         }
-        let [originator, responder] = &mut flow.sides;
-        let (end, peer) = match side {
-            0 => (originator, responder),
-            _ => (responder, originator),
-        };
-        end.count(sighting.ip_bytes, sighting.payload_bytes);
-        end.last = segment.seq.wrapping_add(segment.len);
-        peer.ack = segment.ack;
-        flow.last_ns = flow.last_ns.max(now_ns);
+        flow.sides[side].count(sighting.ip_bytes, sighting.payload_bytes);
         Some(Seen {
             number: flow.number,
             from_originator: side == 0,
@@ -337,16 +340,93 @@ impl FlowTable {
         })
     }
 
-    /// Whether the flow that has the packet's key was over before the packet: `Some(None)` for a
-    /// timeout.
+    /// The flow that a packet belongs to, where `id` is the one that its key had. Gives out those that are over before
+    /// the packet.
     #[inline]
-    fn is_over(&self, id: u32, sighting: &Sighting) -> Option<Option<End>> {
-        let flow = self.flows.get(id)?;
-        if deadline(flow, &self.options) <= self.now_ns {
-            return Some(None);
+    fn known(
+        &mut self,
+        mut id: u32,
+        sighting: &Sighting,
+        ended: &mut impl FnMut(FlowRecord),
+    ) -> Known {
+        loop {
+            if !self.is_at(id, &sighting.key) {
+                return Known::None;
+            }
+            let Some(flow) = self.flows.get(id) else {
+                return Known::None;
+            };
+            let older = self.older(flow);
+            if deadline(flow, &self.options) <= self.now_ns {
+                self.end_one(id, None, ended);
+                id = older.unwrap_or(NONE);
+                continue;
+            }
+            let Some(segment) = &sighting.segment else {
+                return Known::Is(id);
+            };
+            let beside = older.and_then(|id| self.flows.get(id));
+            match course::turn(flow, beside, sighting.sender, segment) {
+                Turn::GoesOn => return Known::Is(id),
+                Turn::Begins => {
+                    self.end_one(id, Some(End::Reused), ended);
+                    return Known::None;
+                }
+                Turn::Attempts => {
+                    let Some(older) = older else {
+                        return Known::Beside(id);
+                    };
+                    self.end_one(id, Some(End::Reused), ended);
+                    return Known::Beside(older);
+                }
+                Turn::Proves => {
+                    self.end_one(older.unwrap_or(NONE), Some(End::Reused), ended);
+                    return Known::Is(id);
+                }
+                Turn::Returns => {
+                    self.end_one(id, Some(End::Reused), ended);
+                    id = older.unwrap_or(NONE);
+                }
+            }
         }
-        let segment = sighting.segment.as_ref()?;
-        is_reuse(flow, segment).then_some(Some(End::Reused))
+    }
+
+    /// The flow that an attempt hides.
+    fn older(&self, flow: &Flow) -> Option<u32> {
+        let older = self.details.get(flow.detail)?.older?;
+        let found = self.flows.get(older)?;
+        (found.is(Flow::HIDDEN) && found.key == flow.key).then_some(older)
+    }
+
+    /// Begins the flow of an attempt in front of one that lives. That one ends where no more flows can have details.
+    #[cold]
+    fn begin_beside(
+        &mut self,
+        older: u32,
+        sighting: &Sighting,
+        hash: u32,
+        now_ns: i64,
+        ended: &mut impl FnMut(FlowRecord),
+    ) -> Option<u32> {
+        if !self.details.has_room() {
+            self.end_one(older, Some(End::Reused), ended);
+            return self.begin(sighting, hash, now_ns, ended);
+        }
+        self.forget_key(older);
+        if let Some(flow) = self.flows.get_mut(older) {
+            flow.flags |= Flow::HIDDEN;
+        }
+        let id = self.begin(sighting, hash, now_ns, ended)?;
+        // It may have been given out to make room.
+        let is_there = self
+            .flows
+            .get(older)
+            .is_some_and(|flow| flow.is(Flow::HIDDEN));
+        let flow = self.flows.get_mut(id)?;
+        if is_there && let Some(detail) = self.details.of(flow) {
+            detail.older = Some(older);
+        }
+        Some(id)
     }
 
     /// Gives out a part of a flow that lasts.
@@ -407,23 +487,10 @@ impl FlowTable {
             self.wheel.start(self.now_ns);
         }
         let key = sighting.key;
-        let mut flow = Flow {
-            key,
-            first_ns: now_ns,
-            last_ns: now_ns,
-            mark_ns: now_ns,
+        let flow = Flow {
             number: self.next_number,
-            flags: Flow::LIVE
-                | if sighting.sender == crate::Sender::High {
-                    Flow::ORIGINATOR_IS_HIGH
-                } else {
-                    0
-                },
-            ..Flow::default()
+            ..Flow::begun_by(sighting, now_ns, &mut self.details)
         };
-        if comes_from_server(sighting) {
-            flow.flip(&mut self.details);
-        }
         let mut first_deadline = now_ns.saturating_add(idle_ns(key.protocol(), &self.options));
         if sighting
             .segment
@@ -432,6 +499,16 @@ impl FlowTable {
             first_deadline = after(now_ns, self.options.tcp_attempt_ns);
         }
         let id = self.flows.insert(flow)?;
+        self.find_by_key(key, hash, id);
+        self.wheel.insert(&mut self.flows, id, first_deadline);
+        self.next_number += 1;
+        self.counters.flows += 1;
+        self.counters.flows_peak = self.counters.flows_peak.max(self.flows.len() as u64);
+        Some(id)
+    }
+
+    /// Has flow `id` be found by its key.
+    fn find_by_key(&mut self, key: FlowKey, hash: u32, id: u32) {
         let mut collides = false;
         self.by_hash
             .entry(hash)
@@ -440,17 +517,11 @@ impl FlowTable {
         if collides {
             self.by_key.insert(key, id);
         }
-        self.wheel.insert(&mut self.flows, id, first_deadline);
-        self.next_number += 1;
-        self.counters.flows += 1;
-        self.counters.flows_peak = self.counters.flows_peak.max(self.flows.len() as u64);
-        Some(id)
     }
 
-    /// Gives a flow out and forgets it.
-    fn end_one(&mut self, id: u32, end: Option<End>, ended: &mut impl FnMut(FlowRecord)) {
-        self.wheel.remove(&mut self.flows, id);
-        let Some(flow) = self.flows.remove(id) else {
+    /// Has flow `id` no longer be found by its key.
+    fn forget_key(&mut self, id: u32) {
+        let Some(flow) = self.flows.get(id).filter(|flow| !flow.is(Flow::HIDDEN)) else {
             return;
         };
         let hash = hash_of(&flow.key);
@@ -458,6 +529,21 @@ impl FlowTable {
             self.by_hash.remove(&hash);
         } else {
             self.by_key.remove(&flow.key);
+        }
+    }
+
+    /// Gives a flow out and forgets it. The one that it hides is found again.
+    fn end_one(&mut self, id: u32, end: Option<End>, ended: &mut impl FnMut(FlowRecord)) {
+        self.wheel.remove(&mut self.flows, id);
+        self.forget_key(id);
+        let Some(flow) = self.flows.remove(id) else {
+            return;
+        };
+        if let Some(older) = self.older(&flow) {
+            self.find_by_key(flow.key, hash_of(&flow.key), older);
+            if let Some(older) = self.flows.get_mut(older) {
+                older.flags &= !Flow::HIDDEN;
+            }
         }
         let end = end.unwrap_or(if flow.is(Flow::CLOSED) {
             End::Closed
@@ -503,61 +589,6 @@ fn deadline(flow: &Flow, options: &Options) -> i64 {
     }
     flow.last_ns
         .saturating_add(idle_ns(flow.key.protocol(), options))
-}
-
-/// True when the first packet seen of a flow looks like an answer.
-fn comes_from_server(sighting: &Sighting) -> bool {
-    let (from, to) = match sighting.sender {
-        crate::Sender::Low => (sighting.key.low(), sighting.key.high()),
-        crate::Sender::High => (sighting.key.high(), sighting.key.low()),
-    };
-    let protocol = sighting.key.protocol();
-    let is_tcp = protocol == TCP;
-    let servers = (is_server(protocol, from.port), is_server(protocol, to.port));
-    match (servers, &sighting.segment) {
-        ((false, _), _) => false,
-        (_, None) if is_tcp => false,
-        ((true, to_server), Some(segment)) => {
-            let syn = segment.flags & tcp::SYN != 0;
-            let handshake = syn && segment.flags & tcp::ACK != 0;
-            // A SYN says who begins. Where both are servers' ports, a SYN ACK may be a scan.
-            (!syn || handshake) && (!to_server || !syn && from.port < to.port)
-        }
-        ((true, to_server), None) => !to_server && !is_broadcast(&to.address),
-    }
-}
-
-fn is_broadcast(address: &std::net::IpAddr) -> bool {
-    matches!(address, std::net::IpAddr::V4(four) if four.is_broadcast())
-}
-
-/// True when a segment begins another connection of the same addresses and ports.
-#[inline]
-fn is_reuse(flow: &Flow, segment: &Segment) -> bool {
-    if segment.flags & tcp::SYN == 0 {
-        return false;
-    }
-    let [originator, responder] = &flow.sides;
-    let mut begins = originator;
-    if segment.flags & tcp::ACK != 0 {
-        if originator.state != State::Inactive {
-            return false;
-        }
-        begins = responder;
-    }
-    // Whoever was refused tries again with the same number.
-    if originator.is(Side::DID_CLOSE) || responder.is(Side::DID_CLOSE) {
-        return true;
-    }
-    if segment.seq == begins.start {
-        return false;
-    }
-    // The SYN, captured after its answer.
-    let reversed = segment.flags & tcp::ACK == 0
-        && begins.state == State::SynAckSent
-        && responder.state == State::Inactive
-        && segment.seq == responder.start;
-    !reversed
 }
 
 /// Counts a packet to `side` of its flow.

@@ -1,5 +1,6 @@
 //! The state of a TCP connection, packet by packet, as Zeek follows it.
 
+use crate::course;
 use crate::flow::{Details, Flow, Side, SideDetail, State};
 use crate::history::Event;
 use crate::ranges::Ranges;
@@ -19,6 +20,8 @@ pub struct Segment {
     pub len: u32,
     /// Not all of the data were captured.
     pub is_cut: bool,
+    /// How far windows of the sender are shifted (RFC 7323, 2.2), as a SYN says; `None` without.
+    pub scale: Option<u8>,
 }
 
 /// The FIN flag.
@@ -31,7 +34,7 @@ pub(crate) const RST: u8 = 4;
 pub(crate) const ACK: u8 = 16;
 
 impl Segment {
-    const fn is(&self, flag: u8) -> bool {
+    pub(crate) const fn is(&self, flag: u8) -> bool {
         self.flags & flag != 0
     }
 
@@ -63,9 +66,13 @@ pub(crate) struct Connection<'t> {
 }
 
 impl Connection<'_> {
-    /// Takes in a segment from `side` at `now_ns`.
+    /// Takes in a segment from `side` at `now_ns`. False of a reset that ends nothing.
     #[inline]
-    pub(crate) fn segment(&mut self, side: usize, segment: &Segment, now_ns: i64) {
+    pub(crate) fn segment(&mut self, side: usize, segment: &Segment, now_ns: i64) -> bool {
+        if segment.is(RST) && !course::accepts_reset(self.flow, self.details, side, segment) {
+            self.pass_over(side, now_ns);
+            return false;
+        }
         // A flip may make the sender the other side.
         let mut side = side;
         // A SYN ACK alone may be a scan, whose sender begins. What goes on after it is an answer.
@@ -76,6 +83,8 @@ impl Connection<'_> {
         }
         let peer = 1 - side;
         self.note_partial(side, segment);
+        let is_answer_to_it = self.note_answer(side, segment);
+        self.confirm(side, segment);
         let old_last = self.begin(side, segment);
         let relative = segment.seq.wrapping_sub(self.flow.sides[side].start);
         let underflow = self.is_before_start(side, segment.seq, old_last);
@@ -87,7 +96,7 @@ impl Connection<'_> {
         if segment.is(FIN) {
             self.flow.sides[side].flags |= Side::FIN;
         }
-        let acknowledged = if segment.is(ACK) {
+        let acknowledged = if segment.is(ACK) && is_answer_to_it {
             self.acknowledge(peer, segment)
         } else {
             None
@@ -109,6 +118,115 @@ impl Connection<'_> {
                 self.close(end);
             }
         }
+        true
+    }
+
+    /// The number of the first octet of `side`, as far as the handshake says.
+    pub(crate) fn first_number(&self, side: usize) -> Option<u32> {
+        let end = &self.flow.sides[side];
+        let is_known = self.flow.has_syn(side);
+        is_known.then(|| end.start.wrapping_add(1))
+    }
+
+    /// Takes note of a packet that changes nothing.
+    #[cold]
+    fn pass_over(&mut self, side: usize, now_ns: i64) {
+        let Self { flow, details } = self;
+        flow.note_once(Event::Reset, side, details);
+        flow.last_ns = flow.last_ns.max(now_ns);
+    }
+
+    /// Takes note of what a SYN says beside its number, and of an answer that may not be the one that is confirmed.
+    /// False where it answers another SYN than the one that is known.
+    #[inline]
+    fn note_answer(&mut self, side: usize, segment: &Segment) -> bool {
+        let [originator, responder] = &self.flow.sides;
+        if !segment.is(SYN) {
+            let is_open = originator.state == State::SynSent && responder.state == State::Inactive;
+            return !is_open || side == 0 || self.note_challenge(segment);
+        }
+        self.flow.note_shift(side, segment);
+        let [originator, responder] = &self.flow.sides;
+        if side == 0 || !segment.is(ACK) || originator.state == State::Inactive {
+            return true;
+        }
+        let is_answer_to_it =
+            course::answers(originator, segment.ack) || originator.state == State::Partial;
+        let is_second = responder.state == State::Established && responder.start != segment.seq;
+        let before = responder.start;
+        let has_no_data = beyond(responder.last, before) <= 1;
+        if is_answer_to_it && (!is_second || !has_no_data) {
+            return true;
+        }
+        let first = originator.start.wrapping_add(1);
+        let Self { flow, details } = self;
+        if let Some(detail) = details.of(flow) {
+            if is_second {
+                detail.answers.add(before, first);
+            }
+            detail.answers.add(segment.seq, segment.ack);
+        }
+        is_answer_to_it
+    }
+
+    /// Takes note of an acknowledgment before the SYN was answered. False where it is of another connection.
+    #[cold]
+    fn note_challenge(&mut self, segment: &Segment) -> bool {
+        let Self { flow, details } = self;
+        if !segment.is(ACK) || segment.is(RST) || course::answers(&flow.sides[0], segment.ack) {
+            return true;
+        }
+        if let Some(detail) = details.of(flow) {
+            detail.answers.add(segment.seq, segment.ack);
+        }
+        false
+    }
+
+    /// Where answers to a SYN differ, the one counts that the originator acknowledges, or that data of the responder go on
+    /// from.
+    #[inline]
+    fn confirm(&mut self, side: usize, segment: &Segment) {
+        if segment.is(SYN | RST) || self.flow.detail == crate::slab::NONE {
+            return;
+        }
+        self.confirm_answer(side, segment);
+    }
+
+    #[cold]
+    fn confirm_answer(&mut self, side: usize, segment: &Segment) {
+        let Self { flow, details } = self;
+        let Some(detail) = details.get_mut(flow.detail) else {
+            return;
+        };
+        let before = |number: u32| number.wrapping_sub(1);
+        let confirmed = match side {
+            0 if !segment.is(ACK) => None,
+            0 => detail
+                .answers
+                .find(|seq, ack| ack == segment.seq && seq == before(segment.ack)),
+            _ if segment.len == 0 => None,
+            _ => detail.answers.find(|seq, _| seq == before(segment.seq)),
+        };
+        let Some((seq, ack)) = confirmed else {
+            return;
+        };
+        detail.answers.clear();
+        for (index, start) in [before(ack), seq].into_iter().enumerate() {
+            let end = &mut flow.sides[index];
+            if end.start == start {
+                continue;
+            }
+            end.start = start;
+            end.last = start.wrapping_add(1);
+            end.ack = match index {
+                0 => ack,
+                _ => start,
+            };
+            let side = &mut detail.sides[index];
+            (side.wraps, side.ack_wraps) = (0, 0);
+            side.holes.clear();
+            side.cut.clear();
+        }
     }
 
     fn note_partial(&mut self, side: usize, segment: &Segment) {
@@ -128,7 +246,11 @@ impl Connection<'_> {
     /// number seen before this segment.
     #[inline]
     fn begin(&mut self, side: usize, segment: &Segment) -> u32 {
+        if segment.is(SYN) && self.flow.is_late_syn(side, segment) {
+            return self.begin_before(side, segment);
+        }
         let one_past = segment.seq.wrapping_add(segment.span());
+        let has_syn = self.flow.has_syn(side);
         let end = &mut self.flow.sides[side];
         let again = match end.state {
             State::Inactive => {
@@ -142,6 +264,8 @@ impl Connection<'_> {
                     false
                 }
             }
+            // A SYN in the midst of the data changes nothing (RFC 5961, 4.2).
+            State::Established if has_syn && beyond(end.last, end.start) > 1 => false,
             State::SynSent | State::SynAckSent | State::Established | State::Partial => {
                 segment.is(SYN)
                     && (segment.seq != end.start || end.state as u8 >= State::Partial as u8)
@@ -165,6 +289,27 @@ impl Connection<'_> {
             return segment.seq.wrapping_add(1);
         }
         end.last
+    }
+
+    /// Has the numbers of a side begin with a SYN that was captured after data that follow it: what is in between was
+    /// not seen.
+    #[cold]
+    fn begin_before(&mut self, side: usize, segment: &Segment) -> u32 {
+        let end = &mut self.flow.sides[side];
+        let (from, to) = (segment.seq.wrapping_add(1), end.start.wrapping_add(1));
+        if beyond(end.ack, end.start) <= 0 {
+            end.ack = segment.seq;
+        }
+        end.start = segment.seq;
+        let last = end.last;
+        let Self { flow, details } = self;
+        if from != to
+            && beyond(flow.sides[side].ack, from) <= 0
+            && let Some(detail) = details.of(flow)
+        {
+            detail.sides[side].holes.add(from, to);
+        }
+        last
     }
 
     fn note_flags(&mut self, side: usize, segment: &Segment, relative: u32) {

@@ -10,4 +10,5 @@ mod oracle;
 mod sctp;
 mod short_way;
 mod streams;
+mod untidy;
 mod zeek;

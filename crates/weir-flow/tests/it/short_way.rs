@@ -108,6 +108,7 @@ fn packets(random: &mut Rng, flows: usize, count: usize) -> Vec<Sighting> {
                 window: u16::from(odd != 12) * 1_000,
                 len,
                 is_cut: odd == 13 && len > 0,
+                scale: None,
             }),
         });
     }

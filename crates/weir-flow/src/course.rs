@@ -1,0 +1,175 @@
+//! What begins a TCP connection and what ends one. The flow table and the reassembly of streams both go by it, so that
+//! they always agree on which connection a segment belongs to.
+//!
+//! - A SYN begins a connection where the one before it of the same ends is over, or never came about.
+//! - A SYN in a connection that lives begins nothing by itself (RFC 9293, 3.10.7.4; RFC 5961, 4.2): it is an attempt
+//!   beside that connection until a later segment shows which of both the ends went on with.
+//! - A reset ends a connection only where its number lies in the window of its receiver (RFC 5961, 3.2), or, before the
+//!   connection is established, where it acknowledges the SYN (RFC 9293, 3.10.7.3).
+//! - Two SYNs that cross are one connection (RFC 9293, 3.5).
+
+use crate::flow::{Details, Flow, Side, State};
+use crate::key::Sender;
+use crate::tcp::{ACK, RST, SYN, Segment, beyond};
+
+/// What a segment is to the connections of its ends that are known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Turn {
+    /// It belongs to the connection that is known, to the younger one of two.
+    GoesOn,
+    /// It begins another connection, and all that are known are over.
+    Begins,
+    /// It may begin another connection, beside the known one that lives. An attempt before it has failed.
+    Attempts,
+    /// It shows that the younger connection is the one that the ends went on with.
+    Proves,
+    /// It shows that the attempt came to nothing: it belongs to the older connection.
+    Returns,
+}
+
+/// What a segment of `sender` is to a connection, and to an older one of the same ends that may still live.
+#[inline]
+pub(crate) fn turn(flow: &Flow, older: Option<&Flow>, sender: Sender, segment: &Segment) -> Turn {
+    match older {
+        Some(older) => of_two(flow, older, sender, segment),
+        None if segment.flags & SYN == 0 => Turn::GoesOn,
+        None => of_one(flow, sender, segment),
+    }
+}
+
+/// What a SYN is to the only connection of its ends.
+#[cold]
+fn of_one(flow: &Flow, sender: Sender, segment: &Segment) -> Turn {
+    let [originator, responder] = &flow.sides;
+    let closed = [originator, responder].map(|side| side.is(Side::DID_CLOSE));
+    if segment.flags & ACK != 0 {
+        // Only an answer to a SYN that was missed begins anything.
+        return match originator.state == State::Inactive {
+            true if closed.contains(&true) || segment.seq != responder.start => Turn::Begins,
+            _ => Turn::GoesOn,
+        };
+    }
+    // A connection that was refused is tried again with the same number.
+    if is_over(flow) {
+        return Turn::Begins;
+    }
+    if closed.contains(&true) {
+        return Turn::Attempts;
+    }
+    let side = flow.side_of(sender);
+    let crosses =
+        side == 1 && originator.state == State::SynSent && responder.state == State::Inactive;
+    let end = &flow.sides[side];
+    let is_known = is_known(end) && segment.seq == end.start;
+    if crosses || is_known || flow.is_late_syn(side, segment) {
+        return Turn::GoesOn;
+    }
+    match lives(flow) {
+        true => Turn::Attempts,
+        false => Turn::Begins,
+    }
+}
+
+/// What a segment is where an attempt stands beside a connection that lived when it came.
+#[cold]
+fn of_two(young: &Flow, old: &Flow, sender: Sender, segment: &Segment) -> Turn {
+    let Segment {
+        seq, ack, flags, ..
+    } = *segment;
+    let has = |flag: u8| flags & flag != 0;
+    let first = young.sides[0].start.wrapping_add(1);
+    let end = &old.sides[old.side_of(sender)];
+    let other = &old.sides[1 - old.side_of(sender)];
+    if has(SYN) && !has(ACK) {
+        return match () {
+            () if is_known(end) && seq == end.start => Turn::Returns,
+            () if seq == first.wrapping_sub(1) && !is_over(young) => Turn::GoesOn,
+            () => Turn::Attempts,
+        };
+    }
+    let is_of_young = if young.side_of(sender) == 0 {
+        !is_known(end) || is_nearer(seq, first, end.last)
+    } else if has(ACK) {
+        !is_known(other) || is_nearer(ack, first, other.last)
+    } else {
+        !is_known(end)
+    };
+    match is_of_young {
+        // An attempt that is refused or given up says nothing about the other connection.
+        true if has(RST) => Turn::GoesOn,
+        true => Turn::Proves,
+        false => Turn::Returns,
+    }
+}
+
+/// True when `number` is nearer to `one` than to `other`.
+const fn is_nearer(number: u32, one: u32, other: u32) -> bool {
+    beyond(number, one).unsigned_abs() < beyond(number, other).unsigned_abs()
+}
+
+/// True when the numbers of a direction are known, by itself or by what acknowledges them.
+const fn is_known(side: &Side) -> bool {
+    !matches!(side.state, State::Inactive) || side.start != 0 || side.ack != 0
+}
+
+/// True once both ends have closed, or one was reset.
+pub(crate) fn is_over(flow: &Flow) -> bool {
+    let [originator, responder] = &flow.sides;
+    let was_reset = |side: &Side| side.is(Side::DID_CLOSE) && side.state == State::Reset;
+    was_reset(originator)
+        || was_reset(responder)
+        || originator.is(Side::DID_CLOSE) && responder.is(Side::DID_CLOSE)
+}
+
+/// True when more was seen of a connection than attempts to open it.
+fn lives(flow: &Flow) -> bool {
+    let [originator, responder] = &flow.sides;
+    responder.state != State::Inactive
+        || originator.state == State::Partial
+        || beyond(originator.last, originator.start) > 1
+}
+
+/// True when an acknowledgment answers the SYN of a side, and what came with it.
+pub(crate) const fn answers(side: &Side, ack: u32) -> bool {
+    beyond(ack, side.start) > 0 && beyond(side.last, ack) >= 0
+}
+
+/// True when a reset from `side` ends the connection: see RFC 5961, 3.2, and RFC 9293, 3.10.7.3.
+///
+/// The receiver's window is known by what it acknowledged and by the scale of its SYN; it is taken for as large as it
+/// can be. The number that the sender is known to have come to counts too, as acknowledgments may have been missed.
+#[cold]
+pub(crate) fn accepts_reset(
+    flow: &Flow,
+    details: &Details,
+    side: usize,
+    segment: &Segment,
+) -> bool {
+    let (end, peer) = (&flow.sides[side], &flow.sides[1 - side]);
+    let is_refused = peer.state == State::SynSent && end.state == State::Inactive;
+    if is_refused && segment.flags & ACK != 0 && answers(peer, segment.ack) {
+        return true;
+    }
+    if !is_known(end) {
+        return !is_refused;
+    }
+    // A peer that has a connection yet acknowledges what it has of it (RFC 5961, 4.2), and that one is reset.
+    let answers = details.get(flow.detail).map(|detail| detail.answers);
+    let challenge = answers.and_then(|all| all.find(|_, ack| ack == segment.seq));
+    if challenge.is_some() && end.state == State::SynSent {
+        return true;
+    }
+    let window = i32::from(u16::MAX) << flow.shift(1 - side);
+    // One before what was acknowledged is the number of a FIN.
+    let lowest = -1;
+    if (lowest..=0).contains(&beyond(segment.seq, end.last)) {
+        return true;
+    }
+    let acked = beyond(segment.seq, end.ack);
+    if (lowest..=window).contains(&acked) {
+        return true;
+    }
+    // Without acknowledgments the receiver may be anywhere in what was sent.
+    let is_unacknowledged = beyond(end.ack, end.start) <= 1;
+    is_unacknowledged && acked > 0 && beyond(segment.seq, end.last) <= window
+}

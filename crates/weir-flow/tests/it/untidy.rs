@@ -1,0 +1,316 @@
+//! Connections that are refused, tried again, forged at or begun twice: the flow table and the reassembly of streams say
+//! the same of them.
+
+use std::collections::BTreeMap;
+use std::net::Ipv4Addr;
+
+use weir_flow::{Carried, Content, FlowRecord, Interest, Options, Payload, Payloads, Tracker};
+use weir_testkit::packet::{Ipv4, Tcp, protocol, tcp_flags};
+
+use crate::capture::{Sent, decode};
+
+const A: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
+const B: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 2);
+const IP: u32 = 101;
+
+/// What a line says of a segment: time in ms, sender, flags, seq, ack, data without blanks. The client's numbers begin at
+/// 1,000, the server's at 5,000.
+pub(crate) fn segment(line: &str) -> Sent {
+    let words: Vec<&str> = line.split_whitespace().collect();
+    let (time, sender, flags, seq, ack, data) = match words[..] {
+        [time, sender, flags, seq, ack] => (time, sender, flags, seq, ack, ""),
+        [time, sender, flags, seq, ack, data] => (time, sender, flags, seq, ack, data),
+        _ => panic!("{line}"),
+    };
+    let bits = flags.chars().fold(0, |bits, flag| {
+        bits | match flag {
+            'S' => tcp_flags::SYN,
+            'F' => tcp_flags::FIN,
+            'R' => tcp_flags::RST,
+            'A' => tcp_flags::ACK,
+            _ => panic!("{flag}"),
+        }
+    });
+    let (from, to, ports, starts) = match sender {
+        ">" => (A, B, (40_000, 80), (1_000_u32, 5_000_u32)),
+        _ => (B, A, (80, 40_000), (5_000, 1_000)),
+    };
+    let number = |word: &str, start: u32| start.wrapping_add_signed(word.parse().unwrap());
+    let segment = Tcp::new(ports.0, ports.1)
+        .flags(bits)
+        .window(1_000)
+        .numbers(number(seq, starts.0), number(ack, starts.1))
+        .segment(from.into(), to.into(), data.as_bytes());
+    let ip = Ipv4::new(from, to, protocol::TCP).packet(&segment);
+    Sent::new(time.parse::<i64>().unwrap() * 1_000_000, IP, ip)
+}
+
+pub(crate) fn segments(lines: &str) -> Vec<Sent> {
+    let lines = lines.lines().map(str::trim);
+    lines.filter(|line| !line.is_empty()).map(segment).collect()
+}
+
+/// The bytes of both directions of each flow that has any, by its number, as streams give them.
+fn streams(packets: &[Sent]) -> BTreeMap<u64, [String; 2]> {
+    let mut all: BTreeMap<u64, [String; 2]> = BTreeMap::new();
+    let mut take = |payload: &Payload<'_>| {
+        if let Carried::Stream(chunk) = payload.carried {
+            let text = match chunk.content {
+                Content::Bytes(bytes) => std::str::from_utf8(bytes).unwrap().to_owned(),
+                Content::Gap(len) => format!("[{len}]"),
+                Content::End(_) => return Interest::Follow,
+            };
+            let sides = all.entry(payload.flow).or_default();
+            sides[usize::from(!chunk.from_originator)] += &text;
+        }
+        Interest::Follow
+    };
+    let mut payloads = Payloads::new();
+    decode(packets, |packet| payloads.packet(packet, &mut take));
+    payloads.finish(&mut take);
+    all
+}
+
+/// The flows, and the numbers of those that the packets are counted to.
+fn flows(packets: &[Sent]) -> (Vec<FlowRecord>, Vec<u64>) {
+    let mut tracker = Tracker::new(Options::default());
+    let (mut flows, mut numbers) = (Vec::new(), Vec::new());
+    decode(packets, |packet| {
+        let seen = tracker.packet(packet, |flow| flows.push(flow));
+        numbers.push(seen.unwrap().number);
+    });
+    tracker.finish(|flow| flows.push(flow));
+    flows.sort_by_key(|flow| flow.number);
+    (flows, numbers)
+}
+
+/// A flow: its state, the octets that are missing, and the bytes of its streams.
+type Flow<'a> = (&'a str, u64, &'a str, &'a str);
+
+#[track_caller]
+pub(crate) fn check(lines: &str, expected: &[Flow<'_>]) -> Vec<u64> {
+    let packets = segments(lines);
+    let texts = streams(&packets);
+    let (flows, numbers) = flows(&packets);
+    let none = [String::new(), String::new()];
+    let found: Vec<Flow<'_>> = flows
+        .iter()
+        .map(|flow| {
+            let [there, back] = texts.get(&flow.number).unwrap_or(&none);
+            let missed = flow.sent.missed_bytes + flow.received.missed_bytes;
+            (flow.state.as_str(), missed, there.as_str(), back.as_str())
+        })
+        .collect();
+    assert_eq!(found, expected, "{numbers:?} {flows:#?}");
+    numbers
+}
+
+/// A request and its answer on a connection that begins with the numbers 1,000 and 5,000, and its end.
+const EXCHANGE: &str = "
+    2000 < SA 0 1
+    2001 > A  1 1
+    2002 > A  1 1 GET
+    2003 < A  1 4
+    2004 < A  1 4 OK
+    2005 > A  4 3
+    2006 > FA 4 3
+    2007 < FA 3 5
+    2008 > A  5 4";
+
+const SEEN: Flow<'_> = ("SF", 0, "GET", "OK");
+const ATTEMPT: Flow<'_> = ("S0", 0, "", "");
+const REFUSED: Flow<'_> = ("REJ", 0, "", "");
+
+#[test]
+fn who_was_refused_and_is_let_in_is_heard() {
+    let once = format!("0 > S 0 0\n 1 < RA 0 1\n 500 > S 0 0\n {EXCHANGE}");
+    check(&once, &[REFUSED, SEEN]);
+    let twice =
+        format!("0 > S 0 0\n 1 < RA 0 1\n 500 > S 0 0\n 501 < RA 0 1\n 1000 > S 0 0 {EXCHANGE}");
+    assert_eq!(
+        check(&twice, &[REFUSED, REFUSED, SEEN])[..5],
+        [1, 1, 2, 2, 3]
+    );
+}
+
+#[test]
+fn a_new_initial_number_is_a_new_connection() {
+    check(
+        &format!("900 > S 9000 0\n 1990 > S 0 0 {EXCHANGE}"),
+        &[ATTEMPT, SEEN],
+    );
+    check(
+        &format!("-28000 > S 9000 0\n 1990 > S 0 0 {EXCHANGE}"),
+        &[ATTEMPT, SEEN],
+    );
+}
+
+#[test]
+fn the_answer_that_was_accepted_counts() {
+    // The last one, or the first.
+    check(
+        &format!("0 > S 0 0\n 1 < SA 70000 1\n 999 > S 0 0 {EXCHANGE}"),
+        &[SEEN],
+    );
+    let exchange = EXCHANGE.replacen("2001 > A  1 1", "2000 < SA 70000 1\n 2001 > A 1 1", 1);
+    check(&format!("0 > S 0 0 {exchange}"), &[SEEN]);
+    // One that answers another SYN, or none.
+    check(
+        &format!("0 > S 0 0\n 1 < SA 70000 -600000 {EXCHANGE}"),
+        &[SEEN],
+    );
+    let exchange = EXCHANGE.replacen("2001 > A  1 1", "2000 < SA -9000 -600000\n 2001 > A 1 1", 1);
+    check(&format!("0 > S 0 0 {exchange}"), &[SEEN]);
+    // The data of the answer were captured before its acknowledgment.
+    let lines = "
+        0 > S  0     0
+        1 < SA 0     1
+        2 < SA 70000 1
+        3 < A  1     1 HELLO
+        4 > A  1     1
+        5 > A  1     6 HI";
+    check(lines, &[("S1", 0, "HI", "HELLO")]);
+}
+
+#[test]
+fn a_syn_that_is_not_answered_begins_nothing() {
+    // Before the one that is answered, after it, and both.
+    check(
+        &format!("1000 > S 0 0\n 1990 > S 9000 0 {EXCHANGE}"),
+        &[ATTEMPT, SEEN],
+    );
+    for at in ["2001 > A  1 1", "2003 < A  1 4", "2005 > A  4 3"] {
+        for junk in [
+            "2001 > S -70000 0",
+            "2001 > S 2000000000 0",
+            "2001 < S 500000 0",
+        ] {
+            let exchange = EXCHANGE.replacen(at, &format!("{junk}\n {at}"), 1);
+            check(&format!("1000 > S 0 0 {exchange}"), &[SEEN, ATTEMPT]);
+            let exchange = EXCHANGE.replacen(at, &format!("{junk}\n 2001 > S 123456 0\n {at}"), 1);
+            check(
+                &format!("1000 > S 0 0 {exchange}"),
+                &[SEEN, ATTEMPT, ATTEMPT],
+            );
+        }
+    }
+    // Refused, though the connection goes on.
+    let exchange = EXCHANGE.replacen("2003", "2002 > S 9000 0\n 2002 < RA 0 9001\n 2003", 1);
+    check(&format!("1000 > S 0 0 {exchange}"), &[SEEN, REFUSED]);
+}
+
+#[test]
+fn a_syn_that_is_answered_begins_another_connection() {
+    let first = "0 > S 7000 0\n 1 < SA 7000 7001\n 2 > A 7001 7001 ONE\n 3 < A 7001 7004 TWO";
+    let both = [("S1", 0, "ONE", "TWO"), SEEN];
+    let numbers = check(&format!("{first}\n 1000 > S 0 0 {EXCHANGE}"), &both);
+    assert_eq!(numbers[4..], [2; 10]);
+    // Its answer was not captured, nor anything that the server sent.
+    let lines = "0 > S 0 0\n 1 > A 1 1 ONE\n 9 > S 70000 0\n 10 > A 70001 0 TWO";
+    check(lines, &[("S0", 0, "ONE", ""), ("S0", 0, "TWO", "")]);
+}
+
+/// RFC 5961, 4: who has a connection yet acknowledges what it has of it; the reset that follows ends that one.
+#[test]
+fn a_challenge_is_answered_with_a_reset_and_the_connection_tried_again() {
+    let lines = format!("0 > S 0 0\n 1 < A 70000 -333\n 2 > R -333 0\n 1000 > S 0 0 {EXCHANGE}");
+    check(&lines, &[("RSTOS0", 0, "", ""), SEEN]);
+    let old = "0 > S 7000 0\n 1 < SA 7000 7001\n 2 > A 7001 7001 ONE";
+    let lines =
+        format!("{old}\n 10 > S 0 0\n 11 < A 7001 7004\n 12 > R 7004 0\n 1000 > S 0 0 {EXCHANGE}");
+    let numbers = check(&lines, &[("RSTO", 0, "ONE", ""), ATTEMPT, SEEN]);
+    assert_eq!(numbers[..7], [1, 1, 1, 2, 1, 1, 3]);
+}
+
+#[test]
+fn syns_that_cross_are_one_connection() {
+    let lines = "
+        0 > S  0 0
+        1 < S  0 0
+        2 > SA 0 1
+        3 < SA 0 1
+        4 > A  1 1 GET
+        5 < A  1 4
+        6 < A  1 4 OK
+        7 > A  4 3
+        8 > FA 4 3
+        9 < FA 3 5";
+    check(lines, &[SEEN]);
+}
+
+/// RFC 5961, 3.2, and RFC 9293, 3.10.7.3.
+#[test]
+fn a_reset_counts_in_the_window_only() {
+    for at in ["2002", "2004", "2005"] {
+        for forged in [
+            "> R 1073741825 0",
+            "> R 66001 0",
+            "> R -9 0",
+            "< R 66001 0",
+            "< R -9 0",
+            "< RA 2000000000 1",
+        ] {
+            let exchange = EXCHANGE.replacen(at, &format!("{at} {forged}\n {at}"), 1);
+            check(&format!("1000 > S 0 0 {exchange}"), &[SEEN]);
+        }
+    }
+    // A refusal that refuses another SYN.
+    check(
+        &format!("1000 > S 0 0\n 1001 < RA 0 700 {EXCHANGE}"),
+        &[SEEN],
+    );
+    let opened = "0 > S 0 0\n 1 < SA 0 1\n 2 > A 1 1 GET\n 3 < A 1 4";
+    for (reset, state) in [
+        ("> R 4 0", "RSTO"),
+        ("> RA 900 1", "RSTO"),
+        ("< R 1 0", "RSTR"),
+    ] {
+        check(
+            &format!("{opened}\n 4 {reset}\n 5 < A 1 4 LATE"),
+            &[(state, 0, "GET", "")],
+        );
+    }
+}
+
+/// The table that is asked for flows ends an attempt after 5 s; streams do then, too.
+#[test]
+fn an_answer_that_comes_late_is_of_the_same_flow_everywhere() {
+    let numbers = check(&format!("-5000 > S 0 0 {EXCHANGE}"), &[ATTEMPT, SEEN]);
+    assert_eq!(numbers[..2], [1, 2]);
+}
+
+#[test]
+fn segments_that_are_repeated_after_the_end_are_not_read_again() {
+    let repeated = "9000 > A 1 1 GET\n 9001 < A 1 4 OK\n 9002 < FA 3 5";
+    let packets = segments(&format!("1000 > S 0 0 {EXCHANGE}\n {repeated}"));
+    let texts = streams(&packets);
+    assert_eq!(texts.len(), 1, "{texts:?}");
+    assert_eq!(texts[&1], ["GET", "OK"]);
+}
+
+/// RFC 7413: data in the SYN, taken or not.
+#[test]
+fn data_in_a_syn_are_not_missed() {
+    let lines = "
+        0 > S  0 0 GET
+        1 < SA 0 4
+        2 < A  1 4 OK
+        3 > A  4 3";
+    check(lines, &[("S1", 0, "GET", "OK")]);
+    let lines = "
+        0 > S  0 0 GET
+        1 < SA 0 1
+        2 > A  1 1 GET
+        3 < SA 0 1
+        4 < A  1 4 OK
+        5 > A  4 3";
+    check(lines, &[("S1", 0, "GET", "OK")]);
+    let lines = "
+        0    > S  0 0 GET
+        1    < SA 70000 4
+        1000 > S  0 0 GET
+        1001 < SA 0 4
+        1002 < A  1 4 OK
+        1003 > A  4 3";
+    check(lines, &[("S1", 0, "GET", "OK")]);
+}
