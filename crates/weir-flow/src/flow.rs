@@ -1,5 +1,6 @@
 //! What the table keeps of a flow: 176 bytes, and more only of flows that are not regular.
 
+use crate::clock::Clock;
 use crate::detect::{Application, RtpHeader};
 use crate::history::{Event, First, More};
 use crate::key::{FlowKey, Sender};
@@ -155,6 +156,8 @@ pub(crate) struct Flow {
     pub(crate) part: u16,
     /// Shifts of the windows of both ends (RFC 7323), four bits each, the responder's higher; see [`Flow::shift`].
     pub(crate) shifts: u8,
+    /// The clock of `last_ns` and `mark_ns`; see [`Clock`].
+    pub(crate) clock: u8,
     pub(crate) first_ns: i64,
     /// Time of the last SYN until the handshake is over; then, of a closed flow, when it closed.
     pub(crate) mark_ns: i64,
@@ -181,6 +184,7 @@ impl Default for Flow {
             slot: 0,
             part: 0,
             shifts: u8::MAX,
+            clock: 0,
             flags: 0,
             application: Application::Unknown,
         }
@@ -329,6 +333,20 @@ impl Flow {
         true
     }
 
+    /// Has the times that count for deadlines be those of the current clock. The last time that a packet had is kept.
+    #[cold]
+    pub(crate) fn change_clock(&mut self, clock: &Clock, details: &mut Details) {
+        let last_ns = self.last_ns;
+        let (before, now) = (self.clock, clock.current());
+        let ahead_ns = clock.behind_ns(before).saturating_sub(clock.behind_ns(now));
+        self.clock = now;
+        self.last_ns = self.last_ns.saturating_add(ahead_ns);
+        self.mark_ns = self.mark_ns.saturating_add(ahead_ns);
+        if let Some(detail) = details.of(self) {
+            detail.last_ns = detail.last_ns.max(last_ns);
+        }
+    }
+
     /// Turns originator and responder round.
     pub(crate) fn flip(&mut self, details: &mut Details) {
         self.sides.swap(0, 1);
@@ -424,9 +442,11 @@ const fn is_power_of_ten(mut count: u32) -> bool {
 }
 
 /// What few flows have.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Detail {
     pub(crate) sides: [SideDetail; 2],
+    /// The highest time of a packet by a clock that is no longer the flow's.
+    pub(crate) last_ns: i64,
     pub(crate) history: More,
     /// Answers to a SYN that differ, until one is confirmed.
     pub(crate) answers: Answers,
@@ -504,6 +524,19 @@ impl SideDetail {
     }
 }
 
+impl Default for Detail {
+    fn default() -> Self {
+        Self {
+            sides: [SideDetail::default(); 2],
+            last_ns: i64::MIN,
+            history: More::default(),
+            answers: Answers::default(),
+            older: None,
+            link: 0,
+        }
+    }
+}
+
 impl Slot for Detail {
     fn link(&mut self) -> &mut u32 {
         &mut self.link
@@ -565,4 +598,4 @@ impl Details {
 }
 
 const _: () = assert!(size_of::<Flow>() <= 176);
-const _: () = assert!(size_of::<Detail>() <= 368);
+const _: () = assert!(size_of::<Detail>() <= 376);

@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 
+use crate::clock::Clock;
 use weir_bytes::{u8_at, u16_be_at};
 use weir_dict::Dict;
 use weir_packet::{
@@ -143,7 +144,7 @@ pub struct Defragmenter {
     order: VecDeque<(Key, u64)>,
     bytes: usize,
     next_serial: u64,
-    now_ns: i64,
+    clock: Clock,
     complete: Vec<u8>,
     counters: FragmentCounters,
 }
@@ -205,7 +206,7 @@ impl Defragmenter {
             order: VecDeque::new(),
             bytes: 0,
             next_serial: 0,
-            now_ns: i64::MIN,
+            clock: Clock::new(),
             complete: Vec::new(),
             counters: FragmentCounters::default(),
         }
@@ -241,15 +242,16 @@ impl Defragmenter {
                 Fragmented::Cut
             }
             Parsed::Fragment(fragment) => {
-                let time_ns = packet.frame().time_ns.unwrap_or(self.now_ns);
-                self.fragment(&fragment, time_ns)
+                if let Some(time_ns) = packet.frame().time_ns {
+                    self.clock.see(time_ns);
+                }
+                self.fragment(&fragment)
             }
         }
     }
 
     #[cold]
-    fn fragment(&mut self, fragment: &Fragment<'_>, time_ns: i64) -> Fragmented<'_> {
-        self.now_ns = self.now_ns.max(time_ns);
+    fn fragment(&mut self, fragment: &Fragment<'_>) -> Fragmented<'_> {
         self.counters.fragments += 1;
         self.expire();
         let overlap = match fragment.layer {
@@ -307,7 +309,7 @@ impl Defragmenter {
             key,
             Waiting {
                 serial,
-                since_ns: self.now_ns,
+                since_ns: self.clock.now_ns(),
                 header: Vec::new(),
                 payload: Vec::new(),
                 ranges: Vec::new(),
@@ -320,10 +322,11 @@ impl Defragmenter {
     /// Gives up the packets that waited too long.
     fn expire(&mut self) {
         let timeout_ns = i64::try_from(self.limits.timeout_ns).unwrap_or(i64::MAX);
+        let now_ns = self.clock.now_ns();
         while let Some((key, serial)) = self.order.front() {
             let waiting = self.waiting.get(key).filter(|one| one.serial == *serial);
             match waiting {
-                Some(one) if one.since_ns.saturating_add(timeout_ns) > self.now_ns => return,
+                Some(one) if one.since_ns.saturating_add(timeout_ns) > now_ns => return,
                 Some(_) => {
                     let key = *key;
                     self.counters.timed_out += 1;

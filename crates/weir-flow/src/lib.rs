@@ -35,6 +35,7 @@
 //! This crate deliberately does not know files, Arrow, SQL, or what the application protocols mean.
 
 mod analysis;
+mod clock;
 mod community_id;
 mod conversations;
 mod course;

@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use weir_dict::Dict;
 use weir_packet::{Decoder, Layer, Packet};
 
+use crate::clock::Clock;
 use crate::course::{self, Turn};
 use crate::flow::{Details, Flow, Side};
 use crate::fragment::{
@@ -192,7 +193,11 @@ struct StreamTable {
     /// packets are none of a new connection.
     closed: VecDeque<(FlowKey, u64, i64)>,
     held: usize,
+    clock: Clock,
+    /// The time that has passed; see [`Clock`].
     now_ns: i64,
+    /// The highest time of a packet.
+    time_ns: Option<i64>,
     next_number: u64,
     counters: StreamCounters,
 }
@@ -265,7 +270,9 @@ impl Streams {
                 order: VecDeque::new(),
                 closed: VecDeque::new(),
                 held: 0,
+                clock: Clock::new(),
                 now_ns: i64::MIN,
+                time_ns: None,
                 next_number: 1,
                 counters: StreamCounters::default(),
             },
@@ -364,7 +371,11 @@ impl StreamTable {
             flow,
             is_own_flow,
         };
-        self.now_ns = self.now_ns.max(sighting.time_ns.unwrap_or(self.now_ns));
+        if let Some(time_ns) = sighting.time_ns {
+            self.clock.see(time_ns);
+            self.now_ns = self.clock.now_ns();
+            self.time_ns = self.time_ns.max(Some(time_ns));
+        }
         self.expire(occasion, &mut each);
         let bytes = payload(packet).unwrap_or_default();
         self.segment(&sighting, &segment, bytes, occasion, &mut each);
@@ -654,7 +665,7 @@ impl StreamTable {
             .collect();
         keys.sort_unstable_by_key(|(number, _)| *number);
         let occasion = Occasion {
-            time_ns: (self.now_ns > i64::MIN).then_some(self.now_ns),
+            time_ns: self.time_ns,
             frame: 0,
             flow: 0,
             is_own_flow: false,

@@ -4,6 +4,7 @@ use std::hash::BuildHasher;
 
 use weir_dict::{Dict, ProcessKey};
 
+use crate::clock::Clock;
 use crate::course::{self, Turn};
 use crate::detect::{Application, RtpHeader};
 use crate::flow::{Details, Flow, Side, State};
@@ -51,7 +52,7 @@ pub struct FlowTable {
     flows: Slab<Flow>,
     details: Details,
     wheel: Wheel,
-    now_ns: i64,
+    clock: Clock,
     next_number: u64,
     counters: Counters,
 }
@@ -95,7 +96,7 @@ impl FlowTable {
             flows: Slab::new(options.flows_max),
             options,
             wheel: Wheel::new(),
-            now_ns: i64::MIN,
+            clock: Clock::new(),
             next_number: 1,
             counters: Counters::default(),
         }
@@ -218,17 +219,22 @@ impl FlowTable {
     /// Gives out what is over at `now_ns`, at most `looks` flows looked at. True when there may be
     /// more.
     pub fn expire(&mut self, now_ns: i64, looks: usize, mut ended: impl FnMut(FlowRecord)) -> bool {
-        self.now_ns = self.now_ns.max(now_ns);
+        self.clock.see(now_ns);
+        self.end_due(looks, &mut ended)
+    }
+
+    fn end_due(&mut self, looks: usize, ended: &mut impl FnMut(FlowRecord)) -> bool {
+        let now_ns = self.clock.now_ns();
         for _ in 0..looks {
-            let Some(id) = self.wheel.due(self.now_ns) else {
+            let Some(id) = self.wheel.due(now_ns) else {
                 return false;
             };
             let Some(flow) = self.flows.get(id) else {
                 return false;
             };
-            let deadline = deadline(flow, &self.options);
-            if deadline <= self.now_ns {
-                self.end_one(id, None, &mut ended);
+            let deadline = self.deadline(flow);
+            if deadline <= now_ns {
+                self.end_one(id, None, ended);
             } else {
                 self.wheel.remove(&mut self.flows, id);
                 self.wheel.insert(&mut self.flows, id, deadline);
@@ -271,16 +277,15 @@ impl FlowTable {
         mut ended: impl FnMut(FlowRecord),
     ) -> Option<Seen> {
         let now_ns = match sighting.time_ns {
-            Some(time) if time > self.now_ns => {
-                self.now_ns = time;
+            Some(time) => {
+                self.clock.see(time);
                 time
             }
-            Some(time) => time,
-            None => self.now_ns.max(0),
+            None => self.clock.current_ns().max(0),
         };
         self.counters.packets += 1;
-        if !self.wheel.is_quiet(self.now_ns) {
-            self.expire(now_ns, Self::LOOKS, &mut ended);
+        if !self.wheel.is_quiet(self.clock.now_ns()) {
+            self.end_due(Self::LOOKS, &mut ended);
         }
         if let Some(seen) = self.go_on(id, sighting, now_ns) {
             return Some(seen);
@@ -301,6 +306,9 @@ impl FlowTable {
             Known::Beside(older) => self.begin_beside(older, sighting, hash, now_ns, &mut ended)?,
         };
         let flow = self.flows.get_mut(id)?;
+        if flow.clock != self.clock.current() {
+            flow.change_clock(&self.clock, &mut self.details);
+        }
         let side = flow.side_of(sighting.sender);
         note(flow, &mut self.details, side, sighting, now_ns);
         Some(Seen {
@@ -319,9 +327,10 @@ impl FlowTable {
         let segment = sighting.segment.as_ref()?;
         let flow = self.flows.get_mut(id)?;
         let idle_ns = idle_ns(sighting.key.protocol(), &self.options);
-        let is_over = flow.last_ns.saturating_add(idle_ns) <= self.now_ns;
+        let is_over = flow.last_ns.saturating_add(idle_ns) <= self.clock.current_ns();
         if flow.key != sighting.key
             || is_over
+            || flow.clock != self.clock.current()
             || sighting.bad_checksum
             || self.options.active_ns.is_some()
         {
@@ -357,7 +366,7 @@ impl FlowTable {
                 return Known::None;
             };
             let older = self.older(flow);
-            if deadline(flow, &self.options) <= self.now_ns {
+            if self.deadline(flow) <= self.clock.now_ns() {
                 self.end_one(id, None, ended);
                 id = older.unwrap_or(NONE);
                 continue;
@@ -389,6 +398,13 @@ impl FlowTable {
                 }
             }
         }
+    }
+
+    /// When a flow is over if nothing more comes, by the time that passes.
+    #[inline]
+    fn deadline(&self, flow: &Flow) -> i64 {
+        let behind_ns = self.clock.behind_ns(flow.clock);
+        deadline(flow, &self.options).saturating_add(behind_ns)
     }
 
     /// The flow that an attempt hides.
@@ -484,11 +500,12 @@ impl FlowTable {
             self.end_one(id, Some(End::Evicted), ended);
         }
         if self.flows.len() == 0 {
-            self.wheel.start(self.now_ns);
+            self.wheel.start(self.clock.now_ns());
         }
         let key = sighting.key;
         let flow = Flow {
             number: self.next_number,
+            clock: self.clock.current(),
             ..Flow::begun_by(sighting, now_ns, &mut self.details)
         };
         let mut first_deadline = now_ns.saturating_add(idle_ns(key.protocol(), &self.options));
@@ -500,6 +517,8 @@ impl FlowTable {
         }
         let id = self.flows.insert(flow)?;
         self.find_by_key(key, hash, id);
+        let behind_ns = self.clock.behind_ns(self.clock.current());
+        let first_deadline = first_deadline.saturating_add(behind_ns);
         self.wheel.insert(&mut self.flows, id, first_deadline);
         self.next_number += 1;
         self.counters.flows += 1;
@@ -635,7 +654,9 @@ fn record(flow: &Flow, details: &Details, end: End) -> FlowRecord {
         originator: ends[0],
         responder: ends[1],
         first_ns: flow.first_ns,
-        last_ns: flow.last_ns,
+        last_ns: flow
+            .last_ns
+            .max(detail.map_or(i64::MIN, |detail| detail.last_ns)),
         sent,
         received,
         state: conn_state(

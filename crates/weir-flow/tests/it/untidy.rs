@@ -314,3 +314,46 @@ fn data_in_a_syn_are_not_missed() {
         1003 > A  4 3";
     check(lines, &[("S1", 0, "GET", "OK")]);
 }
+
+/// Captures of several hosts, and sections of a capture, have clocks of their own.
+#[test]
+fn a_clock_that_steps_back_begins_nothing() {
+    let lines = |from: i64, step: i64| {
+        let mut at = 0;
+        let line = |line: &str| {
+            let (time, rest) = line.trim().split_once(' ').unwrap();
+            let step = if at >= from { step } else { 0 };
+            at += 1;
+            format!("{} {rest}\n", time.parse::<i64>().unwrap() + step)
+        };
+        format!("1995 > S 0 0 {EXCHANGE}")
+            .lines()
+            .map(line)
+            .collect::<String>()
+    };
+    for from in 0..10 {
+        for step in [-3_600_000, -20_000, -2_000, 4_000] {
+            check(&lines(from, step), &[SEEN]);
+        }
+    }
+    // Two clocks in turn.
+    let lines = "
+        100000 > S  0 0
+        5      < SA 0 1
+        100001 > A  1 1 GET
+        6      < A  1 4
+        107000 > A  4 1 MORE
+        7001   < A  1 8 OK
+        500000 > A  8 3
+        400001 < A  3 8 LATE";
+    let mut flows = check(
+        &lines
+            .replace("500000", "200000")
+            .replace("400001", "100003"),
+        &[("S1", 0, "GETMORE", "OKLATE")],
+    );
+    flows.dedup();
+    assert_eq!(flows, [1]);
+    // More than five minutes by either clock end a connection.
+    check(lines, &[("S1", 0, "GETMORE", "OK"), ("OTH", 0, "LATE", "")]);
+}
