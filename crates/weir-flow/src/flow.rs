@@ -510,6 +510,9 @@ pub(crate) struct SideDetail {
     pub(crate) holes: Ranges,
     /// Numbers of segments that were seen and not captured whole, as a snap length cuts them.
     pub(crate) cut: Ranges,
+    /// Numbers that were counted as missed: their segments may come yet, as captures may have acknowledgments before
+    /// what they acknowledge.
+    pub(crate) given_up: Ranges,
 }
 
 impl SideDetail {
@@ -598,4 +601,4 @@ impl Details {
 }
 
 const _: () = assert!(size_of::<Flow>() <= 176);
-const _: () = assert!(size_of::<Detail>() <= 376);
+const _: () = assert!(size_of::<Detail>() <= 448);

@@ -46,7 +46,7 @@ pub struct Options {
     /// Most flows at one time; 10 million by default, which need 2 GB. When there are more, the one
     /// that would end first is given out.
     pub flows_max: usize,
-    /// Most flows at one time that have retransmissions, gaps, resets and the like, which take 376
+    /// Most flows at one time that have retransmissions, gaps, resets and the like, which take 448
     /// bytes more each; a million by default. Others go without these columns.
     pub details_max: usize,
     /// Packets with a wrong checksum are noted and not counted, as Zeek does unless told otherwise.

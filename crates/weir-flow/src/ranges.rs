@@ -55,6 +55,16 @@ impl Ranges {
         oldest
     }
 
+    /// How many of the numbers from `from` to `to` are in a range.
+    pub(crate) fn count_within(&self, from: u32, to: u32) -> u32 {
+        let within = self.as_slice().iter().map(|&(start, end)| {
+            let start = if beyond(from, start) > 0 { from } else { start };
+            let end = if beyond(end, to) > 0 { to } else { end };
+            u32::try_from(beyond(end, start)).unwrap_or(0)
+        });
+        within.fold(0, u32::saturating_add)
+    }
+
     /// Takes out the numbers from `from` to `to`; true when some were in a range.
     pub(crate) fn remove(&mut self, from: u32, to: u32) -> bool {
         let mut found = false;
@@ -140,6 +150,8 @@ mod tests {
                 let to = from + 1 + random.below(4) as u32;
                 let (start, end) = (base.wrapping_add(from), base.wrapping_add(to));
                 let part = from as usize..to as usize;
+                let within = naive[part.clone()].iter().filter(|is_in| **is_in).count();
+                assert_eq!(ranges.count_within(start, end), within as u32);
                 match random.below(4) {
                     0 => {
                         let any = naive[part.clone()].iter().any(|in_it| *in_it);

@@ -40,11 +40,7 @@ impl Sighting {
                 let segment = tcp_facts(packet)?;
                 (segment.len, Some(segment))
             }
-            // The length that the header states: what the IP packet holds beyond is not UDP's.
-            Some(Layer::Udp) => (
-                u32::from(packet.u16_be(Layer::Udp, 4)?).saturating_sub(8),
-                None,
-            ),
+            Some(Layer::Udp) => (udp_payload_len(packet)?, None),
             Some(layer) => (
                 packet.declared_len(layer)?.saturating_sub(fixed_len(layer)),
                 None,
@@ -62,6 +58,20 @@ impl Sighting {
             segment,
         })
     }
+}
+
+/// Length in bytes of what a datagram of UDP carries, as its header states it: what the IP packet holds beyond is not
+/// UDP's. That of a jumbogram is the IP packet's (RFC 2675, 4).
+#[inline]
+pub(crate) fn udp_payload_len(packet: &Packet<'_>) -> Option<u32> {
+    let stated = match packet.u16_be(Layer::Udp, 4)? {
+        0 => packet
+            .declared_len(Layer::Udp)
+            .filter(|len| *len > u32::from(u16::MAX))
+            .unwrap_or(0),
+        stated => stated.into(),
+    };
+    Some(stated.saturating_sub(8))
 }
 
 /// Length and time to live of the outermost IP header.

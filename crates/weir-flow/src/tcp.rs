@@ -4,6 +4,7 @@ use crate::course;
 use crate::flow::{Details, Flow, Side, SideDetail, State};
 use crate::history::Event;
 use crate::ranges::Ranges;
+use crate::slab::NONE;
 
 /// What a segment says.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -49,6 +50,9 @@ impl Segment {
 
 /// A jump of a SYN or RST beyond this is not believed.
 pub(crate) const JUMP_MAX: i32 = 1 << 20;
+
+/// Octets that were acknowledged before they came, at most, and how far behind the last acknowledgment they are.
+const LATE_MAX: i32 = 1 << 24;
 
 /// Data without any acknowledgment beyond this mean that the acknowledgments go another way.
 const UNACKNOWLEDGED_MAX: u64 = 16_384;
@@ -186,7 +190,7 @@ impl Connection<'_> {
     /// from.
     #[inline]
     fn confirm(&mut self, side: usize, segment: &Segment) {
-        if segment.is(SYN | RST) || self.flow.detail == crate::slab::NONE {
+        if segment.is(SYN | RST) || self.flow.detail == NONE {
             return;
         }
         self.confirm_answer(side, segment);
@@ -226,6 +230,7 @@ impl Connection<'_> {
             (side.wraps, side.ack_wraps) = (0, 0);
             side.holes.clear();
             side.cut.clear();
+            side.given_up.clear();
         }
     }
 
@@ -284,6 +289,7 @@ impl Connection<'_> {
                 detail.ack_wraps = 0;
                 detail.holes.clear();
                 detail.cut.clear();
+                detail.given_up.clear();
             }
             // What follows the SYN is new.
             return segment.seq.wrapping_add(1);
@@ -460,6 +466,7 @@ impl Connection<'_> {
     fn place_data(&mut self, side: usize, segment: &Segment, old_last: u32, advance: i32) {
         let from = segment.seq.wrapping_add(segment.is(SYN).into());
         let to = from.wrapping_add(segment.len);
+        let is_late = self.flow.detail != NONE && !segment.is_cut && self.take_back(side, from, to);
         let end = &self.flow.sides[side];
         if beyond(from, old_last) >= 0 {
             // What was acknowledged without having been seen is given up.
@@ -501,13 +508,33 @@ impl Connection<'_> {
         }
         if let Some(detail) = details.of(flow) {
             let detail = &mut detail.sides[side];
-            let counter = if filled {
+            let counter = if filled || is_late {
                 &mut detail.out_of_order
             } else {
                 &mut detail.retransmissions
             };
             *counter = counter.saturating_add(1);
         }
+    }
+
+    /// Takes back what was counted as missed, and comes after its acknowledgment. True where there was any.
+    fn take_back(&mut self, side: usize, from: u32, to: u32) -> bool {
+        let ack = self.flow.sides[side].ack;
+        let to = if beyond(to, ack) > 0 { ack } else { to };
+        let Some(detail) = self.details.get_mut(self.flow.detail) else {
+            return false;
+        };
+        if beyond(to, from) <= 0 || beyond(ack, to) > LATE_MAX {
+            return false;
+        }
+        let detail = &mut detail.sides[side];
+        let count = detail.given_up.count_within(from, to);
+        if count == 0 {
+            return false;
+        }
+        detail.given_up.remove(from, to);
+        detail.missed_bytes = detail.missed_bytes.saturating_sub(count.into());
+        true
     }
 
     /// Takes note of data whose segment was seen and which were not captured whole: to Zeek, which takes
@@ -576,8 +603,14 @@ impl Connection<'_> {
         }
         for (from, to) in missed.ranges().filter(|_| clean && !begin) {
             if let Some(detail) = self.details.of(self.flow) {
-                let missed = &mut detail.sides[side].missed_bytes;
-                *missed = missed.saturating_add(to.wrapping_sub(from).into());
+                let detail = &mut detail.sides[side];
+                let missed = u64::from(to.wrapping_sub(from));
+                detail.missed_bytes = detail.missed_bytes.saturating_add(missed);
+                if missed <= LATE_MAX.unsigned_abs().into() {
+                    // Those of one round of numbers before are not these.
+                    detail.given_up.remove(from, to);
+                    detail.given_up.add(from, to);
+                }
             }
             self.count(side, Event::Gap, |detail| &mut detail.gaps);
         }

@@ -9,7 +9,7 @@ use crate::fragment::{
 };
 use crate::options::{Counters, Options, TUNNELS_MAX, Tunnels};
 use crate::record::FlowRecord;
-use crate::sighting::Sighting;
+use crate::sighting::{Sighting, udp_payload_len};
 use crate::table::{FlowTable, Seen};
 
 /// A [`FlowTable`] that is fed with packets as they come out of a [`Decoder`](weir_packet::Decoder).
@@ -276,7 +276,7 @@ pub(crate) fn payload<'p>(packet: &Packet<'p>) -> Option<&'p [u8]> {
             let bytes = packet.bytes(layer)?.get(8..)?;
             // What the IP packet holds beyond the datagram is not UDP's.
             let len = match layer {
-                Layer::Udp => usize::from(packet.u16_be(layer, 4)?).saturating_sub(8),
+                Layer::Udp => usize::try_from(udp_payload_len(packet)?).unwrap_or(usize::MAX),
                 _ => bytes.len(),
             };
             bytes.get(..len.min(bytes.len()))

@@ -357,3 +357,49 @@ fn a_clock_that_steps_back_begins_nothing() {
     // More than five minutes by either clock end a connection.
     check(lines, &[("S1", 0, "GETMORE", "OK"), ("OTH", 0, "LATE", "")]);
 }
+
+/// Captures may have an acknowledgment before what it acknowledges.
+#[test]
+fn what_comes_after_its_acknowledgment_is_not_missed() {
+    let opened = "0 > S 0 0\n 1 < SA 0 1\n 2 > A 1 1 GET\n 3 < A 1 4";
+    let exact = [("S1", 0, "GET", "abcdef")];
+    check(&format!("{opened}\n 4 > A 4 7\n 5 < A 1 4 abcdef"), &exact);
+    let parts = "4 < A 1 4 ab\n 5 > A 4 5\n 6 > A 4 7\n 7 < A 3 4 cd\n 8 < A 5 4 ef";
+    check(&format!("{opened}\n {parts}"), &exact);
+    let parts = "4 < A 5 4 ef\n 5 > A 4 7\n 6 < A 1 4 ab\n 7 < A 3 4 cd\n 8 < A 3 4 cd";
+    check(&format!("{opened}\n {parts}"), &exact);
+    // What never came is.
+    let parts = "4 < A 5 4 ef\n 5 > A 4 7\n 6 < A 1 4 ab";
+    check(
+        &format!("{opened}\n {parts}"),
+        &[("S1", 2, "GET", "ab[2]ef")],
+    );
+}
+
+/// RFC 2675, 4: the header of UDP has no room for the length of a jumbogram.
+#[test]
+fn a_jumbogram_carries_what_its_packet_holds() {
+    let mut bytes = vec![0x60, 0, 0, 0, 0, 0, 0, 64];
+    for last in [1, 2] {
+        bytes.extend([0x20, 1, 0xd, 0xb8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, last]);
+    }
+    bytes.extend([17, 0, 0xc2, 4]);
+    bytes.extend((8 + 8 + 70_000_u32).to_be_bytes());
+    bytes.extend([0x20, 0, 0x21, 0, 0, 0, 0, 0]);
+    bytes.resize(bytes.len() + 70_000, b'x');
+    let packets = [Sent::new(0, IP, bytes)];
+    let (flows, _) = flows(&packets);
+    assert_eq!(flows[0].sent.payload_bytes, 70_000);
+    assert_eq!(flows[0].sent.ip_bytes, 40 + 8 + 8 + 70_000);
+    let mut lengths = Vec::new();
+    let mut payloads = Payloads::new();
+    decode(&packets, |packet| {
+        payloads.packet(packet, &mut |payload| {
+            if let Carried::Datagram(bytes) = payload.carried {
+                lengths.push(bytes.len());
+            }
+            Interest::Ignore
+        });
+    });
+    assert_eq!(lengths, [70_000]);
+}
