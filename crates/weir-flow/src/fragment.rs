@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 
 use crate::clock::Clock;
+use crate::key::vlan;
 use weir_bytes::{u8_at, u16_be_at};
 use weir_dict::Dict;
 use weir_packet::{
@@ -73,6 +74,8 @@ pub struct FragmentCounters {
     pub invalid: u64,
     /// Fragments that were not captured whole.
     pub cut: u64,
+    /// Packets whose other fragments had not come when the capture ended.
+    pub unfinished: u64,
 }
 
 /// What became of a packet.
@@ -132,7 +135,41 @@ pub(crate) fn frame_of<'b>(packet: &Packet<'_>, bytes: &'b [u8]) -> Frame<'b> {
     let mut frame = Frame::new(LinkType(0), bytes);
     frame.time_ns = packet.frame().time_ns;
     frame.number = packet.frame().number;
+    frame.interface_id = packet.frame().interface_id;
     frame
+}
+
+/// The first part of a packet whose other fragments did not come.
+#[derive(Debug)]
+pub(crate) struct Incomplete {
+    bytes: Vec<u8>,
+    pub(crate) layer: Layer,
+    number: u64,
+    time_ns: Option<i64>,
+    pub(crate) origin: Origin,
+}
+
+impl Incomplete {
+    /// As a frame of its own, with the time and the number of the first fragment.
+    pub(crate) fn frame(&self) -> Frame<'_> {
+        let mut frame = Frame::new(LinkType(0), &self.bytes);
+        frame.time_ns = self.time_ns;
+        frame.number = self.number;
+        frame
+    }
+}
+
+/// What the caller knows of where a fragment comes from.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Origin {
+    /// The network of the tunnel around it, which tells fragments apart.
+    pub(crate) network: Option<u32>,
+    /// The flow of that tunnel.
+    pub(crate) flow: Option<u64>,
+    /// Its outermost VLAN, as [`vlan`](crate::key::vlan) has it.
+    pub(crate) vlan: u32,
+    /// It waited for others, so that its time says nothing about that of other packets.
+    pub(crate) is_late: bool,
 }
 
 /// Puts IP packets together from their fragments, in bounded memory.
@@ -143,6 +180,8 @@ pub struct Defragmenter {
     /// Keys in the order of their first fragments, with those that wait no more.
     order: VecDeque<(Key, u64)>,
     bytes: usize,
+    /// What is read of packets that were given up, where the owner takes it.
+    incomplete: Option<VecDeque<Incomplete>>,
     next_serial: u64,
     clock: Clock,
     complete: Vec<u8>,
@@ -155,6 +194,38 @@ struct Key {
     identification: u32,
     /// Protocol of IPv4, which belongs to the key there (RFC 791, 3.2); 256 for IPv6.
     protocol: u16,
+    /// What tells networks apart that use the same addresses: interface, VLANs, and the network of a tunnel.
+    network: Network,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+struct Network {
+    interface: Option<u32>,
+    tunnel: Option<u32>,
+    /// Identifiers of the outermost tags, and how many there are.
+    vlans: [u16; VLANS_MAX],
+    depth: u8,
+}
+
+/// Tags that tell fragments apart; those inside of them do not.
+const VLANS_MAX: usize = 4;
+
+impl Network {
+    fn of(packet: &Packet<'_>, origin: &Origin) -> Self {
+        let mut network = Self {
+            interface: packet.frame().interface_id,
+            tunnel: origin.network,
+            ..Self::default()
+        };
+        let layers = packet.headers();
+        let outer = layers.take_while(|(layer, _)| !matches!(layer, Layer::Ipv4 | Layer::Ipv6));
+        let tags = outer.filter(|(layer, _)| matches!(layer, Layer::Vlan | Layer::ServiceVlan));
+        for ((_, tag), place) in tags.zip(&mut network.vlans) {
+            *place = u16_be_at(tag, 0).unwrap_or(0) & 0x0fff;
+            network.depth += 1;
+        }
+        network
+    }
 }
 
 /// A packet that waits for fragments.
@@ -162,6 +233,11 @@ struct Key {
 struct Waiting {
     serial: u64,
     since_ns: i64,
+    layer: Layer,
+    /// Of the first fragment, once it came; before that of the one that came first.
+    number: u64,
+    time_ns: Option<i64>,
+    origin: Origin,
     /// Headers in front of the payload, once the first fragment came.
     header: Vec<u8>,
     payload: Vec<u8>,
@@ -205,6 +281,7 @@ impl Defragmenter {
             waiting: Dict::new(),
             order: VecDeque::new(),
             bytes: 0,
+            incomplete: None,
             next_serial: 0,
             clock: Clock::new(),
             complete: Vec::new(),
@@ -216,6 +293,41 @@ impl Defragmenter {
     #[must_use]
     pub const fn counters(&self) -> FragmentCounters {
         self.counters
+    }
+
+    /// Keeps what is there of packets that are given up, for [`Self::take_incomplete`].
+    pub(crate) fn keep_incomplete(&mut self) {
+        self.incomplete = Some(VecDeque::new());
+    }
+
+    /// The first part of a packet that was given up, and was not taken yet.
+    pub(crate) fn take_incomplete(&mut self) -> Option<Incomplete> {
+        self.incomplete.as_mut()?.pop_front()
+    }
+
+    /// Gives up all packets that wait: the capture is over.
+    pub(crate) fn finish(&mut self) {
+        while let Some((key, serial)) = self.order.pop_front() {
+            if self.waits(&key, serial) {
+                self.counters.unfinished += 1;
+                self.give_up(&key);
+            }
+        }
+    }
+
+    fn waits(&self, key: &Key, serial: u64) -> bool {
+        let waiting = self.waiting.get(key);
+        waiting.is_some_and(|one| one.serial == serial)
+    }
+
+    /// Forgets a packet whose fragments did not come, but for its first part.
+    fn give_up(&mut self, key: &Key) {
+        let Some(waiting) = self.remove(key) else {
+            return;
+        };
+        if let Some(incomplete) = &mut self.incomplete {
+            incomplete.extend(waiting.into_incomplete());
+        }
     }
 
     /// How many packets wait for fragments.
@@ -234,6 +346,12 @@ impl Defragmenter {
     /// that header.
     #[inline]
     pub fn packet(&mut self, packet: &Packet<'_>) -> Fragmented<'_> {
+        self.packet_from(packet, Origin::default())
+    }
+
+    /// As [`Self::packet`], of a packet in a tunnel.
+    #[inline]
+    pub(crate) fn packet_from(&mut self, packet: &Packet<'_>, origin: Origin) -> Fragmented<'_> {
         match parse(packet) {
             Parsed::Whole => Fragmented::Whole,
             Parsed::Cut => {
@@ -241,17 +359,23 @@ impl Defragmenter {
                 self.counters.cut += 1;
                 Fragmented::Cut
             }
-            Parsed::Fragment(fragment) => {
+            Parsed::Fragment(mut fragment) => {
+                fragment.key.network = Network::of(packet, &origin);
                 if let Some(time_ns) = packet.frame().time_ns {
                     self.clock.see(time_ns);
                 }
-                self.fragment(&fragment)
+                self.fragment(packet, &fragment, origin)
             }
         }
     }
 
     #[cold]
-    fn fragment(&mut self, fragment: &Fragment<'_>) -> Fragmented<'_> {
+    fn fragment(
+        &mut self,
+        packet: &Packet<'_>,
+        fragment: &Fragment<'_>,
+        origin: Origin,
+    ) -> Fragmented<'_> {
         self.counters.fragments += 1;
         self.expire();
         let overlap = match fragment.layer {
@@ -259,11 +383,19 @@ impl Defragmenter {
             _ => self.limits.overlap_v6,
         };
         if !self.waiting.contains_key(&fragment.key) {
-            self.begin(fragment.key);
+            self.begin(fragment);
         }
         let Some(waiting) = self.waiting.get_mut(&fragment.key) else {
             return Fragmented::Waits;
         };
+        if waiting.fragments == 0 || fragment.offset == 0 {
+            waiting.number = packet.frame().number;
+            waiting.time_ns = packet.frame().time_ns;
+            waiting.origin = Origin {
+                vlan: vlan(packet),
+                ..origin
+            };
+        }
         let before = waiting.held();
         let added = waiting.add(fragment, overlap, self.limits.fragments_max);
         // `held` never falls.
@@ -295,7 +427,8 @@ impl Defragmenter {
         }
     }
 
-    fn begin(&mut self, key: Key) {
+    fn begin(&mut self, fragment: &Fragment<'_>) {
+        let key = fragment.key;
         while self.waiting.len() >= self.limits.packets_max.max(1) && self.evict_oldest() {}
         if self.order.len() > 2 * self.waiting.len() + 64 {
             let waiting = &self.waiting;
@@ -310,6 +443,10 @@ impl Defragmenter {
             Waiting {
                 serial,
                 since_ns: self.clock.now_ns(),
+                layer: fragment.layer,
+                number: 0,
+                time_ns: None,
+                origin: Origin::default(),
                 header: Vec::new(),
                 payload: Vec::new(),
                 ranges: Vec::new(),
@@ -330,7 +467,7 @@ impl Defragmenter {
                 Some(_) => {
                     let key = *key;
                     self.counters.timed_out += 1;
-                    self.remove(&key);
+                    self.give_up(&key);
                 }
                 None => {}
             }
@@ -341,13 +478,9 @@ impl Defragmenter {
     /// Gives up the packet that waited longest; false when none waits.
     fn evict_oldest(&mut self) -> bool {
         while let Some((key, serial)) = self.order.pop_front() {
-            let is_waiting = self
-                .waiting
-                .get(&key)
-                .is_some_and(|one| one.serial == serial);
-            if is_waiting {
+            if self.waits(&key, serial) {
                 self.counters.evicted += 1;
-                self.remove(&key);
+                self.give_up(&key);
                 return true;
             }
         }
@@ -481,6 +614,27 @@ impl Waiting {
         self.ranges.splice(first..after.max(first), [(start, end)]);
     }
 
+    /// The packet as far as it is there from its beginning; `None` where that is missing.
+    fn into_incomplete(mut self) -> Option<Incomplete> {
+        let end = match self.ranges.first() {
+            Some((0, end)) if !self.header.is_empty() => usize::try_from(*end).ok()?,
+            _ => return None,
+        };
+        self.payload.truncate(end);
+        let (layer, number, time_ns) = (self.layer, self.number, self.time_ns);
+        let origin = Origin {
+            is_late: true,
+            ..self.origin
+        };
+        Some(Incomplete {
+            bytes: self.into_packet(layer),
+            layer,
+            number,
+            time_ns,
+            origin,
+        })
+    }
+
     /// The packet, with a header that says that it is whole.
     fn into_packet(mut self, layer: Layer) -> Vec<u8> {
         let total = self.header.len() + self.payload.len();
@@ -539,6 +693,7 @@ fn parse_v4<'p>(packet: &Packet<'p>, header: &Ipv4Header<'_>) -> Option<Parsed<'
             addresses,
             identification: header.identification()?.into(),
             protocol: header.protocol()?.into(),
+            network: Network::default(),
         },
         offset: header.fragment_offset()?,
         more: header.more_fragments()?,
@@ -573,6 +728,7 @@ fn parse_v6<'p>(packet: &Packet<'p>) -> Option<Parsed<'p>> {
             addresses: *bytes.get(8..40)?.first_chunk()?,
             identification: fragment.identification()?,
             protocol: 256,
+            network: Network::default(),
         },
         offset,
         more,

@@ -212,6 +212,14 @@ impl FlowKey {
         self.scope
     }
 
+    /// The same behind a VLAN, as [`vlan`] has it.
+    pub(crate) const fn behind_vlan(self, vlan: u32) -> Self {
+        Self {
+            scope: vlan,
+            ..self
+        }
+    }
+
     /// The same in a network of tunnels, whose number is known by its lower 31 bits.
     pub(crate) const fn in_network(self, network: u32) -> Self {
         Self {
@@ -323,7 +331,7 @@ pub(crate) const fn icmpv6_answer(kind: u8) -> Option<u8> {
 }
 
 /// Identifier of the outermost VLAN tag plus one; 0 without a tag.
-fn vlan(packet: &Packet<'_>) -> u32 {
+pub(crate) fn vlan(packet: &Packet<'_>) -> u32 {
     [Layer::ServiceVlan, Layer::Vlan]
         .into_iter()
         .find_map(|layer| packet.u16_be(layer, 0))

@@ -3,13 +3,13 @@
 use weir_packet::{Layer, Packet};
 
 use crate::fragment::{
-    Defragmenter, FragmentCounters, FragmentLimits, Fragmented, Nested, frame_of,
+    Defragmenter, FragmentCounters, FragmentLimits, Fragmented, Nested, Origin, frame_of,
 };
 use crate::key::{FlowKey, Sender};
 use crate::options::{Counters, Options, TUNNELS_MAX};
 use crate::sctp::{SctpCounters, SctpLimits, SctpMessages};
 use crate::sighting::Sighting;
-use crate::streams::{Chunk, Interest, StreamCounters, StreamLimits, Streams};
+use crate::streams::{Chunk, Interest, PacketOf, StreamCounters, StreamLimits, Streams};
 use crate::table::FlowTable;
 use crate::tracker::payload;
 
@@ -126,9 +126,11 @@ impl Payloads {
     /// Before the first packet, with default limits.
     #[must_use]
     pub fn new() -> Self {
+        let mut defragmenter = Defragmenter::new(FragmentLimits::default());
+        defragmenter.keep_incomplete();
         Self {
             table: FlowTable::new(Options::default()),
-            defragmenter: Defragmenter::new(FragmentLimits::default()),
+            defragmenter,
             streams: Streams::new(StreamLimits::default()),
             messages: SctpMessages::new(SctpLimits::default()),
             nested: Nested::default(),
@@ -163,6 +165,7 @@ impl Payloads {
             (
                 fragments
                     .timed_out
+                    .saturating_add(fragments.unfinished)
                     .saturating_add(fragments.evicted)
                     .saturating_add(fragments.overlapping)
                     .saturating_add(fragments.invalid),
@@ -177,52 +180,73 @@ impl Payloads {
 
     /// Takes the next packet, decoded to its innermost header: what is in tunnels is found as far as that.
     pub fn packet(&mut self, packet: &Packet<'_>, each: &mut Each<'_>) {
-        self.walk(packet, None, 0, each);
+        self.walk(packet, Origin::default(), 0, each);
     }
 
     /// The capture is over: hands on what waited for missing segments, and the end of each stream.
     pub fn finish(&mut self, each: &mut Each<'_>) {
+        self.defragmenter.finish();
+        self.hand_on_incomplete(each);
         self.streams.finish(|chunk| each(&of_chunk(chunk)));
     }
 
-    fn walk(&mut self, packet: &Packet<'_>, flow: Option<u64>, depth: usize, each: &mut Each<'_>) {
-        match self.defragmenter.packet(packet) {
-            Fragmented::Whole => self.whole(packet, flow, depth, each),
+    /// Hands on what packets begin with whose other fragments did not come.
+    #[cold]
+    fn hand_on_incomplete(&mut self, each: &mut Each<'_>) {
+        while let Some(incomplete) = self.defragmenter.take_incomplete() {
+            let mut decoder = self.nested.take();
+            let packet = decoder.decode_as(incomplete.frame(), incomplete.layer);
+            let depth = usize::from(incomplete.origin.flow.is_some());
+            self.whole(&packet, incomplete.origin, depth, each);
+            self.nested.put(decoder);
+        }
+    }
+
+    fn walk(&mut self, packet: &Packet<'_>, origin: Origin, depth: usize, each: &mut Each<'_>) {
+        match self.defragmenter.packet_from(packet, origin) {
+            Fragmented::Whole => return self.whole(packet, origin, depth, each),
             Fragmented::Waits => {}
             // The first of fragments that were cut by a snap length has the headers, and counts.
             Fragmented::Cut => {
-                self.number(packet, flow);
+                self.number(packet, origin);
             }
             Fragmented::Complete { bytes, layer } => {
                 let bytes = bytes.to_vec();
                 let mut decoder = self.nested.take();
                 let packet = decoder.decode_as(frame_of(packet, &bytes), layer);
-                self.whole(&packet, flow, depth, each);
+                self.whole(&packet, origin, depth, each);
                 self.nested.put(decoder);
             }
         }
+        self.hand_on_incomplete(each);
     }
 
     /// The number of the packet's flow.
-    fn number(&mut self, packet: &Packet<'_>, flow: Option<u64>) -> Option<(Sighting, u64)> {
+    fn number(&mut self, packet: &Packet<'_>, origin: Origin) -> Option<(Sighting, u64)> {
         let sighting = Sighting::of_packet(packet, self.table.options().scope)?;
-        let number = match flow {
+        let number = match origin.flow {
             Some(flow) => flow,
+            None if origin.is_late => self.table.late(&sighting, |_| {})?.number,
             None => self.table.packet(&sighting, |_| {})?.number,
         };
         Some((sighting, number))
     }
 
-    fn whole(&mut self, packet: &Packet<'_>, flow: Option<u64>, depth: usize, each: &mut Each<'_>) {
-        let Some((sighting, flow)) = self.number(packet, flow) else {
+    fn whole(&mut self, packet: &Packet<'_>, origin: Origin, depth: usize, each: &mut Each<'_>) {
+        let Some((sighting, flow)) = self.number(packet, origin) else {
             return;
         };
         match packet.transport() {
             Some(Layer::Tcp) => {
-                // In a tunnel the flow is the tunnel's.
+                let of = PacketOf {
+                    flow,
+                    // In a tunnel it is the tunnel's.
+                    is_own_flow: depth == 0,
+                    is_late: origin.is_late,
+                };
                 return self
                     .streams
-                    .packet_in(packet, flow, depth == 0, |chunk| each(&of_chunk(chunk)));
+                    .packet_in(packet, of, |chunk| each(&of_chunk(chunk)));
             }
             Some(Layer::Sctp) => {
                 let frame = packet.frame().number;
@@ -256,8 +280,13 @@ impl Payloads {
         }
         if depth < TUNNELS_MAX && packet.has_inside() {
             let mut headers = self.nested.take_headers();
-            if let Some((inside, _)) = packet.inside(&mut headers) {
-                self.walk(&inside, Some(flow), depth + 1, each);
+            if let Some((inside, network)) = packet.inside(&mut headers) {
+                let origin = Origin {
+                    network: network.or(origin.network),
+                    flow: Some(flow),
+                    ..origin
+                };
+                self.walk(&inside, origin, depth + 1, each);
             }
             self.nested.put_headers(headers);
         }

@@ -229,6 +229,18 @@ struct Direction {
     missing_since_ns: Option<i64>,
 }
 
+/// What the caller knows of a packet.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct PacketOf {
+    /// The number of its flow.
+    pub(crate) flow: u64,
+    /// That is the flow of the connection itself, and not of a tunnel that carries it: a connection ends where its flow
+    /// does, so that both always are the same.
+    pub(crate) is_own_flow: bool,
+    /// It waited for fragments, so that its time says nothing about that of other packets.
+    pub(crate) is_late: bool,
+}
+
 /// Where a segment belongs.
 enum Known {
     /// To the connection that is known.
@@ -316,27 +328,27 @@ impl Streams {
         flow: u64,
         each: impl FnMut(&Chunk<'_>) -> Interest,
     ) {
-        self.packet_in(packet, flow, false, each);
+        let of = PacketOf {
+            flow,
+            ..PacketOf::default()
+        };
+        self.packet_in(packet, of, each);
     }
 
-    /// As [`Self::packet_of`]. Where the flow is that of the connection itself, and not of a tunnel that carries it, a
-    /// connection ends where its flow does, so that both always are the same.
+    /// As [`Self::packet_of`].
     pub(crate) fn packet_in(
         &mut self,
         packet: &Packet<'_>,
-        flow: u64,
-        is_own_flow: bool,
+        of: PacketOf,
         each: impl FnMut(&Chunk<'_>) -> Interest,
     ) {
         match self.defragmenter.packet(packet) {
-            Fragmented::Whole | Fragmented::Cut => {
-                self.table.packet(packet, flow, is_own_flow, each)
-            }
+            Fragmented::Whole | Fragmented::Cut => self.table.packet(packet, of, each),
             Fragmented::Waits => {}
             Fragmented::Complete { bytes, layer } => {
                 let frame = frame_of(packet, bytes);
                 let packet = self.decoder.decode_as(frame, layer);
-                self.table.packet(&packet, flow, is_own_flow, each);
+                self.table.packet(&packet, of, each);
             }
         }
     }
@@ -352,8 +364,7 @@ impl StreamTable {
     fn packet(
         &mut self,
         packet: &Packet<'_>,
-        flow: u64,
-        is_own_flow: bool,
+        of: PacketOf,
         mut each: impl FnMut(&Chunk<'_>) -> Interest,
     ) {
         if packet.transport() != Some(Layer::Tcp) {
@@ -368,10 +379,10 @@ impl StreamTable {
         let occasion = Occasion {
             time_ns: sighting.time_ns,
             frame: packet.frame().number,
-            flow,
-            is_own_flow,
+            flow: of.flow,
+            is_own_flow: of.is_own_flow,
         };
-        if let Some(time_ns) = sighting.time_ns {
+        if let Some(time_ns) = sighting.time_ns.filter(|_| !of.is_late) {
             self.clock.see(time_ns);
             self.now_ns = self.clock.now_ns();
             self.time_ns = self.time_ns.max(Some(time_ns));

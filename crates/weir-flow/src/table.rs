@@ -143,7 +143,21 @@ impl FlowTable {
     pub fn packet(&mut self, sighting: &Sighting, ended: impl FnMut(FlowRecord)) -> Option<Seen> {
         let hash = hash_of(&sighting.key);
         let id = self.find(hash, &sighting.key);
-        self.take_in(sighting, hash, id, true, ended)
+        let now_ns = self.see(sighting);
+        self.take_in(sighting, now_ns, hash, id, true, ended)
+    }
+
+    /// As [`Self::packet`] of one that waited for others: time does not pass with it.
+    #[cold]
+    pub(crate) fn late(
+        &mut self,
+        sighting: &Sighting,
+        ended: impl FnMut(FlowRecord),
+    ) -> Option<Seen> {
+        let hash = hash_of(&sighting.key);
+        let id = self.find(hash, &sighting.key);
+        let now_ns = sighting.time_ns.unwrap_or(0);
+        self.take_in(sighting, now_ns, hash, id, true, ended)
     }
 
     /// As [`Self::packet`] for many packets. Costs a third of it when there are many flows, as up to
@@ -172,7 +186,8 @@ impl FlowTable {
             std::hint::black_box(touched);
             for ((sighting, hash), id) in batch.iter().zip(hashes).zip(ids) {
                 // Those before it in the batch may have changed what was found.
-                self.take_in(sighting, *hash, id, false, &mut ended);
+                let now_ns = self.see(sighting);
+                self.take_in(sighting, now_ns, *hash, id, false, &mut ended);
             }
         }
     }
@@ -267,22 +282,28 @@ impl FlowTable {
         }
     }
 
+    /// Takes up the time of a packet, and gives it: that of the one before it where it has none.
+    #[inline]
+    fn see(&mut self, sighting: &Sighting) -> i64 {
+        match sighting.time_ns {
+            Some(time_ns) => {
+                self.clock.see(time_ns);
+                time_ns
+            }
+            None => self.clock.current_ns().max(0),
+        }
+    }
+
     #[inline]
     fn take_in(
         &mut self,
         sighting: &Sighting,
+        now_ns: i64,
         hash: u32,
         mut id: u32,
         is_sure: bool,
         mut ended: impl FnMut(FlowRecord),
     ) -> Option<Seen> {
-        let now_ns = match sighting.time_ns {
-            Some(time) => {
-                self.clock.see(time);
-                time
-            }
-            None => self.clock.current_ns().max(0),
-        };
         self.counters.packets += 1;
         if !self.wheel.is_quiet(self.clock.now_ns()) {
             self.end_due(Self::LOOKS, &mut ended);

@@ -5,8 +5,9 @@ use weir_packet::{Field, Get, Layer, Packet, fields};
 use crate::analysis::{Analysis, Analyzed};
 use crate::detect::{Application, Context, RtpHeader, detect};
 use crate::fragment::{
-    Defragmenter, FragmentCounters, FragmentLimits, Fragmented, Nested, frame_of,
+    Defragmenter, FragmentCounters, FragmentLimits, Fragmented, Nested, Origin, frame_of,
 };
+use crate::key::{Scope, vlan};
 use crate::options::{Counters, Options, TUNNELS_MAX, Tunnels};
 use crate::record::FlowRecord;
 use crate::sighting::{Sighting, udp_payload_len};
@@ -55,9 +56,11 @@ impl Tracker {
         } else {
             Vec::new()
         };
+        let mut defragmenter = Defragmenter::new(fragments);
+        defragmenter.keep_incomplete();
         Self {
             table: FlowTable::new(options),
-            defragmenter: Defragmenter::new(fragments),
+            defragmenter,
             nested: Nested::default(),
             checksums,
             analysis: None,
@@ -113,33 +116,64 @@ impl Tracker {
             analyzing.last = None;
         }
         if self.table.options().tunnels == Tunnels::Inner {
-            return self.innermost(packet, None, 0, &mut ended);
+            return self.innermost(packet, Origin::default(), 0, &mut ended);
         }
-        match self.defragmenter.packet(packet) {
+        let seen = match self.defragmenter.packet(packet) {
             // The first of fragments that were cut by a snap length has the headers.
-            Fragmented::Whole | Fragmented::Cut => count(
-                &mut self.table,
-                &self.checksums,
-                self.analysis.as_deref_mut(),
-                packet,
-                None,
-                ended,
-            ),
-            Fragmented::Waits => None,
-            Fragmented::Complete { bytes, layer } => {
-                let mut decoder = self.nested.take();
-                let packet = decoder.decode_as(frame_of(packet, bytes), layer);
+            whole @ (Fragmented::Whole | Fragmented::Cut) => {
+                let is_whole = whole == Fragmented::Whole;
                 let seen = count(
                     &mut self.table,
                     &self.checksums,
                     self.analysis.as_deref_mut(),
-                    &packet,
+                    packet,
                     None,
-                    ended,
+                    &mut ended,
+                );
+                if is_whole {
+                    return seen;
+                }
+                seen
+            }
+            Fragmented::Waits => None,
+            Fragmented::Complete { bytes, layer } => {
+                let mut decoder = self.nested.take();
+                let whole = decoder.decode_as(frame_of(packet, bytes), layer);
+                let seen = count(
+                    &mut self.table,
+                    &self.checksums,
+                    self.analysis.as_deref_mut(),
+                    &whole,
+                    Some(Origin {
+                        vlan: vlan(packet),
+                        ..Origin::default()
+                    }),
+                    &mut ended,
                 );
                 self.nested.put(decoder);
                 seen
             }
+        };
+        self.count_incomplete(&mut ended);
+        seen
+    }
+
+    /// Counts what packets begin with whose other fragments did not come.
+    #[cold]
+    fn count_incomplete(&mut self, mut ended: &mut dyn FnMut(FlowRecord)) {
+        while let Some(incomplete) = self.defragmenter.take_incomplete() {
+            let mut decoder = self.nested.take();
+            let packet = decoder.decode_as(incomplete.frame(), incomplete.layer);
+            // What the analysis says is of the packet that was taken up last.
+            count(
+                &mut self.table,
+                &self.checksums,
+                None,
+                &packet,
+                Some(incomplete.origin),
+                &mut ended,
+            );
+            self.nested.put(decoder);
         }
     }
 
@@ -147,26 +181,38 @@ impl Tracker {
     fn innermost(
         &mut self,
         packet: &Packet<'_>,
-        network: Option<u32>,
+        origin: Origin,
         depth: usize,
         ended: &mut dyn FnMut(FlowRecord),
     ) -> Option<Seen> {
-        match self.defragmenter.packet(packet) {
+        match self.defragmenter.packet_from(packet, origin) {
             Fragmented::Whole | Fragmented::Cut => {}
-            Fragmented::Waits => return None,
+            Fragmented::Waits => {
+                self.count_incomplete(ended);
+                return None;
+            }
             Fragmented::Complete { bytes, layer } => {
                 let bytes = bytes.to_vec();
                 let mut decoder = self.nested.take();
-                let packet = decoder.decode_as(frame_of(packet, &bytes), layer);
-                let seen = self.innermost(&packet, network, depth, ended);
+                let whole = decoder.decode_as(frame_of(packet, &bytes), layer);
+                let origin = Origin {
+                    vlan: vlan(packet),
+                    ..origin
+                };
+                let seen = self.innermost(&whole, origin, depth, ended);
                 self.nested.put(decoder);
+                self.count_incomplete(ended);
                 return seen;
             }
         }
         if depth < TUNNELS_MAX && packet.has_inside() {
             let mut headers = self.nested.take_headers();
             let seen = packet.inside(&mut headers).map(|(inside, identifier)| {
-                self.innermost(&inside, identifier.or(network), depth + 1, ended)
+                let origin = Origin {
+                    network: identifier.or(origin.network),
+                    ..Origin::default()
+                };
+                self.innermost(&inside, origin, depth + 1, ended)
             });
             self.nested.put_headers(headers);
             if let Some(seen) = seen {
@@ -178,13 +224,15 @@ impl Tracker {
             &self.checksums,
             self.analysis.as_deref_mut(),
             packet,
-            network,
+            Some(origin),
             ended,
         )
     }
 
     /// Gives out all flows: the capture is over.
-    pub fn finish(&mut self, ended: impl FnMut(FlowRecord)) {
+    pub fn finish(&mut self, mut ended: impl FnMut(FlowRecord)) {
+        self.defragmenter.finish();
+        self.count_incomplete(&mut ended);
         self.table.finish(ended);
     }
 }
@@ -195,12 +243,19 @@ fn count(
     checksums: &[ChecksumField],
     analyzing: Option<&mut Analyzing>,
     packet: &Packet<'_>,
-    network: Option<u32>,
+    origin: Option<Origin>,
     ended: impl FnMut(FlowRecord),
 ) -> Option<Seen> {
     let mut sighting = Sighting::of_packet(packet, table.options().scope)?;
-    if let Some(network) = network {
-        sighting.key = sighting.key.in_network(network);
+    let is_late = origin.is_some_and(|origin| origin.is_late);
+    if let Some(origin) = origin {
+        // What was put together has its tags no more.
+        if table.options().scope == Scope::Vlan && sighting.key.scope() == 0 {
+            sighting.key = sighting.key.behind_vlan(origin.vlan);
+        }
+        if let Some(network) = origin.network {
+            sighting.key = sighting.key.in_network(network);
+        }
     }
     if !checksums.is_empty() {
         if is_wrong(checksums, packet, Layer::Ipv4) {
@@ -216,7 +271,10 @@ fn count(
         let number = analyzing.number;
         analyzing.last = analyzing.analysis.packet(packet, &sighting, number);
     }
-    let seen = table.packet(&sighting, ended)?;
+    let seen = match is_late {
+        true => table.late(&sighting, ended)?,
+        false => table.packet(&sighting, ended)?,
+    };
     if sighting.payload_bytes > 0 {
         recognise(table, packet, &sighting, &seen);
     }

@@ -6,6 +6,7 @@ mod capture;
 mod flows;
 mod fragments;
 mod hostile;
+mod networks;
 mod oracle;
 mod sctp;
 mod short_way;

@@ -403,3 +403,35 @@ fn a_jumbogram_carries_what_its_packet_holds() {
     });
     assert_eq!(lengths, [70_000]);
 }
+
+/// The captures of public reports, where they stand beside the checkout: flows, and the bytes of their streams.
+#[test]
+fn captures_of_reports_are_read_as_their_list_says() {
+    let folder = weir_testkit::captures::data().join("reports");
+    for (name, expected) in [
+        (
+            "refused-then-let-in--refused-twice-then-let-in.pcap",
+            [3, 0, 27, 43],
+        ),
+        ("second-syn-ack--second-synack-counts.pcap", [1, 0, 27, 43]),
+        ("new-initial-number--new-isn-after-1s.pcap", [2, 0, 27, 43]),
+        ("simultaneous-open--simultaneous-open.pcap", [1, 0, 27, 43]),
+        ("reset-outside--rst-far-outside-before.pcap", [1, 0, 28, 43]),
+        ("clock-steps-back--clock-back-20.pcap", [3, 0, 504, 720]),
+        ("false-loss--one-ack-early.pcap", [1, 0, 18, 8_000]),
+    ] {
+        let packets = crate::capture::read(&folder.join(name));
+        if packets.is_empty() {
+            weir_testkit::missing("captures", name);
+            continue;
+        }
+        let (flows, _) = flows(&packets);
+        let texts = streams(&packets);
+        let missed = flows
+            .iter()
+            .map(|flow| flow.sent.missed_bytes + flow.received.missed_bytes);
+        let lengths = [0, 1].map(|side| texts.values().map(|sides| sides[side].len() as u64).sum());
+        let found = [flows.len() as u64, missed.sum(), lengths[0], lengths[1]];
+        assert_eq!(found, expected, "{name}");
+    }
+}

@@ -1,0 +1,126 @@
+//! Fragments of networks that use the same addresses, and those whose rest never comes.
+
+use std::net::Ipv4Addr;
+
+use weir_flow::{Carried, Interest, Options, Payloads, Scope};
+use weir_packet::{Decoder, Frame, LinkType};
+use weir_testkit::packet::{Ipv4, ethernet, ethertype, protocol, udp, vlan};
+
+use crate::capture::{self, ETHERNET, Sent, decode};
+
+const A: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
+const B: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 2);
+const SECOND: i64 = 1_000_000_000;
+
+/// A datagram of so many octets, all of them `byte`, in fragments behind a tag.
+fn fragments(time_ns: i64, tags: &[u16], byte: u8, len: usize) -> Vec<Sent> {
+    let payload = udp(A.into(), B.into(), 7, 53, &vec![byte; len]);
+    let parts = Ipv4::new(A, B, protocol::UDP).identification(7);
+    let parts = match len {
+        ..1_400 => vec![parts.packet(&payload)],
+        _ => parts.fragments(&payload, 1_500),
+    };
+    let parts = parts.into_iter().map(|mut bytes| {
+        let mut kind = ethertype::IPV4;
+        for tag in tags.iter().rev() {
+            bytes = vlan(0, *tag, kind, &bytes);
+            kind = ethertype::VLAN;
+        }
+        Sent::new(time_ns, ETHERNET, ethernet([2; 6], [4; 6], kind, &bytes))
+    });
+    parts.collect()
+}
+
+/// Frame, length and first octet of each datagram.
+fn datagrams(packets: &[Sent]) -> Vec<(u64, usize, u8)> {
+    let mut found = Vec::new();
+    let mut take = |payload: &weir_flow::Payload<'_>| {
+        if let Carried::Datagram(bytes) = payload.carried {
+            assert!(
+                bytes.iter().all(|byte| *byte == bytes[0]),
+                "of two networks"
+            );
+            found.push((payload.frame, bytes.len(), bytes[0]));
+        }
+        Interest::Follow
+    };
+    let mut payloads = Payloads::new();
+    decode(packets, |packet| payloads.packet(packet, &mut take));
+    payloads.finish(&mut take);
+    found
+}
+
+#[test]
+fn fragments_of_two_networks_are_not_put_together() {
+    for [one, other] in [
+        [&[100][..], &[200]],
+        [&[], &[1]],
+        [&[5, 1], &[5, 2]],
+        [&[5], &[5, 5]],
+    ] {
+        let one = fragments(0, one, b'1', 2_000);
+        let other = fragments(0, other, b'2', 2_000);
+        let packets = [&one[0], &other[0], &other[1], &one[1]].map(Sent::clone);
+        assert_eq!(datagrams(&packets), [(3, 2_000, b'2'), (4, 2_000, b'1')]);
+    }
+    // Two interfaces.
+    let parts = [b'1', b'2'].map(|byte| fragments(0, &[], byte, 2_000));
+    let mut found = Vec::new();
+    let (mut payloads, mut decoder) = (Payloads::new(), Decoder::default());
+    for (interface, part) in [(0, 0), (1, 0), (1, 1), (0, 1)] {
+        let mut frame = Frame::new(LinkType(ETHERNET), &parts[interface][part].bytes);
+        frame.interface_id = Some(interface as u32);
+        payloads.packet(&decoder.decode(frame), &mut |payload| {
+            if let Carried::Datagram(bytes) = payload.carried {
+                found.push((bytes[0], bytes[1_999]));
+            }
+            Interest::Follow
+        });
+    }
+    assert_eq!(found, [(b'2', b'2'), (b'1', b'1')]);
+}
+
+#[test]
+fn what_was_put_together_keeps_its_tag() {
+    let mut packets = fragments(0, &[100], b'1', 5);
+    packets.extend(fragments(1, &[100], b'1', 2_000));
+    packets.extend(fragments(2, &[100], b'1', 3_000).into_iter().take(2));
+    let mut options = Options::default();
+    options.scope = Scope::Vlan;
+    let flows = capture::flows(&packets, options);
+    assert_eq!(flows.len(), 1, "{flows:#?}");
+    assert_eq!((flows[0].key.vlan(), flows[0].sent.packets), (Some(100), 3));
+}
+
+/// RFC 8200, 4.5, has a minute; a capture may end before.
+#[test]
+fn the_first_part_is_read_when_the_rest_never_comes() {
+    let first = |at: i64, byte| fragments(at * SECOND, &[9], byte, 3_000).swap_remove(0);
+    let last = |at: i64, byte| fragments(at * SECOND, &[9], byte, 3_000).swap_remove(2);
+    let another = |at: i64, byte| {
+        let mut sent = first(at, byte);
+        // Another identification.
+        sent.bytes[23] = byte;
+        sent
+    };
+    let packets = [
+        first(0, b'1'),
+        another(50, b'2'),
+        another(70, b'3'),
+        last(71, b'4'),
+    ];
+    assert_eq!(
+        datagrams(&packets),
+        [(1, 1_472, b'1'), (2, 1_472, b'2'), (3, 1_472, b'3')]
+    );
+    let flows = capture::flows(&packets, Options::default());
+    assert_eq!((flows.len(), flows[0].sent.packets), (1, 3), "{flows:#?}");
+    assert_eq!((flows[0].first_ns, flows[0].last_ns), (0, 70 * SECOND));
+    let mut payloads = Payloads::new();
+    decode(&packets, |packet| {
+        payloads.packet(packet, &mut |_| Interest::Follow);
+    });
+    payloads.finish(&mut |_| Interest::Follow);
+    let counters = payloads.counters().fragments;
+    assert_eq!((counters.timed_out, counters.unfinished), (1, 3));
+}
