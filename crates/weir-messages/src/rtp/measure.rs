@@ -24,12 +24,19 @@ pub struct Arrival {
 /// packets that came twice make up for lost ones; [`Self::missing`] counts numbers that never came. Jitter is
 /// RFC 3550's (A.8), in milliseconds, over the packets in the order in which they came. Means and extremes leave
 /// out what begins after a pause: packets with a marker, comfort noise and what follows it.
+///
+/// A source may begin anew (RFC 3550, A.1): numbers that jump and go on from there are counted from there, and a
+/// timestamp that jumps while the numbers go on is a clock that was set. Neither is a loss, nor jitter, nor lateness.
 #[derive(Clone, Debug, Default)]
 pub struct Measure {
     packets: u64,
     duplicates: u64,
     out_of_order: u64,
-    /// Sequence numbers with their cycles, from that of the first packet on.
+    /// Packets that were expected before the source began anew, and those whose numbers jumped alone.
+    expected_before: u64,
+    /// The packet before, when its number jumped.
+    jump: Option<Jump>,
+    /// Sequence numbers with their cycles, from that of the first packet since the source began.
     first: i64,
     highest: i64,
     /// Bit `n` is set when the number `highest - n` came.
@@ -37,6 +44,8 @@ pub struct Measure {
     gaps: u64,
     longest_gap: u64,
     last: Last,
+    /// The last packet whose timestamp counts, which no event's does.
+    clocked: Option<Last>,
     spans: [Spread; 2],
     jitter_ms: f64,
     fit: Fit,
@@ -48,8 +57,43 @@ pub struct Measure {
 #[derive(Clone, Copy, Debug, Default)]
 struct Last {
     time_ns: i64,
+    sequence: u16,
     timestamp: u32,
+    had_marker: bool,
     was_comfort_noise: bool,
+}
+
+impl From<&Arrival> for Last {
+    fn from(arrival: &Arrival) -> Self {
+        Self {
+            time_ns: arrival.time_ns,
+            sequence: arrival.sequence,
+            timestamp: arrival.timestamp,
+            had_marker: arrival.marker,
+            was_comfort_noise: arrival.is_comfort_noise,
+        }
+    }
+}
+
+/// A packet whose number is far from the others, and as what it was counted. When the next one goes on from it, the
+/// source began anew with it.
+#[derive(Clone, Copy, Debug)]
+struct Jump {
+    sequence: u16,
+    counted: Counted,
+}
+
+/// As what the number of a packet was counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Counted {
+    /// One that is higher than all before.
+    Next,
+    /// One that came behind a higher number.
+    Late,
+    /// One that came before.
+    Twice,
+    /// One that stands alone, far from the others: it was expected and came.
+    Alone,
 }
 
 /// Least, mean and most of something, where what is left out counts as the mean so far.
@@ -66,6 +110,31 @@ impl Spread {
         self.least = Some(self.least.map_or(value, |least| least.min(value)));
         self.most = self.most.max(value);
         self.mean += (value - self.mean) / before;
+    }
+}
+
+/// What lies between a packet and the one before.
+#[derive(Clone, Copy, Debug)]
+struct Step {
+    numbers: f64,
+    media_ms: f64,
+    arrival_ms: f64,
+    /// It may be the first one after a pause of the sender.
+    is_after_pause: bool,
+}
+
+impl Step {
+    /// True when the media's clock was set: its time goes back where the numbers go on, or is farther from that of
+    /// the arrivals than a network brings about.
+    fn is_anew(&self) -> bool {
+        let ahead_ms = self.media_ms - self.arrival_ms;
+        let each_ms = AHEAD_MAX_MS_EACH * self.numbers;
+        if self.numbers > 0.0 {
+            return self.media_ms < -BACK_MAX_MS
+                || ahead_ms > AHEAD_MAX_MS + each_ms
+                || (ahead_ms < -BEHIND_MAX_MS && !self.is_after_pause);
+        }
+        self.media_ms > AHEAD_MAX_MS || self.media_ms < each_ms - AHEAD_MAX_MS
     }
 }
 
@@ -120,6 +189,16 @@ impl Playout {
             self.late = self.late.saturating_add(1);
         }
     }
+
+    /// Takes a packet after a pause, where a buffer may change its delay: it is not late.
+    fn take_after_pause(&mut self, transit_ms: f64, at_ms: f64) {
+        let late = self.late;
+        self.take(transit_ms, at_ms);
+        if self.late != late {
+            self.late = late;
+            self.base_ms = Some(transit_ms);
+        }
+    }
 }
 
 /// How fast the base of a buffer follows a sender's clock that is slow: a thousandth.
@@ -129,6 +208,18 @@ const WINDOW_WORDS: usize = 16;
 const WINDOW: i64 = 64 * WINDOW_WORDS as i64;
 /// A step of more than so many numbers is no loss but a new beginning (RFC 3550, A.1).
 const DROPOUT_MAX: i64 = 3_000;
+/// A packet so many numbers behind is overtaken; farther behind, it may be a new beginning (RFC 3550, A.1).
+const MISORDER_MAX: i64 = 100;
+/// How far the media may be ahead of the arrivals in one step, in milliseconds, and how much more for each number.
+const AHEAD_MAX_MS: f64 = 1_000.0;
+const AHEAD_MAX_MS_EACH: f64 = 120.0;
+/// How far the media may be behind the arrivals in one step, in milliseconds: no network keeps a packet for longer.
+const BEHIND_MAX_MS: f64 = 10_000.0;
+/// How far the media's time goes back from one number to a higher one, in milliseconds: as pictures do that are sent
+/// in another order than they are shown.
+const BACK_MAX_MS: f64 = 500.0;
+/// The media's clock stood still in a pause when it differs by more than so many milliseconds behind it.
+const PAUSE_MS: f64 = 200.0;
 
 #[allow(
     clippy::cast_precision_loss,
@@ -144,34 +235,31 @@ impl Measure {
             self.begin(arrival);
             return;
         }
-        let is_duplicate = self.count(arrival.sequence);
-        let step = arrival.timestamp.wrapping_sub(self.last.timestamp) as i32;
-        let delta_ms = (arrival.time_ns.saturating_sub(self.last.time_ns)) as f64 / 1e6;
-        if let Some(rate) = arrival.clock_rate.filter(|rate| *rate > 0) {
-            self.clock_rate = Some(rate);
-            let media_ms = f64::from(step) * 1e3 / f64::from(rate);
-            self.jitter_ms += ((delta_ms - media_ms).abs() - self.jitter_ms) / 16.0;
-            self.fit.take(media_ms, delta_ms);
-            if !is_duplicate {
-                let transit_ms = self.fit.arrival_ms - self.fit.media_ms;
-                self.playout.take(transit_ms, self.fit.arrival_ms);
-            }
+        let is_copy = self
+            .jump
+            .is_some_and(|jump| jump.sequence == arrival.sequence);
+        let was_alone = !is_copy && self.settle(arrival.sequence);
+        let counted = if is_copy {
+            self.count_twice()
+        } else {
+            self.count(arrival.sequence)
+        };
+        if was_alone || self.jump.is_some() {
+            self.clocked = None;
         }
+        let goes_on = self.take_times(arrival, counted);
         let is_regular =
-            !arrival.marker && !arrival.is_comfort_noise && !self.last.was_comfort_noise;
+            goes_on && !arrival.marker && !arrival.is_comfort_noise && !self.last.was_comfort_noise;
         if is_regular {
             let before = self.packets as f64;
+            let delta_ms = arrival.time_ns.saturating_sub(self.last.time_ns) as f64 / 1e6;
             self.spans[0].take(delta_ms, before);
             if arrival.clock_rate.is_some() {
                 self.spans[1].take(self.jitter_ms, before);
             }
         }
         self.packets = self.packets.saturating_add(1);
-        self.last = Last {
-            time_ns: arrival.time_ns,
-            timestamp: arrival.timestamp,
-            was_comfort_noise: arrival.is_comfort_noise,
-        };
+        self.last = arrival.into();
     }
 
     fn begin(&mut self, arrival: &Arrival) {
@@ -180,46 +268,138 @@ impl Measure {
         self.highest = self.first;
         self.window[0] = 1;
         self.clock_rate = arrival.clock_rate;
-        self.last = Last {
-            time_ns: arrival.time_ns,
-            timestamp: arrival.timestamp,
-            was_comfort_noise: arrival.is_comfort_noise,
+        self.last = arrival.into();
+        self.clocked = arrival.clock_rate.map(|_| self.last);
+    }
+    /// Takes the timestamp of a packet; false when the media's clock does not go on from the one before.
+    fn take_times(&mut self, arrival: &Arrival, counted: Counted) -> bool {
+        let Some(rate) = arrival.clock_rate.filter(|rate| *rate > 0) else {
+            return self.jump.is_none();
         };
+        self.clock_rate = Some(rate);
+        let before = self.clocked.replace(arrival.into());
+        let since_ms = |last: &Last| arrival.time_ns.saturating_sub(last.time_ns) as f64 / 1e6;
+        let step = before.map(|before| Step {
+            numbers: f64::from(arrival.sequence.wrapping_sub(before.sequence) as i16),
+            media_ms: f64::from(arrival.timestamp.wrapping_sub(before.timestamp) as i32) * 1e3
+                / f64::from(rate),
+            arrival_ms: since_ms(&before),
+            is_after_pause: before.was_comfort_noise || arrival.marker && !before.had_marker,
+        });
+        let Some(step) = step.filter(|step| !step.is_anew()) else {
+            let arrival_ms = since_ms(&before.unwrap_or(self.last));
+            self.fit.take(arrival_ms, arrival_ms);
+            self.play(counted, true);
+            return false;
+        };
+        let behind_ms = step.arrival_ms - step.media_ms;
+        self.jitter_ms += (behind_ms.abs() - self.jitter_ms) / 16.0;
+        let is_after_pause = step.is_after_pause && step.media_ms > 0.0;
+        let stood_still = is_after_pause && behind_ms.abs() > PAUSE_MS;
+        let media_ms = if stood_still {
+            step.arrival_ms
+        } else {
+            step.media_ms
+        };
+        self.fit.take(media_ms, step.arrival_ms);
+        self.play(counted, is_after_pause);
+        true
     }
 
-    /// Counts a sequence number; true when it came before.
-    fn count(&mut self, sequence: u16) -> bool {
-        let step = i64::from(sequence.wrapping_sub(self.highest as u16) as i16);
-        let number = self.highest.saturating_add(step);
-        if step > 0 {
-            if step > 1 && step <= DROPOUT_MAX {
-                self.gaps = self.gaps.saturating_add(1);
-                self.longest_gap = self.longest_gap.max(step.unsigned_abs() - 1);
-            }
-            self.shift(step);
-            self.highest = number;
-            return false;
+    /// Puts the packet whose times were taken last into the buffer.
+    fn play(&mut self, counted: Counted, is_after_pause: bool) {
+        if counted == Counted::Twice {
+            return;
         }
-        let back = -step;
-        self.first = self.first.min(number);
-        if back >= WINDOW {
-            self.out_of_order = self.out_of_order.saturating_add(1);
-            return false;
+        let Fit {
+            arrival_ms,
+            media_ms,
+            ..
+        } = self.fit;
+        let transit_ms = arrival_ms - media_ms;
+        if is_after_pause {
+            self.playout.take_after_pause(transit_ms, arrival_ms);
+        } else {
+            self.playout.take(transit_ms, arrival_ms);
         }
-        let bit = 1_u64 << (back % 64);
-        let Some(word) = usize::try_from(back / 64)
-            .ok()
-            .and_then(|at| self.window.get_mut(at))
-        else {
+    }
+
+    /// Looks whether a number goes on from one that jumped, which then was a new beginning; true when it does not.
+    fn settle(&mut self, sequence: u16) -> bool {
+        let Some(jump) = self.jump.take() else {
             return false;
         };
-        if *word & bit != 0 {
-            self.duplicates = self.duplicates.saturating_add(1);
+        if sequence != jump.sequence.wrapping_add(1) {
             return true;
         }
-        *word |= bit;
-        self.out_of_order = self.out_of_order.saturating_add(1);
+        match jump.counted {
+            Counted::Next => {}
+            Counted::Late => self.out_of_order = self.out_of_order.saturating_sub(1),
+            Counted::Twice => self.duplicates = self.duplicates.saturating_sub(1),
+            Counted::Alone => self.expected_before = self.expected_before.saturating_sub(1),
+        }
+        self.expected_before = self.expected();
+        self.first = jump.sequence.into();
+        self.highest = self.first;
+        self.window = [0; WINDOW_WORDS];
+        self.window[0] = 1;
         false
+    }
+
+    /// Counts a sequence number, and remembers it when it jumped.
+    fn count(&mut self, sequence: u16) -> Counted {
+        let step = i64::from(sequence.wrapping_sub(self.highest as u16) as i16);
+        let number = self.highest.saturating_add(step);
+        let counted = match step {
+            1..=DROPOUT_MAX => self.count_next(number, step),
+            _ if step <= 0 && (-step <= MISORDER_MAX || number >= self.first) => {
+                self.count_behind(number, -step)
+            }
+            _ => {
+                self.expected_before = self.expected_before.saturating_add(1);
+                Counted::Alone
+            }
+        };
+        let is_far = match counted {
+            Counted::Next => false,
+            Counted::Late => -step >= WINDOW,
+            Counted::Twice => -step > MISORDER_MAX,
+            Counted::Alone => true,
+        };
+        self.jump = is_far.then_some(Jump { sequence, counted });
+        counted
+    }
+
+    /// Counts a number that is `step` higher than all before.
+    fn count_next(&mut self, number: i64, step: i64) -> Counted {
+        if step > 1 {
+            self.gaps = self.gaps.saturating_add(1);
+            self.longest_gap = self.longest_gap.max(step.unsigned_abs() - 1);
+        }
+        self.shift(step);
+        self.highest = number;
+        Counted::Next
+    }
+
+    /// Counts a number that came before.
+    fn count_twice(&mut self) -> Counted {
+        self.duplicates = self.duplicates.saturating_add(1);
+        Counted::Twice
+    }
+
+    /// Counts a number that is `back` lower than the highest.
+    fn count_behind(&mut self, number: i64, back: i64) -> Counted {
+        self.first = self.first.min(number);
+        let bit = 1_u64 << (back % 64);
+        let word = usize::try_from(back / 64).ok();
+        if let Some(word) = word.and_then(|at| self.window.get_mut(at)) {
+            if *word & bit != 0 {
+                return self.count_twice();
+            }
+            *word |= bit;
+        }
+        self.out_of_order = self.out_of_order.saturating_add(1);
+        Counted::Late
     }
 
     /// Makes room for `step` numbers, of which the last came.
@@ -250,13 +430,14 @@ impl Measure {
         self.packets
     }
 
-    /// Packets that there should be by the first and the highest number.
+    /// Packets that there should be by the first and the highest number, since each beginning of the source.
     #[must_use]
     pub const fn expected(&self) -> u64 {
         if self.packets == 0 {
             return 0;
         }
-        self.highest.saturating_sub(self.first).unsigned_abs() + 1
+        let since = self.highest.saturating_sub(self.first).unsigned_abs();
+        self.expected_before.saturating_add(since).saturating_add(1)
     }
 
     /// Expected packets less those that came.
@@ -446,6 +627,140 @@ mod tests {
         assert!((measure.drift_ppm().unwrap() + 200.0).abs() < 0.1);
         assert_eq!(measure.late(), 0);
         assert_eq!(measure.missing(), 0);
+    }
+
+    /// Packets: milliseconds of arrival, number, timestamp and marker.
+    fn of(packets: impl IntoIterator<Item = (i64, u16, u32, bool)>) -> Measure {
+        let mut measure = Measure::default();
+        for (time_ms, sequence, timestamp, marker) in packets {
+            measure.take(&Arrival {
+                time_ns: time_ms * 1_000_000,
+                sequence,
+                timestamp,
+                marker,
+                clock_rate: Some(8_000),
+                is_comfort_noise: false,
+            });
+        }
+        measure
+    }
+
+    /// So many packets of 20 ms from these times and numbers on.
+    fn run(
+        count: i64,
+        time_ms: i64,
+        sequence: u16,
+        timestamp: u32,
+    ) -> impl Iterator<Item = (i64, u16, u32, bool)> {
+        (0..count).map(move |n| {
+            let timestamp = timestamp.wrapping_add(160 * n as u32);
+            (
+                time_ms + 20 * n,
+                sequence.wrapping_add(n as u16),
+                timestamp,
+                false,
+            )
+        })
+    }
+
+    #[track_caller]
+    fn is_whole(measure: &Measure, packets: u64) {
+        assert_eq!((measure.packets(), measure.expected()), (packets, packets));
+        assert_eq!((measure.lost(), measure.missing()), (0, 0));
+        assert_eq!((measure.duplicates(), measure.out_of_order()), (0, 0));
+        assert_eq!((measure.gaps(), measure.late()), (0, 0));
+        assert_eq!(measure.skew_ms(), Some(0.0));
+        assert_eq!(measure.jitters_ms(), Some((0.0, 0.0, 0.0)));
+        assert_eq!(measure.deltas_ms(), Some((20.0, 20.0, 20.0)));
+    }
+
+    #[test]
+    fn a_source_that_begins_anew_loses_nothing() {
+        // RFC 3550, A.1: far ahead, far behind, behind within the window, at the same numbers, across the wrap.
+        let beginnings = [
+            (50_000, 900_000),
+            (30_000, 7),
+            (39_500, 0),
+            (40_000, 1_000),
+            (65_500, 4_294_967_000),
+            (45_000, 1_000),
+        ];
+        for (sequence, timestamp) in beginnings {
+            let measure =
+                of(run(200, 0, 40_000, 1_000).chain(run(200, 5_000, sequence, timestamp)));
+            is_whole(&measure, 400);
+        }
+        // Three beginnings, the last of which lost a packet.
+        let last = run(100, 20_000, 9, 3).filter(|packet| packet.1 != 50);
+        let measure = of(run(50, 0, 1, 1)
+            .chain(run(60, 9_000, 20_000, 5))
+            .chain(last));
+        assert_eq!((measure.packets(), measure.expected()), (209, 210));
+        assert_eq!((measure.missing(), measure.gaps()), (1, 1));
+    }
+
+    #[test]
+    fn a_number_that_jumps_alone_is_no_beginning() {
+        let mut packets: Vec<_> = run(200, 0, 1_000, 0).collect();
+        packets[100].1 = 60_000;
+        let measure = of(packets);
+        // The number that it should have had never came; its own was expected by nothing else.
+        assert_eq!((measure.packets(), measure.expected()), (200, 201));
+        assert_eq!((measure.missing(), measure.longest_gap()), (1, 1));
+        // One that jumps and came twice is one of two.
+        let packets = run(5, 0, 1, 0)
+            .chain([(100, 20_000, 7, false)])
+            .chain(run(5, 100, 20_000, 7));
+        let measure = of(packets);
+        assert_eq!((measure.packets(), measure.expected()), (11, 10));
+        assert_eq!((measure.missing(), measure.duplicates()), (0, 1));
+    }
+
+    #[test]
+    fn a_clock_that_is_set_is_no_lateness() {
+        for timestamp in [0, 5_000_000, 4_000_000_000, 96_000] {
+            let measure = of(run(100, 0, 1_000, 100_000).chain(run(100, 3_000, 1_100, timestamp)));
+            is_whole(&measure, 200);
+            assert!(measure.drift_ppm().unwrap().abs() < 1e-6);
+        }
+    }
+
+    #[test]
+    fn a_pause_in_which_the_clock_stood_still_is_no_lateness() {
+        let mut packets: Vec<_> = run(100, 0, 1_000, 0)
+            .chain(run(100, 4_000, 1_100, 16_000))
+            .collect();
+        packets[100].3 = true;
+        let measure = of(packets.clone());
+        assert_eq!((measure.late(), measure.missing()), (0, 0));
+        assert_eq!(measure.skew_ms(), Some(0.0));
+        assert!(measure.drift_ppm().unwrap().abs() < 1e-6);
+        // Without marker it is a network that stood still.
+        packets[100].3 = false;
+        assert_eq!(of(packets).late(), 100);
+    }
+
+    #[test]
+    fn a_packet_behind_events_is_compared_with_the_one_before_them() {
+        let mut measure = Measure::default();
+        for n in 0..300_u16 {
+            let is_event = (100..110).contains(&n);
+            measure.take(&Arrival {
+                // The first one behind the events is 20 ms late.
+                time_ns: i64::from(n) * 20_000_000 + if n == 110 { 20_000_000 } else { 0 },
+                sequence: n,
+                timestamp: if is_event { 16_000 } else { u32::from(n) * 160 },
+                marker: n == 100,
+                clock_rate: (!is_event).then_some(8_000),
+                is_comfort_noise: false,
+            });
+        }
+        assert_eq!((measure.late(), measure.missing()), (0, 0));
+        assert_eq!(measure.skew_ms(), Some(-20.0));
+        // RFC 3550, A.8: a sixteenth of 20 ms, and of the 20 ms back.
+        let most = 1.25 + (20.0 - 1.25) / 16.0;
+        assert!((measure.jitters_ms().unwrap().2 - most).abs() < 1e-9);
+        assert!(measure.drift_ppm().unwrap().abs() < 50.0);
     }
 
     #[test]

@@ -32,6 +32,7 @@ mod sip;
 mod tally;
 mod transports;
 mod tshark;
+mod untidy;
 mod value;
 mod websocket;
 mod wire;

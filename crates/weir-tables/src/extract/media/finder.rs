@@ -154,9 +154,12 @@ pub(in crate::extract) struct MediaFinder {
 /// Packets that may be the first of a stream.
 #[derive(Default)]
 struct Candidate {
+    /// The highest number, and its timestamp.
     sequence: u16,
     timestamp: u32,
     has_advanced: bool,
+    /// Different numbers that went on.
+    numbers: usize,
     held: Vec<(Box<[u8]>, Way)>,
 }
 
@@ -170,6 +173,8 @@ const CANDIDATES_MAX: usize = 1 << 13;
 const HELD_BYTES_MAX: usize = 16 << 20;
 /// Packets that must go on to be a stream: when their time does, and when it stands still, as in a picture.
 const GO_ON: [usize; 2] = [4, 10];
+/// Packets of a stream that may become one, with those that come again.
+const HELD_MAX: usize = 32;
 /// Steps of the sequence number, and of the timestamp, that go on.
 const SEQUENCE_STEP_MAX: u16 = 16;
 const TIMESTAMP_STEP_MAX: u32 = 90_000 * 60;
@@ -298,7 +303,7 @@ impl MediaFinder {
         self.held_bytes = self.held_bytes.saturating_sub(candidate.bytes());
         candidate.take(packet);
         let needed = GO_ON[usize::from(!candidate.has_advanced)];
-        if candidate.held.len() + 1 >= needed {
+        if candidate.numbers >= needed {
             for (bytes, way) in &candidate.held {
                 if let Some(packet) = RtpPacket::new(bytes) {
                     each(&Sight::Rtp(&RtpSight {
@@ -346,18 +351,27 @@ impl Candidate {
             .sum()
     }
 
-    /// Compares with the packet before; one that does not follow begins anew.
+    /// Compares with the packets before; one that does not follow begins anew. One that came before says nothing:
+    /// where a stream is seen twice, on both ports of a mirror, each packet comes a second time.
     fn take(&mut self, packet: &RtpPacket<'_>) {
-        let step = packet.sequence().wrapping_sub(self.sequence);
+        let ahead = packet.sequence().wrapping_sub(self.sequence);
+        let behind = self.sequence.wrapping_sub(packet.sequence());
         let time = packet.timestamp().wrapping_sub(self.timestamp);
-        let goes_on = (1..=SEQUENCE_STEP_MAX).contains(&step) && time <= TIMESTAMP_STEP_MAX;
-        if !self.held.is_empty() {
-            if goes_on {
-                self.has_advanced |= time > 0;
-            } else {
-                self.held.clear();
-                self.has_advanced = false;
-            }
+        let back = self.timestamp.wrapping_sub(packet.timestamp());
+        let is_begun = !self.held.is_empty();
+        if is_begun && (1..=SEQUENCE_STEP_MAX).contains(&ahead) && time <= TIMESTAMP_STEP_MAX {
+            self.has_advanced |= time > 0;
+            self.numbers += 1;
+        } else if is_begun
+            && behind <= SEQUENCE_STEP_MAX
+            && back <= TIMESTAMP_STEP_MAX
+            && self.held.len() < HELD_MAX
+        {
+            return;
+        } else {
+            self.held.clear();
+            self.has_advanced = false;
+            self.numbers = 1;
         }
         self.sequence = packet.sequence();
         self.timestamp = packet.timestamp();
@@ -377,4 +391,48 @@ fn gateway(bytes: &[u8], payload: &Payload<'_>) -> Option<&'static str> {
     let ports = [payload.key.low().port, payload.key.high().port];
     let is_mgcp = ports.iter().any(|port| MGCP_PORTS.contains(port));
     (is_mgcp && text.first().is_some_and(u8::is_ascii_alphanumeric)).then_some("mgcp")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// How many different numbers go on, after packets with these numbers.
+    fn numbers(sequence: &[u16]) -> usize {
+        let mut candidate = Candidate::default();
+        for number in sequence {
+            let mut bytes = vec![0x80, 0];
+            bytes.extend(number.to_be_bytes());
+            bytes.extend((u32::from(*number) * 160).to_be_bytes());
+            bytes.extend([0, 0, 0, 7, 1]);
+            candidate.take(&RtpPacket::new(&bytes).unwrap());
+            let way = Way {
+                flow: 1,
+                src: Endpoint {
+                    address: [10, 0, 0, 1].into(),
+                    port: 1,
+                },
+                dst: Endpoint {
+                    address: [10, 0, 0, 2].into(),
+                    port: 2,
+                },
+                transport: "udp",
+                time_ns: None,
+                frame: 1,
+            };
+            candidate.held.push((bytes.into(), way));
+        }
+        candidate.numbers
+    }
+
+    #[test]
+    fn copies_neither_make_a_stream_nor_break_one() {
+        assert_eq!(numbers(&[5, 6, 7, 8]), 4);
+        assert_eq!(numbers(&[5, 5, 6, 6, 7, 7, 8, 8]), 4);
+        assert_eq!(numbers(&[5, 6, 5, 7, 6, 8, 7]), 4);
+        assert_eq!(numbers(&[5, 5, 5, 5, 5]), 1);
+        assert_eq!(numbers(&[5, 6, 700, 701]), 2);
+        // The same again and again is not kept without end.
+        assert_eq!(numbers(&[5; 100]), 1);
+    }
 }

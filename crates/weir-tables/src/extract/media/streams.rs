@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use weir_messages::rtp::quality::{Impairment, Inputs, opinion, rating};
 use weir_messages::rtp::rtcp::{self, Report};
-use weir_messages::rtp::{Arrival, Codec, Measure};
+use weir_messages::rtp::{Arrival, Codec, Event, Measure, Packet as RtpPacket};
 
 use super::finder::{Announcement, Pair, RtpSight};
 use crate::extract::messages::Way;
@@ -25,7 +25,7 @@ pub(in crate::extract) struct Stream {
     pub(in crate::extract) announced: Option<Arc<Announcement>>,
     pub(in crate::extract) keys: String,
     pub(in crate::extract) events: u32,
-    last_event: Option<u32>,
+    pressed: Pressed,
     pub(in crate::extract) comfort_noise: u64,
     pub(in crate::extract) markers: u64,
     pub(in crate::extract) reported: Reported,
@@ -181,7 +181,7 @@ impl Stream {
             announced: sight.announced.clone(),
             keys: String::new(),
             events: 0,
-            last_event: None,
+            pressed: Pressed::default(),
             comfort_noise: 0,
             markers: 0,
             reported: Reported::default(),
@@ -219,12 +219,10 @@ impl Stream {
                 self.codecs.push(codec.name.into_owned());
             }
         }
-        // All packets of an event have its timestamp.
         if is_event
-            && self.last_event != Some(packet.timestamp())
             && let Some(event) = packet.event()
+            && self.pressed.begins(packet, event)
         {
-            self.last_event = Some(packet.timestamp());
             self.events = self.events.saturating_add(1);
             if self.keys.len() < KEYS_MAX {
                 self.keys.extend(event.key());
@@ -290,6 +288,62 @@ impl Stream {
             reported.listening = voice.listening().or(reported.listening);
             reported.conversing = voice.conversing().or(reported.conversing);
         }
+    }
+}
+
+/// The last events of a stream, so that a packet that comes late begins none.
+#[derive(Default)]
+struct Pressed {
+    recent: [Option<Press>; RECENT_MAX],
+    /// Where the next one goes.
+    at: usize,
+}
+
+/// An event, or a segment of one that is longer than a duration can say (RFC 4733, 2.5.1.3).
+#[derive(Clone, Copy)]
+struct Press {
+    timestamp: u32,
+    event: u8,
+    duration: u16,
+    has_ended: bool,
+}
+
+/// Events that are remembered. Three copies of an end come within 100 ms, in which no one presses so many keys.
+const RECENT_MAX: usize = 8;
+
+impl Pressed {
+    /// True when a packet is the first that is seen of an event: all packets of one have its timestamp, but those of
+    /// its later segments.
+    fn begins(&mut self, packet: &RtpPacket<'_>, event: Event) -> bool {
+        let timestamp = packet.timestamp();
+        let mut known = self.recent.iter_mut().flatten();
+        if let Some(press) = known.find(|it| it.timestamp == timestamp && it.event == event.event) {
+            press.duration = press.duration.max(event.duration);
+            press.has_ended |= event.is_end;
+            return false;
+        }
+        let mut known = self.recent.iter().flatten();
+        let goes_on = !packet.marker() && known.any(|press| press.goes_on(timestamp, event));
+        if let Some(place) = self.recent.get_mut(self.at) {
+            *place = Some(Press {
+                timestamp,
+                event: event.event,
+                duration: event.duration,
+                has_ended: event.is_end,
+            });
+        }
+        self.at = (self.at + 1) % RECENT_MAX;
+        !goes_on
+    }
+}
+
+impl Press {
+    /// True when a segment with this timestamp continues the event: it begins where this one is at its longest, or
+    /// where it was when it was seen last.
+    fn goes_on(&self, timestamp: u32, event: Event) -> bool {
+        let since = timestamp.wrapping_sub(self.timestamp);
+        let is_next = since == u32::from(u16::MAX) || since == u32::from(self.duration);
+        event.event == self.event && !self.has_ended && is_next
     }
 }
 
@@ -479,5 +533,57 @@ impl Trips {
             reason = "milliseconds between records of a capture"
         )]
         Some(gone_ms as f64 - kept_ms)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Packets of events: timestamp, marker, event, end, duration. Says which begin one.
+    fn begin(packets: &[(u32, bool, u8, bool, u16)]) -> Vec<bool> {
+        let mut pressed = Pressed::default();
+        let of = |&(timestamp, marker, event, is_end, duration): &(u32, bool, u8, bool, u16)| {
+            let mut bytes = vec![0x80, u8::from(marker) << 7 | 101, 0, 1];
+            bytes.extend(timestamp.to_be_bytes());
+            bytes.extend([0, 0, 0, 7, event, u8::from(is_end) << 7 | 10]);
+            bytes.extend(duration.to_be_bytes());
+            let packet = RtpPacket::new(&bytes).unwrap();
+            pressed.begins(&packet, packet.event().unwrap())
+        };
+        packets.iter().map(of).collect()
+    }
+
+    #[test]
+    fn an_end_that_comes_late_is_no_key() {
+        let packets = [
+            (800, true, 1, false, 160),
+            (800, false, 1, true, 960),
+            (2_080, true, 2, false, 160),
+            (800, false, 1, true, 960),
+            (2_080, false, 2, true, 960),
+        ];
+        assert_eq!(begin(&packets), [true, false, true, false, false]);
+    }
+
+    /// RFC 4733, 2.5.1.3: a long event goes on in segments, each from where the one before is at its longest.
+    #[test]
+    fn segments_of_a_long_key_are_one() {
+        let next = 800 + u32::from(u16::MAX);
+        let third = next + u32::from(u16::MAX);
+        let packets = [
+            (800, true, 5, false, 160),
+            (800, false, 5, false, u16::MAX),
+            (next, false, 5, false, 160),
+            (next, false, 5, false, 64_000),
+            (third, false, 5, true, 500),
+            (third, false, 5, true, 500),
+            // The same key again, right behind it.
+            (third + 500, true, 5, false, 160),
+            // Another one, without its marker.
+            (third + 660, false, 6, false, 160),
+        ];
+        let told = begin(&packets);
+        assert_eq!(told, [true, false, false, false, false, false, true, true]);
     }
 }

@@ -1,0 +1,78 @@
+//! Captures of traffic that is not tidy, with what is known of each: streams that begin anew, copies, beginnings that are
+//! not there, messages that were lost. `../shared/data/reports/README.md` says where they come from.
+
+use std::path::{Path, PathBuf};
+
+use crate::sip::{column, read_with_notes};
+
+/// A capture of the reports; `None` without them.
+fn report(name: &str) -> Option<PathBuf> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../../../shared/data/reports")
+        .join(format!("{name}.pcap"));
+    if !path.exists() {
+        weir_testkit::missing("captures", &path.display().to_string());
+        return None;
+    }
+    Some(path)
+}
+
+/// Holds columns of the rows of a table against what they must be; NULL is empty.
+#[track_caller]
+fn are(name: &str, table: &str, columns: &[&str], rows: &[&[&str]]) {
+    let Some(path) = report(name) else {
+        return;
+    };
+    let (batch, _) = read_with_notes(table, &[&path], 100);
+    let columns: Vec<Vec<String>> = columns.iter().map(|it| column(&batch, it)).collect();
+    let mut found: Vec<Vec<&str>> = (0..batch.num_rows())
+        .map(|row| columns.iter().map(|column| &*column[row]).collect())
+        .collect();
+    found.sort();
+    let mut rows: Vec<Vec<&str>> = rows.iter().map(|row| row.to_vec()).collect();
+    rows.sort();
+    assert_eq!(found, rows, "{table}('{name}')");
+}
+
+#[test]
+fn streams_of_rtp_that_begin_anew_lose_nothing() {
+    let columns = ["media.packets", "media.lost", "media.late", "media.gaps"];
+    are(
+        "rtp-begins-anew--ts-back",
+        "media",
+        &columns,
+        &[&["200", "0", "0", "0"]],
+    );
+    are(
+        "rtp-begins-anew--restart-ahead",
+        "media",
+        &columns,
+        &[&["400", "0", "0", "0"]],
+    );
+    for name in ["rtp-begins-anew--ts-back", "rtp-begins-anew--restart-ahead"] {
+        if let Some(path) = report(name) {
+            let (batch, _) = read_with_notes("media", &[&path], 10);
+            let mos: f64 = column(&batch, "media.mos")[0].parse().unwrap();
+            assert!(mos > 4.3, "{name}: {mos}");
+        }
+    }
+}
+
+#[test]
+fn events_are_no_drift_and_copies_no_other_stream() {
+    if let Some(path) = report("rtp-events--onekey") {
+        let (batch, _) = read_with_notes("media", &[&path], 10);
+        let number = |name: &str| column(&batch, name)[0].parse::<f64>().unwrap();
+        assert!(number("media.clock_drift").abs() < 50.0);
+        assert!(number("media.skew_max").abs() < 5.0);
+    }
+    let columns = ["media.packets", "media.duplicates", "media.missing"];
+    are(
+        "rtp-twice--duplicated",
+        "media",
+        &columns,
+        &[&["1000", "500", "0"]],
+    );
+    let columns = ["media.dtmf", "media.events"];
+    are("dtmf--late-end", "media", &columns, &[&["12", "2"]]);
+}
