@@ -1,5 +1,7 @@
 //! Records of a stream (RFC 8446, 5.1) and the messages of the handshake in them.
 
+use std::collections::BTreeMap;
+
 use weir_bytes::{u16_be_at, u24_be_at};
 
 use super::session::HANDSHAKE_OCTETS_MAX;
@@ -34,18 +36,78 @@ pub(super) enum Part<'p> {
 const RECORD_OCTETS_MAX: usize = (1 << 14) + 2_048;
 const HEADER_OCTETS: usize = 5;
 
+/// What the first octets of a stream are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Beginning {
+    Hello,
+    /// More must come to say so.
+    Unsure,
+    Other,
+}
+
 /// True when a stream begins with a hello, of a client or of a server.
 #[must_use]
 pub fn begins(bytes: &[u8]) -> bool {
+    beginning(bytes) == Beginning::Hello
+}
+
+/// True when more octets may make a hello of what a stream begins with: of 36 it is known.
+#[must_use]
+pub fn may_begin(bytes: &[u8]) -> bool {
+    beginning(bytes) == Beginning::Unsure
+}
+
+/// Octets of a hello that tell it: type, length and version.
+const HELLO_OCTETS: usize = 6;
+
+/// A hello may come in as many records as it has octets (RFC 8446, 5.1): its first octets are put together.
+fn beginning(bytes: &[u8]) -> Beginning {
     if ssl2_hello(bytes).is_some() {
-        return true;
+        return Beginning::Hello;
     }
-    let is_record = matches!(bytes, [22, 3, 0..=4, _, _, 1 | 2, 0, ..]);
-    let length = u16_be_at(bytes, 3).map_or(0, usize::from);
-    // A hello has a version, 32 random octets, a session and a suite, at least.
-    is_record
-        && (42..=RECORD_OCTETS_MAX).contains(&length)
-        && u24_be_at(bytes, 6).is_some_and(|length| length >= 38)
+    let mut hello = [0; HELLO_OCTETS];
+    let (mut known, mut rest) = (0, bytes);
+    while known < HELLO_OCTETS {
+        let header = rest.get(..HEADER_OCTETS).unwrap_or(rest);
+        let has_type = header
+            .iter()
+            .zip([22, 3])
+            .all(|(octet, known)| *octet == known);
+        if !has_type || header.get(2).is_some_and(|minor| *minor > 4) {
+            return Beginning::Other;
+        }
+        let Some(length) = u16_be_at(header, 3).map(usize::from) else {
+            return Beginning::Unsure;
+        };
+        if !(1..=RECORD_OCTETS_MAX).contains(&length) {
+            return Beginning::Other;
+        }
+        let body = rest.get(HEADER_OCTETS..).unwrap_or_default();
+        let here = body.get(..length).unwrap_or(body);
+        for (place, octet) in hello.iter_mut().skip(known).zip(here) {
+            *place = *octet;
+        }
+        known += here.len();
+        rest = body.get(here.len()..).unwrap_or_default();
+        let said = hello.get(..known.min(HELLO_OCTETS)).unwrap_or(&hello);
+        if !may_be_hello(said) {
+            return Beginning::Other;
+        }
+        if here.len() < length && known < HELLO_OCTETS {
+            return Beginning::Unsure;
+        }
+    }
+    Beginning::Hello
+}
+
+/// True when these are the first octets of a hello. It has a version, 32 random octets, a session and a suite, at least.
+fn may_be_hello(said: &[u8]) -> bool {
+    let is_length = u24_be_at(said, 1).is_none_or(|length| (38..1 << 16).contains(&length));
+    let has_version = said.get(4).is_none_or(|major| matches!(major, 3 | 0x7f))
+        && said
+            .get(5)
+            .is_none_or(|minor| said.get(4) != Some(&3) || *minor <= 4);
+    said.first().is_none_or(|kind| matches!(kind, 1 | 2)) && is_length && has_version
 }
 
 /// The hello in the form of SSL 2 that a stream begins with, when all of it is there (RFC 5246, E.2). Its lengths
@@ -200,46 +262,42 @@ fn is_header(bytes: &[u8]) -> bool {
 /// One direction of DTLS.
 #[derive(Debug, Default)]
 pub(super) struct Datagrams {
-    /// The message under way: its number, its type, its length and what is there of it.
+    /// The message under way: its number, its type and its length.
     begun: Option<(u16, u8, usize)>,
-    octets: Vec<u8>,
+    /// Its fragments by their offsets.
+    fragments: BTreeMap<usize, Vec<u8>>,
 }
+
+/// Fragments of a message that are kept, at most.
+const FRAGMENTS_MAX: usize = 256;
 
 /// True when a datagram begins with a hello of DTLS, of a client or of a server.
 #[must_use]
 pub fn begins_datagram(bytes: &[u8]) -> bool {
+    is_datagram_header(bytes)
+        && matches!(bytes, [22, _, _, 0, 0, ..])
+        && matches!(bytes.get(13..), Some([1..=3, 0, ..]))
+}
+
+/// True for the header of a record of DTLS 1.0, 1.2, or what OpenSSL had for 1.0 before there was an RFC.
+const fn is_datagram_header(bytes: &[u8]) -> bool {
     matches!(
         bytes,
-        [
-            22,
-            0xfe,
-            0xfd | 0xff,
-            0,
-            0,
-            _,
-            _,
-            _,
-            _,
-            _,
-            _,
-            _,
-            _,
-            1..=3,
-            0,
-            ..
-        ]
+        [20..=25, 0xfe, 0xfd | 0xff, ..] | [20..=25, 1, 0, ..]
     )
 }
 
 impl Datagrams {
     pub(super) fn held(&self) -> usize {
-        self.octets.capacity()
+        self.fragments.values().map(Vec::capacity).sum()
     }
 
     /// Takes a datagram (RFC 6347, 4.1 and 4.2.2).
     pub(super) fn take(&mut self, bytes: &[u8], each: &mut dyn FnMut(Part<'_>)) {
         let mut rest = bytes;
-        while let [kind, 0xfe, 0xfd | 0xff, epoch_high, epoch_low, ..] = rest {
+        while let [kind, _, _, epoch_high, epoch_low, ..] = rest
+            && is_datagram_header(rest)
+        {
             let is_clear = [*epoch_high, *epoch_low] == [0, 0];
             let Some(length) = u16_be_at(rest, 11) else {
                 return;
@@ -255,15 +313,15 @@ impl Datagrams {
                         each(Part::Alert(*level, *description));
                     }
                 }
-                (22, true) => self.fragments(body, each),
+                (22, true) => self.messages(body, each),
                 _ => each(Part::Data),
             }
             rest = rest.get(end..).unwrap_or_default();
         }
     }
 
-    /// The fragments of messages in a record. Those that come in another order are passed over.
-    fn fragments(&mut self, body: &[u8], each: &mut dyn FnMut(Part<'_>)) {
+    /// The fragments of messages in a record.
+    fn messages(&mut self, body: &[u8], each: &mut dyn FnMut(Part<'_>)) {
         let mut rest = body;
         while let (Some(kind), Some(length), Some(number), Some(offset), Some(there)) = (
             rest.first(),
@@ -285,18 +343,49 @@ impl Datagrams {
                 each(Part::Handshake(*kind, octets));
                 continue;
             }
-            if offset == 0 {
-                self.begun = Some((number, *kind, length));
-                self.octets.clear();
-            }
-            if self.begun == Some((number, *kind, length)) && offset == self.octets.len() {
-                self.octets.extend_from_slice(octets);
-                if self.octets.len() == length {
-                    each(Part::Handshake(*kind, &self.octets));
-                    self.begun = None;
-                    self.octets = Vec::new();
-                }
+            self.fragment((number, *kind, length), offset, octets);
+            if let Some(message) = self.put_together() {
+                each(Part::Handshake(*kind, &message));
             }
         }
+    }
+
+    /// Keeps a fragment; those of one message come in any order, and may overlap (RFC 6347, 4.2.3).
+    fn fragment(&mut self, message: (u16, u8, usize), offset: usize, octets: &[u8]) {
+        if self.begun != Some(message) {
+            self.begun = Some(message);
+            self.fragments.clear();
+        }
+        let is_inside = offset.saturating_add(octets.len()) <= message.2;
+        if octets.is_empty() || !is_inside || self.fragments.len() >= FRAGMENTS_MAX {
+            return;
+        }
+        let known = self.fragments.entry(offset).or_default();
+        if known.len() < octets.len() {
+            *known = octets.to_vec();
+        }
+    }
+
+    /// The message under way, when all of it is there.
+    fn put_together(&mut self) -> Option<Vec<u8>> {
+        let (_, _, length) = self.begun?;
+        let mut end = 0;
+        for (offset, octets) in &self.fragments {
+            if *offset > end {
+                return None;
+            }
+            end = end.max(offset + octets.len());
+        }
+        if end < length {
+            return None;
+        }
+        let mut message = Vec::with_capacity(length);
+        for (offset, octets) in &self.fragments {
+            let known = message.len().saturating_sub(*offset);
+            message.extend_from_slice(octets.get(known..).unwrap_or_default());
+        }
+        self.begun = None;
+        self.fragments = BTreeMap::new();
+        Some(message)
     }
 }

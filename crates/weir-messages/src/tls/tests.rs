@@ -85,6 +85,113 @@ fn a_hello_is_read_in_pieces_of_any_size() {
     }
 }
 
+/// The same octets of a handshake in records of at most so many.
+fn in_records(record: &[u8], size: usize) -> Vec<u8> {
+    let mut records = Vec::new();
+    for piece in record[5..].chunks(size) {
+        records.extend_from_slice(&[22, 3, 1, 0, piece.len() as u8]);
+        records.extend_from_slice(piece);
+    }
+    records
+}
+
+#[test]
+fn a_hello_in_records_of_any_size_is_one() {
+    let record = hello_record();
+    for size in 1..=record.len() {
+        let records = in_records(&record, size);
+        assert!(begins_with_hello(&records), "{size}");
+        let known = (0..records.len()).find(|length| begins_with_hello(&records[..*length]));
+        for length in 0..known.unwrap() {
+            assert!(may_begin_with_hello(&records[..length]), "{size}: {length}");
+        }
+        assert!(
+            known.unwrap() <= 36 && !may_begin_with_hello(&records),
+            "{size}"
+        );
+        let mut session = Session::new(Carrier::Tls);
+        session.stream(0, &records, Stamp::default());
+        let hello = session.client.as_ref().unwrap();
+        assert_eq!(hello.server_name.as_deref(), Some("weir.test"), "{size}");
+    }
+    for other in [
+        b"\x16\x03\x01\0\0" as &[u8],
+        b"\x16\x03\x01\0\x04\x01\0\0\x20",
+        b"\x16\x03\x01\0\x04\x0b\0",
+        b"GET ",
+    ] {
+        assert!(!begins_with_hello(other) && !may_begin_with_hello(other));
+    }
+}
+
+/// A datagram with a fragment of the hello.
+fn datagram(version: [u8; 2], offset: usize, there: usize) -> Vec<u8> {
+    let mut message = hello_record()[5..].to_vec();
+    // The cookie of DTLS stands behind the session.
+    message.insert(4 + 2 + 32 + 1, 0);
+    let length = message.len() - 4;
+    let mut bytes = vec![
+        22,
+        version[0],
+        version[1],
+        0,
+        0,
+        0,
+        0,
+        0,
+        0,
+        0,
+        1,
+        0,
+        12 + there as u8,
+    ];
+    bytes.extend_from_slice(&[
+        1,
+        0,
+        0,
+        length as u8,
+        0,
+        0,
+        0,
+        0,
+        offset as u8,
+        0,
+        0,
+        there as u8,
+    ]);
+    bytes.extend_from_slice(&message[4 + offset..4 + offset + there]);
+    bytes
+}
+
+#[test]
+fn fragments_of_a_hello_come_in_any_order() {
+    let length = hello_record().len() - 9 + 1;
+    let thirds = [(0, 30), (30, 20), (50, length - 50)];
+    let orders = [[0, 1, 2], [2, 1, 0], [1, 2, 0], [2, 0, 1]];
+    for (order, version) in
+        orders
+            .into_iter()
+            .zip([[0xfe, 0xfd], [0xfe, 0xff], [1, 0], [0xfe, 0xfd]])
+    {
+        let mut session = Session::new(Carrier::Dtls);
+        for at in order {
+            assert!(session.client.is_none());
+            // Each comes twice, and overlaps the one before it.
+            let (offset, there) = thirds[at];
+            let more = if offset > 0 { 5 } else { 0 };
+            for bytes in [
+                datagram(version, offset, there),
+                datagram(version, offset - more, there + more),
+            ] {
+                assert!(begins_with_datagram_hello(&bytes));
+                session.datagram(1, &bytes, Stamp::default());
+            }
+        }
+        let hello = session.client.as_ref().unwrap();
+        assert_eq!(hello.server_name.as_deref(), Some("weir.test"), "{order:?}");
+    }
+}
+
 #[test]
 fn every_prefix_of_a_hello_waits() {
     let record = hello_record();

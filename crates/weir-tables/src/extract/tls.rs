@@ -7,6 +7,7 @@ use std::collections::{HashMap, VecDeque};
 use weir_flow::{Carried, Chunk, Content, FlowKey, Interest, Payload, Payloads, Sender};
 use weir_messages::tls::{
     Carrier, Session, Stamp, Told, begins_with_datagram_hello, begins_with_hello, is_quic_initial,
+    may_begin_with_hello,
 };
 use weir_packet::{Needs, Value};
 
@@ -66,6 +67,8 @@ struct Talk {
     /// `None` once its row was given out.
     session: Option<Box<Session>>,
     way: Way,
+    /// Who sent what has the way.
+    side: usize,
 }
 
 #[derive(Default)]
@@ -99,8 +102,6 @@ impl Default for Sessions {
 const HELD_BYTES_MAX: usize = 256 << 20;
 /// Octets of a side of a connection among which a hello is looked for.
 const SEARCH_BYTES_MAX: usize = 1 << 16;
-/// Octets that tell a hello.
-const HELLO_BYTES: usize = 11;
 /// Handshakes over datagrams at one time.
 const DATAGRAMS_MAX: usize = 1 << 14;
 /// After so long, the same ends begin anew.
@@ -118,10 +119,6 @@ impl Sessions {
             let dropped = session.certificates_dropped;
             self.certificates_dropped = self.certificates_dropped.saturating_add(dropped);
             if session.is_seen() {
-                let way = match session.client_side() == Some(side) {
-                    true => way,
-                    false => way.back(),
-                };
                 each(session, way);
             }
         };
@@ -134,6 +131,14 @@ impl Sessions {
             }
             _ => Interest::Ignore,
         }
+    }
+}
+
+/// The way of a handshake, from client to server, by that of something that this side sent.
+fn directed(session: &Session, way: Way, side: usize) -> Way {
+    match session.client_side() == Some(side) {
+        true => way,
+        false => way.back(),
     }
 }
 
@@ -163,7 +168,8 @@ fn chunked(
             if is_over {
                 let stream = std::mem::replace(stream, Stream::nothing());
                 if let Stream::Session(session) = stream {
-                    each(session, *way);
+                    let way = directed(&session, *way, side);
+                    each(session, way);
                 }
                 return None;
             }
@@ -220,7 +226,7 @@ impl Stream {
                     *this = Self::Session(session);
                     return told;
                 }
-                if all.len() < HELLO_BYTES && matches!(all, [22] | [22, 3, ..]) {
+                if may_begin_with_hello(all) {
                     if begun.is_empty() {
                         *begun = bytes.to_vec();
                     }
@@ -264,7 +270,8 @@ impl Datagrams {
                 }
                 self.order.push_back(*key);
                 let session = Some(Box::new(Session::new(carrier)));
-                self.open.insert(*key, Talk { session, way: *way });
+                let way = *way;
+                self.open.insert(*key, Talk { session, way, side });
             }
             (None, None) => return,
         }
@@ -278,7 +285,8 @@ impl Datagrams {
         if told != Told::More
             && let Some(session) = talk.session.take()
         {
-            each(session, *way);
+            let way = directed(&session, *way, side);
+            each(session, way);
         }
     }
 
@@ -292,7 +300,8 @@ impl Datagrams {
         };
         if let Some(session) = talk.session {
             self.given_up = self.given_up.saturating_add(1);
-            each(session, talk.way);
+            let way = directed(&session, talk.way, talk.side);
+            each(session, way);
         }
     }
 
@@ -302,7 +311,8 @@ impl Datagrams {
             if let Some(talk) = self.open.remove(&key)
                 && let Some(session) = talk.session
             {
-                each(session, talk.way);
+                let way = directed(&session, talk.way, talk.side);
+                each(session, way);
             }
         }
     }

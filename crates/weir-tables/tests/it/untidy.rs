@@ -76,3 +76,20 @@ fn events_are_no_drift_and_copies_no_other_stream() {
     let columns = ["media.dtmf", "media.events"];
     are("dtmf--late-end", "media", &columns, &[&["12", "2"]]);
 }
+
+#[test]
+fn hellos_are_found_in_small_records_and_from_either_side() {
+    let name = "tls.handshake.extensions_server_name";
+    are(
+        "small-first-record--rec-20",
+        "tls",
+        &[name],
+        &[&["www.site.example"]],
+    );
+    are(
+        "dtls--server-first",
+        "tls",
+        &["port.src", "port.dst"],
+        &[&["4000", "443"]],
+    );
+}
