@@ -7,9 +7,8 @@
 mod body;
 mod head;
 mod hpack;
+mod pairs;
 mod two;
-
-use std::collections::VecDeque;
 
 pub use head::{Head, RequestLine, StatusLine};
 pub use two::{BLOCK_OCTETS_MAX, FIELD_OCTETS_MAX, STREAMS_MAX};
@@ -17,6 +16,7 @@ pub use two::{BLOCK_OCTETS_MAX, FIELD_OCTETS_MAX, STREAMS_MAX};
 use crate::tls::Stamp;
 use body::{Body, Step};
 use head::Parsed;
+use pairs::Pairs;
 
 /// Octets of a head, at most: what comes behind is no HTTP.
 pub const HEAD_OCTETS_MAX: usize = 1 << 16;
@@ -124,6 +124,8 @@ enum State {
 struct Side {
     state: State,
     begun: Vec<u8>,
+    /// Some head was looked for: what is missing is of a message.
+    has_begun: bool,
     /// When the last of what is begun came.
     stamp: Stamp,
 }
@@ -133,6 +135,7 @@ impl Default for Side {
         Self {
             state: State::Head,
             begun: Vec::new(),
+            has_begun: true,
             stamp: Stamp::default(),
         }
     }
@@ -144,12 +147,8 @@ pub struct Connection {
     sides: [Side; 2],
     /// The side that asks.
     client: Option<usize>,
-    exchanges: VecDeque<Exchange>,
-    depth: u64,
+    pairs: Pairs,
     is_over: bool,
-    /// What gave way to a later request.
-    evicted: Option<Exchange>,
-    dropped: u64,
     /// What it is once it is HTTP/2.
     two: Option<Box<two::Connection>>,
 }
@@ -167,6 +166,7 @@ impl Connection {
     pub fn searching() -> Self {
         let side = || Side {
             state: State::Lost,
+            has_begun: false,
             ..Side::default()
         };
         Self {
@@ -178,23 +178,22 @@ impl Connection {
     /// Some request or response was found.
     #[must_use]
     pub fn is_found(&self) -> bool {
-        self.depth > 0 || self.two.as_ref().is_some_and(|two| two.depth() > 0)
+        self.pairs.depth() > 0 || self.two.as_ref().is_some_and(|two| two.depth() > 0)
     }
 
     /// Octets that are kept.
     #[must_use]
     pub fn held(&self) -> usize {
         let sides: usize = self.sides.iter().map(|side| side.begun.capacity()).sum();
-        let waiting = self.exchanges.iter().map(Exchange::held);
         let two = self.two.as_ref().map_or(0, |two| two.held());
-        sides.saturating_add(waiting.sum()).saturating_add(two)
+        sides.saturating_add(self.pairs.held()).saturating_add(two)
     }
 
     /// Requests that were given out without responses because too many waited for theirs.
     #[must_use]
     pub fn dropped(&self) -> u64 {
         let two = self.two.as_ref().map_or(0, |two| two.dropped());
-        self.dropped.saturating_add(two)
+        self.pairs.dropped().saturating_add(two)
     }
 
     /// The side that asks, 0 or 1, when it is known.
@@ -218,7 +217,7 @@ impl Connection {
             return Told::Over;
         };
         // A server may begin before its client.
-        if self.depth == 0 && place.begun.is_empty() && two::begins_with_settings(bytes) {
+        if self.pairs.depth() == 0 && place.begun.is_empty() && two::begins_with_settings(bytes) {
             self.two = Some(Box::new(two::Connection::new(1 - side, 0)));
             return self.go_on(side, bytes, stamp, each);
         }
@@ -229,10 +228,19 @@ impl Connection {
                 return Told::More;
             }
             this.state = State::Head;
+            this.has_begun = true;
+        }
+        if this.is_idle_line() && head::looks_like(bytes) {
+            // What came before is no head, such as a body where none is to be.
+            this.begun = Vec::new();
+        }
+        if self.client == Some(side) && self.pairs.is_answered_early() && head::looks_like(bytes) {
+            this = Side::default();
+            self.pairs.request_over(false);
         }
         this.stamp = stamp;
         if this.begun.is_empty() {
-            let done = self.read(side, &mut this.state, bytes, stamp, each);
+            let done = self.read(side, &mut this.state, bytes, stamp);
             this.begun = bytes.get(done..).unwrap_or_default().to_vec();
         } else if matches!(this.state, State::Head) && !bytes.contains(&b'\n') {
             // No head ends here: it is not read again and again.
@@ -240,7 +248,7 @@ impl Connection {
         } else {
             let mut begun = std::mem::take(&mut this.begun);
             begun.extend_from_slice(bytes);
-            let done = self.read(side, &mut this.state, &begun, stamp, each);
+            let done = self.read(side, &mut this.state, &begun, stamp);
             begun.drain(..done.min(begun.len()));
             this.begun = begun;
         }
@@ -250,13 +258,16 @@ impl Connection {
             return self.go_on(side, &begun, stamp, each);
         }
         if this.begun.len() > HEAD_OCTETS_MAX {
-            self.cut(side, &this);
+            let is_message = self.cut(side, &this);
             this.begun = Vec::new();
             this.state = State::Lost;
             self.faulty(side, Fault::Head);
-            self.evicted.take().into_iter().for_each(&mut *each);
+            if is_message {
+                self.message_over(side, false);
+            }
         }
         self.put(side, this);
+        self.pairs.hand_on(each);
         match self.is_over {
             true => Told::Over,
             false => Told::More,
@@ -295,26 +306,48 @@ impl Connection {
             return;
         };
         let mut this = std::mem::take(place);
-        let known = match &mut this.state {
-            State::Body(body) => body.pass(octets),
-            _ => false,
-        };
-        if known {
+        if let State::Body(body) = &mut this.state
+            && body.pass(octets)
+        {
             self.missing(side, octets);
-            if matches!(&this.state, State::Body(body) if body.is_done()) {
+            if body.is_done() {
                 this.state = State::Head;
-                self.message_done(side, each);
+                self.message_over(side, true);
             }
+            self.put(side, this);
         } else {
-            self.cut(side, &this);
-            this = Side {
-                state: State::Lost,
-                ..Side::default()
-            };
-            self.faulty(side, Fault::Missing);
-            self.evicted.take().into_iter().for_each(&mut *each);
+            self.lost(side, &this, octets);
+            let state = State::Lost;
+            self.put(
+                side,
+                Side {
+                    state,
+                    ..Side::default()
+                },
+            );
         }
-        self.put(side, this);
+        self.pairs.hand_on(each);
+    }
+
+    /// Octets of a side were not captured, of which is not known what they were.
+    fn lost(&mut self, side: usize, this: &Side, octets: u64) {
+        match this.state {
+            State::Lost if this.has_begun => return,
+            State::Lost => {}
+            State::Head => {
+                self.cut(side, this);
+            }
+            // What is missing is longer than the rest of this one: a part of the next message, too.
+            State::Body(Body::Length(left)) if left < octets => {
+                self.missing(side, left);
+                self.message_over(side, true);
+            }
+            State::Body(_) => {}
+        }
+        match self.client == Some(side) {
+            true => self.pairs.request_lost(),
+            false => self.pairs.response_lost(),
+        }
     }
 
     /// Nothing more comes of a side: a body that ends with its connection is over.
@@ -324,22 +357,26 @@ impl Connection {
         };
         let this = std::mem::take(place);
         self.cut(side, &this);
-        self.evicted.take().into_iter().for_each(&mut *each);
         if matches!(&this.state, State::Body(body) if body.ends_with_connection()) {
-            self.message_done(side, each);
+            self.message_over(side, true);
+        } else if self.client == Some(side) {
+            self.pairs.request_over(false);
         }
+        self.pairs.hand_on(each);
     }
 
-    /// Nothing more comes of a head that a side has begun: what is there of it is a message.
-    fn cut(&mut self, side: usize, this: &Side) {
+    /// Nothing more comes of a head that a side has begun: what is there of it is a message. False when it is none.
+    fn cut(&mut self, side: usize, this: &Side) -> bool {
         if !matches!(this.state, State::Head) || this.begun.is_empty() || self.two.is_some() {
-            return;
+            return false;
         }
         let parsed = head::parse_cut(&this.begun);
-        if matches!(parsed, Parsed::Request(..) | Parsed::Response(..)) {
+        let is_message = matches!(parsed, Parsed::Request(..) | Parsed::Response(..));
+        if is_message {
             self.found(side, parsed, this.stamp);
             self.faulty(side, Fault::Cut);
         }
+        is_message
     }
 
     /// Nothing more comes at all: hands on what waits.
@@ -350,26 +387,16 @@ impl Connection {
             let this = self.sides.get_mut(side).map(std::mem::take);
             if let Some(this) = this {
                 self.cut(side, &this);
-                self.evicted.take().into_iter().for_each(&mut *each);
             }
         }
-        for exchange in std::mem::take(&mut self.exchanges) {
-            each(exchange);
-        }
+        self.pairs.finish(each);
         if let Some(two) = &mut self.two {
             two.finish(each);
         }
     }
 
     /// Reads what is whole; gives how many octets are done with.
-    fn read(
-        &mut self,
-        side: usize,
-        state: &mut State,
-        bytes: &[u8],
-        stamp: Stamp,
-        each: &mut dyn FnMut(Exchange),
-    ) -> usize {
+    fn read(&mut self, side: usize, state: &mut State, bytes: &[u8], stamp: Stamp) -> usize {
         let mut at = 0;
         while let Some(rest) = bytes.get(at..).filter(|rest| !rest.is_empty()) {
             if self.is_over {
@@ -389,7 +416,8 @@ impl Connection {
                     let preface = rest.get(..two::PREFACE.len()).unwrap_or(rest);
                     if two::PREFACE.starts_with(preface) {
                         if preface.len() == two::PREFACE.len() {
-                            self.two = Some(Box::new(two::Connection::new(side, self.depth)));
+                            self.two =
+                                Some(Box::new(two::Connection::new(side, self.pairs.depth())));
                         }
                         return at;
                     }
@@ -397,7 +425,6 @@ impl Connection {
                         Ok(Some((length, body))) => {
                             at += length;
                             *state = State::Body(body);
-                            self.evicted.take().into_iter().for_each(&mut *each);
                         }
                         Ok(None) => return at,
                         Err(fault) => {
@@ -419,6 +446,7 @@ impl Connection {
                         Step::Broken => {
                             *state = State::Lost;
                             self.faulty(side, Fault::Chunk);
+                            self.message_over(side, false);
                             return bytes.len();
                         }
                     }
@@ -426,7 +454,7 @@ impl Connection {
             }
             if matches!(state, State::Body(body) if body.is_done()) {
                 *state = State::Head;
-                self.message_done(side, each);
+                self.message_over(side, true);
             }
         }
         at
@@ -452,36 +480,13 @@ impl Connection {
             Parsed::More | Parsed::Nothing => None,
             Parsed::Request(length, head) => {
                 self.client.get_or_insert(side);
-                let fault = head.is_malformed.then_some(Fault::Malformed);
                 let body = Body::of_request(&head);
-                let request = Request {
-                    head,
-                    stamp,
-                    ..Request::default()
-                };
-                self.depth += 1;
-                if self.exchanges.len() >= PIPELINE_MAX {
-                    self.dropped = self.dropped.saturating_add(1);
-                    self.evicted = self.exchanges.pop_front();
-                }
-                self.exchanges.push_back(Exchange {
-                    request: Some(request),
-                    depth: self.depth,
-                    fault,
-                    ..Exchange::default()
-                });
+                self.pairs.request(head, stamp);
                 Some((length, body))
             }
             Parsed::Response(length, head) => {
                 self.client.get_or_insert(1 - (side & 1));
-                if self.exchanges.is_empty() {
-                    self.depth += 1;
-                    self.exchanges.push_back(Exchange {
-                        depth: self.depth,
-                        ..Exchange::default()
-                    });
-                }
-                let exchange = self.exchanges.front_mut()?;
+                let exchange = self.pairs.next_response()?;
                 if head.is_malformed {
                     exchange.fault.get_or_insert(Fault::Malformed);
                 }
@@ -497,20 +502,16 @@ impl Connection {
                         .is_some_and(|to| to.eq_ignore_ascii_case("h2c"));
                 if is_upgrade {
                     exchange.interim = Some(head.line);
-                    let exchange = self.exchanges.pop_front().unwrap_or_default();
+                    let exchange = self.pairs.take_next();
                     let client = 1 - (side & 1);
-                    let two = two::Connection::upgraded(client, self.depth, exchange);
+                    let two = two::Connection::upgraded(client, self.pairs.depth(), exchange);
                     self.two = Some(Box::new(two));
                 } else if code / 100 == 1 && code != 101 {
                     exchange.interim = Some(head.line);
                 } else {
                     let is_tunnel = method == Some("CONNECT") && code / 100 == 2;
                     self.is_over = code == 101 || is_tunnel;
-                    exchange.response = Some(Response {
-                        head,
-                        stamp,
-                        ..Response::default()
-                    });
+                    self.pairs.response(head, stamp);
                 }
                 Some((length, body))
             }
@@ -519,62 +520,52 @@ impl Connection {
 
     fn body(&mut self, side: usize, octets: &[u8]) {
         if self.client == Some(side) {
-            if let Some(request) = self.exchanges.back_mut().and_then(|it| it.request.as_mut()) {
+            if let Some(request) = self.pairs.request_under_way() {
                 request.add(octets);
             }
-        } else if let Some(response) = self
-            .exchanges
-            .front_mut()
-            .and_then(|it| it.response.as_mut())
-        {
+        } else if let Some(response) = self.pairs.response_under_way() {
             response.add(octets);
         }
     }
 
     fn missing(&mut self, side: usize, octets: u64) {
         if self.client == Some(side) {
-            if let Some(request) = self.exchanges.back_mut().and_then(|it| it.request.as_mut()) {
+            if let Some(request) = self.pairs.request_under_way() {
                 request.missing = request.missing.saturating_add(octets);
             }
-        } else if let Some(response) = self
-            .exchanges
-            .front_mut()
-            .and_then(|it| it.response.as_mut())
-        {
+        } else if let Some(response) = self.pairs.response_under_way() {
             response.missing = response.missing.saturating_add(octets);
         }
     }
 
     fn faulty(&mut self, side: usize, fault: Fault) {
-        let exchange = match self.client == Some(side) {
-            true => self.exchanges.back_mut(),
-            false => self.exchanges.front_mut(),
-        };
-        if let Some(exchange) = exchange {
-            exchange.fault.get_or_insert(fault);
+        match self.client == Some(side) {
+            true => self.pairs.faulty_request(fault),
+            false => self.pairs.faulty_response(fault),
         }
     }
 
-    /// A message is over: a response takes its exchange with it.
-    fn message_done(&mut self, side: usize, each: &mut dyn FnMut(Exchange)) {
-        if self.client == Some(side) {
-            if let Some(request) = self.exchanges.back_mut().and_then(|it| it.request.as_mut()) {
-                request.is_whole = true;
-            }
-            return;
-        }
-        let Some(exchange) = self.exchanges.front_mut() else {
-            return;
-        };
-        let Some(response) = &mut exchange.response else {
-            return;
-        };
-        response.is_whole = true;
-        if let Some(exchange) = self.exchanges.pop_front() {
-            each(exchange);
+    /// Nothing more of a message comes.
+    fn message_over(&mut self, side: usize, is_whole: bool) {
+        match self.client == Some(side) {
+            true => self.pairs.request_over(is_whole),
+            false => self.pairs.response_over(is_whole),
         }
     }
 }
+
+impl Side {
+    /// What waits is the beginning of a line, and not that of a head.
+    fn is_idle_line(&self) -> bool {
+        matches!(self.state, State::Head)
+            && self.begun.len() >= LINE_OCTETS_MIN
+            && !self.begun.contains(&b'\n')
+            && !head::looks_like(&self.begun)
+    }
+}
+
+/// Octets that tell the first line of a head.
+const LINE_OCTETS_MIN: usize = 8;
 
 impl<L> Message<L> {
     fn add(&mut self, octets: &[u8]) {

@@ -246,6 +246,194 @@ fn heads_without_their_ends_are_messages() {
     assert_eq!(found, 0);
 }
 
+/// What happens on a connection: octets of a side, or octets of it that are missing.
+enum Seen<'s> {
+    Client(&'s str),
+    Server(&'s str),
+    ClientGap(u64),
+    ServerGap(u64),
+}
+
+/// Targets, codes and faults of the exchanges of a connection.
+fn pairs(seen: &[Seen<'_>]) -> Vec<(String, u16, Option<Fault>)> {
+    let mut connection = Connection::searching();
+    let mut found = Vec::new();
+    let mut each = |it| found.push(it);
+    for seen in seen {
+        match seen {
+            Seen::Client(text) => {
+                connection.take(0, text.as_bytes(), Stamp::default(), &mut each);
+            }
+            Seen::Server(text) => {
+                connection.take(1, text.as_bytes(), Stamp::default(), &mut each);
+            }
+            Seen::ClientGap(octets) => connection.gap(0, *octets, &mut each),
+            Seen::ServerGap(octets) => connection.gap(1, *octets, &mut each),
+        }
+    }
+    connection.finish(&mut each);
+    let told = found.iter().map(|it| {
+        let target = it.request.as_ref().map(|it| it.head.line.target.clone());
+        let code = it.response.as_ref().map(|it| it.head.line.code);
+        (
+            target.unwrap_or_default(),
+            code.unwrap_or_default(),
+            it.fault,
+        )
+    });
+    told.collect()
+}
+
+const GET_1: Seen<'_> = Seen::Client("GET /1 HTTP/1.1\r\n\r\n");
+const GET_2: Seen<'_> = Seen::Client("GET /2 HTTP/1.1\r\n\r\n");
+const GET_3: Seen<'_> = Seen::Client("GET /3 HTTP/1.1\r\n\r\n");
+const OK_1: Seen<'_> = Seen::Server("HTTP/1.1 201 A\r\nContent-Length: 2\r\n\r\nab");
+const OK_2: Seen<'_> = Seen::Server("HTTP/1.1 202 A\r\nContent-Length: 2\r\n\r\nab");
+const OK_3: Seen<'_> = Seen::Server("HTTP/1.1 203 A\r\nContent-Length: 2\r\n\r\nab");
+const MISSING: Option<Fault> = Some(Fault::Missing);
+
+#[track_caller]
+fn are(seen: &[Seen<'_>], told: &[(&str, u16, Option<Fault>)]) {
+    let found = pairs(seen);
+    let found: Vec<_> = found
+        .iter()
+        .map(|(target, code, fault)| (target.as_str(), *code, *fault))
+        .collect();
+    assert_eq!(found, told);
+}
+
+/// RFC 9112, 9.3.2: responses come in the order of their requests, whichever was captured first.
+#[test]
+fn a_response_before_its_request_is_that_of_it() {
+    let told = [("/1", 201, None), ("/2", 202, None), ("/3", 203, None)];
+    are(&[GET_1, OK_1, OK_2, GET_2, GET_3, OK_3], &told);
+    are(&[GET_1, OK_1, OK_2, OK_3, GET_2, GET_3], &told);
+    // One whose request is not there at all.
+    are(&[OK_1, GET_2, OK_2], &[("", 201, None), ("/2", 202, None)]);
+    // A server alone has no requests to wait for.
+    are(
+        &[GET_1, OK_1, OK_2, OK_3],
+        &[("/1", 201, None), ("", 202, None), ("", 203, None)],
+    );
+}
+
+#[test]
+fn after_a_lost_message_the_rest_is_not_shifted() {
+    // A response.
+    let told = [("/1", 0, MISSING), ("/2", 202, None), ("/3", 203, None)];
+    are(
+        &[GET_1, GET_2, Seen::ServerGap(38), OK_2, GET_3, OK_3],
+        &told,
+    );
+    are(
+        &[GET_1, GET_2, GET_3, Seen::ServerGap(38), OK_2, OK_3],
+        &told,
+    );
+    are(
+        &[GET_1, Seen::ServerGap(38), GET_2, OK_2, GET_3, OK_3],
+        &told,
+    );
+    // What preceded the one response may be lost, too.
+    are(&[GET_1, Seen::ServerGap(25), OK_1], &[("/1", 201, MISSING)]);
+    // A request, of which its response is known.
+    let told = [("/1", 201, None), ("", 202, MISSING), ("/3", 203, None)];
+    are(
+        &[GET_1, OK_1, Seen::ClientGap(19), GET_3, OK_2, OK_3],
+        &told,
+    );
+    are(
+        &[GET_1, OK_1, OK_2, Seen::ClientGap(19), GET_3, OK_3],
+        &told,
+    );
+}
+
+#[test]
+fn after_a_loss_in_a_body_the_rest_is_not_shifted() {
+    let chunked = Seen::Server("HTTP/1.1 201 A\r\nTransfer-Encoding: chunked\r\n\r\n10\r\nabc");
+    let told = [("/1", 201, MISSING), ("/2", 202, None)];
+    are(
+        &[
+            GET_1,
+            chunked,
+            Seen::ServerGap(100),
+            Seen::Server("rest"),
+            GET_2,
+            OK_2,
+        ],
+        &told,
+    );
+    // A gap that ends with a body of known length, and one that is longer.
+    let begun = || Seen::Server("HTTP/1.1 201 A\r\nContent-Length: 10\r\n\r\nabc");
+    let told = [("/1", 201, None), ("/2", 202, None)];
+    are(&[GET_1, begun(), Seen::ServerGap(7), GET_2, OK_2], &told);
+    let told = [("/1", 201, None), ("/2", 0, MISSING), ("/3", 203, None)];
+    are(
+        &[GET_1, begun(), GET_2, Seen::ServerGap(45), GET_3, OK_3],
+        &told,
+    );
+    // A request's.
+    let post = Seen::Client("POST /1 HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n10\r\nabc");
+    let told = [("/1", 201, MISSING), ("/2", 202, None)];
+    are(&[post, Seen::ClientGap(100), OK_1, GET_2, OK_2], &told);
+}
+
+#[test]
+fn a_body_where_none_is_to_be_is_passed_over() {
+    let head = || Seen::Client("HEAD /1 HTTP/1.1\r\n\r\n");
+    let told = [("/1", 201, None), ("/2", 202, None)];
+    for body in ["xxxxxxxxxxxxxxxxxxxx", "x\r\ny\r\n\r\nz"] {
+        let response = format!("HTTP/1.1 201 A\r\nContent-Length: {}\r\n\r\n", body.len());
+        let whole = format!("{response}{body}");
+        are(&[head(), Seen::Server(&whole), GET_2, OK_2], &told);
+        are(
+            &[
+                head(),
+                Seen::Server(&response),
+                Seen::Server(body),
+                GET_2,
+                OK_2,
+            ],
+            &told,
+        );
+    }
+}
+
+#[test]
+fn a_request_that_is_answered_early_keeps_its_body() {
+    let mut connection = Connection::default();
+    let mut found = Vec::new();
+    let mut each = |it| found.push(it);
+    let stamp = Stamp::default();
+    let refused = b"HTTP/1.1 413 A\r\nContent-Length: 0\r\n\r\n";
+    connection.take(
+        0,
+        b"POST /1 HTTP/1.1\r\nContent-Length: 9\r\n\r\nabc",
+        stamp,
+        &mut each,
+    );
+    connection.take(1, refused, stamp, &mut each);
+    connection.take(0, b"defghiGET /2 HTTP/1.1\r\n\r\n", stamp, &mut each);
+    connection.take(1, b"HTTP/1.1 204 A\r\n\r\n", stamp, &mut each);
+    let told: Vec<_> = found
+        .iter()
+        .map(|it| {
+            (
+                it.request.as_ref().unwrap().body_len,
+                it.response.as_ref().unwrap().head.line.code,
+            )
+        })
+        .collect();
+    assert_eq!(told, [(9, 413), (0, 204)]);
+    // RFC 9110, 10.1.1: a client that waited for 100 does not send it.
+    let expecting =
+        Seen::Client("POST /1 HTTP/1.1\r\nExpect: 100-continue\r\nContent-Length: 9\r\n\r\n");
+    let refused = Seen::Server("HTTP/1.1 413 A\r\nContent-Length: 0\r\n\r\n");
+    are(
+        &[expecting, refused, GET_2, OK_2],
+        &[("/1", 413, None), ("/2", 202, None)],
+    );
+}
+
 /// A frame of HTTP/2.
 fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
     let mut bytes = (payload.len() as u32).to_be_bytes()[1..].to_vec();

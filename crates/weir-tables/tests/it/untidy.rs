@@ -93,3 +93,54 @@ fn hellos_are_found_in_small_records_and_from_either_side() {
         &[&["4000", "443"]],
     );
 }
+
+#[test]
+fn responses_are_those_of_their_requests() {
+    let columns = ["http.request.uri", "http.response.code"];
+    let all: [&[&str]; 5] = [
+        &["/r1", "200"],
+        &["/r2", "201"],
+        &["/r3", "202"],
+        &["/r4", "203"],
+        &["/r5", "206"],
+    ];
+    are(
+        "http-order-of-directions--third-request-late",
+        "http",
+        &columns,
+        &all,
+    );
+    are(
+        "http-loss-in-body--chunked-one-lost",
+        "http",
+        &columns,
+        &all,
+    );
+    are(
+        "http-body-where-none-is--head-with-body",
+        "http",
+        &columns,
+        &all,
+    );
+    let lost: [&[&str]; 6] = [
+        &["/r1", ""],
+        &["/r2", "201"],
+        &["/r3", "202"],
+        &["/r4", "203"],
+        &["/r5", "206"],
+        &["/r6", "207"],
+    ];
+    are(
+        "http-lost-response--resp1-lost-slow",
+        "http",
+        &columns,
+        &lost,
+    );
+    let columns = ["http.request.uri", "http.request.body_len"];
+    are(
+        "http-early-answer--early-413",
+        "http",
+        &columns,
+        &[&["/big", "3000"], &["/next", "0"]],
+    );
+}
