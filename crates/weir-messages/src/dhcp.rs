@@ -7,6 +7,15 @@ pub const PORTS: [u16; 2] = [67, 68];
 /// What stands before options.
 const COOKIE: u32 = 0x6382_5363;
 const COOKIE_AT: usize = 236;
+/// The name of the server, and behind it the file.
+const NAME_AT: usize = 44;
+const FILE_AT: usize = 108;
+/// The option that says which fields carry options, and its bits (RFC 2132, 9.3).
+const OVERLOAD: u8 = 52;
+const OVERLOAD_FILE: u8 = 1;
+const OVERLOAD_NAME: u8 = 2;
+/// The option for a file whose field carries options (RFC 2132, 9.5).
+const FILE_OPTION: u8 = 67;
 
 /// A message, whose fixed part is there.
 #[derive(Clone, Copy, Debug)]
@@ -113,19 +122,50 @@ impl<'m> Message<'m> {
         (self.hardware_type() == 1).then_some(octets)
     }
 
-    /// The file that is to be booted.
+    /// The file that is to be booted: its field, or where that carries options the option for it (RFC 2132, 9.5).
     #[must_use]
     pub fn file(&self) -> &'m [u8] {
-        let field = self.0.get(108..COOKIE_AT).unwrap_or_default();
+        let field = match self.overload() & OVERLOAD_FILE {
+            0 => self.0.get(FILE_AT..COOKIE_AT).unwrap_or_default(),
+            _ => self.option(FILE_OPTION).unwrap_or_default(),
+        };
         field.split(|byte| *byte == 0).next().unwrap_or_default()
     }
 
-    /// The options, as far as they are whole.
-    #[must_use]
-    pub fn options(&self) -> Options<'m> {
+    /// The options behind the fixed part.
+    fn own_options(&self) -> Options<'m> {
         let has = u32_be_at(self.0, COOKIE_AT) == Some(COOKIE);
         let start = if has { COOKIE_AT + 4 } else { self.0.len() };
-        Options(self.0.get(start..).unwrap_or_default())
+        Options {
+            rest: self.0.get(start..).unwrap_or_default(),
+            fields: [&[]; 2],
+        }
+    }
+
+    /// Which fields carry options, too (RFC 2132, 9.3).
+    fn overload(&self) -> u8 {
+        let found = self.own_options().find(|option| option.code == OVERLOAD);
+        found
+            .and_then(|option| option.data.first().copied())
+            .unwrap_or(0)
+    }
+
+    /// The options, as far as they are whole: those behind the fixed part, then those in the fields for a file and for the
+    /// name of a server, where one says that they have some (RFC 2131, 4.1).
+    #[must_use]
+    pub fn options(&self) -> Options<'m> {
+        let overload = self.overload();
+        let field = |bit: u8, at: std::ops::Range<usize>| match overload & bit {
+            0 => &[],
+            _ => self.0.get(at).unwrap_or_default(),
+        };
+        Options {
+            fields: [
+                field(OVERLOAD_FILE, FILE_AT..COOKIE_AT),
+                field(OVERLOAD_NAME, NAME_AT..FILE_AT),
+            ],
+            ..self.own_options()
+        }
     }
 
     /// The data of the first option with this code.
@@ -138,22 +178,44 @@ impl<'m> Message<'m> {
 
 /// The options of a message.
 #[derive(Clone, Copy, Debug)]
-pub struct Options<'m>(&'m [u8]);
+pub struct Options<'m> {
+    rest: &'m [u8],
+    /// Fields that carry options and were not read yet.
+    fields: [&'m [u8]; 2],
+}
+
+impl<'m> Options<'m> {
+    /// The next option of a field; `None` at its end.
+    fn next_of_field(&mut self) -> Option<DhcpOption<'m>> {
+        loop {
+            match self.rest {
+                [0, rest @ ..] => self.rest = rest,
+                [255, ..] | [] | [_] => return None,
+                [code, length, rest @ ..] => {
+                    let (data, rest) = rest.split_at_checked(usize::from(*length))?;
+                    self.rest = rest;
+                    return Some(DhcpOption { code: *code, data });
+                }
+            }
+        }
+    }
+}
 
 impl<'m> Iterator for Options<'m> {
     type Item = DhcpOption<'m>;
 
     fn next(&mut self) -> Option<DhcpOption<'m>> {
         loop {
-            match self.0 {
-                [0, rest @ ..] => self.0 = rest,
-                [255, ..] | [] | [_] => return None,
-                [code, length, rest @ ..] => {
-                    let (data, rest) = rest.split_at_checked(usize::from(*length))?;
-                    self.0 = rest;
-                    return Some(DhcpOption { code: *code, data });
-                }
+            if let Some(option) = self.next_of_field() {
+                return Some(option);
             }
+            let [next, last] = std::mem::take(&mut self.fields);
+            if next.is_empty() && last.is_empty() {
+                self.rest = &[];
+                return None;
+            }
+            self.rest = next;
+            self.fields = [last, &[]];
         }
     }
 }
@@ -205,6 +267,34 @@ mod tests {
         assert_eq!(message.option(51), Some(&[0, 0, 14, 16][..]));
         assert_eq!(message.mac(), Some([2, 0, 0, 0, 0, 1]));
         assert_eq!(message.yours(), [192, 0, 2, 9]);
+    }
+
+    /// RFC 2131, 4.1, and RFC 2132, 9.3: the fields of a file and of a name carry what has no room behind them.
+    #[test]
+    fn options_in_other_fields_are_read_where_one_says_so() {
+        for overload in 0..4 {
+            let mut bytes = offer();
+            bytes[44..52].copy_from_slice(&[12, 4, b'h', b'o', b's', b't', 255, 1]);
+            bytes[108..116].copy_from_slice(&[0, 67, 4, b'b', b'o', b'o', b't', 255]);
+            let end = bytes.pop();
+            bytes.extend([52, 1, overload]);
+            bytes.extend(end);
+            let message = Message::new(&bytes, [67, 68]).unwrap();
+            let codes: Vec<u8> = message.options().map(|option| option.code).collect();
+            let told: &[u8] = match overload {
+                0 => &[53, 51, 52],
+                1 => &[53, 51, 52, 67],
+                2 => &[53, 51, 52, 12],
+                _ => &[53, 51, 52, 67, 12],
+            };
+            assert_eq!(codes, told);
+            let has_file = overload & 1 != 0;
+            assert_eq!(message.file() == b"boot", has_file, "{overload}");
+            assert_eq!(
+                message.option(12),
+                (overload & 2 != 0).then_some(&b"host"[..])
+            );
+        }
     }
 
     #[test]

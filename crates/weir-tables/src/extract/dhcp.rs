@@ -63,7 +63,14 @@ impl Said {
 
     /// The addresses that an option lists.
     fn addresses(&self, code: u8, list: &mut List) {
-        for octets in self.option(code).unwrap_or_default().chunks_exact(4) {
+        // An option that is longer than 255 octets comes in several, which are one (RFC 3396).
+        let options = self
+            .message()
+            .into_iter()
+            .flat_map(|message| message.options());
+        let parts = options.filter(|option| option.code == code);
+        let whole: Vec<u8> = parts.flat_map(|option| option.data).copied().collect();
+        for octets in whole.chunks_exact(4) {
             if let Ok(octets) = <[u8; 4]>::try_from(octets) {
                 list.text(Ipv4Addr::from(octets));
             }

@@ -78,6 +78,20 @@ fn events_are_no_drift_and_copies_no_other_stream() {
 }
 
 #[test]
+fn options_of_dhcp_are_those_of_all_fields() {
+    let columns = ["dhcp.file", "dhcp.option.domain_name"];
+    if let Some(path) = report("dhcp-overload--overload") {
+        let (batch, _) = read_with_notes("dhcp", &[&path], 10);
+        let files = column(&batch, columns[0]);
+        assert_eq!(files[..3], ["boot.img", "boot.img", ""]);
+        assert_eq!(
+            column(&batch, columns[1])[..3],
+            ["good.example", "evil.example", "evil.example"]
+        );
+    }
+}
+
+#[test]
 fn hellos_are_found_in_small_records_and_from_either_side() {
     let name = "tls.handshake.extensions_server_name";
     are(
