@@ -52,6 +52,8 @@ struct Reader {
     session: Option<IpAddr>,
     begun: Option<Begun>,
     all: Vec<Media>,
+    /// How many media were there before this description.
+    before: usize,
 }
 
 /// Media whose lines are being read.
@@ -62,6 +64,8 @@ struct Begun {
     port: u16,
     control_port: Option<u16>,
     is_multiplexed: bool,
+    /// It has the port of the first media (RFC 9143, 6).
+    is_bundle_only: bool,
     codecs: Vec<(u8, Codec)>,
 }
 
@@ -89,6 +93,7 @@ impl Reader {
             b'v' => {
                 self.end();
                 self.session = None;
+                self.before = self.all.len();
             }
             b'c' => {
                 let address = connection(value);
@@ -111,9 +116,17 @@ impl Reader {
     }
 
     fn end(&mut self) {
-        let Some(begun) = self.begun.take() else {
+        let Some(mut begun) = self.begun.take() else {
             return;
         };
+        if begun.port == 0
+            && begun.is_bundle_only
+            && let Some(first) = self.all.get(self.before)
+        {
+            begun.port = first.port;
+            begun.control_port = Some(first.control_port);
+            begun.address = Some(first.address);
+        }
         let Some(address) = begun.address.or(self.session) else {
             return;
         };
@@ -165,6 +178,7 @@ fn begin(value: &str) -> Option<Begun> {
         port,
         control_port: None,
         is_multiplexed: false,
+        is_bundle_only: false,
         codecs: assigned.take(CODECS_MAX).collect(),
     })
 }
@@ -187,6 +201,7 @@ impl Begun {
                 self.control_port = port.and_then(|port| port.parse().ok());
             }
             "rtcp-mux" => self.is_multiplexed = true,
+            "bundle-only" => self.is_bundle_only = true,
             _ => {}
         }
     }
@@ -233,6 +248,22 @@ mod tests {
         assert_eq!(all[0].codec(8).unwrap().name, "PCMA");
         assert_eq!(all[1].address, "2001:db8::1".parse::<IpAddr>().unwrap());
         assert_eq!(all[1].codec(96).unwrap().clock_rate, 90_000);
+    }
+
+    /// RFC 9143, 6: what is only there in a bundle has no port of its own.
+    #[test]
+    fn bundled_media_have_the_port_of_the_first() {
+        let text = b"v=0\r\nc=IN IP4 192.0.2.1\r\na=group:BUNDLE 0 1\r\nm=audio 30000 RTP/SAVPF 111\r\na=rtpmap:111 opus/48000/2\r\n\
+            a=rtcp-mux\r\nm=video 0 RTP/SAVPF 96\r\na=rtpmap:96 VP8/90000\r\na=bundle-only\r\nm=video 0 RTP/SAVPF 97\r\n";
+        let all = media(text);
+        let ports: Vec<_> = all
+            .iter()
+            .map(|it| (&*it.kind, it.port, it.control_port))
+            .collect();
+        assert_eq!(
+            ports,
+            [("audio", 30_000, 30_000), ("video", 30_000, 30_000)]
+        );
     }
 
     #[test]

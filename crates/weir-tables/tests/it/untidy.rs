@@ -78,6 +78,24 @@ fn events_are_no_drift_and_copies_no_other_stream() {
 }
 
 #[test]
+fn media_are_those_of_their_calls() {
+    let columns = ["sip.call_id", "call.lost"];
+    are(
+        "media-of-calls--port-reused-same-ssrc",
+        "calls",
+        &columns,
+        &[&["first", "0"], &["second", "0"]],
+    );
+    let columns = ["media.type", "media.codec"];
+    are(
+        "bundle--bundle",
+        "media",
+        &columns,
+        &[&["audio", "opus"], &["video", "VP8"]],
+    );
+}
+
+#[test]
 fn options_of_dhcp_are_those_of_all_fields() {
     let columns = ["dhcp.file", "dhcp.option.domain_name"];
     if let Some(path) = report("dhcp-overload--overload") {

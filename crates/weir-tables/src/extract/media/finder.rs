@@ -139,7 +139,8 @@ impl Finder {
 pub(in crate::extract) struct MediaFinder {
     /// Nothing is looked for by content.
     only_announced: bool,
-    announced: HashMap<Endpoint, Arc<Announcement>>,
+    /// What was announced of a socket: several media where they are bundled (RFC 9143).
+    announced: HashMap<Endpoint, Vec<Arc<Announcement>>>,
     /// In the order in which they were announced first.
     announced_order: VecDeque<Endpoint>,
     announced_forgotten: u64,
@@ -216,6 +217,7 @@ impl MediaFinder {
     }
 
     fn announce(&mut self, by: &'static str, call_id: Option<String>, frame: u64, text: &[u8]) {
+        let mut known = Vec::new();
         for media in sdp::media(text) {
             let ends = [media.port, media.control_port].map(|port| Endpoint {
                 address: media.address,
@@ -227,19 +229,33 @@ impl MediaFinder {
                 frame,
                 media,
             });
+            let ends = ends
+                .get(usize::from(ends[0] == ends[1])..)
+                .unwrap_or_default();
             for end in ends {
-                let announcement = Arc::clone(&announcement);
-                if self.announced.insert(end, announcement).is_some() {
-                    continue;
-                }
-                self.announced_order.push_back(end);
-                if self.announced_order.len() > ANNOUNCED_MAX
-                    && let Some(oldest) = self.announced_order.pop_front()
-                {
-                    self.announced.remove(&oldest);
-                    self.announced_forgotten = self.announced_forgotten.saturating_add(1);
-                }
+                self.announce_at(*end, Arc::clone(&announcement), known.contains(end));
+                known.push(*end);
             }
+        }
+    }
+
+    /// Puts an announcement to those of a socket when they are of the same description, otherwise in their place.
+    fn announce_at(&mut self, end: Endpoint, announcement: Arc<Announcement>, is_same: bool) {
+        let is_new = !self.announced.contains_key(&end);
+        let all = self.announced.entry(end).or_default();
+        if !is_same {
+            all.clear();
+        }
+        all.push(announcement);
+        if !is_new {
+            return;
+        }
+        self.announced_order.push_back(end);
+        if self.announced_order.len() > ANNOUNCED_MAX
+            && let Some(oldest) = self.announced_order.pop_front()
+        {
+            self.announced.remove(&oldest);
+            self.announced_forgotten = self.announced_forgotten.saturating_add(1);
         }
     }
 
@@ -262,6 +278,7 @@ impl MediaFinder {
         let announced = [way.dst, way.src]
             .iter()
             .find_map(|end| self.announced.get(end))
+            .and_then(|all| of_type(all, bytes))
             .map(Arc::clone);
         let is_sure = announced.is_some() || self.known.contains_key(&pair);
         if rtcp::is_rtcp(bytes, is_sure) {
@@ -376,6 +393,17 @@ impl Candidate {
         self.sequence = packet.sequence();
         self.timestamp = packet.timestamp();
     }
+}
+
+/// What was announced of a packet: of bundled media those with its payload type (RFC 9143, 9.2).
+fn of_type<'a>(all: &'a [Arc<Announcement>], bytes: &[u8]) -> Option<&'a Arc<Announcement>> {
+    let [_, _, ..] = all else {
+        return all.first();
+    };
+    let payload_type = bytes.get(1)? & 0x7f;
+    let mut latest = all.iter().rev();
+    let of_type = latest.find(|it| it.media.codec(payload_type).is_some());
+    of_type.or_else(|| all.last())
 }
 
 /// Whose text a datagram is that may announce media of gateways.

@@ -232,6 +232,20 @@ impl Stream {
         self.way.frame = sight.way.frame;
     }
 
+    /// True when a packet is of another call, which has the same sockets and source after a pause.
+    fn is_before(&self, sight: &RtpSight<'_>) -> bool {
+        let (Some(own), Some(next)) = (&self.announced, &sight.announced) else {
+            return false;
+        };
+        let is_other = !Arc::ptr_eq(own, next) && own.call_id != next.call_id;
+        let (then, now) = (self.way.time_ns, sight.way.time_ns);
+        is_other
+            && now
+                .unwrap_or_default()
+                .saturating_sub(then.unwrap_or_default())
+                > CALL_PAUSE_NS
+    }
+
     /// The call that announced it.
     fn call_id(&self) -> Option<&str> {
         self.announced.as_ref()?.call_id.as_deref()
@@ -365,6 +379,8 @@ pub(in crate::extract) struct Streams {
 
 /// Streams at one time.
 const STREAMS_MAX: usize = 1 << 16;
+/// Between the media of two calls with the same sockets: what legs of one call announce in turn is no other call.
+const CALL_PAUSE_NS: i64 = 1_000_000_000;
 /// A stream that is silent for so long is over.
 const SILENCE_NS: i64 = 300_000_000_000;
 /// Streams of a source that reports are looked up for.
@@ -384,6 +400,10 @@ impl Streams {
         let now_ns = sight.way.time_ns.unwrap_or_default();
         self.expire(now_ns, tell);
         let key = ((sight.way.src, sight.way.dst), sight.packet.ssrc());
+        let is_of_next_call = self.open.get(&key).is_some_and(|it| it.is_before(sight));
+        if is_of_next_call {
+            self.close(&key, tell);
+        }
         let is_new = !self.open.contains_key(&key);
         if is_new {
             while self.open.len() >= STREAMS_MAX
@@ -392,7 +412,10 @@ impl Streams {
                 self.evicted = self.evicted.saturating_add(1);
                 self.close(&oldest, tell);
             }
-            self.order.push_back((key, now_ns));
+            // What was closed just now has its place there still.
+            if !is_of_next_call {
+                self.order.push_back((key, now_ns));
+            }
             let keys = self.by_source.entry(key.1).or_default();
             if keys.len() < OF_SOURCE_MAX {
                 keys.push(key);
