@@ -24,6 +24,7 @@ mod mgcp;
 mod mqtt;
 mod ntp;
 mod opened;
+mod prefaces;
 mod radius;
 mod rtcp;
 mod rtp;

@@ -33,6 +33,11 @@ impl<F: Cut> Conversation<F> {
         Self { framers, is_sure }
     }
 
+    /// Some message was found, or the port says that there will be one.
+    pub(crate) const fn is_sure(&self) -> bool {
+        self.is_sure
+    }
+
     /// Takes a chunk. `each` gets what may be a message, and whether the connection has some for sure,
     /// and says whether it is one. Gives the bytes that are kept; `None` when nothing more of the
     /// connection is wanted, as it is over or carries something else.

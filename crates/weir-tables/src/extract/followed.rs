@@ -13,6 +13,16 @@ pub(crate) struct Followed<C> {
     held_bytes: usize,
     held_bytes_max: usize,
     given_up: u64,
+    /// How often connections were looked at in which nothing was understood yet.
+    undecided: HashMap<u64, u8>,
+}
+
+/// Pieces of a connection that may be looked at before something is understood.
+pub(crate) const LOOKS_MAX: u8 = 64;
+/// The same of a protocol that a connection begins with, which its first octets tell: unless they are the rest of a message,
+/// as the connection began before the capture.
+pub(crate) const fn looks_max(chunk: &Chunk<'_>) -> u8 {
+    if chunk.saw_start { 1 } else { LOOKS_MAX }
 }
 
 impl<C> Followed<C> {
@@ -23,6 +33,7 @@ impl<C> Followed<C> {
             held_bytes: 0,
             held_bytes_max,
             given_up: 0,
+            undecided: HashMap::new(),
         }
     }
 
@@ -40,16 +51,50 @@ impl<C> Followed<C> {
         begin: impl FnOnce(&[u8]) -> Option<C>,
         take: impl FnOnce(&mut C) -> Option<usize>,
     ) -> Interest {
+        self.look(chunk, begin, take, |_| true)
+            .unwrap_or(Interest::Ignore)
+    }
+
+    /// The same. A connection that `begin` knows nothing of, or that is over and `is_understood` says that nothing of it
+    /// was understood, is looked at again with its next chunks, `looks_max` times in all.
+    pub(crate) fn chunk_again(
+        &mut self,
+        looks_max: u8,
+        chunk: &Chunk<'_>,
+        begin: impl FnOnce(&[u8]) -> Option<C>,
+        take: impl FnOnce(&mut C) -> Option<usize>,
+        is_understood: impl FnOnce(&C) -> bool,
+    ) -> Interest {
+        if let Some(interest) = self.look(chunk, begin, take, is_understood) {
+            return interest;
+        }
+        let looks = self.undecided.entry(chunk.connection).or_default();
+        *looks = looks.saturating_add(1);
+        if *looks < looks_max && !chunk.is_last {
+            return Interest::Follow;
+        }
+        self.undecided.remove(&chunk.connection);
+        Interest::Ignore
+    }
+
+    /// Takes a chunk; `None` when nothing of the connection was understood and it is not followed.
+    fn look(
+        &mut self,
+        chunk: &Chunk<'_>,
+        begin: impl FnOnce(&[u8]) -> Option<C>,
+        take: impl FnOnce(&mut C) -> Option<usize>,
+        is_understood: impl FnOnce(&C) -> bool,
+    ) -> Option<Interest> {
         let (connection, held) = match self.open.entry(chunk.connection) {
             Entry::Occupied(known) => known.into_mut(),
             Entry::Vacant(place) => {
                 let Content::Bytes(bytes) = chunk.content else {
-                    return Interest::Follow;
+                    if chunk.is_last {
+                        self.undecided.remove(&chunk.connection);
+                    }
+                    return Some(Interest::Follow);
                 };
-                let Some(connection) = begin(bytes) else {
-                    return Interest::Ignore;
-                };
-                place.insert((connection, 0))
+                place.insert((begin(bytes)?, 0))
             }
         };
         self.held_bytes = self.held_bytes.saturating_sub(*held);
@@ -59,11 +104,15 @@ impl<C> Followed<C> {
             let all = self.held_bytes.saturating_add(now);
             if all <= self.held_bytes_max {
                 self.held_bytes = all;
-                return Interest::Follow;
+                return Some(Interest::Follow);
             }
             self.given_up = self.given_up.saturating_add(1);
         }
+        let is_over = wanted.is_none() && !is_understood(connection);
         self.open.remove(&chunk.connection);
-        Interest::Ignore
+        if !self.undecided.is_empty() && (!is_over || chunk.is_last) {
+            self.undecided.remove(&chunk.connection);
+        }
+        (!is_over).then_some(Interest::Ignore)
     }
 }

@@ -3,11 +3,12 @@
 
 use std::collections::VecDeque;
 
-use weir_flow::{Carried, Chunk, Content, Endpoint, Interest, Payload, Payloads};
+use weir_flow::{Carried, Chunk, Content, Endpoint, Interest, Payload};
 use weir_packet::{Kind, Value};
 
 use super::conversation::{Conversation, Cut, Piece};
-use super::followed::Followed;
+use super::followed::{Followed, looks_max};
+use super::opened::OpenedPayloads;
 use super::value::{address, number};
 use super::{Extract, Item, ItemField, columns, in_words, push_item};
 use crate::scan::Rows;
@@ -181,7 +182,7 @@ pub(super) enum Length {
 
 /// Reads the messages of a protocol out of captures.
 pub(super) struct Messages<P> {
-    payloads: Payloads,
+    payloads: OpenedPayloads,
     streams: Followed<Conversation<Framer<P>>>,
     lost_bytes: u64,
     protocol: P,
@@ -196,7 +197,7 @@ const HELD_BYTES_MAX: usize = 256 << 20;
 impl<P: Protocol> Default for Messages<P> {
     fn default() -> Self {
         Self {
-            payloads: Payloads::new(),
+            payloads: OpenedPayloads::default(),
             streams: Followed::new(HELD_BYTES_MAX),
             lost_bytes: 0,
             protocol: P::default(),
@@ -214,7 +215,8 @@ impl<P: Protocol> Messages<P> {
         each: &mut dyn FnMut(&[u8]) -> bool,
     ) -> Interest {
         let ports = [chunk.source().port, chunk.destination().port];
-        streams.chunk(
+        streams.chunk_again(
+            looks_max(chunk),
             chunk,
             |bytes| {
                 let is_sure = P::begins(bytes, ports)?;
@@ -222,6 +224,7 @@ impl<P: Protocol> Messages<P> {
                 Some(Conversation::new(framers, is_sure))
             },
             |conversation| conversation.chunk(chunk, lost_bytes, &mut |bytes, _| each(bytes)),
+            Conversation::is_sure,
         )
     }
 }

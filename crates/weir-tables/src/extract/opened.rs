@@ -12,10 +12,13 @@ use weir_messages::hep::{Hep, is_compressed};
 use weir_messages::tls::{Decryptor, KeyLog, Opened, begins_with_hello};
 use weir_packet::Packet;
 
+use super::prefaces::Prefaces;
+
 /// [`Payloads`], whose streams of TLS become the streams that they carry.
 #[derive(Debug, Default)]
 pub(crate) struct OpenedPayloads {
     payloads: Payloads,
+    prefaces: Prefaces,
     tls: Option<Tls>,
     relayed: Relayed,
 }
@@ -72,9 +75,8 @@ impl OpenedPayloads {
             given_up: 0,
         });
         Self {
-            payloads: Payloads::new(),
             tls,
-            relayed: Relayed::default(),
+            ..Self::default()
         }
     }
 
@@ -82,11 +84,12 @@ impl OpenedPayloads {
     pub(crate) fn packet(&mut self, packet: &Packet<'_>, each: &mut Each<'_>) {
         let Self {
             payloads,
+            prefaces,
             tls,
             relayed,
         } = self;
         payloads.packet(packet, &mut |payload| {
-            opened(payload, tls.as_mut(), relayed, each)
+            read(payload, prefaces, tls.as_mut(), relayed, each)
         });
     }
 
@@ -94,10 +97,11 @@ impl OpenedPayloads {
     pub(crate) fn finish(&mut self, each: &mut Each<'_>) {
         let Self {
             payloads,
+            prefaces,
             tls,
             relayed,
         } = self;
-        payloads.finish(&mut |payload| opened(payload, tls.as_mut(), relayed, each));
+        payloads.finish(&mut |payload| read(payload, prefaces, tls.as_mut(), relayed, each));
     }
 
     /// As [`Payloads::given_up`], and what of TLS could not be read.
@@ -120,11 +124,30 @@ impl OpenedPayloads {
                 "directions of TLS were read and then not any more: bytes are missing, or their keys changed",
             ),
             (
+                self.prefaces.given_up(),
+                "TCP connections may begin with a header of the PROXY protocol that was not taken off, because there were more than 65,536 at one time",
+            ),
+            (
                 given_up,
                 "TLS connections were not read because there were more than 65,536 at one time, or 256 MiB of them under way",
             ),
         ];
         self.payloads.given_up().into_iter().chain(own)
+    }
+}
+
+/// Hands on what is in a payload, behind what a proxy says first.
+fn read(
+    payload: &Payload<'_>,
+    prefaces: &mut Prefaces,
+    mut tls: Option<&mut Tls>,
+    relayed: &mut Relayed,
+    each: &mut Each<'_>,
+) -> Interest {
+    let mut inner = |payload: &Payload<'_>| opened(payload, tls.as_deref_mut(), relayed, each);
+    match payload.carried {
+        Carried::Stream(chunk) => prefaces.chunk(payload, chunk, &mut inner),
+        _ => inner(payload),
     }
 }
 
@@ -149,7 +172,7 @@ fn opened(
 }
 
 /// What a message of HEP's version 3 begins with.
-const MAGIC: &[u8] = b"HEP3";
+pub(super) const HEP_MAGIC: &[u8] = b"HEP3";
 /// Octets of such a message before its chunks.
 const HEP_HEADER: usize = 6;
 
@@ -162,8 +185,10 @@ impl Relayed {
         each: &mut Each<'_>,
     ) -> Option<Interest> {
         if !self.streams.contains_key(&chunk.connection) {
-            let is_hep = matches!(chunk.content, Content::Bytes(bytes) if bytes.starts_with(MAGIC));
-            if !is_hep || chunk.offset > 0 {
+            let is_hep =
+                matches!(chunk.content, Content::Bytes(bytes) if bytes.starts_with(HEP_MAGIC));
+            // A connection that began before the capture begins with the rest of a message.
+            if !is_hep || chunk.offset > 0 && chunk.saw_start {
                 return None;
             }
             if self.streams.len() >= CONNECTIONS_MAX {
@@ -182,7 +207,7 @@ impl Relayed {
         }
         let mut rest = under_way.as_slice();
         // Behind what is missing the next message is looked for.
-        while let Some(at) = memchr::memmem::find(rest, MAGIC) {
+        while let Some(at) = memchr::memmem::find(rest, HEP_MAGIC) {
             rest = rest.get(at..).unwrap_or_default();
             let [_, _, _, _, high, low, ..] = rest else {
                 break;
@@ -201,7 +226,7 @@ impl Relayed {
             rest = behind;
         }
         // What may be the first octets of a message is kept as well.
-        let is_kept = rest.starts_with(MAGIC) || MAGIC.starts_with(rest);
+        let is_kept = rest.starts_with(HEP_MAGIC) || HEP_MAGIC.starts_with(rest);
         let kept = if is_kept { rest.to_vec() } else { Vec::new() };
         let held = self.held.saturating_add(kept.capacity());
         let is_too_much = held > HELD_BYTES_MAX;
@@ -338,7 +363,7 @@ impl Tls {
 }
 
 /// Hands on what was opened in the place of what sealed it.
-fn pass(
+pub(super) fn pass(
     payload: &Payload<'_>,
     chunk: &Chunk<'_>,
     content: Content<'_>,

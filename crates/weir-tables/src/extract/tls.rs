@@ -4,7 +4,7 @@ mod columns;
 
 use std::collections::{HashMap, VecDeque};
 
-use weir_flow::{Carried, Chunk, Content, FlowKey, Interest, Payload, Payloads, Sender};
+use weir_flow::{Carried, Chunk, Content, FlowKey, Interest, Payload, Sender};
 use weir_messages::tls::{
     Carrier, Session, Stamp, Told, begins_with_datagram_hello, begins_with_hello, is_quic_initial,
     may_begin_with_hello,
@@ -15,6 +15,7 @@ use self::columns::FIELDS;
 use super::followed::Followed;
 use super::list::Cache;
 use super::messages::{Way, WithWay, columns_with_way};
+use super::opened::OpenedPayloads;
 use super::{Extract, Extraction, Item, columns, in_words, push_item};
 use crate::Row;
 use crate::scan::Rows;
@@ -73,7 +74,7 @@ struct Talk {
 
 #[derive(Default)]
 struct Tls {
-    payloads: Payloads,
+    payloads: OpenedPayloads,
     found: Sessions,
     /// What was complete only when the capture ended.
     last: Option<VecDeque<(Box<Session>, Way)>>,

@@ -176,3 +176,25 @@ fn responses_are_those_of_their_requests() {
         &[&["/big", "3000"], &["/next", "0"]],
     );
 }
+
+#[test]
+fn messages_are_found_behind_what_precedes_them() {
+    let count = |name: &str, table: &str| {
+        report(name).map(|path| read_with_notes(table, &[&path], 100).0.num_rows())
+    };
+    for (name, table, rows) in [
+        ("websocket-behind-another-answer--401", "websocket", 2),
+        (
+            "websocket-behind-another-answer--early-hints",
+            "websocket",
+            2,
+        ),
+        ("middle-of-a-connection--diameter-3868-tail", "diameter", 10),
+        ("short-first-segment--first3", "sip", 5),
+        ("proxy-header--proxy-5070-v1-0", "sip", 3),
+    ] {
+        if let Some(found) = count(name, table) {
+            assert_eq!(found, rows, "{table}('{name}')");
+        }
+    }
+}

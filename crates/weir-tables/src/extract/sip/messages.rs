@@ -10,7 +10,7 @@ use weir_sip::{Flow, Framer, FramerEvent, looks_like_sip};
 use weir_ws::{ConnectionEvent, Event, Opcode};
 
 use crate::extract::conversation::{Conversation, Cut, Piece};
-use crate::extract::followed::Followed;
+use crate::extract::followed::{Followed, LOOKS_MAX};
 use crate::extract::in_words;
 use crate::extract::opened::OpenedPayloads;
 use crate::extract::websocket::{Connections, WebSocketSight, is_from_client};
@@ -214,7 +214,9 @@ impl SipFinder {
             lost_bytes,
         } = self;
         let ports = [chunk.source().port, chunk.destination().port];
-        open.chunk(
+        // A WebSocket may come after another request.
+        open.chunk_again(
+            LOOKS_MAX,
             chunk,
             |bytes| Stream::begins(bytes, chunk, ports.contains(&SIP_PORT)),
             |stream| match stream {
@@ -238,6 +240,7 @@ impl SipFinder {
                     (interest == Interest::Follow).then_some(0)
                 }
             },
+            Stream::is_understood,
         )
     }
 }
@@ -256,6 +259,14 @@ fn message_in<'m>(sight: &WebSocketSight<'m>) -> Option<&'m [u8]> {
 }
 
 impl Stream {
+    /// False when it may carry something else after all.
+    const fn is_understood(&self) -> bool {
+        match self {
+            Self::Sip(conversation) => conversation.is_sure(),
+            Self::WebSocket => true,
+        }
+    }
+
     /// What a connection may carry whose first bytes are these.
     fn begins(bytes: &[u8], chunk: &Chunk<'_>, is_known: bool) -> Option<Self> {
         let text = bytes.trim_ascii_start();
@@ -263,14 +274,16 @@ impl Stream {
             let framers = [Framer::default(), Framer::default()];
             Some(Self::Sip(Box::new(Conversation::new(framers, is_sure))))
         };
-        if text.is_empty() || looks_like_sip(text) {
+        let is_first = chunk.offset == 0;
+        if is_first && text.is_empty() || looks_like_sip(text) {
             return sip(is_known);
         }
         if is_from_client(bytes, chunk).is_some() {
             return Some(Self::WebSocket);
         }
         // The first line may go on in the next segment.
-        let line_goes_on = text.len() < LINE_BYTES_MAX
+        let line_goes_on = is_first
+            && text.len() < LINE_BYTES_MAX
             && text.iter().all(|byte| matches!(byte, b' '..=b'~'))
             && text.first().is_some_and(u8::is_ascii_uppercase);
         if is_known || line_goes_on {

@@ -10,7 +10,7 @@ use weir_ws::{
     Opcode,
 };
 
-use crate::extract::followed::Followed;
+use crate::extract::followed::{Followed, LOOKS_MAX};
 use crate::extract::in_words;
 use crate::extract::opened::OpenedPayloads;
 
@@ -84,6 +84,8 @@ struct Occasion {
     frame: u64,
 }
 
+/// The status with which a server agrees (RFC 6455, 4.2.2).
+const SWITCHING_PROTOCOLS: u16 = 101;
 /// Bytes of a message on the wire, and of one that is inflated.
 const MESSAGE_BYTES_MAX: usize = 16 << 20;
 /// Bytes of messages under way and windows, of all connections.
@@ -155,7 +157,8 @@ impl Connections {
             gap_bytes,
             dropped,
         } = self;
-        open.chunk(
+        open.chunk_again(
+            LOOKS_MAX,
             chunk,
             |bytes| is_from_client(bytes, chunk).map(|from_client| Known::new(chunk, from_client)),
             |known| {
@@ -166,6 +169,8 @@ impl Connections {
                 *dropped = dropped.saturating_add(u64::from(known.ends.mid_stream && !goes_on));
                 (goes_on && !chunk.is_last).then(|| known.held_bytes())
             },
+            // Another request or another answer may precede the handshake.
+            Known::is_open,
         )
     }
 }
@@ -213,6 +218,11 @@ impl Known {
         }
     }
 
+    fn is_open(&self) -> bool {
+        let handshake = self.ends.handshake.as_ref();
+        self.ends.mid_stream || handshake.is_some_and(|it| it.status == SWITCHING_PROTOCOLS)
+    }
+
     fn held_bytes(&self) -> usize {
         let waiting = self.waiting.as_ref().map_or(0, Vec::capacity);
         let waiting = waiting.saturating_mul(size_of::<Occasion>());
@@ -238,6 +248,7 @@ impl Known {
             waiting,
             ..
         } = self;
+        let is_opening = waiting.is_some();
         let mut goes_on = true;
         let mut is_open = false;
         let mut occasion = now;
@@ -271,6 +282,9 @@ impl Known {
             });
         };
         match chunk.content {
+            Content::Bytes(bytes) if is_opening && direction == Direction::ToClient => {
+                connection.feed(direction, without_interim(bytes), &mut hand_on);
+            }
             Content::Bytes(bytes) => connection.feed(direction, bytes, &mut hand_on),
             Content::Gap(bytes) => connection.gap(direction, bytes, &mut hand_on),
             Content::End(_) => connection.finish_direction(direction, &mut hand_on),
@@ -282,10 +296,24 @@ impl Known {
     }
 }
 
+/// What follows the preliminary responses that a server begins with, such as 103 (RFC 8297).
+fn without_interim(bytes: &[u8]) -> &[u8] {
+    let mut rest = bytes;
+    while let Some([b'1', b'.', b'0' | b'1', b' ', b'1', tens, ones, ..]) =
+        rest.strip_prefix(b"HTTP/")
+        && [*tens, *ones] != *b"01"
+        && let Some(end) = memchr::memmem::find(rest, b"\r\n\r\n")
+        && let Some(behind) = rest.get(end + 4..).filter(|behind| !behind.is_empty())
+    {
+        rest = behind;
+    }
+    rest
+}
+
 /// Whether the first bytes of a connection are a client's or a server's; `None` when they are no WebSocket's. What
-/// begins with a SYN begins with a handshake.
+/// begins with a SYN begins with a handshake, and so does what comes after something else.
 pub(crate) fn is_from_client(bytes: &[u8], chunk: &Chunk<'_>) -> Option<bool> {
-    first_bytes(bytes, chunk.saw_start && chunk.offset == 0)
+    first_bytes(bytes, chunk.saw_start || chunk.offset > 0)
 }
 
 /// See [`is_from_client`]. Without a handshake, frames have to look like frames all the way: only clients mask.

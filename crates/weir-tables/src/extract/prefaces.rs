@@ -1,0 +1,223 @@
+//! What stands before a protocol on a connection: the header of the PROXY protocol (HAProxy, versions 1 and 2), by which a
+//! proxy says for whom it connects. And beginnings that are too short to tell what they are.
+
+use std::collections::HashMap;
+
+use weir_flow::{Chunk, Content, Interest, Payload, Sender};
+
+use super::opened::{HEP_MAGIC, pass};
+
+/// Takes headers off, and holds beginnings until it is known what they are.
+#[derive(Debug, Default)]
+pub(super) struct Prefaces {
+    open: HashMap<u64, [Side; 2]>,
+    given_up: u64,
+}
+
+/// A direction of a connection.
+#[derive(Debug, Default)]
+struct Side {
+    /// What may be the beginning of a header.
+    held: Vec<u8>,
+    /// Octets of headers.
+    taken_off: u64,
+    is_decided: bool,
+}
+
+/// What the first octets of a connection are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Beginning {
+    /// A header of so many octets.
+    Header(usize),
+    /// More must come to say so.
+    Unsure,
+    Other,
+}
+
+/// What version 2 begins with.
+const SIGNATURE: &[u8] = b"\r\n\r\n\0\r\nQUIT\n";
+/// Octets of version 2 before the addresses, the last two of which say how many follow.
+const FIXED_OCTETS: usize = 16;
+/// Octets of a header of version 2 that is taken off, at most. That of version 1 has 107.
+const HEADER_OCTETS_MAX: usize = 4_096;
+const LINE_OCTETS_MAX: usize = 107;
+const WORD: &[u8] = b"PROXY ";
+/// Connections at one time, at most.
+const CONNECTIONS_MAX: usize = 1 << 16;
+
+type Each<'e> = dyn FnMut(&Payload<'_>) -> Interest + 'e;
+
+impl Prefaces {
+    /// Connections whose headers were not taken off for the limit.
+    pub(super) const fn given_up(&self) -> u64 {
+        self.given_up
+    }
+
+    /// Takes a piece of a stream, and hands on what follows the headers.
+    pub(super) fn chunk(
+        &mut self,
+        payload: &Payload<'_>,
+        chunk: &Chunk<'_>,
+        each: &mut Each<'_>,
+    ) -> Interest {
+        if !self.is_open(chunk) {
+            return each(payload);
+        }
+        let at = usize::from(chunk.sender == Sender::High);
+        let Some(side) = self
+            .open
+            .get_mut(&chunk.connection)
+            .and_then(|it| it.get_mut(at))
+        else {
+            return each(payload);
+        };
+        let interest = side.chunk(payload, chunk, each);
+        if interest == Interest::Ignore || chunk.is_last {
+            self.open.remove(&chunk.connection);
+        }
+        interest
+    }
+
+    /// True of a connection that has headers, or begins as if it had.
+    fn is_open(&mut self, chunk: &Chunk<'_>) -> bool {
+        if !self.open.is_empty() && self.open.contains_key(&chunk.connection) {
+            return true;
+        }
+        let may_begin = chunk.offset == 0
+            && matches!(chunk.content, Content::Bytes(bytes) if beginning(bytes) != Beginning::Other);
+        if !may_begin {
+            return false;
+        }
+        if self.open.len() >= CONNECTIONS_MAX {
+            self.given_up = self.given_up.saturating_add(1);
+            return false;
+        }
+        self.open.insert(chunk.connection, Default::default());
+        true
+    }
+}
+
+impl Side {
+    fn chunk(&mut self, payload: &Payload<'_>, chunk: &Chunk<'_>, each: &mut Each<'_>) -> Interest {
+        let offset = chunk.offset.saturating_sub(self.taken_off);
+        let Content::Bytes(bytes) = chunk.content else {
+            let held = std::mem::take(&mut self.held);
+            let is_wanted = held.is_empty()
+                || pass(payload, chunk, Content::Bytes(&held), 0, each) == Interest::Follow;
+            self.is_decided = true;
+            return match is_wanted {
+                true => each(&payload.with_stream(&Chunk { offset, ..*chunk })),
+                false => Interest::Ignore,
+            };
+        };
+        if self.is_decided || chunk.offset > 0 && self.held.is_empty() && self.taken_off == 0 {
+            return each(&payload.with_stream(&Chunk { offset, ..*chunk }));
+        }
+        let mut all = std::mem::take(&mut self.held);
+        all.extend_from_slice(bytes);
+        loop {
+            match beginning(&all) {
+                Beginning::Header(octets) => {
+                    all.drain(..octets.min(all.len()));
+                    self.taken_off = self.taken_off.saturating_add(octets as u64);
+                }
+                Beginning::Unsure if !chunk.is_last => {
+                    self.held = all;
+                    return Interest::Follow;
+                }
+                _ => break,
+            }
+        }
+        self.is_decided = true;
+        let content = Content::Bytes(&all);
+        each(&payload.with_stream(&Chunk {
+            content,
+            offset: 0,
+            ..*chunk
+        }))
+    }
+}
+
+fn beginning(bytes: &[u8]) -> Beginning {
+    let is_begun = |with: &[u8]| with.starts_with(bytes);
+    if bytes.starts_with(SIGNATURE) {
+        return version_2(bytes);
+    }
+    if bytes.starts_with(WORD) {
+        return version_1(bytes);
+    }
+    match is_begun(SIGNATURE) || is_begun(WORD) || is_begun(HEP_MAGIC) && bytes != HEP_MAGIC {
+        true => Beginning::Unsure,
+        false => Beginning::Other,
+    }
+}
+
+/// A line for people: `PROXY TCP4`, `TCP6` or `UNKNOWN`, and addresses.
+fn version_1(bytes: &[u8]) -> Beginning {
+    let line = bytes.get(..LINE_OCTETS_MAX).unwrap_or(bytes);
+    let Some(end) = memchr::memmem::find(line, b"\r\n") else {
+        return match bytes.len() < LINE_OCTETS_MAX {
+            true => Beginning::Unsure,
+            false => Beginning::Other,
+        };
+    };
+    let rest = line.get(WORD.len()..end).unwrap_or_default();
+    let is_header = [b"TCP4 " as &[u8], b"TCP6 ", b"UNKNOWN"]
+        .iter()
+        .any(|family| rest.starts_with(family));
+    match is_header {
+        true => Beginning::Header(end + 2),
+        false => Beginning::Other,
+    }
+}
+
+fn version_2(bytes: &[u8]) -> Beginning {
+    let (Some(version), Some([high, low])) = (bytes.get(12), bytes.get(14..FIXED_OCTETS)) else {
+        return Beginning::Unsure;
+    };
+    let octets = FIXED_OCTETS + usize::from(u16::from_be_bytes([*high, *low]));
+    if version >> 4 != 2 || octets > HEADER_OCTETS_MAX {
+        return Beginning::Other;
+    }
+    match bytes.len() < octets {
+        true => Beginning::Unsure,
+        false => Beginning::Header(octets),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn headers_are_known_by_every_prefix() {
+        let mut binary = SIGNATURE.to_vec();
+        binary.extend_from_slice(&[0x21, 0x11, 0, 12, 192, 0, 2, 1, 192, 0, 2, 2, 1, 2, 3, 4]);
+        let text = b"PROXY TCP4 198.51.100.7 203.0.113.9 56324 5060\r\n".to_vec();
+        for header in [binary, text, b"PROXY UNKNOWN\r\n".to_vec()] {
+            for length in 0..header.len() {
+                assert_eq!(beginning(&header[..length]), Beginning::Unsure, "{length}");
+            }
+            let with_more = [&header[..], b"INVITE sip:a@b SIP/2.0\r\n"].concat();
+            assert_eq!(beginning(&header), Beginning::Header(header.len()));
+            assert_eq!(beginning(&with_more), Beginning::Header(header.len()));
+        }
+        for other in [
+            b"GET / HTTP/1.1" as &[u8],
+            b"HEP3",
+            b"PROXY TCP9 a\r\n",
+            b"PROXYING",
+            b"\r\n\r\nINVITE",
+        ] {
+            assert_eq!(
+                beginning(other),
+                Beginning::Other,
+                "{}",
+                other.escape_ascii()
+            );
+        }
+        let long = [WORD, &[b'x'; 200]].concat();
+        assert_eq!(beginning(&long), Beginning::Other);
+        assert_eq!(beginning(b"HEP"), Beginning::Unsure);
+    }
+}
