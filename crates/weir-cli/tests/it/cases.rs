@@ -7,23 +7,12 @@ use weir_testkit::Limited as _;
 
 /// Captures of which all questions are answered right.
 const RIGHT: &[&str] = &[
-    "dhcp-overload--overload.pcap",
-    "epoch--offsets.pcapng",
-    "mgcp-cr--cr.pcap",
-    "sip-folded-length--fold-value.pcap",
-    "sip-keep-alive--tcp-5060-crlfnul.pcap",
-];
-
-/// Captures of which a question is answered wrong as yet. One that is answered right comes into the list above.
-const WRONG: &[&str] = &[
-    "a-msdu--amsdu-3.pcap",
-    "badpackets.pcap",
     "bundle--bundle.pcap",
-    "call-from-the-middle--mid-hold-488.pcap",
-    "call-one-side--no-200.pcap",
     "clock-steps-back--clock-back-20.pcap",
+    "dhcp-overload--overload.pcap",
     "dtls--server-first.pcap",
     "dtmf--late-end.pcap",
+    "epoch--offsets.pcapng",
     "false-loss--one-ack-early.pcap",
     "fragments-of-two-networks--one-vlan.pcap",
     "fragments-of-two-networks--two-vlans.pcap",
@@ -34,11 +23,10 @@ const WRONG: &[&str] = &[
     "http-order-of-directions--third-request-late.pcap",
     "jumbogram--jumbogram.pcap",
     "media-of-calls--port-reused-same-ssrc.pcap",
-    "message-behind-a-hole--call-one-lost-before.pcap",
+    "mgcp-cr--cr.pcap",
     "middle-of-a-connection--diameter-3868-tail.pcap",
     "new-initial-number--new-isn-after-1s.pcap",
     "proxy-header--proxy-5070-v1-0.pcap",
-    "quic-ports--quic.pcap",
     "refused-then-let-in--refused-twice-then-let-in.pcap",
     "reset-outside--rst-far-outside-before.pcap",
     "rtp-begins-anew--restart-ahead.pcap",
@@ -48,9 +36,21 @@ const WRONG: &[&str] = &[
     "second-syn-ack--second-synack-counts.pcap",
     "short-first-segment--first3.pcap",
     "simultaneous-open--simultaneous-open.pcap",
+    "sip-folded-length--fold-value.pcap",
+    "sip-keep-alive--tcp-5060-crlfnul.pcap",
     "small-first-record--rec-20.pcap",
     "websocket-behind-another-answer--401.pcap",
     "websocket-behind-another-answer--early-hints.pcap",
+];
+
+/// Captures of which a question is answered wrong as yet. One that is answered right comes into the list above.
+const WRONG: &[&str] = &[
+    "a-msdu--amsdu-3.pcap",
+    "badpackets.pcap",
+    "call-from-the-middle--mid-hold-488.pcap",
+    "call-one-side--no-200.pcap",
+    "message-behind-a-hole--call-one-lost-before.pcap",
+    "quic-ports--quic.pcap",
 ];
 
 /// The rows that answer a question, separated by semicolons, and what was written to standard error.
