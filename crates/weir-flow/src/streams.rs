@@ -719,7 +719,7 @@ impl Connection {
         }
         let end = &self.track.sides[self.track.side_of(sighting.sender)];
         let is_new = segment.len > 0 && beyond(segment.seq.wrapping_add(segment.len), end.last) > 0;
-        is_new || !course::is_over(&self.track)
+        is_new || !self.track.is(Flow::CLOSED)
     }
 
     /// Takes a segment into the state of the connection. True of a reset that ends it.

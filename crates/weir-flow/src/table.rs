@@ -623,7 +623,9 @@ fn deadline(flow: &Flow, options: &Options) -> i64 {
         return after(flow.mark_ns, options.tcp_close_ns);
     }
     let waits = matches!(flow.sides[0].state, State::SynSent | State::SynAckSent)
-        && flow.sides[1].state == State::Inactive;
+        && flow.sides[1].state == State::Inactive
+        // With data the other direction was not captured.
+        && tcp::beyond(flow.sides[0].last, flow.sides[0].start) <= 1;
     if flow.is(Flow::ATTEMPT) && waits {
         return after(flow.first_ns, options.tcp_attempt_ns);
     }

@@ -435,3 +435,23 @@ fn captures_of_reports_are_read_as_their_list_says() {
         assert_eq!(found, expected, "{name}");
     }
 }
+
+/// Where one direction is captured only, nothing answers.
+#[test]
+fn one_direction_of_a_connection_is_one_flow() {
+    let lines = "
+        0     > S 0 0
+        1     > A 1 1 ONE
+        12000 > A 4 4 TWO
+        12001 > FA 7 4";
+    check(lines, &[("SH", 0, "ONETWO", "")]);
+    // Its end is repeated until it is acknowledged.
+    let lines = "
+        0     < A  1 1 ONE
+        1     < FA 4 1
+        500   < A  1 1 ONE
+        9000  < A  1 1 ONE
+        30000 < FA 4 1";
+    let texts = streams(&segments(lines));
+    assert_eq!(texts.into_values().collect::<Vec<_>>(), [["ONE", ""]]);
+}
