@@ -406,7 +406,12 @@ impl Defragmenter {
                     Bad::Overlap => self.counters.overlapping += 1,
                     Bad::Invalid => self.counters.invalid += 1,
                 }
-                self.remove(&fragment.key);
+                let waiting = self.remove(&fragment.key);
+                if let (Bad::Invalid, Some(waiting), Some(incomplete)) =
+                    (bad, waiting, &mut self.incomplete)
+                {
+                    incomplete.extend(waiting.begun_with(fragment).into_incomplete());
+                }
                 Fragmented::Waits
             }
             Ok(false) => {
@@ -531,11 +536,7 @@ impl Waiting {
         }
         if start == 0 && (self.header.is_empty() || overlap == Overlap::Last) {
             self.header = fragment.header.to_vec();
-            if let Some((at, protocol)) = fragment.next
-                && let Some(place) = self.header.get_mut(at)
-            {
-                *place = protocol;
-            }
+            self.name_next(fragment);
         }
         self.place(fragment.payload, start, end, overlap)?;
         let is_all = matches!(self.ranges.as_slice(), [(0, end)] if Some(*end) == self.total);
@@ -612,6 +613,28 @@ impl Waiting {
             }
         }
         self.ranges.splice(first..after.max(first), [(start, end)]);
+    }
+
+    /// With the beginning that a fragment has which fits to no others, as where more fragments are to come behind a length
+    /// that is no multiple of 8. A beginning that was there before stays.
+    fn begun_with(mut self, fragment: &Fragment<'_>) -> Self {
+        if fragment.offset == 0 && self.header.is_empty() {
+            self.header = fragment.header.to_vec();
+            self.name_next(fragment);
+            self.payload = fragment.payload.to_vec();
+            let end = u32::try_from(self.payload.len()).unwrap_or(u32::MAX);
+            self.ranges = vec![(0, end)];
+        }
+        self
+    }
+
+    /// Writes into the header what the first fragment says that comes behind it.
+    fn name_next(&mut self, fragment: &Fragment<'_>) {
+        if let Some((at, protocol)) = fragment.next
+            && let Some(place) = self.header.get_mut(at)
+        {
+            *place = protocol;
+        }
     }
 
     /// The packet as far as it is there from its beginning; `None` where that is missing.

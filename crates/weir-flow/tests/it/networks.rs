@@ -124,3 +124,22 @@ fn the_first_part_is_read_when_the_rest_never_comes() {
     let counters = payloads.counters().fragments;
     assert_eq!((counters.timed_out, counters.unfinished), (1, 3));
 }
+
+/// A fragment before others has a multiple of eight octets. One that has not fits to none, and is read for what it is.
+#[test]
+fn a_first_part_of_an_odd_length_is_read() {
+    let odd = |byte: u8, cut: usize| {
+        let mut sent = fragments(0, &[9], byte, 3_000).swap_remove(0);
+        let len = sent.bytes.len() - cut;
+        sent.bytes.truncate(len);
+        // The length of IPv4, behind Ethernet and one tag, and another identification.
+        let total = u16::try_from(len - 18).unwrap();
+        sent.bytes[20..22].copy_from_slice(&total.to_be_bytes());
+        sent.bytes[23] = byte;
+        sent
+    };
+    let packets = [odd(b'1', 3), odd(b'2', 1_000 + 5)];
+    assert_eq!(datagrams(&packets), [(1, 1_469, b'1'), (2, 467, b'2')]);
+    let flows = capture::flows(&packets, Options::default());
+    assert_eq!((flows.len(), flows[0].sent.packets), (1, 2), "{flows:#?}");
+}
