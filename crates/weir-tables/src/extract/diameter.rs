@@ -44,6 +44,10 @@ impl Protocol for Diameter {
         (is_known || begins(bytes)).then_some(true)
     }
 
+    fn is_expected(ports: [u16; 2]) -> bool {
+        is_port(ports)
+    }
+
     fn length(bytes: &[u8]) -> Length {
         match length(bytes) {
             None => Length::Wait,

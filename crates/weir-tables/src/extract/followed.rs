@@ -15,14 +15,33 @@ pub(crate) struct Followed<C> {
     given_up: u64,
     /// How often connections were looked at in which nothing was understood yet.
     undecided: HashMap<u64, u8>,
+    not_understood: u64,
 }
 
 /// Pieces of a connection that may be looked at before something is understood.
-pub(crate) const LOOKS_MAX: u8 = 64;
-/// The same of a protocol that a connection begins with, which its first octets tell: unless they are the rest of a message,
-/// as the connection began before the capture.
-pub(crate) const fn looks_max(chunk: &Chunk<'_>) -> u8 {
-    if chunk.saw_start { 1 } else { LOOKS_MAX }
+const LOOKS_MAX: u8 = 64;
+
+/// How often a connection is looked at.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Looks {
+    max: u8,
+    /// Its ports say that something is to be understood: otherwise it counts.
+    is_expected: bool,
+}
+
+impl Looks {
+    /// At all pieces, as far as there are not too many.
+    pub(crate) const MANY: Self = Self {
+        max: LOOKS_MAX,
+        is_expected: false,
+    };
+
+    /// At the first piece, which tells what a connection carries: unless it is the rest of a message, as the connection
+    /// began before the capture.
+    pub(crate) const fn at_beginning(chunk: &Chunk<'_>, is_expected: bool) -> Self {
+        let max = if chunk.saw_start { 1 } else { LOOKS_MAX };
+        Self { max, is_expected }
+    }
 }
 
 impl<C> Followed<C> {
@@ -34,12 +53,18 @@ impl<C> Followed<C> {
             held_bytes_max,
             given_up: 0,
             undecided: HashMap::new(),
+            not_understood: 0,
         }
     }
 
     /// Connections that were given up for the limit.
     pub(crate) const fn given_up(&self) -> u64 {
         self.given_up
+    }
+
+    /// Connections whose ports said that something was to be understood, and nothing was.
+    pub(crate) const fn not_understood(&self) -> u64 {
+        self.not_understood
     }
 
     /// Takes a chunk of a connection. `begin` gets the first bytes of one that is new, and `None` of it
@@ -56,25 +81,43 @@ impl<C> Followed<C> {
     }
 
     /// The same. A connection that `begin` knows nothing of, or that is over and `is_understood` says that nothing of it
-    /// was understood, is looked at again with its next chunks, `looks_max` times in all.
+    /// was understood, is looked at again with its next chunks, as often as `looks` says.
     pub(crate) fn chunk_again(
         &mut self,
-        looks_max: u8,
+        looks: Looks,
         chunk: &Chunk<'_>,
         begin: impl FnOnce(&[u8]) -> Option<C>,
         take: impl FnOnce(&mut C) -> Option<usize>,
         is_understood: impl FnOnce(&C) -> bool,
     ) -> Interest {
+        let is_bytes = matches!(chunk.content, Content::Bytes(_));
+        if !is_bytes && !self.open.contains_key(&chunk.connection) {
+            if chunk.is_last && self.undecided.remove(&chunk.connection).is_some() {
+                self.leave(looks);
+            }
+            return Interest::Follow;
+        }
         if let Some(interest) = self.look(chunk, begin, take, is_understood) {
+            let is_over = interest == Interest::Ignore || chunk.is_last;
+            if is_over && !self.undecided.is_empty() {
+                self.undecided.remove(&chunk.connection);
+            }
             return interest;
         }
-        let looks = self.undecided.entry(chunk.connection).or_default();
-        *looks = looks.saturating_add(1);
-        if *looks < looks_max && !chunk.is_last {
+        let seen = self.undecided.entry(chunk.connection).or_default();
+        *seen = seen.saturating_add(1);
+        if *seen < looks.max && !chunk.is_last {
             return Interest::Follow;
         }
         self.undecided.remove(&chunk.connection);
+        self.leave(looks);
         Interest::Ignore
+    }
+
+    /// A connection is not looked at any more.
+    fn leave(&mut self, looks: Looks) {
+        let is_expected = looks.is_expected.into();
+        self.not_understood = self.not_understood.saturating_add(is_expected);
     }
 
     /// Takes a chunk; `None` when nothing of the connection was understood and it is not followed.
@@ -89,9 +132,6 @@ impl<C> Followed<C> {
             Entry::Occupied(known) => known.into_mut(),
             Entry::Vacant(place) => {
                 let Content::Bytes(bytes) = chunk.content else {
-                    if chunk.is_last {
-                        self.undecided.remove(&chunk.connection);
-                    }
                     return Some(Interest::Follow);
                 };
                 place.insert((begin(bytes)?, 0))
@@ -110,9 +150,6 @@ impl<C> Followed<C> {
         }
         let is_over = wanted.is_none() && !is_understood(connection);
         self.open.remove(&chunk.connection);
-        if !self.undecided.is_empty() && (!is_over || chunk.is_last) {
-            self.undecided.remove(&chunk.connection);
-        }
         (!is_over).then_some(Interest::Ignore)
     }
 }

@@ -7,7 +7,7 @@ use weir_flow::{Carried, Chunk, Content, Endpoint, Interest, Payload};
 use weir_packet::{Kind, Value};
 
 use super::conversation::{Conversation, Cut, Piece};
-use super::followed::{Followed, looks_max};
+use super::followed::{Followed, Looks};
 use super::opened::OpenedPayloads;
 use super::value::{address, number};
 use super::{Extract, Item, ItemField, columns, in_words, push_item};
@@ -150,6 +150,11 @@ pub(super) trait Protocol: Default + Send + 'static {
         None
     }
 
+    /// True where a stream between these ports carries the protocol, as far as ports say.
+    fn is_expected(_ports: [u16; 2]) -> bool {
+        false
+    }
+
     /// Where the message ends that these bytes of a stream begin with.
     fn length(_bytes: &[u8]) -> Length {
         Length::Broken
@@ -216,7 +221,7 @@ impl<P: Protocol> Messages<P> {
     ) -> Interest {
         let ports = [chunk.source().port, chunk.destination().port];
         streams.chunk_again(
-            looks_max(chunk),
+            Looks::at_beginning(chunk, P::is_expected(ports)),
             chunk,
             |bytes| {
                 let is_sure = P::begins(bytes, ports)?;
@@ -306,6 +311,10 @@ impl<P: Protocol> Extract for Messages<P> {
             (
                 self.lost_bytes,
                 "bytes of TCP streams belong to no whole message",
+            ),
+            (
+                self.streams.not_understood(),
+                "TCP connections between ports of the protocol carried nothing that was understood",
             ),
         ];
         let counted = own

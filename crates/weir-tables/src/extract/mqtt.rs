@@ -59,6 +59,10 @@ impl Protocol for Mqtt {
         (is_known || begins_with_connect(bytes)).then_some(true)
     }
 
+    fn is_expected(ports: [u16; 2]) -> bool {
+        ports.contains(&PORT)
+    }
+
     fn length(bytes: &[u8]) -> Length {
         match length(bytes) {
             None => Length::Wait,

@@ -1,9 +1,17 @@
 //! Captures of traffic that is not tidy, with what is known of each: streams that begin anew, copies, beginnings that are
 //! not there, messages that were lost. `../shared/data/reports/README.md` says where they come from.
 
+use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
 
+use weir_testkit::Rng;
+use weir_testkit::packet::{Ipv4, Tcp, protocol, tcp_flags};
+
 use crate::sip::{column, read_with_notes};
+use crate::wire::{self, Connection};
+
+const CLIENT: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
+const SERVER: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 2);
 
 /// A capture of the reports; `None` without them.
 fn report(name: &str) -> Option<PathBuf> {
@@ -195,6 +203,92 @@ fn messages_are_found_behind_what_precedes_them() {
     ] {
         if let Some(found) = count(name, table) {
             assert_eq!(found, rows, "{table}('{name}')");
+        }
+    }
+}
+
+/// How many rows a table has of these packets, and what it notes.
+fn rows(table: &str, packets: &[Vec<u8>]) -> (usize, Vec<String>) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("made.pcap");
+    wire::write(packets, &path);
+    let (batch, notes) = read_with_notes(table, &[&path], 100);
+    (batch.num_rows(), notes)
+}
+
+/// A message of Diameter: a watchdog with its sender's name and realm.
+fn watchdog() -> Vec<u8> {
+    let mut bytes = vec![
+        1, 0, 0, 56, 0x80, 0, 1, 24, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 1,
+    ];
+    bytes.extend(b"\0\0\x01\x08\x40\0\0\x11h.example\0\0\0");
+    bytes.extend(b"\0\0\x01\x28\x40\0\0\x0fexample\0");
+    bytes
+}
+
+/// Segments of a connection that began before the capture.
+fn from_the_middle(port: u16, pieces: &[&[u8]]) -> Vec<Vec<u8>> {
+    let mut seq = 1_000;
+    let segment = |piece: &&[u8]| {
+        let tcp = Tcp::new(40_000, port).flags(tcp_flags::ACK).numbers(seq, 1);
+        let segment = tcp.segment(CLIENT.into(), SERVER.into(), piece);
+        seq += piece.len() as u32;
+        Ipv4::new(CLIENT, SERVER, protocol::TCP).packet(&segment)
+    };
+    pieces.iter().map(segment).collect()
+}
+
+#[test]
+fn a_connection_from_the_middle_is_looked_at_again_and_one_without_messages_is_counted() {
+    let message = watchdog();
+    for port in [3_868, 5_999] {
+        let mut pieces: Vec<&[u8]> = vec![b"the rest of one"; 10];
+        pieces.extend([&message[..]; 3]);
+        let (found, notes) = rows("diameter", &from_the_middle(port, &pieces));
+        assert_eq!((found, notes), (3, Vec::new()), "{port}");
+    }
+    let rubbish: Vec<&[u8]> = vec![b"nothing of it"; 100];
+    let (found, notes) = rows("diameter", &from_the_middle(3_868, &rubbish));
+    assert_eq!(found, 0);
+    assert_eq!(
+        notes,
+        [
+            "diameter: 1 TCP connections between ports of the protocol carried nothing that was understood"
+        ]
+    );
+    // Between other ports nothing is to be expected.
+    let (found, notes) = rows("diameter", &from_the_middle(5_999, &rubbish));
+    assert_eq!((found, notes), (0, Vec::new()));
+}
+
+/// The PROXY protocol, 2.1 and 2.2, in segments of any size, before what a client sends.
+#[test]
+fn headers_of_the_proxy_protocol_are_taken_off_before_every_protocol() {
+    let mut binary = b"\r\n\r\n\0\r\nQUIT\n\x21\x11\0\x0c".to_vec();
+    binary.extend([192, 0, 2, 1, 192, 0, 2, 2, 0x12, 0x34, 0x56, 0x78]);
+    let text = b"PROXY TCP4 192.0.2.1 192.0.2.2 56324 443\r\n".to_vec();
+    let sip = b"OPTIONS sip:b@x SIP/2.0\r\nVia: SIP/2.0/TCP x;branch=z9hG4bKa\r\nFrom: <sip:a@x>;tag=a\r\n\
+        To: <sip:b@x>\r\nCall-ID: a\r\nCSeq: 1 OPTIONS\r\nContent-Length: 0\r\n\r\n";
+    let connect = b"\x10\x0c\0\x04MQTT\x04\x02\0\x3c\0\0";
+    let message = watchdog();
+    let protocols: [(&str, &[u8]); 4] = [
+        ("http", b"GET / HTTP/1.1\r\nHost: h\r\n\r\n"),
+        ("sip", sip),
+        ("diameter", &message),
+        ("mqtt", connect),
+    ];
+    let mut random = Rng::new(1);
+    for header in [binary, text, b"PROXY UNKNOWN\r\n".to_vec()] {
+        for (table, client) in protocols {
+            for most in [1, 20, 10_000] {
+                let mut packets = Vec::new();
+                let ends = [(CLIENT, 40_000), (SERVER, 6_000)];
+                let mut connection = Connection::open(ends[0], ends[1], &mut packets);
+                connection.send(true, &header, most, &mut random, &mut packets);
+                connection.send(true, client, 1 << 40, &mut random, &mut packets);
+                let (found, notes) = rows(table, &packets);
+                assert_eq!((found, notes), (1, Vec::new()), "{table} by {most}");
+            }
         }
     }
 }

@@ -10,7 +10,7 @@ use weir_sip::{Flow, Framer, FramerEvent, looks_like_sip};
 use weir_ws::{ConnectionEvent, Event, Opcode};
 
 use crate::extract::conversation::{Conversation, Cut, Piece};
-use crate::extract::followed::{Followed, LOOKS_MAX};
+use crate::extract::followed::{Followed, Looks};
 use crate::extract::in_words;
 use crate::extract::opened::OpenedPayloads;
 use crate::extract::websocket::{Connections, WebSocketSight, is_from_client};
@@ -216,7 +216,7 @@ impl SipFinder {
         let ports = [chunk.source().port, chunk.destination().port];
         // A WebSocket may come after another request.
         open.chunk_again(
-            LOOKS_MAX,
+            Looks::MANY,
             chunk,
             |bytes| Stream::begins(bytes, chunk, ports.contains(&SIP_PORT)),
             |stream| match stream {

@@ -10,7 +10,7 @@ use weir_ws::{
     Opcode,
 };
 
-use crate::extract::followed::{Followed, LOOKS_MAX};
+use crate::extract::followed::{Followed, Looks};
 use crate::extract::in_words;
 use crate::extract::opened::OpenedPayloads;
 
@@ -158,7 +158,7 @@ impl Connections {
             dropped,
         } = self;
         open.chunk_again(
-            LOOKS_MAX,
+            Looks::MANY,
             chunk,
             |bytes| is_from_client(bytes, chunk).map(|from_client| Known::new(chunk, from_client)),
             |known| {
