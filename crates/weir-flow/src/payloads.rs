@@ -206,10 +206,8 @@ impl Payloads {
         match self.defragmenter.packet_from(packet, origin) {
             Fragmented::Whole => return self.whole(packet, origin, depth, each),
             Fragmented::Waits => {}
-            // The first of fragments that were cut by a snap length has the headers, and counts.
-            Fragmented::Cut => {
-                self.number(packet, origin);
-            }
+            // The first of fragments that were cut by a snap length has the headers, and what is there of the rest.
+            Fragmented::Cut => return self.whole(packet, origin, depth, each),
             Fragmented::Complete { bytes, layer } => {
                 let bytes = bytes.to_vec();
                 let mut decoder = self.nested.take();

@@ -143,3 +143,14 @@ fn a_first_part_of_an_odd_length_is_read() {
     let flows = capture::flows(&packets, Options::default());
     assert_eq!((flows.len(), flows[0].sent.packets), (1, 2), "{flows:#?}");
 }
+
+/// Of a fragment that a snap length has cut, what is there is read, and the others are no datagrams.
+#[test]
+fn a_first_part_that_was_cut_is_read() {
+    let mut packets = fragments(0, &[9], b'1', 3_000);
+    for sent in &mut packets {
+        sent.bytes.truncate(200);
+    }
+    // Behind Ethernet, a tag, IPv4 and UDP.
+    assert_eq!(datagrams(&packets), [(1, 200 - 18 - 20 - 8, b'1')]);
+}
