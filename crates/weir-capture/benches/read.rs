@@ -35,6 +35,13 @@ fn main() {
         "read() alone".to_owned(),
         Box::new(move || Some(read_alone(&path))),
     ));
+    for offset in [0, 1, 8, 16, 31, 32, 64] {
+        let path = pcap.clone();
+        contestants.push((
+            format!("read() at {offset}"),
+            Box::new(move || Some(read_at(&path, offset))),
+        ));
+    }
     for kibibytes in [64, 128, 256, 512, 1024, 2048] {
         let path = pcap.clone();
         contestants.push((
@@ -191,6 +198,19 @@ fn read_alone(path: &Path) -> f64 {
     // As a reader of captures does: after this, reads begin in the middle of pages.
     file.read_exact(&mut buffer[..24]).expect("read");
     while file.read(&mut buffer[24..]).expect("read") > 0 {}
+    thread_cpu_ms() - before
+}
+
+/// CPU milliseconds of reading the file in whole pages to so many octets behind the beginning of a page: the offset at which
+/// copies are slow is a matter of the processor.
+fn read_at(path: &Path, offset: usize) -> f64 {
+    const PAGE: usize = 4096;
+    let mut buffer = vec![0; (256 << 10) + 2 * PAGE];
+    let start = buffer.as_ptr().align_offset(PAGE) + offset;
+    let place = &mut buffer[start..start + (256 << 10)];
+    let before = thread_cpu_ms();
+    let mut file = File::open(path).expect("opened");
+    while file.read(place).expect("read") > 0 {}
     thread_cpu_ms() - before
 }
 
