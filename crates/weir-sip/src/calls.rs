@@ -1,6 +1,7 @@
 //! Which calls do these messages make?
 
 mod call;
+mod invites;
 mod queue;
 mod session;
 
@@ -41,7 +42,7 @@ pub struct CallLimits {
     /// Default 32 s (RFC 3261 §17.1.1.2, 64 times T1).
     pub linger_ns: u64,
     /// Silence after which a call is told whose caller was challenged or redirected and did not try
-    /// again. RFC 3261 sets no end to that (§8.1.3.5, §22): whoever is asked for a password may take
+    /// again, or that was refused where the INVITE was not seen, which may have been one within the call. RFC 3261 sets no end to that (§8.1.3.5, §22): whoever is asked for a password may take
     /// some time to type it. Default 1 hour.
     pub retry_ns: u64,
     /// Such calls that are followed at a time; beyond it, the one that has been silent for the
@@ -104,7 +105,9 @@ pub struct Seen {
 /// [`Call`] for each when it has ended, when nothing is heard of it, or at the end of the input.
 ///
 /// Messages may be seen at several hops: the first of a kind counts. Calls that were under way when
-/// the input began are calls without a start. The order in which calls are told depends on the
+/// the input began are calls without a start and an answer. A call whose success was not seen is
+/// answered where an ACK with a branch of its own, an INVITE within the dialog, or a BYE of the callee
+/// shows it; the times of what was not seen are `None`. The order in which calls are told depends on the
 /// messages alone.
 ///
 /// ```

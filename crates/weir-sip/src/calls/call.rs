@@ -26,7 +26,7 @@ pub struct Call {
     pub state: CallState,
     /// Why it is told now.
     pub told: Told,
-    /// The final status of the INVITE.
+    /// The final status of the INVITE that began it; `None` when it was not seen.
     pub status: Option<u16>,
     /// Who ended it, with BYE or CANCEL.
     pub ended_by: Option<Side>,
@@ -38,9 +38,9 @@ pub struct Call {
     pub start_ns: Option<i64>,
     /// The first response of 101 to 199.
     pub ringing_ns: Option<i64>,
-    /// The first success.
+    /// The first success; `None` when it was not seen, though other messages may show that it came.
     pub answer_ns: Option<i64>,
-    /// The first BYE, the CANCEL, or the failure.
+    /// The first BYE, the CANCEL, or the failure; `None` when of a BYE the response alone was seen.
     pub end_ns: Option<i64>,
     /// Session request delay (RFC 6076 §4.3): from the last initial INVITE to the first response of
     /// 101 to 199, the success, or the failure (but not one of 3xx, 401, 402, 407).
@@ -119,7 +119,7 @@ words! {
         Trying "trying",
         /// A response of 101 to 199 came.
         Ringing "ringing",
-        /// A success came, and no BYE.
+        /// A success came or is shown by other messages, and no BYE came.
         InCall "in_call",
         /// A BYE ended it.
         Completed "completed",

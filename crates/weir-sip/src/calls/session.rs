@@ -1,6 +1,7 @@
 //! What one INVITE began: its attempts, its early dialogs, the dialogs that were answered.
 
 use super::call::{Call, CallState, Party, Side, Told};
+use super::invites::Invites;
 use super::queue::Wait;
 use super::{CallLimits, Counters};
 use crate::address::Address;
@@ -21,13 +22,18 @@ pub(super) struct Session {
     first_ns: i64,
     last_ns: i64,
     start_ns: Option<i64>,
-    /// The INVITE outside of a dialog that came last.
+    /// The INVITE outside of a dialog that came last, or that responses speak of.
     invite: Option<Invite>,
+    invites: Invites,
+    /// An ACK of `invite` was seen, which may be that of a failure.
+    is_acked: bool,
     cancel_ns: Option<i64>,
     failure: Option<Failure>,
     attempts: u32,
     reinvites: u32,
     last_reinvite: Option<(Side, u32)>,
+    /// The lowest CSeq number of an INVITE that the caller sent within the dialog.
+    dialog_cseq: Option<u32>,
     messages: u64,
     retransmissions: u64,
     hops: u32,
@@ -38,7 +44,18 @@ pub(super) struct Session {
 #[derive(Clone, Copy, Debug)]
 struct Invite {
     cseq: u32,
-    ns: i64,
+    /// `None` when responses alone were seen.
+    ns: Option<i64>,
+}
+
+/// Which INVITE a response answers.
+enum Answered {
+    /// One that begins the call.
+    Initial,
+    /// One within the dialog, or an attempt before the last.
+    Other,
+    /// One that was not seen, of which the response does not say either.
+    Unknown,
 }
 
 #[derive(Clone, Debug)]
@@ -46,6 +63,8 @@ struct Failure {
     status: u16,
     ns: i64,
     tag: Option<Vec<u8>>,
+    /// The INVITE was not seen, and may have been one within the dialog.
+    is_of_unknown: bool,
 }
 
 /// One dialog, early or not.
@@ -56,8 +75,22 @@ struct Fork {
     user_agent: Option<Vec<u8>>,
     ringing_ns: Option<i64>,
     answer: Option<(i64, u16)>,
-    bye: Option<(i64, Side)>,
+    /// Other messages show that there was a success, which was not seen.
+    is_confirmed: bool,
+    /// The time is `None` when its response alone was seen.
+    bye: Option<(Option<i64>, Side)>,
     bye_ok_ns: Option<i64>,
+}
+
+impl Fork {
+    const fn is_answered(&self) -> bool {
+        self.answer.is_some() || self.is_confirmed
+    }
+
+    fn take_bye(&mut self, time_ns: Option<i64>, sender: Side) {
+        let (bye_ns, _) = self.bye.get_or_insert((time_ns, sender));
+        *bye_ns = bye_ns.or(time_ns);
+    }
 }
 
 /// Copies texts, as long as they may be.
@@ -124,11 +157,14 @@ impl Session {
             last_ns: time_ns,
             start_ns: None,
             invite: None,
+            invites: Invites::default(),
+            is_acked: false,
             cancel_ns: None,
             failure: None,
             attempts: 0,
             reinvites: 0,
             last_reinvite: None,
+            dialog_cseq: None,
             messages: 0,
             retransmissions: 0,
             hops: 0,
@@ -169,29 +205,34 @@ impl Session {
             (None, Some(Method::Invite)) if digest.to_tag().is_none() => {
                 self.initial_invite(time_ns, digest, keeper);
             }
-            (None, Some(Method::Invite)) => {
-                self.fork(remote_tag, keeper);
-                let cseq = digest.cseq.map_or(0, |cseq| cseq.number);
-                if self.last_reinvite != Some((sender, cseq)) {
-                    self.last_reinvite = Some((sender, cseq));
-                    self.reinvites = self.reinvites.saturating_add(1);
+            (None, Some(Method::Invite)) => self.reinvite(sender, digest, remote_tag, keeper),
+            (None, Some(Method::Ack)) if sender == Side::Caller => self.ack(digest, keeper),
+            // The callee sends INVITEs within the dialog alone (RFC 3261 §14.1).
+            (None, Some(Method::Ack)) | (Some(200..300), Some(Method::Invite))
+                if sender == Side::Callee =>
+            {
+                if let Some(fork) = self.fork(remote_tag, keeper) {
+                    fork.is_confirmed = true;
                 }
             }
             (None, Some(Method::Cancel)) if self.failure.is_none() && !self.is_answered() => {
                 self.cancel_ns.get_or_insert(time_ns);
             }
             (None, Some(Method::Bye)) => {
+                let is_confirmed = self.bye_shows_success(sender);
                 if let Some(fork) = self.fork(remote_tag, keeper) {
-                    fork.bye.get_or_insert((time_ns, sender));
+                    fork.take_bye(Some(time_ns), sender);
+                    fork.is_confirmed |= is_confirmed;
                 }
             }
             (Some(status), Some(Method::Invite)) if sender == Side::Caller => {
                 self.invite_response(time_ns, status, digest, keeper);
             }
             (Some(200..300), Some(Method::Bye)) => {
-                if let Some(fork) = self.fork(remote_tag, keeper)
-                    && fork.bye.is_some()
-                {
+                let is_confirmed = self.bye_shows_success(sender);
+                if let Some(fork) = self.fork(remote_tag, keeper) {
+                    fork.take_bye(None, sender);
+                    fork.is_confirmed |= is_confirmed;
                     fork.bye_ok_ns.get_or_insert(time_ns);
                 }
             }
@@ -206,21 +247,111 @@ impl Session {
             (a, b) => a.or(b),
         };
         let cseq = digest.cseq.map_or(0, |cseq| cseq.number);
+        let is_late = self
+            .invite
+            .is_some_and(|invite| invite.cseq == cseq && invite.ns.is_none());
         let is_next = self.invite.is_none_or(|invite| cseq > invite.cseq);
-        if !is_next || self.is_answered() {
+        if is_next && !self.is_answered() {
+            // What the attempt before came to is no longer the end.
+            self.failure = None;
+            self.cancel_ns = None;
+            self.invites = Invites::default();
+            self.is_acked = false;
+        } else if !is_late {
+            if self.invite.is_some_and(|invite| invite.cseq == cseq) {
+                self.invites.take(digest);
+            }
             return;
         }
-        self.invite = Some(Invite { cseq, ns: time_ns });
+        self.invite = Some(Invite {
+            cseq,
+            ns: Some(time_ns),
+        });
+        self.invites.take(digest);
         self.attempts = self.attempts.saturating_add(1);
-        // What the attempt before came to is no longer the end.
-        self.failure = None;
-        self.cancel_ns = None;
         if self.start_ns.is_none() {
             self.start_ns = Some(time_ns);
             self.request_uri = digest.request_uri.map(|uri| keeper.keep(uri));
             self.caller.contact = keeper.contact(digest);
             self.caller.user_agent = keeper.user_agent(digest);
         }
+    }
+
+    /// An INVITE within the dialog. None is sent before the first has its final response (RFC 3261 §14.1).
+    fn reinvite(
+        &mut self,
+        sender: Side,
+        digest: &Digest<'_>,
+        remote_tag: Option<&[u8]>,
+        keeper: &mut Keeper<'_>,
+    ) {
+        let cseq = digest.cseq.map_or(0, |cseq| cseq.number);
+        if self.last_reinvite != Some((sender, cseq)) {
+            self.last_reinvite = Some((sender, cseq));
+            self.reinvites = self.reinvites.saturating_add(1);
+        }
+        if sender == Side::Caller {
+            let lowest = self.dialog_cseq.map_or(cseq, |lowest| lowest.min(cseq));
+            self.dialog_cseq = Some(lowest);
+        }
+        let is_refused = self.is_refused();
+        if let Some(fork) = self.fork(remote_tag, keeper) {
+            // Some callers keep the To tag of a challenge in their next attempt.
+            fork.is_confirmed |= !is_refused;
+        }
+    }
+
+    /// An ACK of the caller, which tells of a success when it is a transaction of its own.
+    fn ack(&mut self, digest: &Digest<'_>, keeper: &mut Keeper<'_>) {
+        let tag = digest.to_tag();
+        let is_of_invite =
+            self.invite.map(|invite| invite.cseq) == digest.cseq.map(|cseq| cseq.number);
+        // The ACK of a failure has its To tag (RFC 3261 §17.1.1.3).
+        let is_of_failure = self
+            .failure
+            .as_ref()
+            .is_some_and(|failure| failure.tag.as_deref() == tag);
+        if tag.is_none() || !is_of_invite || is_of_failure {
+            return;
+        }
+        self.is_acked = true;
+        if self.invites.prove_success(digest)
+            && let Some(fork) = self.fork(tag, keeper)
+        {
+            fork.is_confirmed = true;
+        }
+    }
+
+    /// True when a BYE of this side is one of a call that was answered. The caller alone may send one before the answer
+    /// (RFC 3261 §15), but has nothing left to end behind the ACK of a failure (§12.3).
+    fn bye_shows_success(&self, sender: Side) -> bool {
+        let is_behind_ack = self.is_acked && !self.is_refused();
+        sender == Side::Callee || self.invite.is_none() || is_behind_ack
+    }
+
+    /// Which INVITE of the caller this response answers. Where the INVITE was not seen, a response without a To tag
+    /// (RFC 3261 §8.2.6.2) or a provisional one shows that it was not one within the dialog.
+    fn answered(&mut self, status: u16, digest: &Digest<'_>) -> Answered {
+        let Some(cseq) = digest.cseq.map(|cseq| cseq.number) else {
+            return self.invite.map_or(Answered::Unknown, |_| Answered::Initial);
+        };
+        if self.invite.is_some_and(|invite| invite.cseq == cseq) {
+            return Answered::Initial;
+        }
+        if self.dialog_cseq.is_some_and(|lowest| cseq >= lowest) {
+            return Answered::Other;
+        }
+        let is_next = self.invite.is_none_or(|invite| cseq > invite.cseq);
+        let shows_initial = digest.to_tag().is_none() || (101..200).contains(&status);
+        if is_next && shows_initial && !self.is_answered() {
+            self.invite = Some(Invite { cseq, ns: None });
+            self.invites = Invites::default();
+            self.is_acked = false;
+            self.failure = None;
+            self.cancel_ns = None;
+            return Answered::Initial;
+        }
+        self.invite.map_or(Answered::Unknown, |_| Answered::Other)
     }
 
     fn invite_response(
@@ -230,23 +361,27 @@ impl Session {
         digest: &Digest<'_>,
         keeper: &mut Keeper<'_>,
     ) {
-        // Responses to an INVITE within the dialog, and to an attempt before the last, say nothing
-        // of how the call was set up.
-        let is_of_invite = match (self.invite, digest.cseq) {
-            (Some(invite), Some(cseq)) => invite.cseq == cseq.number,
-            _ => true,
+        let is_of_unknown = match self.answered(status, digest) {
+            Answered::Initial => false,
+            Answered::Unknown => true,
+            // It says nothing of how the call was set up.
+            Answered::Other => return,
         };
-        if !is_of_invite || status <= 100 {
+        if status <= 100 {
             return;
         }
-        if status >= 300 {
-            if self.failure.is_none() && !self.is_answered() {
-                self.failure = Some(Failure {
-                    status,
-                    ns: time_ns,
-                    tag: digest.to_tag().map(|tag| keeper.keep(tag)),
-                });
+        // 491 is an answer to an INVITE within a dialog alone (RFC 3261 §14.2).
+        if status >= 300 && !(is_of_unknown && status == 491) {
+            let is_kept = self.is_refused() || (is_of_unknown && self.failure.is_some());
+            if is_kept || self.is_answered() {
+                return;
             }
+            self.failure = Some(Failure {
+                status,
+                ns: time_ns,
+                tag: digest.to_tag().map(|tag| keeper.keep(tag)),
+                is_of_unknown,
+            });
             return;
         }
         // Without a tag there is no dialog, but the time counts.
@@ -260,7 +395,9 @@ impl Session {
         if fork.user_agent.is_none() {
             fork.user_agent = keeper.user_agent(digest);
         }
-        if status < 200 {
+        if is_of_unknown {
+            fork.is_confirmed = true;
+        } else if status < 200 {
             fork.ringing_ns.get_or_insert(time_ns);
         } else {
             fork.answer.get_or_insert((time_ns, status));
@@ -295,12 +432,18 @@ impl Session {
     }
 
     fn is_answered(&self) -> bool {
-        self.forks.iter().any(|fork| fork.answer.is_some())
+        self.forks.iter().any(Fork::is_answered)
+    }
+
+    /// True when the last attempt is known to have failed.
+    fn is_refused(&self) -> bool {
+        let failure = self.failure.as_ref();
+        failure.is_some_and(|failure| !failure.is_of_unknown)
     }
 
     /// What the session waits for.
     pub(super) fn wait(&self) -> Wait {
-        let mut talking = self.forks.iter().filter(|fork| fork.answer.is_some());
+        let mut talking = self.forks.iter().filter(|fork| fork.is_answered());
         if self.is_answered() {
             return if talking.all(|fork| fork.bye.is_some()) {
                 Wait::Linger
@@ -312,12 +455,12 @@ impl Session {
             self.cancel_ns.is_some() || self.forks.iter().any(|fork| fork.bye.is_some());
         if let Some(failure) = &self.failure
             && !was_given_up
-            && invites_a_retry(failure.status)
+            && (failure.is_of_unknown || invites_a_retry(failure.status))
         {
             Wait::Retry
         } else if self.failure.is_some() || was_given_up {
             Wait::Linger
-        } else if self.start_ns.is_none() {
+        } else if self.invite.is_none() {
             // It was under way when it was first seen.
             Wait::Talk
         } else {
@@ -347,11 +490,11 @@ impl Session {
             .or_else(|| self.failure.as_ref()?.tag.clone());
         callee.contact = fork.contact.clone();
         callee.user_agent = fork.user_agent.clone();
-        let failure = self.failure.as_ref().filter(|_| fork.answer.is_none());
-        let cancel_ns = self.cancel_ns.filter(|_| fork.answer.is_none());
+        let failure = self.failure.as_ref().filter(|_| !fork.is_answered());
+        let cancel_ns = self.cancel_ns.filter(|_| !fork.is_answered());
         let answer_ns = fork.answer.map(|(ns, _)| ns);
-        let bye_ns = fork.bye.map(|(ns, _)| ns);
-        let since_invite = |ns: Option<i64>| span(self.invite.map(|invite| invite.ns), ns);
+        let bye_ns = fork.bye.and_then(|(ns, _)| ns);
+        let since_invite = |ns: Option<i64>| span(self.invite.and_then(|invite| invite.ns), ns);
         let refused_ns = failure
             .filter(|failure| failure.status >= 400 && !matches!(failure.status, 401 | 402 | 407))
             .map(|failure| failure.ns);
@@ -393,11 +536,11 @@ impl Session {
     }
 
     fn state(&self, fork: &Fork) -> CallState {
-        let is_in_dialog = fork.answer.is_some() || self.start_ns.is_none();
+        let is_in_dialog = fork.is_answered() || self.start_ns.is_none();
         match (fork.bye.is_some(), &self.failure) {
             (true, _) if is_in_dialog => CallState::Completed,
             (true, _) => CallState::Cancelled,
-            (false, _) if fork.answer.is_some() => CallState::InCall,
+            (false, _) if fork.is_answered() => CallState::InCall,
             (false, _) if self.is_answered() => CallState::Superseded,
             (false, Some(failure)) => match failure.status {
                 300..400 => CallState::Redirected,

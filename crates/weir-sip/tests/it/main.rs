@@ -4,6 +4,7 @@
 
 mod captures;
 mod dialogs;
+mod partial;
 mod random;
 mod script;
 mod torture;

@@ -1,0 +1,70 @@
+//! Which INVITEs were seen, by the names of their transactions.
+
+use std::hash::BuildHasher;
+
+use weir_dict::ProcessKey;
+
+use crate::digest::Digest;
+use crate::via::Via;
+
+/// The topmost Vias of the INVITEs of one attempt, each from another hop, as hashes.
+///
+/// The ACK of a failure goes hop by hop and has the branch of the INVITE (RFC 3261 §17.1.1.3). The ACK of a success is a
+/// transaction of its own (§13.2.2.4), so its branch is another one.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Invites {
+    seen: [Hop; Self::MAX],
+    len: usize,
+    is_beyond: bool,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Hop {
+    sent_by: u64,
+    branch: u64,
+}
+
+impl Invites {
+    /// Hops of one INVITE that are kept; an ACK proves nothing where there were more.
+    const MAX: usize = 8;
+
+    /// Keeps the hop that an INVITE was seen at.
+    pub(super) fn take(&mut self, digest: &Digest<'_>) {
+        let Some(hop) = Hop::of(digest) else { return };
+        if self.hops().contains(&hop) {
+            return;
+        }
+        match self.seen.get_mut(self.len) {
+            Some(place) => {
+                *place = hop;
+                self.len = self.len.saturating_add(1);
+            }
+            None => self.is_beyond = true,
+        }
+    }
+
+    /// True when this ACK is none of a failure: its sender's INVITE was seen, and had another branch.
+    pub(super) fn prove_success(&self, ack: &Digest<'_>) -> bool {
+        let Some(ack) = Hop::of(ack).filter(|_| !self.is_beyond) else {
+            return false;
+        };
+        // The INVITE of a hop may be missing, whose ACK of a failure has a branch that was not seen.
+        self.hops().iter().any(|hop| hop.sent_by == ack.sent_by)
+            && self.hops().iter().all(|hop| hop.branch != ack.branch)
+    }
+
+    fn hops(&self) -> &[Hop] {
+        self.seen.get(..self.len).unwrap_or_default()
+    }
+}
+
+impl Hop {
+    /// `None` where the branch names no transaction, as in RFC 2543.
+    fn of(digest: &Digest<'_>) -> Option<Self> {
+        let via = digest.via.filter(Via::has_cookie)?;
+        Some(Self {
+            sent_by: ProcessKey.hash_one((via.host, via.port)),
+            branch: ProcessKey.hash_one(via.branch()?),
+        })
+    }
+}

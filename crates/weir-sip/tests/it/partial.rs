@@ -1,0 +1,324 @@
+//! What calls come of messages of which some are missing: the beginning, a direction, a lost one.
+
+use weir_sip::{Call, CallLimits, CallState, Side, Told};
+
+use crate::script::Script;
+
+const SECOND_NS: u64 = 1_000_000_000;
+
+fn calls(lines: &[&str]) -> Vec<Call> {
+    let mut script = Script::new(CallLimits::default());
+    script.play(lines);
+    script.finish()
+}
+
+fn call(lines: &[&str]) -> Call {
+    let mut calls = calls(lines);
+    assert_eq!(calls.len(), 1, "{calls:#?}");
+    calls.remove(0)
+}
+
+const REINVITE: &str = "0 INVITE sip:bob@b SIP/2.0 | T: b | CSeq: 5 INVITE";
+const BYE: &str = "60 BYE sip:bob@b SIP/2.0 | T: b | CSeq: 9 BYE | B: z9hG4bK-y";
+const BYE_OK: &str = "60.1 SIP/2.0 200 OK | T: b | CSeq: 9 BYE | B: z9hG4bK-y";
+
+/// RFC 3261 §14.1: a refused INVITE within the dialog leaves the session as it was.
+#[test]
+fn a_refused_reinvite_ended_a_call_whose_beginning_was_not_seen() {
+    for status in [
+        "401 Unauthorized",
+        "415 Unsupported Media Type",
+        "422 Session Interval Too Small",
+        "488 Not Acceptable Here",
+        "491 Request Pending",
+        "500 Server Internal Error",
+    ] {
+        let refusal = format!("0.1 SIP/2.0 {status} | T: b | CSeq: 5 INVITE");
+        let ack = "0.2 ACK sip:bob@b SIP/2.0 | T: b | CSeq: 5 ACK";
+        let whole = call(&[REINVITE, &refusal, ack, BYE, BYE_OK]);
+        assert_eq!(whole.state, CallState::Completed, "{status}");
+        assert_eq!((whole.status, whole.start_ns), (None, None), "{status}");
+        assert_eq!((whole.answer_ns, whole.duration_ns), (None, None));
+        assert_eq!(whole.end_ns, Some(60_000_000_000), "{status}");
+        assert_eq!((whole.messages, whole.reinvites), (5, 1), "{status}");
+        // The request itself may be missing, too.
+        let without = call(&[&refusal, BYE, BYE_OK]);
+        assert_eq!(without.state, CallState::Completed, "{status}");
+        assert_eq!((without.status, without.messages), (None, 3), "{status}");
+        let under_way = call(&[REINVITE, &refusal, ack]);
+        assert_eq!(
+            (under_way.state, under_way.told),
+            (CallState::InCall, Told::InputEnded),
+            "{status}"
+        );
+    }
+}
+
+#[test]
+fn a_refused_reinvite_of_the_other_side_ends_nothing() {
+    let call = call(&[
+        REINVITE,
+        "0.1 SIP/2.0 200 OK | T: b | CSeq: 5 INVITE",
+        "10 INVITE sip:alice@a SIP/2.0 | F: b | T: a | CSeq: 3 INVITE | B: z9hG4bK-6",
+        "10.1 SIP/2.0 491 Request Pending | F: b | T: a | CSeq: 3 INVITE | B: z9hG4bK-6",
+        "80 BYE sip:alice@a SIP/2.0 | F: b | T: a | CSeq: 4 BYE | B: z9hG4bK-7",
+    ]);
+    assert_eq!(
+        (call.state, call.ended_by),
+        (CallState::Completed, Some(Side::Callee))
+    );
+    assert_eq!((call.reinvites, call.status), (2, None));
+}
+
+/// The success of an INVITE within the dialog was taken for the answer, and made a duration too short.
+#[test]
+fn the_success_of_a_reinvite_is_no_answer() {
+    for lines in [
+        &[
+            REINVITE,
+            "0.1 SIP/2.0 180 Ringing | T: b | CSeq: 5 INVITE",
+            "0.2 SIP/2.0 200 OK | T: b | CSeq: 5 INVITE",
+            BYE,
+        ][..],
+        &["0.2 SIP/2.0 200 OK | T: b | CSeq: 5 INVITE", BYE],
+        &[
+            "0.1 SIP/2.0 100 Trying | T: b | CSeq: 5 INVITE",
+            "0.2 SIP/2.0 200 OK | T: b | CSeq: 5 INVITE",
+            BYE,
+        ],
+    ] {
+        let call = call(lines);
+        assert_eq!(call.state, CallState::Completed, "{lines:?}");
+        assert_eq!(
+            (call.answer_ns, call.duration_ns),
+            (None, None),
+            "{lines:?}"
+        );
+        assert_eq!(
+            (call.ringing_ns, call.setup_delay_ns),
+            (None, None),
+            "{lines:?}"
+        );
+    }
+}
+
+/// RFC 3261 §8.2.6.2: the response to an INVITE that begins a call may lack a To tag, one within the dialog has that of
+/// its request.
+#[test]
+fn responses_alone_show_an_initial_invite() {
+    for provisional in ["0.1 SIP/2.0 100 Trying", "2 SIP/2.0 180 Ringing | T: b"] {
+        let answered = call(&[
+            provisional,
+            "5 SIP/2.0 200 OK | T: b",
+            "30 SIP/2.0 200 OK | T: b | CSeq: 2 INVITE | B: z9hG4bK-3",
+            "65 SIP/2.0 200 OK | T: b | CSeq: 3 BYE | B: z9hG4bK-4",
+        ]);
+        assert_eq!(answered.state, CallState::Completed);
+        assert_eq!((answered.status, answered.start_ns), (Some(200), None));
+        assert_eq!(answered.answer_ns, Some(5_000_000_000));
+        // The time of the BYE was not seen.
+        assert_eq!((answered.end_ns, answered.duration_ns), (None, None));
+        assert_eq!(answered.ended_by, Some(Side::Caller));
+        let busy = call(&[provisional, "5 SIP/2.0 486 Busy Here | T: b"]);
+        assert_eq!((busy.state, busy.status), (CallState::Busy, Some(486)));
+    }
+    let refused = call(&["5 SIP/2.0 486 Busy Here | T: b"]);
+    assert_eq!(
+        (refused.state, refused.told),
+        (CallState::Busy, Told::Ended)
+    );
+}
+
+#[test]
+fn an_invite_that_comes_behind_its_response_is_the_beginning() {
+    let call = call(&[
+        "1 SIP/2.0 100 Trying",
+        "1 INVITE sip:bob@b SIP/2.0",
+        "5 SIP/2.0 200 OK | T: b",
+    ]);
+    assert_eq!((call.start_ns, call.attempts), (Some(1_000_000_000), 1));
+    assert_eq!(call.setup_delay_ns, Some(4 * SECOND_NS));
+}
+
+/// RFC 3261 §22.2: the attempt with credentials, of which the request was lost.
+#[test]
+fn the_responses_of_a_lost_second_attempt_are_those_of_the_call() {
+    let call = call(&[
+        "0 INVITE sip:bob@b SIP/2.0",
+        "1 SIP/2.0 407 Proxy Authentication Required | T: p",
+        "2.1 SIP/2.0 100 Trying | CSeq: 2 INVITE | B: z9hG4bK-5",
+        "6 SIP/2.0 200 OK | T: b | CSeq: 2 INVITE | B: z9hG4bK-5",
+        "9 BYE sip:bob@b SIP/2.0 | T: b | CSeq: 3 BYE | B: z9hG4bK-6",
+    ]);
+    assert_eq!((call.state, call.status), (CallState::Completed, Some(200)));
+    assert_eq!(
+        (call.duration_ns, call.setup_delay_ns),
+        (Some(3 * SECOND_NS), None)
+    );
+}
+
+/// RFC 3261 §13.2.2.4: the ACK of a success is a transaction of its own; §17.1.1.3: that of a failure has the branch of
+/// the INVITE.
+#[test]
+fn an_ack_with_a_branch_of_its_own_shows_a_lost_success() {
+    let invite = "0 INVITE sip:bob@b SIP/2.0";
+    let ringing = "0.2 SIP/2.0 180 Ringing | T: b";
+    let ack = "5.1 ACK sip:bob@b SIP/2.0 | T: b | B: z9hG4bK-k";
+    for lines in [&[invite, ringing, ack][..], &[invite, ack]] {
+        let talking = call(lines);
+        assert_eq!(
+            (talking.state, talking.told),
+            (CallState::InCall, Told::InputEnded)
+        );
+        assert_eq!((talking.answer_ns, talking.setup_delay_ns), (None, None));
+        assert_eq!(talking.callee.tag.as_deref(), Some(&b"b"[..]));
+        let lines = [lines, &[BYE, BYE_OK]].concat();
+        let over = call(&lines);
+        assert_eq!(
+            (over.state, over.ended_by),
+            (CallState::Completed, Some(Side::Caller))
+        );
+        assert_eq!((over.status, over.duration_ns), (None, None));
+        assert_eq!(over.end_ns, Some(60_000_000_000));
+    }
+    // The success crossed a CANCEL, which then has no effect (§9.1).
+    let crossed = call(&[invite, "5 CANCEL sip:bob@b SIP/2.0", ack]);
+    assert_eq!((crossed.state, crossed.ended_by), (CallState::InCall, None));
+}
+
+#[test]
+fn an_ack_of_a_failure_shows_no_success() {
+    let invite = "0 INVITE sip:bob@b SIP/2.0";
+    let ringing = "0.2 SIP/2.0 180 Ringing | T: b";
+    for (lines, state) in [
+        // The branch of the INVITE.
+        (
+            &[invite, ringing, "5 ACK sip:bob@b SIP/2.0 | T: b"][..],
+            CallState::Ringing,
+        ),
+        // That of the INVITE at another hop.
+        (
+            &[
+                invite,
+                "0.1 INVITE sip:bob@b SIP/2.0 | B: z9hG4bK-hop",
+                ringing,
+                "5 ACK sip:bob@b SIP/2.0 | T: b | B: z9hG4bK-hop",
+            ],
+            CallState::Ringing,
+        ),
+        // The failure was seen.
+        (
+            &[
+                invite,
+                ringing,
+                "5 SIP/2.0 486 Busy Here | T: b",
+                "5.1 ACK sip:bob@b SIP/2.0 | T: b | B: z9hG4bK-k",
+            ],
+            CallState::Busy,
+        ),
+        // The ACK of an attempt before.
+        (
+            &[
+                invite,
+                "1 INVITE sip:bob@b SIP/2.0 | CSeq: 2 INVITE | B: z9hG4bK-5",
+                "1.1 ACK sip:bob@b SIP/2.0 | T: p | CSeq: 1 ACK",
+            ],
+            CallState::Trying,
+        ),
+        // Branches of RFC 2543 name no transaction.
+        (
+            &[
+                "0 INVITE sip:bob@b SIP/2.0 | B: 1",
+                ringing,
+                "5 ACK sip:bob@b SIP/2.0 | T: b | B: 2",
+            ],
+            CallState::Ringing,
+        ),
+    ] {
+        assert_eq!(call(lines).state, state, "{lines:?}");
+    }
+}
+
+/// RFC 3261 §12.3: a failure ends the dialog, so that a BYE behind an ACK is one of an answered call, whatever the branch
+/// of the ACK.
+#[test]
+fn a_bye_behind_an_ack_shows_a_lost_success() {
+    for (invite, ack) in [("1", "2"), ("z9hG4bK-1", "z9hG4bK-1")] {
+        let invite = format!("0 INVITE sip:bob@b SIP/2.0 | B: {invite}");
+        let ack = format!("5 ACK sip:bob@b SIP/2.0 | T: b | B: {ack}");
+        let call = call(&[&invite, "0.2 SIP/2.0 180 Ringing | T: b", &ack, BYE, BYE_OK]);
+        assert_eq!(call.state, CallState::Completed);
+        assert_eq!((call.answer_ns, call.duration_ns), (None, None));
+        assert_eq!(call.disconnect_delay_ns, Some(SECOND_NS / 10));
+    }
+}
+
+/// More hops than are kept could hide the one that the ACK belongs to.
+#[test]
+fn an_ack_shows_nothing_beyond_the_hops_that_are_kept() {
+    let hops =
+        (0..20).map(|hop| format!("0.{hop:02} INVITE sip:bob@b SIP/2.0 | B: z9hG4bK-hop-{hop}"));
+    let mut lines: Vec<String> = hops.collect();
+    lines.push("5 ACK sip:bob@b SIP/2.0 | T: b | B: z9hG4bK-k".to_owned());
+    let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
+    let call = call(&lines);
+    assert_eq!((call.state, call.attempts), (CallState::Trying, 1));
+}
+
+/// RFC 3261 §14.1 and §15: INVITEs within the dialog, and a BYE of the callee, come behind the success alone.
+#[test]
+fn requests_within_the_dialog_show_a_lost_success() {
+    let invite = "0 INVITE sip:bob@b SIP/2.0";
+    let ringing = "0.2 SIP/2.0 180 Ringing | T: b";
+    for (shows, state) in [
+        (
+            "9 BYE sip:alice@a SIP/2.0 | F: b | T: a | CSeq: 1 BYE | B: z9hG4bK-2",
+            CallState::Completed,
+        ),
+        (
+            "9 SIP/2.0 200 OK | F: b | T: a | CSeq: 1 BYE | B: z9hG4bK-2",
+            CallState::Completed,
+        ),
+        (
+            "9 INVITE sip:alice@a SIP/2.0 | F: b | T: a | CSeq: 1 INVITE | B: z9hG4bK-2",
+            CallState::InCall,
+        ),
+        (
+            "9 SIP/2.0 200 OK | F: b | T: a | CSeq: 1 INVITE | B: z9hG4bK-2",
+            CallState::InCall,
+        ),
+        (
+            "9 ACK sip:alice@a SIP/2.0 | F: b | T: a | CSeq: 1 ACK | B: z9hG4bK-2",
+            CallState::InCall,
+        ),
+        (
+            "9 INVITE sip:bob@b SIP/2.0 | T: b | CSeq: 2 INVITE | B: z9hG4bK-2",
+            CallState::InCall,
+        ),
+    ] {
+        for lines in [&[invite, ringing, shows][..], &[invite, shows]] {
+            let call = call(lines);
+            assert_eq!(call.state, state, "{lines:?}");
+            assert_eq!(
+                (call.answer_ns, call.duration_ns),
+                (None, None),
+                "{lines:?}"
+            );
+            assert_eq!(call.start_ns, Some(0), "{lines:?}");
+        }
+    }
+}
+
+/// A call that is known to talk is waited for as long as one whose success was seen.
+#[test]
+fn silence_does_not_end_a_call_whose_success_was_lost() {
+    let mut script = Script::new(CallLimits::default());
+    script.play(&[
+        "0 INVITE sip:bob@b SIP/2.0",
+        "5.1 ACK sip:bob@b SIP/2.0 | T: b | B: z9hG4bK-k",
+        "3600 BYE sip:bob@b SIP/2.0 | T: b | CSeq: 2 BYE | B: z9hG4bK-y",
+    ]);
+    assert_eq!(script.calls.counters().expired, 0);
+    let calls = script.finish();
+    assert_eq!((calls.len(), calls[0].state), (1, CallState::Completed));
+}
