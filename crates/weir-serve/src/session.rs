@@ -320,6 +320,9 @@ impl Session {
     }
 }
 
+/// The columns of an answer; of those that are addresses, the columns that they come from.
+type Columns = (SchemaRef, Vec<Option<String>>);
+
 /// What a statement does on the threads of statements.
 struct Work {
     turn: Turn,
@@ -335,7 +338,7 @@ impl Work {
     async fn run(
         self,
         work: impl Future<Output = Result<Begun, Failure>> + Send + 'static,
-        schema: oneshot::Sender<Result<(SchemaRef, Vec<Option<String>>), Failure>>,
+        schema: oneshot::Sender<Result<Columns, Failure>>,
     ) {
         let done = AssertUnwindSafe(self.deadline.within(self.pass_on(work, schema)));
         let failure = match done.catch_unwind().await {
@@ -351,7 +354,7 @@ impl Work {
     async fn pass_on(
         &self,
         work: impl Future<Output = Result<Begun, Failure>> + Send + 'static,
-        mut schema: oneshot::Sender<Result<(SchemaRef, Vec<Option<String>>), Failure>>,
+        mut schema: oneshot::Sender<Result<Columns, Failure>>,
     ) -> Result<(), Unsent> {
         let begun = computing(async {
             tokio::select! {
