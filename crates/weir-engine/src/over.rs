@@ -131,8 +131,10 @@ mod tests {
 
     #[tokio::test]
     async fn window_functions_stay_within_the_memory_limit() {
-        let mut options = Options::default();
-        options.memory_limit_bytes = Some(4 << 20);
+        let options = Options {
+            memory_limit_bytes: Some(4 << 20),
+            ..Options::default()
+        };
         let engine = Engine::new(&options).unwrap();
         for (rows, expected) in [(1000, Ok(1000)), (1_000_000, Err(()))] {
             let sql = format!(
