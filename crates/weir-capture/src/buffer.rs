@@ -279,8 +279,10 @@ mod tests {
                 len: 2 << 20,
                 begun: Arc::clone(&begun),
             };
-            let mut options = Options::default();
-            options.buffer_bytes = buffer_bytes;
+            let options = Options {
+                buffer_bytes,
+                ..Options::default()
+            };
             let mut buffer = Buffer::of_plain(source, &options);
             let mut passed = 0;
             while buffer.ensure(record).unwrap() {
@@ -304,8 +306,10 @@ mod tests {
             len: 1 << 20,
             begun: Arc::default(),
         };
-        let mut options = Options::default();
-        options.buffer_bytes = 4 << 10;
+        let options = Options {
+            buffer_bytes: 4 << 10,
+            ..Options::default()
+        };
         let mut buffer = Buffer::of_plain(source, &options);
         for record in [1, 300_000, 5, 70_000, 4096, 500_000] {
             assert!(buffer.ensure(record).unwrap());
