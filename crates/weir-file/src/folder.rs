@@ -23,8 +23,7 @@ impl NewFolder {
     /// # Errors
     /// When the folder of the target does not let another be made in it.
     pub fn create(target: &Path, name: &str) -> io::Result<Self> {
-        let root = Unfinished::new(temporary_name(target));
-        fs::create_dir(root.path())?;
+        let ((), root) = Unfinished::made(temporary_name(target), |path| fs::create_dir(path))?;
         Ok(Self {
             staged: root.path().join(name),
             root,

@@ -117,18 +117,12 @@ impl Write for NewFile {
 /// A file of a name of its own beside `path`.
 pub(crate) fn named(path: &Path) -> io::Result<(File, Unfinished)> {
     loop {
-        let temporary = Unfinished::new(temporary_name(path));
-        let created = File::options()
-            .read(true)
-            .write(true)
-            .create_new(true)
-            .open(temporary.path());
-        match created {
+        let mut options = File::options();
+        options.read(true).write(true).create_new(true);
+        match Unfinished::made(temporary_name(path), |path| options.open(path)) {
             // What a process of the same number left behind; it is not this one's to remove.
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-                std::mem::forget(temporary);
-            }
-            created => return Ok((created?, temporary)),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            created => return created,
         }
     }
 }

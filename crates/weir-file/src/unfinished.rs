@@ -1,6 +1,7 @@
 //! What has to be removed when the program ends before its files are whole.
 
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
@@ -12,6 +13,20 @@ static UNFINISHED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 pub(crate) struct Unfinished(PathBuf);
 
 impl Unfinished {
+    /// Makes something at `path` that does not stay. None is made any more once [`remove_unfinished`] has begun.
+    ///
+    /// # Errors
+    /// What making it gives; nothing is removed then, as it may be another's.
+    pub(crate) fn made<T>(
+        path: PathBuf,
+        make: impl FnOnce(&Path) -> io::Result<T>,
+    ) -> io::Result<(T, Self)> {
+        let mut list = UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner);
+        let made = make(&path)?;
+        list.push(path.clone());
+        Ok((made, Self(path)))
+    }
+
     /// From now on `path`, which is made next, does not stay.
     pub(crate) fn new(path: PathBuf) -> Self {
         let mut list = UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner);
@@ -34,15 +49,36 @@ impl Drop for Unfinished {
 
 /// Removes every temporary file and folder of this process. For a program that a signal ends; not to be
 /// called in the handler itself, but by a thread that waits for it. What is being written fails from then
-/// on, or goes nowhere.
+/// on, or goes nowhere; a thread that begins another file waits for the end of the program.
 pub fn remove_unfinished() {
     let list = UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner);
-    list.iter().for_each(|path| remove(path));
+    for _ in 0..ATTEMPTS_MAX {
+        list.iter().for_each(|path| remove(path));
+        // A thread that was about to write into a folder may make it anew.
+        std::thread::yield_now();
+        if list.iter().all(|path| path.symlink_metadata().is_err()) {
+            break;
+        }
+    }
+    // Nothing is made behind it.
+    std::mem::forget(list);
 }
 
-/// That it cannot be removed is not what went wrong; that it is not there any more is as it should be.
+/// That it cannot be removed is not what went wrong; that it is not there any more is as it should be. Into a folder another
+/// thread may write meanwhile, so that it is not empty when it is to go.
 fn remove(path: &Path) {
-    if fs::remove_file(path).is_err() {
-        let _ = fs::remove_dir_all(path);
+    if fs::remove_file(path).is_ok() {
+        return;
+    }
+    for _ in 0..ATTEMPTS_MAX {
+        match fs::remove_dir_all(path) {
+            Err(error) if error.kind() == io::ErrorKind::DirectoryNotEmpty => {
+                std::thread::yield_now();
+            }
+            _ => return,
+        }
     }
 }
+
+/// Attempts to remove what is written into meanwhile.
+const ATTEMPTS_MAX: usize = 1_000;

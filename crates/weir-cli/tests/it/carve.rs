@@ -17,11 +17,16 @@ fn datagram(src: Ipv4Addr, dst: Ipv4Addr, ports: (u16, u16), payload: &[u8]) -> 
 }
 
 fn message(line: &str, call: &str, address: Ipv4Addr, port: u16) -> Vec<u8> {
+    // Only the answer has a tag of its own.
+    let tag = match line.starts_with("SIP") {
+        true => ";tag=2",
+        false => "",
+    };
     let sdp = format!(
         "v=0\r\no=- 1 1 IN IP4 {address}\r\ns=-\r\nc=IN IP4 {address}\r\nt=0 0\r\nm=audio {port} RTP/AVP 0\r\n"
     );
     format!(
-        "{line}\r\nVia: SIP/2.0/UDP {CALLER};branch=z9hG4bK{call}\r\nFrom: <sip:a@x>;tag=1\r\nTo: <sip:b@x>;tag=2\r\n\
+        "{line}\r\nVia: SIP/2.0/UDP {CALLER};branch=z9hG4bK{call}\r\nFrom: <sip:a@x>;tag=1\r\nTo: <sip:b@x>{tag}\r\n\
          Call-ID: {call}\r\nCSeq: 1 INVITE\r\nContent-Type: application/sdp\r\nContent-Length: {}\r\n\r\n{sdp}",
         sdp.len()
     )
