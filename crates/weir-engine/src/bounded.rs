@@ -2,11 +2,11 @@
 //!
 //! The memory limit counts what operators keep, and not what a function makes of one batch of rows. So a function of this kind
 //! is wrapped by one of the same name, which computes from the arguments how large its values may become, and refuses to begin
-//! where that is more than [`VALUES_BYTES_MAX`]. Constants are bounded as well: they become a column of as many rows as a batch
+//! where that is more than [`VALUES_BYTES_MAX`], or, where memory has no limit, more than an array of texts has room for. Constants are bounded as well: they become a column of as many rows as a batch
 //! has, so that a statement with long ones has batches of fewer rows ([`batch_rows`]).
 
 use std::any::Any;
-use std::sync::{Arc, LazyLock};
+use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef, AsArray, Int64Array, RecordBatch};
 use arrow::compute::cast;
@@ -77,8 +77,17 @@ const FUNCTIONS: &[(&str, Growth)] = &[
     ("regexp_replace", Growth::ReplaceMatches),
 ];
 
-/// Puts bounded functions in the places of those that are not.
-pub(crate) fn register(context: &SessionContext) {
+/// Bytes that a function may make of one batch of rows, in an engine whose memory has a limit, or has none.
+pub(crate) const fn values_bytes_max(has_limit: bool) -> usize {
+    match has_limit {
+        true => VALUES_BYTES_MAX,
+        // Offsets of texts have 31 bits.
+        false => i32::MAX as usize,
+    }
+}
+
+/// Puts functions that make so many bytes at most in the places of those that make any number.
+pub(crate) fn register(context: &SessionContext, bytes_max: usize) {
     let state = context.state_ref();
     let known: Vec<_> = {
         let state = state.read();
@@ -89,14 +98,28 @@ pub(crate) fn register(context: &SessionContext) {
         known.collect()
     };
     for (function, growth) in known {
-        context.register_udf(bounded(&function, growth));
+        context.register_udf(bounded(&function, growth, bytes_max));
     }
 }
 
-fn bounded(function: &ScalarUDF, growth: Growth) -> ScalarUDF {
+/// Puts bounded functions in the places of those that are not, in a session of another's making.
+pub fn bound_functions(context: &SessionContext) {
+    register(context, VALUES_BYTES_MAX);
+}
+
+/// Puts bounded functions in the places of operators, everywhere in a plan of such a session.
+///
+/// # Errors
+/// When the plan does not fit together.
+pub fn bound_operators(plan: LogicalPlan) -> Result<LogicalPlan> {
+    operators(plan, VALUES_BYTES_MAX)
+}
+
+fn bounded(function: &ScalarUDF, growth: Growth, bytes_max: usize) -> ScalarUDF {
     ScalarUDF::new_from_impl(Bounded {
         inner: Arc::clone(function.inner()).into(),
         growth,
+        bytes_max,
     })
 }
 
@@ -105,6 +128,7 @@ fn bounded(function: &ScalarUDF, growth: Growth) -> ScalarUDF {
 struct Bounded {
     inner: UdfEq<Arc<dyn ScalarUDFImpl>>,
     growth: Growth,
+    bytes_max: usize,
 }
 
 impl ScalarUDFImpl for Bounded {
@@ -143,22 +167,22 @@ impl ScalarUDFImpl for Bounded {
 
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
         let bytes = self.growth.bytes(&args.args, args.number_rows)?;
-        if bytes > VALUES_BYTES_MAX {
-            return Err(too_large(self.name(), bytes));
+        if bytes > self.bytes_max {
+            return Err(too_large(self.name(), bytes, self.bytes_max));
         }
         self.inner.invoke_with_args(args)
     }
 
     fn with_updated_config(&self, config: &ConfigOptions) -> Option<ScalarUDF> {
         let updated = self.inner.with_updated_config(config)?;
-        Some(bounded(&updated, self.growth))
+        Some(bounded(&updated, self.growth, self.bytes_max))
     }
 
     /// What the function becomes is bounded, too.
     fn simplify(&self, args: Vec<Expr>, info: &SimplifyContext) -> Result<ExprSimplifyResult> {
         match self.inner.simplify(args, info)? {
             ExprSimplifyResult::Simplified(expr) => {
-                let expr = expr.transform_up(|expr| Ok(rebound(expr)))?;
+                let expr = expr.transform_up(|expr| Ok(rebound(expr, self.bytes_max)))?;
                 Ok(ExprSimplifyResult::Simplified(expr.data))
             }
             other => Ok(other),
@@ -221,14 +245,14 @@ impl ScalarUDFImpl for Bounded {
 }
 
 /// A call of a function that is to be bounded, where it is not yet.
-fn rebound(expr: Expr) -> Transformed<Expr> {
+fn rebound(expr: Expr, bytes_max: usize) -> Transformed<Expr> {
     let Expr::ScalarFunction(mut call) = expr else {
         return Transformed::no(expr);
     };
     let known = FUNCTIONS.iter().find(|(name, _)| *name == call.func.name());
     match known {
         Some((_, growth)) if !is_bounded(&call.func) => {
-            call.func = Arc::new(bounded(&call.func, *growth));
+            call.func = Arc::new(bounded(&call.func, *growth, bytes_max));
             Transformed::yes(Expr::ScalarFunction(call))
         }
         _ => Transformed::no(Expr::ScalarFunction(call)),
@@ -240,25 +264,23 @@ fn is_bounded(function: &ScalarUDF) -> bool {
     (inner as &dyn Any).is::<Bounded>()
 }
 
-fn too_large(name: &str, bytes: usize) -> DataFusionError {
-    let (mib, most) = (bytes >> 20, VALUES_BYTES_MAX >> 20);
+fn too_large(name: &str, bytes: usize, bytes_max: usize) -> DataFusionError {
+    let (mib, most) = (bytes >> 20, bytes_max.div_ceil(1 << 20));
     DataFusionError::Execution(format!(
         "{name} would make values of {mib} MiB for one batch of rows, and {most} MiB is the most"
     ))
 }
 
 /// `left || right` as a function that looks at how large the texts become: each level of subqueries could double them.
-pub(crate) fn concatenation() -> &'static Arc<ScalarUDF> {
-    static CONCATENATION: LazyLock<Arc<ScalarUDF>> = LazyLock::new(|| {
-        Arc::new(ScalarUDF::from(Concatenation {
-            signature: Signature::user_defined(Volatility::Immutable),
-        }))
-    });
-    &CONCATENATION
+pub(crate) fn concatenation(bytes_max: usize) -> ScalarUDF {
+    ScalarUDF::from(Concatenation {
+        signature: Signature::user_defined(Volatility::Immutable),
+        bytes_max,
+    })
 }
 
 /// Puts bounded functions in the places of operators, everywhere in a plan.
-pub(crate) fn operators(plan: LogicalPlan) -> Result<LogicalPlan> {
+pub(crate) fn operators(plan: LogicalPlan, bytes_max: usize) -> Result<LogicalPlan> {
     let bounded = plan.transform_up_with_subqueries(|plan| {
         let mut schema = DFSchema::empty();
         for input in plan.inputs() {
@@ -271,14 +293,14 @@ pub(crate) fn operators(plan: LogicalPlan) -> Result<LogicalPlan> {
         let names = NamePreserver::new(&plan);
         plan.map_expressions(|expr| {
             let name = names.save(&expr);
-            let bounded = expr.transform_up(|expr| Ok(operator(expr, &schema)))?;
+            let bounded = expr.transform_up(|expr| Ok(operator(expr, &schema, bytes_max)))?;
             Ok(bounded.update_data(|expr| name.restore(expr)))
         })
     })?;
     Ok(bounded.data)
 }
 
-fn operator(expr: Expr, schema: &DFSchema) -> Transformed<Expr> {
+fn operator(expr: Expr, schema: &DFSchema, bytes_max: usize) -> Transformed<Expr> {
     let Expr::BinaryExpr(BinaryExpr {
         left,
         op: Operator::StringConcat,
@@ -290,7 +312,7 @@ fn operator(expr: Expr, schema: &DFSchema) -> Transformed<Expr> {
     let types = (left.get_type(schema), right.get_type(schema));
     match types {
         (Ok(one), Ok(other)) if one.is_string() || other.is_string() => {
-            Transformed::yes(concatenation().call(vec![*left, *right]))
+            Transformed::yes(concatenation(bytes_max).call(vec![*left, *right]))
         }
         _ => Transformed::no(Expr::BinaryExpr(BinaryExpr {
             left,
@@ -304,6 +326,7 @@ fn operator(expr: Expr, schema: &DFSchema) -> Transformed<Expr> {
 #[derive(Debug, PartialEq, Eq, Hash)]
 struct Concatenation {
     signature: Signature,
+    bytes_max: usize,
 }
 
 impl ScalarUDFImpl for Concatenation {
@@ -335,8 +358,8 @@ impl ScalarUDFImpl for Concatenation {
 
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
         let bytes = Growth::Together.bytes(&args.args, args.number_rows)?;
-        if bytes > VALUES_BYTES_MAX {
-            return Err(too_large("||", bytes));
+        if bytes > self.bytes_max {
+            return Err(too_large("||", bytes, self.bytes_max));
         }
         let all = args.args.iter();
         let is_constant = all
@@ -637,7 +660,7 @@ pub(crate) fn batch_rows(plan: &LogicalPlan, rows: usize) -> Result<usize> {
     Ok(rows.min(CONSTANT_BYTES_MAX / bytes.max(1)).max(1))
 }
 
-/// Bytes that a function makes of one batch of rows.
+/// Bytes that a function makes of one batch of rows where memory has a limit.
 const VALUES_BYTES_MAX: usize = 128 << 20;
 /// Bytes that all constants of a statement fill in one batch of rows.
 const CONSTANT_BYTES_MAX: usize = 64 << 20;

@@ -14,7 +14,6 @@ use datafusion::execution::memory_pool::{FairSpillPool, MemoryPool};
 use datafusion::execution::runtime_env::RuntimeEnvBuilder;
 use datafusion::logical_expr::planner::ExprPlanner;
 use datafusion::logical_expr::{LogicalPlan, LogicalPlanBuilder, ScalarUDF};
-use datafusion::optimizer::Optimizer;
 use datafusion::physical_optimizer::optimizer::PhysicalOptimizer;
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::prelude::{SessionConfig, SessionContext};
@@ -48,7 +47,7 @@ use crate::prepared::{self, PreparedStatements};
 use crate::reference::Resolver;
 use crate::registries;
 use crate::remote::Remote;
-use crate::repeated::{self, TellRepeatedApart};
+use crate::repeated;
 use crate::root::Root;
 use crate::sample::{Planner, SamplePlanner};
 use crate::scan_report::ScanReport;
@@ -293,21 +292,13 @@ impl Engine {
                 options: options.clone(),
             }));
         }
-        let mut logical_rules = Optimizer::new().rules;
+        let mut logical_rules = repeated::optimizer_rules();
         if options.memory_limit_bytes.is_some() {
             // In front of DataFusion's own, which takes fewer.
             let place = logical_rules
                 .iter()
                 .position(|rule| rule.name() == "single_distinct_aggregation_to_group_by");
             logical_rules.insert(place.unwrap_or(0), Arc::new(DistinctAsKeys));
-        }
-        let mut index = 0;
-        while let Some(rule) = logical_rules.get(index) {
-            if rule.name() == "optimize_projections" {
-                logical_rules.insert(index, Arc::new(TellRepeatedApart));
-                index += 1;
-            }
-            index += 1;
         }
         // The first planner that knows what to do does it.
         let mut planners: Vec<Arc<dyn ExprPlanner>> =
@@ -343,7 +334,10 @@ impl Engine {
         context.register_udf(number::div());
         context.register_udaf(number::sum());
         context.register_udaf(top_k::approx_top_k());
-        bounded::register(&context);
+        bounded::register(
+            &context,
+            bounded::values_bytes_max(options.memory_limit_bytes.is_some()),
+        );
         let remote = Remote::new(options)?;
         remote.register(&context)?;
         Ok(Self {
@@ -385,11 +379,15 @@ impl Engine {
         for function in number::operations() {
             context.register_udf(ScalarUDF::clone(function));
         }
-        for function in [bounded::concatenation(), repeated::opaque()] {
-            context.register_udf(ScalarUDF::clone(function));
-        }
+        context.register_udf(bounded::concatenation(self.values_bytes_max()));
+        context.register_udf(ScalarUDF::clone(repeated::opaque()));
         context.register_udf(window::function::barrier());
         context.state()
+    }
+
+    /// Bytes that a function may make of one batch of rows.
+    const fn values_bytes_max(&self) -> usize {
+        bounded::values_bytes_max(self.options.memory_limit_bytes.is_some())
     }
 
     /// What the scans have read and found damaged so far.
@@ -740,7 +738,7 @@ impl Engine {
             .and_then(address::coerce)
             .and_then(|plan| vocabulary::coerce(plan, &self.scan_report))
             .and_then(number::widen)
-            .and_then(bounded::operators)
+            .and_then(|plan| bounded::operators(plan, self.values_bytes_max()))
             .and_then(window::with_keys)
             .inspect(|plan| origins = address::origins(plan))
             .and_then(address::to_text)

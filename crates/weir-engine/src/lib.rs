@@ -80,6 +80,7 @@ mod window;
 mod zone;
 
 pub use answer::{Answer, Snapshot};
+pub use bounded::{bound_functions, bound_operators};
 pub use call::packets_of_call;
 pub use copy::{EncodeError, RowEncoder, RowFormat, RowWriter};
 pub use embedded::{Parameter, sql_type};
@@ -95,6 +96,7 @@ pub use piece::{
     ScanDescription, TemplateScan, false_cuts, without_cuts,
 };
 pub use remote::{NewOutput, READS_REMOTE, remove_unfinished};
+pub use repeated::optimizer_rules;
 pub use scan_report::ScanReport;
 pub use served::Described;
 pub use statement::{Made, Statement};

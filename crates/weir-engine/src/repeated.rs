@@ -16,11 +16,26 @@ use datafusion::logical_expr::{
     ColumnarValue, Expr, LogicalPlan, Projection, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl,
     Signature, Volatility,
 };
-use datafusion::optimizer::{ApplyOrder, OptimizerConfig, OptimizerRule};
+use datafusion::optimizer::{ApplyOrder, Optimizer, OptimizerConfig, OptimizerRule};
+
+/// The rules of DataFusion's optimizer, as far as they are sound.
+#[must_use]
+pub fn optimizer_rules() -> Vec<Arc<dyn OptimizerRule + Send + Sync>> {
+    let mut rules = Optimizer::new().rules;
+    let mut index = 0;
+    while let Some(rule) = rules.get(index) {
+        if rule.name() == "optimize_projections" {
+            rules.insert(index, Arc::new(TellRepeatedApart));
+            index += 1;
+        }
+        index += 1;
+    }
+    rules
+}
 
 /// Has each projection that computes what the next one below it computes, too, differ from it.
 #[derive(Debug)]
-pub(crate) struct TellRepeatedApart;
+struct TellRepeatedApart;
 
 impl OptimizerRule for TellRepeatedApart {
     fn name(&self) -> &'static str {

@@ -156,8 +156,10 @@ impl Catalog {
     /// # Errors
     /// When it cannot be run.
     pub(crate) async fn frame(&self, plan: LogicalPlan) -> Result<DataFrame, Failure> {
+        let failed = |error: DataFusionError| not_planned(&error);
+        let plan = weir_engine::bound_operators(plan).map_err(failed)?;
         let frame = self.context.execute_logical_plan(plan).await;
-        frame.map_err(|error| not_planned(&error))
+        frame.map_err(failed)
     }
 }
 
@@ -173,6 +175,8 @@ fn context() -> Result<SessionContext> {
     let config = SessionConfig::new()
         .with_default_catalog_and_schema(CATALOG, SCHEMA)
         .with_information_schema(true)
+        // A constant becomes a column of as many rows as a batch has.
+        .with_batch_size(BATCH_ROWS)
         .with_create_default_catalog_and_schema(false);
     let mut scalars = SessionStateDefaults::default_scalar_functions();
     scalars.retain(|function| {
@@ -183,12 +187,15 @@ fn context() -> Result<SessionContext> {
         .with_config(config)
         .with_runtime_env(runtime)
         .with_expr_planners(SessionStateDefaults::default_expr_planners())
+        .with_optimizer_rules(weir_engine::optimizer_rules())
         .with_scalar_functions(scalars)
         .with_aggregate_functions(SessionStateDefaults::default_aggregate_functions())
         .with_window_functions(SessionStateDefaults::default_window_functions())
         .with_table_function_list(SessionStateDefaults::default_table_functions())
         .build();
-    Ok(SessionContext::new_with_state(state))
+    let context = SessionContext::new_with_state(state);
+    weir_engine::bound_functions(&context);
+    Ok(context)
 }
 
 fn register_functions(context: &SessionContext, columns: &Arc<Columns>) {
@@ -574,6 +581,8 @@ const LONG: &[&str] = &[
 
 /// Bytes that all questions to the catalog may hold together.
 const MEMORY_MAX: usize = 256 << 20;
+/// Rows of a batch of the catalog.
+const BATCH_ROWS: usize = 128;
 
 /// The protocol counts parameters in 16 bits.
 const PARAMETERS_MAX: usize = 65_535;

@@ -449,8 +449,8 @@ fn statements_whose_clients_read_nothing_end_when_their_time_is_over() {
 #[test]
 fn values_that_are_far_larger_than_their_statement_are_refused() {
     let served = Served::with(|options| options.engine.memory_limit_bytes = Some(200 << 20));
-    let doubled = |mut sql: String| {
-        for _ in 0..24 {
+    let doubled = |mut sql: String, times: usize| {
+        for _ in 0..times {
             sql = format!("SELECT x || x AS x FROM ({sql})");
         }
         sql
@@ -469,13 +469,21 @@ fn values_that_are_far_larger_than_their_statement_are_refused() {
             "SELECT cardinality(array_repeat('x', 4000000000))".to_owned(),
             "SELECT cardinality(range(1, 9223372036854775807))".to_owned(),
             "SELECT cardinality(generate_series(TIMESTAMP '1970-01-01', TIMESTAMP '2200-01-01', INTERVAL '1 nanosecond'))".to_owned(),
-            format!("SELECT max(length(x)) FROM ({})", doubled(format!("SELECT ip.src AS x {from}"))),
-            format!("SELECT max(length(x)) FROM ({})", doubled(format!("SELECT ip.src AS x {from}")).replace("x || x", "concat(x, x)")),
+            format!("SELECT max(length(x)) FROM ({})", doubled(format!("SELECT ip.src AS x {from}"), 24)),
+            format!("SELECT max(length(x)) FROM ({})", doubled(format!("SELECT ip.src AS x {from}"), 24).replace("x || x", "concat(x, x)")),
             format!("SELECT max(length(replace(repeat('a', 100000), 'a', repeat('b', 100000)))) {from}"),
             "SELECT length(regexp_replace(repeat('a', 100000), '', repeat('b', 100000), 'g'))".to_owned(),
         ] {
             let error = simple(&client, &sql).await.unwrap_err();
             assert!(error.contains("MiB") || error.contains("overflow"), "{sql:.200}: {error}");
+        }
+        // The catalog's parser nests less deep.
+        let long = format!("SELECT relname || '{}' AS x FROM pg_catalog.pg_class", "x".repeat(5000));
+        let doubled = doubled(long, 16);
+        for sql in [doubled.replace("x || x", "concat(x, x)"), doubled] {
+            let sql = format!("SELECT max(length(x)) FROM ({sql})");
+            let error = simple(&client, &sql).await.unwrap_err();
+            assert!(error.contains("MiB"), "{error}");
         }
         // Long constants are as they were.
         let sql = format!("SELECT count(*), max(length(x)) FROM (SELECT '{constant}' AS x {from})");
