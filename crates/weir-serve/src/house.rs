@@ -37,7 +37,8 @@ pub(crate) struct House {
     pub(crate) uploads: TempDir,
     /// Those that are not whole yet.
     pub(crate) arriving: TempDir,
-    pub(crate) arriving_bytes: AtomicU64,
+    /// Bytes of both.
+    pub(crate) uploaded_bytes: AtomicU64,
     roots: Vec<PathBuf>,
     running: Mutex<HashMap<String, Arc<Running>>>,
 }
@@ -92,7 +93,7 @@ impl House {
             ending,
             uploads,
             arriving,
-            arriving_bytes: AtomicU64::new(0),
+            uploaded_bytes: AtomicU64::new(0),
             roots,
             running: Mutex::default(),
         })

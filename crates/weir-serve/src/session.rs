@@ -55,22 +55,27 @@ impl Session {
         }
     }
 
-    /// Counts what the engine holds of a statement when it is done. A view that is made again takes the place of the one before.
-    fn hold(&self, statement: &Statement) -> Result<(), Failure> {
-        let name = match statement.parsed() {
-            DfStatement::Statement(inner) => match inner.as_ref() {
-                ast::Statement::Prepare { name, .. } => Some(format!("prepared {name}")),
-                _ => statement.made().map(|made| format!("made {}", made.name)),
-            },
-            _ => None,
-        };
-        if let Some(name) = name {
-            let bytes = of_statement(statement.parsed().to_string().len(), 0);
-            let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
-            held.remove(&name);
-            held.insert(name, self.retention.add(bytes)?);
+    /// Counts what the engine will hold of a statement, and says what it will let go.
+    fn hold(&self, statement: &Statement) -> Result<Held, Failure> {
+        let made = |name: &String| format!("made {name}");
+        let prepared = |name: &ast::Ident| format!("prepared {}", name.value.to_lowercase());
+        let (mut name, mut let_go) = (statement.made().map(|it| made(&it.name)), Vec::new());
+        let_go.extend(statement.dropped().iter().map(made));
+        if let DfStatement::Statement(inner) = statement.parsed() {
+            match inner.as_ref() {
+                ast::Statement::Prepare { name: it, .. } => name = Some(prepared(it)),
+                ast::Statement::Deallocate { name: it, .. } => let_go.push(prepared(it)),
+                _ => {}
+            }
         }
-        Ok(())
+        let held = match name {
+            None => None,
+            Some(name) => {
+                let bytes = of_statement(statement.parsed().to_string().len(), 0);
+                Some((name, self.retention.add(bytes)?))
+            }
+        };
+        Ok(Held { held, let_go })
     }
 
     /// The statements of a text, with files in the places of names that the catalog has.
@@ -208,7 +213,7 @@ impl Session {
         statement: Statement,
         name: Option<String>,
     ) -> Result<Answer, Failure> {
-        self.hold(&statement)?;
+        let held = self.hold(&statement)?;
         let engine = Arc::clone(&self.engine);
         let work = async move {
             let mut statements = VecDeque::from([statement]);
@@ -227,7 +232,12 @@ impl Session {
                 batches: batches.boxed(),
             })
         };
-        self.begin(work, name).await
+        let answer = self.begin(work, name).await?;
+        // What failed changed nothing.
+        let mut all = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+        all.retain(|name, _| !held.let_go.contains(name));
+        all.extend(held.held);
+        Ok(answer)
     }
 
     /// Starts a question to the catalog, as any other statement.
@@ -410,6 +420,13 @@ fn panicked(house: &House) -> Failure {
     Metrics::add(&house.metrics.panics, 1);
     Failure::new(Kind::Run, "an internal error ended the statement")
         .with_hint("it is a bug of weir: the server's standard error has its place")
+}
+
+/// What changes of what an engine holds, once a statement is done.
+struct Held {
+    /// A view or a prepared statement, in place of one of its name.
+    held: Option<(String, Retained)>,
+    let_go: Vec<String>,
 }
 
 /// The number of rows that a batch says were written.

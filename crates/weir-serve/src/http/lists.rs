@@ -135,22 +135,14 @@ pub(super) async fn upload(
         .path()
         .canonicalize()
         .map_err(|error| failed(&error))?;
-    let kept: u64 = house
-        .files
-        .all()
-        .iter()
-        .filter(|file| file.path.starts_with(&*folder.to_string_lossy()))
-        .map(|file| file.size)
-        .sum();
     let most = house.options.limits.upload_bytes_max;
     let mut coming = Coming::new(&house);
     let mut file =
         tempfile::NamedTempFile::new_in(house.arriving.path()).map_err(|error| failed(&error))?;
     let mut pieces = body.into_data_stream();
     while let Some(piece) = pieces.next().await {
-        // What is longer than one body may be ends with that.
         let piece = piece.map_err(|error| bad(format!("{name}: {error}")))?;
-        if coming.add(piece.len() as u64).saturating_add(kept) > most {
+        if coming.add(piece.len() as u64) > most {
             let message = format!(
                 "captures that are dropped here may have {most} bytes together: --max-upload"
             );
@@ -163,14 +155,16 @@ pub(super) async fn upload(
         tokio::task::block_in_place(|| file.write_all(&piece)).map_err(|error| failed(&error))?;
     }
     let path = folder.join(&name);
+    let replaced = std::fs::metadata(&path).map_or(0, |old| old.len());
     file.persist(&path).map_err(|error| failed(&error.error))?;
     house.files.forget();
     Ok(Json(
-        json!({"path": path.to_string_lossy(), "size": coming.bytes}),
+        json!({"path": path.to_string_lossy(), "size": coming.keep(replaced)}),
     ))
 }
 
-/// Bytes of a file that comes: all that come at once count for the limit.
+/// Bytes of a file that comes. They count for the limit with those of all that have come and that come at the same time,
+/// until this is dropped or, where the file is kept, for good.
 struct Coming {
     house: Arc<House>,
     bytes: u64,
@@ -184,12 +178,19 @@ impl Coming {
         }
     }
 
-    /// Counts more bytes, and says how many come at this time in all.
+    /// Keeps the file, in place of one of so many bytes. Gives its size.
+    fn keep(mut self, replaced: u64) -> u64 {
+        let size = self.bytes;
+        self.bytes = replaced;
+        size
+    }
+
+    /// Counts more bytes, and says how many there are in all.
     fn add(&mut self, bytes: u64) -> u64 {
         self.bytes = self.bytes.saturating_add(bytes);
         let before = self
             .house
-            .arriving_bytes
+            .uploaded_bytes
             .fetch_add(bytes, Ordering::Relaxed);
         before.saturating_add(bytes)
     }
@@ -197,7 +198,7 @@ impl Coming {
 
 impl Drop for Coming {
     fn drop(&mut self) {
-        let of_all = &self.house.arriving_bytes;
+        let of_all = &self.house.uploaded_bytes;
         of_all.fetch_sub(self.bytes, Ordering::Relaxed);
     }
 }

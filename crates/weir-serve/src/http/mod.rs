@@ -39,7 +39,6 @@ pub(crate) struct Door {
 
 impl Door {
     pub(crate) fn new(house: &Arc<House>, tls: Option<TlsAcceptor>) -> Self {
-        let upload = usize::try_from(house.options.limits.upload_bytes_max).unwrap_or(usize::MAX);
         let text = house.options.limits.text_bytes_max.saturating_add(64 << 10);
         let router = Router::new()
             .route(
@@ -60,7 +59,8 @@ impl Door {
             .route("/live", get(lists::live))
             .route(
                 "/upload",
-                post(lists::upload).layer(DefaultBodyLimit::max(upload)),
+                // It looks at the length itself, as the body comes.
+                post(lists::upload),
             )
             .route("/health", get(async || "ok\n"))
             .route("/metrics", get(metrics))

@@ -528,5 +528,24 @@ fn what_is_held_between_messages_has_a_limit() {
             refused = refused.or(simple(&client, &view).await.err());
         }
         assert!(refused.unwrap().contains("of a connection take 16 MiB"));
+        // Statements and views that are let go make room, and those that fail hold nothing.
+        let client = postgres(&served).await;
+        for number in 0..30 {
+            for sql in [
+                format!("PREPARE p{number} AS {}", text(number)),
+                format!("DEALLOCATE P{number}"),
+                format!("CREATE VIEW v{number} AS {}", text(number)),
+                format!("DROP VIEW V{number}"),
+            ] {
+                let done = simple(&client, &sql).await;
+                assert!(done.is_ok(), "{number} {sql:.40}: {done:?}");
+            }
+            let wrong = format!(
+                "CREATE VIEW w{number} AS SELECT no_column, '{}'",
+                "x".repeat(900_000)
+            );
+            let error = simple(&client, &wrong).await.unwrap_err();
+            assert!(error.contains("no_column"), "{error:.200}");
+        }
     });
 }

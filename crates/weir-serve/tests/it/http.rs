@@ -80,6 +80,45 @@ fn a_capture_that_is_dropped_can_be_asked() {
 }
 
 #[test]
+fn captures_that_are_dropped_have_so_many_bytes_together() {
+    use std::io::Write as _;
+    let served = Served::with(|options| options.limits.upload_bytes_max = 1000);
+    // One that does not come to its end counts until its client has gone.
+    let mut socket = std::net::TcpStream::connect(served.http).unwrap();
+    let head =
+        "POST /upload?name=cut.csv HTTP/1.1\r\nHost: localhost\r\nContent-Length: 900\r\n\r\n";
+    socket.write_all(head.as_bytes()).unwrap();
+    socket.write_all(&[b'x'; 700]).unwrap();
+    drop(socket);
+    let files = || body(&served.request("GET /files HTTP/1.1\r\nHost: localhost", ""));
+    served.wait_for("weir_connections_open 1");
+    for (name, size, status) in [
+        ("a.csv", 600, 200),
+        ("b.csv", 500, 413),
+        ("a.csv", 300, 200),
+        ("b.csv", 500, 200),
+        ("c.csv", 300, 413),
+        ("c.csv", 200, 200),
+        ("d.csv", 1, 413),
+    ] {
+        let head = format!("POST /upload?name={name} HTTP/1.1\r\nHost: localhost");
+        let answer = served.request(&head, &"x".repeat(size));
+        let expected = format!("HTTP/1.1 {status}");
+        assert!(answer.starts_with(&expected), "{name} {size}: {answer}");
+        assert_eq!(answer.contains("--max-upload"), status == 413, "{answer}");
+    }
+    let files = files().to_string();
+    for (name, is_there) in [
+        ("a.csv", true),
+        ("c.csv", true),
+        ("d.csv", false),
+        ("cut.csv", false),
+    ] {
+        assert_eq!(files.contains(name), is_there, "{name}: {files}");
+    }
+}
+
+#[test]
 fn a_query_ends_when_it_is_cancelled_or_its_client_has_gone() {
     use std::io::Write as _;
     let served = Served::plain();
