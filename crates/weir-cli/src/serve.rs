@@ -1,5 +1,6 @@
 //! `weir serve`: the same tables for other programs.
 
+use std::ffi::OsString;
 use std::io::{self, Read, Write};
 use std::net::SocketAddr;
 use std::num::NonZeroUsize;
@@ -11,7 +12,7 @@ use std::time::Duration;
 
 use clap::Args;
 use weir_live::Interface;
-use weir_serve::{CONNECTION_STACK_BYTES, Options, Server, TlsFiles};
+use weir_serve::{CONNECTION_STACK_BYTES, Options, Server, TlsFiles, WorkerProgram};
 use weir_tables::{Feed, Predicate};
 
 use crate::args::Global;
@@ -122,6 +123,9 @@ pub(crate) struct Serve {
     /// Threads that statements run on [default: one for each core]
     #[arg(long, value_name = "N", help_heading = "Limits")]
     threads: Option<NonZeroUsize>,
+    /// Run the statements of the server that starts this process, which has its uploads in this folder
+    #[arg(long, value_name = "DIR", hide = true)]
+    worker: Option<PathBuf>,
 }
 
 /// Serves until a signal ends it.
@@ -142,8 +146,6 @@ pub(crate) fn run(serve: &Serve, global: Global, messages: Messages) -> Result<E
     options.http = Some(serve.http);
     options.flight = serve.flight;
     options.allow_write = serve.allow_write;
-    options.password = secret(serve.password_file.as_deref(), "WEIR_SERVE_PASSWORD")?;
-    options.token = secret(serve.token_file.as_deref(), "WEIR_SERVE_TOKEN")?;
     options.host_names.clone_from(&serve.host_names);
     if let (Some(certificate), Some(key)) = (&serve.tls_cert, &serve.tls_key) {
         options.tls = Some(TlsFiles {
@@ -165,6 +167,13 @@ pub(crate) fn run(serve: &Serve, global: Global, messages: Messages) -> Result<E
     if let Some(interface) = &serve.live {
         options.engine.feed = Some(Arc::new(Listened::new(interface)?));
     }
+    if let Some(uploads) = &serve.worker {
+        weir_serve::work(options, uploads).map_err(failed)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    options.password = secret(serve.password_file.as_deref(), PASSWORD)?;
+    options.token = secret(serve.token_file.as_deref(), TOKEN)?;
+    options.workers = Some(this_program()?);
     let server = Server::start(options).map_err(failed)?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
@@ -204,6 +213,23 @@ pub(crate) fn run(serve: &Serve, global: Global, messages: Messages) -> Result<E
     Ok(ExitCode::SUCCESS)
 }
 
+/// This program, with the arguments that it was started with, as one that runs statements.
+fn this_program() -> Result<WorkerProgram, Failure> {
+    // The file that this process was started from, even where another has taken its name since.
+    let own = PathBuf::from("/proc/self/exe");
+    let program = match own.exists() {
+        true => own,
+        false => std::env::current_exe()?,
+    };
+    let mut arguments: Vec<OsString> = std::env::args_os().skip(1).collect();
+    arguments.push("--worker".into());
+    Ok(WorkerProgram {
+        program,
+        arguments,
+        secrets: vec![PASSWORD.to_owned(), TOKEN.to_owned()],
+    })
+}
+
 /// An interface that each statement captures from by itself, as often as there are statements.
 #[derive(Debug)]
 struct Listened {
@@ -237,6 +263,9 @@ impl Feed for Listened {
 }
 
 const LOOK_EVERY: Duration = Duration::from_millis(50);
+/// Variables of the environment with the secrets.
+const PASSWORD: &str = "WEIR_SERVE_PASSWORD";
+const TOKEN: &str = "WEIR_SERVE_TOKEN";
 
 const SERVE_EXAMPLES: &str = "\
 Examples:

@@ -123,7 +123,12 @@ impl Statement {
             });
         }
         match binder.values.iter().find(|value| !value.is_used) {
-            None => Ok(self),
+            None => {
+                if let Some(recipe) = &mut self.recipe {
+                    recipe.values = Arc::from(values);
+                }
+                Ok(self)
+            }
             Some(unused) => Err(Error::new(
                 ErrorKind::Plan,
                 format!("the statement has no parameter ${}", unused.name),
@@ -151,6 +156,7 @@ impl Statement {
         if let DfStatement::Explain(explain) = &mut shell.inner {
             *explain.statement = self.inner;
         }
+        shell.recipe = None;
         Ok(shell)
     }
 
@@ -192,6 +198,7 @@ impl Statement {
             copy.target = path.to_owned();
             copy.stored_as = stored_as.map(str::to_ascii_uppercase);
         }
+        shell.recipe = None;
         Ok(shell)
     }
 }

@@ -133,6 +133,16 @@ impl Error {
             DataFusionError::Plan(message)
             | DataFusionError::Execution(message)
             | DataFusionError::Internal(message) => in_own_words(message, columns),
+            // A step of the plan panicked, as Arrow's do where a column of a batch would have more than 2 GiB.
+            DataFusionError::ExecutionJoin(error) => {
+                let error = error.to_string();
+                let reason = error.split_once("panicked with message ");
+                let reason = reason.map_or(error.as_str(), |(_, reason)| reason.trim_matches('"'));
+                (
+                    format!("an internal error ended the statement: {reason}"),
+                    Some("values that are long in every row may be too long together: cut them with substr()".to_owned()),
+                )
+            }
             DataFusionError::ArrowError(error, _) => (
                 match error.as_ref() {
                     ArrowError::DivideByZero => "a division by zero".to_owned(),

@@ -99,7 +99,7 @@ pub use remote::{NewOutput, READS_REMOTE, remove_unfinished};
 pub use repeated::optimizer_rules;
 pub use scan_report::ScanReport;
 pub use served::Described;
-pub use statement::{Made, Statement};
+pub use statement::{Made, Recipe, Statement};
 pub use tokens::{Token, TokenKind, statements, tokens};
 pub use units::{UNIT_BYTES, UNIT_KEY};
 pub use walk::{walk, walk_mut};

@@ -132,6 +132,7 @@ impl PreparedStatements {
         let _ = walk_mut(&mut inner, &mut values);
         Ok(Some(Statement {
             inner: DfStatement::Statement(Box::new(inner)),
+            recipe: None,
         }))
     }
 }
@@ -156,6 +157,7 @@ pub(crate) fn inner(statement: &Statement) -> Option<Statement> {
     let _ = walk_mut(&mut inner, &mut values);
     Some(Statement {
         inner: DfStatement::Statement(Box::new(inner)),
+        recipe: None,
     })
 }
 

@@ -84,7 +84,8 @@ impl ScanReport {
         std::mem::take(&mut *lock(&self.notes))
     }
 
-    pub(crate) fn plan_bytes(&self, bytes: u64) {
+    /// Adds to the bytes that the scans planned so far will read.
+    pub fn plan_bytes(&self, bytes: u64) {
         self.source_bytes.fetch_add(bytes, Ordering::Relaxed);
     }
 

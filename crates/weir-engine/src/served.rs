@@ -29,6 +29,22 @@ pub struct Described {
     pub parameters: Vec<Option<DataType>>,
 }
 
+impl Described {
+    /// A description that came from another process.
+    #[must_use]
+    pub const fn new(
+        schema: SchemaRef,
+        address_origins: Vec<Option<String>>,
+        parameters: Vec<Option<DataType>>,
+    ) -> Self {
+        Self {
+            schema,
+            address_origins,
+            parameters,
+        }
+    }
+}
+
 impl Engine {
     /// Says what a statement would answer with, which may have parameters. Nothing is read but the beginnings of
     /// files.
@@ -97,13 +113,20 @@ impl Statement {
     /// name, or the last of them, in front.
     pub fn name_files(&mut self, file: &mut dyn FnMut(&[String]) -> Option<String>) {
         let mut files = Files::default();
+        let mut described = None;
         for parts in self.table_names() {
             files.paths.extend(file(&parts).map(|path| (parts, path)));
         }
         if let Some(name) = self.described()
-            && let Some(path) = plain_parts(name).and_then(|parts| file(&parts))
+            && let Some(parts) = plain_parts(name)
+            && let Some(path) = file(&parts)
         {
-            *name = quoted(path);
+            *name = quoted(path.clone());
+            described = Some((parts, path));
+        }
+        if let Some(recipe) = &mut self.recipe {
+            recipe.files.clone_from(&files.paths);
+            recipe.files.extend(described);
         }
         if !files.paths.is_empty() {
             // Columns first: they say which tables need a name.
@@ -116,7 +139,7 @@ impl Statement {
     ///
     /// # Errors
     /// When it does.
-    pub(crate) fn read_only(&self) -> Result<(), Error> {
+    pub fn read_only(&self) -> Result<(), Error> {
         let what = match innermost(&self.inner) {
             DfStatement::Statement(statement) => writes(statement),
             DfStatement::CopyTo(_) => Some("COPY"),

@@ -2,6 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 use std::ops::ControlFlow;
+use std::sync::Arc;
 
 use datafusion::sql::parser::{
     CopyToSource, CopyToStatement, DFParserBuilder, Statement as DfStatement,
@@ -15,6 +16,7 @@ use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan, Tokenizer};
 
 use crate::copy_options::with_copy_options;
 use crate::dialect::WeirDialect;
+use crate::embedded::Parameter;
 use crate::error::{Error, ErrorKind};
 use crate::gate;
 use crate::names::{call, keep_written_names};
@@ -27,6 +29,57 @@ use crate::walk::{walk, walk_mut};
 #[derive(Clone, Debug)]
 pub struct Statement {
     pub(crate) inner: DfStatement,
+    /// How another process comes to the same statement.
+    pub(crate) recipe: Option<Recipe>,
+}
+
+/// How a statement is made again, in another process: the text that it was parsed from, and what was put into it then.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Recipe {
+    /// The whole text, of all its statements.
+    pub text: Arc<str>,
+    /// Which of them it is, from 0 on.
+    pub index: usize,
+    /// Files that took the places of names, as [`Statement::name_files`] puts them.
+    pub files: Vec<(Vec<String>, String)>,
+    /// Values that took the places of parameters, as [`Statement::bind`] puts them.
+    pub values: Arc<[(String, Parameter)]>,
+}
+
+impl Recipe {
+    /// That of one statement of a text, with nothing put into it.
+    #[must_use]
+    pub fn new(text: Arc<str>, index: usize) -> Self {
+        Self {
+            text,
+            index,
+            files: Vec::new(),
+            values: Arc::default(),
+        }
+    }
+
+    /// Makes the statement.
+    ///
+    /// # Errors
+    /// When the text is not SQL or has fewer statements, or the values do not fit its parameters.
+    pub fn statement(&self) -> Result<Statement, Error> {
+        let mut statements = Statement::parse(&self.text)?;
+        if self.index >= statements.len() {
+            return Err(Error::new(ErrorKind::Syntax, "no statement"));
+        }
+        let mut statement = statements.swap_remove(self.index);
+        if !self.files.is_empty() {
+            statement.name_files(&mut |parts| {
+                let known = self.files.iter().find(|(name, _)| name == parts);
+                known.map(|(_, path)| path.clone())
+            });
+        }
+        match self.values.is_empty() {
+            true => Ok(statement),
+            false => statement.bind(&self.values),
+        }
+    }
 }
 
 /// What a statement makes.
@@ -81,7 +134,10 @@ fn name_time_zone(statement: &mut DfStatement) {
 impl Statement {
     /// Parses a text of one or several statements, separated by semicolons, that are no larger and no deeper than
     /// statements may be.
-    pub(crate) fn parse(sql: &str) -> Result<Vec<Self>, Error> {
+    ///
+    /// # Errors
+    /// When the text is not SQL.
+    pub fn parse(sql: &str) -> Result<Vec<Self>, Error> {
         gate::on_stack(|| Self::parse_here(sql))
     }
 
@@ -107,19 +163,30 @@ impl Statement {
                     .unwrap_or_else(|| Error::from_datafusion(ErrorKind::Syntax, error, &[])),
             )
         })?;
+        let text: Arc<str> = Arc::from(sql);
         statements
             .into_iter()
-            .map(|mut inner| {
+            .enumerate()
+            .map(|(index, mut inner)| {
                 gate::look_at(&inner)?;
                 name_time_zone(&mut inner);
                 if let Some(query) = top_query(&mut inner) {
                     keep_written_names(query);
                 }
-                let mut statement = Self { inner };
+                let mut statement = Self {
+                    inner,
+                    recipe: Some(Recipe::new(Arc::clone(&text), index)),
+                };
                 statement.visit_mut(&mut FromFirst);
                 Ok(statement)
             })
             .collect()
+    }
+
+    /// How another process makes this statement; `None` for one that was made of others.
+    #[must_use]
+    pub const fn recipe(&self) -> Option<&Recipe> {
+        self.recipe.as_ref()
     }
 
     /// True when the statement only describes how it would run.
@@ -289,6 +356,7 @@ impl Statement {
 
     /// Puts the query in place of the `COPY` of it.
     pub(crate) fn without_copy(mut self) -> Self {
+        self.recipe = None;
         let inner = innermost_mut(&mut self.inner);
         if let DfStatement::CopyTo(copy) = inner
             && let CopyToSource::Query(query) = &copy.source

@@ -8,15 +8,18 @@ use std::collections::{HashMap, HashSet};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use arrow::array::{ArrayRef, AsArray, Int64Array, StringArray};
+use arrow::array::{ArrayRef, AsArray, Int64Array, RecordBatch, StringArray};
 use arrow::datatypes::{DataType, Field, Int64Type, SchemaRef};
+use arrow::error::ArrowError;
+use arrow::ipc::reader::StreamReader;
+use arrow::ipc::writer::StreamWriter;
 use arrow_pg::datatypes::{PG_OID_ALIAS_KEY, into_pg_type, pg_type_for_alias_kind};
 use async_trait::async_trait;
 use datafusion::catalog::{
     CatalogProvider, MemoryCatalogProvider, SchemaProvider, Session as DfSession,
 };
-use datafusion::common::ScalarValue;
 use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
+use datafusion::common::{ParamValues, ScalarValue};
 use datafusion::datasource::{TableProvider, TableType};
 use datafusion::error::{DataFusionError, Result};
 use datafusion::execution::disk_manager::{DiskManagerBuilder, DiskManagerMode};
@@ -52,12 +55,72 @@ pub(crate) struct Catalog {
     relations: HashSet<String>,
 }
 
-/// A question to the catalog, planned.
-#[derive(Clone)]
+/// A question to the catalog, as it has been looked at.
+#[derive(Clone, Debug)]
 pub(crate) struct Question {
-    pub(crate) plan: LogicalPlan,
+    pub(crate) sql: String,
+    /// The columns of its answer.
+    pub(crate) schema: SchemaRef,
     /// What is known of `$1`, `$2` and so on.
     pub(crate) parameters: Vec<CatalogParameter>,
+}
+
+/// Values of the parameters of a question to the catalog, in their order.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Values(Vec<ScalarValue>);
+
+impl Values {
+    /// # Errors
+    /// When they have names of their own, which no client gives them.
+    pub(crate) fn new(values: ParamValues) -> Result<Self, Failure> {
+        match values {
+            ParamValues::List(values) => {
+                Ok(Self(values.into_iter().map(|value| value.value).collect()))
+            }
+            ParamValues::Map(_) => Err(Failure::new(Kind::Plan, "parameters are $1, $2 and so on")),
+        }
+    }
+
+    /// One row of them as a stream of Arrow; nothing where there are none.
+    ///
+    /// # Errors
+    /// When a value has no form there.
+    pub(crate) fn octets(&self) -> Result<Vec<u8>, Failure> {
+        if self.0.is_empty() {
+            return Ok(Vec::new());
+        }
+        let columns = self.0.iter().enumerate();
+        let columns = columns.map(|(index, value)| {
+            let column = value.to_array()?;
+            Ok((format!("${}", index + 1), column, true))
+        });
+        let columns: Result<Vec<_>> = columns.collect();
+        let columns = columns.map_err(|error| not_planned(&error))?;
+        let unwritten = |error: ArrowError| Failure::new(Kind::Run, error.to_string());
+        let batch = RecordBatch::try_from_iter_with_nullable(columns).map_err(unwritten)?;
+        let mut stream = StreamWriter::try_new(Vec::new(), &batch.schema()).map_err(unwritten)?;
+        stream.write(&batch).map_err(unwritten)?;
+        stream.into_inner().map_err(unwritten)
+    }
+
+    /// Reads what [`Values::octets`] has written.
+    ///
+    /// # Errors
+    /// When it is something else.
+    pub(crate) fn read(octets: &[u8]) -> Result<Self, Failure> {
+        if octets.is_empty() {
+            return Ok(Self::default());
+        }
+        let unread = |error: ArrowError| Failure::new(Kind::Run, error.to_string());
+        let mut stream = StreamReader::try_new(octets, None).map_err(unread)?;
+        let batch = stream.next().transpose().map_err(unread)?;
+        let batch = batch.ok_or_else(|| Failure::new(Kind::Run, "there are no values"))?;
+        let columns = batch.columns().iter();
+        let values: Result<Vec<_>> = columns
+            .map(|column| ScalarValue::try_from_array(column, 0))
+            .collect();
+        values.map(Self).map_err(|error| not_planned(&error))
+    }
 }
 
 /// What is known of a parameter: the type that it is compared with, and how clients send it.
@@ -124,6 +187,15 @@ impl Catalog {
     /// # Errors
     /// When it is none, or cannot be planned.
     pub(crate) async fn ask(&self, sql: &str) -> Result<Question, Failure> {
+        let plan = self.plan(sql).await?;
+        Ok(Question {
+            parameters: parameters(&plan)?,
+            schema: Arc::new(plan.schema().as_arrow().clone()),
+            sql: sql.to_owned(),
+        })
+    }
+
+    async fn plan(&self, sql: &str) -> Result<LogicalPlan, Failure> {
         let mut statements = self
             .parser
             .parse(sql)
@@ -147,16 +219,20 @@ impl Catalog {
             .with_allow_dml(false)
             .with_allow_statements(false);
         options.verify_plan(&plan).map_err(|_| only_asked())?;
-        let parameters = parameters(&plan)?;
-        Ok(Question { plan, parameters })
+        Ok(plan)
     }
 
-    /// What runs a plan.
+    /// What runs a question with these values of its parameters.
     ///
     /// # Errors
-    /// When it cannot be run.
-    pub(crate) async fn frame(&self, plan: LogicalPlan) -> Result<DataFrame, Failure> {
+    /// When it is none, or cannot be run.
+    pub(crate) async fn frame(&self, sql: &str, values: Values) -> Result<DataFrame, Failure> {
         let failed = |error: DataFusionError| not_planned(&error);
+        let mut plan = self.plan(sql).await?;
+        if !values.0.is_empty() {
+            let values = ParamValues::from(values.0);
+            plan = plan.replace_params_with_values(&values).map_err(failed)?;
+        }
         let plan = weir_engine::bound_operators(plan).map_err(failed)?;
         let frame = self.context.execute_logical_plan(plan).await;
         frame.map_err(failed)

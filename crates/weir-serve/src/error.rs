@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use serde::{Deserialize, Serialize};
 use weir_engine::ErrorKind;
 
 /// A server could not start.
@@ -49,7 +50,7 @@ impl From<weir_engine::Error> for Error {
 }
 
 /// What sort of failure it is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Kind {
     /// The text is not SQL.
     Syntax,
@@ -72,7 +73,7 @@ pub(crate) enum Kind {
 }
 
 /// A statement was not answered.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Failure {
     pub(crate) kind: Kind,
     pub(crate) message: String,

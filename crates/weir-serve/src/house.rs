@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Instant;
 
 use tempfile::TempDir;
@@ -11,11 +11,12 @@ use tokio::runtime::Handle;
 use tokio::sync::watch;
 use weir_engine::{ScanReport, SharedMemory};
 
-use crate::error::Error;
+use crate::error::{Error, Failure, Kind};
 use crate::files::Files;
 use crate::options::Options;
 use crate::retained::Retention;
 use crate::turn::Turns;
+use crate::workers::Pool;
 
 /// What all connections share.
 #[derive(Debug)]
@@ -33,14 +34,23 @@ pub(crate) struct House {
     pub(crate) metrics: Metrics,
     /// Becomes true when the server is to end.
     pub(crate) ending: watch::Receiver<bool>,
-    /// Captures that were dropped into the page.
-    pub(crate) uploads: TempDir,
-    /// Those that are not whole yet.
-    pub(crate) arriving: TempDir,
+    /// Captures that were dropped into the page; a process that runs statements takes none.
+    uploads: Option<Uploads>,
     /// Bytes of both.
     pub(crate) uploaded_bytes: AtomicU64,
     roots: Vec<PathBuf>,
+    /// The processes that statements run in.
+    pool: OnceLock<Arc<Pool>>,
     running: Mutex<HashMap<String, Arc<Running>>>,
+}
+
+/// The folders of captures that were dropped into the page.
+#[derive(Debug)]
+pub(crate) struct Uploads {
+    /// Those that are whole.
+    pub(crate) whole: TempDir,
+    /// Those that are not yet.
+    pub(crate) arriving: TempDir,
 }
 
 /// A statement at work, for who asks how it goes or wants it to end.
@@ -52,16 +62,58 @@ pub(crate) struct Running {
 }
 
 impl House {
+    /// That of a server, whose uploads have folders of their own.
     pub(crate) fn new(
         options: Options,
         workers: Handle,
         ending: watch::Receiver<bool>,
     ) -> Result<Self, Error> {
+        let folder = || {
+            let mut builder = tempfile::Builder::new();
+            let made = builder.prefix("weir-serve-").tempdir();
+            made.map_err(|error| Error::new(format!("no temporary folder: {error}")))
+        };
+        let uploads = Uploads {
+            whole: folder()?,
+            arriving: folder()?,
+        };
+        let program = options.workers.clone();
+        let house = Self::with(options, workers, ending, Some(uploads))?;
+        if let (Some(mut program), Some(uploads)) = (program, &house.uploads) {
+            program.arguments.push(uploads.whole.path().into());
+            let pool = Pool::new(
+                program,
+                &house.workers,
+                &house.turns,
+                house.options.engine.memory_limit_bytes,
+                house.options.limits.queries_max,
+            );
+            let _ = house.pool.set(pool);
+        }
+        Ok(house)
+    }
+
+    /// That of a process that runs the statements of a server.
+    pub(crate) fn of_worker(
+        options: Options,
+        workers: Handle,
+        ending: watch::Receiver<bool>,
+    ) -> Result<Self, Error> {
+        Self::with(options, workers, ending, None)
+    }
+
+    fn with(
+        options: Options,
+        workers: Handle,
+        ending: watch::Receiver<bool>,
+        uploads: Option<Uploads>,
+    ) -> Result<Self, Error> {
         if options.roots.is_empty() {
             return Err(Error::new("no folder to read from").with_hint("name one: --root captures"));
         }
         let mut roots = Vec::new();
-        for root in &options.roots {
+        let uploaded = uploads.as_ref().map(|uploads| uploads.whole.path());
+        for root in options.roots.iter().map(PathBuf::as_path).chain(uploaded) {
             let folder = root
                 .canonicalize()
                 .map_err(|error| Error::new(format!("{}: {error}", root.display())))?;
@@ -70,19 +122,17 @@ impl House {
             }
             roots.push(folder);
         }
-        let folder = || {
-            let mut builder = tempfile::Builder::new();
-            let made = builder.prefix("weir-serve-").tempdir();
-            made.map_err(|error| Error::new(format!("no temporary folder: {error}")))
-        };
-        let (uploads, arriving) = (folder()?, folder()?);
-        let kept = uploads
-            .path()
-            .canonicalize()
-            .map_err(|error| Error::new(format!("no temporary folder: {error}")))?;
-        roots.push(kept);
         Ok(Self {
-            turns: Turns::new(options.limits.queries_max, WAITING_BYTES_MAX),
+            turns: Turns::new(
+                options.limits.queries_max,
+                // In a process that runs statements no rows wait but in its pipe.
+                match uploads {
+                    Some(_) => WAITING_BYTES_MAX,
+                    None => usize::MAX,
+                },
+                // Each has a process.
+                options.workers.as_ref().map(|_| WAITING_MAX),
+            ),
             files: Files::new(roots.clone()),
             retention: Retention::of_all(),
             memory: (options.engine.memory_limit_bytes)
@@ -92,11 +142,25 @@ impl House {
             metrics: Metrics::default(),
             ending,
             uploads,
-            arriving,
             uploaded_bytes: AtomicU64::new(0),
             roots,
+            pool: OnceLock::new(),
             running: Mutex::default(),
         })
+    }
+
+    /// The processes that statements run in; `None` where they run in this one.
+    pub(crate) fn pool(&self) -> Option<&Arc<Pool>> {
+        self.pool.get()
+    }
+
+    /// The folders of uploads.
+    ///
+    /// # Errors
+    /// In a process that runs statements, which takes none.
+    pub(crate) fn uploads(&self) -> Result<&Uploads, Failure> {
+        let none = || Failure::new(Kind::Refused, "no uploads are taken here");
+        self.uploads.as_ref().ok_or_else(none)
     }
 
     /// How an engine of a connection works.
@@ -139,10 +203,13 @@ impl Metrics {
         counter.fetch_add(number, Ordering::Relaxed);
     }
 
-    /// The counters in the text format of Prometheus.
-    pub(crate) fn text(&self) -> String {
+    /// The counters in the text format of Prometheus, with those of the processes of statements.
+    pub(crate) fn text(&self, pool: Option<&Arc<Pool>>) -> String {
         use std::fmt::Write as _;
         let mut text = String::new();
+        let processes = AtomicU64::new(pool.map_or(0, |pool| pool.processes() as u64));
+        let none = AtomicU64::new(0);
+        let lost = pool.map_or(&none, |pool| &pool.lost);
         for (name, kind, help, counter) in [
             (
                 "connections_total",
@@ -191,6 +258,18 @@ impl Metrics {
                 "counter",
                 "Statements that a fault of the program ended",
                 &self.panics,
+            ),
+            (
+                "processes",
+                "gauge",
+                "Processes that run statements or wait for some",
+                &processes,
+            ),
+            (
+                "processes_lost_total",
+                "counter",
+                "Processes that ended, or were ended, before their statements",
+                lost,
             ),
             ("rows_total", "counter", "Rows that were given", &self.rows),
             (
@@ -242,3 +321,5 @@ impl Drop for Counted {
 
 /// Bytes of rows that wait for clients, of all statements together.
 const WAITING_BYTES_MAX: usize = 128 << 20;
+/// Statements in processes that wait for their clients.
+const WAITING_MAX: usize = 64;

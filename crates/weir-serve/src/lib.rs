@@ -14,8 +14,8 @@
 //!
 //! A [`Server`] answers over the PostgreSQL protocol (`pg`), HTTP (`http`) and Arrow Flight SQL (`flight`). Each
 //! connection of the first and each request of the others has an engine of its own (`session`), which reads below the roots only
-//! and writes nothing unless it is allowed to. What runs, runs on threads of its own, so that a request to
-//! end it is always heard, and ends as soon as nobody waits for it any more. So many statements compute at once (`turn`); those whose
+//! and writes nothing unless it is allowed to. Statements run in processes of their own (`workers`), so that none ends
+//! the server, and end as soon as no client waits for them any more. So many statements compute at once (`turn`); those whose
 //! clients have not taken their rows yet compute nothing and are in nobody's way.
 //!
 //! This crate deliberately does not know how captures are read, what SQL means, or the command line: it hands texts
@@ -37,9 +37,12 @@ mod retained;
 mod secret;
 mod server;
 mod session;
+mod session_log;
 mod tls;
 mod turn;
+mod workers;
 
 pub use error::Error;
-pub use options::{Limits, Options, TlsFiles};
+pub use options::{Limits, Options, TlsFiles, WorkerProgram};
 pub use server::{CONNECTION_STACK_BYTES, Server};
+pub use workers::work;

@@ -1,5 +1,6 @@
 //! What a server is told.
 
+use std::ffi::OsString;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -28,8 +29,22 @@ pub struct Options {
     pub tls: Option<TlsFiles>,
     /// What one may ask for, and how many may ask.
     pub limits: Limits,
+    /// The program that runs statements in processes of their own; without one they run in this process, and one that takes
+    /// too much ends it.
+    pub workers: Option<WorkerProgram>,
     /// How the engine of a connection works. Its roots and `read_only` are those of the server.
     pub engine: weir_engine::Options,
+}
+
+/// A program that calls [`work`](crate::work) with the options of the server that starts it.
+#[derive(Clone, Debug)]
+pub struct WorkerProgram {
+    /// The program.
+    pub program: PathBuf,
+    /// Its arguments, in front of the folder of uploads, which the server adds.
+    pub arguments: Vec<OsString>,
+    /// Variables of the environment that it does not get.
+    pub secrets: Vec<String>,
 }
 
 /// PEM files of TLS.

@@ -103,18 +103,7 @@ impl Server {
             }
         }
         let threads = options.engine.threads;
-        let mut builder = Builder::new_multi_thread();
-        if let Some(threads) = threads {
-            builder.worker_threads(threads);
-        }
-        let workers = builder
-            // Plans of many steps are walked recursively.
-            .thread_stack_size(STACK_BYTES)
-            .thread_name("weir-query")
-            // Their deadlines.
-            .enable_time()
-            .build()
-            .map_err(|error| Error::new(format!("no threads: {error}")))?;
+        let workers = statement_threads(threads)?;
         let (end, ending) = watch::channel(false);
         let open = |address: Option<SocketAddr>, protocol: &[u8]| {
             let tls = options
@@ -208,6 +197,22 @@ impl Server {
         drop(self.workers);
         Ok(())
     }
+}
+
+/// The threads that statements run on, so many of them.
+pub(crate) fn statement_threads(threads: Option<usize>) -> Result<Runtime, Error> {
+    let mut builder = Builder::new_multi_thread();
+    if let Some(threads) = threads {
+        builder.worker_threads(threads);
+    }
+    builder
+        // Plans of many steps are walked recursively.
+        .thread_stack_size(STACK_BYTES)
+        .thread_name("weir-query")
+        // Their deadlines, and the pipes of processes.
+        .enable_all()
+        .build()
+        .map_err(|error| Error::new(format!("no threads: {error}")))
 }
 
 impl Open {

@@ -1,81 +1,135 @@
-//! One engine of one connection, and its statements at work.
+//! The statements of one connection, at work in a process of their own or, in tests and in such a process, in this one.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 use std::future::Future;
 use std::panic::AssertUnwindSafe;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use arrow::array::{AsArray, RecordBatch};
 use arrow::datatypes::{SchemaRef, UInt64Type};
 use datafusion::error::DataFusionError;
-use datafusion::logical_expr::LogicalPlan;
-use datafusion::sql::parser::Statement as DfStatement;
-use datafusion::sql::sqlparser::ast;
 use futures::FutureExt;
+use futures::future::BoxFuture;
 use futures::stream::{self, BoxStream, StreamExt, TryStreamExt};
 use tokio::runtime::Handle;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
-use weir_engine::{Described, Engine, Parameter, Statement};
+use weir_engine::{Described, Engine, Parameter, ScanReport, Statement};
 use weir_tables::Totals;
 
-use crate::catalog::Catalog;
+use crate::catalog::{Catalog, Question, Values};
 use crate::deadline::Deadline;
 use crate::error::{Failure, Kind};
 use crate::house::{Counted, House, Metrics, Running};
 use crate::retained::{Retained, Retention, of_statement};
+use crate::session_log::{Change, Log};
 use crate::turn::{self, GiveBack, Turn, Unsent};
+use crate::workers::{Heard, Pool, Remote, written_bytes};
 
-/// One engine of one connection.
+/// The statements of one connection.
 pub(crate) struct Session {
     pub(crate) house: Arc<House>,
-    pub(crate) engine: Arc<Engine>,
+    runs: Runs,
     /// What is held for this connection between its messages.
     pub(crate) retention: Arc<Retention>,
-    /// Counts the views and prepared statements that the engine holds, by their names.
-    held: Mutex<HashMap<String, Retained>>,
+    /// The statements that have changed the session.
+    log: Mutex<Log>,
+    heard: Arc<Heard>,
+}
+
+/// Where statements run.
+enum Runs {
+    Here(Arc<Engine>),
+    InProcesses(Remote),
 }
 
 impl Session {
+    /// A session whose statements run where the server's do.
     pub(crate) fn new(house: &Arc<House>) -> Result<Self, Failure> {
-        Ok(Self::of(
-            house,
-            Arc::new(Engine::new(&house.engine_options())?),
-        ))
+        match house.pool() {
+            Some(pool) => Ok(Self::remote(house, pool, None)),
+            None => Ok(Self::of(
+                house,
+                Arc::new(Engine::new(&house.engine_options())?),
+            )),
+        }
+    }
+
+    /// One whose statements may write into a folder of the server, and nowhere else.
+    pub(crate) fn writing_below(house: &Arc<House>, folder: &Path) -> Result<Self, Failure> {
+        if let Some(pool) = house.pool() {
+            return Ok(Self::remote(house, pool, Some(folder.to_path_buf())));
+        }
+        let mut options = house.engine_options();
+        options.root = Some(folder.to_path_buf());
+        options.read_only = false;
+        Ok(Self::of(house, Arc::new(Engine::new(&options)?)))
+    }
+
+    fn remote(house: &Arc<House>, pool: &Arc<Pool>, writes_below: Option<PathBuf>) -> Self {
+        let heard = Arc::<Heard>::default();
+        let remote = Remote {
+            pool: Arc::clone(pool),
+            writes_below,
+            heard: Arc::clone(&heard),
+        };
+        Self::with(house, Runs::InProcesses(remote), heard)
     }
 
     /// That of an engine that was made for it.
     pub(crate) fn of(house: &Arc<House>, engine: Arc<Engine>) -> Self {
+        let heard = Heard {
+            report: Arc::clone(engine.scan_report()),
+            ..Heard::default()
+        };
+        Self::with(house, Runs::Here(engine), Arc::new(heard))
+    }
+
+    fn with(house: &Arc<House>, runs: Runs, heard: Arc<Heard>) -> Self {
         Self {
-            engine,
             house: Arc::clone(house),
+            runs,
             retention: Retention::of_one(&house.retention),
-            held: Mutex::default(),
+            log: Mutex::default(),
+            heard,
         }
     }
 
-    /// Counts what the engine will hold of a statement, and says what it will let go.
-    fn hold(&self, statement: &Statement) -> Result<Held, Failure> {
-        let made = |name: &String| format!("made {name}");
-        let prepared = |name: &ast::Ident| format!("prepared {}", name.value.to_lowercase());
-        let (mut name, mut let_go) = (statement.made().map(|it| made(&it.name)), Vec::new());
-        let_go.extend(statement.dropped().iter().map(made));
-        if let DfStatement::Statement(inner) = statement.parsed() {
-            match inner.as_ref() {
-                ast::Statement::Prepare { name: it, .. } => name = Some(prepared(it)),
-                ast::Statement::Deallocate { name: it, .. } => let_go.push(prepared(it)),
-                _ => {}
+    fn log(&self) -> MutexGuard<'_, Log> {
+        self.log.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What its statements have read and found damaged.
+    pub(crate) fn report(&self) -> &Arc<ScanReport> {
+        &self.heard.report
+    }
+
+    /// Counts what will be held of a statement that changes the session.
+    fn hold(&self, statement: &Statement) -> Result<Option<(Change, Retained)>, Failure> {
+        let Some(change) = Change::of(statement) else {
+            return Ok(None);
+        };
+        self.log().may_take()?;
+        let bytes = of_statement(statement.parsed().to_string().len(), 0);
+        Ok(Some((change, self.retention.add(bytes)?)))
+    }
+
+    /// Brings the session to what statements have brought another to, in which they were done.
+    ///
+    /// # Errors
+    /// When one cannot be done again.
+    pub(crate) async fn take_up(&self, statements: Vec<Statement>) -> Result<(), Failure> {
+        for statement in statements {
+            match (&self.runs, self.hold(&statement)?) {
+                (Runs::InProcesses(_), Some((change, retained))) => {
+                    self.log().push(Log::next_id(), change, statement, retained);
+                }
+                _ => self.run(statement).await?,
             }
         }
-        let held = match name {
-            None => None,
-            Some(name) => {
-                let bytes = of_statement(statement.parsed().to_string().len(), 0);
-                Some((name, self.retention.add(bytes)?))
-            }
-        };
-        Ok(Held { held, let_go })
+        Ok(())
     }
 
     /// The statements of a text, with files in the places of names that the catalog has.
@@ -99,7 +153,7 @@ impl Session {
                 ),
             ));
         }
-        Ok(self.engine.parse(sql)?)
+        Ok(Statement::parse(sql)?)
     }
 
     /// Puts files in the places of names that the catalog has.
@@ -115,15 +169,40 @@ impl Session {
 
     /// What a statement would answer with.
     pub(crate) async fn describe(&self, statement: Statement) -> Result<Described, Failure> {
-        let engine = Arc::clone(&self.engine);
-        let described = self
-            .on_workers(async move { engine.describe(statement).await })
-            .await?;
-        Ok(described?)
+        match &self.runs {
+            Runs::Here(engine) => {
+                let engine = Arc::clone(engine);
+                let described = async move { engine.describe(statement).await };
+                Ok(self.on_workers(async { computing(described) }).await??)
+            }
+            Runs::InProcesses(remote) => {
+                let order = remote.describe(&self.log(), &statement)?;
+                self.on_workers(order.described()).await?
+            }
+        }
+    }
+
+    /// What a question to the catalog would answer with.
+    pub(crate) async fn describe_catalog(
+        &self,
+        catalog: &Arc<Catalog>,
+        sql: String,
+    ) -> Result<Question, Failure> {
+        match &self.runs {
+            Runs::Here(_) => {
+                let catalog = Arc::clone(catalog);
+                let asked = async move { catalog.ask(&sql).await };
+                self.on_workers(async { computing(asked) }).await?
+            }
+            Runs::InProcesses(remote) => {
+                let order = remote.describe_catalog(sql);
+                self.on_workers(order.question()).await?
+            }
+        }
     }
 
     /// Plans something on the threads of statements, when it is its turn; it ends when nobody waits for it.
-    pub(crate) async fn on_workers<T: Send + 'static>(
+    async fn on_workers<T: Send + 'static>(
         &self,
         work: impl Future<Output = T> + Send + 'static,
     ) -> Result<T, Failure> {
@@ -132,15 +211,17 @@ impl Session {
         let turn = turn.map_err(|_| gone())?;
         let _give_back = turn.give_back();
         let work = async move {
-            let done = computing(work);
+            let done = deadline.within(work).await;
             drop(turn);
             done
         };
         let mut task = Task(self.house.workers.spawn(work));
-        (&mut task.0).await.map_err(|error| match error.is_panic() {
-            true => panicked(&self.house),
-            false => gone(),
-        })
+        (&mut task.0)
+            .await
+            .map_err(|error| match error.is_panic() {
+                true => panicked(&self.house),
+                false => gone(),
+            })?
     }
 
     /// Does the statements before the last, and starts that one with these values of its parameters.
@@ -214,29 +295,19 @@ impl Session {
         name: Option<String>,
     ) -> Result<Answer, Failure> {
         let held = self.hold(&statement)?;
-        let engine = Arc::clone(&self.engine);
-        let work = async move {
-            let mut statements = VecDeque::from([statement]);
-            let planned = engine.plan_next(&mut statements).await?.pop();
-            let planned = planned.ok_or_else(|| Failure::new(Kind::Plan, "no statement"))?;
-            let origins = planned.address_origins().to_vec();
-            let schema = planned.schema();
-            let answer = engine.start(planned)?;
-            let batches = stream::unfold(answer, |mut answer| async move {
-                let batch = answer.next().await.map_err(Failure::from).transpose()?;
-                Some((batch, answer))
-            });
-            Ok(Begun {
-                schema,
-                origins,
-                batches: batches.boxed(),
-            })
+        let next_id = held.as_ref().map(|_| Log::next_id());
+        let work = match &self.runs {
+            Runs::Here(engine) => begin(Arc::clone(engine), statement.clone()).boxed(),
+            Runs::InProcesses(remote) => remote
+                .run(&self.log(), &statement, next_id)?
+                .begin()
+                .boxed(),
         };
         let answer = self.begin(work, name).await?;
         // What failed changed nothing.
-        let mut all = self.held.lock().unwrap_or_else(PoisonError::into_inner);
-        all.retain(|name, _| !held.let_go.contains(name));
-        all.extend(held.held);
+        if let (Some((change, retained)), Some(id)) = (held, next_id) {
+            self.log().push(id, change, statement, retained);
+        }
         Ok(answer)
     }
 
@@ -247,19 +318,12 @@ impl Session {
     pub(crate) async fn start_catalog(
         &self,
         catalog: &Arc<Catalog>,
-        plan: LogicalPlan,
+        sql: String,
+        values: Values,
     ) -> Result<Answer, Failure> {
-        let catalog = Arc::clone(catalog);
-        let work = async move {
-            let frame = catalog.frame(plan).await?;
-            let schema: SchemaRef = Arc::new(frame.schema().as_arrow().clone());
-            let failed = |error: DataFusionError| Failure::new(Kind::Run, error.strip_backtrace());
-            let batches = frame.execute_stream().await.map_err(failed)?;
-            Ok(Begun {
-                origins: vec![None; schema.fields().len()],
-                schema,
-                batches: batches.map_err(failed).boxed(),
-            })
+        let work = match &self.runs {
+            Runs::Here(_) => begin_catalog(Arc::clone(catalog), sql, values).boxed(),
+            Runs::InProcesses(remote) => remote.run_catalog(sql, &values)?.begin().boxed(),
         };
         self.begin(work, None).await
     }
@@ -267,7 +331,7 @@ impl Session {
     /// Does the work of a statement on the threads of statements, when it is its turn.
     async fn begin(
         &self,
-        work: impl Future<Output = Result<Begun, Failure>> + Send + 'static,
+        work: BoxFuture<'static, Result<Begun, Failure>>,
         name: Option<String>,
     ) -> Result<Answer, Failure> {
         let house = &self.house;
@@ -277,7 +341,7 @@ impl Session {
         Metrics::add(&house.metrics.queries, 1);
         let begun = Instant::now();
         let running = Arc::new(Running {
-            scan_report: Arc::clone(self.engine.scan_report()),
+            scan_report: Arc::clone(self.report()),
             started: begun,
             end: tokio::sync::Notify::new(),
         });
@@ -291,7 +355,7 @@ impl Session {
         let give_back = turn.give_back();
         let (schema_sender, schema) = oneshot::channel();
         let (sender, batches) = mpsc::channel(BATCHES_AHEAD);
-        let before = self.engine.scan_report().counters().totals();
+        let before = self.report().counters().totals();
         let ended = Arc::new(OnceLock::new());
         let task = Work {
             turn,
@@ -299,6 +363,7 @@ impl Session {
             deadline,
             ended: Arc::clone(&ended),
             house: Arc::clone(house),
+            is_here: matches!(self.runs, Runs::Here(_)),
         };
         let task = Task(house.workers.spawn(task.run(work, schema_sender)));
         let (schema, origins) = match schema.await {
@@ -318,7 +383,7 @@ impl Session {
             before,
             begun,
             state: State::Runs,
-            engine: Arc::clone(&self.engine),
+            heard: Arc::clone(&self.heard),
             house: Arc::clone(house),
             running,
             ended,
@@ -341,13 +406,15 @@ struct Work {
     /// Why it ended before its end.
     ended: Arc<OnceLock<Failure>>,
     house: Arc<House>,
+    /// It computes in this process.
+    is_here: bool,
 }
 
 impl Work {
     /// Plans and runs, until the end, the deadline or the client's going.
     async fn run(
         self,
-        work: impl Future<Output = Result<Begun, Failure>> + Send + 'static,
+        work: BoxFuture<'static, Result<Begun, Failure>>,
         schema: oneshot::Sender<Result<Columns, Failure>>,
     ) {
         let done = AssertUnwindSafe(self.deadline.within(self.pass_on(work, schema)));
@@ -363,15 +430,19 @@ impl Work {
 
     async fn pass_on(
         &self,
-        work: impl Future<Output = Result<Begun, Failure>> + Send + 'static,
+        work: BoxFuture<'static, Result<Begun, Failure>>,
         mut schema: oneshot::Sender<Result<Columns, Failure>>,
     ) -> Result<(), Unsent> {
-        let begun = computing(async {
+        let begun = async {
             tokio::select! {
                 begun = work => Some(begun),
                 () = schema.closed() => None,
             }
-        });
+        };
+        let begun = match self.is_here {
+            true => computing(begun),
+            false => begun.await,
+        };
         let mut begun = match begun.ok_or(Unsent::Gone)? {
             Ok(begun) => begun,
             Err(failure) => {
@@ -385,7 +456,9 @@ impl Work {
             let next = begun.batches.next().await;
             let is_last = !matches!(next, Some(Ok(_)));
             let bytes = match &next {
-                Some(Ok(batch)) => batch.get_array_memory_size(),
+                // What came from another process is pieces of one buffer, each of which has the buffer's size.
+                Some(Ok(batch)) if self.is_here => batch.get_array_memory_size(),
+                Some(Ok(batch)) => written_bytes(batch),
                 _ => 0,
             };
             let item = |counted| match next {
@@ -420,13 +493,6 @@ fn panicked(house: &House) -> Failure {
     Metrics::add(&house.metrics.panics, 1);
     Failure::new(Kind::Run, "an internal error ended the statement")
         .with_hint("it is a bug of weir: the server's standard error has its place")
-}
-
-/// What changes of what an engine holds, once a statement is done.
-struct Held {
-    /// A view or a prepared statement, in place of one of its name.
-    held: Option<(String, Retained)>,
-    let_go: Vec<String>,
 }
 
 /// The number of rows that a batch says were written.
@@ -479,10 +545,46 @@ impl Drop for Named {
 }
 
 /// A statement that has begun.
-struct Begun {
-    schema: SchemaRef,
-    origins: Vec<Option<String>>,
-    batches: BoxStream<'static, Result<RecordBatch, Failure>>,
+pub(crate) struct Begun {
+    pub(crate) schema: SchemaRef,
+    pub(crate) origins: Vec<Option<String>>,
+    pub(crate) batches: BoxStream<'static, Result<RecordBatch, Failure>>,
+}
+
+/// Plans and starts a statement in this process.
+async fn begin(engine: Arc<Engine>, statement: Statement) -> Result<Begun, Failure> {
+    let mut statements = VecDeque::from([statement]);
+    let planned = engine.plan_next(&mut statements).await?.pop();
+    let planned = planned.ok_or_else(|| Failure::new(Kind::Plan, "no statement"))?;
+    let origins = planned.address_origins().to_vec();
+    let schema = planned.schema();
+    let answer = engine.start(planned)?;
+    let batches = stream::unfold(answer, |mut answer| async move {
+        let batch = answer.next().await.map_err(Failure::from).transpose()?;
+        Some((batch, answer))
+    });
+    Ok(Begun {
+        schema,
+        origins,
+        batches: batches.boxed(),
+    })
+}
+
+/// Plans and starts a question to the catalog in this process.
+async fn begin_catalog(
+    catalog: Arc<Catalog>,
+    sql: String,
+    values: Values,
+) -> Result<Begun, Failure> {
+    let frame = catalog.frame(&sql, values).await?;
+    let schema: SchemaRef = Arc::new(frame.schema().as_arrow().clone());
+    let failed = |error: DataFusionError| Failure::new(Kind::Run, error.strip_backtrace());
+    let batches = frame.execute_stream().await.map_err(failed)?;
+    Ok(Begun {
+        origins: vec![None; schema.fields().len()],
+        schema,
+        batches: batches.map_err(failed).boxed(),
+    })
 }
 
 /// What comes from the threads of statements.
@@ -507,10 +609,10 @@ pub(crate) struct Answer {
     batches: mpsc::Receiver<Item>,
     rows: u64,
     rows_max: Option<u64>,
-    before: Totals,
+    pub(crate) before: Totals,
     begun: Instant,
     state: State,
-    engine: Arc<Engine>,
+    heard: Arc<Heard>,
     house: Arc<House>,
     running: Arc<Running>,
     ended: Arc<OnceLock<Failure>>,
@@ -573,10 +675,17 @@ impl Answer {
 
     /// What is to be said besides the rows.
     pub(crate) fn report(&self) -> Report {
-        let scan_report = self.engine.scan_report();
+        let scan_report = &self.heard.report;
         let now = scan_report.counters().totals();
         let mut damage = scan_report.take_errors();
         damage.sort_by(|one, other| one.path.cmp(&other.path));
+        let mut damage: Vec<String> = damage.iter().map(ToString::to_string).collect();
+        let mut heard = self
+            .heard
+            .damage
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        damage.append(&mut heard);
         let mut notes = scan_report.take_notes();
         let stopped = now.stopped.saturating_sub(self.before.stopped);
         let unknown = now.unknown_link.saturating_sub(self.before.unknown_link);
@@ -596,7 +705,7 @@ impl Answer {
             bytes: now.bytes.saturating_sub(self.before.bytes),
             elapsed: self.begun.elapsed(),
             notes,
-            damage: damage.iter().map(ToString::to_string).collect(),
+            damage,
         }
     }
 }
@@ -604,7 +713,7 @@ impl Answer {
 impl Drop for Answer {
     fn drop(&mut self) {
         let metrics = &self.house.metrics;
-        let now = self.engine.scan_report().counters().totals();
+        let now = self.heard.report.counters().totals();
         Metrics::add(
             &metrics.records,
             now.records.saturating_sub(self.before.records),

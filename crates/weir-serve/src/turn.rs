@@ -14,6 +14,7 @@ use tokio::sync::{AcquireError, Notify, OwnedSemaphorePermit, Semaphore, mpsc};
 #[derive(Debug)]
 pub(crate) struct Turns {
     free: Arc<Semaphore>,
+    at_once: u32,
     queue: Mutex<Queue>,
     /// Statements that wait for their clients.
     waiting_max: usize,
@@ -40,12 +41,16 @@ pub(crate) enum Unsent {
 }
 
 impl Turns {
-    pub(crate) fn new(at_once: usize, bytes_max: usize) -> Arc<Self> {
-        let at_once = at_once.max(1);
+    /// So many statements compute at once, and so many bytes of rows wait for clients, of so many statements at most.
+    pub(crate) fn new(at_once: usize, bytes_max: usize, waiting_max: Option<usize>) -> Arc<Self> {
+        let at_once = at_once.clamp(1, Semaphore::MAX_PERMITS.min(1 << 20));
         Arc::new(Self {
             free: Arc::new(Semaphore::new(at_once)),
+            at_once: u32::try_from(at_once).unwrap_or(u32::MAX),
             queue: Mutex::default(),
-            waiting_max: at_once.saturating_mul(WAITING_SHARE),
+            waiting_max: waiting_max
+                .unwrap_or(usize::MAX)
+                .min(at_once.saturating_mul(WAITING_SHARE)),
             bytes_max,
         })
     }
@@ -57,6 +62,24 @@ impl Turns {
             turns: Arc::clone(self),
             permit: Arc::new(Mutex::new(Some(permit))),
         })
+    }
+
+    /// Waits until no statement has a turn.
+    pub(crate) async fn all_given_back(&self) {
+        // It cannot be closed: it is as long as this is.
+        let _ = self.free.acquire_many(self.at_once).await;
+    }
+
+    /// Ends the statement that has waited longest for its client; false when none waits.
+    pub(crate) fn end_longest_waiting(&self) -> bool {
+        let first = self.queue().waiting.pop_first();
+        match first {
+            Some((_, ended)) => {
+                ended.notify_one();
+                true
+            }
+            None => false,
+        }
     }
 
     fn queue(&self) -> MutexGuard<'_, Queue> {
@@ -207,7 +230,7 @@ mod tests {
 
     #[tokio::test]
     async fn who_waits_for_a_client_has_no_turn() {
-        let turns = Turns::new(1, 1000);
+        let turns = Turns::new(1, 1000, None);
         let (sender, mut receiver) = mpsc::channel(1);
         let turn = turns.take().await.unwrap();
         turn.hand_on(&sender, 10, |counted| (1, counted))
@@ -239,7 +262,7 @@ mod tests {
 
     #[tokio::test]
     async fn the_one_that_has_waited_longest_makes_room() {
-        let turns = Turns::new(2, 100);
+        let turns = Turns::new(2, 100, None);
         let mut tasks = Vec::new();
         let mut receivers = Vec::new();
         for _ in 0..2 {
@@ -278,7 +301,7 @@ mod tests {
 
     #[tokio::test]
     async fn so_many_wait_at_most() {
-        let turns = Turns::new(1, 1 << 20);
+        let turns = Turns::new(1, 1 << 20, None);
         let mut kept = Vec::new();
         for _ in 0..=WAITING_SHARE {
             kept.push(turns.wait());

@@ -93,9 +93,7 @@ impl Connection {
     async fn session(&self) -> Result<Session, Failure> {
         let session = Session::new(&self.house)?;
         let kept = self.kept().clone();
-        for statement in kept {
-            session.run(statement).await?;
-        }
+        session.take_up(kept).await?;
         Ok(session)
     }
 
@@ -107,7 +105,9 @@ impl Connection {
         text: &str,
     ) -> Result<(), Failure> {
         for statement in &statements {
-            session.engine.allow(statement)?;
+            if !self.house.options.allow_write {
+                statement.read_only()?;
+            }
             if !may_be_kept(statement) {
                 let message = "a table of a session is not kept over Flight SQL";
                 return Err(Failure::new(Kind::Refused, message)

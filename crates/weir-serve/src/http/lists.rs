@@ -13,12 +13,12 @@ use chrono::{DateTime, SecondsFormat, Utc};
 use futures::StreamExt;
 use serde::Deserialize;
 use serde_json::{Value, json};
-use weir_engine::{FunctionEntry, sql_type};
+use weir_engine::{Engine, FunctionEntry, sql_type};
 use weir_tables::{EXTRACTIONS, Origin, Table};
 
 use super::Refusal;
+use crate::error::Failure;
 use crate::house::House;
-use crate::session::Session;
 
 /// The files below the roots.
 pub(super) async fn files(State(house): State<Arc<House>>) -> Json<Value> {
@@ -89,9 +89,15 @@ fn entries(all: impl Iterator<Item = FunctionEntry>) -> Json<Value> {
     Json(all.collect())
 }
 
+/// The functions of SQL, those of tables among them.
+fn known(house: &House) -> Result<Vec<FunctionEntry>, Refusal> {
+    let engine = Engine::new(&house.engine_options()).map_err(Failure::from)?;
+    Ok(engine.functions())
+}
+
 /// The functions of SQL.
 pub(super) async fn functions(State(house): State<Arc<House>>) -> Result<Json<Value>, Refusal> {
-    let all = Session::new(&house)?.engine.functions();
+    let all = known(&house)?;
     Ok(entries(
         all.into_iter().filter(|entry| entry.kind != "table"),
     ))
@@ -99,7 +105,7 @@ pub(super) async fn functions(State(house): State<Arc<House>>) -> Result<Json<Va
 
 /// The tables of captures.
 pub(super) async fn tables(State(house): State<Arc<House>>) -> Result<Json<Value>, Refusal> {
-    let all = Session::new(&house)?.engine.functions();
+    let all = known(&house)?;
     Ok(entries(
         all.into_iter().filter(|entry| entry.kind == "table"),
     ))
@@ -130,15 +136,13 @@ pub(super) async fn upload(
             format!("{name}: {error}"),
         )
     };
-    let folder = house
-        .uploads
-        .path()
-        .canonicalize()
-        .map_err(|error| failed(&error))?;
+    let uploads = house.uploads()?;
+    let folder = uploads.whole.path();
+    let folder = folder.canonicalize().map_err(|error| failed(&error))?;
     let most = house.options.limits.upload_bytes_max;
     let mut coming = Coming::new(&house);
     let mut file =
-        tempfile::NamedTempFile::new_in(house.arriving.path()).map_err(|error| failed(&error))?;
+        tempfile::NamedTempFile::new_in(uploads.arriving.path()).map_err(|error| failed(&error))?;
     let mut pieces = body.into_data_stream();
     while let Some(piece) = pieces.next().await {
         let piece = piece.map_err(|error| bad(format!("{name}: {error}")))?;

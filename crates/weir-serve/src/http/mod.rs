@@ -225,7 +225,7 @@ fn has_token(headers: &HeaderMap, token: &str) -> bool {
 
 async fn metrics(State(house): State<Arc<House>>) -> Response {
     let kind = (CONTENT_TYPE, "text/plain; version=0.0.4");
-    ([kind], house.metrics.text()).into_response()
+    ([kind], house.metrics.text(house.pool())).into_response()
 }
 
 /// A request that is not answered.

@@ -174,10 +174,9 @@ pub(super) async fn ask(
     let answer = deadline.within(begin(&session, &asked)).await??;
     match written {
         Written::Json => {
-            let all = deadline
-                .within(whole(answer, asked.limit.unwrap_or(ROWS_DEFAULT)))
-                .await??;
-            Ok(Json(all).into_response())
+            let most = asked.limit.unwrap_or(ROWS_DEFAULT).min(ROWS_MAX);
+            let body = JsonFlow::new(answer, deadline, most).body().await?;
+            Ok(([(CONTENT_TYPE, "application/json")], body).into_response())
         }
         Written::File(format, kind) => {
             let body = streamed(&house, answer, format, deadline, asked.limit).await?;
@@ -207,49 +206,107 @@ async fn begin(session: &Session, asked: &Asked) -> Result<Answer, Failure> {
         .await
 }
 
-/// The first rows of an answer, with what is to be said of it.
-async fn whole(mut answer: Answer, limit: usize) -> Result<Value, Failure> {
-    let limit = limit.min(ROWS_MAX);
-    let columns: Vec<Value> = (answer.schema.fields().iter().zip(0..))
-        .map(|(field, index): (_, usize)| {
-            let origin = answer.origins.get(index).and_then(Option::as_deref);
-            json!({
-                "name": field.name(),
-                "type": json::kind(field, origin),
-                "sql_type": field.data_type().to_string(),
-            })
-        })
-        .collect();
-    let mut rows = Vec::new();
-    let mut truncated = false;
-    let mut size = 0_usize;
-    while let Some(batch) = answer.next().await? {
-        let left = limit - rows.len();
-        truncated = batch.num_rows() > left;
-        size = size.saturating_add(batch.get_array_memory_size());
-        if size > BYTES_MAX {
-            return Err(Failure::new(Kind::Limit, "the answer is too large for one piece of JSON")
-                .with_hint("ask for fewer rows or columns, or for ndjson, csv, parquet or arrow, which are streamed"));
-        }
-        rows.extend(json::rows(&batch, left)?);
-        if truncated {
-            break;
+/// The first rows of an answer, with what is to be said of it, as one object of JSON on its way out.
+struct JsonFlow {
+    answer: Option<Answer>,
+    deadline: Deadline,
+    rows: usize,
+    rows_max: usize,
+    truncated: bool,
+}
+
+impl JsonFlow {
+    const fn new(answer: Answer, deadline: Deadline, rows_max: usize) -> Self {
+        Self {
+            answer: Some(answer),
+            deadline,
+            rows: 0,
+            rows_max,
+            truncated: false,
         }
     }
-    let report = answer.report();
-    Ok(json!({
-        "columns": columns,
-        "row_count": rows.len(),
-        "rows": rows,
-        "truncated": truncated,
-        "stats": {
-            "records": report.records,
-            "bytes": report.bytes,
-            "seconds": report.elapsed.as_secs_f64(),
-        },
-        "notes": report.notes,
-        "damage": report.damage,
-    }))
+
+    /// The object. What fails before its first megabytes fails with a status; an answer that fails behind them ends without its
+    /// end, which clients notice.
+    async fn body(mut self) -> Result<Body, Failure> {
+        let mut first = self.head();
+        while first.len() < HELD_BYTES {
+            match self.piece().await? {
+                Some(piece) => first.extend(piece),
+                None => return Ok(Body::from(first)),
+            }
+        }
+        let pieces = stream::unfold((Some(first), Some(self)), |(first, flow)| async {
+            if let Some(first) = first {
+                return Some((Ok(Bytes::from(first)), (None, flow)));
+            }
+            let mut flow = flow?;
+            match flow.piece().await {
+                Ok(Some(piece)) => Some((Ok(Bytes::from(piece)), (None, Some(flow)))),
+                Ok(None) => None,
+                Err(failure) => Some((Err(failure), (None, None))),
+            }
+        });
+        Ok(Body::from_stream(pieces))
+    }
+
+    fn head(&self) -> Vec<u8> {
+        let columns = self.answer.iter().flat_map(|answer| {
+            let fields = answer.schema.fields().iter().enumerate();
+            fields.map(|(index, field)| {
+                let origin = answer.origins.get(index).and_then(Option::as_deref);
+                json!({
+                    "name": field.name(),
+                    "type": json::kind(field, origin),
+                    "sql_type": field.data_type().to_string(),
+                })
+            })
+        });
+        format!("{{\"columns\":{},\"rows\":[", columns.collect::<Value>()).into_bytes()
+    }
+
+    /// The next rows, or what stands behind them; `None` at the end.
+    async fn piece(&mut self) -> Result<Option<Vec<u8>>, Failure> {
+        let Some(answer) = &mut self.answer else {
+            return Ok(None);
+        };
+        let batch = match self.truncated {
+            true => None,
+            false => self.deadline.within(answer.next()).await??,
+        };
+        let mut text = Vec::new();
+        if let Some(batch) = batch {
+            let left = self.rows_max - self.rows;
+            self.truncated = batch.num_rows() > left;
+            for row in json::rows(&batch, left)? {
+                if self.rows > 0 {
+                    text.push(b',');
+                }
+                self.rows += 1;
+                let written = serde_json::to_writer(&mut text, &row);
+                written.map_err(|error| Failure::new(Kind::Run, error.to_string()))?;
+            }
+            return Ok(Some(text));
+        }
+        let report = answer.report();
+        self.answer = None;
+        let said = json!({
+            "row_count": self.rows,
+            "truncated": self.truncated,
+            "stats": {
+                "records": report.records,
+                "bytes": report.bytes,
+                "seconds": report.elapsed.as_secs_f64(),
+            },
+            "notes": report.notes,
+            "damage": report.damage,
+        });
+        let said = said.to_string();
+        text.extend(b"],");
+        // It goes on the object that has begun.
+        text.extend(said.trim_start_matches('{').as_bytes());
+        Ok(Some(text))
+    }
 }
 
 /// Bytes that an encoder has written and nobody has taken.
@@ -390,5 +447,5 @@ fn no_query(name: &str) -> Refusal {
 /// Rows of JSON that are given when nobody says how many.
 const ROWS_DEFAULT: usize = 10_000;
 const ROWS_MAX: usize = 1_000_000;
-/// Bytes of Arrow that become one piece of JSON.
-const BYTES_MAX: usize = 256 << 20;
+/// Bytes of JSON that are held back so that what fails early has a status.
+const HELD_BYTES: usize = 8 << 20;

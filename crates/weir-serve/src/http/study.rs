@@ -175,7 +175,7 @@ pub(super) async fn h248(
          ON p.frame.number = m.of_number AND p.frame.file = m.of_file \
          ORDER BY p.frame.file, p.frame.number LIMIT {PACKETS_MAX}"
     );
-    let capture = captured(&house, &sql).await?;
+    let capture = captured(&house, &sql).await?.bytes()?;
     let budget = Budget::new(&house, COMPARED_MAX);
     let compared = tokio::task::spawn_blocking(move || compare(&capture, budget)).await;
     let failed = |message: String| Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, "run", message);

@@ -1,18 +1,23 @@
 //! A call as a ladder and as a capture, a packet with its layers: questions that the page does not have to know.
 
+use std::fs::File;
+use std::io::Read as _;
 use std::sync::Arc;
 
 use arrow::array::RecordBatch;
 use arrow::error::ArrowError;
 use axum::Json;
+use axum::body::{Body, Bytes};
 use axum::extract::{Query, State};
 use axum::http::StatusCode;
 use axum::http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
 use axum::response::{IntoResponse, Response};
 use chrono::{DateTime, SecondsFormat};
+use futures::stream;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
-use weir_engine::{CallLadder, Engine, Statement};
+use tempfile::TempDir;
+use weir_engine::CallLadder;
 use weir_tables::Table;
 
 use super::{Refusal, json as values};
@@ -185,48 +190,71 @@ pub(super) async fn call(
 ) -> Result<Response, Refusal> {
     let path = quoted(&call.path);
     let query = weir_engine::packets_of_call(&path, &quoted(&call.call_id));
-    let bytes = captured(&house, &query).await?;
+    let Captured { folder, file } = captured(&house, &query).await?;
     let headers = [
         (CONTENT_TYPE, "application/vnd.tcpdump.pcap"),
         (CONTENT_DISPOSITION, "attachment; filename=\"call.pcap\""),
     ];
-    Ok((headers, bytes).into_response())
+    let pieces = stream::unfold((file, folder), |(mut file, folder)| async {
+        let mut piece = vec![0; PIECE_BYTES];
+        match tokio::task::block_in_place(|| file.read(&mut piece)) {
+            Ok(0) => None,
+            Ok(read) => {
+                piece.truncate(read);
+                Some((Ok(Bytes::from(piece)), (file, folder)))
+            }
+            Err(error) => Some((Err(error), (file, folder))),
+        }
+    });
+    Ok((headers, Body::from_stream(pieces)).into_response())
+}
+
+/// A capture of packets that were asked for, which is removed with its folder.
+pub(super) struct Captured {
+    folder: TempDir,
+    file: File,
+}
+
+impl Captured {
+    /// The capture whole, for what looks at all of its messages.
+    ///
+    /// # Errors
+    /// When it is longer than such a look takes.
+    pub(super) fn bytes(mut self) -> Result<Vec<u8>, Refusal> {
+        let failed = |error: std::io::Error| {
+            Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, "run", error.to_string())
+        };
+        let size = self.file.metadata().map_err(failed)?.len();
+        if size > CAPTURE_BYTES_MAX {
+            let message =
+                format!("these packets have {size} bytes, more than are looked at in one piece");
+            return Err(Refusal::new(
+                StatusCode::PAYLOAD_TOO_LARGE,
+                "limit",
+                message,
+            ));
+        }
+        let mut bytes = Vec::new();
+        tokio::task::block_in_place(|| self.file.read_to_end(&mut bytes)).map_err(failed)?;
+        Ok(bytes)
+    }
 }
 
 /// The packets of a query as a capture.
-pub(super) async fn captured(house: &Arc<House>, query: &str) -> Result<Vec<u8>, Refusal> {
+pub(super) async fn captured(house: &Arc<House>, query: &str) -> Result<Captured, Refusal> {
     let failed = |error: &dyn std::fmt::Display| {
         Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, "run", error.to_string())
     };
     let folder = tempfile::tempdir().map_err(|error| failed(&error))?;
-    // This engine writes where nobody else looks, and its statement is this one.
-    let mut options = house.engine_options();
-    options.root = Some(folder.path().to_path_buf());
-    options.read_only = false;
-    let engine = Arc::new(Engine::new(&options).map_err(Failure::from)?);
+    // This session writes where no other looks, and its statement is this one.
+    let session = Session::writing_below(house, folder.path())?;
     let sql = format!("COPY ({query}) TO 'some.pcap'");
-    let statement: Option<Statement> = engine.parse(&sql).map_err(Failure::from)?.pop();
+    let statement = session.parse_written(&sql)?.pop();
     let statement = statement.ok_or_else(|| failed(&"no statement"))?;
-    let session = Session::of(house, engine);
     let mut answer = session.start(statement).await?;
     while answer.next().await?.is_some() {}
-    let written = folder.path().join("some.pcap");
-    let size = std::fs::metadata(&written)
-        .map_err(|error| failed(&error))?
-        .len();
-    if size > CAPTURE_BYTES_MAX {
-        let message = format!("these packets have {size} bytes, more than are given in one piece");
-        return Err(Refusal::new(
-            StatusCode::PAYLOAD_TOO_LARGE,
-            "limit",
-            message,
-        ));
-    }
-    let bytes = tokio::task::spawn_blocking(move || std::fs::read(written)).await;
-    let bytes = bytes
-        .map_err(|error| failed(&error))?
-        .map_err(|error| failed(&error))?;
-    Ok(bytes)
+    let file = File::open(folder.path().join("some.pcap")).map_err(|error| failed(&error))?;
+    Ok(Captured { folder, file })
 }
 
 /// Which flow is followed.
@@ -328,7 +356,12 @@ pub(super) async fn packet(
     let failed = |error: weir_capture::Error| {
         Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, "run", error.to_string())
     };
-    let mut reader = weir_capture::Reader::new(capture.as_slice()).map_err(failed)?;
+    // Its folder goes when the packet has been read.
+    let Captured {
+        folder: _folder,
+        file,
+    } = capture;
+    let mut reader = weir_capture::Reader::new(file).map_err(failed)?;
     let record = reader.next().map_err(failed)?;
     let bytes = record.map(|record| hex(record.data));
     Ok(Json(json!({"layers": layers, "bytes": bytes})))
@@ -342,8 +375,10 @@ fn hex(bytes: &[u8]) -> String {
     })
 }
 
-/// Bytes of packets that are given as a capture in one piece.
-const CAPTURE_BYTES_MAX: u64 = 256 << 20;
+/// Bytes of packets whose messages are looked at together.
+const CAPTURE_BYTES_MAX: u64 = 64 << 20;
+/// Bytes of a capture that are sent in one piece.
+const PIECE_BYTES: usize = 64 << 10;
 /// Pieces and bytes of a flow that are given: its beginning.
 const PIECES_MAX: usize = 20_000;
 const STREAM_BYTES_MAX: usize = 16 << 20;

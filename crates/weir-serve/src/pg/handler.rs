@@ -9,7 +9,6 @@ use arrow_pg::datatypes::df::deserialize_parameters_with_server_types;
 use arrow_pg::datatypes::{arrow_schema_to_pg_fields, encode_recordbatch};
 use async_trait::async_trait;
 use bytes::{BufMut, BytesMut};
-use datafusion::logical_expr::LogicalPlan;
 use futures::sink::{Sink, SinkExt};
 use futures::{StreamExt, stream};
 use pgwire::api::portal::{Format, Portal, PortalExecutionState};
@@ -39,7 +38,7 @@ use super::route::{CopyFormat, CopyOut, Part, Setting, counted, parts};
 use super::setting;
 use super::told::Told;
 use super::types;
-use crate::catalog::{Catalog, Question};
+use crate::catalog::{Catalog, Question, Values};
 use crate::error::{Failure, Kind};
 use crate::retained::of_values;
 use crate::session::{Answer, Session};
@@ -491,17 +490,20 @@ impl Connection {
             let message = "the question has parameters, and no values are given";
             return Err(refused(&Failure::new(Kind::Plan, message)));
         }
-        let rows = self.catalog_rows(question.plan, &Format::UnifiedText).await;
+        let rows = self
+            .catalog_rows(question.sql, Values::default(), &Format::UnifiedText)
+            .await;
         self.send_rows(client, rows?).await
     }
 
     /// The rows of a question to the catalog.
     async fn catalog_rows(
         &self,
-        plan: LogicalPlan,
+        sql: String,
+        values: Values,
         format: &Format,
     ) -> PgWireResult<QueryResponse> {
-        let answer = self.session.start_catalog(&self.catalog, plan).await;
+        let answer = self.session.start_catalog(&self.catalog, sql, values).await;
         let answer = answer.map_err(|failure| refused(&failure))?;
         let fields = arrow_schema_to_pg_fields(&answer.schema, format, None)?;
         let fields = Arc::new(fields);
@@ -737,12 +739,9 @@ impl Connection {
             return Err(refused(&other_count(portal.parameter_len(), wanted)));
         }
         let values = deserialize_parameters_with_server_types(portal, &inferred, &wire)?;
-        let plan = question.plan.clone().replace_params_with_values(&values);
-        let plan = plan.map_err(|error| {
-            let message = error.strip_backtrace();
-            refused(&Failure::new(Kind::Plan, message))
-        })?;
-        self.catalog_rows(plan, &portal.result_column_format).await
+        let values = Values::new(values).map_err(|failure| refused(&failure))?;
+        self.catalog_rows(question.sql.clone(), values, &portal.result_column_format)
+            .await
     }
 
     /// Does a portal, or goes on with it.

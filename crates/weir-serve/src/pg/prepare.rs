@@ -261,8 +261,7 @@ impl Preparer {
         }
         let question = ask(&self.session, &self.catalog, sql).await;
         let question = question.map_err(|failure| refusal("ERROR", &failure, Some(sql)))?;
-        let schema = question.plan.schema();
-        let fields = arrow_schema_to_pg_fields(schema.as_arrow(), &Format::UnifiedText, None)?;
+        let fields = arrow_schema_to_pg_fields(&question.schema, &Format::UnifiedText, None)?;
         let parameters = question.parameters.iter();
         Ok(Prepared {
             parameters: parameters.map(|one| one.kind.clone()).collect(),
@@ -273,16 +272,13 @@ impl Preparer {
     }
 }
 
-/// Plans a question to the catalog, on the threads of statements.
+/// Looks at a question to the catalog.
 pub(super) async fn ask(
     session: &Session,
     catalog: &Arc<Catalog>,
     sql: &str,
 ) -> Result<Question, Failure> {
-    let (catalog, sql) = (Arc::clone(catalog), for_catalog(sql));
-    session
-        .on_workers(async move { catalog.ask(&sql).await })
-        .await?
+    session.describe_catalog(catalog, for_catalog(sql)).await
 }
 
 /// The fields with the formats that a client wants.

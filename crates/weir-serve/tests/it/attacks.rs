@@ -549,3 +549,100 @@ fn what_is_held_between_messages_has_a_limit() {
         }
     });
 }
+
+/// What statements take that nothing counts before they have it.
+#[test]
+fn statements_that_take_more_memory_than_there_is_end_alone() {
+    let served = Served::with(|options| {
+        options.engine.memory_limit_bytes = Some(200 << 20);
+        options.limits.time_max = Some(Duration::from_secs(60));
+    });
+    let many = "generate_series(1, 1000000) s(v)";
+    tokio::runtime::Runtime::new().unwrap().block_on(async {
+        let client = postgres(&served).await;
+        let other = postgres(&served).await;
+        assert_eq!(simple(&client, "CREATE VIEW kept AS SELECT 7 AS a").await.unwrap().len(), 0);
+        for (name, sql) in [
+            (
+                "a list beside each row",
+                format!("SELECT count(*) FROM (SELECT array_agg(v) AS a FROM {many}) CROSS JOIN {many} WHERE a[v] = 5"),
+            ),
+            (
+                "a list for each row of a window",
+                format!("SELECT count(a) FROM (SELECT array_agg(v) OVER (ORDER BY v) AS a FROM {many})"),
+            ),
+            (
+                "a text beside each row",
+                format!("SELECT max(length(a || v)) FROM (SELECT string_agg(v, 'abc') AS a FROM {many}) CROSS JOIN {many}"),
+            ),
+            (
+                "one long text for all rows of a window",
+                format!("SELECT length(b) FROM (SELECT max(CASE WHEN v = 1 THEN repeat('x', 1000000) ELSE '' END) OVER () AS b FROM {many})"),
+            ),
+            (
+                "lists of lists",
+                format!("SELECT cardinality(array_agg(a)) FROM (SELECT make_array({}) AS a FROM {many})", ["v"; 100].join(", ")),
+            ),
+            (
+                "a row that no client can take",
+                "SELECT array_agg(v) FROM generate_series(1, 8000000) s(v)".to_owned(),
+            ),
+        ] {
+            let error = simple(&client, &sql).await.unwrap_err();
+            assert!(!error.contains("closed"), "{name}: {error}");
+            let answer = served.request(POST, &sql);
+            assert!(answer.starts_with("HTTP/1.1 4"), "{name}: {answer:.300}");
+            // The connection has what it had, and others are answered.
+            assert_eq!(simple(&client, "SELECT a FROM kept").await.unwrap(), ["7"], "{name}");
+            assert_eq!(simple(&other, "SELECT 1").await.unwrap(), ["1"], "{name}");
+        }
+    });
+    served.wait_for("weir_panics_total 0");
+}
+
+#[test]
+fn planning_ends_when_its_time_is_over() {
+    let served = Served::with(|options| {
+        options.limits.queries_max = 1;
+        options.limits.time_max = Some(Duration::from_millis(300));
+    });
+    let tables = (0..100).map(|number| format!("'office.pcapng' AS t{number}"));
+    let tables = tables.collect::<Vec<_>>().join(" CROSS JOIN ");
+    let joined = format!("SELECT count(*) FROM {tables}");
+    tokio::runtime::Runtime::new().unwrap().block_on(async {
+        let client = postgres(&served).await;
+        for _ in 0..3 {
+            let error = simple(&client, &joined).await.unwrap_err();
+            assert!(error.contains("300 ms"), "{error}");
+            let prepared = client.prepare(&joined).await.unwrap_err();
+            let error = prepared.as_db_error().unwrap().message().to_owned();
+            assert!(error.contains("300 ms"), "{error}");
+        }
+    });
+    // Nothing of it goes on: the one turn is free.
+    assert!(served.request(POST, "SELECT 1").starts_with("HTTP/1.1 200"));
+    served.wait_for("weir_queries_running 0");
+}
+
+#[test]
+fn sessions_are_what_their_statements_made_of_them_in_every_process() {
+    let served = Served::plain();
+    tokio::runtime::Runtime::new().unwrap().block_on(async {
+        let (one, other) = (postgres(&served).await, postgres(&served).await);
+        simple(&one, "CREATE VIEW v AS SELECT 1 AS a; PREPARE p AS SELECT $1 + 1; SET TIME ZONE '+02:00'").await.unwrap();
+        simple(&other, "CREATE VIEW v AS SELECT 2 AS a").await.unwrap();
+        // Two that are open at once have a process each.
+        let begun = simple(&one, "BEGIN; DECLARE c CURSOR FOR SELECT a, v FROM v CROSS JOIN generate_series(1, 100000) s(v); FETCH 1 FROM c");
+        assert_eq!(begun.await.unwrap(), ["1|1"]);
+        assert_eq!(simple(&one, "SELECT a FROM v").await.unwrap(), ["1"]);
+        assert_eq!(simple(&other, "SELECT a FROM v").await.unwrap(), ["2"]);
+        assert_eq!(simple(&one, "EXECUTE p(41)").await.unwrap(), ["42"]);
+        assert!(simple(&other, "EXECUTE p(41)").await.is_err());
+        let shown = simple(&one, "SELECT CAST(TIMESTAMPTZ '2026-01-01T00:00:00Z' AS TEXT)").await.unwrap();
+        assert!(shown[0].contains("+02:00"), "{shown:?}");
+        assert_eq!(simple(&one, "FETCH 1 FROM c").await.unwrap(), ["1|2"]);
+        simple(&one, "DROP VIEW v; DEALLOCATE p").await.unwrap();
+        assert!(simple(&one, "SELECT a FROM v").await.is_err());
+        assert_eq!(simple(&other, "SELECT a FROM v").await.unwrap(), ["2"]);
+    });
+}

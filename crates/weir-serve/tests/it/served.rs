@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 use tokio::sync::oneshot;
-use weir_serve::{Options, Server};
+use weir_serve::{Options, Server, WorkerProgram};
 use weir_testkit::Limited as _;
 
 /// A server over the demo's captures, which ends with this.
@@ -37,6 +37,7 @@ impl Served {
         options.http = Some("127.0.0.1:0".parse().unwrap());
         options.flight = Some("127.0.0.1:0".parse().unwrap());
         change(&mut options);
+        options.workers = Some(this_program(&options));
         let server = Server::start(options).unwrap();
         let (postgres, http) = (server.postgres().unwrap(), server.http().unwrap());
         let flight = server.flight().unwrap();
@@ -142,6 +143,43 @@ impl Served {
         self.root.path()
     }
 }
+
+/// This program of tests as one that runs statements: [`worker`] does it.
+fn this_program(options: &Options) -> WorkerProgram {
+    let root = options.roots[0].display();
+    let words = format!("{WORKER}{}:{root}", options.allow_write);
+    let arguments = [
+        "served::worker",
+        "--exact",
+        "--ignored",
+        "--nocapture",
+        &words,
+    ];
+    WorkerProgram {
+        program: std::env::current_exe().unwrap(),
+        arguments: arguments.map(Into::into).to_vec(),
+        secrets: Vec::new(),
+    }
+}
+
+/// No test, but the process of a server in one, which says by further names of tests what it is to do.
+#[test]
+#[ignore = "a server starts it"]
+fn worker() {
+    let words: Vec<String> = std::env::args().collect();
+    let told = words.iter().find_map(|word| word.strip_prefix(WORKER));
+    let Some((allow_write, root)) = told.and_then(|told| told.split_once(':')) else {
+        return;
+    };
+    let mut options = Options::default();
+    options.roots = vec![root.into()];
+    options.allow_write = allow_write == "true";
+    weir_serve::work(options, Path::new(words.last().unwrap())).unwrap();
+    // What the library of tests prints at its end is read by nobody.
+    std::process::exit(0);
+}
+
+const WORKER: &str = "worker:";
 
 impl Drop for Served {
     fn drop(&mut self) {

@@ -1,0 +1,214 @@
+//! What the statements before have brought a session to: views, tables, prepared statements and settings.
+//!
+//! A process that runs a statement of the session does these again first, unless it did them itself.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use datafusion::sql::parser::Statement as DfStatement;
+use datafusion::sql::sqlparser::ast;
+use weir_engine::Statement;
+
+use crate::error::{Failure, Kind};
+use crate::retained::Retained;
+
+/// The statements that have changed a session, in their order.
+#[derive(Debug)]
+pub(crate) struct Log {
+    /// The state that they lead to.
+    pub(crate) id: u64,
+    entries: Vec<Entry>,
+}
+
+#[derive(Debug)]
+struct Entry {
+    change: Change,
+    statement: Statement,
+    /// Counts what it takes as long as it is held.
+    _retained: Retained,
+}
+
+/// What a statement changes of its session.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Change {
+    /// The setting of a name.
+    Set(String),
+    /// Makes a view or a table of a name.
+    Makes(String),
+    /// Drops views or tables.
+    Drops(Vec<String>),
+    Prepares(String),
+    Deallocates(String),
+    /// Rows of a table, or something else.
+    Other,
+}
+
+impl Change {
+    /// What a statement changes; `None` for a question.
+    pub(crate) fn of(statement: &Statement) -> Option<Self> {
+        use ast::Statement as S;
+        if let Some(made) = statement.made() {
+            return Some(Self::Makes(made.name));
+        }
+        let DfStatement::Statement(parsed) = statement.parsed() else {
+            return None;
+        };
+        let named = |name: &ast::Ident| name.value.to_lowercase();
+        match parsed.as_ref() {
+            S::Set(ast::Set::SingleAssignment { variable, .. }) => {
+                Some(Self::Set(variable.to_string().to_lowercase()))
+            }
+            S::Drop { .. } => Some(Self::Drops(statement.dropped())),
+            S::Prepare { name, .. } => Some(Self::Prepares(named(name))),
+            S::Deallocate { name, .. } => Some(Self::Deallocates(named(name))),
+            S::Insert(_) | S::Update { .. } | S::Delete(_) => Some(Self::Other),
+            _ => (!statement.gives_rows()).then_some(Self::Other),
+        }
+    }
+}
+
+impl Default for Log {
+    fn default() -> Self {
+        Self {
+            // Not even one in which nothing was changed is another's: an engine lists the files that it was asked about.
+            id: Self::next_id(),
+            entries: Vec::new(),
+        }
+    }
+}
+
+impl Log {
+    /// That of the catalog, in which nothing is ever changed.
+    pub(crate) const fn of_catalog() -> Self {
+        Self {
+            id: CATALOG_ID,
+            entries: Vec::new(),
+        }
+    }
+
+    /// A number for a state that no session has been in.
+    pub(crate) fn next_id() -> u64 {
+        static NEXT: AtomicU64 = AtomicU64::new(CATALOG_ID + 1);
+        NEXT.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// The statements that lead to the state.
+    pub(crate) fn statements(&self) -> impl Iterator<Item = &Statement> {
+        self.entries.iter().map(|entry| &entry.statement)
+    }
+
+    /// Refuses a change where there are too many already.
+    ///
+    /// # Errors
+    /// When there are.
+    pub(crate) fn may_take(&self) -> Result<(), Failure> {
+        if self.entries.len() < ENTRIES_MAX {
+            return Ok(());
+        }
+        let message =
+            format!("a session remembers {ENTRIES_MAX} views, settings and changes at most");
+        Err(Failure::new(Kind::Limit, message)
+            .with_hint("drop views that are not used, or connect anew"))
+    }
+
+    /// Takes up a statement that has been done, which has brought the session into the state `id`.
+    pub(crate) fn push(
+        &mut self,
+        id: u64,
+        change: Change,
+        statement: Statement,
+        retained: Retained,
+    ) {
+        self.id = id;
+        let entry = Entry {
+            change,
+            statement,
+            _retained: retained,
+        };
+        match &entry.change {
+            Change::Set(name) => {
+                // Views in between were planned with the value before.
+                if let Some(last) = self.entries.last()
+                    && last.change == Change::Set(name.clone())
+                {
+                    self.entries.pop();
+                }
+            }
+            Change::Deallocates(name) => {
+                let prepared = Change::Prepares(name.clone());
+                self.entries.retain(|entry| entry.change != prepared);
+                return;
+            }
+            Change::Drops(names) if self.take_back(names) => return,
+            _ => {}
+        }
+        self.entries.push(entry);
+    }
+
+    /// Takes back what made these, where nothing behind may have been made of it; false where something may.
+    fn take_back(&mut self, names: &[String]) -> bool {
+        let is_made = |entry: &Entry| match &entry.change {
+            Change::Makes(name) => names.contains(name),
+            _ => false,
+        };
+        let made = self.entries.iter().filter(|entry| is_made(entry)).count();
+        let first = self.entries.iter().position(is_made);
+        let Some(first) = first.filter(|_| made == names.len()) else {
+            return false;
+        };
+        let is_alone = self.entries.iter().skip(first).all(|entry| {
+            is_made(entry) || matches!(entry.change, Change::Set(_) | Change::Prepares(_))
+        });
+        if is_alone {
+            self.entries.retain(|entry| !is_made(entry));
+        }
+        is_alone
+    }
+}
+
+/// The state of the catalog, which is the same for all.
+const CATALOG_ID: u64 = 1;
+/// Statements that a session remembers.
+const ENTRIES_MAX: usize = 4096;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::retained::Retention;
+
+    fn after(sql: &str) -> Vec<String> {
+        let retention = Retention::of_one(&Retention::of_all());
+        let mut log = Log::default();
+        for statement in Statement::parse(sql).unwrap() {
+            if let Some(change) = Change::of(&statement) {
+                let retained = retention.add(1).unwrap();
+                log.push(Log::next_id(), change, statement, retained);
+            }
+        }
+        log.statements()
+            .map(|statement| statement.parsed().to_string())
+            .collect()
+    }
+
+    #[test]
+    fn questions_change_nothing() {
+        let questions = "SELECT 1; EXPLAIN SELECT 1; COPY (SELECT 1) TO 'x.csv'; SHOW TABLES; EXECUTE p(1); DESCRIBE 'x.pcap'";
+        assert!(after(questions).is_empty());
+        assert_ne!(Log::default().id, Log::default().id);
+    }
+
+    #[test]
+    fn what_is_let_go_leaves_nothing_where_nothing_was_made_of_it() {
+        assert!(after("CREATE VIEW v AS SELECT 1; DROP VIEW v").is_empty());
+        assert!(after("PREPARE p AS SELECT 1; DEALLOCATE P").is_empty());
+        let zones = "SET TIME ZONE 'UTC'; SET TIME ZONE '+02:00'; CREATE VIEW v AS SELECT 1; SET TIME ZONE 'UTC'; DROP VIEW v";
+        assert_eq!(after(zones).len(), 2);
+        let others =
+            "CREATE VIEW v AS SELECT 1 AS a; CREATE VIEW w AS SELECT a FROM v; DROP VIEW v";
+        assert_eq!(after(others).len(), 3);
+        let again = "CREATE VIEW v AS SELECT 1; CREATE OR REPLACE VIEW v AS SELECT 2; DROP VIEW v";
+        assert_eq!(after(again).len(), 3);
+        let tables =
+            "CREATE TABLE t AS SELECT 1 AS a; INSERT INTO t VALUES (2); SELECT 3 AS a INTO u";
+        assert_eq!(after(tables).len(), 3);
+    }
+}

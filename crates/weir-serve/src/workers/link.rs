@@ -1,0 +1,227 @@
+//! One process that runs statements, as the server holds it.
+
+use std::io;
+use std::process::Stdio;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
+
+use serde::de::DeserializeOwned;
+use tempfile::TempDir;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::process::{Child, ChildStdin, ChildStdout, Command};
+use tokio::sync::Notify;
+
+use super::wire::{self, HEAD_BYTES, Reply, Request, Task};
+use crate::error::{Failure, Kind};
+use crate::options::WorkerProgram;
+
+/// A process that runs statements. It ends with this.
+#[derive(Debug)]
+pub(super) struct Link {
+    child: Child,
+    input: ChildStdin,
+    output: ChildStdout,
+    pub(super) watched: Arc<Watched>,
+    /// The state of the session that it is in, and the memory that it has; `None` where it is in none.
+    pub(super) session: Option<(u64, Option<usize>)>,
+    /// Spilled rows; those of a process that is ended are removed with it.
+    _spilled: TempDir,
+}
+
+/// What the pool looks at while the process runs a statement.
+#[derive(Debug)]
+pub(super) struct Watched {
+    process: u32,
+    /// Octets of its own memory before its first statement.
+    pub(super) base_bytes: AtomicU64,
+    is_over: AtomicBool,
+    over: Notify,
+}
+
+impl Watched {
+    /// Ends the statement at work, which holds more memory than is left.
+    pub(super) fn end_for_memory(&self) {
+        self.is_over.store(true, Ordering::Relaxed);
+        self.over.notify_one();
+    }
+
+    /// Octets of memory that no other process has, as far as the system tells.
+    pub(super) fn own_bytes(&self) -> u64 {
+        let pages = std::fs::read_to_string(format!("/proc/{}/statm", self.process));
+        let pages = pages.unwrap_or_default();
+        let mut pages = pages
+            .split(' ')
+            .skip(1)
+            .map(|pages| pages.parse::<u64>().unwrap_or(0));
+        let (resident, shared) = (pages.next().unwrap_or(0), pages.next().unwrap_or(0));
+        resident.saturating_sub(shared).saturating_mul(PAGE_BYTES)
+    }
+
+    /// Octets that its statement has taken.
+    pub(super) fn taken_bytes(&self) -> u64 {
+        self.own_bytes()
+            .saturating_sub(self.base_bytes.load(Ordering::Relaxed))
+    }
+}
+
+impl Link {
+    /// Starts a process, which takes tasks when this is done.
+    pub(super) async fn start(program: &WorkerProgram) -> Result<Self, Failure> {
+        let failed = |error: io::Error| {
+            let message = format!("a process for the statement cannot be started: {error}");
+            Failure::new(Kind::Run, message)
+        };
+        let spilled = tempfile::Builder::new().prefix("weir-spilled-").tempdir();
+        let spilled = spilled.map_err(failed)?;
+        let mut command = Command::new(&program.program);
+        command
+            .args(&program.arguments)
+            .env("TMPDIR", spilled.path())
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .kill_on_drop(true);
+        for name in &program.secrets {
+            command.env_remove(name);
+        }
+        #[cfg(unix)]
+        command.process_group(0).arg0("weir-worker");
+        let mut child = command.spawn().map_err(failed)?;
+        let (Some(input), Some(output)) = (child.stdin.take(), child.stdout.take()) else {
+            return Err(failed(io::Error::other("it has no pipes")));
+        };
+        let mut link = Self {
+            watched: Arc::new(Watched {
+                process: child.id().unwrap_or(0),
+                base_bytes: AtomicU64::new(0),
+                is_over: AtomicBool::new(false),
+                over: Notify::new(),
+            }),
+            child,
+            input,
+            output,
+            session: None,
+            _spilled: spilled,
+        };
+        link.greeted().await?;
+        match link.next().await? {
+            (Reply::Ready, _) => {
+                let base = link.watched.own_bytes();
+                link.watched.base_bytes.store(base, Ordering::Relaxed);
+                Ok(link)
+            }
+            _ => Err(wire::broken("it does not begin with its readiness")),
+        }
+    }
+
+    /// Waits for its first line, and passes over what stands before.
+    async fn greeted(&mut self) -> Result<(), Failure> {
+        let mut said = Vec::new();
+        while !said.ends_with(wire::GREETING.as_bytes()) {
+            match self.output.read_u8().await {
+                Ok(octet) if said.len() < wire::PREFACE_BYTES_MAX => said.push(octet),
+                Ok(_) => return Err(wire::broken("it is another program")),
+                Err(_) => return Err(self.ended().await),
+            }
+        }
+        Ok(())
+    }
+
+    /// Hands it a task.
+    pub(super) async fn give(&mut self, task: Task, octets: &[u8]) -> Result<(), Failure> {
+        self.send(&Request::Task(Box::new(task)), octets).await
+    }
+
+    async fn send(&mut self, request: &Request, octets: &[u8]) -> Result<(), Failure> {
+        let frame =
+            wire::frame(request, octets).map_err(|error| wire::broken(&error.to_string()))?;
+        // It may say why it ended in the middle of a long text.
+        let sent = async {
+            self.input.write_all(&frame).await?;
+            self.input.flush().await
+        };
+        match sent.await {
+            Ok(()) => Ok(()),
+            Err(_) => Err(self.ended().await),
+        }
+    }
+
+    /// What it says next.
+    ///
+    /// # Errors
+    /// When the process has ended, or holds too much memory.
+    pub(super) async fn next(&mut self) -> Result<(Reply, Vec<u8>), Failure> {
+        let watched = Arc::clone(&self.watched);
+        let read = tokio::select! {
+            biased;
+            () = watched.over.notified() => {
+                let _ = self.child.start_kill();
+                return Err(out_of_memory());
+            }
+            read = read_frame(&mut self.output) => read,
+        };
+        match read {
+            Ok(frame) => Ok(frame),
+            Err(error) if error.kind() == io::ErrorKind::InvalidData => {
+                Err(wire::broken(&error.to_string()))
+            }
+            Err(_) => Err(self.ended().await),
+        }
+    }
+
+    /// Brings the task at work to its end; true when the process can take another.
+    pub(super) async fn cancel(&mut self, grace: Duration) -> bool {
+        let ended = async {
+            self.send(&Request::Cancel, &[]).await?;
+            loop {
+                match self.next().await?.0 {
+                    Reply::End { .. } | Reply::Failed(_) | Reply::Described { .. } => {
+                        return Ok::<(), Failure>(());
+                    }
+                    _ => {}
+                }
+            }
+        };
+        matches!(tokio::time::timeout(grace, ended).await, Ok(Ok(())))
+    }
+
+    /// Why a process is not there any more.
+    async fn ended(&mut self) -> Failure {
+        if self.watched.is_over.load(Ordering::Relaxed) {
+            return out_of_memory();
+        }
+        let status = tokio::time::timeout(ENDS_WITHIN, self.child.wait()).await;
+        let how = match status {
+            Ok(Ok(status)) => status.to_string(),
+            _ => "its output is closed".to_owned(),
+        };
+        let message = format!("the process of the statement ended: {how}");
+        Failure::new(Kind::Limit, message)
+            .with_hint("it most likely asked for more memory than there is: group, filter or cut what it makes")
+    }
+}
+
+/// The failure of a statement whose process was ended for the memory of all.
+fn out_of_memory() -> Failure {
+    let message = "out of memory: the statements at work held more than --memory-limit allows, and this one held most";
+    Failure::new(Kind::Limit, message)
+        .with_hint("group or filter before values are collected, or cut long ones with substr()")
+}
+
+async fn read_frame<T: DeserializeOwned>(output: &mut ChildStdout) -> io::Result<(T, Vec<u8>)> {
+    let mut head = [0; HEAD_BYTES];
+    output.read_exact(&mut head).await?;
+    let (text_len, octets_len) = wire::lens(head)?;
+    let mut text = vec![0; text_len];
+    output.read_exact(&mut text).await?;
+    let mut octets = vec![0; octets_len];
+    output.read_exact(&mut octets).await?;
+    let message = serde_json::from_slice(&text);
+    let message = message.map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))?;
+    Ok((message, octets))
+}
+
+/// Octets of a page, as `/proc` counts them on the platforms that have it.
+const PAGE_BYTES: u64 = 4096;
+/// How long a process whose output is closed may take to end.
+const ENDS_WITHIN: Duration = Duration::from_millis(500);

@@ -1,0 +1,515 @@
+//! The processes of a server: those that wait for a statement, and those at work.
+
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::Duration;
+
+use arrow::array::RecordBatch;
+use arrow::buffer::Buffer;
+use arrow::datatypes::{DataType, SchemaRef};
+use arrow::ipc::reader::StreamDecoder;
+use futures::stream::{self, StreamExt};
+use pgwire::api::Type;
+use tokio::runtime::Handle;
+use tokio::sync::Notify;
+use weir_engine::{Described, ScanReport, Statement};
+use weir_tables::Totals;
+
+use super::link::{Link, Watched};
+use super::wire::{Progress, Reply, SessionState, Task, Work, Written, broken};
+use crate::catalog::{CatalogParameter, Question, Values};
+use crate::error::Failure;
+use crate::options::WorkerProgram;
+use crate::session::Begun;
+use crate::session_log::Log;
+use crate::turn::Turns;
+
+/// The processes of a server.
+#[derive(Debug)]
+pub(crate) struct Pool {
+    program: WorkerProgram,
+    threads: Handle,
+    turns: Arc<Turns>,
+    /// Octets that all statements may hold together.
+    memory_limit_bytes: Option<usize>,
+    idle_max: usize,
+    idle: Mutex<Vec<Link>>,
+    at_work: Mutex<Vec<Arc<Watched>>>,
+    /// Tells that a statement is at work.
+    begun: Arc<Notify>,
+    /// Processes that were ended before their statements, and those that ended by themselves.
+    pub(crate) lost: AtomicU64,
+}
+
+fn lock<T>(list: &Mutex<T>) -> MutexGuard<'_, T> {
+    list.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Pool {
+    /// A pool whose processes are started and looked at on these threads.
+    pub(crate) fn new(
+        program: WorkerProgram,
+        threads: &Handle,
+        turns: &Arc<Turns>,
+        memory_limit_bytes: Option<usize>,
+        queries_max: usize,
+    ) -> Arc<Self> {
+        let pool = Arc::new(Self {
+            program,
+            threads: threads.clone(),
+            turns: Arc::clone(turns),
+            memory_limit_bytes,
+            idle_max: queries_max.clamp(1, IDLE_MAX),
+            idle: Mutex::default(),
+            at_work: Mutex::default(),
+            begun: Arc::default(),
+            lost: AtomicU64::new(0),
+        });
+        if let Some(limit) = memory_limit_bytes {
+            threads.spawn(look_at_memory(Arc::downgrade(&pool), limit));
+        }
+        pool.warm_up();
+        pool
+    }
+
+    /// Processes that are there.
+    pub(crate) fn processes(&self) -> usize {
+        lock(&self.idle).len() + lock(&self.at_work).len()
+    }
+
+    /// Has a process ready for the next statement.
+    fn warm_up(self: &Arc<Self>) {
+        let pool = Arc::downgrade(self);
+        let program = self.program.clone();
+        self.threads.spawn(async move {
+            // A statement that finds none says why.
+            let Ok(link) = Link::start(&program).await else {
+                return;
+            };
+            if let Some(pool) = pool.upgrade() {
+                pool.put_back(link);
+            }
+        });
+    }
+
+    /// A process for a statement of the session in this state, one that is in it already where there is one.
+    async fn take(self: &Arc<Self>, session_id: u64) -> Result<Held, Failure> {
+        let idle = {
+            let mut idle = lock(&self.idle);
+            let same = idle.iter().rposition(|link| {
+                let session = link.session;
+                session.is_some_and(|(id, _)| id == session_id)
+            });
+            // The one that has waited longest is of use to no session that is at work now.
+            let place = same.or_else(|| (!idle.is_empty()).then_some(0));
+            place.map(|place| (idle.remove(place), idle.is_empty()))
+        };
+        let link = match idle {
+            Some((link, is_last)) => {
+                if is_last && self.processes() < self.idle_max {
+                    self.warm_up();
+                }
+                link
+            }
+            None => Link::start(&self.program).await?,
+        };
+        lock(&self.at_work).push(Arc::clone(&link.watched));
+        self.begun.notify_one();
+        Ok(Held {
+            pool: Arc::clone(self),
+            link: Some(link),
+            is_done: false,
+            grace: GRACE,
+        })
+    }
+
+    /// Octets of its own that the next statement may hold before it spills.
+    fn share(&self) -> Option<usize> {
+        let limit = self.memory_limit_bytes?;
+        let others = u32::try_from(lock(&self.at_work).len()).unwrap_or(u32::MAX);
+        // One that is alone has all, two have a half each, and so on down to an eighth.
+        let halvings = u32::BITS - others.saturating_sub(1).leading_zeros();
+        Some(limit >> halvings.min(3))
+    }
+
+    fn put_back(&self, link: Link) {
+        let is_large = link.watched.taken_bytes() > KEPT_BYTES;
+        let mut idle = lock(&self.idle);
+        if !is_large && idle.len() < self.idle_max {
+            idle.push(link);
+        }
+    }
+
+    fn forget(&self, watched: &Arc<Watched>) {
+        lock(&self.at_work).retain(|other| !Arc::ptr_eq(other, watched));
+    }
+}
+
+/// Ends the statement that holds most where all together hold more than they may.
+async fn look_at_memory(pool: Weak<Pool>, limit: usize) {
+    let limit = (limit as u64).saturating_add(UNCOUNTED_BYTES);
+    loop {
+        let Some(pool) = pool.upgrade() else {
+            return;
+        };
+        let at_work = lock(&pool.at_work).clone();
+        if at_work.is_empty() {
+            let begun = Arc::clone(&pool.begun);
+            drop(pool);
+            let _ = tokio::time::timeout(REST, begun.notified()).await;
+            continue;
+        }
+        let held = at_work
+            .iter()
+            .map(|watched| (watched.taken_bytes(), watched));
+        let held: Vec<_> = held.collect();
+        let all = held
+            .iter()
+            .map(|(bytes, _)| bytes)
+            .fold(0_u64, |all, bytes| all.saturating_add(*bytes));
+        // Those that wait for their clients go first, as they are in no hurry.
+        if all > limit
+            && !pool.turns.end_longest_waiting()
+            && let Some((_, watched)) = held.iter().max_by_key(|(bytes, _)| *bytes)
+        {
+            watched.end_for_memory();
+        }
+        drop(pool);
+        tokio::time::sleep(LOOK_EVERY).await;
+    }
+}
+
+/// A process at work for a statement. Dropped before its end, it is asked to leave that statement, and ended where it does not.
+#[derive(Debug)]
+struct Held {
+    pool: Arc<Pool>,
+    link: Option<Link>,
+    is_done: bool,
+    grace: Duration,
+}
+
+impl Held {
+    fn link(&mut self) -> Result<&mut Link, Failure> {
+        self.link.as_mut().ok_or_else(|| broken("it is gone"))
+    }
+
+    async fn next(&mut self) -> Result<(Reply, Vec<u8>), Failure> {
+        let next = self.link()?.next().await;
+        match next {
+            Ok((Reply::Failed(failure), _)) => {
+                self.is_done = true;
+                self.link()?.session = None;
+                Err(failure)
+            }
+            Err(failure) => {
+                self.lose();
+                Err(failure)
+            }
+            Ok(said) => Ok(said),
+        }
+    }
+
+    /// Lets a process go that takes no statement any more.
+    fn lose(&mut self) {
+        if let Some(link) = self.link.take() {
+            self.pool.lost.fetch_add(1, Ordering::Relaxed);
+            self.pool.forget(&link.watched);
+        }
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        let Some(mut link) = self.link.take() else {
+            return;
+        };
+        let pool = Arc::clone(&self.pool);
+        if self.is_done {
+            pool.forget(&link.watched);
+            pool.put_back(link);
+            return;
+        }
+        let grace = self.grace;
+        link.session = None;
+        self.pool.threads.spawn(async move {
+            let is_free = link.cancel(grace).await;
+            pool.forget(&link.watched);
+            match is_free {
+                true => pool.put_back(link),
+                false => drop(pool.lost.fetch_add(1, Ordering::Relaxed)),
+            }
+        });
+    }
+}
+
+/// A session whose statements run in processes.
+#[derive(Debug)]
+pub(crate) struct Remote {
+    pub(crate) pool: Arc<Pool>,
+    /// The one folder that its statements write into; `None` for what the server allows.
+    pub(crate) writes_below: Option<PathBuf>,
+    pub(crate) heard: Arc<Heard>,
+}
+
+/// What processes have said of the statements of a session.
+#[derive(Debug, Default)]
+pub(crate) struct Heard {
+    pub(crate) report: Arc<ScanReport>,
+    pub(crate) damage: Mutex<Vec<String>>,
+}
+
+impl Heard {
+    fn progress(&self, before: &mut Progress, now: Progress) {
+        let mut more = Totals::default();
+        more.records = now.records.saturating_sub(before.records);
+        more.bytes = now.bytes.saturating_sub(before.bytes);
+        more.source_bytes = now.source_bytes.saturating_sub(before.source_bytes);
+        more.stopped = now.stopped.saturating_sub(before.stopped);
+        more.unknown_link = now.unknown_link.saturating_sub(before.unknown_link);
+        self.report.counters().add(&more);
+        let planned = now.planned_bytes.saturating_sub(before.planned_bytes);
+        self.report.plan_bytes(planned);
+        *before = now;
+    }
+}
+
+/// What is handed to a process, once there is one.
+#[derive(Debug)]
+pub(crate) struct Order {
+    pool: Arc<Pool>,
+    heard: Arc<Heard>,
+    session_id: u64,
+    next_id: Option<u64>,
+    statements: Vec<Statement>,
+    writes_below: Option<PathBuf>,
+    writes: bool,
+    work: Work,
+    octets: Vec<u8>,
+}
+
+impl Remote {
+    fn order(&self, log: &Log, work: Work) -> Order {
+        Order {
+            pool: Arc::clone(&self.pool),
+            heard: Arc::clone(&self.heard),
+            session_id: log.id,
+            next_id: None,
+            statements: log.statements().cloned().collect(),
+            writes_below: self.writes_below.clone(),
+            writes: false,
+            work,
+            octets: Vec::new(),
+        }
+    }
+
+    /// The rows of a statement, after which the session is in the state `next_id`, where it changes it.
+    pub(crate) fn run(
+        &self,
+        log: &Log,
+        statement: &Statement,
+        next_id: Option<u64>,
+    ) -> Result<Order, Failure> {
+        let work = Work::Run(Written::new(statement)?);
+        Ok(Order {
+            next_id,
+            writes: !statement.is_query(),
+            ..self.order(log, work)
+        })
+    }
+
+    /// What a statement would answer with.
+    pub(crate) fn describe(&self, log: &Log, statement: &Statement) -> Result<Order, Failure> {
+        Ok(self.order(log, Work::Describe(Written::new(statement)?)))
+    }
+
+    /// What a question to the catalog would answer with.
+    pub(crate) fn describe_catalog(&self, sql: String) -> Order {
+        self.order(&Log::of_catalog(), Work::DescribeCatalog(sql))
+    }
+
+    /// The rows of a question to the catalog.
+    pub(crate) fn run_catalog(&self, sql: String, values: &Values) -> Result<Order, Failure> {
+        Ok(Order {
+            octets: values.octets()?,
+            ..self.order(&Log::of_catalog(), Work::RunCatalog(sql))
+        })
+    }
+}
+
+impl Order {
+    /// Hands it to a process.
+    async fn give(self) -> Result<(Held, Arc<Heard>), Failure> {
+        let mut held = self.pool.take(self.session_id).await?;
+        if self.writes {
+            held.grace = WRITERS_GRACE;
+        }
+        let memory_limit_bytes = self.pool.share();
+        let link = held.link()?;
+        let is_in_state = link.session == Some((self.session_id, memory_limit_bytes));
+        let statements = match is_in_state && self.writes_below.is_none() {
+            true => None,
+            false => {
+                let statements = self.statements.iter().map(Written::new);
+                Some(statements.collect::<Result<_, _>>()?)
+            }
+        };
+        let left = (self.next_id.unwrap_or(self.session_id), memory_limit_bytes);
+        link.session = self.writes_below.is_none().then_some(left);
+        let task = Task {
+            session: SessionState {
+                id: self.session_id,
+                next_id: self.next_id,
+                statements,
+            },
+            memory_limit_bytes,
+            writes_below: self.writes_below,
+            work: self.work,
+        };
+        if let Err(failure) = link.give(task, &self.octets).await {
+            held.lose();
+            return Err(failure);
+        }
+        Ok((held, self.heard))
+    }
+
+    /// The columns and rows of an answer.
+    pub(crate) async fn begin(self) -> Result<Begun, Failure> {
+        let (mut held, heard) = self.give().await?;
+        let mut before = Progress::default();
+        let (schema, origins) = loop {
+            match held.next().await? {
+                (Reply::Progress(now), _) => heard.progress(&mut before, now),
+                (Reply::Begun { origins }, octets) => break (schema_of(octets)?, origins),
+                _ => return Err(broken("rows without columns")),
+            }
+        };
+        let rows = Rows {
+            held,
+            heard,
+            before,
+        };
+        let batches = stream::unfold(Some(rows), |rows| async {
+            let mut rows = rows?;
+            match rows.next().await {
+                Ok(Some(batch)) => Some((Ok(batch), Some(rows))),
+                Ok(None) => None,
+                Err(failure) => Some((Err(failure), None)),
+            }
+        });
+        Ok(Begun {
+            schema,
+            origins,
+            batches: batches.boxed(),
+        })
+    }
+
+    async fn read_description(
+        self,
+    ) -> Result<(SchemaRef, Vec<Option<String>>, SchemaRef, Vec<u32>), Failure> {
+        let (mut held, _) = self.give().await?;
+        match held.next().await? {
+            (
+                Reply::Described {
+                    origins,
+                    schema_bytes,
+                    kinds,
+                },
+                mut octets,
+            ) if schema_bytes <= octets.len() => {
+                held.is_done = true;
+                let parameters = octets.split_off(schema_bytes);
+                let schema = schema_of(octets)?;
+                let parameters = schema_of(parameters)?;
+                Ok((schema, origins, parameters, kinds))
+            }
+            _ => Err(broken("no columns")),
+        }
+    }
+
+    /// What a statement would answer with.
+    pub(crate) async fn described(self) -> Result<Described, Failure> {
+        let (schema, origins, parameters, _) = self.read_description().await?;
+        let parameters = parameters.fields().iter();
+        let parameters = parameters.map(|field| known(field.data_type()));
+        Ok(Described::new(schema, origins, parameters.collect()))
+    }
+
+    /// What a question to the catalog would answer with.
+    pub(crate) async fn question(self) -> Result<Question, Failure> {
+        let sql = match &self.work {
+            Work::DescribeCatalog(sql) => sql.clone(),
+            _ => String::new(),
+        };
+        let (schema, _, parameters, kinds) = self.read_description().await?;
+        let parameters = parameters.fields().iter().zip(kinds);
+        let parameters = parameters.map(|(field, kind)| CatalogParameter {
+            inferred: known(field.data_type()),
+            kind: Type::from_oid(kind).unwrap_or(Type::UNKNOWN),
+        });
+        Ok(Question {
+            sql,
+            schema,
+            parameters: parameters.collect(),
+        })
+    }
+}
+
+/// A type that is said as `Null` is not known.
+fn known(kind: &DataType) -> Option<DataType> {
+    (*kind != DataType::Null).then(|| kind.clone())
+}
+
+fn schema_of(octets: Vec<u8>) -> Result<SchemaRef, Failure> {
+    let mut octets = Buffer::from(octets);
+    let mut decoder = StreamDecoder::new();
+    decoder
+        .decode(&mut octets)
+        .map_err(|error| broken(&error.to_string()))?;
+    decoder.schema().ok_or_else(|| broken("no columns"))
+}
+
+/// The rows of a process, as they come.
+struct Rows {
+    held: Held,
+    heard: Arc<Heard>,
+    before: Progress,
+}
+
+impl Rows {
+    async fn next(&mut self) -> Result<Option<RecordBatch>, Failure> {
+        loop {
+            match self.held.next().await? {
+                (Reply::Progress(now), _) => self.heard.progress(&mut self.before, now),
+                (Reply::Rows, octets) => {
+                    let mut octets = Buffer::from(octets);
+                    let batch = StreamDecoder::new().decode(&mut octets);
+                    let batch = batch.map_err(|error| broken(&error.to_string()))?;
+                    return batch.map(Some).ok_or_else(|| broken("no rows"));
+                }
+                (Reply::End { notes, damage }, _) => {
+                    self.held.is_done = true;
+                    self.heard.report.add_notes(notes);
+                    lock(&self.heard.damage).extend(damage);
+                    return Ok(None);
+                }
+                _ => return Err(broken("something else than rows")),
+            }
+        }
+    }
+}
+
+/// Processes that wait for statements.
+const IDLE_MAX: usize = 4;
+/// Octets that a process may keep of its last statement: others are ended, which gives all back.
+const KEPT_BYTES: u64 = 32 << 20;
+/// Octets that statements hold besides what they count.
+const UNCOUNTED_BYTES: u64 = 64 << 20;
+/// How often the memory of processes at work is looked at.
+const LOOK_EVERY: Duration = Duration::from_millis(20);
+/// How often it is looked whether the server is still there while nothing runs.
+const REST: Duration = Duration::from_secs(1);
+/// How long a process may take to leave a statement whose client has gone.
+const GRACE: Duration = Duration::from_millis(250);
+/// The same of one that may be writing a file, which it removes.
+const WRITERS_GRACE: Duration = Duration::from_secs(3);

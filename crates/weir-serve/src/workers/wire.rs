@@ -1,0 +1,308 @@
+//! What a server and the processes that run its statements say to each other.
+//!
+//! A worker process begins with a line of its own (`GREETING`); what a program prints before is passed over. Each message
+//! behind it is a frame: the length of a text of JSON and of the octets behind it, both as four octets with the lowest first, and
+//! then both. The octets are Arrow's streaming format, where a message has columns, rows or values. Both ends are the same
+//! program, one started by the other.
+
+use std::io::{self, Read, Write};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use weir_engine::{Parameter, Recipe, Statement};
+
+use crate::error::Failure;
+
+/// What a worker process does next.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Task {
+    pub(super) session: SessionState,
+    /// Bytes that groups, sorts and joins may hold before they spill.
+    pub(super) memory_limit_bytes: Option<usize>,
+    /// The one folder that the statement writes into; `None` for what the server allows.
+    pub(super) writes_below: Option<PathBuf>,
+    pub(super) work: Work,
+}
+
+/// What a session has been brought to by the statements before.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub(super) struct SessionState {
+    /// Tells this state from all others.
+    pub(super) id: u64,
+    /// The state that the work leaves, if it changes the session.
+    pub(super) next_id: Option<u64>,
+    /// The statements that lead to it; `None` for a process that is in that state already.
+    pub(super) statements: Option<Vec<Written>>,
+}
+
+/// The work itself.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) enum Work {
+    /// What a statement would answer with.
+    Describe(Written),
+    /// The rows of a statement.
+    Run(Written),
+    /// What a question to the catalog would answer with.
+    DescribeCatalog(String),
+    /// The rows of a question to the catalog, with the values of its parameters in Arrow's format.
+    RunCatalog(String),
+}
+
+/// A statement, as the text that it was parsed from and what was put into it.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Written {
+    text: String,
+    index: usize,
+    files: Vec<(Vec<String>, String)>,
+    values: Vec<(String, Value)>,
+}
+
+/// A value of a parameter.
+#[derive(Debug, Serialize, Deserialize)]
+enum Value {
+    Null,
+    Boolean(bool),
+    /// As digits: JSON's numbers end earlier.
+    Integer(String),
+    /// As its bits: JSON has neither NaN nor infinity.
+    Float(u64),
+    Text(String),
+    Bytes(Vec<u8>),
+    Time(String),
+    List(Vec<Value>),
+}
+
+/// What a worker process says.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) enum Reply {
+    /// It takes tasks.
+    Ready,
+    /// The columns of an answer, whose rows follow, as an Arrow stream without rows.
+    Begun {
+        origins: Vec<Option<String>>,
+    },
+    /// Rows, as an Arrow stream of one batch: its end tells a batch without octets of its own from one that is on its way.
+    Rows,
+    /// How far it is.
+    Progress(Progress),
+    /// The end of the rows.
+    End {
+        notes: Vec<String>,
+        damage: Vec<String>,
+    },
+    /// What a statement would answer with; the octets are two streams without rows, the second of parameters, whose type is `Null` where it
+    /// is not known.
+    Described {
+        origins: Vec<Option<String>>,
+        schema_bytes: usize,
+        /// PostgreSQL's numbers of the types of parameters, of a question to the catalog.
+        kinds: Vec<u32>,
+    },
+    Failed(Failure),
+}
+
+/// What has been read since a task began.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Progress {
+    pub(super) records: u64,
+    pub(super) bytes: u64,
+    pub(super) source_bytes: u64,
+    pub(super) stopped: u64,
+    pub(super) unknown_link: u64,
+    pub(super) planned_bytes: u64,
+}
+
+/// What a server says to a worker process.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) enum Request {
+    Task(Box<Task>),
+    /// The rows of the task at work are not wanted any more.
+    Cancel,
+}
+
+impl Written {
+    /// # Errors
+    /// When the statement was made of others: none that a client sends is.
+    pub(super) fn new(statement: &Statement) -> Result<Self, Failure> {
+        let recipe = statement.recipe().ok_or_else(|| {
+            let message = "this statement does not leave the process that made it";
+            Failure::new(crate::error::Kind::Run, message)
+        })?;
+        let values = recipe.values.iter();
+        Ok(Self {
+            text: recipe.text.to_string(),
+            index: recipe.index,
+            files: recipe.files.clone(),
+            values: values
+                .map(|(name, value)| (name.clone(), Value::new(value)))
+                .collect(),
+        })
+    }
+
+    pub(super) fn statement(&self) -> Result<Statement, Failure> {
+        let mut recipe = Recipe::new(Arc::from(self.text.as_str()), self.index);
+        recipe.files.clone_from(&self.files);
+        let values: Option<Vec<_>> = (self.values.iter())
+            .map(|(name, value)| Some((name.clone(), value.parameter()?)))
+            .collect();
+        let values = values.ok_or_else(|| broken("a value that is not a number"))?;
+        recipe.values = Arc::from(values);
+        Ok(recipe.statement()?)
+    }
+}
+
+impl Value {
+    fn new(parameter: &Parameter) -> Self {
+        match parameter {
+            Parameter::Boolean(value) => Self::Boolean(*value),
+            Parameter::Integer(value) => Self::Integer(value.to_string()),
+            Parameter::Float(value) => Self::Float(value.to_bits()),
+            Parameter::Text(text) => Self::Text(text.clone()),
+            Parameter::Bytes(bytes) => Self::Bytes(bytes.clone()),
+            Parameter::Time(text) => Self::Time(text.clone()),
+            Parameter::List(values) => Self::List(values.iter().map(Self::new).collect()),
+            _ => Self::Null,
+        }
+    }
+
+    fn parameter(&self) -> Option<Parameter> {
+        Some(match self {
+            Self::Null => Parameter::Null,
+            Self::Boolean(value) => Parameter::Boolean(*value),
+            Self::Integer(digits) => Parameter::Integer(digits.parse().ok()?),
+            Self::Float(bits) => Parameter::Float(f64::from_bits(*bits)),
+            Self::Text(text) => Parameter::Text(text.clone()),
+            Self::Bytes(bytes) => Parameter::Bytes(bytes.clone()),
+            Self::Time(text) => Parameter::Time(text.clone()),
+            Self::List(values) => {
+                let values: Option<Vec<_>> = values.iter().map(Self::parameter).collect();
+                Parameter::List(values?)
+            }
+        })
+    }
+}
+
+/// A frame of this message.
+///
+/// # Errors
+/// When it is longer than a frame may be.
+pub(super) fn frame<T: Serialize>(message: &T, octets: &[u8]) -> io::Result<Vec<u8>> {
+    let text = serde_json::to_vec(message)?;
+    if text.len() > FRAME_BYTES_MAX || octets.len() > FRAME_BYTES_MAX {
+        return Err(io::Error::other("a message is longer than a frame may be"));
+    }
+    let len = |bytes: &[u8]| u32::try_from(bytes.len()).unwrap_or(u32::MAX).to_le_bytes();
+    let mut frame = Vec::with_capacity(HEAD_BYTES + text.len() + octets.len());
+    frame.extend(len(&text));
+    frame.extend(len(octets));
+    frame.extend(&text);
+    frame.extend(octets);
+    Ok(frame)
+}
+
+/// The lengths that a head says.
+///
+/// # Errors
+/// When one is longer than a frame may be.
+pub(super) fn lens(head: [u8; HEAD_BYTES]) -> io::Result<(usize, usize)> {
+    let [a, b, c, d, e, f, g, h] = head;
+    let len = |octets| {
+        let len = u32::from_le_bytes(octets);
+        let len = usize::try_from(len)
+            .ok()
+            .filter(|len| *len <= FRAME_BYTES_MAX);
+        len.ok_or_else(|| io::Error::other("a message is longer than a frame may be"))
+    };
+    Ok((len([a, b, c, d])?, len([e, f, g, h])?))
+}
+
+/// Reads a frame; `None` at the end of the input.
+///
+/// # Errors
+/// When the input ends within one, or it is not understood.
+pub(super) fn read<T: for<'de> Deserialize<'de>>(
+    input: &mut impl Read,
+) -> io::Result<Option<(T, Vec<u8>)>> {
+    let mut head = [0; HEAD_BYTES];
+    match input.read_exact(&mut head) {
+        Ok(()) => {}
+        Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(None),
+        Err(error) => return Err(error),
+    }
+    let (text_len, octets_len) = lens(head)?;
+    let mut text = vec![0; text_len];
+    input.read_exact(&mut text)?;
+    let mut octets = vec![0; octets_len];
+    input.read_exact(&mut octets)?;
+    Ok(Some((serde_json::from_slice(&text)?, octets)))
+}
+
+/// Writes a frame.
+///
+/// # Errors
+/// When the output fails.
+pub(super) fn write(output: &mut impl Write, frame: &[u8]) -> io::Result<()> {
+    output.write_all(frame)?;
+    output.flush()
+}
+
+/// A failure of the protocol between the processes.
+pub(super) fn broken(message: &str) -> Failure {
+    Failure::new(
+        crate::error::Kind::Run,
+        format!("a process of the server was not understood: {message}"),
+    )
+}
+
+/// The line that a process begins with when it is ready for frames.
+pub(super) const GREETING: &str = "weir-worker 1\n";
+/// Octets that a program may print before.
+pub(super) const PREFACE_BYTES_MAX: usize = 4096;
+/// Octets of the lengths in front of each frame.
+pub(super) const HEAD_BYTES: usize = 8;
+/// Octets of a text, or of what is behind it: rows come in smaller pieces, and texts of statements are bounded.
+const FRAME_BYTES_MAX: usize = 512 << 20;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn statements_come_out_as_they_went_in() {
+        let values = [
+            ("1", Parameter::Integer(i128::MIN)),
+            ("2", Parameter::Float(f64::NAN)),
+            ("3", Parameter::Text("it's\0\u{2028}".to_owned())),
+            ("4", Parameter::Bytes(vec![0, 255])),
+            ("5", Parameter::Time("2026-11-26T00:00:00Z".to_owned())),
+            ("6", Parameter::Boolean(true)),
+            ("7", Parameter::Null),
+        ];
+        let values: Vec<_> = (values.into_iter())
+            .map(|(name, value)| (name.to_owned(), value))
+            .collect();
+        let sql = "SELECT 1; SELECT $1, $2, $3, $4, $5, $6, $7, a // 2 FROM \"x.pcap\" FETCH FIRST 3 ROWS ONLY";
+        let mut statement = Statement::parse(sql).unwrap().pop().unwrap();
+        statement.name_files(&mut |parts| Some(format!("/root/{}", parts.join("/"))));
+        let statement = statement.bind(&values).unwrap();
+        let frame = frame(&Written::new(&statement).unwrap(), b"behind").unwrap();
+        let mut input = frame.as_slice();
+        let (written, octets) = read::<Written>(&mut input).unwrap().unwrap();
+        assert_eq!(octets, b"behind");
+        let again = written.statement().unwrap();
+        assert_eq!(again.parsed().to_string(), statement.parsed().to_string());
+        assert!(again.parsed().to_string().contains("'/root/x.pcap'"));
+        assert!(read::<Written>(&mut input).unwrap().is_none());
+        for len in 1..frame.len() {
+            let cut = read::<Written>(&mut &frame[..len]);
+            assert!(cut.is_err() || len < HEAD_BYTES, "{len}");
+        }
+    }
+
+    #[test]
+    fn a_frame_that_says_too_much_is_refused_before_it_is_read() {
+        let head = [255, 255, 255, 255, 0, 0, 0, 0];
+        assert!(read::<Written>(&mut head.as_slice()).is_err());
+    }
+}

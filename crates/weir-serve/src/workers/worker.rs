@@ -1,0 +1,357 @@
+//! A process that runs the statements of a server, one after the other.
+
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use arrow::datatypes::{DataType, Field, Schema};
+use arrow::ipc::writer::StreamWriter;
+use tokio::sync::{mpsc, watch};
+use tokio::time::MissedTickBehavior;
+use weir_engine::{Engine, ScanReport};
+use weir_tables::Totals;
+
+use super::pieces;
+use super::wire::{self, Progress, Reply, Request, Task, Work, Written, broken};
+use crate::catalog::{Catalog, Values};
+use crate::columns::Columns;
+use crate::error::{Error, Failure};
+use crate::house::House;
+use crate::options::{Limits, Options};
+use crate::server::statement_threads;
+use crate::session::{Answer, Session};
+
+/// Runs statements that come on standard input until that ends, and answers on standard output. `options` are those of the
+/// server that started this process, which keeps its uploads in the folder `uploads`.
+///
+/// # Errors
+/// When it cannot begin.
+pub fn work(mut options: Options, uploads: &Path) -> Result<(), Error> {
+    bound_process(options.engine.memory_limit_bytes);
+    options.roots.push(uploads.to_path_buf());
+    // The server has looked at the text, and counts rows and time.
+    options.limits = Limits {
+        text_bytes_max: usize::MAX,
+        queries_max: 2,
+        ..Limits::default()
+    };
+    let runtime = statement_threads(options.engine.threads)?;
+    // It ends with its input.
+    let (_end, ending) = watch::channel(false);
+    let house = House::of_worker(options, runtime.handle().clone(), ending)?;
+    let (sender, requests) = mpsc::channel(2);
+    let (out, frames) = mpsc::channel(2);
+    let started = |name: &str, work: Box<dyn FnOnce() + Send>| {
+        let thread = std::thread::Builder::new()
+            .name(name.to_owned())
+            .spawn(work);
+        thread.map_err(|error| Error::new(format!("no threads: {error}")))
+    };
+    started("weir-requests", Box::new(move || take_requests(sender)))?;
+    let writer = started("weir-rows", Box::new(move || hand_out(frames)))?;
+    let worker = Worker {
+        house: Arc::new(house),
+        out,
+        current: None,
+        catalog: None,
+    };
+    // Statements are parsed and let go on those threads, as deep as they may be.
+    let done = runtime.block_on(runtime.spawn(worker.run(requests)));
+    done.map_err(|error| Error::new(error.to_string()))?;
+    // What has been said is on its way before the process ends.
+    let _ = writer.join();
+    runtime.shutdown_background();
+    Ok(())
+}
+
+/// Keeps a statement that takes ever more from taking the machine with it, where the system has such limits.
+fn bound_process(memory_limit_bytes: Option<usize>) {
+    use rustix::process::{Resource, Rlimit, setrlimit};
+    let limit = |bytes: u64| Rlimit {
+        current: Some(bytes),
+        maximum: Some(bytes),
+    };
+    // A core of what was ended for its size serves nobody.
+    let _ = setrlimit(Resource::Core, limit(0));
+    if let Some(bytes) = memory_limit_bytes {
+        let bytes = (bytes as u64).saturating_add(ADDRESSES_BYTES);
+        let _ = setrlimit(Resource::Data, limit(bytes));
+    }
+    // The system, when it has no memory left, ends this process before the server.
+    let _ = std::fs::write("/proc/self/oom_score_adj", "1000");
+}
+
+/// Reads what the server says. When that ends the server has gone, and nothing is waited for.
+fn take_requests(sender: mpsc::Sender<(Request, Vec<u8>)>) {
+    let mut input = io::stdin().lock();
+    while let Ok(Some(request)) = wire::read(&mut input) {
+        if sender.blocking_send(request).is_err() {
+            break;
+        }
+    }
+    drop(sender);
+    std::thread::sleep(GRACE);
+    std::process::exit(1);
+}
+
+/// Writes frames as they come.
+fn hand_out(mut frames: mpsc::Receiver<Vec<u8>>) {
+    let mut output = io::stdout().lock();
+    // It is read before any frame; an output that is closed is noticed with the first.
+    let _ = wire::write(&mut output, wire::GREETING.as_bytes());
+    while let Some(frame) = frames.blocking_recv() {
+        if wire::write(&mut output, &frame).is_err() {
+            // Nobody is there any more to be answered.
+            std::process::exit(1);
+        }
+    }
+}
+
+/// The state of the process between two tasks.
+struct Worker {
+    house: Arc<House>,
+    out: mpsc::Sender<Vec<u8>>,
+    current: Option<Current>,
+    catalog: Option<Arc<Catalog>>,
+}
+
+/// The session that the last task left.
+struct Current {
+    id: u64,
+    memory_limit_bytes: Option<usize>,
+    session: Arc<Session>,
+}
+
+impl Worker {
+    async fn run(mut self, mut requests: mpsc::Receiver<(Request, Vec<u8>)>) {
+        // What is made once, or read from the program's file, is there before the first statement.
+        drop(Session::new(&self.house));
+        if self.say(&Reply::Ready, &[]).await.is_err() {
+            return;
+        }
+        while let Some((request, octets)) = requests.recv().await {
+            // A request to end what has ended already comes too late.
+            let Request::Task(task) = request else {
+                continue;
+            };
+            let is_change = task.session.next_id.is_some();
+            let outcome = tokio::select! {
+                outcome = self.task(*task, octets) => outcome,
+                _ = requests.recv() => {
+                    // What cannot look up goes on until it is done: the server waits for a moment, and then ends this process.
+                    self.house.turns.all_given_back().await;
+                    Err(Failure::cancelled())
+                }
+            };
+            if let Err(failure) = outcome {
+                if is_change {
+                    self.current = None;
+                }
+                if self.say(&Reply::Failed(failure), &[]).await.is_err() {
+                    return;
+                }
+            }
+        }
+    }
+
+    async fn say(&self, reply: &Reply, octets: &[u8]) -> Result<(), Failure> {
+        let frame = wire::frame(reply, octets).map_err(|error| broken(&error.to_string()))?;
+        let sent = self.out.send(frame).await;
+        sent.map_err(|_| broken("its output is closed"))
+    }
+
+    async fn task(&mut self, task: Task, octets: Vec<u8>) -> Result<(), Failure> {
+        let session = self.session(&task).await?;
+        let next_id = task.session.next_id;
+        match task.work {
+            Work::Describe(written) => {
+                let described = session.describe(written.statement()?).await?;
+                let parameters = described.parameters.into_iter();
+                let parameters = parameters.map(|kind| kind.unwrap_or(DataType::Null));
+                let parameters = parameters.collect::<Vec<_>>();
+                self.described(
+                    &described.schema,
+                    described.address_origins,
+                    &parameters,
+                    Vec::new(),
+                )
+                .await
+            }
+            Work::DescribeCatalog(sql) => {
+                let catalog = self.catalog()?;
+                let question = session.describe_catalog(&catalog, sql).await?;
+                let known = question.parameters.iter();
+                let kinds = known.clone().map(|one| one.kind.oid()).collect();
+                let parameters = known.map(|one| one.inferred.clone().unwrap_or(DataType::Null));
+                let parameters = parameters.collect::<Vec<_>>();
+                self.described(&question.schema, Vec::new(), &parameters, kinds)
+                    .await
+            }
+            Work::Run(written) => {
+                let answer = session.start(written.statement()?).await?;
+                if let (Some(id), Some(current)) = (next_id, &mut self.current) {
+                    current.id = id;
+                }
+                self.rows(answer, &session).await
+            }
+            Work::RunCatalog(sql) => {
+                let values = Values::read(&octets)?;
+                let catalog = self.catalog()?;
+                let answer = session.start_catalog(&catalog, sql, values).await?;
+                self.rows(answer, &session).await
+            }
+        }
+    }
+
+    /// The session that a task is of, brought to the state that it begins with.
+    async fn session(&mut self, task: &Task) -> Result<Arc<Session>, Failure> {
+        let is_same = |current: &&Current| {
+            current.id == task.session.id
+                && current.memory_limit_bytes == task.memory_limit_bytes
+                && task.writes_below.is_none()
+        };
+        if let Some(current) = self.current.as_ref().filter(is_same) {
+            return Ok(Arc::clone(&current.session));
+        }
+        self.current = None;
+        let mut options = self.house.engine_options();
+        options.memory_limit_bytes = task.memory_limit_bytes;
+        options.shared_memory = None;
+        if let Some(folder) = &task.writes_below {
+            options.root = Some(folder.clone());
+            options.read_only = false;
+        }
+        let session = Session::of(&self.house, Arc::new(Engine::new(&options)?));
+        let Some(statements) = &task.session.statements else {
+            return Err(broken("a state that this process is not in"));
+        };
+        for written in statements {
+            session.run(Written::statement(written)?).await?;
+        }
+        // What was said of earlier statements was said when they were new.
+        drop((
+            session.report().take_notes(),
+            session.report().take_errors(),
+        ));
+        let session = Arc::new(session);
+        if task.writes_below.is_none() {
+            self.current = Some(Current {
+                id: task.session.id,
+                memory_limit_bytes: task.memory_limit_bytes,
+                session: Arc::clone(&session),
+            });
+        }
+        Ok(session)
+    }
+
+    /// The catalog, which knows the columns of files that it has looked at.
+    fn catalog(&mut self) -> Result<Arc<Catalog>, Failure> {
+        if let Some(catalog) = &self.catalog {
+            return Ok(Arc::clone(catalog));
+        }
+        let columns = Arc::new(Columns::new(&self.house)?);
+        let catalog = Arc::new(Catalog::new(&columns)?);
+        self.catalog = Some(Arc::clone(&catalog));
+        Ok(catalog)
+    }
+
+    async fn described(
+        &self,
+        schema: &Schema,
+        origins: Vec<Option<String>>,
+        parameters: &[DataType],
+        kinds: Vec<u32>,
+    ) -> Result<(), Failure> {
+        let fields = parameters.iter().enumerate();
+        let fields =
+            fields.map(|(index, kind)| Field::new(format!("${}", index + 1), kind.clone(), true));
+        let mut octets = schema_octets(schema)?;
+        let schema_bytes = octets.len();
+        octets.extend(schema_octets(&Schema::new(fields.collect::<Vec<_>>()))?);
+        let reply = Reply::Described {
+            origins,
+            schema_bytes,
+            kinds,
+        };
+        self.say(&reply, &octets).await
+    }
+
+    async fn rows(&self, mut answer: Answer, session: &Session) -> Result<(), Failure> {
+        let before = answer.before;
+        let report = Arc::clone(session.report());
+        let origins = std::mem::take(&mut answer.origins);
+        let begun = schema_octets(&answer.schema)?;
+        self.progress(&report, &before, &mut None).await?;
+        self.say(&Reply::Begun { origins }, &begun).await?;
+        let mut said = None;
+        let mut looks = tokio::time::interval(LOOK_EVERY);
+        looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        loop {
+            let batch = tokio::select! {
+                batch = answer.next() => batch?,
+                _ = looks.tick() => {
+                    self.progress(&report, &before, &mut said).await?;
+                    continue;
+                }
+            };
+            let Some(batch) = batch else {
+                break;
+            };
+            for piece in pieces::cut(batch)? {
+                let mut stream =
+                    StreamWriter::try_new(Vec::new(), &piece.schema()).map_err(unwritten)?;
+                stream.write(&piece).map_err(unwritten)?;
+                let octets = stream.into_inner().map_err(unwritten)?;
+                self.say(&Reply::Rows, &octets).await?;
+            }
+        }
+        drop(answer);
+        self.progress(&report, &before, &mut said).await?;
+        let mut damage = report.take_errors();
+        damage.sort_by(|one, other| one.path.cmp(&other.path));
+        let damage = damage.iter().map(ToString::to_string).collect();
+        let notes = report.take_notes();
+        self.say(&Reply::End { notes, damage }, &[]).await
+    }
+
+    /// Says how far a task is, where that is news.
+    async fn progress(
+        &self,
+        report: &ScanReport,
+        before: &Totals,
+        said: &mut Option<Progress>,
+    ) -> Result<(), Failure> {
+        let now = report.counters().totals().since(before);
+        let progress = Progress {
+            records: now.records,
+            bytes: now.bytes,
+            source_bytes: now.source_bytes,
+            stopped: now.stopped,
+            unknown_link: now.unknown_link,
+            planned_bytes: report.planned_bytes(),
+        };
+        if *said == Some(progress) {
+            return Ok(());
+        }
+        *said = Some(progress);
+        self.say(&Reply::Progress(progress), &[]).await
+    }
+}
+
+fn unwritten(error: arrow::error::ArrowError) -> Failure {
+    Failure::new(crate::error::Kind::Run, error.to_string())
+}
+
+/// Columns, as an Arrow stream without rows.
+fn schema_octets(schema: &Schema) -> Result<Vec<u8>, Failure> {
+    let stream = StreamWriter::try_new(Vec::new(), schema).map_err(unwritten)?;
+    stream.into_inner().map_err(unwritten)
+}
+
+/// Addresses beyond the memory limit that a process may ask the system for: stacks of threads, and what is asked for and not used.
+const ADDRESSES_BYTES: u64 = 2 << 30;
+/// How often the server is told how far a statement is.
+const LOOK_EVERY: Duration = Duration::from_millis(200);
+/// How long what runs may take to leave nothing behind when the server has gone.
+const GRACE: Duration = Duration::from_secs(2);
