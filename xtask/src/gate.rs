@@ -8,8 +8,9 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 use anyhow::{Context, Result, bail};
 use serde_json::json;
 
+use crate::suite::Suite;
 use crate::{
-    FULL, book, cargo, fuzz, limit, page, publish, python, root, run, target_dir, tidy, versions,
+    FULL, book, cargo, fuzz, page, publish, python, root, run, target_dir, tidy, versions,
 };
 
 /// Which answers of peers count in tests (`weir_testkit::peer`).
@@ -21,9 +22,19 @@ pub(crate) enum Answers {
     Anew,
 }
 
-/// All tests of the workspace; `arguments` go to cargo test.
+/// All tests of the workspace, or those of the packages that `arguments` to cargo test name.
 pub(crate) fn test(arguments: &[&str]) -> Result<()> {
-    workspace(arguments, Answers::Kept)
+    let cargo = arguments
+        .split(|word| *word == "--")
+        .next()
+        .unwrap_or_default();
+    match cargo
+        .iter()
+        .any(|word| word.starts_with("-p") || word.starts_with("--package"))
+    {
+        true => tests(arguments, Answers::Kept),
+        false => workspace(arguments, Answers::Kept),
+    }
 }
 
 fn workspace(arguments: &[&str], answers: Answers) -> Result<()> {
@@ -37,13 +48,12 @@ pub(crate) fn tests(words: &[&str], answers: Answers) -> Result<()> {
     if skipped.exists() {
         fs::remove_file(&skipped)?;
     }
-    let mut tests = cargo(&["test"])?;
-    tests.args(words).env("WEIR_SKIPPED", &skipped);
+    let mut suite = Suite::new(words)?;
+    suite.set("WEIR_SKIPPED", &skipped);
     if answers == Answers::Anew {
-        tests.env("WEIR_PEERS", "anew");
+        suite.set("WEIR_PEERS", "anew");
     }
-    limit::each_program(&mut tests)?;
-    let outcome = run(&mut tests);
+    let outcome = suite.run();
     let lines = fs::read_to_string(&skipped).unwrap_or_default();
     let mut peers: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for line in lines.lines() {
@@ -140,7 +150,7 @@ const STEPS: &[Step] = &[
         name: "core",
         tier: Tier::Quick,
         alone: "cargo test --workspace --test core",
-        run: |_| run(&mut cargo(&["test", "--workspace", "--test", "core"])?),
+        run: |_| tests(&["--workspace", "--test", "core"], Answers::Kept),
     },
     Step {
         name: "test",

@@ -1,25 +1,24 @@
 //! Programs that come to an end, or are ended, so that the gate does.
 //!
-//! `cargo xtask test` has cargo run each test program by `xtask limited-test`, which passes its output on and, when its time
-//! is over, ends it with all that it has started and names the tests that had not come to their ends.
+//! Each test program is the first process of a group of its own. When its time is over, and when it leaves processes
+//! behind, the whole group is ended; the tests that had not come to their ends are named. [`Guard`] ends the groups of
+//! an xtask that ends before them, by Ctrl-C as by any other way.
 
 use std::collections::BTreeSet;
-use std::fs;
 use std::io::{self, BufRead, BufReader, Write};
-use std::path::Path;
-use std::process::{Child, Command, ExitCode, ExitStatus, Stdio};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::os::unix::process::CommandExt as _;
+use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 
-use crate::target_dir;
+/// The first word of the chore that [`Guard`] runs.
+pub(crate) const GUARD: &str = "guard-of-groups";
 
-/// The first word of the chore that cargo runs test programs by.
-pub(crate) const WORD: &str = "limited-test";
-
-/// What a step's program may take that is not a test program of cargo's: pytest, mypy, the browser.
+/// What a step's program may take that is not a test program of cargo's: pytest, mypy, the browser, documents' examples.
 pub(crate) const STEP: Duration = Duration::from_secs(30 * 60);
 
 /// What a test program may take on a machine of two cores that does other things as well.
@@ -31,113 +30,151 @@ const LONGER: &[(&str, Duration)] = &[("weir-tables", Duration::from_secs(40 * 6
 /// How long a test program may take to list its tests.
 const LISTING: Duration = Duration::from_secs(20);
 
-/// Has cargo give each test program that it runs a limit.
-pub(crate) fn each_program(tests: &mut Command) -> Result<()> {
-    let host = Command::new("rustc").arg("-vV").output()?;
-    let host = String::from_utf8(host.stdout)?;
-    let host = host
-        .lines()
-        .find_map(|line| line.strip_prefix("host: "))
-        .context("rustc -vV names no host")?;
-    let variable = format!(
-        "CARGO_TARGET_{}_RUNNER",
-        host.to_uppercase().replace(['-', '.'], "_")
-    );
-    if std::env::var_os(&variable).is_some() {
-        bail!("{variable} is taken: tests are run without it");
-    }
-    // Cargo may build this program anew while it runs the tests of the workspace.
-    let folder = target_dir()?.join("limited-test");
-    fs::create_dir_all(&folder)?;
-    let beside = folder.join(format!("xtask-{}", std::process::id()));
-    fs::copy(std::env::current_exe()?, &beside)?;
-    let runner = folder.join("xtask");
-    fs::rename(&beside, &runner)?;
-    let runner = runner
-        .to_str()
-        .filter(|path| !path.contains(char::is_whitespace))
-        .context("the path of the target folder has spaces, which cargo's runner cannot have")?;
-    tests.env(variable, format!("{runner} {WORD}"));
-    Ok(())
+/// How long a program that was sent SIGTERM may go on before it is sent SIGKILL.
+const GRACE: Duration = Duration::from_secs(5);
+
+/// What is kept of a program's output, in bytes.
+const OUTPUT_MAX: usize = 16 << 20;
+
+/// How long the test programs of a crate may take.
+pub(crate) fn of_package(name: &str) -> Duration {
+    let longer = LONGER.iter().find(|(package, _)| name == *package);
+    longer.map_or(PROGRAM, |(_, limit)| *limit)
 }
 
-/// Runs a test program as cargo would, within its limit.
-pub(crate) fn run_test(program: &str, arguments: &[&str]) -> ExitCode {
-    match limited_test(program, arguments) {
-        Ok(code) => ExitCode::from(code),
-        Err(error) => {
-            eprintln!("error: {program}: {error:#}");
-            ExitCode::FAILURE
-        }
-    }
+/// How a test program ended.
+#[derive(Debug)]
+pub(crate) struct Ended {
+    pub(crate) how: How,
+    pub(crate) took: Duration,
+    /// What it wrote to standard output and standard error, line by line as it came.
+    pub(crate) output: Vec<u8>,
 }
 
-fn limited_test(program: &str, arguments: &[&str]) -> Result<u8> {
-    // Cargo starts a test program in the folder of the package that it tests.
-    let package = std::env::current_dir()?;
-    let package = package.file_name().unwrap_or_default();
-    let longer = LONGER.iter().find(|(name, _)| package == *name);
-    let limit = longer.map_or(PROGRAM, |(_, limit)| *limit);
-    let mut command = Command::new(program);
-    command.args(arguments).stdout(Stdio::piped());
-    let mut child = command.spawn()?;
-    let output = child.stdout.take().context("it has an output")?;
-    let ended = spread(output);
-    match wait_at_most(&mut child, limit)? {
-        Some(status) => {
-            // What it started may still hold its output.
-            let _ = ended.recv_timeout(LISTING);
-            use std::os::unix::process::ExitStatusExt as _;
-            Ok(match (status.code(), status.signal()) {
-                (Some(code), _) => u8::try_from(code).unwrap_or(1),
-                (None, signal) => {
-                    eprintln!("error: {program} ended by signal {}", signal.unwrap_or(0));
-                    101
-                }
-            })
-        }
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum How {
+    /// With status 0.
+    Passed,
+    /// With another status, or by a signal.
+    Failed(ExitStatus),
+    /// It was ended since its time was over. The tests that had not finished, as far as it lists its tests.
+    OverTime(Vec<String>),
+}
+
+/// Runs a test program within a limit, as the first process of a group that is ended with it.
+pub(crate) fn run_test(command: &mut Command, limit: Duration, guard: &Guard) -> io::Result<Ended> {
+    let started = Instant::now();
+    command
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    let mut child = command.process_group(0).spawn()?;
+    let group = guard.entered(child.id());
+    let output = Arc::new(Mutex::new(Collected::default()));
+    let (sender, ends) = channel();
+    if let Some(stdout) = child.stdout.take() {
+        collect(stdout, Source::Stdout, &output, sender.clone());
+    }
+    if let Some(stderr) = child.stderr.take() {
+        collect(stderr, Source::Stderr, &output, sender.clone());
+    }
+    drop(sender);
+    let status = wait_at_most(&mut child, limit, end_group)?;
+    // What it started may still run, and hold its output.
+    drop(group);
+    wait_for_both(&ends);
+    let took = started.elapsed();
+    let (output, finished) = output
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner)
+        .taken();
+    let how = match status {
+        Some(status) if status.success() => How::Passed,
+        Some(status) => How::Failed(status),
         None => {
-            let finished = ended.recv_timeout(LISTING).unwrap_or_default();
-            eprintln!(
-                "error: {program} had not ended after {} minutes, and was ended",
-                limit.as_secs() / 60
-            );
-            let all = listed(Path::new(program), arguments);
-            let unfinished: Vec<&String> = all.difference(&finished).collect();
-            match unfinished.is_empty() {
-                true => eprintln!("which of its tests had not finished is not known"),
-                false => eprintln!("these tests had not finished:"),
-            }
-            for name in unfinished {
-                eprintln!("    {name}");
-            }
-            Ok(101)
+            let all = listed(command, guard);
+            How::OverTime(all.difference(&finished).cloned().collect())
         }
+    };
+    Ok(Ended { how, took, output })
+}
+
+/// Waits until both outputs of a program have ended. A process that has left the group may hold them for longer.
+fn wait_for_both(ends: &Receiver<()>) {
+    let until = Instant::now() + LISTING;
+    while ends
+        .recv_timeout(until.saturating_duration_since(Instant::now()))
+        .is_ok()
+    {}
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Source {
+    Stdout,
+    Stderr,
+}
+
+/// What a program has written.
+#[derive(Debug, Default)]
+struct Collected {
+    bytes: Vec<u8>,
+    /// Bytes at the beginning that were too many.
+    left_out: usize,
+    /// The tests that it said to have finished.
+    finished: BTreeSet<String>,
+}
+
+impl Collected {
+    fn add(&mut self, line: &[u8], source: Source) {
+        if source == Source::Stdout {
+            let text = String::from_utf8_lossy(line);
+            self.finished
+                .extend(finished_in(&text).map(ToOwned::to_owned));
+        }
+        self.bytes.extend_from_slice(line);
+        if self.bytes.len() > OUTPUT_MAX {
+            let dropped = self.bytes.len() - OUTPUT_MAX / 2;
+            self.bytes.drain(..dropped);
+            self.left_out = self.left_out.saturating_add(dropped);
+        }
+    }
+
+    fn taken(&mut self) -> (Vec<u8>, BTreeSet<String>) {
+        let bytes = std::mem::take(&mut self.bytes);
+        let bytes = match self.left_out {
+            0 => bytes,
+            left_out => [
+                format!("({left_out} bytes before are left out)\n").as_bytes(),
+                &bytes,
+            ]
+            .concat(),
+        };
+        (bytes, std::mem::take(&mut self.finished))
     }
 }
 
-/// Passes on what a test program writes; at its end, the tests that it said to have finished.
-fn spread(output: impl io::Read + Send + 'static) -> Receiver<BTreeSet<String>> {
-    let (sender, receiver) = channel();
+/// Collects the lines of one output of a program, and tells when it ends.
+fn collect(
+    from: impl io::Read + Send + 'static,
+    source: Source,
+    to: &Arc<Mutex<Collected>>,
+    end: Sender<()>,
+) {
+    let to = Arc::clone(to);
     thread::spawn(move || {
-        let mut finished = BTreeSet::new();
-        let mut output = BufReader::new(output);
+        let mut from = BufReader::new(from);
         let mut line = Vec::new();
-        loop {
+        while io::Read::take(&mut from, OUTPUT_MAX as u64)
+            .read_until(b'\n', &mut line)
+            .is_ok_and(|count| count > 0)
+        {
+            to.lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .add(&line, source);
             line.clear();
-            match output.read_until(b'\n', &mut line) {
-                Ok(0) | Err(_) => break,
-                Ok(_) => {}
-            }
-            let mut out = io::stdout().lock();
-            // Whoever reads may have gone; the tests go on.
-            let _ = out.write_all(&line).and_then(|()| out.flush());
-            let text = String::from_utf8_lossy(&line);
-            finished.extend(finished_in(&text).map(ToOwned::to_owned));
         }
-        let _ = sender.send(finished);
+        let _ = end.send(());
     });
-    receiver
 }
 
 /// The test that a line of a test program says to have finished.
@@ -151,43 +188,55 @@ fn finished_in(line: &str) -> Option<&str> {
     is_over.then_some(name)
 }
 
-/// The tests that a program would run with these arguments; none when it does not say, or is no test program of cargo's.
-fn listed(program: &Path, arguments: &[&str]) -> BTreeSet<String> {
-    let mut names = BTreeSet::new();
-    let mut command = Command::new(program);
+/// The tests that a program would run with its arguments; none when it does not say, or has no harness of Rust's.
+fn listed(program: &Command, guard: &Guard) -> BTreeSet<String> {
+    let mut command = Command::new(program.get_program());
     command
-        .args(arguments)
+        .args(program.get_args())
         .args(["--list", "--format", "terse"])
+        .process_group(0)
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::null());
+    for (name, value) in program.get_envs() {
+        match value {
+            Some(value) => command.env(name, value),
+            None => command.env_remove(name),
+        };
+    }
+    if let Some(folder) = program.get_current_dir() {
+        command.current_dir(folder);
+    }
     let Ok(mut child) = command.spawn() else {
-        return names;
+        return BTreeSet::new();
     };
-    let Some(output) = child.stdout.take() else {
-        return names;
-    };
+    let group = guard.entered(child.id());
     let (sender, lines) = channel();
-    thread::spawn(move || {
-        let lines = BufReader::new(output).lines();
-        let _ = sender.send(lines.map_while(Result::ok).collect::<Vec<_>>());
-    });
+    if let Some(output) = child.stdout.take() {
+        thread::spawn(move || {
+            let lines = BufReader::new(output).lines();
+            let _ = sender.send(lines.map_while(Result::ok).collect::<Vec<_>>());
+        });
+    }
     let lines = lines.recv_timeout(LISTING).unwrap_or_default();
-    weir_testkit::end_with_descendants(child.id());
+    drop(group);
     let _ = child.wait();
     let tests = lines.iter().filter_map(|line| line.strip_suffix(": test"));
-    names.extend(tests.map(ToOwned::to_owned));
-    names
+    tests.map(ToOwned::to_owned).collect()
 }
 
-/// Waits for a program; `None` when it was ended since its time was over.
-fn wait_at_most(child: &mut Child, limit: Duration) -> io::Result<Option<ExitStatus>> {
+/// Waits for a program; `None` when it was ended, by `end`, since its time was over.
+fn wait_at_most(
+    child: &mut Child,
+    limit: Duration,
+    end: impl FnOnce(u32) + Send + 'static,
+) -> io::Result<Option<ExitStatus>> {
     let (done, over) = channel::<()>();
     let id = child.id();
     let watch = thread::spawn(move || {
         let is_over = over.recv_timeout(limit) == Err(RecvTimeoutError::Timeout);
         if is_over {
-            weir_testkit::end_with_descendants(id);
+            end(id);
         }
         is_over
     });
@@ -203,25 +252,175 @@ pub(crate) fn status(command: &mut Command, limit: Duration) -> Result<io::Resul
         Ok(child) => child,
         Err(error) => return Ok(Err(error)),
     };
-    match wait_at_most(&mut child, limit)? {
+    match wait_at_most(&mut child, limit, weir_testkit::end_with_descendants)? {
         Some(status) => Ok(Ok(status)),
-        None => bail!(
-            "{command:?} had not ended after {} minutes, and was ended",
-            limit.as_secs() / 60
-        ),
+        None => bail!("{}", over(command, limit)),
     }
 }
+
+fn over(command: &Command, limit: Duration) -> String {
+    let minutes = limit.as_secs() / 60;
+    format!("{command:?} had not ended after {minutes} minutes, and was ended")
+}
+
+fn end_group(leader: u32) {
+    weir_testkit::end_group(leader, GRACE);
+}
+
+/// A process that ends the groups which this one has started and not ended itself, when this one ends.
+///
+/// Nothing can be done at a SIGKILL, and what has a group of its own does not see the terminal's Ctrl-C. So the guard,
+/// which has a group of its own too, reads the numbers of groups from a pipe, and acts when the pipe ends.
+#[derive(Debug)]
+pub(crate) struct Guard {
+    process: Child,
+    groups: Mutex<Option<ChildStdin>>,
+}
+
+impl Guard {
+    /// Starts it: before cargo is run, which may replace the program that this is.
+    pub(crate) fn start() -> Result<Self> {
+        let mut process = guard_command()?
+            .process_group(0)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .context("cannot start the guard of test programs")?;
+        let groups = Mutex::new(process.stdin.take());
+        Ok(Self { process, groups })
+    }
+
+    /// Takes a group into its care. The group is ended when the value that this gives is dropped, or with this process.
+    pub(crate) fn entered(&self, group: u32) -> Guarded<'_> {
+        self.tell('+', group);
+        Guarded { guard: self, group }
+    }
+
+    fn tell(&self, sign: char, group: u32) {
+        let mut groups = self.groups.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(groups) = groups.as_mut()
+            && let Err(error) = writeln!(groups, "{sign}{group}")
+        {
+            eprintln!("note: the guard of test programs is gone: {error}");
+        }
+    }
+
+    /// Runs a command as a group in its care, for at most [`STEP`].
+    pub(crate) fn status(&self, command: &mut Command) -> Result<io::Result<ExitStatus>> {
+        let mut child = match command.process_group(0).spawn() {
+            Ok(child) => child,
+            Err(error) => return Ok(Err(error)),
+        };
+        let _group = self.entered(child.id());
+        match wait_at_most(&mut child, STEP, end_group)? {
+            Some(status) => Ok(Ok(status)),
+            None => bail!("{}", over(command, STEP)),
+        }
+    }
+
+    /// Runs a command as a group in its care, without a limit; its status, and what `read` makes of its output.
+    pub(crate) fn output_of<T>(
+        &self,
+        command: &mut Command,
+        read: impl FnOnce(&mut dyn BufRead) -> Result<T>,
+    ) -> Result<(ExitStatus, T)> {
+        let mut child = command.stdout(Stdio::piped()).process_group(0).spawn()?;
+        let _group = self.entered(child.id());
+        let output = child.stdout.take().context("standard output is piped")?;
+        let read = read(&mut BufReader::new(output))?;
+        Ok((child.wait()?, read))
+    }
+}
+
+impl Drop for Guard {
+    fn drop(&mut self) {
+        drop(
+            self.groups
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .take(),
+        );
+        let _ = self.process.wait();
+    }
+}
+
+/// A group of processes that ends with this value.
+#[derive(Debug)]
+pub(crate) struct Guarded<'a> {
+    guard: &'a Guard,
+    group: u32,
+}
+
+impl Drop for Guarded<'_> {
+    fn drop(&mut self) {
+        end_group(self.group);
+        self.guard.tell('-', self.group);
+    }
+}
+
+/// What the guard does: ends the groups that came and did not go, once the input has ended.
+pub(crate) fn guard(input: impl BufRead) {
+    let mut groups = BTreeSet::new();
+    for line in input.lines().map_while(Result::ok) {
+        let Some((sign, group)) = line.split_at_checked(1) else {
+            continue;
+        };
+        match (sign, group.parse::<u32>()) {
+            ("+", Ok(group)) => groups.insert(group),
+            ("-", Ok(group)) => groups.remove(&group),
+            _ => false,
+        };
+    }
+    thread::scope(|scope| {
+        for group in groups {
+            scope.spawn(move || end_group(group));
+        }
+    });
+}
+
+#[cfg(not(test))]
+fn guard_command() -> Result<Command> {
+    let mut command = Command::new(std::env::current_exe()?);
+    command.arg(GUARD);
+    Ok(command)
+}
+
+/// The tests of this program have no chores.
+#[cfg(test)]
+fn guard_command() -> Result<Command> {
+    let mut command = Command::new(std::env::current_exe()?);
+    let test = "limit::tests::the_guard_of_the_other_tests";
+    command
+        .args(["--exact", test, "--ignored", "--nocapture"])
+        .env(GUARDS, "1");
+    Ok(command)
+}
+
+/// Tells the test that is the guard of others from one that was started with all ignored tests.
+#[cfg(test)]
+const GUARDS: &str = "WEIR_TEST_IS_GUARD";
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
+    #[ignore = "it is started by others"]
+    fn the_guard_of_the_other_tests() {
+        if std::env::var_os(GUARDS).is_some() {
+            guard(io::stdin().lock());
+        }
+    }
+
+    #[test]
     fn a_program_that_does_not_end_is_ended_and_one_that_does_is_left_alone() {
-        let sleeps = |seconds: &str| Command::new("sleep").arg(seconds).spawn().unwrap();
-        let ended = wait_at_most(&mut sleeps("1000"), Duration::from_millis(50)).unwrap();
-        assert_eq!(ended, None);
-        let ended = wait_at_most(&mut sleeps("0"), Duration::from_secs(60)).unwrap();
+        let wait = |seconds: &str, limit| {
+            let mut sleeper = Command::new("sleep").arg(seconds).spawn().unwrap();
+            wait_at_most(&mut sleeper, limit, weir_testkit::end_with_descendants).unwrap()
+        };
+        assert_eq!(wait("1000", Duration::from_millis(50)), None);
+        let ended = wait("0", Duration::from_secs(60));
         assert!(ended.is_some_and(|status| status.success()));
         let mut endless = Command::new("sh");
         endless.args(["-c", "sleep 1000; echo"]);
@@ -252,9 +451,28 @@ mod tests {
             assert_eq!(finished_in(line), name, "{line}");
         }
         // This very program lists its tests.
-        let own = std::env::current_exe().unwrap();
-        let all = listed(&own, &[]);
+        let own = Command::new(std::env::current_exe().unwrap());
+        let all = listed(&own, &Guard::start().unwrap());
         let this = "limit::tests::tests_that_have_finished_are_read_from_what_their_program_says";
         assert!(all.contains(this), "{all:?}");
+    }
+
+    #[test]
+    fn of_an_output_without_end_the_last_is_kept() {
+        let mut collected = Collected::default();
+        for number in 0..300 {
+            let mut line = vec![b'x'; 100_000];
+            line.extend(format!("{number}\n").as_bytes());
+            collected.add(&line, Source::Stdout);
+        }
+        let all = 300 * 100_001 + 10 + 2 * 90 + 3 * 200;
+        let left_out = collected.left_out;
+        assert_eq!(collected.bytes.len() + left_out, all);
+        assert!(collected.bytes.len() <= OUTPUT_MAX);
+        let (output, _) = collected.taken();
+        let text = String::from_utf8(output).unwrap();
+        let start = format!("({left_out} bytes before are left out)\n");
+        assert!(text.starts_with(&start));
+        assert!(text.ends_with("x299\n"));
     }
 }

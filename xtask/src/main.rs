@@ -21,6 +21,7 @@ mod robustness;
 mod scan;
 mod serve;
 mod start;
+mod suite;
 mod tables;
 mod tidy;
 mod trace;
@@ -50,7 +51,10 @@ fn main() -> ExitCode {
         ["ci", "--full", "--from", step] | ["ci", "--from", step, "--full"] => {
             gate::ci(Tier::Full, Some(step))
         }
-        [limit::WORD, program, rest @ ..] => return limit::run_test(program, rest),
+        [limit::GUARD] => {
+            limit::guard(std::io::stdin().lock());
+            Ok(())
+        }
         ["tidy"] => tidy::run(),
         ["fuzz", rest @ ..] => fuzz::command(rest),
         ["sanitize"] => gate::sanitize(),
@@ -81,7 +85,9 @@ fn main() -> ExitCode {
 }
 
 const USAGE: &str = "\
-cargo xtask test [ARGS…]             all tests; ARGS go to cargo test
+cargo xtask test [--at-once N] [ARGS…]
+                                     all tests, each program within a limit, N of them (half as many as there are cores)
+                                     side by side; ARGS go to cargo test
 cargo xtask peers --anew [ARGS…]     the tests that ask peers (tshark), which are asked again; ARGS go to cargo test
 cargo xtask ci                       what a change has to pass: fmt, tidy, clippy, tests, Python, the page
 cargo xtask ci --full                the whole gate: documents, licences, packages, sanitizers and fuzzing as well

@@ -48,6 +48,6 @@ pub mod web;
 mod words;
 pub mod zeek;
 
-pub use limited::{LIFE, Limited, end_with_descendants, until};
+pub use limited::{LIFE, Limited, end_group, end_with_descendants, until};
 pub use require::{missing, unlisted};
 pub use rng::Rng;

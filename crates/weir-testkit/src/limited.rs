@@ -119,10 +119,53 @@ pub fn end_with_descendants(id: u32) {
     }
 }
 
+/// Ends the process group that `leader` was started in as its first process, and all that its processes have started in
+/// other groups: SIGTERM, and SIGKILL for what still runs after `grace`. The leader may have ended before; true when
+/// there was something to end. On systems without `/proc` only the group is found, and it always has its `grace`.
+pub fn end_group(leader: u32, grace: Duration) -> bool {
+    let found = Process::of_group(leader);
+    let has_proc = Process::of(std::process::id()).is_some();
+    if has_proc && found.is_empty() {
+        return false;
+    }
+    signal_group("-TERM", leader);
+    for process in &found {
+        if process.group != leader {
+            signal("-TERM", process.id);
+        }
+    }
+    let end = Instant::now() + grace;
+    while Instant::now() < end {
+        if has_proc && !found.iter().any(Process::is_still) && Process::of_group(leader).is_empty()
+        {
+            return true;
+        }
+        thread::sleep(Duration::from_millis(10));
+    }
+    // What has come since descends from what was found, or is of the group.
+    for process in Process::of_group(leader) {
+        end_with_descendants(process.id);
+    }
+    for process in found.iter().filter(|process| process.is_still()) {
+        end_with_descendants(process.id);
+    }
+    signal_group("-KILL", leader);
+    true
+}
+
 fn signal(name: &str, id: u32) {
-    // Who is gone already needs none.
+    send(&[name, &id.to_string()]);
+}
+
+fn signal_group(name: &str, leader: u32) {
+    send(&[name, "--", &format!("-{leader}")]);
+}
+
+/// Sends a signal; a process that has ended already needs none.
+fn send(words: &[&str]) {
     let _ = Command::new("kill")
-        .args([name, &id.to_string()])
+        .args(words)
+        .stdin(Stdio::null())
         .stderr(Stdio::null())
         .status();
 }
@@ -132,6 +175,8 @@ fn signal(name: &str, id: u32) {
 struct Process {
     id: u32,
     parent: u32,
+    /// The process group, by the number of the process that it was made for.
+    group: u32,
     /// The state of proc(5): `Z` has ended, and its parent has not asked for its status.
     state: u8,
     /// Ticks since the system's start, by which a later process of the same number is told apart.
@@ -145,10 +190,12 @@ impl Process {
         let mut fields = stat.rsplit_once(") ")?.1.split(' ');
         let state = *fields.next()?.as_bytes().first()?;
         let parent = fields.next()?.parse().ok()?;
-        let began = fields.nth(BETWEEN_PARENT_AND_BEGIN)?.parse().ok()?;
+        let group = fields.next()?.parse().ok()?;
+        let began = fields.nth(BETWEEN_GROUP_AND_BEGIN)?.parse().ok()?;
         Some(Self {
             id,
             parent,
+            group,
             state,
             began,
         })
@@ -158,6 +205,26 @@ impl Process {
         let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
         let ids = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
         ids.filter_map(Self::of)
+    }
+
+    /// The processes of a group that run, and those that they and what has ended among them have started.
+    fn of_group(leader: u32) -> Vec<Self> {
+        let all: Vec<Self> = Self::all().collect();
+        let mut found: Vec<Self> = all
+            .iter()
+            .filter(|it| it.group == leader)
+            .copied()
+            .collect();
+        let mut next = 0;
+        while let Some(&Self { id, .. }) = found.get(next) {
+            let started = all
+                .iter()
+                .filter(|it| it.parent == id && it.group != leader);
+            found.extend(started);
+            next += 1;
+        }
+        found.retain(Self::is_running);
+        found
     }
 
     fn is_running(&self) -> bool {
@@ -170,11 +237,15 @@ impl Process {
     }
 }
 
-/// Fields of `/proc/PID/stat` between the parent, the fourth, and the time of the start, the twenty-second.
-const BETWEEN_PARENT_AND_BEGIN: usize = 22 - 4 - 1;
+/// Fields of `/proc/PID/stat` between the process group, the fifth, and the time of the start, the twenty-second.
+const BETWEEN_GROUP_AND_BEGIN: usize = 22 - 5 - 1;
 
-#[cfg(all(test, target_os = "linux"))]
+#[cfg(target_os = "linux")]
+#[cfg(test)]
 mod tests {
+    use std::io::{BufRead as _, BufReader};
+    use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
+
     use super::*;
 
     #[test]
@@ -207,6 +278,62 @@ mod tests {
                 .spawn_limited()
                 .is_err()
         );
+    }
+
+    /// Starts a shell as the first process of a group, which says so when all that `script` starts is there.
+    fn group(script: &str) -> Child {
+        let mut shell = Command::new("sh")
+            .args(["-c", script])
+            .process_group(0)
+            .stdout(Stdio::piped())
+            .spawn_limited()
+            .unwrap();
+        let mut line = String::new();
+        let output = shell.stdout.take().unwrap();
+        BufReader::new(output).read_line(&mut line).unwrap();
+        assert_eq!(line, "begun\n");
+        shell
+    }
+
+    #[test]
+    fn a_group_is_ended_with_what_it_has_started_elsewhere() {
+        // The second has a session, and so a group, of its own.
+        let mut shell = group("sleep 1000 & setsid sleep 1000 & echo begun; wait");
+        let id = shell.id();
+        let is_elsewhere = |it: &Process| it.group != id;
+        until("a process in a group of its own", || {
+            Process::of_group(id).iter().any(is_elsewhere)
+        });
+        let processes = Process::of_group(id);
+        assert_eq!(processes.len(), 3);
+        assert!(end_group(id, LIFE));
+        assert!(!shell.wait().unwrap().success());
+        until("the ends of all", || {
+            !processes.iter().any(Process::is_still)
+        });
+        assert!(!end_group(id, LIFE), "there is nothing left of it");
+    }
+
+    #[test]
+    fn a_group_that_ignores_the_request_is_ended_in_any_case() {
+        // The shell and, since it is ignored there as well, what it starts.
+        let mut shell = group("trap '' TERM; sleep 1000 & echo begun; wait");
+        let processes = Process::of_group(shell.id());
+        assert_eq!(processes.len(), 2);
+        assert!(end_group(shell.id(), Duration::from_millis(50)));
+        let status = shell.wait().unwrap();
+        assert_eq!(status.signal(), Some(9));
+        until("the ends of both", || {
+            !processes.iter().any(Process::is_still)
+        });
+    }
+
+    #[test]
+    fn what_a_program_leaves_behind_is_ended_by_its_group() {
+        let mut shell = group("sleep 1000 & echo begun");
+        assert!(shell.wait().unwrap().success());
+        assert!(end_group(shell.id(), LIFE));
+        assert!(Process::of_group(shell.id()).is_empty());
     }
 
     #[test]
