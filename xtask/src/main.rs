@@ -85,9 +85,10 @@ fn main() -> ExitCode {
 }
 
 const USAGE: &str = "\
-cargo xtask test [--at-once N] [ARGS…]
-                                     all tests, each program within a limit, N of them (half as many as there are cores)
-                                     side by side; ARGS go to cargo test
+cargo xtask test [--busy] [--at-once N] [ARGS…]
+                                     all tests, each program within a limit; ARGS go to cargo test. --busy has four
+                                     programs take what they get of the processor meanwhile, --at-once runs N programs
+                                     side by side (half as many as there are cores)
 cargo xtask peers --anew [ARGS…]     the tests that ask peers (tshark), which are asked again; ARGS go to cargo test
 cargo xtask ci                       what a change has to pass: fmt, tidy, clippy, tests, Python, the page
 cargo xtask ci --full                the whole gate: documents, licences, packages, sanitizers and fuzzing as well

@@ -5,7 +5,7 @@ use std::env;
 use std::fmt;
 use std::io::{BufRead, Write};
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::channel;
 use std::sync::{Condvar, Mutex, PoisonError};
 use std::thread;
@@ -14,10 +14,10 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
-use crate::limit::{self, Ended, Guard, How};
+use crate::limit::{self, Ended, Guard, Guarded, How};
 use crate::{announced, cargo, judged};
 
-/// What is run.
+/// What is run, and beside what.
 #[derive(Debug, Default)]
 pub(crate) struct Suite<'a> {
     /// The words to `cargo test`, what goes to test programs apart.
@@ -26,6 +26,7 @@ pub(crate) struct Suite<'a> {
     programs: Vec<&'a str>,
     /// Programs that run at the same time.
     at_once: usize,
+    is_busy: bool,
     /// Variables of the environment of all tests.
     environment: Vec<(&'static str, PathBuf)>,
 }
@@ -66,6 +67,12 @@ const TARGETS: &[&str] = &[
     "--tests",
 ];
 
+/// Programs that are busy beside the tests of `--busy`.
+const BUSY: usize = 4;
+
+/// A limit is so many times as long where others are busy.
+const BUSY_LIMITS: u32 = 3;
+
 /// Crates whose tests talk over the loopback interface or capture there: one of their programs runs at a time.
 const LOOPBACK: &[&str] = &[
     "weir-cli",
@@ -76,7 +83,7 @@ const LOOPBACK: &[&str] = &[
 ];
 
 impl<'a> Suite<'a> {
-    /// What `words` say: those of `cargo test`, and `--at-once N` of its own.
+    /// What `words` say: those of `cargo test`, and `--busy` and `--at-once N` of its own.
     pub(crate) fn new(words: &[&'a str]) -> Result<Self> {
         let cores = thread::available_parallelism().map_or(1, usize::from);
         // Each program has as many threads as there are cores.
@@ -92,6 +99,7 @@ impl<'a> Suite<'a> {
                     suite.programs.extend(words);
                     break;
                 }
+                "--busy" => suite.is_busy = true,
                 "--at-once" => {
                     let number = words.next().and_then(|number| number.parse().ok());
                     suite.at_once = number
@@ -124,16 +132,17 @@ impl<'a> Suite<'a> {
     /// Builds and runs all; an error names the programs that failed.
     pub(crate) fn run(&self) -> Result<()> {
         let guard = Guard::start()?;
-        let mut failed = Vec::new();
-        let mut has_examples = self.has("--doc");
-        if !has_examples {
-            let built = self.build(&guard)?;
-            has_examples = built.has_examples && !self.chooses_targets();
-            if self.has("--no-run") {
-                return Ok(());
-            }
-            failed = self.run_programs(built.programs, &guard, &mut std::io::stderr())?;
+        let is_of_examples = self.has("--doc");
+        let built = match is_of_examples {
+            true => Built::default(),
+            false => self.build(&guard)?,
+        };
+        if self.has("--no-run") {
+            return Ok(());
         }
+        let _busy = self.is_busy.then(|| Busy::start(&guard)).transpose()?;
+        let mut failed = self.run_programs(built.programs, &guard, &mut std::io::stderr())?;
+        let has_examples = is_of_examples || (built.has_examples && !self.chooses_targets());
         if has_examples
             && (failed.is_empty() || self.has("--no-fail-fast"))
             && let Err(error) = self.run_examples(&guard)
@@ -233,7 +242,11 @@ impl<'a> Suite<'a> {
         command
             .args(&self.programs)
             .envs(self.environment.iter().cloned());
-        limit::run_test(&mut command, program.limit, guard)
+        let limit = match self.is_busy {
+            true => program.limit * BUSY_LIMITS,
+            false => program.limit,
+        };
+        limit::run_test(&mut command, limit, guard)
             .with_context(|| format!("cannot start {}", program.path.display()))
     }
 
@@ -496,11 +509,47 @@ impl Line {
     }
 }
 
+/// Programs that take all of the processor that they get, until this value is dropped.
+#[derive(Debug)]
+struct Busy<'g>(Vec<(Child, Guarded<'g>)>);
+
+impl<'g> Busy<'g> {
+    fn start(guard: &'g Guard) -> Result<Self> {
+        let mut busy = Self(Vec::new());
+        for _ in 0..BUSY {
+            let mut shell = Command::new("sh");
+            // The last word is its name in lists of processes.
+            shell.args(["-c", "while :; do :; done", &busy_name(std::process::id())]);
+            std::os::unix::process::CommandExt::process_group(&mut shell, 0);
+            let child = shell
+                .stdin(Stdio::null())
+                .spawn()
+                .context("cannot start sh")?;
+            let group = guard.entered(child.id());
+            busy.0.push((child, group));
+        }
+        eprintln!("{BUSY} programs are busy beside the tests");
+        Ok(busy)
+    }
+}
+
+impl Drop for Busy<'_> {
+    fn drop(&mut self) {
+        for (mut child, group) in self.0.drain(..) {
+            drop(group);
+            let _ = child.wait();
+        }
+    }
+}
+
+fn busy_name(owner: u32) -> String {
+    format!("busy-beside-{owner}")
+}
+
 #[cfg(target_os = "linux")]
 #[cfg(test)]
 mod tests {
     use std::fs;
-    use std::process::Stdio;
 
     use weir_testkit::Limited as _;
 
@@ -705,6 +754,7 @@ mod tests {
             "it",
             "name",
             "-p=a",
+            "--busy",
             "--at-once",
             "7",
             "--",
@@ -713,11 +763,11 @@ mod tests {
         .unwrap();
         assert_eq!(suite.cargo, ["--test", "it", "-p=a"]);
         assert_eq!(suite.programs, ["name", "--exact"]);
-        assert!(suite.at_once == 7);
+        assert!(suite.is_busy && suite.at_once == 7);
         assert!(suite.chooses_targets());
         let suite = Suite::new(&["--workspace", "--features", "weir-cli/full"]).unwrap();
         assert_eq!(suite.programs, Vec::<&str>::new());
-        assert!(!suite.chooses_targets());
+        assert!(!suite.chooses_targets() && !suite.is_busy);
         for wrong in [
             &["--at-once"][..],
             &["--at-once", "0"],
@@ -789,6 +839,7 @@ mod tests {
             return;
         }
         let guard = Guard::start().unwrap();
+        let _busy = Busy::start(&guard).unwrap();
         let endless = Program {
             limit: Duration::from_secs(250),
             ..hangs("a", "hangs")
@@ -815,14 +866,28 @@ mod tests {
                 .stderr(Stdio::null())
                 .spawn_limited()
                 .unwrap();
-            let sleeper = sleeper(child.id());
-            weir_testkit::until("what it starts", || running(&sleeper) == 2);
+            let (sleeper, busy) = (sleeper(child.id()), busy_name(child.id()));
+            weir_testkit::until("what it starts", || {
+                running(&sleeper) == 2 && running(&busy) == BUSY
+            });
             let sent = Command::new("kill")
                 .args([signal, &child.id().to_string()])
                 .status_limited();
             assert!(sent.unwrap().success());
             assert!(!child.wait().unwrap().success());
-            weir_testkit::until("the ends of all", || running(&sleeper) == 0);
+            weir_testkit::until("the ends of all", || {
+                running(&sleeper) == 0 && running(&busy) == 0
+            });
         }
+    }
+
+    #[test]
+    fn busy_programs_end_with_the_tests() {
+        let guard = Guard::start().unwrap();
+        let name = busy_name(std::process::id());
+        let busy = Busy::start(&guard).unwrap();
+        weir_testkit::until("four shells", || running(&name) == BUSY);
+        drop(busy);
+        assert_eq!(running(&name), 0);
     }
 }
