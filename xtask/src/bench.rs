@@ -4,11 +4,11 @@
 use std::fs;
 
 use anyhow::{Result, bail};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::{
-    cargo, cluster, crate_bench, live, memory, payload, python_bench, robustness, root, scan,
-    serve, start, tables, tribeca, ws,
+    build_bench, cargo, cluster, crate_bench, live, memory, payload, python_bench, robustness,
+    root, scan, serve, start, tables, tribeca, ws,
 };
 
 /// A benchmark by name.
@@ -97,7 +97,7 @@ const BENCHES: &[Bench] = &[
     },
     Bench {
         name: "start",
-        what: "processor time and page faults of commands that read next to nothing, beside true, sqlite3, duckdb and tshark -v; sizes; WEIR_BUILD=1 for the build from nothing",
+        what: "processor time and page faults of commands that read next to nothing, beside true, sqlite3, duckdb, tshark -v and python3; sizes",
         run: start::run,
     },
     Bench {
@@ -106,6 +106,9 @@ const BENCHES: &[Bench] = &[
         run: cluster::run,
     },
 ];
+
+/// The one whose peers are goals.
+const BUILD: &str = "the program built from nothing, core and full: time, processor time, crates, sizes; [--release]";
 
 /// The one that compares nothing.
 const ROBUSTNESS: &str = "mutated captures through every table: panics, runs that take too long or too much memory; [--captures N] [--minutes M] [--seed S] [--only NUMBER] [FOLDER…]";
@@ -134,7 +137,7 @@ impl Comparison {
 
 /// True when a benchmark has this name.
 pub(crate) fn is_known(name: &str) -> bool {
-    name == "robustness" || BENCHES.iter().any(|bench| bench.name == name)
+    ["build", "robustness"].contains(&name) || BENCHES.iter().any(|bench| bench.name == name)
 }
 
 /// `cargo xtask bench [NAME]`.
@@ -142,10 +145,14 @@ pub(crate) fn run(words: &[&str]) -> Result<()> {
     if let ["robustness", rest @ ..] = words {
         return robustness::run(rest);
     }
+    if let ["build", rest @ ..] = words {
+        return build_bench::command(rest);
+    }
     let [name] = words else {
         for bench in BENCHES {
             println!("cargo xtask bench {:<10} {}", bench.name, bench.what);
         }
+        println!("cargo xtask bench {:<10} {BUILD}", "build");
         println!("cargo xtask bench robustness {ROBUSTNESS}");
         return Ok(());
     };
@@ -181,10 +188,15 @@ pub(crate) fn run(words: &[&str]) -> Result<()> {
             })
         })
         .collect();
+    save(name, &records)
+}
+
+/// Writes the figures of a benchmark to `benchmarks/latest/NAME.json`.
+pub(crate) fn save(name: &str, records: &[Value]) -> Result<()> {
     let folder = root()?.join("benchmarks/latest");
     fs::create_dir_all(&folder)?;
     let path = folder.join(format!("{name}.json"));
-    fs::write(&path, serde_json::to_string_pretty(&records)? + "\n")?;
+    fs::write(&path, serde_json::to_string_pretty(records)? + "\n")?;
     println!("\nwritten to benchmarks/latest/{name}.json");
     Ok(())
 }

@@ -2,6 +2,7 @@
 
 mod bench;
 mod book;
+mod build_bench;
 mod cluster;
 mod crate_bench;
 mod dist;

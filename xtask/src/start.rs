@@ -1,30 +1,33 @@
-//! `cargo xtask bench start`: what weir costs before it has read anything, its size, and what building it costs.
+//! `cargo xtask bench start`: what weir costs before it has read anything, and its size.
 //!
-//! `WEIR_PROGRAM=path/to/weir` measures that program instead of one that is built; `WEIR_BUILD=1` builds the program
-//! from nothing in a folder of its own too, which takes an hour of processor time, and tells the crates that it went to.
+//! `WEIR_PROGRAM=path/to/weir` measures that program instead of one that is built; `WEIR_PYTHON` names the interpreter
+//! that imports the package, whose extension module is the one that `cargo xtask python` has placed.
 
-use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
-use std::process::Command;
-use std::time::Instant;
 
-use anyhow::{Context, Result, bail};
-use serde_json::Value;
+use anyhow::{Context, Result};
 
 use crate::bench::Comparison;
+use crate::build_bench::{megabytes, sizes};
 use crate::measure::{Cost, Subject, median};
 use crate::scan::program;
-use crate::{cargo, installed};
+use crate::{installed, root};
 
 /// Runs of each command, after one that does not count. They take milliseconds, and differ by as much.
 const ROUNDS: usize = 31;
 /// Multiples of `true` for `--version`, and of sqlite3 for a query of an empty capture, that are aimed at.
-const GOALS: (f64, f64) = (3.0, 5.0);
-/// Milliseconds of processor time that are aimed at: version, an empty query, `SELECT * … LIMIT 1`.
-const GOALS_MS: (f64, f64, f64) = (2.5, 6.0, 12.0);
-/// Megabytes of the stripped program, and minutes of the build on two cores, that are aimed at.
-const GOALS_SIZE: (f64, f64) = (90.0, 15.0);
+const GOALS: (f64, f64) = (3.0, 4.0);
+/// Milliseconds of processor time that are aimed at.
+const GOALS_MS: [(&str, f64); 2] = [(ALL_COLUMNS, 15.0), (IMPORT, 30.0)];
+/// Megabytes of the stripped program that are aimed at, core and full.
+const GOALS_SIZE: (f64, f64) = (60.0, 100.0);
+
+const VERSION: &str = "weir --version";
+const EMPTY: &str = "empty capture";
+const ALL_COLUMNS: &str = "SELECT * … LIMIT 1";
+const IMPORT: &str = "import weir";
+const PYTHON: &str = "python3 -c pass";
 
 /// Runs the benchmark.
 pub(crate) fn run() -> Result<Vec<Comparison>> {
@@ -35,9 +38,6 @@ pub(crate) fn run() -> Result<Vec<Comparison>> {
     fs::remove_dir_all(&folder)?;
     let comparisons = outcome?;
     size(&weir)?;
-    if std::env::var_os("WEIR_BUILD").is_some() {
-        build_time()?;
-    }
     Ok(comparisons)
 }
 
@@ -81,9 +81,9 @@ fn measure(weir: &str, folder: &Path) -> Result<Vec<Comparison>> {
         |name: &str, sql: &str| Subject::new(name, weir, &["query", "-q", "--format", "csv", sql]);
     let mut subjects = vec![
         Subject::new("true", "true", &[]),
-        Subject::new("weir --version", weir, &["--version"]),
-        query("empty capture", &count),
-        query("SELECT * … LIMIT 1", &all),
+        Subject::new(VERSION, weir, &["--version"]),
+        query(EMPTY, &count),
+        query(ALL_COLUMNS, &all),
         Subject::new(
             "weir clf search",
             weir,
@@ -93,25 +93,54 @@ fn measure(weir: &str, folder: &Path) -> Result<Vec<Comparison>> {
     for (name, program, arguments) in [
         ("sqlite3", "sqlite3", &[":memory:", "select 1"][..]),
         ("tshark -v", "tshark", &["-v"]),
-        (
-            "duckdb",
-            "python3",
-            &["-c", "import duckdb; duckdb.sql('select 1').fetchall()"],
-        ),
     ] {
-        let there = match name {
-            "duckdb" => Subject::new(name, program, &["-c", "import duckdb"])
-                .run()
-                .is_ok(),
-            _ => installed(program),
-        };
-        match there {
+        match installed(program) {
             true => subjects.push(Subject::new(name, program, arguments)),
             false => println!("{name} is not there, and is left out"),
         }
     }
+    subjects.extend(of_python()?);
     let measured = alternate(&subjects)?;
     report(&measured)
+}
+
+/// What Python runs: nothing, duckdb, and the import of weir.
+fn of_python() -> Result<Vec<Subject>> {
+    let python = std::env::var("WEIR_PYTHON").unwrap_or_else(|_| "python3".to_owned());
+    // The command may be a script that looks for the interpreter.
+    let own = Subject::new(
+        "python3",
+        &python,
+        &["-c", "import sys; print(sys.executable)"],
+    )
+    .run();
+    let Ok((_, python)) = own else {
+        println!("{python} is not there, and what it would run is left out");
+        return Ok(Vec::new());
+    };
+    let code = |name: &str, code: &str| Subject::new(name, python.trim(), &["-c", code]);
+    let mut subjects = vec![code(PYTHON, "pass")];
+    match code("duckdb", "import duckdb").run() {
+        Ok(_) => subjects.push(code(
+            "duckdb",
+            "import duckdb; duckdb.sql('select 1').fetchall()",
+        )),
+        Err(_) => println!("duckdb is not there, and is left out"),
+    }
+    let package = root()?.join("python");
+    let import = format!(
+        "import sys; sys.path.insert(0, {:?}); import weir",
+        package.display().to_string()
+    );
+    let import = code(IMPORT, &import);
+    match (package.join("weir/_weir.abi3.so").exists(), import.run()) {
+        (true, Ok(_)) => subjects.push(import),
+        (true, Err(error)) => println!("{IMPORT} fails, and is left out: {error}"),
+        (false, _) => println!(
+            "the extension module is not there (cargo xtask python), and {IMPORT} is left out"
+        ),
+    }
+    Ok(subjects)
 }
 
 /// Runs the subjects in turn.
@@ -162,122 +191,68 @@ fn report(measured: &[Measured]) -> Result<Vec<Comparison>> {
         );
     }
     let named = |name: &str| measured.iter().find(|row| row.name == name);
-    let (version, empty, all) = (
-        named("weir --version").context("it was measured")?,
-        named("empty capture").context("it was measured")?,
-        named("SELECT * … LIMIT 1").context("it was measured")?,
-    );
-    for (row, goal) in [
-        (version, GOALS_MS.0),
-        (empty, GOALS_MS.1),
-        (all, GOALS_MS.2),
-    ] {
-        println!("{}: {:.2} ms of CPU (goal {goal})", row.name, row.cpu());
-    }
     let mut comparisons = Vec::new();
-    for (row, peer, goal) in [
-        (version, "true", Some(GOALS.0)),
-        (empty, "sqlite3", Some(GOALS.1)),
-        (empty, "duckdb", None),
-        (version, "tshark -v", None),
+    for (name, peer, goal) in [
+        (VERSION, "true", Some(GOALS.0)),
+        (EMPTY, "sqlite3", Some(GOALS.1)),
+        (EMPTY, "duckdb", None),
+        (VERSION, "tshark -v", None),
+        (IMPORT, PYTHON, None),
     ] {
-        let Some(peer) = named(peer) else { continue };
+        let (Some(row), Some(peer)) = (named(name), named(peer)) else {
+            continue;
+        };
         let goal = goal.map_or_else(String::new, |goal| format!(" (goal at most {goal})"));
         println!(
-            "{}: {:.2} times {}{goal}",
-            row.name,
+            "{name}: {:.2} times {}{goal}",
             row.cpu() / peer.cpu(),
             peer.name
         );
+        let mut compare = |ours, theirs, unit: &str| {
+            comparisons.push(Comparison {
+                name: name.to_owned(),
+                ours,
+                peer: theirs,
+                peer_name: peer.name.clone(),
+                unit: unit.to_owned(),
+            });
+        };
+        compare(row.cpu(), peer.cpu(), "ms of CPU");
+        compare(row.faults() as f64, peer.faults() as f64, "page faults");
+    }
+    for (name, goal) in GOALS_MS {
+        let Some(row) = named(name) else { continue };
+        println!("{name}: {:.2} ms of CPU (goal {goal})", row.cpu());
         comparisons.push(Comparison {
-            name: row.name.clone(),
+            name: name.to_owned(),
             ours: row.cpu(),
-            peer: peer.cpu(),
-            peer_name: peer.name.clone(),
+            peer: goal,
+            peer_name: "the goal".to_owned(),
             unit: "ms of CPU".to_owned(),
         });
     }
     Ok(comparisons)
 }
 
-/// The size of the program without its symbols, which packages carry.
+/// The size of the program, and without its symbols, as packages carry it.
 fn size(weir: &str) -> Result<()> {
-    let stripped = std::env::temp_dir().join("weir-bench-stripped");
-    let mut strip = Command::new("strip");
-    crate::run(strip.arg("-o").arg(&stripped).arg(weir))?;
-    let bytes = fs::metadata(&stripped)?.len();
-    fs::remove_file(&stripped)?;
-    println!(
-        "the program: {:.1} MB, stripped {:.1} MB (goal {})",
-        megabytes(fs::metadata(weir)?.len()),
-        megabytes(bytes),
-        GOALS_SIZE.0
-    );
+    let (bytes, stripped) = sizes(Path::new(weir))?;
+    println!("the program: {:.1} MB", megabytes(bytes));
+    match stripped {
+        Some(stripped) => println!(
+            "stripped: {:.1} MB (goals of releases: core {}, full {})",
+            megabytes(stripped),
+            GOALS_SIZE.0,
+            GOALS_SIZE.1
+        ),
+        None => println!("strip is not there: the size without symbols is left out"),
+    }
     Ok(())
-}
-
-fn megabytes(bytes: u64) -> f64 {
-    bytes as f64 / 1e6
-}
-
-/// Builds the program in an empty folder, and tells how long that took, and the crates that took longest.
-fn build_time() -> Result<()> {
-    let target = std::env::temp_dir().join("weir-bench-build");
-    if target.exists() {
-        fs::remove_dir_all(&target)?;
-    }
-    let started = Instant::now();
-    let mut build = cargo(&["build", "--release", "--package", "weir-cli", "--timings"])?;
-    crate::run(build.env("CARGO_TARGET_DIR", &target))?;
-    let wall = started.elapsed().as_secs_f64();
-    let page = fs::read_to_string(target.join("cargo-timings/cargo-timing.html"))?;
-    let crates = durations(&page)?;
-    let total: f64 = crates.values().sum();
-    println!(
-        "built from nothing in {:.1} minutes (goal {} on two cores), {:.1} minutes of crates",
-        wall / 60.0,
-        GOALS_SIZE.1,
-        total / 60.0
-    );
-    let mut crates: Vec<(String, f64)> = crates.into_iter().collect();
-    crates.sort_by(|a, b| b.1.total_cmp(&a.1));
-    for (name, seconds) in crates.iter().take(20) {
-        println!("{name:<34} {seconds:>8.1} s");
-    }
-    fs::remove_dir_all(&target)?;
-    Ok(())
-}
-
-/// Seconds of each crate, of the page that `cargo build --timings` writes.
-fn durations(page: &str) -> Result<BTreeMap<String, f64>> {
-    let data = page
-        .split_once("const UNIT_DATA = ")
-        .and_then(|(_, behind)| behind.split_once(";\n"))
-        .context("cargo's page of timings has no UNIT_DATA")?;
-    let units: Vec<Value> = serde_json::from_str(data.0)?;
-    let mut crates = BTreeMap::new();
-    for unit in &units {
-        let (Some(name), Some(seconds)) = (unit["name"].as_str(), unit["duration"].as_f64()) else {
-            bail!("cargo's page of timings has a unit without name or duration: {unit}");
-        };
-        *crates.entry(name.to_owned()).or_default() += seconds;
-    }
-    Ok(crates)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn crates_are_summed_over_their_units() {
-        let page = "<script>\nconst UNIT_DATA = [{\"name\":\"a\",\"duration\":1.5},{\"name\":\"b\",\"duration\":2.0},\
-                    {\"name\":\"a\",\"duration\":0.5}];\nconst CONCURRENCY = [];";
-        let crates = durations(page).unwrap();
-        assert_eq!(crates.get("a"), Some(&2.0));
-        assert_eq!(crates.len(), 2);
-        assert!(durations("<html>").is_err());
-    }
 
     #[test]
     fn a_child_faults_pages() {
