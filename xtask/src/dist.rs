@@ -245,7 +245,8 @@ fn target_of(bytes: &[u8]) -> Option<String> {
     Some(format!("{machine}-unknown-linux-{libc}"))
 }
 
-/// The newest version of glibc whose symbols a program names.
+/// The oldest version of glibc that starts a program: the newest whose symbols it names, and the one since which packed
+/// addresses are filled in, where it has them.
 fn libc_of(bytes: &[u8]) -> Option<(u32, u32)> {
     let sign = b"GLIBC_";
     let version = |at: usize| {
@@ -257,10 +258,15 @@ fn libc_of(bytes: &[u8]) -> Option<(u32, u32)> {
         let mut parts = text.split('.').map(|part| part.parse().ok());
         Some((parts.next()??, parts.next()??))
     };
+    let packed = b"GLIBC_ABI_DT_RELR";
+    let needs = |at: usize| match bytes.get(at..).is_some_and(|rest| rest.starts_with(packed)) {
+        true => Some((2, 36)),
+        false => version(at),
+    };
     let places = bytes.windows(sign.len()).enumerate();
     places
         .filter(|(_, window)| window == sign)
-        .filter_map(|(at, _)| version(at))
+        .filter_map(|(at, _)| needs(at))
         .max()
 }
 
@@ -687,6 +693,8 @@ mod tests {
             b"\x7fELF\x02\x01\x01\0\0\0\0\0\0\0\0\0\x03\0\x3e\0 GLIBC_2.9\0GLIBC_2.34\0GLIBC_2.4\0"
                 .to_vec();
         assert_eq!(libc_of(&bytes), Some((2, 34)));
+        let packed = [&bytes[..], b"GLIBC_ABI_DT_RELR\0"].concat();
+        assert_eq!(libc_of(&packed), Some((2, 36)));
         assert_eq!(target_of(&bytes).unwrap(), "x86_64-unknown-linux-gnu");
         bytes.truncate(20);
         assert_eq!(target_of(&bytes).unwrap(), "x86_64-unknown-linux-musl");
