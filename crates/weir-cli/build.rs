@@ -2,23 +2,66 @@
 //! loader has to fill in: the program gets smaller and starts with fewer pages.
 
 use std::env;
+use std::fs;
+use std::path::PathBuf;
 use std::process::Command;
 
 fn main() {
     println!("cargo:rerun-if-changed=build.rs");
     tell_build();
     let is = |name: &str, value: &str| env::var(name).is_ok_and(|found| found == value);
-    // There, and only there, the compiler brings its own linker, lld: others don't know these options. Who chose
-    // another linker chose its options too.
-    let brings_lld =
-        is("TARGET", "x86_64-unknown-linux-gnu") && env::var_os("RUSTC_LINKER").is_none();
-    let has_flags = env::var("CARGO_ENCODED_RUSTFLAGS").is_ok_and(|flags| flags.contains("link"));
-    if !is("PROFILE", "release") || !brings_lld || has_flags {
+    if !is("PROFILE", "release") || !is("CARGO_CFG_TARGET_OS", "linux") {
         return;
     }
-    println!("cargo:rustc-link-arg-bins=-Wl,--icf=all");
-    if is("HOST", "x86_64-unknown-linux-gnu") && packs_addresses() {
-        println!("cargo:rustc-link-arg-bins=-Wl,-z,pack-relative-relocs");
+    // lld, which the compiler brings for x86-64, mold and gold know how to fold; GNU's linker refuses.
+    if Trial::of(FOLD).is_some() {
+        println!("cargo:rustc-link-arg-bins={FOLD}");
+    }
+    // The C library fills packed addresses in since glibc 2.36, and what is linked so says that it needs that: only a
+    // program that starts here is known to find it.
+    let runs_here = env::var("HOST") == env::var("TARGET") && is("CARGO_CFG_TARGET_ENV", "gnu");
+    if runs_here && Trial::of(PACK).is_some_and(|trial| trial.starts()) {
+        println!("cargo:rustc-link-arg-bins={PACK}");
+    }
+}
+
+const FOLD: &str = "-Wl,--icf=all";
+const PACK: &str = "-Wl,-z,pack-relative-relocs";
+
+/// A program that does nothing, linked as the one that is built, with one option more.
+struct Trial(PathBuf);
+
+impl Trial {
+    /// Links it; nothing when the linker refuses the option.
+    fn of(option: &str) -> Option<Self> {
+        let folder = PathBuf::from(env::var_os("OUT_DIR")?);
+        let (source, program) = (folder.join("trial.rs"), folder.join("trial"));
+        fs::write(&source, "fn main() {}\n").ok()?;
+        let mut compiler = Command::new(env::var_os("RUSTC")?);
+        compiler.args(["--crate-name", "trial", "--edition", "2024"]);
+        compiler.arg("--target").arg(env::var_os("TARGET")?);
+        if let Some(mut linker) = env::var_os("RUSTC_LINKER").filter(|linker| !linker.is_empty()) {
+            linker = ["linker=".into(), linker].into_iter().collect();
+            compiler.arg("-C").arg(linker);
+        }
+        let flags = env::var("CARGO_ENCODED_RUSTFLAGS").unwrap_or_default();
+        compiler.args(flags.split('\u{1f}').filter(|flag| !flag.is_empty()));
+        compiler.arg("-C").arg(format!("link-arg={option}"));
+        compiler.arg("-o").arg(&program).arg(&source);
+        let output = compiler.output().ok()?;
+        output.status.success().then_some(Self(program))
+    }
+
+    fn starts(&self) -> bool {
+        Command::new(&self.0)
+            .output()
+            .is_ok_and(|output| output.status.success())
+    }
+}
+
+impl Drop for Trial {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(&self.0);
     }
 }
 
@@ -45,17 +88,4 @@ fn tell_build() {
     println!("cargo:rustc-env=WEIR_COMMIT={commit}");
     println!("cargo:rustc-env=WEIR_TARGET={}", variable("TARGET"));
     println!("cargo:rustc-env=WEIR_PROFILE={}", variable("PROFILE"));
-}
-
-/// The C library of this machine fills packed addresses in: since 2.36.
-fn packs_addresses() -> bool {
-    let Ok(output) = Command::new("getconf").arg("GNU_LIBC_VERSION").output() else {
-        return false;
-    };
-    let text = String::from_utf8_lossy(&output.stdout);
-    let version = text.trim().rsplit(' ').next().unwrap_or_default();
-    let mut parts = version
-        .split('.')
-        .map(|part| part.parse::<u32>().unwrap_or(0));
-    (parts.next().unwrap_or(0), parts.next().unwrap_or(0)) >= (2, 36)
 }
