@@ -6,10 +6,10 @@ use std::net::{Shutdown, TcpListener, TcpStream};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::thread;
+use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use crate::Limited as _;
+use crate::{Limited as _, until};
 
 /// How the server answers, beside the objects that it has.
 #[derive(Clone, Debug)]
@@ -49,6 +49,8 @@ impl Default for Faults {
 pub struct WebServer {
     address: String,
     shared: Arc<Shared>,
+    /// Takes connections.
+    listening: Option<JoinHandle<()>>,
 }
 
 /// The bytes of an object, and its version.
@@ -59,6 +61,8 @@ struct Shared {
     objects: Mutex<HashMap<String, Object>>,
     faults: Mutex<Faults>,
     requests: AtomicUsize,
+    under_way: AtomicUsize,
+    most_under_way: AtomicUsize,
     bodies: AtomicUsize,
     bytes: AtomicU64,
     /// All request lines and headers.
@@ -78,7 +82,7 @@ impl WebServer {
         let shared = Arc::new(Shared::default());
         *lock(&shared.faults) = faults;
         let of_thread = Arc::clone(&shared);
-        thread::spawn(move || {
+        let listening = thread::spawn(move || {
             for stream in listener.incoming() {
                 if of_thread.is_over.load(Ordering::Relaxed) {
                     break;
@@ -92,6 +96,7 @@ impl WebServer {
         Self {
             address: address.to_string(),
             shared,
+            listening: Some(listening),
         }
     }
 
@@ -130,6 +135,22 @@ impl WebServer {
         self.shared.requests.load(Ordering::Relaxed)
     }
 
+    /// Requests that came and whose answers have not been given out, at the most so far.
+    #[must_use]
+    pub fn most_at_once(&self) -> usize {
+        self.shared.most_under_way.load(Ordering::Relaxed)
+    }
+
+    /// Waits until every request that came has its answer, or a client that left it.
+    ///
+    /// # Panics
+    /// When that is not so after [`LIFE`](crate::LIFE).
+    pub fn until_idle(&self) {
+        until("the answers of the web server", || {
+            self.shared.under_way.load(Ordering::Relaxed) == 0
+        });
+    }
+
     /// Bytes of bodies that were given out so far.
     #[must_use]
     pub fn bytes(&self) -> u64 {
@@ -146,13 +167,33 @@ impl WebServer {
 impl Drop for WebServer {
     fn drop(&mut self) {
         self.shared.is_over.store(true, Ordering::Relaxed);
-        // It waits for who comes next.
-        let _ = TcpStream::connect(&self.address);
+        // It waits for the next connection. Its port is free when this ends.
+        let is_called = TcpStream::connect(&self.address).is_ok();
+        if let Some(listening) = self.listening.take().filter(|_| is_called) {
+            let _ = listening.join();
+        }
     }
 }
 
 fn lock<T>(held: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     held.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A request that has no whole answer yet.
+struct UnderWay<'a>(&'a Shared);
+
+impl<'a> UnderWay<'a> {
+    fn new(shared: &'a Shared) -> Self {
+        let now = shared.under_way.fetch_add(1, Ordering::Relaxed) + 1;
+        shared.most_under_way.fetch_max(now, Ordering::Relaxed);
+        Self(shared)
+    }
+}
+
+impl Drop for UnderWay<'_> {
+    fn drop(&mut self) {
+        self.0.under_way.fetch_sub(1, Ordering::Relaxed);
+    }
 }
 
 /// One connection, until it ends.
@@ -174,6 +215,7 @@ fn serve(stream: &TcpStream, shared: &Shared) {
             }
         }
         shared.requests.fetch_add(1, Ordering::Relaxed);
+        let _under_way = UnderWay::new(shared);
         lock(&shared.heard).push_str(&head);
         let faults = lock(&shared.faults).clone();
         thread::sleep(faults.delay);
@@ -288,6 +330,19 @@ impl Moto {
         if !known.is_ok_and(|status| status.success()) {
             return None;
         }
+        let mut moto = Self::on_a_free_port();
+        until("moto", || {
+            // Another program may have taken the port meanwhile.
+            if moto.child.try_wait().is_ok_and(|ended| ended.is_some()) {
+                moto = Self::on_a_free_port();
+            }
+            let answer = moto.request("PUT", "bucket", &[]);
+            answer.is_some_and(|status| status == 200)
+        });
+        Some(moto)
+    }
+
+    fn on_a_free_port() -> Self {
         let free = TcpListener::bind("127.0.0.1:0").expect("a port of this machine");
         let address = free.local_addr().expect("it is bound");
         drop(free);
@@ -298,20 +353,10 @@ impl Moto {
             .stderr(Stdio::null())
             .spawn_limited()
             .expect("it was found");
-        let moto = Self {
+        Self {
             child,
             address: address.to_string(),
-        };
-        for _ in 0..600 {
-            if moto
-                .request("PUT", "bucket", &[])
-                .is_some_and(|status| status == 200)
-            {
-                return Some(moto);
-            }
-            thread::sleep(Duration::from_millis(100));
         }
-        panic!("moto does not answer");
     }
 
     /// Its address.
@@ -384,5 +429,42 @@ impl Drop for Moto {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn requests_under_way_are_counted_until_they_have_their_answers() {
+        let server = WebServer::start(Faults::default());
+        // More than the system keeps for a client that reads nothing.
+        server.put("a", vec![7; 64 << 20]);
+        let ask = || {
+            let mut stream = TcpStream::connect(server.host()).unwrap();
+            stream
+                .write_all(b"GET /a HTTP/1.1\r\nHost: x\r\n\r\n")
+                .unwrap();
+            stream
+        };
+        assert_eq!(server.most_at_once(), 0);
+        let both = [ask(), ask()];
+        until("both requests", || server.most_at_once() == 2);
+        drop(both);
+        server.until_idle();
+        let third = ask();
+        until("the third request", || server.requests() == 3);
+        drop(third);
+        server.until_idle();
+        assert_eq!(server.most_at_once(), 2);
+    }
+
+    #[test]
+    fn the_port_of_a_server_that_was_dropped_is_free() {
+        let server = WebServer::start(Faults::default());
+        let address = server.host().to_owned();
+        drop(server);
+        assert!(TcpStream::connect(&address).is_err());
     }
 }
