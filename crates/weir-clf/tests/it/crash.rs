@@ -3,7 +3,6 @@
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::time::Duration;
 
 use weir_clf::{Field, Record, SearchOptions, Searcher, Time, Writer, WriterOptions, segments};
 use weir_testkit::Limited as _;
@@ -94,7 +93,10 @@ fn run_and_kill(log: &Path, rng: &mut Rng) -> (u32, Vec<Option<u64>>) {
             break;
         }
     }
-    std::thread::sleep(Duration::from_micros(rng.below(3000)));
+    // In the middle of a record as well as behind one: the writer goes on meanwhile.
+    for _ in 0..rng.below(50_000) {
+        std::hint::spin_loop();
+    }
     child.kill().unwrap();
     lines.for_each(take);
     let id = child.id();

@@ -5,11 +5,12 @@ use std::net::{SocketAddr, TcpStream, UdpSocket};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use weir_capture::Reader;
 use weir_live::{Collector, Counts};
 use weir_packet::{Decoder, Frame, Layer, LinkType, internet_checksum};
+use weir_testkit::until;
 
 /// A message of version 3 with a payload of this length, and nothing else in it.
 fn hep3(number: u16, payload: usize) -> Vec<u8> {
@@ -27,14 +28,15 @@ fn hep3(number: u16, payload: usize) -> Vec<u8> {
 fn collect(
     address: &str,
     count: usize,
-    send: impl FnOnce(SocketAddr) + Send + 'static,
+    send: impl FnOnce(SocketAddr, &Counts) + Send + 'static,
 ) -> (Vec<(u16, Vec<u8>)>, Arc<Counts>) {
     let collector = Collector::bind(address.parse().unwrap()).unwrap();
     let (address, counts) = (collector.address(), Arc::clone(collector.counts()));
     let stop = Arc::new(AtomicBool::new(false));
     let mut reader = Reader::new(collector.start(Arc::clone(&stop)).unwrap()).unwrap();
-    let sending = thread::spawn(move || send(address));
-    let deadline = Instant::now() + Duration::from_secs(60);
+    let seen = Arc::clone(&counts);
+    let sending = thread::spawn(move || send(address, &seen));
+    let deadline = Instant::now() + weir_testkit::LIFE;
     let mut found = Vec::new();
     let mut decoder = Decoder::default();
     loop {
@@ -76,11 +78,13 @@ fn datagrams_come_as_packets_from_their_senders() {
     for address in ["127.0.0.1:0", "[::1]:0"] {
         let sender = UdpSocket::bind(address).unwrap();
         let port = sender.local_addr().unwrap().port();
-        let (found, counts) = collect(address, 50, move |to| {
+        let (found, counts) = collect(address, 50, move |to, counts| {
             for number in 0..50 {
                 sender.send_to(&hep3(number, 700), to).unwrap();
                 sender.send_to(b"GET / HTTP/1.1\r\n\r\n", to).unwrap();
-                thread::sleep(Duration::from_millis(1));
+                // The system keeps few datagrams for a program that does not get to read them.
+                let sent = 2 * (u64::from(number) + 1);
+                until("the datagrams but some", || counts.received() + 10 >= sent);
             }
         });
         let expected: Vec<_> = (0..50).map(|number| (port, hep3(number, 700))).collect();
@@ -94,7 +98,7 @@ fn datagrams_come_as_packets_from_their_senders() {
 
 #[test]
 fn connections_are_cut_into_messages_wherever_their_pieces_end() {
-    let (found, counts) = collect("127.0.0.1:0", 300, |to| {
+    let (found, counts) = collect("127.0.0.1:0", 300, |to, _| {
         let mut stream = TcpStream::connect(to).unwrap();
         let bytes: Vec<u8> = (0..300)
             .flat_map(|number| hep3(number, 9 * usize::from(number)))
@@ -124,7 +128,7 @@ fn an_address_that_is_taken_is_refused() {
     assert!(error.hint().is_some());
 }
 
-/// Who sends without a pause does not keep a collector from its end.
+/// Messages that come without a pause do not keep a collector from its end.
 #[test]
 fn an_end_that_is_asked_for_comes_while_messages_come() {
     let collector = Collector::bind("127.0.0.1:0".parse().unwrap()).unwrap();
@@ -137,12 +141,12 @@ fn an_end_that_is_asked_for_comes_while_messages_come() {
             let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
             let mut stream = TcpStream::connect(address).unwrap();
             while !done.load(Ordering::Relaxed) {
-                // Nobody may be there any more.
+                // The collector may have ended.
                 let _ = match is_stream {
                     true => stream.write_all(&hep3(1, 200)).map(|()| 0),
                     false => socket.send_to(&hep3(1, 200), address),
                 };
-                thread::sleep(Duration::from_millis(2));
+                thread::yield_now();
             }
         })
     });
