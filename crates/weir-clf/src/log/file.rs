@@ -2,6 +2,7 @@
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, IoSlice, Seek, SeekFrom, Write};
+use std::ops::{Deref, DerefMut};
 use std::os::unix::fs::{DirEntryExt, FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -81,7 +82,7 @@ pub struct Repair {
 #[derive(Debug)]
 pub(crate) struct Live {
     path: PathBuf,
-    file: File,
+    file: Locked,
     pub(crate) len: u64,
     begun: Instant,
     sidecar: Option<SidecarFile>,
@@ -95,6 +96,31 @@ struct SidecarFile {
     builder: Builder,
     /// The first bytes of the log that the builder's records cover.
     head: Vec<u8>,
+}
+
+/// A file whose lock ends with this value. Closing the file would not be enough: a process that was forked meanwhile, and
+/// has not started its program yet, has the file and its lock, too.
+#[derive(Debug)]
+struct Locked(File);
+
+impl Deref for Locked {
+    type Target = File;
+
+    fn deref(&self) -> &File {
+        &self.0
+    }
+}
+
+impl DerefMut for Locked {
+    fn deref_mut(&mut self) -> &mut File {
+        &mut self.0
+    }
+}
+
+impl Drop for Locked {
+    fn drop(&mut self) {
+        let _ = self.0.unlock();
+    }
 }
 
 impl Live {
@@ -120,7 +146,7 @@ impl Live {
         }
         let mut live = Self {
             path: path.to_owned(),
-            file,
+            file: Locked(file),
             len: 0,
             begun: Instant::now(),
             sidecar: None,
