@@ -250,20 +250,16 @@ impl<'a> Suite<'a> {
             .with_context(|| format!("cannot start {}", program.path.display()))
     }
 
-    /// What is said of a program that has ended. One that passed keeps to itself what it said, unless there are words to
-    /// test programs.
+    /// What is said of a program that has ended, behind what it said itself.
     fn report(&self, program: &Program, ended: Result<Ended>) -> Vec<u8> {
         let ended = match ended {
             Ok(ended) => ended,
             Err(error) => return format!("      FAILED {program}: {error:#}\n").into_bytes(),
         };
         let seconds = ended.took.as_secs_f64();
-        let mut report = Vec::new();
-        if ended.how != How::Passed || !self.programs.is_empty() {
-            report.extend_from_slice(&ended.output);
-            if report.last().is_some_and(|last| *last != b'\n') {
-                report.push(b'\n');
-            }
+        let mut report = ended.output.clone();
+        if report.last().is_some_and(|last| *last != b'\n') {
+            report.push(b'\n');
         }
         let line = match &ended.how {
             How::Passed => format!(
@@ -639,14 +635,18 @@ mod tests {
         let suite = Suite::new(&[]).unwrap();
         let (failed, report) = run(&suite, vec![passes("a", "passes")]);
         assert_eq!(failed, Vec::<String>::new());
-        let line = "      Passed -p a --test passes in T s: 1 passed; 0 failed\n";
-        assert_eq!(report, format!("     Running -p a --test passes\n{line}"));
-        // With words to test programs, what they say is shown.
-        let suite = Suite::new(&["--", "--nocapture"]).unwrap();
-        let (_, report) = run(&suite, vec![passes("a", "passes")]);
-        assert!(
-            report.contains("\nSECRET\ntest a::ends ... ok\n"),
-            "{report}"
+        let mut lines: Vec<&str> = report.lines().collect();
+        // The two outputs of a program are read side by side.
+        lines[1..4].sort_unstable();
+        assert_eq!(
+            lines,
+            [
+                "     Running -p a --test passes",
+                "SECRET",
+                "test a::ends ... ok",
+                "test result: ok. 1 passed; 0 failed; finished in 0.00s",
+                "      Passed -p a --test passes in T s: 1 passed; 0 failed",
+            ]
         );
     }
 
@@ -682,10 +682,11 @@ mod tests {
         let suite = Suite::new(&["--no-fail-fast", "--at-once", "1"]).unwrap();
         let (failed, report) = run(&suite, vec![hangs("a", "hangs"), passes("b", "passes")]);
         assert_eq!(failed, ["-p a --test hangs"]);
-        let end = "      FAILED -p a --test hangs: it had not ended after T s, and was ended; these tests had not finished:\n    \
-                   a::hangs\n     Running -p b --test passes\n      Passed -p b --test passes in T s: 1 passed; 0 failed\n";
-        let start = "     Running -p a --test hangs\ntest a::ends ... ok\n";
-        assert_eq!(report, format!("{start}{end}"));
+        let hung = "     Running -p a --test hangs\ntest a::ends ... ok\n      FAILED -p a --test hangs: it had not ended after T s, and was ended; \
+                    these tests had not finished:\n    a::hangs\n     Running -p b --test passes\n";
+        assert!(report.starts_with(hung), "{report}");
+        let passed = "      Passed -p b --test passes in T s: 1 passed; 0 failed\n";
+        assert!(report.ends_with(passed), "{report}");
         assert_eq!(running(&sleeper(std::process::id())), 0);
     }
 
