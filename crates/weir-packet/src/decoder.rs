@@ -150,6 +150,7 @@ impl Decoder {
             options: &self.options,
             goal: &self.goal,
             found: &mut self.found,
+            begins: 0,
         };
         if let Some(cell) = walk.run(place, layer) {
             self.reassemble(frame, cell);
@@ -213,6 +214,7 @@ impl Decoder {
             options: &self.options,
             goal: &self.goal,
             found: &mut self.found,
+            begins: 0,
         };
         // Cells inside a PDU are not looked for.
         let _cell = walk.run(place, Layer::Aal5);
@@ -220,6 +222,14 @@ impl Decoder {
 }
 
 impl Goal {
+    /// All that is there.
+    const EVERYTHING: Self = Self {
+        all: true,
+        network: false,
+        transport: false,
+        layers: LayerSet::EMPTY,
+    };
+
     #[inline]
     fn reached(&self, facts: &Facts) -> bool {
         !self.all
@@ -285,6 +295,8 @@ struct Walk<'d> {
     options: &'d Options,
     goal: &'d Goal,
     found: &'d mut Headers,
+    /// [`Span::BEGINS_SUBFRAME`] for the next header that is found, where it begins one.
+    begins: u8,
 }
 
 impl Walk<'_> {
@@ -334,6 +346,10 @@ impl Walk<'_> {
                         place,
                     });
                 }
+                (None, Next::Subframes) => {
+                    self.subframes(place);
+                    return None;
+                }
                 (None, _) => return None,
             };
         }
@@ -342,13 +358,49 @@ impl Walk<'_> {
         None
     }
 
+    /// Goes through the subframes of an aggregate, which lie behind each other: addresses of six bytes each, a length
+    /// of two, the packet, and zeros up to a multiple of four (IEEE 802.11, 9.3.2.2.2). All of them are looked into,
+    /// whatever the goal: what is asked for may be in any.
+    #[cold]
+    fn subframes(&mut self, mut place: Place) {
+        self.goal = &Goal::EVERYTHING;
+        self.found.facts.is_aggregate = true;
+        while place.declared > SUBFRAME_LEN {
+            let header = self.buffer.get(place.start as usize..place.end as usize);
+            let Some(&[.., a, b]) =
+                header.and_then(|it| it.first_chunk::<{ SUBFRAME_LEN as usize }>())
+            else {
+                let reason = Reason::Cut {
+                    needed: SUBFRAME_LEN,
+                    available: place.end.saturating_sub(place.start),
+                };
+                return self.stop(Layer::Llc, &place, reason);
+            };
+            let total = SUBFRAME_LEN.saturating_add(u16::from_be_bytes([a, b]).into());
+            let mut inner = place;
+            inner.pass(
+                &Header::new(SUBFRAME_LEN as usize, Next::Layer(Layer::Llc))
+                    .with_total(total as usize),
+            );
+            if total > SUBFRAME_LEN {
+                self.begins = Span::BEGINS_SUBFRAME;
+                // Cells inside an aggregate are not looked for.
+                let _cell = self.run(inner, Layer::Llc);
+                self.begins = 0;
+            }
+            let total = total.next_multiple_of(4);
+            place.start = place.start.saturating_add(total);
+            place.declared = place.declared.saturating_sub(total);
+        }
+    }
+
     /// Remembers where a header lies; gives its place in the stack.
     #[inline]
     fn enter(&mut self, layer: Layer, place: &Place) -> Option<u8> {
         if place.start >= place.end {
             return None;
         }
-        let mut flags = 0;
+        let mut flags = std::mem::take(&mut self.begins);
         if place.quoted {
             flags |= Span::IS_QUOTED;
         }
@@ -380,13 +432,16 @@ impl Walk<'_> {
             }
             reason => reason,
         };
-        self.found.facts.stop = Some(Stop {
+        self.found.facts.stop.get_or_insert(Stop {
             layer: Some(layer),
             offset: place.start,
             reason,
         });
     }
 }
+
+/// Bytes of the header of a subframe: destination, source and length.
+const SUBFRAME_LEN: u32 = 14;
 
 #[cfg(test)]
 mod tests {
@@ -536,6 +591,75 @@ mod tests {
                 shapes.all(|shape| shape.read(&frame).is_none()),
                 "{kind:04x}"
             );
+        }
+    }
+
+    /// An A-MSDU (IEEE 802.11, 9.3.2.2) of these packets of IPv4.
+    fn aggregate(packets: &[Vec<u8>]) -> Vec<u8> {
+        let mut frame = vec![0x88, 1, 0, 0];
+        frame.extend([2; 18]);
+        frame.extend([0, 0, 0x80, 0]);
+        let header = frame.len();
+        for packet in packets {
+            while !(frame.len() - header).is_multiple_of(4) {
+                frame.push(0);
+            }
+            frame.extend([3; 12]);
+            frame.extend(u16::try_from(packet.len() + 8).unwrap().to_be_bytes());
+            frame.extend([0xaa, 0xaa, 3, 0, 0, 0, 8, 0]);
+            frame.extend(packet);
+        }
+        frame
+    }
+
+    #[test]
+    fn later_subframes_of_an_aggregate_were_hidden() {
+        let (a, b) = (Ipv4Addr::new(10, 0, 0, 1), Ipv4Addr::new(10, 0, 0, 2));
+        let datagram = udp(a.into(), b.into(), 4000, 53, b"query");
+        let segment = Tcp::new(1000, 443).segment(b.into(), a.into(), b"some bytes");
+        let frame = aggregate(&[
+            Ipv4::new(a, b, protocol::UDP).packet(&datagram),
+            Ipv4::new(b, a, protocol::TCP).packet(&segment),
+            Ipv4::new(a, b, protocol::TCP).packet(&segment),
+        ]);
+        for needs in [Needs::All, Needs::Transport] {
+            let mut decoder = Decoder::new(Options::default(), [needs]);
+            let packet = decoder.decode(Frame::new(LinkType(105), &frame));
+            assert_eq!(packet.stop(), None);
+            assert!(packet.is_aggregate() && !packet.has_inside());
+            assert_eq!(packet.transport(), Some(Layer::Udp));
+            let mut found = Vec::new();
+            packet.each_subframe(&mut |packet| {
+                let headers: Vec<Layer> = packet.headers().map(|(layer, _)| layer).collect();
+                assert_eq!(headers[..3], [Layer::Wlan, Layer::Llc, Layer::Ipv4]);
+                assert!(!packet.is_aggregate() && !packet.is_quoted(headers[3]));
+                let source = packet.ipv4().unwrap().addresses().unwrap()[3];
+                found.push((packet.transport(), packet.ports(), source, headers.len()));
+            });
+            let (udp, tcp) = (Some(Layer::Udp), Some(Layer::Tcp));
+            assert_eq!(
+                found,
+                [
+                    (udp, Some((4000, 53)), 1, 4),
+                    (tcp, Some((1000, 443)), 2, 4),
+                    (tcp, Some((1000, 443)), 1, 4),
+                ]
+            );
+            let mut segments = 0;
+            packet.each_of(Layer::Tcp, &mut |_| {
+                segments += 1;
+                true
+            });
+            assert_eq!(segments, 2);
+            // What is before the end is there.
+            for len in 0..frame.len() {
+                let mut cut = Frame::new(LinkType(105), &frame[..len]);
+                cut.wire_len = frame.len() as u32;
+                let packet = decoder.decode(cut);
+                let mut found = 0;
+                packet.each_subframe(&mut |_| found += 1);
+                assert!((1..=3).contains(&found), "{len}");
+            }
         }
     }
 

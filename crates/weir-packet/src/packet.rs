@@ -123,6 +123,7 @@ impl<'a> Packet<'a> {
             .iter()
             .enumerate()
             .skip(rest)
+            .take_while(|(_, span)| !span.is(Span::BEGINS_SUBFRAME))
             .find(|(_, span)| span.is_ip());
         nested
             .filter(|(_, span)| span.is(Span::HAS_PROTOCOL) && !span.is(Span::IS_QUOTED))
@@ -158,6 +159,43 @@ impl<'a> Packet<'a> {
             found: headers,
         };
         Some((packet, identifier))
+    }
+
+    /// True when the frame carries several packets side by side, as an A-MSDU does (IEEE 802.11, 9.3.2.2). The headers
+    /// of all are found, one packet's behind those of the one before.
+    #[inline]
+    #[must_use]
+    pub const fn is_aggregate(&self) -> bool {
+        self.found.facts.is_aggregate
+    }
+
+    /// Hands over each packet of an aggregate as if it were alone in the frame, with the headers in front of all of
+    /// them. The packet itself where it is no aggregate, where no header of what it carries was found, and where a
+    /// tunnel carries the aggregate: its outermost IP header is one, however many packets are in it.
+    pub fn each_subframe(&self, visit: &mut dyn FnMut(&Packet<'_>)) {
+        let found = self.found.found();
+        let begins = |from: usize| {
+            let behind = found.iter().enumerate().skip(from);
+            behind
+                .filter(|(_, span)| span.is(Span::BEGINS_SUBFRAME))
+                .map(|(place, _)| place)
+                .next()
+        };
+        let is_tunnelled = |shared: &usize| found.iter().take(*shared).any(Span::is_ip);
+        let Some(shared) = begins(0).filter(|shared| !is_tunnelled(shared)) else {
+            return visit(self);
+        };
+        let mut headers = Headers::new();
+        let mut next = Some(shared);
+        while let Some(first) = next {
+            next = begins(first.saturating_add(1));
+            headers.set_subframe(self.found, shared, first, next.unwrap_or(found.len()));
+            visit(&Packet {
+                frame: self.frame,
+                reassembled: self.reassembled,
+                found: &headers,
+            });
+        }
     }
 
     /// The outermost header of IPv4.
@@ -213,10 +251,11 @@ impl<'a> Packet<'a> {
     #[must_use]
     pub fn is_quoted(&self, layer: Layer) -> bool {
         self.span(layer).is_some_and(|span| {
-            [Layer::Icmp, Layer::Icmpv6].into_iter().any(|icmp| {
+            let is_behind = |icmp| {
                 self.span(icmp)
                     .is_some_and(|error| error.start < span.start)
-            })
+            };
+            span.is(Span::IS_QUOTED) && (is_behind(Layer::Icmp) || is_behind(Layer::Icmpv6))
         })
     }
 

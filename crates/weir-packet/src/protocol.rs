@@ -89,6 +89,8 @@ pub(crate) enum Next {
         /// The cell ends a PDU.
         last: bool,
     },
+    /// Subframes of an aggregate (A-MSDU, IEEE 802.11, 9.3.2.2), each with a header of its own.
+    Subframes,
 }
 
 /// What a protocol hangs on, by the number that the header in front of it holds.
@@ -289,7 +291,7 @@ impl Next {
     #[inline]
     pub(crate) fn layer(&self) -> Option<Layer> {
         match *self {
-            Self::Payload | Self::IpFragment(_) | Self::Cell { .. } => None,
+            Self::Payload | Self::IpFragment(_) | Self::Cell { .. } | Self::Subframes => None,
             Self::Layer(layer) | Self::Quote(layer) => Some(layer),
             Self::IpProtocol(number) => IP_PROTOCOLS[usize::from(number)],
             Self::Ethertype(number) => ETHERTYPES.get(u32::from(number)),

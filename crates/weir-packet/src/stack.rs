@@ -45,6 +45,8 @@ impl Span {
     pub(crate) const IS_QUOTED: u8 = 4;
     /// It is in a PDU that was put together, not in the frame.
     pub(crate) const IS_REASSEMBLED: u8 = 8;
+    /// It is the first header of a subframe of an aggregate.
+    pub(crate) const BEGINS_SUBFRAME: u8 = 16;
 
     const NOTHING: Self = Self {
         start: 0,
@@ -148,9 +150,42 @@ impl Headers {
             };
             self.push(Span { ip, ..*span });
         }
-        let Some(ip) = other.stack.get(ip).filter(|ip| ip.is(Span::HAS_PROTOCOL)) else {
-            return;
+        if let Some(ip) = other.stack.get(ip) {
+            self.set_transport(ip);
+        }
+    }
+
+    /// Becomes the headers `shared` and those of the subframe that begins at place `first` of another packet and ends
+    /// before `end`.
+    pub(crate) fn set_subframe(&mut self, other: &Self, shared: usize, first: usize, end: usize) {
+        self.facts = Facts {
+            stop: other.facts.stop,
+            ..Facts::NOTHING
         };
+        let found = other.found();
+        let in_front = found.get(..shared).unwrap_or_default();
+        let own = found.get(first..end).unwrap_or_default();
+        let moved = first.saturating_sub(shared);
+        for span in in_front.iter().chain(own) {
+            let ip = match usize::from(span.ip).checked_sub(moved) {
+                // The stack is not that long.
+                Some(ip) if span.ip != Span::NO_IP && usize::from(span.ip) >= first => ip as u8,
+                _ => span.ip,
+            };
+            let flags = span.flags & !Span::BEGINS_SUBFRAME;
+            self.push(Span { ip, flags, ..*span });
+        }
+        if let Some(network) = self.facts.network {
+            let ip = *self.outermost(network);
+            self.set_transport(&ip);
+        }
+    }
+
+    /// What is above the outermost IP header is what this IP header says.
+    fn set_transport(&mut self, ip: &Span) {
+        if !ip.is(Span::HAS_PROTOCOL) {
+            return;
+        }
         self.facts.ip_protocol = Some(ip.protocol);
         if !ip.is(Span::IS_LATER_FRAGMENT) {
             self.facts.transport = Next::IpProtocol(ip.protocol).layer();
@@ -170,6 +205,8 @@ pub(crate) struct Facts {
     pub(crate) present: LayerSet,
     /// How many headers were found.
     pub(crate) headers: u8,
+    /// Several packets are carried side by side.
+    pub(crate) is_aggregate: bool,
     pub(crate) network: Option<Layer>,
     pub(crate) transport: Option<Layer>,
     pub(crate) ip_protocol: Option<u8>,
@@ -180,6 +217,7 @@ impl Facts {
     const NOTHING: Self = Self {
         present: LayerSet::EMPTY,
         headers: 0,
+        is_aggregate: false,
         network: None,
         transport: None,
         ip_protocol: None,

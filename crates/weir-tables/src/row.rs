@@ -88,6 +88,14 @@ impl<'r> Row<'r> {
         }
     }
 
+    /// Hands over a row for each packet that the frame carries side by side with others.
+    #[cold]
+    pub(crate) fn each_subframe(&self, visit: &mut dyn FnMut(&Row<'_>)) {
+        let row = *self;
+        row.packet
+            .each_subframe(&mut |packet| visit(&Row { packet, ..row }));
+    }
+
     /// A value that neither the packet nor the file gives, but what lies around or in it.
     #[inline]
     pub(crate) fn given(&self, origin: Origin) -> Option<Value<'r>> {

@@ -284,6 +284,11 @@ impl Sink for Gathering {
     fn push(&mut self, row: &Row<'_>) -> bool {
         match &mut self.extract {
             None => self.rows.push_row(row),
+            Some(extract) if row.packet.is_aggregate() => {
+                let rows = &mut self.rows;
+                row.each_subframe(&mut |row| extract.packet(row, rows));
+                true
+            }
             Some(extract) => {
                 extract.packet(row, &mut self.rows);
                 true

@@ -187,9 +187,7 @@ pub(super) fn decode_with(
     if let Some(offset) = control.quality() {
         let quality = input.u8(offset)?;
         if quality & AGGREGATED != 0 {
-            // The first of several frames, behind its addresses and its length.
-            input.need(len.saturating_add(14))?;
-            return Ok(Header::new(len + 14, Next::Layer(Layer::Llc)));
+            return Ok(Header::new(len, Next::Subframes));
         }
     }
     let rest = input.bytes.get(len..).unwrap_or_default();

@@ -137,6 +137,8 @@ const FRAMES: &[(u32, &str, &str)] = &[
     (105, "0801 2c00 020000000001 020000000002 020000000003 1002 aaaa03 000000 0800 {4}", "frame.layers=wlan:llc:ip:udp wlan.fc.type=2 wlan.fc.subtype=0 wlan.fc.type_subtype=32 wlan.fc.tods=1 wlan.duration=44 wlan.ra=02:00:00:00:00:01 wlan.bssid=02:00:00:00:00:01 wlan.sa=02:00:00:00:00:02 wlan.ta=02:00:00:00:00:02 wlan.da=02:00:00:00:00:03 wlan.seq=33 wlan.frag=0"),
     (105, "8803 2c00 020000000001 020000000002 020000000003 1002 020000000004 0500 aaaa03 000000 0800 {4}", "frame.layers=wlan:llc:ip:udp wlan.sa=02:00:00:00:00:04 wlan.bssid= wlan.qos.tid=5"),
     (105, "8882 2c00 020000000001 020000000002 020000000003 1002 8000 00000000 020000000001 020000000003 0024 aaaa03 000000 0800 {4}", "frame.layers=wlan:llc:ip:udp wlan.fc.order=1 wlan.sa=02:00:00:00:00:03"),
+    // Two packets side by side (A-MSDU), the first with two bytes of padding behind it, and a check sequence.
+    (105, "8882 2c00 020000000001 020000000002 020000000003 1002 8000 00000000 020000000001 020000000003 0024 aaaa03 000000 0800 {4} 0000 020000000001 020000000003 0038 aaaa03 000000 86dd {6} 0000 11223344", "frame.layers=wlan:llc:ip:udp:ipv6 wlan.sa=02:00:00:00:00:03 ip.src=10.0.0.1 ipv6.src=2001:db8::1 addr.src=10.0.0.1 proto=udp"),
     (105, "0842 2c00 020000000001 020000000002 020000000003 1002 1122334455667788", "frame.layers=wlan wlan.fc.protected=1 frame.stopped="),
     (105, "8000 0000 ffffffffffff 020000000002 020000000002 1000 0000000000000000 6400 0100", "frame.layers=wlan wlan.fc.type_subtype=8 wlan.bssid=02:00:00:00:00:02 frame.stopped="),
     (105, "d400 0000 020000000001", "wlan.ra=02:00:00:00:00:01 wlan.ta= wlan.seq= frame.stopped="),

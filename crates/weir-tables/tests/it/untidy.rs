@@ -42,6 +42,23 @@ fn are(name: &str, table: &str, columns: &[&str], rows: &[&[&str]]) {
     assert_eq!(found, rows, "{table}('{name}')");
 }
 
+/// The second and the third packet of such a frame (IEEE 802.11, 9.3.2.2) were not seen.
+#[test]
+fn packets_of_an_aggregate_are_packets() {
+    are(
+        "a-msdu--amsdu-3",
+        "flows",
+        &["proto"],
+        &[&["tcp"], &["udp"]],
+    );
+    are(
+        "a-msdu--amsdu-3",
+        "dns",
+        &["dns.qry.name", "frame.number"],
+        &[&["a", "1"]],
+    );
+}
+
 #[test]
 fn streams_of_rtp_that_begin_anew_lose_nothing() {
     let columns = ["media.packets", "media.lost", "media.late", "media.gaps"];
