@@ -29,8 +29,8 @@ pub struct Uri<'a> {
     pub user: Option<&'a [u8]>,
     /// Password of a SIP URI.
     pub password: Option<&'a [u8]>,
-    /// Host of a SIP URI, IPv6 addresses with their brackets; for other schemes what stands behind
-    /// the colon, and nothing for `tel`.
+    /// Host of a SIP URI, IPv6 addresses with their brackets; empty for other schemes, whose parts only they define
+    /// (RFC 3986 §3): a URN has none (RFC 8141 §2). Without a scheme it is the whole text.
     pub host: &'a [u8],
     /// Port of a SIP URI.
     pub port: Option<u16>,
@@ -74,7 +74,7 @@ impl<'a> Uri<'a> {
         match uri.scheme {
             Scheme::Sip | Scheme::Sips => uri.sip(rest),
             Scheme::Tel => uri.tel(rest),
-            Scheme::Other(_) => uri.host = rest,
+            Scheme::Other(_) => uri.host = b"",
         }
         if let Some(at) = text
             .iter()
@@ -235,7 +235,21 @@ mod tests {
         );
         let uri = Uri::parse(b"soap.beep://192.0.2.103:3002");
         assert_eq!(uri.scheme, Scheme::Other(b"soap.beep"));
-        assert_eq!((uri.host, uri.fault), (&b"//192.0.2.103:3002"[..], None));
+        assert_eq!((uri.host, uri.fault), (&b""[..], None));
+        for text in [
+            "urn:service:sos",
+            "pres:a@example.com",
+            "http://example.com:80/x",
+            "cid:a@b",
+        ] {
+            let uri = Uri::parse(text.as_bytes());
+            assert!(matches!(uri.scheme, Scheme::Other(_)), "{text}");
+            assert_eq!(
+                (uri.host, uri.port, uri.user, uri.fault),
+                (&b""[..], None, None, None),
+                "{text}"
+            );
+        }
     }
 
     #[test]
