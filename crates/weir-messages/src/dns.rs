@@ -115,6 +115,12 @@ impl<'m> Message<'m> {
         u16_be_at(self.bytes, offset).unwrap_or_default()
     }
 
+    /// It changes a zone, or answers such a message: its sections have other names (RFC 2136, 2.2).
+    #[must_use]
+    pub fn is_update(&self) -> bool {
+        self.opcode() == 5
+    }
+
     /// How it is read.
     #[must_use]
     pub const fn dialect(&self) -> Dialect {

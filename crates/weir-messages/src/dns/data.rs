@@ -75,7 +75,7 @@ pub enum Data<'m> {
         /// Who signed.
         signer: Name<'m>,
     },
-    /// DS.
+    /// DS, CDS (RFC 7344) and DLV (RFC 4431).
     Ds {
         /// Number of the key.
         key_tag: u16,
@@ -84,7 +84,7 @@ pub enum Data<'m> {
         /// Type of the digest.
         digest_type: u8,
     },
-    /// DNSKEY.
+    /// DNSKEY, and CDNSKEY (RFC 7344).
     Dnskey {
         /// Flags.
         flags: u16,
@@ -107,6 +107,8 @@ pub enum Data<'m> {
         /// Its value.
         value: &'m [u8],
     },
+    /// NULL: anything.
+    Null(&'m [u8]),
     /// Of another type.
     Other(&'m [u8]),
     /// No data of its type.
@@ -147,6 +149,7 @@ impl<'m> Data<'m> {
                     numbers,
                 }
             }
+            10 => Self::Null(octets),
             13 => {
                 let mut strings = Strings(octets);
                 Self::Hinfo {
@@ -177,7 +180,7 @@ impl<'m> Data<'m> {
                 }
             }
             OPT => Self::Opt(EdnsOptions(octets)),
-            43 => Self::Ds {
+            43 | 59 | 32_769 => Self::Ds {
                 key_tag: number(0)?,
                 algorithm: *octets.get(2)?,
                 digest_type: *octets.get(3)?,
@@ -189,7 +192,7 @@ impl<'m> Data<'m> {
                 signer: name(18),
             },
             47 => Self::Nsec(name(0)),
-            48 => Self::Dnskey {
+            48 | 60 => Self::Dnskey {
                 flags: number(0)?,
                 algorithm: *octets.get(3)?,
             },

@@ -25,6 +25,8 @@ pub struct Asked {
     /// Number of the record in which it was.
     pub frame: u64,
     is_answered: bool,
+    /// It asks for a zone, which comes in as many responses as it takes (RFC 5936, 2.2; RFC 1995, 4).
+    is_of_zone: bool,
 }
 
 /// What a message is among others.
@@ -49,6 +51,9 @@ pub struct Questions {
 /// Questions that are remembered, at most.
 pub(super) const QUESTIONS_MAX: usize = 1 << 16;
 const REPEAT_NS: i64 = 5_000_000_000;
+/// Types of questions for what changed in a zone, and for all of it.
+const IXFR: u16 = 251;
+const AXFR: u16 = 252;
 
 impl Questions {
     /// Questions that were forgotten because there were more than 65,536.
@@ -63,7 +68,8 @@ impl Questions {
         let known = self.asked.get_mut(&key);
         if message.is_response() {
             let question = known.as_deref().copied();
-            let is_repeat = question.is_some_and(|question| question.is_answered);
+            let is_repeat =
+                question.is_some_and(|question| question.is_answered && !question.is_of_zone);
             if let Some(known) = known {
                 known.is_answered = true;
             }
@@ -76,6 +82,9 @@ impl Questions {
             time_ns: way.time_ns,
             frame: way.frame,
             is_answered: false,
+            is_of_zone: message
+                .questions()
+                .any(|question| matches!(question.kind, IXFR | AXFR)),
         };
         let is_repeat = match known {
             Some(known) => {

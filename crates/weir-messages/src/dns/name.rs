@@ -115,6 +115,17 @@ impl<'m> Name<'m> {
         count
     }
 
+    /// Octets of its labels with a dot between each two, as far as it is understood; 0 for the root.
+    #[must_use]
+    pub fn text_octets(&self) -> usize {
+        let mut octets = 0_usize;
+        let _ = self.each_label(|label| {
+            let dot = usize::from(octets > 0);
+            octets = octets.saturating_add(label.len()).saturating_add(dot);
+        });
+        octets
+    }
+
     /// What is wrong with it.
     #[must_use]
     pub fn fault(&self) -> Option<Fault> {

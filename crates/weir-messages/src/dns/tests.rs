@@ -117,6 +117,98 @@ fn an_answer_finds_its_question() {
     assert!(!lookups.finish(&mut |_| {}));
 }
 
+/// RFC 5936, 2.2 and RFC 1995, 4: later messages of a transfer were taken for repeated ones.
+#[test]
+fn a_zone_comes_in_several_responses() {
+    let way = |frame| Way {
+        flow: 7,
+        time_ns: 10,
+        frame,
+    };
+    for (kind, is_repeat) in [(252_u16, false), (251, false), (1, true)] {
+        let mut question = asking(b"\x04zone\0");
+        let at = question.len() - 4;
+        question[at..at + 2].copy_from_slice(&kind.to_be_bytes());
+        let mut questions = Questions::default();
+        questions.take(&message(&question), way(1));
+        // Later messages have no question.
+        let first = [b"\0\x01\x84\0", &question[4..]].concat();
+        let second = b"\0\x01\x84\0\0\0\0\0\0\0\0\0";
+        assert!(!questions.take(&message(&first), way(2)).is_repeat);
+        let ask = questions.take(&message(second), way(3));
+        assert_eq!(
+            (ask.question.unwrap().frame, ask.is_repeat),
+            (1, is_repeat),
+            "{kind}"
+        );
+    }
+}
+
+/// A response with a record of this type and these data.
+fn answering(kind: u16, data: &[u8]) -> Vec<u8> {
+    let mut bytes = b"\0\x01\x84\0\0\0\0\x01\0\0\0\0\x01a\0".to_vec();
+    bytes.extend(kind.to_be_bytes());
+    bytes.extend([0, 1, 0, 0, 0, 60]);
+    bytes.extend(u16::try_from(data.len()).unwrap().to_be_bytes());
+    bytes.extend(data);
+    bytes
+}
+
+/// RFC 7344, RFC 4431 and RFC 1035, 3.3.10.
+#[test]
+fn keys_of_children_and_of_others_are_keys() {
+    for kind in [43, 59, 32_769] {
+        let bytes = answering(kind, b"\0\x07\x05\x02digest");
+        let data = message(&bytes).records().next().unwrap().data();
+        assert!(
+            matches!(
+                data,
+                Data::Ds {
+                    key_tag: 7,
+                    algorithm: 5,
+                    digest_type: 2
+                }
+            ),
+            "{kind}: {data:?}"
+        );
+    }
+    for kind in [48, 60] {
+        let bytes = answering(kind, b"\x01\x01\x03\x05key");
+        let data = message(&bytes).records().next().unwrap().data();
+        assert!(
+            matches!(
+                data,
+                Data::Dnskey {
+                    flags: 257,
+                    algorithm: 5
+                }
+            ),
+            "{kind}: {data:?}"
+        );
+    }
+    let bytes = answering(10, b"any\0octets");
+    let data = message(&bytes).records().next().unwrap().data();
+    assert!(matches!(data, Data::Null(b"any\0octets")), "{data:?}");
+}
+
+#[test]
+fn a_name_has_as_many_octets_as_its_labels_and_dots() {
+    for (name, octets, labels) in [
+        (&b"\x03www\x04weir\0"[..], 8, 2),
+        (b"\x03a\0b\0", 3, 1),
+        (b"\x01\xff\x01b\0", 3, 2),
+        (b"\0", 0, 0),
+    ] {
+        let bytes = asking(name);
+        let name = message(&bytes).questions().next().unwrap().name;
+        assert_eq!(
+            (name.text_octets(), name.label_count()),
+            (octets, labels),
+            "{name}"
+        );
+    }
+}
+
 #[test]
 fn questions_without_answers_wait_within_limits() {
     let mut lookups = Lookups::default();

@@ -180,8 +180,37 @@ impl<'m> DnsItem<'m> {
         Some(Value::Bool(self.message.flags() & bit != 0))
     }
 
+    /// A flag that messages of DNS have, and of multicast DNS.
+    fn flag_of_dns(&self, bit: u16) -> Option<Value<'static>> {
+        self.flag(bit)
+            .filter(|_| self.message.dialect() != Dialect::LinkLocal)
+    }
+
+    /// A flag that responses of DNS have: in questions the bit says nothing.
+    fn flag_of_responses(&self, bit: u16) -> Option<Value<'static>> {
+        self.flag_of_dns(bit).filter(|_| self.message.is_response())
+    }
+
+    /// A flag that link-local name resolution has in the place of one of DNS (RFC 4795, 2.1.1).
+    fn flag_of_link_local(&self, bit: u16) -> Option<Value<'static>> {
+        self.flag(bit)
+            .filter(|_| self.message.dialect() == Dialect::LinkLocal)
+    }
+
+    /// AD: in questions it says that the flag is understood (RFC 6840, 5.7), and is there only where it is set.
+    fn authenticated(&self) -> Option<Value<'static>> {
+        self.flag_of_dns(0x0020)
+            .filter(|flag| self.message.is_response() || *flag == Value::Bool(true))
+    }
+
+    /// Entries of a section of messages that are no updates.
     fn count(&self, section: Section) -> Option<Value<'static>> {
-        number(self.message.count(section))
+        number(self.message.count(section)).filter(|_| !self.message.is_update())
+    }
+
+    /// Entries of a section of updates.
+    fn count_of_update(&self, section: Section) -> Option<Value<'static>> {
+        number(self.message.count(section)).filter(|_| self.message.is_update())
     }
 }
 
@@ -210,42 +239,56 @@ static FIELDS: &[ItemField<Get>] = &[
         "What is to be done: 0 query, 4 notify, 5 update", "RFC 1035, 4.1.1"),
     ItemField::new("dns.opcode_name", Kind::Text, |d| opcode_word(d.message.opcode()).map(Value::Text),
         "Name of the opcode: query, notify, update, …", "RFC 1035, 4.1.1"),
-    ItemField::new("dns.flags.authoritative", Kind::Bool, |d| d.flag(0x0400),
-        "The answer comes from an authority", "RFC 1035, 4.1.1"),
+    ItemField::new("dns.flags.authoritative", Kind::Bool, |d| d.flag_of_responses(0x0400),
+        "The answer comes from an authority; NULL in questions", "RFC 1035, 4.1.1"),
+    ItemField::new("dns.flags.conflict", Kind::Bool, |d| d.flag_of_link_local(0x0400),
+        "LLMNR: several hosts have the name", "RFC 4795, 2.1.1"),
     ItemField::new("dns.flags.truncated", Kind::Bool, |d| d.flag(0x0200),
         "The message was cut", "RFC 1035, 4.1.1"),
-    ItemField::new("dns.flags.recdesired", Kind::Bool, |d| d.flag(0x0100),
-        "Recursion is desired", "RFC 1035, 4.1.1"),
-    ItemField::new("dns.flags.recavail", Kind::Bool, |d| d.flag(0x0080),
-        "Recursion is available", "RFC 1035, 4.1.1"),
-    ItemField::new("dns.flags.z", Kind::Bool, |d| d.flag(0x0040),
+    ItemField::new("dns.flags.recdesired", Kind::Bool, |d| d.flag_of_dns(0x0100),
+        "Recursion is desired; NULL in LLMNR, which has none of the flags below", "RFC 1035, 4.1.1"),
+    ItemField::new("dns.flags.tentative", Kind::Bool, |d| d.flag_of_link_local(0x0100),
+        "LLMNR: the responder has not verified yet that the name is its own", "RFC 4795, 2.1.1"),
+    ItemField::new("dns.flags.recavail", Kind::Bool, |d| d.flag_of_responses(0x0080),
+        "Recursion is available; NULL in questions", "RFC 1035, 4.1.1"),
+    ItemField::new("dns.flags.z", Kind::Bool, |d| d.flag_of_dns(0x0040),
         "The bit that is still reserved", "RFC 1035, 4.1.1"),
-    ItemField::new("dns.flags.authenticated", Kind::Bool, |d| d.flag(0x0020),
-        "The server has checked the signatures of the answer", "RFC 4035, 3.2.3"),
-    ItemField::new("dns.flags.checkdisable", Kind::Bool, |d| d.flag(0x0010),
+    ItemField::new("dns.flags.authenticated", Kind::Bool, |d| d.authenticated(),
+        "The server has checked the signatures of the answer; in questions true where the flag is understood, else NULL",
+        "RFC 4035, 3.2.3; RFC 6840, 5.7"),
+    ItemField::new("dns.flags.checkdisable", Kind::Bool, |d| d.flag_of_dns(0x0010),
         "Answers whose signatures are wrong are wanted too", "RFC 4035, 3.2.2"),
     ItemField::new("dns.flags.rcode", Kind::U8, |d| number(d.message.rcode()).filter(|_| d.message.is_response()),
         "Response code; NULL in questions", "RFC 1035, 4.1.1"),
     ItemField::new("dns.rcode_name", Kind::Text, |d| rcode_word(d.message.rcode().into()).map(Value::Text).filter(|_| d.message.is_response()),
         "Name of the response code: NOERROR, NXDOMAIN, …; NULL in questions", "RFC 1035, 4.1.1; RFC 6895, 2.3"),
     ItemField::new("dns.count.queries", Kind::U16, |d| d.count(Section::Question),
-        "Questions, as the header says", "RFC 1035, 4.1.1"),
+        "Questions, as the header says; NULL in updates, as those of the next two sections", "RFC 1035, 4.1.1"),
+    ItemField::new("dns.count.zones", Kind::U16, |d| d.count_of_update(Section::Question),
+        "Updates: zones, as the header says", "RFC 2136, 2.2"),
     ItemField::new("dns.count.answers", Kind::U16, |d| d.count(Section::Answer),
         "Records of the answer section, as the header says", "RFC 1035, 4.1.1"),
+    ItemField::new("dns.count.prerequisites", Kind::U16, |d| d.count_of_update(Section::Answer),
+        "Updates: prerequisites, as the header says", "RFC 2136, 2.2"),
     ItemField::new("dns.count.auth_rr", Kind::U16, |d| d.count(Section::Authority),
         "Records of the authority section, as the header says", "RFC 1035, 4.1.1"),
-    ItemField::new("dns.count.add_rr", Kind::U16, |d| d.count(Section::Additional),
+    ItemField::new("dns.count.updates", Kind::U16, |d| d.count_of_update(Section::Authority),
+        "Updates: records to add or to delete, as the header says", "RFC 2136, 2.2"),
+    ItemField::new("dns.count.add_rr", Kind::U16, |d| number(d.message.count(Section::Additional)),
         "Records of the additional section, as the header says", "RFC 1035, 4.1.1"),
     ItemField::new("dns.qry.name", Kind::Text, |d| {
             let question = d.question()?;
             Some(Value::Text(d.name.get_or_init(|| question.name.to_string())))
         }, "The name of the first question", "RFC 1035, 4.1.2"),
     ItemField::new("dns.qry.name.len", Kind::U16, |d| {
-            let question = d.question()?;
-            number(d.name.get_or_init(|| question.name.to_string()).len() as u64)
-        }, "Length of that name as it is written", "RFC 1035, 4.1.2"),
-    ItemField::new("dns.count.labels", Kind::U16, |d| number(d.question()?.name.label_count()),
-        "Labels of that name", "RFC 1035, 4.1.2"),
+            let name = d.question()?.name;
+            number(match name.text_octets() {
+                0 => d.name.get_or_init(|| name.to_string()).len(),
+                octets => octets,
+            } as u64)
+        }, "Octets of that name with a dot between each two labels; 6 for `<Root>`", "RFC 1035, 4.1.2"),
+    ItemField::new("dns.count.labels", Kind::U16, |d| number(d.question()?.name.label_count().max(1)),
+        "Labels of that name; 1 for the root", "RFC 1035, 4.1.2"),
     ItemField::new("dns.qry.type", Kind::U16, |d| number(d.question()?.kind),
         "Type of records that the first question asks for", "RFC 1035, 3.2.2"),
     ItemField::new("dns.qry.type_name", Kind::Text, |d| type_word(d.question()?.kind).map(Value::Text),
@@ -254,6 +297,13 @@ static FIELDS: &[ItemField<Get>] = &[
         "Class that the first question asks for", "RFC 1035, 3.2.4"),
     ItemField::new("dns.qry.qu", Kind::Bool, |d| Some(Value::Bool(d.question().filter(|_| d.message.dialect() == Dialect::Multicast)?.wants_unicast)),
         "mDNS: the first question wants a unicast response", "RFC 6762, 18.12"),
+    ItemField::new("dns.null", Kind::Bytes, |d| {
+            let mut records = d.message.records();
+            records.find_map(|record| match record.data() {
+                Data::Null(octets) => Some(Value::Bytes(octets)),
+                _ => None,
+            })
+        }, "Data of the first NULL record, as tunnels use them", "RFC 1035, 3.3.10"),
     ItemField::new("dns.time", Kind::F64, |d| {
             let question = d.ask.question.filter(|_| !d.ask.is_repeat)?;
             seconds(d.time_ns?.saturating_sub(question.time_ns))
@@ -261,7 +311,7 @@ static FIELDS: &[ItemField<Get>] = &[
     ItemField::new("dns.response_to", Kind::U64, |d| number(d.ask.question.filter(|_| !d.ask.is_repeat)?.frame),
         "Number of the record with the question of this response; NULL when an earlier one answered it", "weir"),
     ItemField::new("dns.repeat", Kind::Bool, |d| Some(Value::Bool(d.ask.is_repeat)),
-        "The question came before, within five seconds and without answer, or the response did", "weir"),
+        "The question came before, within five seconds and without answer, or the response did; the responses that bring a zone are none", "weir"),
     ItemField::new("dns.fault", Kind::Text, |d| d.message.fault().map(|fault| Value::Text(fault.as_str())),
         "What keeps the message from being understood to its end", "weir"),
 ];
@@ -401,9 +451,9 @@ static LISTS: &[ItemField<Collect>] = &[
     ItemField::new("dns.rrsig.signers_name", Kind::Texts, of_data!(Data::Rrsig { signer, .. }, list, list.text(signer)),
         "Who signed", "RFC 4034, 3.1.7"),
     ItemField::new("dns.ds.key_id", Kind::Numbers, of_data!(Data::Ds { key_tag, .. }, list, list.number(key_tag)),
-        "Numbers of the keys that DS records name", "RFC 4034, 5.1.1"),
+        "Numbers of the keys that DS, CDS and DLV records name", "RFC 4034, 5.1.1; RFC 7344, 3.1; RFC 4431, 2"),
     ItemField::new("dns.dnskey.flags", Kind::Numbers, of_data!(Data::Dnskey { flags, .. }, list, list.number(flags)),
-        "Flags of keys: 256 zone key, 257 key signing key", "RFC 4034, 2.1.1"),
+        "Flags of keys, of DNSKEY and CDNSKEY: 256 zone key, 257 key signing key", "RFC 4034, 2.1.1; RFC 7344, 3.2"),
     ItemField::new("dns.nsec.next_domain_name", Kind::Texts, of_data!(Data::Nsec(next), list, list.text(next)),
         "Next names that exist", "RFC 4034, 4.1.1"),
     ItemField::new("dns.rr.udp_payload_size", Kind::Numbers, opt!(record, list, list.number(record.class)),

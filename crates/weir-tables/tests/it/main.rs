@@ -20,6 +20,7 @@ mod columns;
 mod compare;
 mod descriptions;
 mod differences;
+mod dns;
 mod filters;
 mod floods;
 mod guesses;

@@ -2,7 +2,7 @@
 """Makes the captures beside this file: messages of protocols that no captured traffic at hand has.
 
 They were made with scapy 2.8.0 (Diameter by its own layer) and h2 4.4.1 (HTTP/2); MGCP, M3UA, SCCP and TCAP, which scapy has
-not, are written down by their standards. tshark judges what the tables read from them (`it/said`).
+not, and the rarer messages of DNS are written down by their standards. tshark judges what the tables read from them (`it/said`).
 
     python3 make.py            writes the captures
     python3 make.py --check    says whether they are what this would write
@@ -403,7 +403,63 @@ def http2():
     return capture
 
 
-CAPTURES = {"http2.pcap": http2, "diameter.pcap": diameter, "mgcp.pcap": mgcp, "sigtran.pcap": sigtran}
+def dns_name(text):
+    return b"".join(bytes([len(label)]) + label.encode() for label in text.split(".") if label) + b"\0"
+
+
+def dns_question(text, kind):
+    return dns_name(text) + struct.pack(">HH", kind, 1)
+
+
+def dns_record(text, kind, data, cls=1, ttl=60):
+    return dns_name(text) + struct.pack(">HHIH", kind, cls, ttl, len(data)) + data
+
+
+def dns_message(number, flags, *sections):
+    return struct.pack(">HHHHHH", number, flags, *map(len, sections)) + b"".join(map(b"".join, sections))
+
+
+def dns():
+    """Flags of each kind of message, updates, records of keys, NULL, and zones in several messages."""
+    capture = Capture()
+
+    def datagram(data, port=53, client=True):
+        ends = ("10.0.0.1", "10.0.0.2") if client else ("10.0.0.2", "10.0.0.1")
+        ports = (4000, port) if client else (port, 4000)
+        if port != 53:
+            ports = (port, port)
+        capture.add(Ether(**ETHER) / IP(src=ends[0], dst=ends[1]) / UDP(sport=ports[0], dport=ports[1]) / data)
+
+    for port in (53, 5353, 5355):
+        for number, flags in enumerate((0x0000, 0x0100, 0x07F0, 0x8000, 0x8400, 0x87F3)):
+            datagram(dns_message(port + number, flags, [dns_question("www.example", 1)], [], [], []), port, flags < 0x8000)
+    for number, flags in enumerate((0x2800, 0xA800, 0x2FF0, 0xAFF5)):
+        update = [dns_question("example", 6)], [dns_record("a.example", 255, b"", 255, 0)], [dns_record("b.example", 1, b"\1\2\3\4")], []
+        datagram(dns_message(100 + number, flags, *update), 53, flags < 0x8000)
+    for number, (kind, data) in enumerate((
+        (59, b"\0\1\5\2" + b"d" * 32), (60, b"\1\1\3\5" + b"k" * 20), (32769, b"\0\2\5\1" + b"x" * 20),
+        (43, b"\0\3\5\1" + b"x" * 20), (48, b"\1\0\3\5" + b"k" * 20), (10, b"null\0\xff"), (32768, b"\0\4\5\1" + b"x" * 20),
+    )):
+        datagram(dns_message(200 + number, 0x0100, [dns_question("key.example", kind)], [], [], []))
+        datagram(dns_message(200 + number, 0x8400, [dns_question("key.example", kind)], [dns_record("key.example", kind, data)], [], []), 53, False)
+    datagram(dns_message(300, 0x0100, [dns_question("", 2)], [], [], []))
+    soa = dns_record("example", 6, dns_name("ns.example") + dns_name("host.example") + struct.pack(">5I", 1, 2, 3, 4, 5))
+    host = dns_record("host.example", 1, b"\1\1\1\1")
+    stream = Stream(capture, 53)
+    for number, kind in ((400, 252), (401, 251), (402, 1)):
+        for side, data in (
+            (0, dns_message(number, 0, [dns_question("example", kind)], [], [], [])),
+            (1, dns_message(number, 0x8400, [dns_question("example", kind)], [soa, host], [], [])),
+            (1, dns_message(number, 0x8400, [], [host] * 3, [], [])),
+            (1, dns_message(number, 0x8400, [], [host, soa], [], [])),
+        ):
+            stream.send(side, struct.pack(">H", len(data)) + data)
+    return capture
+
+
+CAPTURES = {
+    "http2.pcap": http2, "diameter.pcap": diameter, "mgcp.pcap": mgcp, "sigtran.pcap": sigtran, "dns.pcap": dns,
+}
 
 if __name__ == "__main__":
     wrong = []
