@@ -19,6 +19,16 @@ pub mod kind {
     pub const SUBACK: u8 = 9;
     /// Topics are no longer wanted.
     pub const UNSUBSCRIBE: u8 = 10;
+    /// The broker answers.
+    pub const UNSUBACK: u8 = 11;
+    /// A message came; so do [`PUBCOMP`] and what is between them say how far it came.
+    pub const PUBACK: u8 = 4;
+    /// A message of quality 2 is done.
+    pub const PUBCOMP: u8 = 7;
+    /// A side ends.
+    pub const DISCONNECT: u8 = 14;
+    /// Version 5: authentication goes on.
+    pub const AUTH: u8 = 15;
 }
 
 /// The name of a type of packet (MQTT 5.0, 2.1.2).
@@ -84,8 +94,9 @@ pub struct Packet<'p> {
     pub length: usize,
     /// What it says.
     pub connect: Option<Connect<'p>>,
-    /// Whether there was a session, and the broker's return code.
-    pub connected: Option<(bool, u8)>,
+    /// The broker's flags, of which the lowest says that there was a session (not in version 3.1, where all are
+    /// reserved), and its return code, in version 5 its reason code.
+    pub connected: Option<(u8, u8)>,
     /// Number that packet and answer share.
     pub id: Option<u16>,
     /// Topic of a message, or topics that are subscribed.
@@ -94,6 +105,42 @@ pub struct Packet<'p> {
     pub qualities: Vec<u8>,
     /// What a message holds.
     pub message: Option<&'p [u8]>,
+    /// Version 5: what became of what is answered, or why a connection ends.
+    pub reasons: Vec<u8>,
+    /// Version 5: the properties, those of a will behind those of the packet.
+    pub properties: Vec<Property<'p>>,
+    /// It ends within a field.
+    pub is_cut: bool,
+}
+
+/// A property of a packet of version 5 (MQTT 5.0, 2.2.2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Property<'p> {
+    /// What it is, by its identifier (2.2.2.2).
+    pub id: u8,
+    /// What it says.
+    pub value: PropertyValue<'p>,
+}
+
+/// What a property says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PropertyValue<'p> {
+    /// A number of one to four octets, or of variable length.
+    Number(u32),
+    /// A text, or octets of any kind.
+    Text(&'p [u8]),
+    /// What a user names, and its value.
+    Pair(&'p [u8], &'p [u8]),
+    /// The identifier is unknown: where its value ends, and what follows, is not known.
+    Unknown,
+}
+
+/// Identifiers of properties.
+pub mod property {
+    /// MIME type of a message.
+    pub const CONTENT_TYPE: u8 = 0x03;
+    /// Number that stands for a topic.
+    pub const TOPIC_ALIAS: u8 = 0x23;
 }
 
 /// What a client says when it begins.
@@ -117,6 +164,10 @@ pub struct Connect<'p> {
 
 /// Topics of a packet that are kept.
 const TOPICS_MAX: usize = 1_000;
+/// Properties of a packet that are kept.
+const PROPERTIES_MAX: usize = 1_000;
+/// Version whose packets have properties and reasons.
+const WITH_PROPERTIES: u8 = 5;
 
 /// Reads fields in their order.
 struct Fields<'p>(&'p [u8]);
@@ -141,21 +192,60 @@ impl<'p> Fields<'p> {
         Some(text)
     }
 
-    /// Passes over the properties of version 5.
-    fn properties(&mut self, version: u8) -> Option<()> {
-        if version < 5 {
-            return Some(());
-        }
-        let mut length = 0_usize;
+    fn u32(&mut self) -> Option<u32> {
+        Some(u32::from(self.u16()?) << 16 | u32::from(self.u16()?))
+    }
+
+    /// A number of one to four octets (MQTT 5.0, 1.5.5).
+    fn variable(&mut self) -> Option<u32> {
+        let mut number = 0;
         for at in 0..4 {
             let octet = self.u8()?;
-            length |= usize::from(octet & 0x7f) << (7 * at);
+            number |= u32::from(octet & 0x7f) << (7 * at);
             if octet & 0x80 == 0 {
-                self.0 = self.0.get(length..)?;
-                return Some(());
+                return Some(number);
             }
         }
         None
+    }
+
+    /// Adds the properties that stand here in version 5 (MQTT 5.0, 2.2.2).
+    fn properties(&mut self, version: u8, properties: &mut Vec<Property<'p>>) -> Option<()> {
+        if version < WITH_PROPERTIES {
+            return Some(());
+        }
+        let length = self.variable()?;
+        let all = self.0;
+        let of_properties = all.get(..length as usize).unwrap_or(all);
+        let mut fields = Fields(of_properties);
+        while !fields.0.is_empty() && properties.len() < PROPERTIES_MAX {
+            let property = fields.property()?;
+            properties.push(property);
+            if property.value == PropertyValue::Unknown {
+                break;
+            }
+        }
+        self.0 = all.get(length as usize..)?;
+        Some(())
+    }
+
+    fn property(&mut self) -> Option<Property<'p>> {
+        // Identifiers are numbers of variable length; those that are defined have one octet.
+        let id = u8::try_from(self.variable()?).unwrap_or(u8::MAX);
+        let value = match id {
+            0x01 | 0x17 | 0x19 | 0x24 | 0x25 | 0x28..=0x2a => {
+                PropertyValue::Number(self.u8()?.into())
+            }
+            0x13 | 0x21..=0x23 => PropertyValue::Number(self.u16()?.into()),
+            0x02 | 0x11 | 0x18 | 0x27 => PropertyValue::Number(self.u32()?),
+            0x0b => PropertyValue::Number(self.variable()?),
+            0x03 | 0x08 | 0x09 | 0x12 | 0x15 | 0x16 | 0x1a | 0x1c | 0x1f => {
+                PropertyValue::Text(self.text()?)
+            }
+            0x26 => PropertyValue::Pair(self.text()?, self.text()?),
+            _ => PropertyValue::Unknown,
+        };
+        Some(Property { id, value })
     }
 }
 
@@ -173,8 +263,18 @@ impl<'p> Packet<'p> {
             ..Self::default()
         };
         let body = bytes.get(header..)?;
-        packet.body(&mut Fields(body), version);
+        packet.is_cut = packet.body(&mut Fields(body), version).is_none();
         Some(packet)
+    }
+
+    /// The number of its first property of this identifier.
+    #[must_use]
+    pub fn property(&self, id: u8) -> Option<u32> {
+        let mut properties = self.properties.iter();
+        properties.find_map(|property| match property.value {
+            PropertyValue::Number(number) if property.id == id => Some(number),
+            _ => None,
+        })
     }
 
     /// Quality of service of a message.
@@ -185,19 +285,26 @@ impl<'p> Packet<'p> {
 
     fn body(&mut self, fields: &mut Fields<'p>, version: u8) -> Option<()> {
         match self.kind {
-            kind::CONNECT => self.connect = Connect::new(fields),
-            kind::CONNACK => self.connected = Some((fields.u8()? & 1 != 0, fields.u8()?)),
+            kind::CONNECT => return self.connect(fields),
+            kind::CONNACK => {
+                let (flags, code) = (fields.u8()?, fields.u8()?);
+                self.connected = Some((flags, code));
+                if version >= WITH_PROPERTIES {
+                    self.reasons.push(code);
+                    self.properties(fields, version)?;
+                }
+            }
             kind::PUBLISH => {
                 self.topics.push(fields.text()?);
                 if self.quality() > 0 {
                     self.id = Some(fields.u16()?);
                 }
-                fields.properties(version)?;
+                self.properties(fields, version)?;
                 self.message = Some(fields.0);
             }
             kind::SUBSCRIBE | kind::UNSUBSCRIBE => {
                 self.id = Some(fields.u16()?);
-                fields.properties(version)?;
+                self.properties(fields, version)?;
                 while !fields.0.is_empty() && self.topics.len() < TOPICS_MAX {
                     self.topics.push(fields.text()?);
                     if self.kind == kind::SUBSCRIBE {
@@ -205,25 +312,49 @@ impl<'p> Packet<'p> {
                     }
                 }
             }
-            kind::SUBACK => {
+            kind::SUBACK | kind::UNSUBACK => {
                 self.id = Some(fields.u16()?);
-                fields.properties(version)?;
-                self.qualities = fields.0.iter().take(TOPICS_MAX).copied().collect();
+                self.properties(fields, version)?;
+                let codes: Vec<u8> = fields.0.iter().take(TOPICS_MAX).copied().collect();
+                if version >= WITH_PROPERTIES {
+                    self.reasons.clone_from(&codes);
+                }
+                if self.kind == kind::SUBACK {
+                    self.qualities = codes;
+                }
             }
-            4..=7 | 11 => self.id = Some(fields.u16()?),
+            kind::PUBACK..=kind::PUBCOMP => {
+                self.id = Some(fields.u16()?);
+                return self.reason(fields, version);
+            }
+            kind::DISCONNECT | kind::AUTH => return self.reason(fields, version),
             _ => {}
         }
         Some(())
     }
-}
 
-impl<'p> Connect<'p> {
-    fn new(fields: &mut Fields<'p>) -> Option<Self> {
+    fn properties(&mut self, fields: &mut Fields<'p>, version: u8) -> Option<()> {
+        fields.properties(version, &mut self.properties)
+    }
+
+    /// Reads a reason and properties, which may be left out (MQTT 5.0, 3.4.2.1, 3.14.2.1).
+    fn reason(&mut self, fields: &mut Fields<'p>, version: u8) -> Option<()> {
+        if version < WITH_PROPERTIES || fields.0.is_empty() {
+            return Some(());
+        }
+        self.reasons.push(fields.u8()?);
+        if fields.0.is_empty() {
+            return Some(());
+        }
+        self.properties(fields, version)
+    }
+
+    fn connect(&mut self, fields: &mut Fields<'p>) -> Option<()> {
         let protocol = fields.text()?;
         let (version, flags, keep_alive) = (fields.u8()?, fields.u8()?, fields.u16()?);
-        fields.properties(version)?;
+        self.properties(fields, version)?;
         let client = fields.text()?;
-        let mut connect = Self {
+        let connect = self.connect.insert(Connect {
             protocol,
             version,
             flags,
@@ -231,19 +362,14 @@ impl<'p> Connect<'p> {
             client,
             will_topic: None,
             user: None,
-        };
-        connect.rest(fields);
-        Some(connect)
-    }
-
-    fn rest(&mut self, fields: &mut Fields<'p>) -> Option<()> {
-        if self.flags & 4 != 0 {
-            fields.properties(self.version)?;
-            self.will_topic = Some(fields.text()?);
+        });
+        if flags & 4 != 0 {
+            fields.properties(version, &mut self.properties)?;
+            connect.will_topic = Some(fields.text()?);
             fields.text()?;
         }
-        if self.flags & 0x80 != 0 {
-            self.user = Some(fields.text()?);
+        if flags & 0x80 != 0 {
+            connect.user = Some(fields.text()?);
         }
         Some(())
     }
@@ -279,6 +405,64 @@ mod tests {
         assert_eq!(
             (subscribe.topics.len(), subscribe.qualities),
             (2, vec![1, 0])
+        );
+    }
+
+    /// The properties of MQTT 5.0, 2.2.2.2, of each type of value.
+    #[test]
+    fn properties_are_read() {
+        let connect =
+            b"\x10\x31\0\x04MQTT\x05\x06\0\x3c\x0d\x11\0\0\x0e\x10\x26\0\x01k\0\x02vv\0\x02id\
+            \x0e\x18\0\0\0\x1e\x01\x01\x03\0\x01t\x23\0\x03\0\x01w\0\x01m";
+        let packet = Packet::new(connect, 4).unwrap();
+        let number = |id, number| Property {
+            id,
+            value: PropertyValue::Number(number),
+        };
+        let connect = packet.connect.unwrap();
+        assert_eq!(
+            (connect.client, connect.will_topic),
+            (&b"id"[..], Some(&b"w"[..]))
+        );
+        assert_eq!(packet.properties.len(), 6, "{packet:?}");
+        assert_eq!(packet.properties[0], number(0x11, 3_600));
+        assert_eq!(packet.properties[1].value, PropertyValue::Pair(b"k", b"vv"));
+        assert_eq!(packet.properties[2], number(0x18, 30));
+        assert_eq!(packet.properties[3], number(0x01, 1));
+        assert_eq!(packet.properties[4].value, PropertyValue::Text(b"t"));
+        assert_eq!(packet.property(property::TOPIC_ALIAS), Some(3));
+
+        for (bytes, reasons, properties, is_cut) in [
+            (
+                &b"\x20\x06\x01\x00\x03\x21\0\x20"[..],
+                &[0_u8][..],
+                1,
+                false,
+            ),
+            (b"\x40\x02\0\x07", &[], 0, false),
+            (b"\x40\x03\0\x07\x10", &[0x10], 0, false),
+            (b"\x40\x08\0\x07\x10\x04\x1f\0\x01r", &[0x10], 1, false),
+            (b"\x90\x05\0\x01\0\x01\x87", &[1, 0x87], 0, false),
+            (b"\xb0\x05\0\x01\0\0\x11", &[0, 0x11], 0, false),
+            (b"\xe0\0", &[], 0, false),
+            (b"\xe0\x02\x8b\0", &[0x8b], 0, false),
+            // An identifier that is unknown, with another behind it; properties that are longer than the packet.
+            (b"\xe0\x06\x8b\x04\x7f\x23\0\x03", &[0x8b], 1, false),
+            (b"\xe0\x05\x8b\x09\x23\0\x03", &[0x8b], 1, true),
+        ] {
+            let packet = Packet::new(bytes, 5).unwrap();
+            assert_eq!(packet.reasons, reasons, "{bytes:02x?}");
+            assert_eq!(packet.properties.len(), properties, "{bytes:02x?}");
+            assert_eq!(packet.is_cut, is_cut, "{bytes:02x?}");
+            // Versions before have neither.
+            let packet = Packet::new(bytes, 4).unwrap();
+            assert!(packet.reasons.is_empty() && packet.properties.is_empty());
+        }
+        let many = b"\x24\x01".repeat(5_000);
+        let publish = [&b"\x30\x95\x4e\0\x01t\x90\x4e"[..], &many].concat();
+        assert_eq!(
+            Packet::new(&publish, 5).unwrap().properties.len(),
+            PROPERTIES_MAX
         );
     }
 

@@ -1,10 +1,14 @@
 //! `mqtt`: one row a packet of MQTT.
 
+use std::cell::OnceCell;
 use std::collections::{HashMap, VecDeque};
 
-use weir_messages::mqtt::{PORT, Packet, begins_with_connect, kind, kind_word, length};
+use weir_messages::mqtt::{
+    PORT, Packet, PropertyValue, begins_with_connect, kind, kind_word, length, property,
+};
 use weir_packet::{Kind, Needs, Value};
 
+use super::list::List;
 use super::messages::{Length, Messages, Protocol, Push, Way, columns_with_way};
 use super::value::{filled, number, text};
 use super::{Extraction, Item, ItemField, columns};
@@ -12,37 +16,89 @@ use super::{Extraction, Item, ItemField, columns};
 pub(super) const EXTRACTION: Extraction = Extraction {
     name: "mqtt",
     doc: "one row a packet of MQTT, on any port where a client begins",
-    columns: || columns_with_way(columns(&[], FIELDS)),
+    columns: || {
+        let mut own = columns(&[], FIELDS);
+        own.extend(columns(&[], LISTS).into_iter().map(|column| crate::Column {
+            origin: match column.origin {
+                crate::Origin::Item(index) => crate::Origin::Item(index + FIELDS.len()),
+                other => other,
+            },
+            ..column
+        }));
+        columns_with_way(own)
+    },
     needs: &[Needs::All],
     start: |_| Box::new(Messages::<Mqtt>::default()),
     arguments: &[],
-    aliases: &[],
+    aliases: &[("mqtt.conack.flags.sp", "mqtt.session_present")],
 };
 
 #[derive(Default)]
 struct Mqtt {
-    /// Flows of version 5, whose packets have properties, in the order in which they began.
-    properties: HashMap<u64, ()>,
+    /// Versions of flows that have another one than 3.1.1, in the order in which they began.
+    versions: HashMap<u64, u8>,
     order: VecDeque<u64>,
+    aliases: Aliases,
 }
 
-/// Connections of version 5 that are remembered.
+/// Connections whose version is remembered.
 const CONNECTIONS_MAX: usize = 1 << 16;
-/// Version of packets with properties.
+/// The version whose flags of CONNACK are reserved: 3.1.
+const WITHOUT_FLAGS: u8 = 3;
+/// The version of connections whose beginning was not seen: 3.1.1.
+const USUAL: u8 = 4;
+/// The version whose packets have properties and reasons: 5.0.
 const WITH_PROPERTIES: u8 = 5;
 
 impl Mqtt {
     fn remember(&mut self, flow: u64, version: u8) {
-        if version < WITH_PROPERTIES {
-            self.properties.remove(&flow);
-        } else if self.properties.insert(flow, ()).is_none() {
+        if version == USUAL {
+            self.versions.remove(&flow);
+        } else if self.versions.insert(flow, version).is_none() {
             self.order.push_back(flow);
             if self.order.len() > CONNECTIONS_MAX
                 && let Some(oldest) = self.order.pop_front()
             {
-                self.properties.remove(&oldest);
+                self.versions.remove(&oldest);
             }
         }
+    }
+}
+
+/// Topics that senders have given a number (MQTT 5.0, 3.3.2.3.4).
+#[derive(Default)]
+struct Aliases {
+    /// By flow, whether the sender has the lower end of it, and number.
+    topics: HashMap<(u64, bool, u32), Box<[u8]>>,
+    octets: usize,
+    forgotten: u64,
+}
+
+/// Octets of topics with a number that are remembered, with what the map needs for each.
+const ALIASED_OCTETS_MAX: usize = 16 << 20;
+/// What the map needs for one.
+const ALIAS_OCTETS: usize = 64;
+
+impl Aliases {
+    /// The topic of a message that has a number only; remembers that of one that has both.
+    fn topic(&mut self, way: &Way, packet: &Packet<'_>) -> Option<String> {
+        let alias = packet.property(property::TOPIC_ALIAS)?;
+        let is_lower = (way.src.address, way.src.port) < (way.dst.address, way.dst.port);
+        let key = (way.flow, is_lower, alias);
+        let topic = *packet.topics.first()?;
+        if topic.is_empty() {
+            return Some(weir_messages::printable(self.topics.get(&key)?));
+        }
+        if self.octets > ALIASED_OCTETS_MAX {
+            self.forgotten = self.forgotten.saturating_add(self.topics.len() as u64);
+            self.topics.clear();
+            self.octets = 0;
+        }
+        let added = topic.len().saturating_add(ALIAS_OCTETS);
+        let old = self.topics.insert(key, topic.into());
+        let removed = old.map_or(0, |old| old.len().saturating_add(ALIAS_OCTETS));
+        self.octets = self.octets.saturating_add(added).saturating_sub(removed);
+        None
     }
 }
 
@@ -75,10 +131,8 @@ impl Protocol for Mqtt {
     }
 
     fn message(&mut self, bytes: &[u8], way: &Way, push: &mut Push<'_>) -> bool {
-        let version = match self.properties.contains_key(&way.flow) {
-            true => WITH_PROPERTIES,
-            false => 4,
-        };
+        let known = self.versions.get(&way.flow);
+        let version = known.copied().unwrap_or(USUAL);
         let Some(packet) = Packet::new(bytes, version) else {
             return false;
         };
@@ -90,38 +144,77 @@ impl Protocol for Mqtt {
                 .map(|text| weir_messages::printable(text))
                 .collect()
         };
+        let mut topics: Vec<String> = texts(&packet.topics);
+        if let Some(topic) = self.aliases.topic(way, &packet) {
+            topics = vec![topic];
+        }
         let item = MqttItem {
-            topics: texts(&packet.topics),
+            topics,
+            version,
             qualities: packet
                 .qualities
                 .iter()
                 .map(|quality| (*quality).into())
                 .collect(),
             packet,
+            lists: [const { OnceCell::new() }; LISTS_MAX],
         };
         push(way, &item);
         true
+    }
+
+    fn counted(&self) -> Vec<(u64, &'static str)> {
+        vec![(
+            self.aliases.forgotten,
+            "topics with a number were forgotten because they took more than 16 MiB, so that mqtt.topic may be empty",
+        )]
     }
 }
 
 struct MqttItem<'p> {
     packet: Packet<'p>,
+    /// That of its connection.
+    version: u8,
+    /// Values of [`LISTS`], as they are asked for.
+    lists: [OnceCell<List>; LISTS_MAX],
     topics: Vec<String>,
     qualities: Vec<u32>,
 }
 
+/// Columns of [`LISTS`].
+const LISTS_MAX: usize = 7;
+
 impl MqttItem<'_> {
+    /// A list; NULL when nothing is in it.
+    fn list(&self, index: usize) -> Option<Value<'_>> {
+        let field = LISTS.get(index)?;
+        let list = self.lists.get(index)?.get_or_init(|| {
+            let mut list = List::of(field.kind);
+            (field.get)(&self.packet, &mut list);
+            list
+        });
+        list.value()
+    }
+
+    /// True for a packet of these kinds; subscriptions have flags up to version 3.1.1 only.
+    fn is_of(&self, kinds: &[u8]) -> bool {
+        let kind = self.packet.kind;
+        kinds.contains(&kind) && (kind != kind::SUBSCRIBE || self.version < WITH_PROPERTIES)
+    }
+
     /// A flag of a packet of these kinds.
     fn flag(&self, kinds: &[u8], bit: u8) -> Option<Value<'static>> {
-        kinds
-            .contains(&self.packet.kind)
+        self.is_of(kinds)
             .then_some(Value::Bool(self.packet.flags & bit != 0))
     }
 }
 
 impl Item for MqttItem<'_> {
     fn value(&self, index: usize) -> Option<Value<'_>> {
-        (FIELDS.get(index)?.get)(self)
+        match index.checked_sub(FIELDS.len()) {
+            Some(list) => self.list(list),
+            None => (FIELDS.get(index)?.get)(self),
+        }
     }
 }
 
@@ -154,15 +247,17 @@ static FIELDS: &[ItemField<Get>] = &[
         "User name", "MQTT 5.0, 3.1.3.5"),
     ItemField::new("mqtt.willtopic", Kind::Text, |m| text(m.packet.connect?.will_topic?),
         "Topic of the client's will", "MQTT 5.0, 3.1.3.3"),
-    ItemField::new("mqtt.session_present", Kind::Bool, |m| Some(Value::Bool(m.packet.connected?.0)),
-        "The broker still had a session", "MQTT 5.0, 3.2.2.1"),
-    ItemField::new("mqtt.conack.val", Kind::U8, |m| number(m.packet.connected?.1),
-        "What the broker answers: 0 accepted", "MQTT 5.0, 3.2.2.2"),
+    ItemField::new("mqtt.session_present", Kind::Bool, |m| {
+            let (flags, _) = m.packet.connected.filter(|_| m.version != WITHOUT_FLAGS)?;
+            Some(Value::Bool(flags & 1 != 0))
+        }, "The broker still had a session; NULL in MQTT 3.1, whose answers do not say", "MQTT 5.0, 3.2.2.1; MQTT 3.1, 3.2"),
+    ItemField::new("mqtt.conack.val", Kind::U8, |m| number(m.packet.connected?.1).filter(|_| m.version < WITH_PROPERTIES),
+        "What the broker answers: 0 accepted; NULL in MQTT 5, whose answer is in mqtt.reason_code", "MQTT 3.1.1, 3.2.2.3"),
     ItemField::new("mqtt.msgid", Kind::U16, |m| number(m.packet.id?),
         "Number that packet and answer share", "MQTT 5.0, 2.2.1"),
     ItemField::new("mqtt.topic", Kind::Texts, |m| Some(Value::Texts(&m.topics)).filter(|_| !m.topics.is_empty()),
-        "Topic of a message; topics that are subscribed or no longer wanted", "MQTT 5.0, 3.3.2.1"),
-    ItemField::new("mqtt.qos", Kind::U8, |m| number(m.packet.quality()).filter(|_| WITH_QUALITY.contains(&m.packet.kind)),
+        "Topic of a message, also where a number stands for it; topics that are subscribed or no longer wanted", "MQTT 5.0, 3.3.2.1"),
+    ItemField::new("mqtt.qos", Kind::U8, |m| number(m.packet.quality()).filter(|_| m.is_of(WITH_QUALITY)),
         "Quality of service of a message, or of the packet that subscribes", "MQTT 5.0, 3.3.1.2; MQTT 3.1, 2.1"),
     ItemField::new("mqtt.dupflag", Kind::Bool, |m| m.flag(WITH_QUALITY, 8),
         "The packet was sent before", "MQTT 5.0, 3.3.1.1; MQTT 3.1, 2.1"),
@@ -172,4 +267,55 @@ static FIELDS: &[ItemField<Get>] = &[
         "Qualities of service that subscriptions want, or that the broker grants", "MQTT 5.0, 3.8.3, 3.9.3"),
     ItemField::new("mqtt.msg", Kind::Bytes, |m| m.packet.message.map(Value::Bytes),
         "What a message holds", "MQTT 5.0, 3.3.3"),
+    ItemField::new("mqtt.property.topic_alias", Kind::U16, |m| number(m.packet.property(property::TOPIC_ALIAS)?),
+        "MQTT 5: number that stands for a topic", "MQTT 5.0, 3.3.2.3.4"),
+    ItemField::new("mqtt.property.content_type", Kind::Text, |m| {
+            let mut properties = m.packet.properties.iter();
+            properties.find_map(|it| match it.value {
+                PropertyValue::Text(value) if it.id == property::CONTENT_TYPE => text(value),
+                _ => None,
+            })
+        }, "MQTT 5: MIME type of a message, or of a will", "MQTT 5.0, 3.3.2.3.9"),
+    ItemField::new("mqtt.fault", Kind::Text, |m| m.packet.is_cut.then_some(Value::Text("the packet ends within a field")),
+        "What keeps the packet from being understood to its end", "weir"),
 ];
+
+#[rustfmt::skip]
+static LISTS: &[ItemField<fn(&Packet<'_>, &mut List)>; LISTS_MAX] = &[
+    ItemField::new("mqtt.reason_code", Kind::Numbers, |p, list| list.numbers(&p.reasons),
+        "MQTT 5: what became of what is answered, one for each subscription, or why a connection ends; from 128 on it failed",
+        "MQTT 5.0, 2.4"),
+    ItemField::new("mqtt.property_id", Kind::Numbers, |p, list| {
+            p.properties.iter().for_each(|it| list.number(it.id));
+        }, "MQTT 5: identifiers of the properties, those of a will behind those of the packet", "MQTT 5.0, 2.2.2.2"),
+    ItemField::new("mqtt.prop_number", Kind::Numbers, |p, list| {
+            p.properties.iter().for_each(|it| if let PropertyValue::Number(number) = it.value && !APART.contains(&it.id) {
+                list.number(number);
+            });
+        }, "MQTT 5: values of properties that are numbers, maximum quality and topic alias apart", "MQTT 5.0, 2.2.2.2"),
+    ItemField::new("mqtt.property.max_qos", Kind::Numbers, |p, list| {
+            p.properties.iter().for_each(|it| if let PropertyValue::Number(number) = it.value && it.id == MAXIMUM_QUALITY {
+                list.number(number);
+            });
+        }, "MQTT 5: the highest quality of service that the broker has", "MQTT 5.0, 3.2.2.3.4"),
+    ItemField::new("mqtt.prop_string", Kind::Texts, |p, list| {
+            p.properties.iter().for_each(|it| if let PropertyValue::Text(text) = it.value && it.id != property::CONTENT_TYPE {
+                list.bytes(text);
+            });
+        }, "MQTT 5: values of properties that are texts or octets, content type apart", "MQTT 5.0, 2.2.2.2"),
+    ItemField::new("mqtt.prop_key", Kind::Texts, |p, list| {
+            p.properties.iter().for_each(|it| if let PropertyValue::Pair(key, _) = it.value {
+                list.bytes(key);
+            });
+        }, "MQTT 5: names of the user's properties", "MQTT 5.0, 2.2.2.2"),
+    ItemField::new("mqtt.prop_value", Kind::Texts, |p, list| {
+            p.properties.iter().for_each(|it| if let PropertyValue::Pair(_, value) = it.value {
+                list.bytes(value);
+            });
+        }, "MQTT 5: values of the user's properties, in the order of their names", "MQTT 5.0, 2.2.2.2"),
+];
+
+/// The property with the highest quality of service (MQTT 5.0, 3.2.2.3.4).
+const MAXIMUM_QUALITY: u8 = 0x24;
+/// Numbers that have columns of their own.
+const APART: &[u8] = &[MAXIMUM_QUALITY, property::TOPIC_ALIAS];

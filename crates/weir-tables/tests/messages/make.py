@@ -2,7 +2,7 @@
 """Makes the captures beside this file: messages of protocols that no captured traffic at hand has.
 
 They were made with scapy 2.8.0 (Diameter by its own layer) and h2 4.4.1 (HTTP/2); MGCP, M3UA, SCCP and TCAP, which scapy has
-not, and the rarer messages of DNS are written down by their standards. tshark judges what the tables read from them (`it/said`).
+not, and the rarer messages of DNS and MQTT are written down by their standards. tshark judges what the tables read from them (`it/said`).
 
     python3 make.py            writes the captures
     python3 make.py --check    says whether they are what this would write
@@ -457,8 +457,52 @@ def dns():
     return capture
 
 
+def mqtt_text(data):
+    data = data if isinstance(data, bytes) else data.encode()
+    return struct.pack(">H", len(data)) + data
+
+
+def mqtt_properties(*all_of_them):
+    return bytes([sum(map(len, all_of_them))]) + b"".join(all_of_them)
+
+
+def mqtt():
+    """MQTT 5 with properties of each type, and the answers of brokers of the versions before."""
+    capture = Capture()
+    packet = lambda first, body: bytes([first, len(body) % 128 | 128, len(body) // 128]) + body
+    pair = lambda key, value: b"\x26" + mqtt_text(key) + mqtt_text(value)
+    stream = Stream(capture, 1883)
+    stream.send(0, packet(0x10, mqtt_text("MQTT") + b"\5\xc6\0\x3c" + mqtt_properties(
+        b"\x11\0\0\x0e\x10", b"\x21\0\x14", b"\x27\0\0\x10\0", b"\x22\0\x0a", b"\x19\1", b"\x17\0", pair("k1", "v1"),
+        pair("k2", "v2"), b"\x15" + mqtt_text("SCRAM")) + mqtt_text("client") + mqtt_properties(
+        b"\x18\0\0\0\x1e", b"\1\1", b"\2\0\0\0\x3c", b"\x08" + mqtt_text("response/topic"), pair("will", "w"))
+        + mqtt_text("will/topic") + mqtt_text("gone") + mqtt_text("bob") + mqtt_text("secret")))
+    stream.send(1, packet(0x20, b"\1\0" + mqtt_properties(
+        b"\x11\0\0\x1c\x20", b"\x21\0\x20", b"\x24\1", b"\x25\1", b"\x27\0\1\0\0", b"\x12" + mqtt_text("assigned"), b"\x22\0\5",
+        b"\x1f" + mqtt_text("fine"), pair("s", "t"), b"\x28\1", b"\x29\0", b"\x2a\1", b"\x13\0\x78", b"\x1a" + mqtt_text("info"))))
+    stream.send(0, packet(0x32, mqtt_text("a/b") + b"\0\7" + mqtt_properties(
+        b"\1\1", b"\x23\0\3", b"\x08" + mqtt_text("answer"), b"\x09" + mqtt_text("data"), pair("x", "y"), b"\x03" + mqtt_text("json")) + b"hello"))
+    stream.send(1, packet(0x40, b"\0\7\x10" + mqtt_properties(b"\x1f" + mqtt_text("no match"))))
+    stream.send(0, packet(0x30, mqtt_text("") + mqtt_properties(b"\x23\0\3") + b"again"))
+    stream.send(0, packet(0x82, b"\0\1" + mqtt_properties(b"\x0b\x80\2") + mqtt_text("a") + b"\x2d" + mqtt_text("b/#") + b"\0"))
+    stream.send(1, packet(0x90, b"\0\1" + mqtt_properties(b"\x1f" + mqtt_text("r")) + b"\1\x87"))
+    stream.send(0, packet(0xA2, b"\0\2" + mqtt_properties(pair("u", "v")) + mqtt_text("a")))
+    stream.send(1, packet(0xB0, b"\0\2" + mqtt_properties() + b"\0\x11"))
+    stream.send(0, packet(0x50, b"\0\3"))
+    stream.send(0, packet(0x62, b"\0\3\x92"))
+    stream.send(1, packet(0x70, b"\0\3\0" + mqtt_properties(pair("a", "b"))))
+    stream.send(0, packet(0xF0, b"\x18" + mqtt_properties(b"\x15" + mqtt_text("X"), b"\x16" + mqtt_text("Y"))))
+    stream.send(1, packet(0xE0, b"\x8b" + mqtt_properties(b"\x1f" + mqtt_text("bye"), b"\x1c" + mqtt_text("other"))))
+    for version, protocol in ((3, "MQIsdp"), (4, "MQTT")):
+        stream = Stream(capture, 1883, client_port=50_000 + version)
+        stream.send(0, packet(0x10, mqtt_text(protocol) + bytes([version]) + b"\2\0\x3c" + mqtt_text("client")))
+        stream.send(1, packet(0x20, b"\1\0"))
+        stream.send(0, packet(0x30, mqtt_text("topic") + b"\0hello"))
+    return capture
+
+
 CAPTURES = {
-    "http2.pcap": http2, "diameter.pcap": diameter, "mgcp.pcap": mgcp, "sigtran.pcap": sigtran, "dns.pcap": dns,
+    "http2.pcap": http2, "diameter.pcap": diameter, "mgcp.pcap": mgcp, "sigtran.pcap": sigtran, "dns.pcap": dns, "mqtt.pcap": mqtt,
 }
 
 if __name__ == "__main__":
