@@ -22,6 +22,16 @@ impl<'m> Ber<'m> {
         Some((tag, contents.get(..length)?))
     }
 
+    /// What stands behind the next tag and its length, whatever that length says.
+    pub(crate) fn behind_header(&self) -> Option<&'m [u8]> {
+        let octets_of_length = match u8_at(self.0, 1)? {
+            length @ 0x81..=0x84 => usize::from(length & 0x7f),
+            0x85.. => return None,
+            _ => 0,
+        };
+        self.0.get(2 + octets_of_length..)
+    }
+
     /// The next tag and its contents, of a definite length.
     pub(crate) fn next(&mut self) -> Option<(u8, &'m [u8])> {
         let (tag, length) = (u8_at(self.0, 0)?, u8_at(self.0, 1)?);

@@ -1,5 +1,7 @@
 //! TCAP (ITU-T Q.773): one message, its dialogue and its components.
 
+use std::fmt;
+
 use crate::ber::{Ber, INTEGER, OBJECT, integer, object};
 
 /// Components of a message that are read.
@@ -24,7 +26,38 @@ pub struct Message<'m> {
     pub result: Option<i64>,
     /// What is invoked or answered.
     pub components: Vec<Component>,
+    /// The first thing that is wrong with it.
+    pub fault: Option<Fault>,
 }
+
+/// What is wrong with a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Fault {
+    /// Its length is not that of what carries it; it is read to the end of that.
+    Length,
+    /// A field of it, or a component, is longer than what it stands in.
+    Field,
+}
+
+impl Fault {
+    /// In words.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Length => "the length of the message is not that of what carries it",
+            Self::Field => "a field is longer than what it stands in",
+        }
+    }
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl std::error::Error for Fault {}
 
 /// A component (Q.773, 3.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,12 +76,19 @@ pub struct Component {
 
 impl<'m> Message<'m> {
     /// Reads a message, as far as its components are whole; `None` when it is none, or its transaction has no number.
+    /// What is wrong with one is in [`Message::fault`].
     #[must_use]
     pub fn new(bytes: &'m [u8]) -> Option<Self> {
-        let (kind, contents) = Ber(bytes).next_of_any_length()?;
+        let kind = *bytes.first()?;
         kind_word(kind)?;
+        let mut outer = Ber(bytes);
+        let (contents, fault) = match outer.next_of_any_length() {
+            Some((_, contents)) if outer.0.is_empty() => (contents, None),
+            _ => (Ber(bytes).behind_header()?, Some(Fault::Length)),
+        };
         let mut message = Self {
             kind,
+            fault,
             ..Self::default()
         };
         let mut fields = Ber(contents);
@@ -64,6 +104,7 @@ impl<'m> Message<'m> {
                 _ => {}
             }
         }
+        message.ends(&fields);
         let is_numbered = match kind {
             0x62 => message.origin.is_some(),
             0x65 => message.origin.is_some() && message.destination.is_some(),
@@ -103,6 +144,14 @@ impl<'m> Message<'m> {
             if matches!(kind, 1..=4 | 7) && self.components.len() < COMPONENTS_MAX {
                 self.components.push(component(kind, contents));
             }
+        }
+        self.ends(&all);
+    }
+
+    /// Values ended here: a rest is one that is longer than what it stands in.
+    fn ends(&mut self, values: &Ber<'_>) {
+        if !values.0.is_empty() {
+            self.fault.get_or_insert(Fault::Field);
         }
     }
 }
@@ -257,10 +306,47 @@ mod tests {
     }
 
     #[test]
-    fn every_prefix_is_none() {
+    fn every_prefix_with_a_number_says_that_it_is_cut() {
         for end in 0..BEGIN.len() {
-            assert_eq!(Message::new(&BEGIN[..end]), None);
+            let message = Message::new(&BEGIN[..end]);
+            assert_eq!(message.is_some(), end >= 8, "{end}");
+            if let Some(message) = message {
+                assert_eq!(message.fault, Some(Fault::Length));
+                assert_eq!(message.origin, Some(&[1, 2, 3, 4][..]));
+            }
         }
+    }
+
+    /// Such messages gave nothing, or nothing behind the length.
+    #[test]
+    fn a_wrong_length_of_the_message_is_a_fault() {
+        let whole = Message::new(BEGIN).unwrap();
+        assert_eq!(whole.fault, None);
+        for length in [0, 1, 0x10, 0x38, 0x3a, 0x7f, 0x80] {
+            let mut bytes = BEGIN.to_vec();
+            bytes[1] = length;
+            let message = Message::new(&bytes).unwrap();
+            assert_eq!(message.fault, Some(Fault::Length), "{length}");
+            assert_eq!(message.origin, whole.origin);
+            assert_eq!(message.context, whole.context);
+            assert_eq!(message.components, whole.components);
+        }
+        let long = [b"\x62\x82\x01\x39", &BEGIN[2..]].concat();
+        let message = Message::new(&long).unwrap();
+        assert_eq!(
+            (message.fault, message.components.len()),
+            (Some(Fault::Length), 2)
+        );
+        // The length of the components is wrong.
+        let mut bytes = BEGIN.to_vec();
+        let at = bytes.windows(2).position(|it| it == [0x6c, 0x15]).unwrap();
+        bytes[at + 1] = 0x16;
+        let message = Message::new(&bytes).unwrap();
+        assert_eq!(
+            (message.fault, message.components.len()),
+            (Some(Fault::Field), 0)
+        );
+        assert_eq!(message.context, whole.context);
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! `tcap`: one row a message of TCAP over SCCP.
 
 use weir_messages::sccp::{self, Parts};
-use weir_messages::tcap::{Component, Message, component_word, kind_word, map_word};
+use weir_messages::tcap::{Component, Fault, Message, component_word, kind_word, map_word};
 use weir_packet::{Kind, Needs, Value};
 
 use super::asked::{Asked, Requests};
@@ -66,6 +66,7 @@ impl Protocol for Tcap {
             context: message.context,
             result: message.result,
             components: message.components,
+            fault: message.fault,
             time_ns: asked.and_then(|asked| asked.until(way)),
             asked,
         };
@@ -117,6 +118,7 @@ struct Said {
     context: Option<String>,
     result: Option<i64>,
     components: Vec<Component>,
+    fault: Option<Fault>,
     asked: Option<Asked>,
     time_ns: Option<i64>,
 }
@@ -182,4 +184,6 @@ static FIELDS: &[ItemField<Say<Said>>] = &[
         "Seconds from the first message of the other side with this transaction to this one", "weir"),
     ItemField::new("tcap.response_to", Kind::U64, Say::Value(|s| frame(s.asked?.frame)),
         "Number of the record with that message", "weir"),
+    ItemField::new("tcap.fault", Kind::Text, Say::Value(|s| s.fault.map(|fault| Value::Text(fault.as_str()))),
+        "What keeps the message from being understood to its end", "weir"),
 ];
