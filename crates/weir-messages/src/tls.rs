@@ -14,6 +14,7 @@ mod quic;
 mod record;
 mod session;
 mod suites;
+mod validity;
 mod words;
 
 pub use certificate::Certificate;

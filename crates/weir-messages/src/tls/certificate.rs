@@ -6,6 +6,7 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 use sha1::Sha1;
 use sha2::{Digest, Sha256};
 use x509_parser::asn1_rs::Tag;
+use x509_parser::certificate::X509Certificate;
 use x509_parser::extensions::GeneralName;
 use x509_parser::objects::{oid_registry, oid2abbrev, oid2sn};
 use x509_parser::parse_x509_certificate;
@@ -13,6 +14,7 @@ use x509_parser::public_key::PublicKey;
 use x509_parser::x509::X509Name;
 
 use super::fingerprint::hex;
+use super::validity::with_usual_times;
 
 /// A certificate.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -30,10 +32,10 @@ pub struct Certificate {
     pub subject: String,
     /// Who signed it.
     pub issuer: String,
-    /// From when on it is valid, in seconds since 1970.
-    pub not_before: i64,
-    /// Until when it is valid, in seconds since 1970.
-    pub not_after: i64,
+    /// From when on it is valid, in seconds since 1970; `None` for what is no time.
+    pub not_before: Option<i64>,
+    /// Until when it is valid, in seconds since 1970; `None` for what is no time.
+    pub not_after: Option<i64>,
     /// Type of the key: `rsa`, `ecdsa`, `dsa`, or another's number.
     pub key_type: String,
     /// Bits of the key.
@@ -60,44 +62,55 @@ impl Certificate {
             sha1: hex(&Sha1::digest(der)),
             ..Self::default()
         };
-        let Ok((_, certificate)) = parse_x509_certificate(der) else {
-            return read;
-        };
-        read.version = certificate.version.0.saturating_add(1);
-        read.serial = hex(certificate.raw_serial()).to_uppercase();
-        read.subject = name_text(&certificate.subject);
-        read.issuer = name_text(&certificate.issuer);
-        read.not_before = certificate.validity.not_before.timestamp();
-        read.not_after = certificate.validity.not_after.timestamp();
+        if let Ok((_, certificate)) = parse_x509_certificate(der) {
+            let validity = &certificate.validity;
+            let times = [validity.not_before, validity.not_after];
+            let [from, until] = times.map(|time| Some(time.timestamp()));
+            (read.not_before, read.not_after) = (from, until);
+            read.fill(&certificate);
+        } else if let Some((usual, [from, until])) = with_usual_times(der)
+            && let Ok((_, certificate)) = parse_x509_certificate(&usual)
+        {
+            (read.not_before, read.not_after) = (from, until);
+            read.fill(&certificate);
+        }
+        read
+    }
+
+    /// Takes what a certificate says, its times apart.
+    fn fill(&mut self, certificate: &X509Certificate<'_>) {
+        self.version = certificate.version.0.saturating_add(1);
+        self.serial = hex(certificate.raw_serial()).to_uppercase();
+        self.subject = name_text(&certificate.subject);
+        self.issuer = name_text(&certificate.issuer);
         let (kind, bits) = match certificate.public_key().parsed() {
             Ok(PublicKey::RSA(key)) => ("rsa", Some(key.key_size())),
             Ok(PublicKey::EC(point)) => ("ecdsa", Some(point.key_size())),
             Ok(PublicKey::DSA(_)) => ("dsa", None),
             _ => ("", None),
         };
-        read.key_type = match kind {
+        self.key_type = match kind {
             "" => certificate.public_key().algorithm.algorithm.to_id_string(),
             word => word.to_owned(),
         };
-        read.key_bits = bits.and_then(|bits| u32::try_from(bits).ok());
+        self.key_bits = bits.and_then(|bits| u32::try_from(bits).ok());
         let algorithm = &certificate.signature_algorithm.algorithm;
-        read.signature = match oid2sn(algorithm, oid_registry()) {
+        self.signature = match oid2sn(algorithm, oid_registry()) {
             Ok(word) => word.to_owned(),
             Err(_) => algorithm.to_id_string(),
         };
-        read.is_authority = certificate.is_ca();
+        self.is_authority = certificate.is_ca();
         if let Ok(Some(names)) = certificate.subject_alternative_name() {
             for name in names.value.general_names.iter().take(NAMES_MAX) {
                 match name {
                     GeneralName::DNSName(name) => {
-                        read.dns_names.push(crate::printable(name.as_bytes()));
+                        self.dns_names.push(crate::printable(name.as_bytes()));
                     }
-                    GeneralName::IPAddress(octets) => read.addresses.extend(address(octets)),
+                    GeneralName::IPAddress(octets) => self.addresses.extend(address(octets)),
                     _ => {}
                 }
             }
         }
-        read
     }
 }
 
@@ -211,6 +224,89 @@ mod tests {
         let (rest, name) = X509Name::from_der(&der).unwrap();
         assert!(rest.is_empty());
         name_text(&name)
+    }
+
+    /// A value of DER.
+    fn der(tag: u8, parts: &[&[u8]]) -> Vec<u8> {
+        let contents = parts.concat();
+        let length = u8::try_from(contents.len());
+        match length {
+            Ok(length @ 0..=127) => [&[tag, length], &contents[..]].concat(),
+            Ok(length) => [&[tag, 0x81, length], &contents[..]].concat(),
+            Err(_) => panic!("{}", contents.len()),
+        }
+    }
+
+    /// A certificate that is valid from one of these times to the other, each with its tag.
+    fn certificate(times: [(u8, &[u8]); 2]) -> Vec<u8> {
+        let [from, until] = times.map(|(tag, text)| der(tag, &[text]));
+        // ecdsa-with-SHA256, and a key of no known algorithm.
+        let algorithm = der(0x30, &[b"\x06\x08\x2a\x86\x48\xce\x3d\x04\x03\x02"]);
+        let key = der(
+            0x30,
+            &[&der(0x30, &[b"\x06\x03\x2a\x03\x04"]), b"\x03\x02\0\x07"],
+        );
+        let organisation = der(0x30, &[b"\x06\x03\x55\x04\x0a", b"\x0c\x04weir"]);
+        let name = der(0x30, &[&der(0x31, &[&organisation])]);
+        let validity = der(0x30, &[&from, &until]);
+        let version = b"\xa0\x03\x02\x01\x02\x02\x01\x09";
+        let signed = der(0x30, &[version, &algorithm, &name, &validity, &name, &key]);
+        der(0x30, &[&signed, &algorithm, b"\x03\x02\0\x07"])
+    }
+
+    /// Times by `date -u -d … +%s`. RFC 5280, 4.1.2.5 wants Z; X.690, 11.7 and 11.8 allow others in BER.
+    #[test]
+    fn times_with_an_offset_are_times() {
+        const UTC: u8 = 0x17;
+        const GENERALIZED: u8 = 0x18;
+        for (tag, text, seconds) in [
+            (UTC, &b"210301120000Z"[..], 1_614_600_000),
+            (UTC, b"2103011200Z", 1_614_600_000),
+            (UTC, b"210301130000+0100", 1_614_600_000),
+            (UTC, b"210301063000-0530", 1_614_600_000),
+            (UTC, b"2103011300+0100", 1_614_600_000),
+            (UTC, b"000101003000+0100", 946_683_000),
+            (UTC, b"491231235959-0100", 2_524_611_599),
+            (UTC, b"500101000000Z", -631_152_000),
+            (GENERALIZED, b"20210301120000Z", 1_614_600_000),
+            (GENERALIZED, b"20210301130000+0100", 1_614_600_000),
+            (GENERALIZED, b"20210301063000.5-0530", 1_614_600_000),
+            (GENERALIZED, b"20210301130000+01", 1_614_600_000),
+            (UTC, b"210301130000+01", 1_614_600_000),
+            (GENERALIZED, b"99991231235959Z", 253_402_300_799),
+        ] {
+            let usual = (UTC, &b"200101000000Z"[..]);
+            for times in [[usual, (tag, text)], [(tag, text), usual]] {
+                let read = Certificate::parse(&certificate(times));
+                let shown = String::from_utf8_lossy(text);
+                assert_eq!(read.subject, "O=weir", "{shown}");
+                let expected =
+                    times.map(|(_, it)| if it == text { seconds } else { 1_577_836_800 });
+                assert_eq!(
+                    [read.not_before, read.not_after],
+                    expected.map(Some),
+                    "{shown}"
+                );
+            }
+        }
+    }
+
+    /// Such a certificate had digests only.
+    #[test]
+    fn what_is_no_time_costs_that_time_only() {
+        let usual = (0x17, &b"210301120000Z"[..]);
+        for text in [&b"211301120000Z"[..], b"", b"soon"] {
+            let read = Certificate::parse(&certificate([(0x17, text), usual]));
+            assert_eq!((&*read.subject, &*read.serial), ("O=weir", "09"));
+            assert_eq!(
+                (read.not_before, read.not_after),
+                (None, Some(1_614_600_000))
+            );
+        }
+        let whole = certificate([usual, usual]);
+        for end in 0..whole.len() {
+            assert_eq!(Certificate::parse(&whole[..end]).subject, "", "{end}");
+        }
     }
 
     #[test]

@@ -35,8 +35,11 @@ fn own_text(session: &Session, get: impl FnOnce(&Certificate) -> &String) -> Opt
 }
 
 /// A time of it.
-fn own_time(session: &Session, get: impl FnOnce(&Certificate) -> i64) -> Option<Value<'static>> {
-    let seconds = own(session).filter(|it| !it.serial.is_empty()).map(get)?;
+fn own_time(
+    session: &Session,
+    get: impl FnOnce(&Certificate) -> Option<i64>,
+) -> Option<Value<'static>> {
+    let seconds = own(session).and_then(get)?;
     seconds.checked_mul(1_000_000_000).map(Value::Time)
 }
 
