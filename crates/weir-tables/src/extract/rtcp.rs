@@ -98,14 +98,17 @@ impl Item for ReportItem<'_> {
 type Get = for<'i> fn(&'i ReportItem<'_>) -> Option<Value<'i>>;
 
 /// From 1900 to 1970, in seconds.
-const EPOCH: u64 = 2_208_988_800;
+const EPOCH: i64 = 2_208_988_800;
 
-/// A time of NTP; `None` before 1970, which is what clocks say that were not set.
-fn ntp(sent: Sent) -> Option<Value<'static>> {
-    let seconds = (sent.ntp >> 32).checked_sub(EPOCH)?;
+/// A time of NTP; `None` where the sender gives none (RFC 3550, 6.4.1). Seconds whose highest bit is 0 are of the era that
+/// begins in 2036 (RFC 5905, 6), as in the table of NTP and in Wireshark.
+fn ntp(sent: Sent) -> Option<i64> {
+    let seconds = i64::from((sent.ntp >> 32) as u32);
+    let era = if sent.ntp >> 63 == 0 { 1_i64 << 32 } else { 0 };
     let fraction = (sent.ntp & 0xffff_ffff).saturating_mul(1_000_000_000) >> 32;
-    let ns = seconds.checked_mul(1_000_000_000)?.checked_add(fraction)?;
-    i64::try_from(ns).ok().map(Value::Time)
+    let ns = (seconds + era - EPOCH).checked_mul(1_000_000_000)?;
+    let ns = ns.checked_add(i64::try_from(fraction).ok()?);
+    ns.filter(|_| sent.ntp > 0)
 }
 
 #[rustfmt::skip]
@@ -126,8 +129,9 @@ static FIELDS: &[ItemField<Get>] = &[
         "The source that the block, chunk or goodbye is about", "RFC 3550, 6"),
     ItemField::new("rtcp.mediassrc", Kind::U32, |r| number(r.report.source.filter(|_| matches!(r.report.kind, kind::TRANSPORT_FEEDBACK | kind::PAYLOAD_FEEDBACK))?),
         "The source that feedback is about", "RFC 4585, 6.1"),
-    ItemField::new("rtcp.timestamp.ntp", Kind::Time, |r| ntp(r.sent()?),
-        "When the sender's report was sent, by the sender's clock; once a packet; NULL of a clock that was not set", "RFC 3550, 6.4.1"),
+    ItemField::new("rtcp.timestamp.ntp", Kind::Time, |r| ntp(r.sent()?).map(Value::Time),
+        "When the sender's report was sent, by the sender's clock; once a packet; a clock that counts from its own start seems to be in 2036",
+        "RFC 3550, 6.4.1; RFC 5905, 6"),
     ItemField::new("rtcp.timestamp.ntp.msw", Kind::U32, |r| number(r.sent()?.ntp >> 32),
         "The same: seconds since 1900, or since the sender began", "RFC 3550, 6.4.1"),
     ItemField::new("rtcp.timestamp.ntp.lsw", Kind::U32, |r| number(r.sent()?.ntp & 0xffff_ffff),
@@ -191,3 +195,30 @@ static FIELDS: &[ItemField<Get>] = &[
     ItemField::new("rtcp.xr.voipmetrics.jbnominal", Kind::U16, |r| number(r.voice()?.buffer_ms()),
         "Nominal delay of the buffer, in milliseconds", "RFC 3611, 4.7.7"),
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// By `date -u -d … +%s`; the second era begins at 2036-02-07 06:28:16.
+    #[test]
+    fn times_beyond_2036_are_of_the_next_era() {
+        for (ntp_time, ns) in [
+            (0, None),
+            (1 << 31, Some(2_085_978_496_500_000_000)),
+            (0x0000_0001_0000_0000, Some(2_085_978_497_000_000_000)),
+            (0x7fff_ffff_0000_0000, Some(4_233_462_143_000_000_000)),
+            (0x8000_0000_0000_0000, Some(-61_505_152_000_000_000)),
+            (0x83aa_7e80_0000_0000, Some(0)),
+            (0xffff_ffff_8000_0000, Some(2_085_978_495_500_000_000)),
+        ] {
+            let sent = Sent {
+                ntp: ntp_time,
+                timestamp: 0,
+                packets: 0,
+                octets: 0,
+            };
+            assert_eq!(ntp(sent), ns, "{ntp_time:#x}");
+        }
+    }
+}
