@@ -29,6 +29,51 @@ struct HarState {
     value: Vec<u8>,
     connection: Option<u64>,
     fields: Fields,
+    entry: Entry,
+}
+
+/// What is known so far of an entry of an archive: a request and its response, in whatever order their members come.
+#[derive(Debug, Default)]
+struct Entry {
+    /// The depth of its members.
+    at: Option<usize>,
+    /// The part of it that is being read.
+    part: Part,
+    /// Its array of messages has begun, and messages before it were so many.
+    messages_before: Option<u64>,
+    status: Option<u16>,
+    /// Headers of the response.
+    extensions: Vec<String>,
+}
+
+/// Parts of an entry.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Part {
+    Request,
+    Response,
+    #[default]
+    Other,
+}
+
+impl Entry {
+    /// The response lets nobody in: neither 101 nor, over HTTP/2, 200 and what is like it (RFC 6455, 4.1; RFC 8441, 5).
+    fn is_refused(&self) -> bool {
+        self.status
+            .is_some_and(|status| status != 101 && !(200..300).contains(&status))
+    }
+
+    /// It is over: what was agreed on is reported, and an upgrade that was refused is no connection.
+    fn end(&mut self, report: &mut InputReport) {
+        let entry = std::mem::take(self);
+        if !entry.is_refused() {
+            let room = EXTENSIONS_MAX.saturating_sub(report.extensions.len());
+            report
+                .extensions
+                .extend(entry.extensions.into_iter().take(room));
+        } else if entry.messages_before == Some(report.messages) {
+            report.connections = report.connections.saturating_sub(1);
+        }
+    }
 }
 
 /// The names that matter.
@@ -43,6 +88,9 @@ enum Member {
     Messages,
     Name,
     Value,
+    Request,
+    Response,
+    Status,
     #[default]
     Other,
 }
@@ -59,6 +107,9 @@ impl Member {
             b"_webSocketMessages" => Self::Messages,
             b"name" => Self::Name,
             b"value" => Self::Value,
+            b"request" => Self::Request,
+            b"response" => Self::Response,
+            b"status" => Self::Status,
             _ => Self::Other,
         }
     }
@@ -212,6 +263,8 @@ impl Sink for HarSink<'_, '_> {
             }
             Token::ArrayBegin => {
                 if state.next_is_messages && state.messages_at.is_none() {
+                    state.entry.at = Some(state.depth);
+                    state.entry.messages_before = Some(self.report.messages);
                     state.connection = Some(self.report.connections);
                     self.report.connections += 1;
                     state.messages_at = Some(state.depth + 1);
@@ -224,6 +277,20 @@ impl Sink for HarSink<'_, '_> {
                 }
                 state.name.clear();
                 state.value.clear();
+                let part = match state.last {
+                    Member::Request => Part::Request,
+                    Member::Response => Part::Response,
+                    _ => Part::Other,
+                };
+                // Members of the object have names of their own.
+                state.last = Member::Other;
+                if part != Part::Other
+                    && state.messages_at.is_none()
+                    && state.entry.part == Part::Other
+                {
+                    state.entry.at = Some(state.depth);
+                    state.entry.part = part;
+                }
                 state.depth += 1;
             }
             Token::ArrayEnd => {
@@ -237,6 +304,10 @@ impl Sink for HarSink<'_, '_> {
                 if state.messages_at == Some(state.depth) {
                     let connection = state.connection.unwrap_or_default();
                     state.fields.emit(connection, true, self.report, self.each);
+                } else if state.entry.at == Some(state.depth) {
+                    state.entry.part = Part::Other;
+                } else if state.depth == 0 || state.entry.at.is_some_and(|at| state.depth < at) {
+                    state.entry.end(self.report);
                 }
             }
             Token::String | Token::Word if inside => {
@@ -248,17 +319,27 @@ impl Sink for HarSink<'_, '_> {
                     Member::Value => state.value = text.to_vec(),
                     _ => {}
                 }
+                // What a request has is asked for, and not agreed on.
                 if state.name == b"sec-websocket-extensions"
                     && !state.value.is_empty()
-                    && self.report.extensions.len() < EXTENSIONS_MAX
+                    && state.entry.part != Part::Request
+                    && state.entry.extensions.len() < EXTENSIONS_MAX
                 {
                     let value = String::from_utf8_lossy(&state.value).into_owned();
-                    self.report.extensions.push(value);
+                    state.entry.extensions.push(value);
                     state.name.clear();
                     state.value.clear();
                 }
             }
-            Token::Word => {}
+            Token::Word => {
+                let is_of_response = state.entry.part == Part::Response
+                    && state.entry.at.is_some_and(|at| state.depth == at + 1);
+                if is_of_response && state.last == Member::Status {
+                    state.entry.status = std::str::from_utf8(text)
+                        .ok()
+                        .and_then(|it| it.parse().ok());
+                }
+            }
         }
         state.next_is_messages = false;
         1024

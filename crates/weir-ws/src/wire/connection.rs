@@ -319,11 +319,12 @@ impl Connection {
             self.close(each);
             return;
         };
-        each(ConnectionEvent::Handshake(&handshake));
+        // An upgrade that was refused is no connection, and nothing was agreed on.
         if handshake.status != 101 {
             self.close(each);
             return;
         }
+        each(ConnectionEvent::Handshake(&handshake));
         let limit = self.options.inflate.unwrap_or_default().message_bytes_max;
         let inflate = |no_takeover: bool, window_bits: u8| InflateOptions {
             takeover: !no_takeover,

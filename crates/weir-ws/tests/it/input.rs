@@ -242,6 +242,44 @@ fn a_byte_order_mark_is_no_part_of_the_text() {
     check(Format::Lines, b"", &[]);
 }
 
+/// What a browser asked for was told as agreed on, and an upgrade that was refused as a connection; entries have their
+/// members in any order, as Chrome's have the messages first.
+#[test]
+fn archives_say_what_was_agreed_on_and_with_whom() {
+    let headers =
+        |value: &str| format!(r#"[{{"name":"Sec-WebSocket-Extensions","value":"{value}"}}]"#);
+    let request = format!(r#""request":{{"headers":{}}}"#, headers("asked"));
+    let response = |status: &str, value: &str| {
+        format!(
+            r#""response":{{"status":{status},"headers":{},"content":{{"size":0}}}}"#,
+            headers(value)
+        )
+    };
+    let messages = |all: &str| format!(r#""_webSocketMessages":[{all}]"#);
+    let one = r#"{"type":"send","opcode":1,"data":"hi"}"#;
+    let entries = [
+        [messages(one), request.clone(), response("101", "agreed")],
+        // Over HTTP/2 (RFC 8441).
+        [request.clone(), response("200", "agreed too"), messages("")],
+        [messages(""), request.clone(), response("403", "declined")],
+        [request.clone(), response("0", "failed"), messages("")],
+        [response("101", "again"), messages(one), request.clone()],
+    ];
+    let entries: Vec<String> = entries
+        .iter()
+        .map(|members| format!("{{{}}}", members.join(",")))
+        .collect();
+    let text = format!(r#"{{"log":{{"entries":[{}]}}}}"#, entries.join(","));
+    use Direction::ToServer;
+    let expected = [
+        (0, Some(ToServer), 1, &b"hi"[..]),
+        (2, Some(ToServer), 1, b"hi"),
+    ];
+    let report = check(Format::Har, text.as_bytes(), &expected);
+    assert_eq!(report.extensions, ["agreed", "agreed too", "again"]);
+    assert_eq!(report.connections, 3);
+}
+
 #[test]
 fn the_archive_beside_the_checkout() {
     let Some(bytes) = shared("websocket.har") else {
