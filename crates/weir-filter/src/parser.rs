@@ -295,6 +295,17 @@ impl Parser {
     }
 
     fn value(&mut self) -> Result<Operand, Error> {
+        let start = self.peek().start;
+        if self.take(&["-"]).is_some() {
+            // The opposite of a value is that value less than nothing.
+            let nothing = Operand {
+                kind: OperandKind::Word("0".to_owned()),
+                start,
+                end: start,
+            };
+            let value = self.deeper(Self::value)?;
+            return Ok(calculated(Calculation::Subtract, nothing, value));
+        }
         if self.take(&["("]).is_some() {
             let inner = self.deeper(Self::operand)?;
             self.expect(")")?;
@@ -647,6 +658,10 @@ mod tests {
                 "Any.Equal[eth.addr 00-11-22-33-44-55]",
             ),
             ("x == -5", "Any.Equal[x -5]"),
+            ("-frame.len < -5", "Any.Less[Subtract(0,frame.len) -5]"),
+            ("a - -b == 1", "Any.Equal[Subtract(a,Subtract(0,b)) 1]"),
+            ("-a * b > 0", "Any.Greater[Multiply(Subtract(0,a),b) 0]"),
+            ("-(a + 1) < 0", "Any.Less[Subtract(0,Add(a,1)) 0]"),
             (
                 "1 < frame.len < 9",
                 "(Any.Less[1 frame.len] & Any.Less[frame.len 9])",

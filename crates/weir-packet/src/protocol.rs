@@ -338,16 +338,7 @@ pub fn of_each_option(field: &str) -> Option<OfEach> {
         "ipv6.opt.length" => Some(|packet, each| {
             ipv6_hop_by_hop::each_option(packet, ipv6_hop_by_hop::option_len, each)
         }),
-        "sctp.chunk_type" => {
-            Some(|packet, each| sctp::each_chunk(packet, |it| u8_at(it, 0).map(u64::from), each))
-        }
-        "sctp.chunk_flags" => {
-            Some(|packet, each| sctp::each_chunk(packet, |it| u8_at(it, 1).map(u64::from), each))
-        }
-        "sctp.chunk_length" => Some(|packet, each| {
-            sctp::each_chunk(packet, |it| u16_be_at(it, 2).map(u64::from), each)
-        }),
-        _ => None,
+        _ => sctp::of_each_chunk(field),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use weir_bytes::{Bits, u8_at, u16_be_at, u32_be_at};
 
-use super::{Header, Input, Layer, Next, On, Protocol};
+use super::{Header, Input, Layer, Next, OfEach, On, Protocol};
 use crate::checksum::{Transport, crc32c};
 use crate::field::{Field, plain};
 use crate::shape::Location;
@@ -80,26 +80,19 @@ pub(super) const PROTOCOL: Protocol = Protocol {
         ),
         Field::u16(
             "sctp.data_ssn",
-            |p| u16_be_at(chunk(p, |kind| kind == DATA)?, 10),
+            |p| u16_be_at(chunk(p, is_plain_data)?, 10),
             "Stream sequence number of the first chunk of data",
             "RFC 9260, 3.3.1",
         ),
         Field::u32(
             "sctp.data_payload_proto_id",
-            |p| {
-                let data = chunk(p, is_data)?;
-                // I-DATA has the fragment's number there in all fragments but the first.
-                if u8_at(data, 0)? == I_DATA && u8_at(data, 1)? & FIRST_FRAGMENT == 0 {
-                    return None;
-                }
-                u32_be_at(data, if u8_at(data, 0)? == DATA { 12 } else { 16 })
-            },
+            |p| payload_protocol(chunk(p, is_data)?),
             "Payload protocol identifier of the first chunk of data",
             "RFC 9260, 3.3.1; RFC 8260, 2.1",
         ),
         Field::u32(
             "sctp.data_mid",
-            |p| u32_be_at(chunk(p, |kind| kind == I_DATA)?, 12),
+            |p| u32_be_at(chunk(p, is_interleaved_data)?, 12),
             "Message identifier of the first chunk of interleaved data",
             "RFC 8260, 2.1",
         ),
@@ -227,7 +220,7 @@ fn checksum_ok(packet: &Packet<'_>) -> Option<bool> {
 }
 
 fn first<'a>(packet: &Packet<'a>) -> Option<&'a [u8]> {
-    chunk(packet, |_| true)
+    chunk(packet, is_any)
 }
 
 /// The first chunk whose type `wanted` accepts, from its type to the end of what was captured.
@@ -236,15 +229,63 @@ fn chunk<'a>(packet: &Packet<'a>, wanted: fn(u8) -> bool) -> Option<&'a [u8]> {
 }
 
 /// Calls `each` with what `get` has of every chunk until that gives false; gives false when it was stopped.
-pub(super) fn each_chunk(
+fn each_chunk(
     packet: &Packet<'_>,
-    get: fn(&[u8]) -> Option<u64>,
+    get: impl Fn(&[u8]) -> Option<u64>,
     each: &mut dyn FnMut(u64) -> bool,
 ) -> bool {
     let stopped = find_chunk(packet, |_, chunk| {
         get(chunk).is_some_and(|number| !each(number))
     });
     stopped.is_none()
+}
+
+/// Fields of chunks of one type, each with what a chunk has of it.
+macro_rules! of_chunks {
+    ($($name:literal $is_wanted:expr, $get:expr;)*) => {
+        /// What has the values of a field of all chunks; `None` for other fields.
+        pub(super) fn of_each_chunk(field: &str) -> Option<OfEach> {
+            match field {
+                $($name => Some(|packet, each| {
+                    let get = |chunk: &[u8]| {
+                        let get: fn(&[u8]) -> Option<u64> = $get;
+                        let kind = *chunk.first()?;
+                        $is_wanted(kind).then(|| get(chunk))?
+                    };
+                    each_chunk(packet, get, each)
+                }),)*
+                _ => None,
+            }
+        }
+    };
+}
+
+of_chunks! {
+    "sctp.chunk_type" is_any, |it| u8_at(it, 0).map(u64::from);
+    "sctp.chunk_flags" is_any, |it| u8_at(it, 1).map(u64::from);
+    "sctp.chunk_length" is_any, |it| u16_be_at(it, 2).map(u64::from);
+    "sctp.data_tsn_raw" is_data, |it| u32_be_at(it, 4).map(u64::from);
+    "sctp.data_sid" is_data, |it| u16_be_at(it, 8).map(u64::from);
+    "sctp.data_ssn" is_plain_data, |it| u16_be_at(it, 10).map(u64::from);
+    "sctp.data_payload_proto_id" is_data, |it| payload_protocol(it).map(u64::from);
+    "sctp.data_mid" is_interleaved_data, |it| u32_be_at(it, 12).map(u64::from);
+    "sctp.data_e_bit" is_data, |it| Some((u8_at(it, 1)? & 1).into());
+    "sctp.data_b_bit" is_data, |it| Some((u8_at(it, 1)? >> 1 & 1).into());
+    "sctp.data_u_bit" is_data, |it| Some((u8_at(it, 1)? >> 2 & 1).into());
+    "sctp.data_i_bit" is_data, |it| Some((u8_at(it, 1)? >> 3 & 1).into());
+    "sctp.sack_cumulative_tsn_ack_raw" is_sack, |it| u32_be_at(it, 4).map(u64::from);
+    "sctp.sack_a_rwnd" is_sack, |it| u32_be_at(it, 8).map(u64::from);
+    "sctp.sack_number_of_gap_blocks" is_sack, |it| u16_be_at(it, 12).map(u64::from);
+    "sctp.sack_number_of_duplicated_tsns" is_sack, |it| u16_be_at(it, 14).map(u64::from);
+}
+
+/// Payload protocol identifier of a chunk of data. I-DATA has the fragment's number there in all fragments but the first.
+fn payload_protocol(data: &[u8]) -> Option<u32> {
+    match u8_at(data, 0)? {
+        DATA => u32_be_at(data, 12),
+        _ if u8_at(data, 1)? & FIRST_FRAGMENT == 0 => None,
+        _ => u32_be_at(data, 16),
+    }
 }
 
 fn find_chunk<'a>(
@@ -264,6 +305,18 @@ fn find_chunk<'a>(
         }
         rest = rest.get(len.next_multiple_of(4)..)?;
     }
+}
+
+fn is_any(_: u8) -> bool {
+    true
+}
+
+fn is_plain_data(kind: u8) -> bool {
+    kind == DATA
+}
+
+fn is_interleaved_data(kind: u8) -> bool {
+    kind == I_DATA
 }
 
 fn is_data(kind: u8) -> bool {
@@ -287,3 +340,52 @@ const HEADER_LEN: usize = 12;
 const DATA: u8 = 0;
 const I_DATA: u8 = 64;
 const FIRST_FRAGMENT: u8 = 2;
+
+#[cfg(test)]
+mod tests {
+    use crate::{Decoder, Frame, LinkType};
+
+    /// An IP packet with a SACK and three chunks of data, the last of which is cut.
+    fn packet() -> Vec<u8> {
+        let mut bytes = vec![0x45, 0, 0, 0, 0, 1, 0, 0, 64, 132, 0, 0];
+        bytes.extend([10, 0, 0, 1, 10, 0, 0, 2]);
+        bytes.extend([0x0b, 0x59, 0x0b, 0x59, 0, 0, 0, 1, 0, 0, 0, 0]);
+        bytes.extend([3, 0, 0, 16, 0, 0, 0, 9, 0, 0, 4, 0, 0, 0, 0, 0]);
+        for (flags, tsn, stream, number, protocol) in [(3, 5, 7, 1, 3), (1, 6, 8, 2, 60)] {
+            bytes.extend([0, flags, 0, 18, 0, 0, 0, tsn, 0, stream, 0, number, 0, 0, 0, protocol]);
+            bytes.extend([1, 2, 0, 0]);
+        }
+        bytes.extend([0, 2, 0, 99, 0, 0, 0, 7]);
+        let len = u16::try_from(bytes.len()).unwrap().to_be_bytes();
+        bytes[2..4].copy_from_slice(&len);
+        bytes
+    }
+
+    #[test]
+    fn fields_are_those_of_all_chunks() {
+        let bytes = packet();
+        let mut decoder = Decoder::default();
+        let packet = decoder.decode(Frame::new(LinkType(101), &bytes));
+        for (field, expected) in [
+            ("sctp.chunk_type", &[3, 0, 0, 0][..]),
+            ("sctp.chunk_length", &[16, 18, 18, 99]),
+            ("sctp.data_tsn_raw", &[5, 6, 7]),
+            ("sctp.data_sid", &[7, 8]),
+            ("sctp.data_ssn", &[1, 2]),
+            ("sctp.data_payload_proto_id", &[3, 60]),
+            ("sctp.data_b_bit", &[1, 0, 1]),
+            ("sctp.data_e_bit", &[1, 1, 0]),
+            ("sctp.data_mid", &[]),
+            ("sctp.sack_a_rwnd", &[1_024]),
+        ] {
+            let mut found = Vec::new();
+            let each = crate::of_each_option(field).unwrap();
+            assert!(each(&packet, &mut |number| {
+                found.push(number);
+                true
+            }));
+            assert_eq!(found, expected, "{field}");
+        }
+        assert!(crate::of_each_option("sctp.srcport").is_none());
+    }
+}
