@@ -117,6 +117,37 @@ impl<'p> Packet<'p> {
         Some((profile, u16_be_at(self.bytes, self.extension + 2)?))
     }
 
+    /// An element of the header extension, by its number from 1 to 255 (RFC 8285, 4); `None` where the extension is
+    /// another, or has none of this number.
+    #[must_use]
+    pub fn extension_element(&self, number: u8) -> Option<&'p [u8]> {
+        let (profile, _) = self.extension()?;
+        let octets_of_header = match profile {
+            0xbede => 1,
+            0x1000..=0x100f => 2,
+            _ => return None,
+        };
+        let mut rest = self.bytes.get(self.extension + 4..self.payload.0)?;
+        while let [first, behind @ ..] = rest {
+            if *first == 0 {
+                // Padding.
+                rest = behind;
+                continue;
+            }
+            let (found, length) = match octets_of_header {
+                1 if first >> 4 == 15 => return None,
+                1 => (first >> 4, usize::from(first & 15) + 1),
+                _ => (*first, usize::from(*behind.first()?)),
+            };
+            let (element, behind) = rest.get(octets_of_header..)?.split_at_checked(length)?;
+            if found == number {
+                return Some(element);
+            }
+            rest = behind;
+        }
+        None
+    }
+
     /// What is carried, without padding.
     #[must_use]
     pub fn payload(&self) -> &'p [u8] {
@@ -268,6 +299,37 @@ mod tests {
         let event = packet.event().unwrap();
         assert_eq!((event.key(), event.is_end), (Some('5'), true));
         assert_eq!((event.volume, event.duration), (10, 800));
+    }
+
+    /// RFC 8285, 4.2 and 4.3.
+    #[test]
+    fn elements_of_an_extension_are_found() {
+        let with = |profile: [u8; 2], elements: &[u8]| {
+            let mut bytes = vec![0x90, 96, 0, 1, 0, 0, 0, 2, 0, 0, 0, 3];
+            bytes.extend(profile);
+            bytes.extend([0, (elements.len() / 4) as u8]);
+            bytes.extend(elements);
+            bytes.extend(b"payload");
+            bytes
+        };
+        let one = with([0xbe, 0xde], b"\x30a\0\x41bcd\0\0\xf0\x50e");
+        let two = with([0x10, 0x05], b"\x03\x01a\x04\x02bc\0\x06\0\x05\x03d");
+        for (bytes, number, element) in [
+            (&one, 3, Some(&b"a"[..])),
+            (&one, 4, Some(b"bc")),
+            // What comes behind is read as an element of its own; number 15 ends the list.
+            (&one, 5, None),
+            (&two, 3, Some(b"a")),
+            (&two, 4, Some(b"bc")),
+            (&two, 6, Some(b"")),
+            // It is longer than what is there.
+            (&two, 5, None),
+            (&with([1, 2], b"\x30a\0\0"), 3, None),
+        ] {
+            let packet = Packet::new(bytes).unwrap();
+            assert_eq!(packet.extension_element(number), element, "{number}");
+            assert_eq!(packet.payload(), b"payload");
+        }
     }
 
     #[test]

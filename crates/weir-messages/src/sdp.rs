@@ -22,9 +22,21 @@ pub struct Media {
     pub control_port: u16,
     /// What payload types stand for.
     pub codecs: Vec<(u8, Codec)>,
+    /// Its name in a bundle (`mid`, RFC 5888, 4).
+    pub mid: Option<String>,
+    /// Number of the header extension with that name (RFC 9143, 15; RFC 8285, 5).
+    pub mid_extension: Option<u8>,
+    /// Synchronization sources of what is sent by the one that describes the media (RFC 5576, 4.1).
+    pub sources: Vec<u32>,
 }
 
 impl Media {
+    /// True for T.38 in datagrams of UDPTL (ITU-T T.38, annex D), which are no RTP.
+    #[must_use]
+    pub fn is_fax(&self) -> bool {
+        self.profile.eq_ignore_ascii_case(UDPTL)
+    }
+
     /// True when it is encrypted: SRTP (RFC 3711), by its profile.
     #[must_use]
     pub fn is_secure(&self) -> bool {
@@ -45,11 +57,18 @@ pub const MEDIA_MAX: usize = 64;
 const CODECS_MAX: usize = 64;
 /// Octets of a name that are kept.
 const NAME_OCTETS_MAX: usize = 64;
+/// Synchronization sources of media that are kept.
+const SOURCES_MAX: usize = 64;
+/// The profile of T.38 without RTP.
+const UDPTL: &str = "udptl";
+/// The header extension with the name of media in a bundle.
+const MID_EXTENSION: &str = "urn:ietf:params:rtp-hdrext:sdes:mid";
 
 /// A description under way.
 #[derive(Default)]
 struct Reader {
     session: Option<IpAddr>,
+    mid_extension: Option<u8>,
     begun: Option<Begun>,
     all: Vec<Media>,
     /// How many media were there before this description.
@@ -67,11 +86,22 @@ struct Begun {
     /// It has the port of the first media (RFC 9143, 6).
     is_bundle_only: bool,
     codecs: Vec<(u8, Codec)>,
+    mid: Option<String>,
+    mid_extension: Option<u8>,
+    sources: Vec<u32>,
 }
 
 /// The media over RTP that a text announces, as far as an address and a port are there.
 #[must_use]
 pub fn media(text: &[u8]) -> Vec<Media> {
+    let mut media = media_and_faxes(text);
+    media.retain(|media| !media.is_fax());
+    media
+}
+
+/// The same; those of T.38 over UDPTL too.
+#[must_use]
+pub fn media_and_faxes(text: &[u8]) -> Vec<Media> {
     let mut reader = Reader::default();
     for line in text.split(|byte| matches!(byte, b'\n' | b'\r')) {
         // In a text of Megaco a brace may follow on the line.
@@ -93,6 +123,7 @@ impl Reader {
             b'v' => {
                 self.end();
                 self.session = None;
+                self.mid_extension = None;
                 self.before = self.all.len();
             }
             b'c' => {
@@ -106,11 +137,10 @@ impl Reader {
                 self.end();
                 self.begun = begin(value);
             }
-            b'a' => {
-                if let Some(begun) = &mut self.begun {
-                    begun.attribute(value);
-                }
-            }
+            b'a' => match &mut self.begun {
+                Some(begun) => begun.attribute(value),
+                None => self.mid_extension = mid_extension(value).or(self.mid_extension),
+            },
             _ => {}
         }
     }
@@ -145,6 +175,9 @@ impl Reader {
             port: begun.port,
             control_port,
             codecs: begun.codecs,
+            mid: begun.mid,
+            mid_extension: begun.mid_extension.or(self.mid_extension),
+            sources: begun.sources,
         });
     }
 }
@@ -164,7 +197,7 @@ fn begin(value: &str) -> Option<Begun> {
     let mut words = value.split_ascii_whitespace();
     let (kind, port, profile) = (words.next()?, words.next()?, words.next()?);
     let port = port.split('/').next()?.parse().ok()?;
-    if !profile.contains("RTP/") {
+    if !profile.contains("RTP/") && !profile.eq_ignore_ascii_case(UDPTL) {
         return None;
     }
     let assigned = words.filter_map(|word| {
@@ -180,11 +213,22 @@ fn begin(value: &str) -> Option<Begun> {
         is_multiplexed: false,
         is_bundle_only: false,
         codecs: assigned.take(CODECS_MAX).collect(),
+        mid: None,
+        mid_extension: None,
+        sources: Vec::new(),
     })
+}
+
+/// The number of an attribute that announces the extension with names of media: `extmap:4/sendrecv urn:…:sdes:mid`.
+fn mid_extension(attribute: &str) -> Option<u8> {
+    let (number, name) = attribute.strip_prefix("extmap:")?.trim().split_once(' ')?;
+    let number = number.split('/').next()?.parse().ok()?;
+    (name.split_ascii_whitespace().next() == Some(MID_EXTENSION)).then_some(number)
 }
 
 impl Begun {
     fn attribute(&mut self, value: &str) {
+        self.mid_extension = mid_extension(value).or(self.mid_extension);
         let (name, value) = value.split_once(':').unwrap_or((value, ""));
         match name {
             "rtpmap" => {
@@ -202,6 +246,16 @@ impl Begun {
             }
             "rtcp-mux" => self.is_multiplexed = true,
             "bundle-only" => self.is_bundle_only = true,
+            "mid" => self.mid = Some(kept(value.trim())),
+            "ssrc" => {
+                let source = value.split_ascii_whitespace().next();
+                if let Some(source) = source.and_then(|source| source.parse().ok())
+                    && !self.sources.contains(&source)
+                    && self.sources.len() < SOURCES_MAX
+                {
+                    self.sources.push(source);
+                }
+            }
             _ => {}
         }
     }
@@ -264,6 +318,40 @@ mod tests {
             ports,
             [("audio", 30_000, 30_000), ("video", 30_000, 30_000)]
         );
+    }
+
+    #[test]
+    fn names_and_sources_of_bundled_media_are_read() {
+        let text = b"v=0\r\nc=IN IP4 192.0.2.1\r\na=group:BUNDLE a v\r\na=extmap:3 urn:ietf:params:rtp-hdrext:sdes:mid\r\n\
+            m=audio 30000 RTP/AVP 96\r\na=mid:a\r\na=ssrc:7 cname:x\r\na=ssrc:7 msid:y\r\na=ssrc:x\r\n\
+            m=video 30000 RTP/AVP 96\r\na=mid:v\r\na=extmap:2 urn:other\r\n\
+            a=extmap:5/sendrecv urn:ietf:params:rtp-hdrext:sdes:mid\r\na=ssrc:4294967295 cname:x\r\n";
+        let all = media(text);
+        let found: Vec<_> = all
+            .iter()
+            .map(|it| (it.mid.as_deref(), it.mid_extension, &it.sources[..]))
+            .collect();
+        assert_eq!(
+            found,
+            [
+                (Some("a"), Some(3), &[7][..]),
+                (Some("v"), Some(5), &[u32::MAX])
+            ]
+        );
+        let many: String = (0..1_000).map(|it| format!("a=ssrc:{it} x\n")).collect();
+        let text = format!("c=IN IP4 192.0.2.1\nm=audio 1 RTP/AVP 0\n{many}");
+        assert_eq!(media(text.as_bytes())[0].sources.len(), SOURCES_MAX);
+    }
+
+    #[test]
+    fn faxes_are_no_media_over_rtp() {
+        assert!(media(OFFER.as_bytes()).iter().all(|it| !it.is_fax()));
+        let faxes: Vec<_> = media_and_faxes(OFFER.as_bytes())
+            .into_iter()
+            .filter(Media::is_fax)
+            .map(|it| (it.kind, it.port))
+            .collect();
+        assert_eq!(faxes, [("image".to_owned(), 5_000)]);
     }
 
     #[test]

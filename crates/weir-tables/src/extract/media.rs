@@ -1,5 +1,6 @@
 //! `media`: one row a stream of RTP.
 
+mod announced;
 mod columns;
 mod finder;
 mod streams;
@@ -82,6 +83,7 @@ impl Extract for Media {
                 streams.rtp(sight, &mut |stream| told.push_back(stream));
             }
             Sight::Rtcp(bytes, way, _) => streams.rtcp(bytes, way),
+            Sight::Fax(..) => {}
         });
         self.push(rows);
     }

@@ -21,6 +21,7 @@ mod compare;
 mod descriptions;
 mod differences;
 mod dns;
+mod faxes;
 mod filters;
 mod floods;
 mod guesses;

@@ -43,7 +43,7 @@ pub enum CallSight<'s> {
         /// The calls; [`Calls::stand`] tells how that of the message stands.
         calls: &'s Calls,
     },
-    /// A packet of RTP or RTCP.
+    /// A packet of RTP, of RTCP or of T.38.
     Media(CallMedia<'s>),
 }
 
@@ -61,8 +61,10 @@ pub struct CallMedia<'s> {
     pub time_ns: Option<i64>,
     /// Number of its record.
     pub frame: u64,
-    /// It is RTP, and not RTCP.
+    /// It is RTP, and neither RTCP nor T.38.
     pub is_rtp: bool,
+    /// What it is: `RTP`, `RTCP` or `T.38`.
+    pub protocol: &'static str,
 }
 
 /// How the streams of a call sound.
@@ -107,15 +109,16 @@ impl CallWatch {
                 });
             },
             &mut |sight| {
-                let (way, call_id, is_rtp) = match sight {
+                let (way, call_id, protocol) = match sight {
                     Sight::Rtp(sight) => {
                         streams.rtp(sight);
-                        (sight.way, sight.announced.as_deref(), true)
+                        (sight.way, sight.announced.as_deref(), "RTP")
                     }
                     Sight::Rtcp(bytes, way, announced) => {
                         streams.rtcp(bytes, way);
-                        (*way, *announced, false)
+                        (*way, *announced, "RTCP")
                     }
+                    Sight::Fax(way, announced) => (*way, Some(*announced), "T.38"),
                 };
                 (each.borrow_mut())(&CallSight::Media(CallMedia {
                     call_id: call_id.and_then(|it| it.call_id.as_deref()),
@@ -123,7 +126,8 @@ impl CallWatch {
                     dst: way.dst.into(),
                     time_ns: way.time_ns,
                     frame: way.frame,
-                    is_rtp,
+                    is_rtp: protocol == "RTP",
+                    protocol,
                 }));
             },
         );

@@ -6,27 +6,15 @@ use std::sync::Arc;
 
 use weir_flow::{Carried, Endpoint, Interest, Payload};
 use weir_messages::rtp::{Codec, Packet as RtpPacket, is_in_use, rtcp};
-use weir_messages::sdp::{self, Media};
+use weir_messages::sdp;
 use weir_messages::tls::KeyLog;
 use weir_packet::Packet;
 use weir_sip::{Digest, Limits, Message};
 
+use super::announced::{Announced, Announcement};
 use crate::extract::messages::Way;
 use crate::extract::opened::OpenedPayloads;
 use crate::extract::sip::{SipFinder, SipMessage};
-
-/// What announced media.
-#[derive(Debug)]
-pub(in crate::extract) struct Announcement {
-    /// `sip`, `h248` or `mgcp`.
-    pub(in crate::extract) by: &'static str,
-    /// Call-ID, of SIP.
-    pub(in crate::extract) call_id: Option<String>,
-    /// The record with it; 0 where that is not known.
-    pub(in crate::extract) frame: u64,
-    /// What it said.
-    pub(in crate::extract) media: Media,
-}
 
 /// A packet of RTP that was found.
 pub(in crate::extract) struct RtpSight<'p> {
@@ -59,6 +47,8 @@ pub(in crate::extract) enum Sight<'p> {
     Rtp(&'p RtpSight<'p>),
     /// A packet of RTCP, which way it came, and what announced its media.
     Rtcp(&'p [u8], Way, Option<&'p Announcement>),
+    /// A datagram of T.38, which way it came, and what announced it.
+    Fax(Way, &'p Announcement),
 }
 
 type Each<'e> = dyn FnMut(&Sight<'_>) + 'e;
@@ -139,11 +129,7 @@ impl Finder {
 pub(in crate::extract) struct MediaFinder {
     /// Nothing is looked for by content.
     only_announced: bool,
-    /// What was announced of a socket: several media where they are bundled (RFC 9143).
-    announced: HashMap<Endpoint, Vec<Arc<Announcement>>>,
-    /// In the order in which they were announced first.
-    announced_order: VecDeque<Endpoint>,
-    announced_forgotten: u64,
+    announced: Announced,
     candidates: HashMap<(Pair, u32), Candidate>,
     candidates_order: VecDeque<(Pair, u32)>,
     held_bytes: usize,
@@ -164,8 +150,6 @@ struct Candidate {
     held: Vec<(Box<[u8]>, Way)>,
 }
 
-/// Sockets that were announced, at one time.
-const ANNOUNCED_MAX: usize = 1 << 17;
 /// Pairs of sockets that were found by content, at one time.
 const KNOWN_MAX: usize = 1 << 16;
 /// Streams that may become one, at one time.
@@ -188,7 +172,7 @@ impl MediaFinder {
     fn counted(&self) -> [(u64, &'static str); 2] {
         [
             (
-                self.announced_forgotten,
+                self.announced.forgotten(),
                 "sockets that signalling had announced were forgotten, because there were more than 131,072",
             ),
             (
@@ -218,7 +202,7 @@ impl MediaFinder {
 
     fn announce(&mut self, by: &'static str, call_id: Option<String>, frame: u64, text: &[u8]) {
         let mut known = Vec::new();
-        for media in sdp::media(text) {
+        for media in sdp::media_and_faxes(text) {
             let ends = [media.port, media.control_port].map(|port| Endpoint {
                 address: media.address,
                 port,
@@ -229,33 +213,14 @@ impl MediaFinder {
                 frame,
                 media,
             });
-            let ends = ends
-                .get(usize::from(ends[0] == ends[1])..)
-                .unwrap_or_default();
-            for end in ends {
-                self.announce_at(*end, Arc::clone(&announcement), known.contains(end));
+            // A fax has no reports.
+            let has_one = ends[0] == ends[1] || announcement.media.is_fax();
+            for end in ends.iter().take(if has_one { 1 } else { 2 }) {
+                let is_same = known.contains(end);
+                self.announced
+                    .insert(*end, Arc::clone(&announcement), is_same);
                 known.push(*end);
             }
-        }
-    }
-
-    /// Puts an announcement to those of a socket when they are of the same description, otherwise in their place.
-    fn announce_at(&mut self, end: Endpoint, announcement: Arc<Announcement>, is_same: bool) {
-        let is_new = !self.announced.contains_key(&end);
-        let all = self.announced.entry(end).or_default();
-        if !is_same {
-            all.clear();
-        }
-        all.push(announcement);
-        if !is_new {
-            return;
-        }
-        self.announced_order.push_back(end);
-        if self.announced_order.len() > ANNOUNCED_MAX
-            && let Some(oldest) = self.announced_order.pop_front()
-        {
-            self.announced.remove(&oldest);
-            self.announced_forgotten = self.announced_forgotten.saturating_add(1);
         }
     }
 
@@ -270,16 +235,17 @@ impl MediaFinder {
         if bytes.first().is_none_or(|first| first >> 6 != 2) {
             if let Some(by) = gateway(bytes, payload) {
                 self.announce(by, None, payload.frame, bytes);
+            } else if self.announced.has_faxes() {
+                self.fax(bytes, Way::of(payload), each);
             }
             return;
         }
         let way = Way::of(payload);
         let pair = (way.src, way.dst);
-        let announced = [way.dst, way.src]
-            .iter()
-            .find_map(|end| self.announced.get(end))
-            .and_then(|all| of_type(all, bytes))
-            .map(Arc::clone);
+        let announced = self.announced.of_packet(&way, bytes);
+        if let Some(fax) = announced.as_deref().filter(|it| it.media.is_fax()) {
+            return each(&Sight::Fax(way, fax));
+        }
         let is_sure = announced.is_some() || self.known.contains_key(&pair);
         if rtcp::is_rtcp(bytes, is_sure) {
             return each(&Sight::Rtcp(bytes, way, announced.as_deref()));
@@ -295,6 +261,14 @@ impl MediaFinder {
             packet,
             announced,
         }));
+    }
+
+    /// Takes a datagram that cannot be RTP, and may be a fax.
+    fn fax(&mut self, bytes: &[u8], way: Way, each: &mut Each<'_>) {
+        let announced = self.announced.of_packet(&way, bytes);
+        if let Some(fax) = announced.as_deref().filter(|it| it.media.is_fax()) {
+            each(&Sight::Fax(way, fax));
+        }
     }
 
     /// True when a packet is the one that makes it sure that there is a stream; hands on those before it.
@@ -393,17 +367,6 @@ impl Candidate {
         self.sequence = packet.sequence();
         self.timestamp = packet.timestamp();
     }
-}
-
-/// What was announced of a packet: of bundled media those with its payload type (RFC 9143, 9.2).
-fn of_type<'a>(all: &'a [Arc<Announcement>], bytes: &[u8]) -> Option<&'a Arc<Announcement>> {
-    let [_, _, ..] = all else {
-        return all.first();
-    };
-    let payload_type = bytes.get(1)? & 0x7f;
-    let mut latest = all.iter().rev();
-    let of_type = latest.find(|it| it.media.codec(payload_type).is_some());
-    of_type.or_else(|| all.last())
 }
 
 /// Whose text a datagram is that may announce media of gateways.

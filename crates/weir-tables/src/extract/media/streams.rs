@@ -7,7 +7,8 @@ use weir_messages::rtp::quality::{Impairment, Inputs, opinion, rating};
 use weir_messages::rtp::rtcp::{self, Report};
 use weir_messages::rtp::{Arrival, Codec, Event, Measure, Packet as RtpPacket};
 
-use super::finder::{Announcement, Pair, RtpSight};
+use super::announced::Announcement;
+use super::finder::{Pair, RtpSight};
 use crate::extract::messages::Way;
 
 /// A stream: packets from one socket to another with the same source.
@@ -380,7 +381,7 @@ pub(in crate::extract) struct Streams {
 /// Streams at one time.
 const STREAMS_MAX: usize = 1 << 16;
 /// Between the media of two calls with the same sockets: what legs of one call announce in turn is no other call.
-const CALL_PAUSE_NS: i64 = 1_000_000_000;
+pub(super) const CALL_PAUSE_NS: i64 = 1_000_000_000;
 /// A stream that is silent for so long is over.
 const SILENCE_NS: i64 = 300_000_000_000;
 /// Streams of a source that reports are looked up for.

@@ -1,0 +1,399 @@
+//! What signalling announced of sockets, and what of it a packet belongs to: several calls may have the same sockets, one
+//! after another or at once, and several media of a call one socket (RFC 9143).
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
+
+use weir_bytes::{u8_at, u32_be_at};
+use weir_flow::Endpoint;
+use weir_messages::rtp::Packet as RtpPacket;
+use weir_messages::sdp::Media;
+
+use super::streams::CALL_PAUSE_NS;
+use crate::extract::messages::Way;
+
+/// What announced media.
+#[derive(Debug)]
+pub(in crate::extract) struct Announcement {
+    /// `sip`, `h248` or `mgcp`.
+    pub(in crate::extract) by: &'static str,
+    /// Call-ID, of SIP.
+    pub(in crate::extract) call_id: Option<String>,
+    /// The record with it; 0 where that is not known.
+    pub(in crate::extract) frame: u64,
+    /// What it said.
+    pub(in crate::extract) media: Media,
+}
+
+impl Announcement {
+    fn is_of_call(&self, other: &Self) -> bool {
+        self.by == other.by && self.call_id == other.call_id
+    }
+}
+
+/// What was announced, by the socket that it is to be sent to.
+#[derive(Default)]
+pub(super) struct Announced {
+    sockets: HashMap<Endpoint, Socket>,
+    /// In the order in which they were announced first.
+    order: VecDeque<Endpoint>,
+    forgotten: u64,
+    /// Faxes were among them, which do not look like RTP.
+    has_faxes: bool,
+}
+
+/// What is known of a socket.
+#[derive(Default)]
+struct Socket {
+    /// The latest last.
+    media: Vec<Arc<Announcement>>,
+    streams: Vec<Known>,
+}
+
+/// A stream of a socket of which it is known what announced it.
+struct Known {
+    sender: Endpoint,
+    ssrc: u32,
+    last_ns: i64,
+    announcement: Arc<Announcement>,
+}
+
+/// Sockets that were announced, at one time.
+const SOCKETS_MAX: usize = 1 << 17;
+/// Media of a socket, of all calls.
+const MEDIA_MAX: usize = 64;
+/// Streams of a socket of which it is known what announced them.
+const STREAMS_MAX: usize = 16;
+
+impl Announced {
+    /// Sockets that were forgotten because there were more than 131,072.
+    pub(super) const fn forgotten(&self) -> u64 {
+        self.forgotten
+    }
+
+    /// True when datagrams may be faxes.
+    pub(super) const fn has_faxes(&self) -> bool {
+        self.has_faxes
+    }
+
+    /// Takes what was announced of a socket. It stands beside the rest of the same description (`is_same`), and in the
+    /// place of what the call announced before; what other calls announced stays.
+    pub(super) fn insert(&mut self, end: Endpoint, announcement: Arc<Announcement>, is_same: bool) {
+        self.has_faxes |= announcement.media.is_fax();
+        let is_new = !self.sockets.contains_key(&end);
+        let socket = self.sockets.entry(end).or_default();
+        if !is_same {
+            socket.media.retain(|it| !it.is_of_call(&announcement));
+        }
+        if socket.media.len() >= MEDIA_MAX {
+            socket.media.remove(0);
+        }
+        socket.media.push(announcement);
+        if !is_new {
+            return;
+        }
+        self.order.push_back(end);
+        if self.order.len() > SOCKETS_MAX
+            && let Some(oldest) = self.order.pop_front()
+        {
+            self.sockets.remove(&oldest);
+            self.forgotten = self.forgotten.saturating_add(1);
+        }
+    }
+
+    /// What announced a packet, by its receiver's socket or by its sender's.
+    pub(super) fn of_packet(&mut self, way: &Way, bytes: &[u8]) -> Option<Arc<Announcement>> {
+        let (end, other) = match self.sockets.get_mut(&way.dst) {
+            Some(socket) => {
+                if let Some(found) = socket.at_once(way, bytes) {
+                    return Some(found);
+                }
+                (way.dst, way.src)
+            }
+            None => {
+                if let Some(found) = self.sockets.get_mut(&way.src)?.at_once(way, bytes) {
+                    return Some(found);
+                }
+                (way.src, way.dst)
+            }
+        };
+        let chosen = Arc::clone(self.choose(end, other, way, bytes)?);
+        self.sockets.get_mut(&end)?.know(way, bytes, &chosen);
+        Some(chosen)
+    }
+
+    /// What announced a packet, of all that was announced of a socket: by its source (RFC 5576), by whether a call
+    /// announced both sockets, by the name of the media in its header, by its payload type (RFC 9143, 9.2), the latest first.
+    fn choose(
+        &self,
+        end: Endpoint,
+        other: Endpoint,
+        way: &Way,
+        bytes: &[u8],
+    ) -> Option<&Arc<Announcement>> {
+        let media = self.sockets.get(&end)?.media.as_slice();
+        let beside = self.sockets.get(&other);
+        let beside = beside.map_or(&[][..], |socket| socket.media.as_slice());
+        let of_sender = if end == way.src { media } else { beside };
+        if let Some(ssrc) = ssrc(bytes)
+            && let Some(own) = of_sender
+                .iter()
+                .rev()
+                .find(|it| it.media.sources.contains(&ssrc))
+            && let Some(found) = media.iter().rev().find(|it| {
+                it.is_of_call(own)
+                    && it.media.mid == own.media.mid
+                    && it.media.kind == own.media.kind
+            })
+        {
+            return Some(found);
+        }
+        let is_of_both = |it: &&Arc<Announcement>| beside.iter().any(|other| other.is_of_call(it));
+        let call = media.iter().rev().find(is_of_both).or(media.last())?;
+        let of_call = || media.iter().rev().filter(|it| it.is_of_call(call));
+        let packet = RtpPacket::new(bytes);
+        let named = packet.and_then(|packet| of_call().find(|it| is_named(&packet, &it.media)));
+        named
+            .or_else(|| {
+                let payload_type = bytes.get(1)? & 0x7f;
+                of_call().find(|it| it.media.codec(payload_type).is_some())
+            })
+            .or_else(|| of_call().next())
+    }
+}
+
+impl Socket {
+    /// What announced a packet, where nothing has to be chosen: there is one, or it is known of the stream.
+    fn at_once(&mut self, way: &Way, bytes: &[u8]) -> Option<Arc<Announcement>> {
+        let source = ssrc(bytes);
+        let now = way.time_ns.unwrap_or_default();
+        let media = &self.media;
+        let mut streams = self.streams.iter_mut();
+        let known = streams.find(|it| Some(it.ssrc) == source && it.sender == way.src);
+        if let Some(known) = known {
+            let is_there = media.iter().any(|it| Arc::ptr_eq(it, &known.announcement));
+            let is_going_on = now.saturating_sub(known.last_ns) <= CALL_PAUSE_NS;
+            let is_other = || {
+                RtpPacket::new(bytes).is_some_and(|packet| {
+                    let mut others = media.iter();
+                    let named = others.find(|it| is_named(&packet, &it.media));
+                    named.is_some_and(|it| it.media.mid != known.announcement.media.mid)
+                })
+            };
+            if is_there && is_going_on && (media.len() == 1 || !is_other()) {
+                known.last_ns = now;
+                return Some(Arc::clone(&known.announcement));
+            }
+        }
+        let [only] = media.as_slice() else {
+            return None;
+        };
+        let only = Arc::clone(only);
+        self.know(way, bytes, &only);
+        Some(only)
+    }
+
+    /// Remembers what announced the stream of a packet, so that it goes on when another call announces the socket.
+    fn know(&mut self, way: &Way, bytes: &[u8], announcement: &Arc<Announcement>) {
+        let is_report = u8_at(bytes, 1).is_some_and(|second| matches!(second, 192..=223));
+        let Some(ssrc) = ssrc(bytes).filter(|_| !is_report && !announcement.media.is_fax()) else {
+            return;
+        };
+        self.streams
+            .retain(|it| it.ssrc != ssrc || it.sender != way.src);
+        if self.streams.len() >= STREAMS_MAX {
+            self.streams.remove(0);
+        }
+        self.streams.push(Known {
+            sender: way.src,
+            ssrc,
+            last_ns: way.time_ns.unwrap_or_default(),
+            announcement: Arc::clone(announcement),
+        });
+    }
+}
+
+/// The source of a packet of RTP, or the sender of one of RTCP.
+fn ssrc(bytes: &[u8]) -> Option<u32> {
+    match u8_at(bytes, 1)? {
+        192..=223 => u32_be_at(bytes, 4),
+        _ => u32_be_at(bytes, 8),
+    }
+}
+
+/// True when a packet's header has the name of these media.
+fn is_named(packet: &RtpPacket<'_>, media: &Media) -> bool {
+    let (Some(mid), Some(number)) = (&media.mid, media.mid_extension) else {
+        return false;
+    };
+    packet.extension_element(number) == Some(mid.as_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn end(last: u8, port: u16) -> Endpoint {
+        Endpoint {
+            address: [10, 0, 0, last].into(),
+            port,
+        }
+    }
+
+    fn way(src: Endpoint, dst: Endpoint, ms: i64) -> Way {
+        Way {
+            flow: 1,
+            src,
+            dst,
+            transport: "udp",
+            time_ns: Some(ms * 1_000_000),
+            frame: 1,
+        }
+    }
+
+    /// A packet of this payload type and source, with the name of its media in extension 3.
+    fn packet(payload_type: u8, ssrc: u32, mid: &str) -> Vec<u8> {
+        let mut bytes = vec![0x90, payload_type, 0, 1, 0, 0, 0, 2];
+        bytes.extend(ssrc.to_be_bytes());
+        let mut elements = vec![];
+        if !mid.is_empty() {
+            elements.push(3 << 4 | (mid.len() as u8 - 1));
+            elements.extend(mid.bytes());
+        }
+        elements.resize(elements.len().next_multiple_of(4), 0);
+        bytes.extend([0xbe, 0xde, 0, (elements.len() / 4) as u8]);
+        bytes.extend(elements);
+        bytes.extend([1, 2, 3, 4]);
+        bytes
+    }
+
+    /// Takes the media that a call announces of a socket.
+    fn announce(announced: &mut Announced, call: &str, end: Endpoint, attributes: &str) {
+        let port = end.port;
+        let text = attributes.replace("{port}", &port.to_string());
+        let media = weir_messages::sdp::media_and_faxes(
+            format!("c=IN IP4 {}\n{text}", end.address).as_bytes(),
+        );
+        for (number, media) in media.into_iter().enumerate() {
+            let announcement = Announcement {
+                by: "sip",
+                call_id: Some(call.to_owned()),
+                frame: 1,
+                media,
+            };
+            announced.insert(end, Arc::new(announcement), number > 0);
+        }
+    }
+
+    fn found(announced: &mut Announced, way: &Way, bytes: &[u8]) -> String {
+        let found = announced.of_packet(way, bytes).unwrap();
+        let mid = found.media.mid.as_deref().unwrap_or(&found.media.kind);
+        format!("{} {mid}", found.call_id.as_deref().unwrap())
+    }
+
+    /// Two media of one payload type: only names and sources tell them apart (RFC 9143, 9.2).
+    #[test]
+    fn bundled_media_are_told_apart_by_name_and_by_source() {
+        let mut announced = Announced::default();
+        let (here, there) = (end(1, 4_000), end(2, 5_000));
+        let bundle = "m=video {port} RTP/AVP 96\na=mid:one\na=extmap:3 urn:ietf:params:rtp-hdrext:sdes:mid\na=ssrc:7 x:y\n\
+            m=video {port} RTP/AVP 96\na=mid:two\na=extmap:3 urn:ietf:params:rtp-hdrext:sdes:mid\n";
+        announce(&mut announced, "a", here, bundle);
+        announce(
+            &mut announced,
+            "a",
+            there,
+            &bundle.replace("ssrc:7", "ssrc:8"),
+        );
+        let there_to_here = way(there, here, 0);
+        let here_to_there = way(here, there, 0);
+        for (way, ssrc, mid, expected) in [
+            (&there_to_here, 1, "one", "a one"),
+            (&there_to_here, 2, "two", "a two"),
+            // What was named once is known.
+            (&there_to_here, 1, "", "a one"),
+            (&there_to_here, 2, "", "a two"),
+            // Another name counts.
+            (&there_to_here, 2, "one", "a one"),
+            // The sources are those of the sender.
+            (&here_to_there, 7, "", "a one"),
+            (&there_to_here, 8, "", "a one"),
+        ] {
+            assert_eq!(
+                found(&mut announced, way, &packet(96, ssrc, mid)),
+                expected,
+                "{ssrc} {mid}"
+            );
+        }
+    }
+
+    #[test]
+    fn calls_at_once_on_the_same_sockets_keep_their_streams() {
+        let mut announced = Announced::default();
+        let (here, there) = (end(1, 4_000), end(2, 5_000));
+        let audio = "m=audio {port} RTP/AVP 0\n";
+        let to_there = way(here, there, 0);
+        for call in ["a", "b"] {
+            announce(&mut announced, call, here, audio);
+            announce(&mut announced, call, there, audio);
+            let ssrc = u32::from(call == "b") + 1;
+            let expected = format!("{call} audio");
+            assert_eq!(
+                found(&mut announced, &to_there, &packet(0, ssrc, "")),
+                expected
+            );
+        }
+        for (ms, ssrc, expected) in [(20, 1, "a audio"), (20, 2, "b audio"), (40, 1, "a audio")] {
+            assert_eq!(
+                found(&mut announced, &way(here, there, ms), &packet(0, ssrc, "")),
+                expected
+            );
+        }
+        // Behind a pause the source is the later call's.
+        assert_eq!(
+            found(&mut announced, &way(here, there, 5_000), &packet(0, 1, "")),
+            "b audio"
+        );
+    }
+
+    /// The relay has one socket for both of its legs.
+    #[test]
+    fn legs_that_share_a_socket_of_a_relay_have_their_own_media() {
+        let mut announced = Announced::default();
+        let (caller, relay, callee) = (end(1, 4_000), end(9, 9_000), end(2, 5_000));
+        let audio = "m=audio {port} RTP/AVP 0\n";
+        for (call, other) in [("in", caller), ("out", callee)] {
+            announce(&mut announced, call, other, audio);
+            announce(&mut announced, call, relay, audio);
+        }
+        for (other, expected) in [(caller, "in audio"), (callee, "out audio")] {
+            for way in [way(other, relay, 0), way(relay, other, 0)] {
+                assert_eq!(found(&mut announced, &way, &packet(0, 1, "")), expected);
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_kept_of_a_socket_has_a_limit() {
+        let mut announced = Announced::default();
+        let (here, there) = (end(1, 4_000), end(2, 5_000));
+        for call in 0..1_000_u32 {
+            announce(
+                &mut announced,
+                &call.to_string(),
+                here,
+                "m=audio {port} RTP/AVP 0\n",
+            );
+            assert!(
+                announced
+                    .of_packet(&way(there, here, 0), &packet(0, call, ""))
+                    .is_some()
+            );
+        }
+        let socket = &announced.sockets[&here];
+        assert_eq!(
+            (socket.media.len(), socket.streams.len()),
+            (MEDIA_MAX, STREAMS_MAX)
+        );
+    }
+}

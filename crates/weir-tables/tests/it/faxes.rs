@@ -1,0 +1,72 @@
+//! T.38 that SIP announces, in datagrams that are no RTP, belongs to its call.
+
+use std::net::Ipv4Addr;
+
+use weir_packet::{Decoder, Frame, LinkType};
+use weir_tables::{CallSight, CallWatch};
+use weir_testkit::packet::{Ipv4, protocol, udp};
+
+const SENDER: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
+const RECEIVER: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 2);
+
+fn datagram(is_back: bool, ports: [u16; 2], payload: &[u8]) -> Vec<u8> {
+    let (from, to) = if is_back {
+        (RECEIVER, SENDER)
+    } else {
+        (SENDER, RECEIVER)
+    };
+    let datagram = udp(from.into(), to.into(), ports[0], ports[1], payload);
+    Ipv4::new(from, to, protocol::UDP).packet(&datagram)
+}
+
+/// A message with this first line, which announces a fax at a port of its sender.
+fn sip(first: &str, address: Ipv4Addr, port: u16) -> Vec<u8> {
+    let body =
+        format!("v=0\r\nc=IN IP4 {address}\r\nm=image {port} udptl t38\r\na=T38FaxVersion:0\r\n");
+    format!(
+        "{first}\r\nVia: SIP/2.0/UDP 10.0.0.1;branch=z9hG4bKa\r\nFrom: <sip:a@x>;tag=1\r\nTo: <sip:b@x>;tag=2\r\n\
+         Call-ID: fax\r\nCSeq: 2 INVITE\r\nContent-Type: application/sdp\r\nContent-Length: {}\r\n\r\n{body}",
+        body.len()
+    )
+    .into_bytes()
+}
+
+#[test]
+fn faxes_are_media_of_their_call() {
+    // The first octet is the upper half of the number in sequence: it looks like anything.
+    let packets = [
+        datagram(
+            false,
+            [5060, 5060],
+            &sip("INVITE sip:b@x SIP/2.0", SENDER, 4000),
+        ),
+        datagram(true, [5060, 5060], &sip("SIP/2.0 200 OK", RECEIVER, 5000)),
+        datagram(false, [4000, 5000], b"\0\x01\x01\x06\0\0"),
+        datagram(
+            true,
+            [5000, 4000],
+            b"\x80\x00\x03\xc0\x01\x80\0\0\x01\x06\0\0\0\0",
+        ),
+        datagram(true, [5000, 4000], b"\xff\xff\x01\x06\0\0"),
+        // Between other sockets.
+        datagram(false, [4001, 5001], b"\0\x01\x01\x06\0\0"),
+    ];
+    let mut watch = CallWatch::default();
+    let mut decoder = Decoder::default();
+    let mut found = Vec::new();
+    for (number, data) in (1..).zip(&packets) {
+        let mut frame = Frame::new(LinkType(101), data);
+        frame.number = number;
+        frame.time_ns = Some(number as i64 * 20_000_000);
+        watch.packet(&decoder.decode(frame), &mut |sight| {
+            if let CallSight::Media(media) = sight {
+                let call = media.call_id.unwrap_or_default().to_owned();
+                found.push((media.frame, call, media.protocol, media.is_rtp));
+            }
+        });
+    }
+    let expected: Vec<_> = (3..=5)
+        .map(|frame| (frame, "fax".to_owned(), "T.38", false))
+        .collect();
+    assert_eq!(found, expected);
+}
