@@ -73,7 +73,7 @@ pub use payloads::{Carried, Payload, PayloadCounters, Payloads};
 pub use record::{ConnState, End, FlowRecord, Totals};
 pub use sctp::{SctpCounters, SctpLimits, SctpMessage, SctpMessages};
 pub use sighting::Sighting;
-pub use stream::{Part, Reassembler};
+pub use stream::{Carrier, Part, Reassembler};
 pub use streams::{Chunk, Content, Interest, StreamCounters, StreamEnd, StreamLimits, Streams};
 pub use table::{FlowTable, Seen};
 pub use tcp::Segment;

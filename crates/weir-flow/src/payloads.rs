@@ -24,9 +24,10 @@ pub struct Payload<'a> {
     pub key: &'a FlowKey,
     /// Which end sent it.
     pub sender: Sender,
-    /// Time of the packet that made it ready.
+    /// Time of the packet that carried it, in nanoseconds since 1970: of what was put together from fragments of IP the one
+    /// that completed it, of pieces of a TCP stream as [`Chunk::time_ns`], of messages of SCTP the one with the last octet.
     pub time_ns: Option<i64>,
-    /// Number of that packet's frame; 0 after the last one.
+    /// Number of that packet's frame, from 1; 0 where the capture's end ended a stream.
     pub frame: u64,
     /// What it is.
     pub carried: Carried<'a>,
@@ -247,14 +248,13 @@ impl Payloads {
                     .packet_in(packet, of, |chunk| each(&of_chunk(chunk)));
             }
             Some(Layer::Sctp) => {
-                let frame = packet.frame().number;
                 return self.messages.packet(packet, |message| {
                     each(&Payload {
                         flow,
                         key: message.key,
                         sender: message.sender,
-                        time_ns: sighting.time_ns,
-                        frame,
+                        time_ns: message.time_ns,
+                        frame: message.frame,
                         carried: Carried::Message {
                             protocol: message.protocol,
                             bytes: message.bytes,

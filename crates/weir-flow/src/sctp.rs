@@ -68,6 +68,10 @@ pub struct SctpMessage<'a> {
     pub unordered: bool,
     /// Its bytes: of the packet, when the message is in one chunk.
     pub bytes: &'a [u8],
+    /// Time of the packet with its last octet, in nanoseconds since 1970.
+    pub time_ns: Option<i64>,
+    /// Number of that packet's frame, from 1.
+    pub frame: u64,
 }
 
 /// Puts user messages of SCTP together (RFC 9260, 3.3.1 and 6.9). Messages are given out when they are
@@ -101,6 +105,14 @@ struct Chunk {
     flags: u8,
     protocol: u32,
     bytes: Vec<u8>,
+    seen: Seen,
+}
+
+/// When a chunk was captured, and in which frame.
+#[derive(Clone, Copy, Debug, Default)]
+struct Seen {
+    time_ns: Option<i64>,
+    frame: u64,
 }
 
 /// A chunk of data as its packet shows it.
@@ -111,6 +123,7 @@ struct Data<'p> {
     flags: u8,
     protocol: u32,
     bytes: &'p [u8],
+    seen: Seen,
 }
 
 impl SctpMessages {
@@ -148,6 +161,10 @@ impl SctpMessages {
         let Some((flow, sender)) = FlowKey::of_packet(packet, self.limits.scope) else {
             return;
         };
+        let seen = Seen {
+            time_ns: packet.frame().time_ns,
+            frame: packet.frame().number,
+        };
         let mut rest = packet
             .bytes(Layer::Sctp)
             .and_then(|bytes| bytes.get(12..))
@@ -158,7 +175,8 @@ impl SctpMessages {
                 return;
             }
             if matches!(kind, DATA | I_DATA) {
-                match rest.get(..len).and_then(|chunk| data(flow, sender, chunk)) {
+                let chunk = rest.get(..len);
+                match chunk.and_then(|chunk| data(flow, sender, chunk, seen)) {
                     Some(data) => self.chunk(&data, &mut each),
                     None => self.counters.cut += 1,
                 }
@@ -175,13 +193,13 @@ impl SctpMessages {
         }
         if data.flags & (FIRST | LAST) == FIRST | LAST {
             self.counters.messages += 1;
-            each(&data.key.message_of(data.protocol, data.bytes));
+            each(&data.key.message_of(data.protocol, data.bytes, data.seen));
             return;
         }
         self.keep(data);
-        if let Some(protocol) = self.take_whole(&data.key) {
+        if let Some((protocol, last)) = self.take_whole(&data.key) {
             self.counters.messages += 1;
-            each(&data.key.message_of(protocol, &self.whole));
+            each(&data.key.message_of(protocol, &self.whole, last));
         }
     }
 
@@ -226,13 +244,14 @@ impl SctpMessages {
                 flags: data.flags,
                 protocol: data.protocol,
                 bytes: data.bytes.to_vec(),
+                seen: data.seen,
             },
         );
         self.bytes += data.bytes.len();
     }
 
-    /// Takes out a message that is complete; gives its protocol.
-    fn take_whole(&mut self, key: &StreamKey) -> Option<u32> {
+    /// Takes out a message that is complete; gives its protocol, and when its last chunk was captured.
+    fn take_whole(&mut self, key: &StreamKey) -> Option<(u32, Seen)> {
         let chunks = self.waiting.get_mut(key)?;
         let mut first = None;
         let mut range = None;
@@ -255,23 +274,29 @@ impl SctpMessages {
         }
         let range = range?;
         self.whole.clear();
-        let mut protocol = 0;
+        let (mut protocol, mut last) = (0, Seen::default());
         for chunk in chunks.drain(range) {
             if chunk.flags & FIRST != 0 {
                 protocol = chunk.protocol;
             }
             self.whole.extend_from_slice(&chunk.bytes);
+            last = chunk.seen;
         }
         self.bytes = self.bytes.saturating_sub(self.whole.len());
         if chunks.is_empty() {
             self.waiting.remove(key);
         }
-        Some(protocol)
+        Some((protocol, last))
     }
 }
 
 impl StreamKey {
-    const fn message_of<'a>(&'a self, protocol: u32, bytes: &'a [u8]) -> SctpMessage<'a> {
+    const fn message_of<'a>(
+        &'a self,
+        protocol: u32,
+        bytes: &'a [u8],
+        seen: Seen,
+    ) -> SctpMessage<'a> {
         SctpMessage {
             key: &self.flow,
             sender: self.sender,
@@ -279,11 +304,13 @@ impl StreamKey {
             protocol,
             unordered: self.unordered,
             bytes,
+            time_ns: seen.time_ns,
+            frame: seen.frame,
         }
     }
 }
 
-fn data(flow: FlowKey, sender: Sender, chunk: &[u8]) -> Option<Data<'_>> {
+fn data(flow: FlowKey, sender: Sender, chunk: &[u8], seen: Seen) -> Option<Data<'_>> {
     let is_interleaved = u8_at(chunk, 0)? == I_DATA;
     let flags = u8_at(chunk, 1)?;
     let tsn = u32_be_at(chunk, 4)?;
@@ -311,6 +338,7 @@ fn data(flow: FlowKey, sender: Sender, chunk: &[u8]) -> Option<Data<'_>> {
         flags,
         protocol,
         bytes,
+        seen,
     })
 }
 

@@ -1,7 +1,22 @@
 //! One direction of a TCP connection, put in order.
 
+use std::collections::VecDeque;
+
 use crate::fragment::Overlap;
 use crate::tcp::beyond;
+
+/// The packet that carried a piece of a stream.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Carrier {
+    /// When it was captured, in nanoseconds since 1970.
+    pub time_ns: Option<i64>,
+    /// Number of its frame, from 1; 0 where there is none.
+    pub frame: u64,
+    /// Bytes of the other direction's stream that its sender had received by then (RFC 9293, 3.1: its acknowledgment
+    /// number, from the first byte of the stream). `None` where that is not known.
+    pub acknowledged: Option<u64>,
+}
 
 /// What a [`Reassembler`] gives out, in the order of the stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,22 +31,23 @@ pub enum Part<'a> {
 /// the wrap of sequence numbers, from the middle of a connection.
 ///
 /// A segment that comes in order is handed through without a copy and without an allocation. Others
-/// wait until what is missing comes, or is given up ([`Self::give_up`]).
+/// wait until what is missing comes, or is given up ([`Self::give_up`]). Each piece keeps the [`Carrier`] that it came in.
 ///
 /// ```
-/// use weir_flow::{Overlap, Part, Reassembler};
+/// use weir_flow::{Carrier, Overlap, Part, Reassembler};
 ///
 /// let mut stream = Reassembler::new(Overlap::First);
 /// let mut text = Vec::new();
-/// let mut each = |_, part: Part<'_>| match part {
+/// let mut each = |_, part: Part<'_>, _: Carrier| match part {
 ///     Part::Bytes(bytes) => text.extend_from_slice(bytes),
 ///     Part::Gap(len) => text.extend(std::iter::repeat_n(b'?', len as usize)),
 /// };
 /// stream.begin(1_000);
-/// stream.data(1_003, b"lo w", 4, &mut each);
-/// stream.data(1_000, b"hello", 5, &mut each);
-/// stream.data(1_009, b"ld", 2, &mut each);
-/// stream.give_up(&mut each);
+/// let carrier = Carrier::default();
+/// stream.data(1_003, b"lo w", 4, carrier, &mut each);
+/// stream.data(1_000, b"hello", 5, carrier, &mut each);
+/// stream.data(1_009, b"ld", 2, carrier, &mut each);
+/// stream.give_up(carrier, &mut each);
 /// assert_eq!(text, b"hello w??ld");
 /// ```
 #[derive(Debug)]
@@ -43,7 +59,9 @@ pub struct Reassembler {
     began: bool,
     overlap: Overlap,
     /// What waits, by offset and apart from each other.
-    pieces: Vec<Piece>,
+    pieces: VecDeque<Piece>,
+    /// Nothing is given out: what is next waits for the other direction.
+    is_held_back: bool,
     /// What the pieces cost.
     held: usize,
     /// Where the stream ends, once a FIN was seen.
@@ -56,6 +74,7 @@ struct Piece {
     len: u64,
     /// Empty where they were sent and not captured.
     bytes: Vec<u8>,
+    carrier: Carrier,
 }
 
 impl Piece {
@@ -94,7 +113,8 @@ impl Reassembler {
             offset: 0,
             began: false,
             overlap,
-            pieces: Vec::new(),
+            pieces: VecDeque::new(),
+            is_held_back: false,
             held: 0,
             end: None,
         }
@@ -111,7 +131,7 @@ impl Reassembler {
 
     /// Says that the first byte has the number `seq` after all, as long as nothing was given out. Gives out what is next
     /// then.
-    pub(crate) fn restart(&mut self, seq: u32, mut each: impl FnMut(u64, Part<'_>)) {
+    pub(crate) fn restart(&mut self, seq: u32, mut each: impl FnMut(u64, Part<'_>, Carrier)) {
         let shift = i64::from(beyond(self.next_seq, seq));
         if self.began && (self.offset > 0 || shift == 0) {
             return;
@@ -155,10 +175,27 @@ impl Reassembler {
         self.end.is_some_and(|end| self.offset >= end)
     }
 
+    /// What carried the first piece that waits.
+    pub(crate) fn waits(&self) -> Option<Carrier> {
+        self.pieces.front().map(|first| first.carrier)
+    }
+
+    /// True when nothing is given out.
+    pub(crate) const fn is_held_back(&self) -> bool {
+        self.is_held_back
+    }
+
+    /// Says whether what is next waits, until [`Self::give_first`] gives it out.
+    pub(crate) const fn hold_back(&mut self, is_held_back: bool) {
+        self.is_held_back = is_held_back;
+    }
+
     /// True when something is missing in front of what waits.
     #[must_use]
     pub fn has_hole(&self) -> bool {
-        !self.pieces.is_empty()
+        self.pieces
+            .front()
+            .is_some_and(|first| first.offset > self.offset)
     }
 
     /// True when all that is before `ack` was given out.
@@ -184,7 +221,8 @@ impl Reassembler {
         seq: u32,
         captured: &[u8],
         len: u32,
-        mut each: impl FnMut(u64, Part<'_>),
+        carrier: Carrier,
+        mut each: impl FnMut(u64, Part<'_>, Carrier),
     ) {
         self.begin(seq);
         let captured = captured
@@ -192,11 +230,12 @@ impl Reassembler {
             .unwrap_or_default();
         let ahead = beyond(seq, self.next_seq);
         let is_whole = captured.len() == len as usize;
-        if ahead == 0 && self.pieces.is_empty() && is_whole && self.end.is_none() {
-            self.give(captured, &mut each);
+        let is_free = self.pieces.is_empty() && !self.is_held_back;
+        if ahead == 0 && is_free && is_whole && self.end.is_none() {
+            self.give(captured, carrier, &mut each);
             return;
         }
-        self.any(seq, captured, len, &mut each);
+        self.any(seq, captured, len, carrier, &mut each);
     }
 
     fn any(
@@ -204,7 +243,8 @@ impl Reassembler {
         seq: u32,
         mut captured: &[u8],
         len: u32,
-        each: &mut impl FnMut(u64, Part<'_>),
+        carrier: Carrier,
+        each: &mut impl FnMut(u64, Part<'_>, Carrier),
     ) {
         let ahead = beyond(seq, self.next_seq);
         let mut len = u64::from(len);
@@ -242,15 +282,21 @@ impl Reassembler {
         if known > start {
             self.remove_missing(start, known);
         }
-        self.place(start, captured, each);
+        self.place(start, captured, carrier, each);
         if known < end {
-            self.place_missing(known, end);
+            self.place_missing(known, end, carrier);
         }
         self.flow(each);
     }
 
     /// Puts bytes where nothing is yet; gives those out at once that are next.
-    fn place(&mut self, start: u64, bytes: &[u8], each: &mut impl FnMut(u64, Part<'_>)) {
+    fn place(
+        &mut self,
+        start: u64,
+        bytes: &[u8],
+        carrier: Carrier,
+        each: &mut impl FnMut(u64, Part<'_>, Carrier),
+    ) {
         let end = start.saturating_add(bytes.len() as u64);
         let mut at = start;
         while at < end {
@@ -262,23 +308,24 @@ impl Reassembler {
             if at < free_until {
                 let (from, to) = (at - start, free_until - start);
                 let part = bytes.get(from as usize..to as usize).unwrap_or_default();
-                if at == self.offset {
-                    self.give(part, each);
+                if at == self.offset && !self.is_held_back {
+                    self.give(part, carrier, each);
                     self.flow(each);
                     at = free_until.max(self.offset);
                     continue;
                 }
-                self.keep(index, at, part);
+                self.keep(index, at, part, carrier);
             }
             at = resume;
         }
     }
 
     /// Keeps bytes that are not next, in front of piece `index`.
-    fn keep(&mut self, index: usize, offset: u64, bytes: &[u8]) {
+    fn keep(&mut self, index: usize, offset: u64, bytes: &[u8], carrier: Carrier) {
         if let Some(before) = index.checked_sub(1).and_then(|at| self.pieces.get_mut(at))
             && before.end() == offset
             && !before.bytes.is_empty()
+            && before.carrier == carrier
         {
             self.held -= before.held();
             before.bytes.extend_from_slice(bytes);
@@ -290,13 +337,14 @@ impl Reassembler {
             offset,
             len: bytes.len() as u64,
             bytes: bytes.to_vec(),
+            carrier,
         };
         self.held += piece.held();
         self.pieces.insert(index, piece);
     }
 
     /// Notes that the bytes from `start` to `end` were not captured, where nothing else is known.
-    fn place_missing(&mut self, start: u64, end: u64) {
+    fn place_missing(&mut self, start: u64, end: u64, carrier: Carrier) {
         let mut at = start.max(self.offset);
         while at < end {
             let index = self.pieces.partition_point(|piece| piece.end() <= at);
@@ -309,6 +357,7 @@ impl Reassembler {
                     offset: at,
                     len: free_until - at,
                     bytes: Vec::new(),
+                    carrier,
                 };
                 self.held += piece.held();
                 self.pieces.insert(index, piece);
@@ -344,6 +393,7 @@ impl Reassembler {
                     offset: end,
                     len,
                     bytes: piece.bytes.get(skipped..).unwrap_or_default().to_vec(),
+                    carrier: piece.carrier,
                 }
             });
             if piece.offset < start {
@@ -379,70 +429,72 @@ impl Reassembler {
     }
 
     /// Gives up what is missing in front of the first piece that waits, and gives that out with all
-    /// that follows it. False when nothing waits.
-    pub fn skip_hole(&mut self, mut each: impl FnMut(u64, Part<'_>)) -> bool {
-        let Some(first) = self.pieces.first() else {
+    /// that follows it. What is missing has the carrier of that piece. False when nothing waits.
+    pub fn skip_hole(&mut self, mut each: impl FnMut(u64, Part<'_>, Carrier)) -> bool {
+        self.is_held_back = false;
+        if !self.give_first(&mut each) {
             return false;
-        };
-        let missing = first.offset.saturating_sub(self.offset);
-        if missing > 0 {
-            self.pass(missing, &mut each);
         }
         self.flow(&mut each);
         true
     }
 
-    /// Gives up all that is missing, up to the FIN if there was one.
-    pub fn give_up(&mut self, mut each: impl FnMut(u64, Part<'_>)) {
+    /// Gives out the first piece that waits, and before it what is missing in front of it. False when nothing waits.
+    pub(crate) fn give_first(&mut self, mut each: impl FnMut(u64, Part<'_>, Carrier)) -> bool {
+        let Some(mut piece) = self.pieces.pop_front() else {
+            return false;
+        };
+        self.held = self.held.saturating_sub(piece.held());
+        let missing = piece.offset.saturating_sub(self.offset);
+        self.pass(missing, piece.carrier, &mut each);
+        piece.skip_to(self.offset);
+        if piece.bytes.is_empty() {
+            self.pass(piece.len, piece.carrier, &mut each);
+        } else {
+            self.give(&piece.bytes, piece.carrier, &mut each);
+        }
+        true
+    }
+
+    /// Gives up all that is missing, up to the FIN if there was one: what is missing before that has the carrier `last`.
+    pub fn give_up(&mut self, last: Carrier, mut each: impl FnMut(u64, Part<'_>, Carrier)) {
         while self.skip_hole(&mut each) {}
         if let Some(end) = self.end
             && end > self.offset
         {
-            self.pass(end - self.offset, &mut each);
+            self.pass(end - self.offset, last, &mut each);
         }
     }
 
     /// Gives out the pieces that are next.
-    fn flow(&mut self, each: &mut impl FnMut(u64, Part<'_>)) {
-        let mut done = 0;
-        while let Some(piece) = self.pieces.get_mut(done) {
-            if piece.offset > self.offset {
-                break;
-            }
-            done += 1;
-            let mut piece = std::mem::replace(
-                piece,
-                Piece {
-                    offset: 0,
-                    len: 0,
-                    bytes: Vec::new(),
-                },
-            );
-            self.held -= piece.held();
-            piece.skip_to(self.offset);
-            if piece.bytes.is_empty() {
-                self.pass(piece.len, each);
-            } else {
-                self.give(&piece.bytes, each);
-            }
+    fn flow(&mut self, each: &mut impl FnMut(u64, Part<'_>, Carrier)) {
+        while !self.is_held_back
+            && let Some(piece) = self.pieces.front()
+            && piece.offset <= self.offset
+        {
+            self.give_first(&mut *each);
         }
-        self.pieces.drain(..done);
     }
 
     #[inline]
-    fn give(&mut self, bytes: &[u8], each: &mut impl FnMut(u64, Part<'_>)) {
+    fn give(
+        &mut self,
+        bytes: &[u8],
+        carrier: Carrier,
+        each: &mut impl FnMut(u64, Part<'_>, Carrier),
+    ) {
         if !bytes.is_empty() {
             let offset = self.offset;
             self.advance(bytes.len() as u64);
-            each(offset, Part::Bytes(bytes));
+            each(offset, Part::Bytes(bytes), carrier);
         }
     }
 
-    fn pass(&mut self, len: u64, each: &mut impl FnMut(u64, Part<'_>)) {
+    fn pass(&mut self, len: u64, carrier: Carrier, each: &mut impl FnMut(u64, Part<'_>, Carrier)) {
         if len > 0 {
             let offset = self.offset;
             self.advance(len);
-            each(offset, Part::Gap(len));
+            each(offset, Part::Gap(len), carrier);
         }
     }
 
@@ -453,7 +505,7 @@ impl Reassembler {
     }
 
     /// The offset of a number that is near the next one.
-    fn offset_of(&self, seq: u32) -> Option<u64> {
+    pub(crate) fn offset_of(&self, seq: u32) -> Option<u64> {
         let ahead = i64::from(beyond(seq, self.next_seq));
         self.offset.checked_add_signed(ahead)
     }

@@ -14,7 +14,7 @@ use crate::fragment::{
 use crate::key::{Endpoint, FlowKey, Scope, Sender};
 use crate::sighting::Sighting;
 use crate::slab::NONE;
-use crate::stream::{Part, Reassembler};
+use crate::stream::{Carrier, Part, Reassembler};
 use crate::tcp::{self, ACK, FIN, RST, SYN, Segment, beyond};
 use crate::tracker::payload;
 
@@ -35,8 +35,9 @@ pub struct StreamLimits {
     /// Most bytes of memory that wait in all; 256 MiB by default. The connection that would need
     /// more gives up what it misses.
     pub bytes_max: usize,
-    /// What the receiver acknowledged and was not seen is waited for so long; 1 second by default,
-    /// as captures may have packets in another order than the network.
+    /// What the receiver acknowledged and was not seen is waited for so long, in nanoseconds; 1 second by default,
+    /// as captures may have packets in another order than the network. What the receiver sends meanwhile waits as well,
+    /// so that an answer comes behind its question.
     pub patience_ns: u64,
     /// A connection is forgotten when nothing came for so long; 5 minutes by default.
     pub idle_ns: u64,
@@ -89,10 +90,13 @@ pub struct Chunk<'a> {
     pub sender: Sender,
     /// The sender began the connection, as far as is known: it sent the SYN, or the first packet.
     pub from_originator: bool,
-    /// Time of the packet that made it ready, which may be later than the one that had the bytes.
+    /// Time of the packet that carried it, in nanoseconds since 1970: of a gap the packet behind it, of an end the packet
+    /// that ended the stream.
     pub time_ns: Option<i64>,
-    /// Number of that packet's frame.
+    /// Number of that packet's frame; 0 where the capture's end ended the stream.
     pub frame: u64,
+    /// Bytes of the other direction that the sender had acknowledged in that packet. `None` where that is not known.
+    pub acknowledged: Option<u64>,
     /// Bytes of the stream before it, with those of gaps.
     pub offset: u64,
     /// A SYN of the connection was seen: at offset 0 are the first bytes of the direction.
@@ -225,8 +229,16 @@ struct Connection {
 struct Direction {
     stream: Reassembler,
     ended: bool,
-    /// Since when something is acknowledged that is missing.
-    missing_since_ns: Option<i64>,
+    /// What is acknowledged and missing.
+    missing: Option<Missing>,
+}
+
+/// Something that the receiver acknowledged and that was not seen, in front of what was seen.
+#[derive(Clone, Copy, Debug)]
+struct Missing {
+    since_ns: i64,
+    /// The highest number that was acknowledged.
+    ack: u32,
 }
 
 /// What the caller knows of a packet.
@@ -447,17 +459,8 @@ impl StreamTable {
             connection.begin_streams(details, &mut out);
         }
         connection.deliver(sighting.sender, segment, bytes, limits, *now_ns, &mut out);
-        let direction = connection.direction_mut(sighting.sender);
         let others = held.saturating_sub(before);
-        while direction.stream.has_hole()
-            && (direction.stream.held() > limits.direction_bytes_max
-                || direction.stream.held() + others > limits.bytes_max)
-        {
-            out.counters.overflows += 1;
-            direction
-                .stream
-                .skip_hole(|offset, part| out.part(sighting.sender, offset, part));
-        }
+        connection.keep_to_limits(sighting.sender, limits, others, &mut out);
         connection.end_directions(is_reset, &mut out);
         if out.interest == Interest::Ignore {
             connection.ignore();
@@ -558,7 +561,7 @@ impl StreamTable {
         let direction = || Direction {
             stream: Reassembler::new(self.limits.overlap),
             ended: false,
-            missing_since_ns: None,
+            missing: None,
         };
         self.connections.insert(
             key,
@@ -662,9 +665,7 @@ impl StreamTable {
                 is_last: false,
                 each,
             };
-            for sender in [Sender::Low, Sender::High] {
-                connection.end(sender, end, &mut out);
-            }
+            connection.end_both(end, &mut out);
         }
     }
 
@@ -753,7 +754,9 @@ impl Connection {
             let first = tcp::Connection { flow, details }.first_number(side);
             if let Some(first) = first {
                 let stream = &mut self.direction_mut(sender).stream;
-                stream.restart(first, |offset, part| out.part(sender, offset, part));
+                stream.restart(first, |offset, part, carrier| {
+                    out.part(sender, offset, part, carrier);
+                });
             }
         }
     }
@@ -791,31 +794,145 @@ impl Connection {
         now_ns: i64,
         out: &mut Out<'_, F>,
     ) {
+        let is_reset = segment.flags & RST != 0;
+        let acknowledged = if segment.flags & ACK != 0 && !is_reset {
+            self.acknowledge(sender, segment.ack, limits, now_ns, out)
+        } else {
+            None
+        };
         let first = segment.seq.wrapping_add((segment.flags & SYN != 0).into());
         let direction = self.direction_mut(sender);
-        if segment.len > 0 && segment.flags & RST == 0 && !direction.ended {
-            let each = |offset, part: Part<'_>| out.part(sender, offset, part);
-            direction.stream.data(first, bytes, segment.len, each);
+        let is_late = |missing: Missing| missing.is_late(limits, now_ns);
+        if direction.missing.is_some_and(is_late)
+            && direction.stream.offset_of(first) > Some(direction.stream.offset())
+        {
+            self.skip_hole(sender, out);
+            self.hold_back(out);
+        }
+        let direction = self.direction_mut(sender);
+        let has_missing = direction.missing.is_some();
+        if has_missing {
+            direction.stream.hold_back(true);
+        }
+        if segment.len > 0 && !is_reset && !direction.ended {
+            let carrier = Carrier {
+                acknowledged,
+                ..out.occasion.carrier()
+            };
+            let each = |offset, part: Part<'_>, carrier| out.part(sender, offset, part, carrier);
+            direction
+                .stream
+                .data(first, bytes, segment.len, carrier, each);
         }
         if segment.flags & FIN != 0 {
             direction.stream.finish(first.wrapping_add(segment.len));
         }
-        if segment.flags & ACK == 0 || segment.flags & RST != 0 {
-            return;
+        if has_missing {
+            direction.look_again();
+            self.hold_back(out);
         }
-        let patience_ns = i64::try_from(limits.patience_ns).unwrap_or(i64::MAX);
+    }
+
+    /// Takes in what a sender acknowledges of the other direction, and gives up what is missing there for too long. Gives
+    /// how many bytes of that direction are acknowledged, where it is known.
+    #[inline]
+    fn acknowledge<F: FnMut(&Chunk<'_>) -> Interest>(
+        &mut self,
+        sender: Sender,
+        ack: u32,
+        limits: &StreamLimits,
+        now_ns: i64,
+        out: &mut Out<'_, F>,
+    ) -> Option<u64> {
         let sender = other(sender);
         let direction = self.direction_mut(sender);
-        if !direction.stream.has_hole() || direction.stream.is_before(segment.ack) {
-            direction.missing_since_ns = None;
-            return;
+        let acknowledged = direction.stream.offset_of(ack);
+        if direction.stream.has_hole() && !direction.stream.is_before(ack) {
+            let missing = direction.missing.get_or_insert(Missing {
+                since_ns: now_ns,
+                ack,
+            });
+            if beyond(ack, missing.ack) > 0 {
+                missing.ack = ack;
+            }
+            if missing.is_late(limits, now_ns) {
+                self.skip_hole(sender, out);
+            }
+            self.hold_back(out);
+        } else if direction.missing.take().is_some() {
+            self.hold_back(out);
         }
-        let since_ns = *direction.missing_since_ns.get_or_insert(now_ns);
-        if now_ns.saturating_sub(since_ns) >= patience_ns {
-            direction.missing_since_ns = None;
-            direction
-                .stream
-                .skip_hole(|offset, part| out.part(sender, offset, part));
+        acknowledged.filter(|_| self.direction_mut(sender).stream.began())
+    }
+
+    /// Gives up what is missing in a direction in front of what waits, and gives the first of that out. False when nothing
+    /// waits.
+    fn skip_hole<F: FnMut(&Chunk<'_>) -> Interest>(
+        &mut self,
+        sender: Sender,
+        out: &mut Out<'_, F>,
+    ) -> bool {
+        let direction = self.direction_mut(sender);
+        direction.missing = None;
+        direction
+            .stream
+            .give_first(|offset, part, carrier| out.part(sender, offset, part, carrier))
+    }
+
+    /// Lets each direction wait for what is missing of the other one, as what it sends may answer that; gives out what
+    /// waits no longer.
+    fn hold_back<F: FnMut(&Chunk<'_>) -> Interest>(&mut self, out: &mut Out<'_, F>) {
+        for sender in [Sender::Low, Sender::High] {
+            let waits = self.direction_mut(other(sender)).missing.is_some();
+            self.direction_mut(sender).stream.hold_back(waits);
+        }
+        let is_next = |stream: &Reassembler| !stream.is_held_back() && !stream.has_hole();
+        while let Some(sender) = self.next_of_both(is_next) {
+            let stream = &mut self.direction_mut(sender).stream;
+            stream.give_first(|offset, part, carrier| out.part(sender, offset, part, carrier));
+        }
+    }
+
+    /// The direction with what comes next, of those that something waits in and that `is_next` lets through: what had all
+    /// that it acknowledges before it, else what was captured first.
+    fn next_of_both(&self, is_next: impl Fn(&Reassembler) -> bool) -> Option<Sender> {
+        let [low, high] = &self.directions;
+        let both = [
+            (Sender::Low, &low.stream, &high.stream),
+            (Sender::High, &high.stream, &low.stream),
+        ];
+        let waiting = both.into_iter().filter_map(|(sender, own, other)| {
+            let carrier = own.waits().filter(|_| is_next(own))?;
+            let had_all = carrier.acknowledged <= Some(other.offset());
+            Some((!had_all, carrier.frame, sender))
+        });
+        let first = waiting.min_by_key(|(lacks_some, frame, _)| (*lacks_some, *frame));
+        first.map(|(.., sender)| sender)
+    }
+
+    /// Gives up what is missing as long as more waits for it than is allowed, where others wait with so many bytes.
+    fn keep_to_limits<F: FnMut(&Chunk<'_>) -> Interest>(
+        &mut self,
+        sender: Sender,
+        limits: &StreamLimits,
+        others: usize,
+        out: &mut Out<'_, F>,
+    ) {
+        let (bytes_max, direction_max) = (limits.bytes_max, limits.direction_bytes_max);
+        loop {
+            let stream = &self.direction_mut(sender).stream;
+            let (held, has_hole) = (stream.held(), stream.has_hole());
+            if held <= direction_max && held.saturating_add(others) <= bytes_max {
+                return;
+            }
+            // Without a hole of its own it waits for the other direction.
+            let late = if has_hole { sender } else { other(sender) };
+            let was_waiting = self.skip_hole(late, out);
+            self.hold_back(out);
+            if !was_waiting {
+                return;
+            }
+            out.counters.overflows += 1;
         }
     }
 
@@ -825,12 +942,25 @@ impl Connection {
         is_reset: bool,
         out: &mut Out<'_, F>,
     ) {
+        if is_reset {
+            self.end_both(StreamEnd::Reset, out);
+            return;
+        }
         for sender in [Sender::Low, Sender::High] {
-            if is_reset {
-                self.end(sender, StreamEnd::Reset, out);
-            } else if self.direction_mut(sender).stream.is_over() {
+            if self.direction_mut(sender).stream.is_over() {
                 self.end(sender, StreamEnd::Finished, out);
             }
+        }
+    }
+
+    /// Gives out what waits in both directions, in the order in which it was captured, and their ends.
+    fn end_both<F: FnMut(&Chunk<'_>) -> Interest>(&mut self, end: StreamEnd, out: &mut Out<'_, F>) {
+        while let Some(sender) = self.next_of_both(|_| true) {
+            let stream = &mut self.direction_mut(sender).stream;
+            stream.give_first(|offset, part, carrier| out.part(sender, offset, part, carrier));
+        }
+        for sender in [Sender::Low, Sender::High] {
+            self.end(sender, end, out);
         }
     }
 
@@ -841,17 +971,46 @@ impl Connection {
         end: StreamEnd,
         out: &mut Out<'_, F>,
     ) {
+        let last = out.occasion.carrier();
         let direction = self.direction_mut(sender);
         if direction.ended {
             return;
         }
         direction.ended = true;
-        direction
-            .stream
-            .give_up(|offset, part| out.part(sender, offset, part));
+        direction.missing = None;
+        direction.stream.give_up(last, |offset, part, carrier| {
+            out.part(sender, offset, part, carrier);
+        });
         let offset = direction.stream.offset();
         out.is_last = self.is_over();
-        out.hand_on(sender, offset, Content::End(end));
+        out.hand_on(sender, offset, last, Content::End(end));
+    }
+}
+
+impl Missing {
+    /// True when it was waited for as long as the limits say.
+    fn is_late(self, limits: &StreamLimits, now_ns: i64) -> bool {
+        let patience_ns = i64::try_from(limits.patience_ns).unwrap_or(i64::MAX);
+        now_ns.saturating_sub(self.since_ns) >= patience_ns
+    }
+}
+
+impl Direction {
+    /// Forgets that something is missing once it came.
+    fn look_again(&mut self) {
+        let stream = &self.stream;
+        let is_missing = |missing: &Missing| stream.has_hole() && !stream.is_before(missing.ack);
+        self.missing = self.missing.filter(is_missing);
+    }
+}
+
+impl Occasion {
+    const fn carrier(&self) -> Carrier {
+        Carrier {
+            time_ns: self.time_ns,
+            frame: self.frame,
+            acknowledged: None,
+        }
     }
 }
 
@@ -870,7 +1029,7 @@ struct Out<'o, F> {
 }
 
 impl<F: FnMut(&Chunk<'_>) -> Interest> Out<'_, F> {
-    fn part(&mut self, sender: Sender, offset: u64, part: Part<'_>) {
+    fn part(&mut self, sender: Sender, offset: u64, part: Part<'_>, carrier: Carrier) {
         let content = match part {
             Part::Bytes(bytes) => {
                 self.counters.bytes += bytes.len() as u64;
@@ -881,10 +1040,10 @@ impl<F: FnMut(&Chunk<'_>) -> Interest> Out<'_, F> {
                 Content::Gap(len)
             }
         };
-        self.hand_on(sender, offset, content);
+        self.hand_on(sender, offset, carrier, content);
     }
 
-    fn hand_on(&mut self, sender: Sender, offset: u64, content: Content<'_>) {
+    fn hand_on(&mut self, sender: Sender, offset: u64, carrier: Carrier, content: Content<'_>) {
         if self.interest == Interest::Ignore {
             return;
         }
@@ -894,8 +1053,9 @@ impl<F: FnMut(&Chunk<'_>) -> Interest> Out<'_, F> {
             key: self.key,
             sender,
             from_originator: sender == self.originator,
-            time_ns: self.occasion.time_ns,
-            frame: self.occasion.frame,
+            time_ns: carrier.time_ns,
+            frame: carrier.frame,
+            acknowledged: carrier.acknowledged,
             offset,
             saw_start: self.saw_start,
             is_last: self.is_last,

@@ -40,6 +40,23 @@ fn run(packets: &[Sent], limits: SctpLimits) -> (Vec<(u16, Vec<u8>)>, SctpMessag
 }
 
 #[test]
+fn a_message_has_the_packet_with_its_last_octet() {
+    let packets = [
+        packet(&[part(8, 0, 1, b"end")]),
+        packet(&[part(9, 0, 3, b"next")]),
+        packet(&[part(7, 0, 2, b"begin")]),
+    ];
+    let mut messages = SctpMessages::new(SctpLimits::default());
+    let mut found = Vec::new();
+    decode(&packets, |packet| {
+        messages.packet(packet, |message| {
+            found.push((message.frame, message.bytes.to_vec()));
+        });
+    });
+    assert_eq!(found, [(2, b"next".to_vec()), (1, b"beginend".to_vec())]);
+}
+
+#[test]
 fn messages_cut_into_chunks_come_out_whole() {
     let mut random = Rng::new(1);
     for round in 0..300_u32 {

@@ -2,7 +2,9 @@
 
 use std::net::Ipv4Addr;
 
-use weir_flow::{Content, Interest, Overlap, Part, Reassembler, StreamEnd, StreamLimits, Streams};
+use weir_flow::{
+    Carrier, Content, Interest, Overlap, Part, Reassembler, StreamEnd, StreamLimits, Streams,
+};
 use weir_testkit::Rng;
 use weir_testkit::packet::{Ipv4, Tcp, protocol, tcp_flags};
 
@@ -13,7 +15,8 @@ fn run(overlap: Overlap, start: u32, segments: &[(u64, Vec<u8>, u32)]) -> (Vec<O
     let mut stream = Reassembler::new(overlap);
     let mut out = Vec::new();
     stream.begin(start);
-    let mut each = |offset: u64, part: Part<'_>| {
+    let carrier = Carrier::default();
+    let mut each = |offset: u64, part: Part<'_>, _: Carrier| {
         assert_eq!(offset, out.len() as u64);
         match part {
             Part::Bytes(bytes) => out.extend(bytes.iter().copied().map(Some)),
@@ -21,9 +24,10 @@ fn run(overlap: Overlap, start: u32, segments: &[(u64, Vec<u8>, u32)]) -> (Vec<O
         }
     };
     for (offset, bytes, len) in segments {
-        stream.data(start.wrapping_add(*offset as u32), bytes, *len, &mut each);
+        let seq = start.wrapping_add(*offset as u32);
+        stream.data(seq, bytes, *len, carrier, &mut each);
     }
-    stream.give_up(&mut each);
+    stream.give_up(carrier, &mut each);
     assert_eq!(stream.held(), 0);
     (out, stream.offset() as usize)
 }
@@ -243,9 +247,143 @@ fn what_is_acknowledged_and_never_comes_is_a_gap() {
         });
     });
     seen.sort_unstable();
-    assert_eq!(seen, [(1, 0), (4, 0), (4, 2), (4, 5)]);
+    // What was given up is of the packet behind it.
+    assert_eq!(seen, [(1, 0), (2, 2), (2, 5), (4, 0)]);
     let counters = streams.counters().0;
     assert_eq!((counters.missing_bytes, counters.bytes), (3, 8));
+}
+
+/// What comes out of both directions, each piece with the frame that it has, and with how much of the other direction its
+/// sender had received.
+fn pieces(packets: &[Sent], limits: StreamLimits) -> (Vec<String>, Streams) {
+    let mut streams = Streams::new(limits);
+    let mut found = Vec::new();
+    let mut note = |chunk: &weir_flow::Chunk<'_>| {
+        let what = match chunk.content {
+            Content::Bytes(bytes) => std::str::from_utf8(bytes).unwrap().to_owned(),
+            Content::Gap(len) => format!("[{len}]"),
+            Content::End(_) => return Interest::Follow,
+        };
+        let time_ms = chunk.time_ns.unwrap() / 1_000_000;
+        let acknowledged = chunk.acknowledged.map_or(-1, |octets| octets as i64);
+        found.push(format!("{}@{time_ms} {what} {acknowledged}", chunk.frame));
+        Interest::Follow
+    };
+    decode(packets, |packet| streams.packet(packet, &mut note));
+    streams.finish(&mut note);
+    (found, streams)
+}
+
+#[test]
+fn a_piece_has_the_packet_that_carried_it() {
+    let packets = [
+        segment(0, true, SYN, 99, 0, b""),
+        segment(1, false, SYN | ACK, 199, 100, b""),
+        segment(2, true, ACK, 106, 200, b"world"),
+        // It answers what was not captured yet, and waits for that.
+        segment(3, false, ACK, 200, 111, b"yes"),
+        segment(30, true, ACK, 100, 200, b"hello "),
+        segment(31, false, ACK, 203, 111, b"!"),
+    ];
+    let (found, _) = pieces(&packets, StreamLimits::default());
+    assert_eq!(
+        found,
+        ["5@30 hello  0", "3@2 world 0", "4@3 yes 11", "6@31 ! 11"]
+    );
+}
+
+#[test]
+fn an_answer_comes_behind_its_question_whatever_was_lost_before() {
+    let mut packets = vec![
+        segment(0, true, SYN, 99, 0, b""),
+        segment(1, false, SYN | ACK, 199, 100, b""),
+        segment(2, true, ACK, 106, 200, b"question"),
+        segment(3, false, ACK, 200, 114, b"answer"),
+    ];
+    let expected = ["3@2 [6] 0", "3@2 question 0", "4@3 answer 14"];
+    let (found, _) = pieces(&packets, StreamLimits::default());
+    assert_eq!(found, expected, "at the end of the capture");
+    let reset = segment(4, true, tcp_flags::RST | ACK, 114, 206, b"");
+    packets.push(reset);
+    assert_eq!(
+        pieces(&packets, StreamLimits::default()).0,
+        expected,
+        "reset"
+    );
+    packets[4] = segment(1_500, true, ACK, 114, 206, b"thanks");
+    packets.push(segment(1_501, false, ACK, 206, 120, b""));
+    let expected = [&expected[..], &["5@1500 thanks 6"]].concat();
+    // What follows the answer comes behind it, though it waits in the same direction as the question.
+    packets[4] = segment(5, true, ACK, 114, 206, b"thanks");
+    packets[5] = segment(1_501, false, ACK, 206, 120, b"");
+    let early = [&expected[..3], &["5@5 thanks 6"]].concat();
+    assert_eq!(pieces(&packets, StreamLimits::default()).0, early);
+    packets[4] = segment(1_500, true, ACK, 114, 206, b"thanks");
+    assert_eq!(
+        pieces(&packets, StreamLimits::default()).0,
+        expected,
+        "in time"
+    );
+}
+
+#[test]
+fn holes_in_both_directions_end_each_other() {
+    let mut packets = vec![
+        segment(0, true, ACK, 100, 200, b"a"),
+        segment(0, false, ACK, 200, 101, b"b"),
+        segment(1, true, ACK, 105, 201, b"c"),
+        segment(2, false, ACK, 205, 106, b"d"),
+        segment(3, true, ACK, 106, 206, b"e"),
+        segment(4, false, ACK, 206, 107, b"f"),
+    ];
+    let expected = [
+        "1@0 a 100",
+        "2@0 b 1",
+        "3@1 [4] 1",
+        "3@1 c 1",
+        "4@2 [4] 6",
+        "4@2 d 6",
+        "5@3 e 6",
+        "6@4 f 7",
+    ];
+    let mut found = pieces(&packets, StreamLimits::default()).0;
+    assert_eq!(found.remove(0), "1@0 a -1", "the server was not seen yet");
+    assert_eq!(found, expected[1..]);
+    // The same once there was patience enough.
+    packets.push(segment(2_000, true, ACK, 107, 207, b"g"));
+    packets.push(segment(2_001, false, ACK, 207, 108, b"h"));
+    let (found, streams) = pieces(&packets, StreamLimits::default());
+    let mut sorted = found.clone();
+    sorted.sort();
+    assert_eq!(sorted.len(), 10, "{found:?}");
+    assert_eq!(
+        (sorted[8].as_str(), sorted[9].as_str()),
+        ("7@2000 g 7", "8@2001 h 8")
+    );
+    assert_eq!(streams.held(), 0);
+}
+
+#[test]
+fn what_waits_for_the_other_direction_stays_within_the_limits() {
+    let mut limits = StreamLimits::default();
+    limits.direction_bytes_max = 10_000;
+    let mut packets = vec![
+        segment(0, true, ACK, 100, 200, b"a"),
+        segment(0, true, ACK, 105, 200, b"c"),
+    ];
+    let answer = [b'x'; 100];
+    packets.extend((0..200).map(|n| segment(0, false, ACK, 200 + 100 * n, 106, &answer)));
+    let mut streams = Streams::new(limits);
+    let mut bytes = 0;
+    decode(&packets, |packet| {
+        streams.packet(packet, |chunk| {
+            bytes += matches!(chunk.content, Content::Bytes(_)) as usize;
+            Interest::Follow
+        });
+        assert!(streams.held() <= 11_000, "{}", streams.held());
+    });
+    assert_eq!((bytes, streams.held()), (202, 0));
+    assert_eq!(streams.counters().0.overflows, 1);
 }
 
 #[test]

@@ -24,7 +24,7 @@ pub(super) struct Way {
     /// `udp`, `tcp` or `sctp`.
     pub(super) transport: &'static str,
     pub(super) time_ns: Option<i64>,
-    /// Number of the record; 0 when the capture's end completed it.
+    /// Number of the record, from 1; 0 when the capture's end completed it.
     pub(super) frame: u64,
 }
 
@@ -78,7 +78,7 @@ type Get = fn(&Way) -> Option<Value<'static>>;
 #[rustfmt::skip]
 static WAY: &[ItemField<Get>] = &[
     ItemField::new("frame.number", Kind::U64, |way| number(way.frame).filter(|_| way.frame > 0),
-        "Number of the record that completed the row, from 1; NULL when the capture's end did", "weir"),
+        "Number of the record that carries the last octet of what the row says, from 1; NULL when the capture's end completed it", "weir"),
     ItemField::new("frame.time", Kind::Time, |way| way.time_ns.map(Value::Time),
         "When that record was captured", "weir"),
     ItemField::new("flow.id", Kind::U64, |way| number(way.flow).filter(|_| way.flow > 0),

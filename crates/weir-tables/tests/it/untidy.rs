@@ -255,6 +255,98 @@ fn from_the_middle(port: u16, pieces: &[&[u8]]) -> Vec<Vec<u8>> {
     pieces.iter().map(segment).collect()
 }
 
+/// A capture of a connection that was opened with a handshake: what each end sends, from the client or not, by the numbers
+/// of its first octet and of what it has received.
+fn capture(segments: &[(bool, u32, u32, &[u8])]) -> Vec<Vec<u8>> {
+    let ends = [(CLIENT, 40_000), (SERVER, 8_000)];
+    let mut packets = Vec::new();
+    Connection::open(ends[0], ends[1], &mut packets);
+    packets.extend(segments.iter().map(|(from_client, seq, ack, bytes)| {
+        let [from, to] = if *from_client {
+            ends
+        } else {
+            [ends[1], ends[0]]
+        };
+        let tcp = Tcp::new(from.1, to.1)
+            .flags(tcp_flags::ACK)
+            .numbers(1 + seq, 1 + ack);
+        let segment = tcp.segment(from.0.into(), to.0.into(), bytes);
+        Ipv4::new(from.0, to.0, protocol::TCP).packet(&segment)
+    }));
+    packets
+}
+
+/// Columns of the rows of a table, in their order.
+fn columns_of(table: &str, packets: &[Vec<u8>], columns: &[&str]) -> Vec<Vec<String>> {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("made.pcap");
+    wire::write(packets, &path);
+    let (batch, _) = read_with_notes(table, &[&path], 100);
+    let columns: Vec<Vec<String>> = columns.iter().map(|it| column(&batch, it)).collect();
+    (0..batch.num_rows())
+        .map(|row| columns.iter().map(|column| column[row].clone()).collect())
+        .collect()
+}
+
+#[test]
+fn a_message_behind_a_hole_has_the_packet_that_carried_it() {
+    let columns = ["frame.number", "sip.method"];
+    if let Some(path) = report("message-behind-a-hole--call-one-lost-before") {
+        let (batch, _) = read_with_notes("sip", &[&path], 100);
+        let found: Vec<Vec<String>> = columns.iter().map(|it| column(&batch, it)).collect();
+        let invite = found[1]
+            .iter()
+            .position(|method| method == "INVITE")
+            .unwrap();
+        assert_eq!(found[0][invite], "5");
+        let frames: Vec<u64> = found[0].iter().map(|it| it.parse().unwrap()).collect();
+        assert!(frames.is_sorted(), "{frames:?}");
+    }
+    let query = |id: u8| {
+        [
+            b"\0\x17\0",
+            &[id][..],
+            b"\x01\0\0\x01\0\0\0\0\0\0\x01",
+            &[b'a' + id],
+            b"\x03net\0\0\x01\0\x01",
+        ]
+        .concat()
+    };
+    let answer = |id: u8| {
+        let mut bytes = query(id);
+        bytes[4] = 0x81;
+        bytes
+    };
+    let (first, second) = (query(1), query(2));
+    let len = first.len() as u32;
+    let (to_first, to_second) = (answer(1), answer(2));
+    // The packet of the first question comes last, or not at all.
+    let mut packets = capture(&[
+        (true, len, 0, &second),
+        (false, 0, 2 * len, &to_second),
+        (false, len, 2 * len, &to_first),
+        (true, 0, 0, &first),
+    ]);
+    let columns = [
+        "frame.number",
+        "dns.qry.name",
+        "dns.flags.response",
+        "dns.time",
+    ];
+    let found = columns_of("dns", &packets, &columns);
+    let row = |frame: &str, name: &str, response: &str, time: &str| {
+        [frame, name, response, time].map(str::to_owned).to_vec()
+    };
+    let late = row("7", "b.net", "false", "");
+    let question = row("4", "c.net", "false", "");
+    let answered = row("5", "c.net", "true", "0.001");
+    assert_eq!(found[..3], [late, question.clone(), answered.clone()]);
+    packets.pop();
+    let found = columns_of("dns", &packets, &columns);
+    let other = row("6", "b.net", "true", "");
+    assert_eq!(found, [question, answered, other]);
+}
+
 #[test]
 fn a_connection_from_the_middle_is_looked_at_again_and_one_without_messages_is_counted() {
     let message = watchdog();

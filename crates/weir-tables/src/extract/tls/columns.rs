@@ -65,9 +65,9 @@ pub(super) static FIELDS: &[ItemField<Say<Session>>] = &[
             seconds(s.server_stamp.time_ns?.saturating_sub(s.client_stamp.time_ns?))
         }), "Seconds from the client's hello to the server's", "weir"),
     ItemField::new("tls.client_hello.frame", Kind::U64, Say::Value(|s| frame(client(s, |_| s.client_stamp.frame)?)),
-        "Number of the record that completed the client's hello", "weir"),
+        "Number of the record that carries the last octet of the client's hello", "weir"),
     ItemField::new("tls.server_hello.frame", Kind::U64, Say::Value(|s| frame(server(s, |_| s.server_stamp.frame)?)),
-        "Number of the record that completed the server's hello", "weir"),
+        "Number of the record that carries the last octet of the server's hello", "weir"),
     ItemField::new("tls.version", Kind::Text, Say::Value(|s| version_word(s.version()?).map(Value::Text)),
         "The version that both speak, in Zeek's words: TLSv12, TLSv13, DTLSv12, …", "RFC 8446, 4.2.1"),
     ItemField::new("tls.version_number", Kind::U16, Say::Value(|s| number(s.version()?)),
