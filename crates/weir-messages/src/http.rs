@@ -16,7 +16,7 @@ pub use two::{BLOCK_OCTETS_MAX, FIELD_OCTETS_MAX, STREAMS_MAX};
 use crate::tls::Stamp;
 use body::{Body, Step};
 use head::Parsed;
-use pairs::Pairs;
+use pairs::{Pairs, Place};
 
 /// Octets of a head, at most: what comes behind is no HTTP.
 pub const HEAD_OCTETS_MAX: usize = 1 << 16;
@@ -84,6 +84,8 @@ pub enum Fault {
     Reset,
     /// Fields of HTTP/2 are damaged, or more than are kept.
     Fields,
+    /// Responses were not captured, and it is not known how many: this one may be that of a later request.
+    Uncertain,
 }
 
 impl Fault {
@@ -98,6 +100,9 @@ impl Fault {
             Self::Chunk => "a chunk without a length",
             Self::Reset => "the stream was reset",
             Self::Fields => "fields are damaged or too long",
+            Self::Uncertain => {
+                "the response may be that of a later request, as others were not captured"
+            }
         }
     }
 }
@@ -128,6 +133,9 @@ struct Side {
     has_begun: bool,
     /// When the last of what is begun came.
     stamp: Stamp,
+    /// Where the next octets are, and where what is begun is; `None` where that is not known.
+    next: Option<Place>,
+    first: Option<Place>,
 }
 
 impl Default for Side {
@@ -137,6 +145,8 @@ impl Default for Side {
             begun: Vec::new(),
             has_begun: true,
             stamp: Stamp::default(),
+            next: None,
+            first: None,
         }
     }
 }
@@ -149,6 +159,8 @@ pub struct Connection {
     client: Option<usize>,
     pairs: Pairs,
     is_over: bool,
+    /// Where the octets begin that are read.
+    place: Option<Place>,
     /// What it is once it is HTTP/2.
     two: Option<Box<two::Connection>>,
 }
@@ -202,6 +214,14 @@ impl Connection {
         self.two.as_ref().map(|two| two.client()).or(self.client)
     }
 
+    /// Says of the next octets of a side, or of a gap, how many octets of it are before them, and how many of the other one their sender
+    /// had received: after a loss this tells which response is that of which request. Without it, their order does.
+    pub fn at(&mut self, side: usize, offset: u64, received: Option<u64>) {
+        if let Some(side) = self.sides.get_mut(side) {
+            side.next = received.map(|received| Place { offset, received });
+        }
+    }
+
     /// Takes octets of a side, and hands on the exchanges that they complete.
     pub fn take(
         &mut self,
@@ -213,6 +233,7 @@ impl Connection {
         if let Some(two) = &mut self.two {
             return two.take(side, bytes, stamp, each);
         }
+        self.sent(side, bytes.len() as u64);
         let Some(place) = self.sides.get_mut(side) else {
             return Told::Over;
         };
@@ -240,8 +261,13 @@ impl Connection {
         }
         this.stamp = stamp;
         if this.begun.is_empty() {
+            this.first = this.next;
+        }
+        self.place = this.first;
+        if this.begun.is_empty() {
             let done = self.read(side, &mut this.state, bytes, stamp);
             this.begun = bytes.get(done..).unwrap_or_default().to_vec();
+            this.first = behind(this.first, done);
         } else if matches!(this.state, State::Head) && !bytes.contains(&b'\n') {
             // No head ends here: it is not read again and again.
             this.begun.extend_from_slice(bytes);
@@ -250,6 +276,15 @@ impl Connection {
             begun.extend_from_slice(bytes);
             let done = self.read(side, &mut this.state, &begun, stamp);
             begun.drain(..done.min(begun.len()));
+            // What is left of them came with the last octets, unless nothing is done with.
+            this.first = match (done, this.next) {
+                (0, _) => this.first,
+                (_, Some(next)) => behind(this.first, done).map(|it| Place {
+                    received: next.received,
+                    ..it
+                }),
+                (_, None) => None,
+            };
             this.begun = begun;
         }
         if self.two.is_some() {
@@ -302,6 +337,7 @@ impl Connection {
         if let Some(two) = &mut self.two {
             return two.gap(side, octets, each);
         }
+        self.sent(side, octets);
         let Some(place) = self.sides.get_mut(side) else {
             return;
         };
@@ -329,8 +365,17 @@ impl Connection {
         self.pairs.hand_on(each);
     }
 
+    /// Takes up how far a side is, where that is known.
+    fn sent(&mut self, side: usize, octets: u64) {
+        let next = self.sides.get(side).and_then(|side| side.next);
+        if let Some(next) = next.filter(|_| self.client.is_none_or(|client| client == side)) {
+            self.pairs.client_sent(next.offset.saturating_add(octets));
+        }
+    }
+
     /// Octets of a side were not captured, of which is not known what they were.
     fn lost(&mut self, side: usize, this: &Side, octets: u64) {
+        let mut offset = this.next.map_or(0, |place| place.offset);
         match this.state {
             State::Lost if this.has_begun => return,
             State::Lost => {}
@@ -341,12 +386,13 @@ impl Connection {
             State::Body(Body::Length(left)) if left < octets => {
                 self.missing(side, left);
                 self.message_over(side, true);
+                offset = offset.saturating_add(left);
             }
             State::Body(_) => {}
         }
         match self.client == Some(side) {
             true => self.pairs.request_lost(),
-            false => self.pairs.response_lost(),
+            false => self.pairs.response_lost(offset),
         }
     }
 
@@ -373,7 +419,7 @@ impl Connection {
         let parsed = head::parse_cut(&this.begun);
         let is_message = matches!(parsed, Parsed::Request(..) | Parsed::Response(..));
         if is_message {
-            self.found(side, parsed, this.stamp);
+            self.found(side, parsed, this.first, this.stamp);
             self.faulty(side, Fault::Cut);
         }
         is_message
@@ -421,7 +467,7 @@ impl Connection {
                         }
                         return at;
                     }
-                    match self.head(side, rest, stamp) {
+                    match self.head(side, rest, behind(self.place, at), stamp) {
                         Ok(Some((length, body))) => {
                             at += length;
                             *state = State::Body(body);
@@ -465,28 +511,35 @@ impl Connection {
         &mut self,
         side: usize,
         bytes: &[u8],
+        place: Option<Place>,
         stamp: Stamp,
     ) -> Result<Option<(usize, Body)>, Fault> {
         match head::parse(bytes) {
             Parsed::More => Ok(None),
             Parsed::Nothing => Err(Fault::Head),
-            parsed => Ok(self.found(side, parsed, stamp)),
+            parsed => Ok(self.found(side, parsed, place, stamp)),
         }
     }
 
     /// Takes up a head; gives its octets, and how its body ends.
-    fn found(&mut self, side: usize, parsed: Parsed, stamp: Stamp) -> Option<(usize, Body)> {
+    fn found(
+        &mut self,
+        side: usize,
+        parsed: Parsed,
+        place: Option<Place>,
+        stamp: Stamp,
+    ) -> Option<(usize, Body)> {
         match parsed {
             Parsed::More | Parsed::Nothing => None,
             Parsed::Request(length, head) => {
                 self.client.get_or_insert(side);
                 let body = Body::of_request(&head);
-                self.pairs.request(head, stamp);
+                self.pairs.request(head, stamp, place);
                 Some((length, body))
             }
             Parsed::Response(length, head) => {
                 self.client.get_or_insert(1 - (side & 1));
-                let exchange = self.pairs.next_response()?;
+                let exchange = self.pairs.next_response(place)?;
                 if head.is_malformed {
                     exchange.fault.get_or_insert(Fault::Malformed);
                 }
@@ -552,6 +605,14 @@ impl Connection {
             false => self.pairs.response_over(is_whole),
         }
     }
+}
+
+/// The place so many octets behind another one.
+fn behind(place: Option<Place>, octets: usize) -> Option<Place> {
+    place.map(|place| Place {
+        offset: place.offset.saturating_add(octets as u64),
+        ..place
+    })
 }
 
 impl Side {

@@ -1,5 +1,6 @@
 //! Which response is that of which request. Responses come in the order of their requests (RFC 9112, 9.3.2); what is
-//! captured of both directions need not, and may lack some.
+//! captured of both directions need not, and may lack some. After a loss, what ends had received of each other when they sent
+//! a message says what it cannot belong to.
 
 use std::collections::VecDeque;
 
@@ -18,6 +19,39 @@ pub(super) struct Pairs {
     is_in_step: bool,
     /// Responses that wait for their requests.
     early: usize,
+    losses: Losses,
+    /// Octets of the client that were seen, or known to be missing.
+    client_octets: u64,
+}
+
+/// What was not captured, as far as it matters for the pairs.
+#[derive(Clone, Copy, Debug, Default)]
+struct Losses {
+    /// Something of the client.
+    of_client: bool,
+    /// Something of the server.
+    of_server: bool,
+    /// Something of the server since its last response, behind so many octets of it.
+    since_response: Option<u64>,
+    /// More responses may be missing than was assumed.
+    is_uncertain: bool,
+}
+
+/// Where a message begins.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Place {
+    /// Octets of its direction before it.
+    pub(super) offset: u64,
+    /// Octets of the other direction that its sender had acknowledged.
+    pub(super) received: u64,
+}
+
+impl Place {
+    /// True where a response at the place `response` may be that of a request at this one: its sender had some of the
+    /// request, and the client had nothing of the response yet.
+    const fn may_have(self, response: Self) -> bool {
+        self.offset < response.received && self.received <= response.offset
+    }
 }
 
 /// An exchange, and how far its messages are.
@@ -28,6 +62,8 @@ struct Waiting {
     response: Progress,
     /// Its response may be what was not captured.
     is_doubtful: bool,
+    /// Where its request begins, and its response, as far as it is known.
+    places: [Option<Place>; 2],
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,6 +90,11 @@ impl Pairs {
         self.dropped
     }
 
+    /// Says how many octets of the client were seen, or are known to be missing.
+    pub(super) const fn client_sent(&mut self, octets: u64) {
+        self.client_octets = octets;
+    }
+
     pub(super) fn held(&self) -> usize {
         let waiting = self.waiting.iter().map(|it| it.exchange.held());
         waiting.sum()
@@ -78,9 +119,10 @@ impl Pairs {
     }
 
     /// Takes up a request.
-    pub(super) fn request(&mut self, head: Head<RequestLine>, stamp: Stamp) {
+    pub(super) fn request(&mut self, head: Head<RequestLine>, stamp: Stamp, place: Option<Place>) {
         self.is_in_step = true;
         self.request_over(false);
+        self.pass_early(place);
         let fault = head.is_malformed.then_some(Fault::Malformed);
         let request = Some(Request {
             head,
@@ -91,6 +133,7 @@ impl Pairs {
             early.exchange.request = request;
             early.exchange.fault = early.exchange.fault.or(fault);
             early.request = Progress::UnderWay;
+            early.places[0] = place;
             return;
         }
         let exchange = Exchange {
@@ -99,35 +142,144 @@ impl Pairs {
             ..Exchange::default()
         };
         self.begin(exchange, Progress::UnderWay);
+        if let Some(last) = self.waiting.back_mut() {
+            last.places[0] = place;
+        }
     }
 
     /// Finds the exchange that the next response belongs to, or begins one.
-    pub(super) fn next_response(&mut self) -> Option<&mut Exchange> {
+    pub(super) fn next_response(&mut self, place: Option<Place>) -> Option<&mut Exchange> {
         if let Some(cut) = self.answer() {
             cut.exchange.fault.get_or_insert(Fault::Missing);
             self.response_over(false);
         }
+        let at = match place.filter(|_| self.losses.of_client || self.losses.of_server) {
+            Some(place) => self.by_place(place),
+            None => self.by_order(),
+        };
+        for passed in self.waiting.iter_mut().take(at) {
+            if passed.response == Progress::Awaited {
+                passed.exchange.fault.get_or_insert(Fault::Missing);
+            }
+            passed.response = Progress::Over;
+        }
+        self.losses.since_response = None;
+        let is_uncertain = self.losses.is_uncertain;
+        let next = self.waiting.get_mut(at)?;
+        next.is_doubtful = false;
+        next.places[1] = place;
+        if is_uncertain {
+            next.exchange.fault.get_or_insert(Fault::Uncertain);
+        }
+        Some(&mut next.exchange)
+    }
+
+    /// The exchange of the next response by its order: that of the first which has none, with one lost where some was.
+    fn by_order(&mut self) -> usize {
         let all = self.waiting.iter().enumerate();
         let mut open = all.filter(|(_, it)| it.response == Progress::Awaited);
-        let at = match (open.next(), open.next()) {
+        match (open.next(), open.next()) {
             // One response was not captured, and is taken for that of the first.
             (Some((_, first)), Some((second, _))) if first.is_doubtful => second,
             (Some((first, _)), _) => first,
-            (None, _) => {
-                let request = match self.is_in_step {
-                    true => Progress::Awaited,
-                    false => Progress::Over,
-                };
-                self.begin(Exchange::default(), request);
-                self.waiting.len().saturating_sub(1)
-            }
-        };
-        for passed in self.waiting.iter_mut().take(at) {
-            passed.response = Progress::Over;
+            (None, _) => self.begin_next(),
         }
-        let next = self.waiting.get_mut(at)?;
-        next.is_doubtful = false;
-        Some(&mut next.exchange)
+    }
+
+    /// Begins an exchange with its response; gives its place.
+    fn begin_next(&mut self) -> usize {
+        let request = match self.is_in_step {
+            true => Progress::Awaited,
+            false => Progress::Over,
+        };
+        self.begin(Exchange::default(), request);
+        self.waiting.len().saturating_sub(1)
+    }
+
+    /// True where a server that sent a response at this place had received a request that was not seen yet, or is lost,
+    /// behind those that wait.
+    fn is_of_unseen(&self, place: Place, last: Option<&[(usize, &Waiting)]>) -> bool {
+        let is_last = matches!(last, Some([(_, last)]) if last.request == Progress::Over);
+        is_last && place.received > self.client_octets
+    }
+
+    /// The exchange of a response at this place, after a loss. A client that had received more when it sent the next
+    /// request had the response to the one before: so many are lost at least where something of the server is missing.
+    fn by_place(&mut self, place: Place) -> usize {
+        let all = self.waiting.iter().enumerate();
+        let open = all.filter(|(_, it)| it.response == Progress::Awaited);
+        let open: Vec<(usize, &Waiting)> = open.collect();
+        let Some((first, next)) = open.first() else {
+            return self.by_order();
+        };
+        let may_have = |it: &Waiting| it.places[0].is_none_or(|request| request.may_have(place));
+        let candidates = open.iter().take_while(|(_, it)| may_have(it)).count();
+        let Some(most) = candidates.checked_sub(1) else {
+            // All requests that are there came after it: that of this response was not captured.
+            return self.insert_lost(*first);
+        };
+        let received = open.iter().map(|(_, it)| it.places[0]);
+        let received = received.map(|request| request.map(|it| it.received));
+        let was_uncertain = self.losses.is_uncertain;
+        let lost = match self.losses.since_response {
+            Some(known) => {
+                let are_known = received.clone().take(candidates).all(|it| it.is_some());
+                let at_least = responses_before(known, received.take(candidates));
+                if at_least == most && self.is_of_unseen(place, open.get(most..)) {
+                    return self.begin_next();
+                }
+                let lost = at_least.max(next.is_doubtful.into()).min(most);
+                self.losses.is_uncertain = lost < most || most > 0 && !are_known;
+                lost
+            }
+            // A client that had all that came before was waiting for nothing else.
+            None if was_uncertain => {
+                let idle = received
+                    .take(candidates)
+                    .position(|it| it == Some(place.offset));
+                self.losses.is_uncertain = most > 0;
+                idle.unwrap_or(0)
+            }
+            None => 0,
+        };
+        open.get(lost).map_or(*first, |(at, _)| *at)
+    }
+
+    /// Puts an exchange whose request was not captured in front of another one; gives its place.
+    fn insert_lost(&mut self, at: usize) -> usize {
+        let exchange = Exchange {
+            fault: Some(Fault::Missing),
+            ..Exchange::default()
+        };
+        self.begin(exchange, Progress::Over);
+        let at = at.min(self.waiting.len().saturating_sub(1));
+        if let Some(mut lost) = self.waiting.pop_back() {
+            for after in self.waiting.iter_mut().skip(at) {
+                std::mem::swap(&mut after.exchange.depth, &mut lost.exchange.depth);
+            }
+            self.waiting.insert(at, lost);
+        }
+        at
+    }
+
+    /// Leaves early responses alone that cannot be of a request at this place, as theirs was lost.
+    fn pass_early(&mut self, place: Option<Place>) {
+        let Some(place) = place.filter(|_| self.losses.of_client && self.early > 0) else {
+            return;
+        };
+        let all = self.waiting.iter_mut();
+        for early in all.filter(|it| it.request == Progress::Awaited) {
+            let Some(response) = early.places[1] else {
+                break;
+            };
+            if place.may_have(response) {
+                break;
+            }
+            early.exchange.fault.get_or_insert(Fault::Missing);
+            early.request = Progress::Over;
+            self.early = self.early.saturating_sub(1);
+        }
+        self.settle();
     }
 
     /// Takes up a response of the exchange that [`Self::next_response`] gave.
@@ -168,6 +320,7 @@ impl Pairs {
             request,
             response: Progress::Awaited,
             is_doubtful: false,
+            places: [None; 2],
         });
     }
 
@@ -236,6 +389,7 @@ impl Pairs {
 
     /// Something of the client was not captured: a part of the request under way, or a whole one.
     pub(super) fn request_lost(&mut self) {
+        self.losses.of_client = true;
         if let Some(asking) = self.asking() {
             asking.exchange.fault.get_or_insert(Fault::Missing);
             return self.request_over(false);
@@ -253,8 +407,10 @@ impl Pairs {
         self.settle();
     }
 
-    /// Something of the server was not captured: a part of the response under way, or a whole one.
-    pub(super) fn response_lost(&mut self) {
+    /// Something of the server was not captured: a part of the response under way, or a whole one. It is behind so many octets of the server.
+    pub(super) fn response_lost(&mut self, offset: u64) {
+        self.losses.of_server = true;
+        self.losses.since_response.get_or_insert(offset);
         if let Some(answer) = self.answer() {
             answer.exchange.fault.get_or_insert(Fault::Missing);
             return self.response_over(false);
@@ -312,4 +468,19 @@ impl Pairs {
             }
         }
     }
+}
+
+/// How many responses came before the last of these requests, and behind so many octets of the server, by what the client
+/// had received when it sent each of them: at least so many where all requests are known. One that was not captured is taken
+/// for one that had its response before the next one.
+fn responses_before(known: u64, received: impl Iterator<Item = Option<u64>>) -> usize {
+    let (mut most, mut is_behind_lost) = (None, false);
+    let mut responses = 0_usize;
+    for (at, now) in received.enumerate() {
+        let is_more = now > most && now > Some(known);
+        responses += usize::from(at > 0 && is_more) + usize::from(is_more && is_behind_lost);
+        is_behind_lost = now.is_none() && at > 0;
+        most = most.max(now);
+    }
+    responses
 }

@@ -377,6 +377,168 @@ fn after_a_loss_in_a_body_the_rest_is_not_shifted() {
     are(&[post, Seen::ClientGap(100), OK_1, GET_2, OK_2], &told);
 }
 
+/// A message of a connection as it is sent.
+struct Sent {
+    side: usize,
+    text: String,
+    /// Octets of the other direction that its sender had received.
+    received: u64,
+    is_lost: bool,
+}
+
+/// Feeds what was captured, gaps before what is behind them; gives targets, codes and faults.
+fn placed(sent: &[Sent]) -> Vec<(String, u16, Option<Fault>)> {
+    let mut connection = Connection::searching();
+    let mut found = Vec::new();
+    let mut each = |it| found.push(it);
+    let (mut offsets, mut missing) = ([0; 2], [0; 2]);
+    for message in sent {
+        let (side, len) = (message.side, message.text.len() as u64);
+        if message.is_lost {
+            missing[side] += len;
+        } else {
+            let gap = std::mem::take(&mut missing[side]);
+            if gap > 0 {
+                connection.at(side, offsets[side] - gap, Some(message.received));
+                connection.gap(side, gap, &mut each);
+            }
+            connection.at(side, offsets[side], Some(message.received));
+            connection.take(side, message.text.as_bytes(), Stamp::default(), &mut each);
+        }
+        offsets[side] += len;
+    }
+    connection.finish(&mut each);
+    let told = found.iter().map(|it| {
+        let target = it.request.as_ref().map(|it| it.head.line.target.clone());
+        let code = it.response.as_ref().map(|it| it.head.line.code);
+        let (target, code) = (target.unwrap_or_default(), code.unwrap_or_default());
+        (target, code, it.fault)
+    });
+    told.collect()
+}
+
+/// Requests and responses, each request after the response to the one before, of which these are lost: those of the
+/// client, then those of the server.
+fn one_by_one(count: u16, lost: [&[u16]; 2]) -> Vec<Sent> {
+    let mut sent = Vec::new();
+    let mut offsets = [0_u64; 2];
+    for n in 0..count {
+        let request = format!("GET /{n} HTTP/1.1\r\n\r\n");
+        let body = "x".repeat(usize::from(n % 3));
+        let code = 210 + n;
+        let response = format!(
+            "HTTP/1.1 {code} A\r\nContent-Length: {}\r\n\r\n{body}",
+            body.len()
+        );
+        for (side, text) in [request, response].into_iter().enumerate() {
+            let received = offsets[1 - side];
+            offsets[side] += text.len() as u64;
+            let is_lost = lost[side].contains(&n);
+            sent.push(Sent {
+                side,
+                text,
+                received,
+                is_lost,
+            });
+        }
+    }
+    sent
+}
+
+#[test]
+fn after_any_number_of_lost_messages_responses_are_those_of_their_requests() {
+    // All that may be lost of six exchanges.
+    for lost in 0..1_u32 << 12 {
+        let of_side = |side: u32| -> Vec<u16> {
+            (0..6)
+                .filter(|n| lost >> (2 * n + side) & 1 == 1)
+                .map(|n| n as u16)
+                .collect()
+        };
+        let lost = [of_side(0), of_side(1)];
+        let found = placed(&one_by_one(6, [&lost[0], &lost[1]]));
+        let mut seen = [Vec::new(), Vec::new()];
+        for (target, code, fault) in &found {
+            let asked = target.strip_prefix('/').map(|n| n.parse::<u16>().unwrap());
+            let answered = code.checked_sub(210);
+            if let (Some(asked), Some(answered)) = (asked, answered) {
+                assert_eq!(asked, answered, "{lost:?}: {found:?}");
+            }
+            // Where messages of both ends are lost more than one may be.
+            let is_certain = *fault != Some(Fault::Uncertain);
+            let of_one_end = lost.iter().any(Vec::is_empty);
+            assert!(is_certain || !of_one_end, "{lost:?}: {found:?}");
+            seen[0].extend(asked);
+            seen[1].extend(answered);
+        }
+        for (seen, lost) in seen.iter_mut().zip(&lost) {
+            seen.sort_unstable();
+            let there: Vec<u16> = (0..6).filter(|n| !lost.contains(n)).collect();
+            assert_eq!(*seen, there, "{lost:?}: {found:?}");
+        }
+    }
+}
+
+#[test]
+fn a_response_that_may_be_that_of_another_request_says_so() {
+    let text = |n: u16| format!("HTTP/1.1 {} A\r\nContent-Length: 0\r\n\r\n", 200 + n);
+    let mut sent = Vec::new();
+    let (mut asked, mut answered) = (0, 0);
+    for n in 0..4 {
+        let text = format!("GET /{n} HTTP/1.1\r\n\r\n");
+        asked += text.len() as u64;
+        sent.push(Sent {
+            side: 0,
+            text,
+            received: 0,
+            is_lost: false,
+        });
+    }
+    for n in 0..4 {
+        let text = text(n);
+        answered += text.len() as u64;
+        sent.push(Sent {
+            side: 1,
+            text,
+            received: asked,
+            is_lost: n < 2,
+        });
+    }
+    let found = placed(&sent);
+    let uncertain = Some(Fault::Uncertain);
+    let told: Vec<_> = found
+        .iter()
+        .map(|(target, code, fault)| (target.as_str(), *code, *fault))
+        .collect();
+    // Of requests at once nothing tells how many responses are lost: one is assumed.
+    assert_eq!(
+        told,
+        [
+            ("/0", 0, MISSING),
+            ("/1", 202, uncertain),
+            ("/2", 203, uncertain),
+            ("/3", 0, None)
+        ]
+    );
+    // Of a client that waited for nothing else it is likely that of the next one.
+    let text_4 = "GET /4 HTTP/1.1\r\n\r\n".to_owned();
+    sent.push(Sent {
+        side: 0,
+        text: text_4,
+        received: answered,
+        is_lost: false,
+    });
+    sent.push(Sent {
+        side: 1,
+        text: text(4),
+        received: asked + 18,
+        is_lost: false,
+    });
+    let found = placed(&sent);
+    assert_eq!(found[3], ("/3".to_owned(), 0, MISSING), "{found:?}");
+    assert_eq!(found[4], ("/4".to_owned(), 204, uncertain), "{found:?}");
+}
+
 #[test]
 fn a_body_where_none_is_to_be_is_passed_over() {
     let head = || Seen::Client("HEAD /1 HTTP/1.1\r\n\r\n");

@@ -130,6 +130,7 @@ fn take(
     let mut found = Vec::new();
     let mut keep = |exchange| found.push(exchange);
     let before = connection.dropped();
+    connection.at(side, chunk.offset, chunk.acknowledged);
     let told = match chunk.content {
         Content::Bytes(bytes) => connection.take(side, bytes, stamp, &mut keep),
         Content::Gap(missing) => {
@@ -316,15 +317,15 @@ static FIELDS: &[ItemField<Say<Exchange>>] = &[
     ItemField::new("http.start", Kind::Time, Say::Value(|e| match &e.request {
             Some(request) => request.stamp.time_ns.map(Value::Time),
             None => response(e, |it| it.stamp.time_ns)?.map(Value::Time),
-        }), "When the request's head was complete; the response's where the request was not seen", "weir"),
+        }), "When the last octet of the request's head was captured; of the response's where the request was not seen", "weir"),
     ItemField::new("http.time", Kind::F64, Say::Value(|e| {
             let asked = request(e, |it| it.stamp.time_ns)??;
             seconds(response(e, |it| it.stamp.time_ns)??.saturating_sub(asked))
         }), "Seconds from the request's head to the response's", "weir"),
     ItemField::new("http.request.frame", Kind::U64, Say::Value(|e| frame(request(e, |it| it.stamp.frame)?)),
-        "Number of the record that completed the request's head", "weir"),
+        "Number of the record that carries the last octet of the request's head", "weir"),
     ItemField::new("http.response.frame", Kind::U64, Say::Value(|e| frame(response(e, |it| it.stamp.frame)?)),
-        "Number of the record that completed the response's head", "weir"),
+        "Number of the record that carries the last octet of the response's head", "weir"),
     ItemField::new("http.request.method", Kind::Text, Say::Value(|e| Some(Value::Text(&e.request.as_ref()?.head.line.method))),
         "Method", "RFC 9110, 9"),
     ItemField::new("http.host", Kind::Text, Say::Value(host),
@@ -413,5 +414,5 @@ static FIELDS: &[ItemField<Say<Exchange>>] = &[
     ItemField::new("http.missing", Kind::U64, Say::Value(|e| number(request(e, |it| it.missing).unwrap_or(0) + response(e, |it| it.missing).unwrap_or(0))),
         "Octets of both bodies that were not captured", "weir"),
     ItemField::new("http.fault", Kind::Text, Say::Value(|e| e.fault.map(|fault| Value::Text(fault.as_str()))),
-        "What is wrong: bytes were not captured, what follows is no head, a malformed head, a head without its end, a chunk without a length, the stream was reset, fields are damaged or too long", "weir"),
+        "What is wrong: bytes were not captured, what follows is no head, a malformed head, a head without its end, a chunk without a length, the stream was reset, fields are damaged or too long, or the response may be that of a later request", "weir"),
 ];

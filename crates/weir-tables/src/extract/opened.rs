@@ -373,6 +373,8 @@ pub(super) fn pass(
     let chunk = Chunk {
         content,
         offset,
+        // It counts other octets.
+        acknowledged: None,
         is_last: false,
         ..*chunk
     };

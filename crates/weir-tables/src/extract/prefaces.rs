@@ -63,13 +63,17 @@ impl Prefaces {
         if !self.is_open(chunk) {
             return each(payload);
         }
-        let at = usize::from(chunk.sender == Sender::High);
-        let Some(side) = self
-            .open
-            .get_mut(&chunk.connection)
-            .and_then(|it| it.get_mut(at))
-        else {
+        let Some([low, high]) = self.open.get_mut(&chunk.connection) else {
             return each(payload);
+        };
+        let (side, other) = match chunk.sender {
+            Sender::Low => (low, high),
+            Sender::High => (high, low),
+        };
+        let acknowledged = chunk.acknowledged;
+        let chunk = &Chunk {
+            acknowledged: acknowledged.map(|octets| octets.saturating_sub(other.taken_off)),
+            ..*chunk
         };
         let interest = side.chunk(payload, chunk, each);
         if interest == Interest::Ignore || chunk.is_last {
