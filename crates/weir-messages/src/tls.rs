@@ -24,7 +24,7 @@ pub use hello::{ClientHello, ServerHello};
 pub use quic::{QuicIds, is_initial as is_quic_initial};
 pub use record::{
     Stamp, begins as begins_with_hello, begins_datagram as begins_with_datagram_hello,
-    may_begin as may_begin_with_hello,
+    may_begin as may_begin_with_hello, random_of_datagram as random_of_datagram_hello,
 };
 pub use session::{Alert, Carrier, HANDSHAKE_OCTETS_MAX, Session, Told};
 pub use suites::suite_word;

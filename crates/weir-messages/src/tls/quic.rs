@@ -21,6 +21,34 @@ pub struct QuicIds {
     pub source: Vec<u8>,
     /// Source of the server's first packet, once it came.
     pub server: Option<Vec<u8>>,
+    /// Source of a Retry packet (RFC 9000, 17.2.5): the client calls the server so then.
+    pub retry: Option<Vec<u8>>,
+    /// The side of the client, 0 or 1.
+    pub client_side: usize,
+}
+
+impl QuicIds {
+    /// True when a datagram of a side belongs to the connection by its identifiers (RFC 9000, 5.2), as far as these are
+    /// known. An identifier without octets tells nothing.
+    #[must_use]
+    pub fn are_of(&self, side: usize, datagram: &[u8]) -> bool {
+        let Some(header) = Header::parse(datagram) else {
+            return false;
+        };
+        let is = |id: Option<&Vec<u8>>, octets: &[u8]| {
+            id.is_some_and(|id| !id.is_empty() && id == octets)
+        };
+        if side == self.client_side {
+            header.destination == self.destination
+                || is(self.server.as_ref(), header.destination)
+                || is(self.retry.as_ref(), header.destination)
+                || self.server.is_none() && is(Some(&self.source), header.source)
+        } else {
+            is(self.server.as_ref(), header.source)
+                || is(self.retry.as_ref(), header.source)
+                || is(Some(&self.source), header.destination)
+        }
+    }
 }
 
 /// Octets of an identifier, at most (RFC 9000, 17.2).
@@ -83,7 +111,52 @@ fn version_of(version: u32) -> Option<Version> {
     })
 }
 
-/// A packet with a long header.
+/// What long headers of all versions have (RFC 8999, 5.1).
+struct Header<'p> {
+    first: u8,
+    version: u32,
+    destination: &'p [u8],
+    source: &'p [u8],
+}
+
+impl<'p> Header<'p> {
+    fn parse(bytes: &'p [u8]) -> Option<Self> {
+        Self::read(&mut Reader::new(bytes))
+    }
+
+    fn read(reader: &mut Reader<'p>) -> Option<Self> {
+        let first = reader.u8().ok()?;
+        let version = reader.u32(Endian::Big).ok()?;
+        // The bit behind the first one, which is fixed elsewhere, may be anything once both ends agreed on it
+        // (RFC 9287).
+        if first & 0x80 == 0 {
+            return None;
+        }
+        let mut id = || {
+            let length = reader.u8().ok()?.into();
+            (length <= ID_OCTETS_MAX).then_some(())?;
+            reader.take(length).ok()
+        };
+        let (destination, source) = (id()?, id()?);
+        Some(Self {
+            first,
+            version,
+            destination,
+            source,
+        })
+    }
+
+    /// The type, as version 1 numbers it: 0 Initial, 3 Retry.
+    fn kind(&self) -> Option<u8> {
+        let keys = version_of(self.version)?;
+        Some((self.first >> 4).wrapping_sub(keys.initial) & 3)
+    }
+}
+
+/// The type of a Retry packet, as version 1 numbers it.
+const RETRY: u8 = 3;
+
+/// A packet with a long header and a length.
 struct Long<'p> {
     version: u32,
     destination: &'p [u8],
@@ -108,24 +181,11 @@ impl<'p> Long<'p> {
     /// The packet that a datagram begins with.
     fn parse(bytes: &'p [u8]) -> Option<Self> {
         let mut reader = Reader::new(bytes);
-        let first = reader.u8().ok()?;
-        let version = reader.u32(Endian::Big).ok()?;
-        let keys = version_of(version)?;
-        // The bit behind the first one, which is fixed elsewhere, may be anything once both ends agreed on it
-        // (RFC 9287).
-        if first & 0x80 == 0 {
-            return None;
-        }
-        let mut id = || {
-            let length = reader.u8().ok()?.into();
-            (length <= ID_OCTETS_MAX).then_some(())?;
-            reader.take(length).ok()
-        };
-        let (destination, source) = (id()?, id()?);
-        let kind = first >> 4 & 3;
-        let is_initial = kind == keys.initial;
+        let header = Header::read(&mut reader)?;
+        let kind = header.kind()?;
+        let is_initial = kind == 0;
         // A retry has no length.
-        if kind == (keys.initial + 3) & 3 {
+        if kind == RETRY {
             return None;
         }
         if is_initial {
@@ -136,9 +196,9 @@ impl<'p> Long<'p> {
         let number_at = reader.offset();
         reader.skip(length).ok()?;
         Some(Self {
-            version,
-            destination,
-            source,
+            version: header.version,
+            destination: header.destination,
+            source: header.source,
             is_initial,
             packet: bytes.get(..reader.offset())?,
             number_at,
@@ -146,13 +206,24 @@ impl<'p> Long<'p> {
     }
 }
 
-/// True when a datagram begins with a first packet of a version whose keys are known.
+/// True when a datagram has a first packet of a version whose keys are known, at its beginning or behind other packets with
+/// long headers (RFC 9000, 12.2).
 #[must_use]
 pub fn is_initial(bytes: &[u8]) -> bool {
     // What is asked first is what other datagrams fail. A client's first packet has the fixed bit (RFC 9287, 3.1).
-    bytes.first().is_some_and(|first| first & 0xc0 == 0xc0)
-        && u32_be_at(bytes, 1).is_some_and(|version| version_of(version).is_some())
-        && Long::parse(bytes).is_some_and(|long| long.is_initial)
+    let is_long = bytes.first().is_some_and(|first| first & 0xc0 == 0xc0)
+        && u32_be_at(bytes, 1).is_some_and(|version| version_of(version).is_some());
+    is_long && packets(bytes).any(|long| long.is_initial)
+}
+
+/// The packets with long headers and lengths that a datagram begins with.
+fn packets(datagram: &[u8]) -> impl Iterator<Item = Long<'_>> {
+    let mut rest = datagram;
+    std::iter::from_fn(move || {
+        let long = Long::parse(rest)?;
+        rest = rest.get(long.packet.len()..).unwrap_or_default();
+        Some(long)
+    })
 }
 
 /// The keys of one direction.
@@ -220,8 +291,6 @@ fn expand(secret: &Hkdf<Sha256>, label: &str, out: &mut [u8]) -> Option<()> {
 pub(super) struct Initials {
     /// Of the client's first packet.
     pub(super) ids: Option<QuicIds>,
-    /// The side of the client.
-    client: usize,
     sides: [Crypto; 2],
 }
 
@@ -241,7 +310,10 @@ impl Crypto {
             return;
         }
         if offset > self.octets.len() {
-            if self.waiting.len() < PIECES_MAX {
+            // Of pieces at the same place the longest has all of the others.
+            let known = self.waiting.get(&offset).map_or(0, Vec::len);
+            let has_room = known > 0 || self.waiting.len() < PIECES_MAX;
+            if has_room && octets.len() > known {
                 self.waiting.insert(offset, octets.to_vec());
             }
             return;
@@ -280,50 +352,76 @@ impl Initials {
             .sum()
     }
 
-    /// Takes a datagram of one side, and hands on the messages that it completes.
-    pub(super) fn take(&mut self, side: usize, datagram: &[u8], each: &mut dyn FnMut(u8, &[u8])) {
-        let mut rest = datagram;
-        while let Some(long) = Long::parse(rest) {
-            rest = rest.get(long.packet.len()..).unwrap_or_default();
-            if !long.is_initial {
-                continue;
-            }
+    /// Takes a datagram of one side, and hands on the messages that it completes. False when none of its packets is of this
+    /// connection.
+    pub(super) fn take(
+        &mut self,
+        side: usize,
+        datagram: &[u8],
+        each: &mut dyn FnMut(u8, &[u8]),
+    ) -> bool {
+        if self.is_retry(side, datagram) {
+            return true;
+        }
+        let mut is_its = false;
+        for long in packets(datagram).filter(|long| long.is_initial) {
             if let Some(frames) = self.open(side, &long)
                 && let Some(crypto) = self.sides.get_mut(side)
             {
+                is_its = true;
                 read_frames(&frames, long.version, crypto);
                 crypto.messages(each);
             }
         }
+        is_its
     }
 
+    /// Takes the name that a Retry packet gives the server (RFC 9000, 17.2.5).
+    fn is_retry(&mut self, side: usize, datagram: &[u8]) -> bool {
+        let Some(ids) = self.ids.as_mut().filter(|ids| ids.client_side != side) else {
+            return false;
+        };
+        let header = Header::parse(datagram).filter(|header| header.kind() == Some(RETRY));
+        let is_its = |header: &Header<'_>| header.destination == ids.source && ids.server.is_none();
+        let Some(header) = header.filter(is_its) else {
+            return false;
+        };
+        ids.retry = Some(header.source.to_vec());
+        true
+    }
+
+    /// The frames of a first packet; `None` when it is of another connection.
     fn open(&mut self, side: usize, long: &Long<'_>) -> Option<Vec<u8>> {
-        if let Some(ids) = &self.ids {
-            let label = match side == self.client {
-                true => "client in",
-                false => "server in",
-            };
-            let frames =
-                Keys::of(long.version, &ids.destination, label).and_then(|keys| keys.open(long));
-            let is_server = side != self.client;
-            if frames.is_some()
-                && is_server
-                && let Some(ids) = &mut self.ids
-            {
-                ids.server.get_or_insert_with(|| long.source.to_vec());
+        let was_retried = match &mut self.ids {
+            None => false,
+            Some(ids) => {
+                let is_client = side == ids.client_side;
+                let label = if is_client { "client in" } else { "server in" };
+                let keys = Keys::of(long.version, &ids.destination, label);
+                if let Some(frames) = keys.and_then(|keys| keys.open(long)) {
+                    if !is_client {
+                        ids.server.get_or_insert_with(|| long.source.to_vec());
+                    }
+                    return Some(frames);
+                }
+                // The first packet after a retry has other keys.
+                let is_called_so = ids.retry.as_deref() == Some(long.destination);
+                let is_same = !ids.source.is_empty() && ids.source == long.source;
+                if !is_client || ids.server.is_some() || !is_called_so && !is_same {
+                    return None;
+                }
+                true
             }
-            if frames.is_some() || is_server {
-                return frames;
-            }
-        }
-        // The first packet, or the first one after a retry.
+        };
         let frames = Keys::of(long.version, long.destination, "client in")?.open(long)?;
-        self.client = side;
+        let retry = self.ids.take().and_then(|ids| ids.retry);
         self.ids = Some(QuicIds {
             version: long.version,
             destination: long.destination.to_vec(),
             source: long.source.to_vec(),
             server: None,
+            retry: retry.filter(|_| was_retried),
+            client_side: side,
         });
         Some(frames)
     }
@@ -371,6 +469,17 @@ fn acknowledgment(reader: &mut Reader<'_>, has_counts: bool) -> Option<()> {
     Some(())
 }
 
+/// The messages of the handshake that come in these pieces, by their offsets.
+#[cfg(test)]
+pub(super) fn tests_only_messages(pieces: &[(usize, &[u8])]) -> Vec<(u8, Vec<u8>)> {
+    let (mut crypto, mut found) = (Crypto::default(), Vec::new());
+    for (offset, octets) in pieces {
+        crypto.take(*offset, octets);
+        crypto.messages(&mut |kind, body| found.push((kind, body.to_vec())));
+    }
+    found
+}
+
 /// The server's hello in a packet to a client that was called so.
 #[cfg(test)]
 pub(super) fn tests_only_open(packet: &[u8], destination: &[u8]) -> Option<super::ServerHello> {
@@ -378,8 +487,7 @@ pub(super) fn tests_only_open(packet: &[u8], destination: &[u8]) -> Option<super
         ids: Some(QuicIds {
             version: 1,
             destination: destination.to_vec(),
-            source: Vec::new(),
-            server: None,
+            ..QuicIds::default()
         }),
         ..Initials::default()
     };

@@ -279,6 +279,17 @@ pub fn begins_datagram(bytes: &[u8]) -> bool {
         && matches!(bytes.get(13..), Some([1..=3, 0, ..]))
 }
 
+/// What is random of the client's hello that a datagram begins with, as far as its first fragment has it (RFC 6347, 4.2.2).
+#[must_use]
+pub fn random_of_datagram(bytes: &[u8]) -> Option<[u8; 32]> {
+    let is_first = begins_datagram(bytes)
+        && matches!(bytes.get(13..), Some([1, ..]))
+        && bytes.get(19..22) == Some(&[0; 3])
+        && u24_be_at(bytes, 22).is_some_and(|octets| octets >= 34);
+    let random = bytes.get(27..59)?.try_into().ok()?;
+    is_first.then_some(random)
+}
+
 /// True for the header of a record of DTLS 1.0, 1.2, or what OpenSSL had for 1.0 before there was an RFC.
 const fn is_datagram_header(bytes: &[u8]) -> bool {
     matches!(

@@ -201,14 +201,20 @@ impl Session {
         }
     }
 
+    /// A datagram of QUIC; `None` when it is of another connection. What the client's first packet opens is of this one.
+    pub fn quic_datagram(&mut self, side: usize, bytes: &[u8], stamp: Stamp) -> Option<Told> {
+        let mut initials = std::mem::take(&mut self.initials);
+        let is_its = initials.take(side, bytes, &mut |kind, body| {
+            self.part(side, Part::Handshake(kind, body), stamp);
+        });
+        self.initials = initials;
+        is_its.then(|| self.told())
+    }
+
     /// A datagram of DTLS or QUIC.
     pub fn datagram(&mut self, side: usize, bytes: &[u8], stamp: Stamp) -> Told {
         if self.carrier == Carrier::Quic {
-            let mut initials = std::mem::take(&mut self.initials);
-            initials.take(side, bytes, &mut |kind, body| {
-                self.part(side, Part::Handshake(kind, body), stamp);
-            });
-            self.initials = initials;
+            self.quic_datagram(side, bytes, stamp);
         } else if let Some(datagrams) = self.datagrams.get_mut(side) {
             let mut datagrams = std::mem::take(datagrams);
             datagrams.take(bytes, &mut |part| self.part(side, part, stamp));

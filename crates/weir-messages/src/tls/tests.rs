@@ -321,3 +321,69 @@ fn the_first_packet_of_a_server_is_that_of_rfc_9001() {
     let again = quic::tests_only_open(&greased, &octets("8394c8f03e515708"));
     assert_eq!(again, Some(hello));
 }
+
+/// RFC 9000, 7.5 and 19.6: pieces come in any order, and may overlap.
+#[test]
+fn pieces_of_the_handshake_are_put_in_order() {
+    let body: Vec<u8> = (0..200).collect();
+    let message = [&[1, 0, 0, 200], &body[..]].concat();
+    let part = |from: usize, to: usize| (from, &message[from..to]);
+    let expected = [(1, body.clone())];
+    for pieces in [
+        vec![part(0, 204)],
+        vec![part(100, 204), part(0, 100)],
+        vec![part(150, 204), part(50, 160), part(0, 60)],
+        // Of two at one place the longer one, whichever came first.
+        vec![part(50, 204), part(50, 60), part(0, 50)],
+        vec![part(50, 60), part(50, 204), part(0, 50)],
+        vec![part(10, 20), part(5, 204), part(0, 7), part(0, 204)],
+    ] {
+        assert_eq!(quic::tests_only_messages(&pieces), expected);
+    }
+}
+
+#[test]
+fn identifiers_tell_whose_a_datagram_is() {
+    let header = |destination: &[u8], source: &[u8]| {
+        let mut bytes = vec![0xe0, 0, 0, 0, 1, destination.len() as u8];
+        bytes.extend_from_slice(destination);
+        bytes.push(source.len() as u8);
+        bytes.extend_from_slice(source);
+        bytes
+    };
+    let mut ids = QuicIds {
+        version: 1,
+        destination: b"first".to_vec(),
+        source: b"client".to_vec(),
+        client_side: 0,
+        ..QuicIds::default()
+    };
+    assert!(ids.are_of(0, &header(b"first", b"client")));
+    // After a Retry that was not seen.
+    assert!(ids.are_of(0, &header(b"again", b"client")));
+    assert!(!ids.are_of(0, &header(b"other", b"another")));
+    assert!(ids.are_of(1, &header(b"client", b"server")));
+    assert!(!ids.are_of(1, &header(b"another", b"server")));
+    ids.server = Some(b"server".to_vec());
+    assert!(ids.are_of(0, &header(b"server", b"client")));
+    assert!(!ids.are_of(0, &header(b"second", b"client")));
+    // One without octets is that of every such client.
+    ids.source = Vec::new();
+    assert!(!ids.are_of(1, &header(b"", b"another")));
+    assert!(ids.are_of(1, &header(b"", b"server")));
+    assert!(!ids.are_of(0, b"\x40short header"));
+}
+
+#[test]
+fn a_hello_of_dtls_says_what_is_random_of_it() {
+    let mut hello = vec![22, 0xfe, 0xfd, 0, 0, 0, 0, 0, 0, 0, 0, 0, 60];
+    hello.extend([1, 0, 0, 48, 0, 0, 0, 0, 0, 0, 0, 48, 0xfe, 0xfd]);
+    hello.extend([7; 46]);
+    assert_eq!(random_of_datagram_hello(&hello), Some([7; 32]));
+    assert_eq!(random_of_datagram_hello(&hello[..58]), None);
+    let mut other = hello.clone();
+    other[13] = 2;
+    assert_eq!(random_of_datagram_hello(&other), None, "a server's");
+    hello[21] = 1;
+    assert_eq!(random_of_datagram_hello(&hello), None, "a later fragment");
+}

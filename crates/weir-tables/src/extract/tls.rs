@@ -1,17 +1,16 @@
 //! `tls`: one row a handshake of TLS, DTLS or QUIC.
 
 mod columns;
+mod datagrams;
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 
-use weir_flow::{Carried, Chunk, Content, FlowKey, Interest, Payload, Sender};
-use weir_messages::tls::{
-    Carrier, Session, Stamp, Told, begins_with_datagram_hello, begins_with_hello, is_quic_initial,
-    may_begin_with_hello,
-};
+use weir_flow::{Carried, Chunk, Content, Interest, Payload, Sender};
+use weir_messages::tls::{Carrier, Session, Stamp, Told, begins_with_hello, may_begin_with_hello};
 use weir_packet::{Needs, Value};
 
 use self::columns::FIELDS;
+use self::datagrams::Datagrams;
 use super::followed::Followed;
 use super::list::Cache;
 use super::messages::{Way, WithWay, columns_with_way};
@@ -54,24 +53,6 @@ enum Stream {
     Session(Box<Session>),
 }
 
-/// Handshakes over datagrams.
-#[derive(Default)]
-struct Datagrams {
-    open: HashMap<FlowKey, Talk>,
-    /// In the order in which they began.
-    order: VecDeque<FlowKey>,
-    given_up: u64,
-}
-
-/// A handshake over datagrams.
-struct Talk {
-    /// `None` once its row was given out.
-    session: Option<Box<Session>>,
-    way: Way,
-    /// Who sent what has the way.
-    side: usize,
-}
-
 #[derive(Default)]
 struct Tls {
     payloads: OpenedPayloads,
@@ -86,6 +67,7 @@ struct Sessions {
     datagrams: Datagrams,
     too_long: u64,
     certificates_dropped: u64,
+    without_hello: u64,
 }
 
 impl Default for Sessions {
@@ -95,6 +77,7 @@ impl Default for Sessions {
             datagrams: Datagrams::default(),
             too_long: 0,
             certificates_dropped: 0,
+            without_hello: 0,
         }
     }
 }
@@ -103,10 +86,6 @@ impl Default for Sessions {
 const HELD_BYTES_MAX: usize = 256 << 20;
 /// Octets of a side of a connection among which a hello is looked for.
 const SEARCH_BYTES_MAX: usize = 1 << 16;
-/// Handshakes over datagrams at one time.
-const DATAGRAMS_MAX: usize = 1 << 14;
-/// After so long, the same ends begin anew.
-const ANEW_NS: i64 = 60_000_000_000;
 
 /// Takes a handshake that is over, with the way of what ended it.
 type Each<'e> = dyn FnMut(Box<Session>, Way) + 'e;
@@ -115,23 +94,40 @@ impl Sessions {
     fn payload(&mut self, payload: &Payload<'_>, each: &mut Each<'_>) -> Interest {
         let way = Way::of(payload);
         let side = usize::from(payload.sender == Sender::High);
+        let Self {
+            streams,
+            datagrams,
+            too_long,
+            certificates_dropped,
+            without_hello,
+        } = self;
         let mut counted = |session: Box<Session>, way: Way| {
-            self.too_long = self.too_long.saturating_add(session.too_long);
+            *too_long = too_long.saturating_add(session.too_long);
             let dropped = session.certificates_dropped;
-            self.certificates_dropped = self.certificates_dropped.saturating_add(dropped);
-            if session.is_seen() {
-                each(session, way);
+            *certificates_dropped = certificates_dropped.saturating_add(dropped);
+            match session.is_seen() {
+                true => each(session, way),
+                false => *without_hello = without_hello.saturating_add(1),
             }
         };
         match payload.carried {
-            Carried::Stream(chunk) => chunked(&mut self.streams, chunk, &way, side, &mut counted),
+            Carried::Stream(chunk) => chunked(streams, chunk, &way, side, &mut counted),
             Carried::Datagram(bytes) => {
-                self.datagrams
-                    .take(payload.key, bytes, &way, side, &mut counted);
+                datagrams.take(payload.key, bytes, &way, side, &mut counted);
                 Interest::Follow
             }
             _ => Interest::Ignore,
         }
+    }
+
+    /// Hands on the handshakes over datagrams that are open when the capture ends.
+    fn finish(&mut self, each: &mut Each<'_>) {
+        let without_hello = &mut self.without_hello;
+        self.datagrams
+            .finish(&mut |session, way| match session.is_seen() {
+                true => each(session, way),
+                false => *without_hello = without_hello.saturating_add(1),
+            });
     }
 }
 
@@ -243,82 +239,6 @@ impl Stream {
     }
 }
 
-impl Datagrams {
-    fn take(&mut self, key: &FlowKey, bytes: &[u8], way: &Way, side: usize, each: &mut Each<'_>) {
-        let carrier = if begins_with_datagram_hello(bytes) {
-            Some(Carrier::Dtls)
-        } else if is_quic_initial(bytes) {
-            Some(Carrier::Quic)
-        } else {
-            None
-        };
-        let stamp = Stamp {
-            time_ns: way.time_ns,
-            frame: way.frame,
-        };
-        let now = way.time_ns.unwrap_or_default();
-        match (self.open.get_mut(key), carrier) {
-            (Some(talk), carrier) => {
-                let then = talk.way.time_ns.unwrap_or_default();
-                if talk.session.is_none() && now.saturating_sub(then) > ANEW_NS {
-                    talk.session = carrier.map(|carrier| Box::new(Session::new(carrier)));
-                }
-                talk.way.time_ns = way.time_ns;
-            }
-            (None, Some(carrier)) => {
-                if self.order.len() >= DATAGRAMS_MAX {
-                    self.forget_oldest(each);
-                }
-                self.order.push_back(*key);
-                let session = Some(Box::new(Session::new(carrier)));
-                let way = *way;
-                self.open.insert(*key, Talk { session, way, side });
-            }
-            (None, None) => return,
-        }
-        let Some(talk) = self.open.get_mut(key) else {
-            return;
-        };
-        let told = match &mut talk.session {
-            Some(session) => session.datagram(side, bytes, stamp),
-            None => return,
-        };
-        if told != Told::More
-            && let Some(session) = talk.session.take()
-        {
-            let way = directed(&session, *way, side);
-            each(session, way);
-        }
-    }
-
-    fn forget_oldest(&mut self, each: &mut Each<'_>) {
-        let Some(talk) = self
-            .order
-            .pop_front()
-            .and_then(|key| self.open.remove(&key))
-        else {
-            return;
-        };
-        if let Some(session) = talk.session {
-            self.given_up = self.given_up.saturating_add(1);
-            let way = directed(&session, talk.way, talk.side);
-            each(session, way);
-        }
-    }
-
-    /// What is open when the capture ends.
-    fn finish(&mut self, each: &mut Each<'_>) {
-        while let Some(key) = self.order.pop_front() {
-            if let Some(talk) = self.open.remove(&key)
-                && let Some(session) = talk.session
-            {
-                let way = directed(&session, talk.way, talk.side);
-                each(session, way);
-            }
-        }
-    }
-}
-
 impl Extract for Tls {
     fn packet(&mut self, row: &Row<'_>, rows: &mut Rows) {
         if self.file != row.file {
@@ -350,11 +270,7 @@ impl Extract for Tls {
             let mut last = VecDeque::new();
             let mut keep = |session: Box<Session>, way: Way| last.push_back((session, way));
             payloads.finish(&mut |payload| found.payload(payload, &mut keep));
-            found.datagrams.finish(&mut |session, way| {
-                if session.is_seen() {
-                    keep(session, way);
-                }
-            });
+            found.finish(&mut keep);
             last
         });
         while !rows.is_full() {
@@ -379,8 +295,16 @@ impl Extract for Tls {
                 "TCP connections were given up because messages under way took more than 256 MiB",
             ),
             (
-                found.datagrams.given_up,
-                "handshakes over UDP were given out early because more than 16,384 were open",
+                found.datagrams.given_up(),
+                "handshakes over UDP were given out early because more than 16,384 were open, or 16 between the same ports",
+            ),
+            (
+                found.datagrams.unopened(),
+                "first packets of QUIC were not read, as the client's first one that opens them was not captured before or soon after",
+            ),
+            (
+                found.without_hello,
+                "handshakes have no row because neither hello was captured whole",
             ),
             (
                 found.too_long,

@@ -151,6 +151,54 @@ fn hellos_are_found_in_small_records_and_from_either_side() {
     );
 }
 
+/// Connections of the same ports, packets of the server before the client's, Retry, several packets in a datagram and hellos
+/// in several datagrams (RFC 9000, 5.2, 7.2 and 12.2): each hello has its row.
+#[test]
+fn connections_of_quic_are_known_by_their_identifiers() {
+    let Some(path) = report("quic-ports--quic") else {
+        return;
+    };
+    let (batch, notes) = read_with_notes("tls", &[&path], 100);
+    let columns = [
+        "port.src",
+        "port.dst",
+        "tls.handshake.extensions_server_name",
+        "tls.server_hello.frame",
+        "quic.dcid",
+    ];
+    let columns: Vec<Vec<String>> = columns.iter().map(|it| column(&batch, it)).collect();
+    let mut found: Vec<[&str; 4]> = (0..batch.num_rows())
+        .map(|row| std::array::from_fn(|at| &*columns[at][row]))
+        .collect();
+    found.sort_unstable();
+    let (video, large) = ("video.site.example", "large.site.example");
+    let expected = [
+        ["1001", "443", video, "2"],
+        ["1002", "443", video, "4"],
+        ["1003", "443", video, "6"],
+        ["1004", "443", video, "8"],
+        ["1005", "443", large, "11"],
+        ["1006", "443", large, "14"],
+        ["1007", "443", large, "17"],
+        ["1008", "443", large, "21"],
+        ["1009", "443", video, "25"],
+        ["1010", "443", large, "30"],
+        ["1011", "443", video, "32"],
+        ["1012", "443", video, "34"],
+        ["1013", "443", video, "37"],
+        ["1014", "443", video, "38"],
+        ["1015", "443", video, "41"],
+        ["1016", "443", video, "43"],
+        ["1017", "443", video, "45"],
+        ["1018", "443", "second.site.example", "52"],
+        ["1018", "443", video, "47"],
+        ["1019", "443", video, "49"],
+    ];
+    assert_eq!(found[..expected.len()], expected, "{notes:?}");
+    assert!(found.contains(&["1020", "443", large, "53"]), "{found:?}");
+    assert!(found.len() <= expected.len() + 2, "{found:?}");
+}
+
 #[test]
 fn responses_are_those_of_their_requests() {
     let columns = ["http.request.uri", "http.response.code"];

@@ -1,0 +1,346 @@
+//! Handshakes over datagrams: DTLS, and the first packets of QUIC. Connections of the same ports are told apart by what the
+//! client's first datagram has: its identifier (RFC 9000, 5.2), or what is random of its hello (RFC 6347, 4.2.8).
+
+use std::collections::{HashMap, VecDeque};
+
+use weir_flow::FlowKey;
+use weir_messages::tls::{
+    Carrier, QuicIds, Session, Stamp, Told, begins_with_datagram_hello, is_quic_initial,
+    random_of_datagram_hello,
+};
+
+use super::{Each, Way, directed};
+
+/// Handshakes over datagrams.
+#[derive(Default)]
+pub(super) struct Datagrams {
+    open: HashMap<FlowKey, Talks>,
+    /// In the order in which their first ones began.
+    order: VecDeque<FlowKey>,
+    /// Octets of datagrams that wait for the client's first one, of all.
+    waiting: usize,
+    given_up: u64,
+    unopened: u64,
+}
+
+/// The handshakes between two ends, oldest first.
+#[derive(Default)]
+struct Talks {
+    talks: VecDeque<Talk>,
+    /// Datagrams of QUIC that nothing opens yet: those of a server may be captured before the client's first one.
+    early: VecDeque<Early>,
+}
+
+struct Early {
+    bytes: Vec<u8>,
+    way: Way,
+    side: usize,
+}
+
+/// A handshake over datagrams.
+struct Talk {
+    state: State,
+    /// Of its last datagram.
+    way: Way,
+    /// Which side sent that.
+    side: usize,
+    /// What is random of the client's hello of DTLS, once it came.
+    random: Option<[u8; 32]>,
+}
+
+enum State {
+    Open(Box<Session>),
+    /// Its row was given out. What identifies it, of QUIC, tells copies of its packets.
+    Over(Option<QuicIds>),
+}
+
+/// Ends between which there are handshakes, at most.
+const ENDS_MAX: usize = 1 << 14;
+/// Handshakes between the same ends at one time, at most.
+const TALKS_MAX: usize = 16;
+/// Datagrams between the same ends that wait for the client's first one, at most, and their octets in all.
+const EARLY_MAX: usize = 4;
+const EARLY_OCTETS_MAX: usize = 16 << 20;
+/// Ends that are looked at for those whose handshakes are over, when there are too many.
+const LOOKS: usize = 64;
+/// After so long, the same ends begin anew, in nanoseconds.
+const ANEW_NS: i64 = 60_000_000_000;
+
+impl Datagrams {
+    /// Handshakes that were given out early because there were too many.
+    pub(super) const fn given_up(&self) -> u64 {
+        self.given_up
+    }
+
+    /// Datagrams with first packets of QUIC that nothing opened.
+    pub(super) const fn unopened(&self) -> u64 {
+        self.unopened
+    }
+
+    /// Takes a datagram, and hands on the handshakes that it ends.
+    pub(super) fn take(
+        &mut self,
+        key: &FlowKey,
+        bytes: &[u8],
+        way: &Way,
+        side: usize,
+        each: &mut Each<'_>,
+    ) {
+        if begins_with_datagram_hello(bytes) {
+            self.make_room(key, each);
+            let talks = self.open.entry(*key).or_default();
+            talks.begin_dtls(bytes, way, side, &mut self.given_up, each);
+        } else if is_quic_initial(bytes) {
+            return self.quic(key, bytes, way, side, each);
+        }
+        if let Some(talks) = self.open.get_mut(key) {
+            talks.go_on(bytes, way, side, each);
+        }
+    }
+
+    /// Takes a datagram with a first packet of QUIC.
+    fn quic(&mut self, key: &FlowKey, bytes: &[u8], way: &Way, side: usize, each: &mut Each<'_>) {
+        let is_known = |talks: &mut Talks| talks.is_of_known(bytes, way, side, each);
+        if self.open.get_mut(key).is_some_and(is_known) {
+            return;
+        }
+        self.make_room(key, each);
+        let talks = self.open.entry(*key).or_default();
+        if talks.begin_quic(bytes, way, side, &mut self.given_up, each) {
+            self.waiting = self.waiting.saturating_sub(talks.take_early(each));
+            return;
+        }
+        let all = self.waiting.saturating_add(bytes.len());
+        if talks.early.len() >= EARLY_MAX || all > EARLY_OCTETS_MAX {
+            self.unopened = self.unopened.saturating_add(1);
+            return;
+        }
+        self.waiting = all;
+        talks.early.push_back(Early {
+            bytes: bytes.to_vec(),
+            way: *way,
+            side,
+        });
+    }
+
+    /// Makes room for ends that are not known.
+    fn make_room(&mut self, key: &FlowKey, each: &mut Each<'_>) {
+        if self.open.contains_key(key) {
+            return;
+        }
+        if self.order.len() >= ENDS_MAX {
+            let open = &self.open;
+            let is_over = |key: &FlowKey| open.get(key).is_none_or(Talks::are_over);
+            let over = self.order.iter().take(LOOKS).position(is_over);
+            if let Some(oldest) = self.order.remove(over.unwrap_or(0)) {
+                self.forget(&oldest, true, each);
+            }
+        }
+        self.order.push_back(*key);
+    }
+
+    /// Hands on the handshakes between two ends that are open, as nothing more of them is read.
+    fn forget(&mut self, key: &FlowKey, is_early: bool, each: &mut Each<'_>) {
+        let Some(talks) = self.open.remove(key) else {
+            return;
+        };
+        let octets: usize = talks.early.iter().map(|early| early.bytes.len()).sum();
+        self.waiting = self.waiting.saturating_sub(octets);
+        self.unopened = self.unopened.saturating_add(talks.early.len() as u64);
+        for talk in talks.talks {
+            let was_open = talk.give_up(each);
+            self.given_up = self.given_up.saturating_add((was_open && is_early).into());
+        }
+    }
+
+    /// Hands on what is open when the capture ends.
+    pub(super) fn finish(&mut self, each: &mut Each<'_>) {
+        while let Some(key) = self.order.pop_front() {
+            self.forget(&key, false, each);
+        }
+    }
+}
+
+impl Talks {
+    fn are_over(&self) -> bool {
+        let mut all = self.talks.iter();
+        self.early.is_empty() && all.all(|talk| matches!(talk.state, State::Over(_)))
+    }
+
+    /// Begins a handshake of DTLS with a hello that is of none that is known.
+    fn begin_dtls(
+        &mut self,
+        bytes: &[u8],
+        way: &Way,
+        side: usize,
+        given_up: &mut u64,
+        each: &mut Each<'_>,
+    ) {
+        let random = random_of_datagram_hello(bytes);
+        if let Some(last) = self.talks.back_mut() {
+            let is_another = random.is_some() && last.random.is_some() && random != last.random;
+            let now = way.time_ns.unwrap_or_default();
+            let then = last.way.time_ns.unwrap_or_default();
+            let is_over = matches!(last.state, State::Over(_));
+            let is_anew = is_over && now.saturating_sub(then) > ANEW_NS;
+            if !is_another && !is_anew {
+                last.random = last.random.or(random);
+                return;
+            }
+            // Those ends speak of the older one no more.
+            if let Some(talk) = self.talks.pop_back() {
+                talk.give_up(each);
+            }
+        }
+        let session = Session::new(Carrier::Dtls);
+        self.add(session, way, side, random, given_up, each);
+    }
+
+    /// Begins a connection of QUIC with the client's first packet; false when it is none.
+    fn begin_quic(
+        &mut self,
+        bytes: &[u8],
+        way: &Way,
+        side: usize,
+        given_up: &mut u64,
+        each: &mut Each<'_>,
+    ) -> bool {
+        let mut session = Session::new(Carrier::Quic);
+        if session.quic_datagram(side, bytes, stamp(way)).is_none() {
+            return false;
+        }
+        self.add(session, way, side, None, given_up, each);
+        true
+    }
+
+    fn add(
+        &mut self,
+        session: Session,
+        way: &Way,
+        side: usize,
+        random: Option<[u8; 32]>,
+        given_up: &mut u64,
+        each: &mut Each<'_>,
+    ) {
+        if self.talks.len() >= TALKS_MAX {
+            let mut all = self.talks.iter();
+            let over = all.position(|talk| matches!(talk.state, State::Over(_)));
+            if let Some(talk) = self.talks.remove(over.unwrap_or(0)) {
+                *given_up = given_up.saturating_add(talk.give_up(each).into());
+            }
+        }
+        self.talks.push_back(Talk {
+            state: State::Open(Box::new(session)),
+            way: *way,
+            side,
+            random,
+        });
+    }
+
+    /// Hands the datagrams that waited to the handshake that began last; gives the octets of those that are its.
+    fn take_early(&mut self, each: &mut Each<'_>) -> usize {
+        let Some(talk) = self.talks.back_mut() else {
+            return 0;
+        };
+        let mut octets = 0;
+        self.early.retain(|early| {
+            let is_its = talk.quic(&early.bytes, &early.way, early.side, each);
+            octets += if is_its { early.bytes.len() } else { 0 };
+            !is_its
+        });
+        octets
+    }
+
+    /// Takes a datagram of QUIC with a first packet; false when it is of no connection that is known.
+    fn is_of_known(&mut self, bytes: &[u8], way: &Way, side: usize, each: &mut Each<'_>) -> bool {
+        let mut newest_first = self.talks.iter_mut().rev();
+        newest_first.any(|talk| talk.quic(bytes, way, side, each))
+            || self.talks.iter().any(|talk| talk.had(bytes, side))
+    }
+
+    /// Takes a datagram that is no first packet of QUIC.
+    fn go_on(&mut self, bytes: &[u8], way: &Way, side: usize, each: &mut Each<'_>) {
+        for talk in self.talks.iter_mut().rev() {
+            match talk.carrier() {
+                // A Retry packet.
+                Some(Carrier::Quic) if talk.quic(bytes, way, side, each) => return,
+                Some(Carrier::Dtls) => return talk.dtls(bytes, way, side, each),
+                _ => {}
+            }
+        }
+    }
+}
+
+impl Talk {
+    const fn carrier(&self) -> Option<Carrier> {
+        match &self.state {
+            State::Open(session) => Some(session.carrier),
+            State::Over(_) => None,
+        }
+    }
+
+    /// Takes a datagram of QUIC; false when it is of another connection.
+    fn quic(&mut self, bytes: &[u8], way: &Way, side: usize, each: &mut Each<'_>) -> bool {
+        let State::Open(session) = &mut self.state else {
+            return false;
+        };
+        if session.carrier != Carrier::Quic {
+            return false;
+        }
+        match session.quic_datagram(side, bytes, stamp(way)) {
+            Some(told) => {
+                self.came(told, way, side, each);
+                true
+            }
+            None => false,
+        }
+    }
+
+    fn dtls(&mut self, bytes: &[u8], way: &Way, side: usize, each: &mut Each<'_>) {
+        if let State::Open(session) = &mut self.state {
+            let told = session.datagram(side, bytes, stamp(way));
+            self.came(told, way, side, each);
+        }
+    }
+
+    /// Takes up what a datagram told; hands the handshake on once it is over.
+    fn came(&mut self, told: Told, way: &Way, side: usize, each: &mut Each<'_>) {
+        (self.way, self.side) = (*way, side);
+        let State::Open(session) = &self.state else {
+            return;
+        };
+        if told != Told::More {
+            let ids = session.quic().cloned();
+            if let State::Open(session) = std::mem::replace(&mut self.state, State::Over(ids)) {
+                let way = directed(&session, *way, side);
+                each(session, way);
+            }
+        }
+    }
+
+    /// True when a datagram is of this connection of QUIC, by its identifiers, though nothing opens it.
+    fn had(&self, bytes: &[u8], side: usize) -> bool {
+        let ids = match &self.state {
+            State::Open(session) => session.quic(),
+            State::Over(ids) => ids.as_ref(),
+        };
+        ids.is_some_and(|ids| ids.are_of(side, bytes))
+    }
+
+    /// Hands it on as it is; true when it was open.
+    fn give_up(self, each: &mut Each<'_>) -> bool {
+        let State::Open(session) = self.state else {
+            return false;
+        };
+        let way = directed(&session, self.way, self.side);
+        each(session, way);
+        true
+    }
+}
+
+const fn stamp(way: &Way) -> Stamp {
+    Stamp {
+        time_ns: way.time_ns,
+        frame: way.frame,
+    }
+}
