@@ -314,6 +314,18 @@ fn the_first_packet_of_a_server_is_that_of_rfc_9001() {
     for length in 0..packet.len() {
         assert!(!is_quic_initial(&packet[..length]), "{length}");
     }
+    // Facebook's versions, and the drafts that they are made after.
+    for version in [
+        0xface_b001_u32,
+        0xface_b002,
+        0xface_b00e,
+        0xff00_0015,
+        0xff00_0016,
+    ] {
+        let mut other = packet.clone();
+        other[1..5].copy_from_slice(&version.to_be_bytes());
+        assert!(is_quic_initial(&other), "{version:x}");
+    }
     // A server may send it without the fixed bit; a connection begins with none of that kind.
     let greased = quic::tests_only_greased(&packet, &octets("8394c8f03e515708"));
     assert_eq!(greased[0] & 0x40, 0);
