@@ -24,6 +24,8 @@ pub const HEAD_OCTETS_MAX: usize = 1 << 16;
 pub const BODY_OCTETS_MAX: usize = 256;
 /// Requests of a connection that wait for their responses, at most.
 pub const PIPELINE_MAX: usize = 1_024;
+/// Octets of a tunnel among which HTTP is looked for (RFC 9110, 9.3.6).
+pub const TUNNEL_OCTETS_MAX: usize = 1 << 16;
 
 /// A message.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -112,7 +114,7 @@ impl Fault {
 pub enum Told {
     /// It goes on.
     More,
-    /// Nothing more of it is HTTP/1: it was upgraded, is a tunnel, or never was.
+    /// Nothing more of it is HTTP/1: it was upgraded, is a tunnel of something else, or never was.
     Over,
 }
 
@@ -159,6 +161,8 @@ pub struct Connection {
     client: Option<usize>,
     pairs: Pairs,
     is_over: bool,
+    /// Octets of a tunnel among which no HTTP was found.
+    tunnel: Option<usize>,
     /// Where the octets begin that are read.
     place: Option<Place>,
     /// What it is once it is HTTP/2.
@@ -176,13 +180,8 @@ impl Connection {
     /// piece of either side that looks like it.
     #[must_use]
     pub fn searching() -> Self {
-        let side = || Side {
-            state: State::Lost,
-            has_begun: false,
-            ..Side::default()
-        };
         Self {
-            sides: [side(), side()],
+            sides: [Side::searching(), Side::searching()],
             ..Self::default()
         }
     }
@@ -246,8 +245,9 @@ impl Connection {
         if matches!(this.state, State::Lost) {
             if !head::looks_like(bytes) {
                 self.put(side, this);
-                return Told::More;
+                return self.passed(bytes.len());
             }
+            self.tunnel = None;
             this.state = State::Head;
             this.has_begun = true;
         }
@@ -287,6 +287,9 @@ impl Connection {
             };
             this.begun = begun;
         }
+        if self.tunnel == Some(0) {
+            this = Side::searching();
+        }
         if self.two.is_some() {
             let begun = std::mem::take(&mut this.begun);
             self.put(side, this);
@@ -307,6 +310,24 @@ impl Connection {
             true => Told::Over,
             false => Told::More,
         }
+    }
+
+    /// Passes over octets of which none is HTTP: many of a tunnel say that it carries something else.
+    fn passed(&mut self, octets: usize) -> Told {
+        let Some(passed) = &mut self.tunnel else {
+            return Told::More;
+        };
+        *passed = passed.saturating_add(octets);
+        match *passed > TUNNEL_OCTETS_MAX {
+            true => Told::Over,
+            false => Told::More,
+        }
+    }
+
+    /// It is a tunnel from here on (RFC 9110, 9.3.6): HTTP may begin with the next piece of either side.
+    fn enter_tunnel(&mut self) {
+        self.tunnel = Some(0);
+        self.sides = [Side::searching(), Side::searching()];
     }
 
     /// It is HTTP/2 from here on: hands over what is not read yet, these octets of a side and what waits of the other.
@@ -445,7 +466,7 @@ impl Connection {
     fn read(&mut self, side: usize, state: &mut State, bytes: &[u8], stamp: Stamp) -> usize {
         let mut at = 0;
         while let Some(rest) = bytes.get(at..).filter(|rest| !rest.is_empty()) {
-            if self.is_over {
+            if self.is_over || self.tunnel == Some(0) {
                 return bytes.len();
             }
             if self.two.is_some() {
@@ -563,8 +584,14 @@ impl Connection {
                     exchange.interim = Some(head.line);
                 } else {
                     let is_tunnel = method == Some("CONNECT") && code / 100 == 2;
-                    self.is_over = code == 101 || is_tunnel;
+                    self.is_over = code == 101;
                     self.pairs.response(head, stamp);
+                    if is_tunnel {
+                        self.pairs.response_over(true);
+                        self.pairs.request_over(true);
+                        self.enter_tunnel();
+                        return None;
+                    }
                 }
                 Some((length, body))
             }
@@ -616,6 +643,15 @@ fn behind(place: Option<Place>, octets: usize) -> Option<Place> {
 }
 
 impl Side {
+    /// Before HTTP, which begins with a piece that looks like it.
+    fn searching() -> Self {
+        Self {
+            state: State::Lost,
+            has_begun: false,
+            ..Self::default()
+        }
+    }
+
     /// What waits is the beginning of a line, and not that of a head.
     fn is_idle_line(&self) -> bool {
         matches!(self.state, State::Head)

@@ -106,19 +106,48 @@ fn heads_without_end_and_floods_of_requests_stay_within_limits() {
     assert_eq!(found, connection_found);
 }
 
+/// RFC 9110, 9.3.6. Until 2026-11 nothing of a tunnel was read.
 #[test]
-fn a_tunnel_is_over() {
+fn a_tunnel_may_carry_http() {
+    const CONNECT: Seen<'_> = Seen::Client("CONNECT a:80 HTTP/1.1\r\n\r\n");
+    const OPENED: Seen<'_> = Seen::Server("HTTP/1.1 200 OK\r\n\r\n");
+    let told = [("a:80", 200, None), ("/1", 201, None), ("/2", 202, None)];
+    are(&[CONNECT, OPENED, GET_1, OK_1, GET_2, OK_2], &told);
+    // One in another, and one behind other octets.
+    let told = [("a:80", 200, None), ("a:80", 200, None), ("/1", 201, None)];
+    are(&[CONNECT, OPENED, CONNECT, OPENED, GET_1, OK_1], &told);
+    let hello = || Seen::Client("\x05\x01\0");
+    let told = [("a:80", 200, None), ("/1", 201, None)];
+    are(&[CONNECT, OPENED, hello(), GET_1, OK_1], &told);
+    // One that was refused is none.
+    let refused = Seen::Server("HTTP/1.1 407 A\r\nContent-Length: 0\r\n\r\n");
+    are(
+        &[CONNECT, refused, GET_1, OK_1],
+        &[("a:80", 407, None), ("/1", 201, None)],
+    );
+}
+
+#[test]
+fn a_tunnel_of_something_else_is_over() {
     let mut connection = Connection::default();
     let mut found = Vec::new();
     let mut each = |it| found.push(it);
-    connection.take(
-        0,
-        b"CONNECT a:443 HTTP/1.1\r\n\r\n",
-        Stamp::default(),
-        &mut each,
-    );
-    let told = connection.take(1, b"HTTP/1.1 200 OK\r\n\r\n", Stamp::default(), &mut each);
-    assert_eq!(told, Told::Over);
+    let connect = b"CONNECT a:443 HTTP/1.1\r\n\r\n";
+    connection.take(0, connect, Stamp::default(), &mut each);
+    let opened = b"HTTP/1.1 200 OK\r\n\r\n";
+    let mut told = connection.take(1, opened, Stamp::default(), &mut each);
+    let mut octets = 0;
+    while told == Told::More {
+        octets += 1_000;
+        told = connection.take(
+            octets / 1_000 % 2,
+            &[0x16; 1_000],
+            Stamp::default(),
+            &mut each,
+        );
+        assert_eq!(connection.held(), 0);
+    }
+    assert_eq!(octets, TUNNEL_OCTETS_MAX.next_multiple_of(1_000));
     assert_eq!(found.len(), 1);
 }
 
@@ -679,6 +708,45 @@ fn streams_of_http_2_find_their_responses_in_pieces_of_any_size() {
         );
         assert_eq!(connection.client_side(), Some(0));
     }
+}
+
+/// RFC 9113, 5.4.2: what the server sent before it knew that its client gave a stream up comes behind.
+#[test]
+fn a_stream_that_is_reset_has_one_row() {
+    let ask = |stream: u32| frame(1, 5, stream, b"\x82\x84");
+    let answer = |stream: u32| frame(1, 4, stream, b"\x88");
+    let reset = |stream: u32| frame(3, 0, stream, &[0, 0, 0, 8]);
+    let read = |pieces: &[(usize, Vec<u8>)]| {
+        let mut connection = Connection::default();
+        let mut found = Vec::new();
+        let mut each = |it: Exchange| {
+            let code = it.response.as_ref().map(|it| it.head.line.code);
+            found.push((it.stream.unwrap(), code, it.fault));
+        };
+        let stamp = Stamp::default();
+        connection.take(0, two::PREFACE, stamp, &mut each);
+        for (side, bytes) in pieces {
+            connection.take(*side, bytes, stamp, &mut each);
+        }
+        connection.finish(&mut each);
+        found
+    };
+    let was_reset = Some(Fault::Reset);
+    let of_client = [(0, ask(1)), (0, reset(1)), (1, answer(1))];
+    assert_eq!(read(&of_client), [(1, Some(200), was_reset)]);
+    let mut and_end = of_client.to_vec();
+    and_end.push((1, frame(0, 1, 1, b"body")));
+    and_end.push((1, reset(1)));
+    assert_eq!(read(&and_end), [(1, Some(200), was_reset)]);
+    let of_server = [(0, ask(1)), (1, reset(1)), (0, reset(1)), (1, answer(1))];
+    assert_eq!(read(&of_server), [(1, None, was_reset)]);
+    // Of many that are reset the oldest do not wait, and begin nothing.
+    let many = (0..20).map(|n| 2 * n + 1);
+    let pieces = many.clone().flat_map(|n| [(0, ask(n)), (0, reset(n))]);
+    let all: Vec<_> = pieces.chain(many.map(|n| (1, answer(n)))).collect();
+    let found = read(&all);
+    assert_eq!(found.len(), 20);
+    assert_eq!(found.iter().filter(|it| it.1 == Some(200)).count(), 16);
 }
 
 #[test]

@@ -104,7 +104,16 @@ pub(super) struct Connection {
     depth: u64,
     dropped: u64,
     is_over: bool,
+    /// Streams that the client reset and whose responses may be on their way, oldest first.
+    reset: VecDeque<u32>,
+    /// Streams that were reset and handed on: what comes of them yet begins nothing.
+    gone: VecDeque<u32>,
 }
+
+/// Streams that were reset and wait for what is on its way, at most.
+const RESET_MAX: usize = 16;
+/// Streams that were reset and are remembered, at most.
+const GONE_MAX: usize = 256;
 
 impl Connection {
     /// Before the first octets, of which `client` sends a preface. `depth` exchanges came before.
@@ -120,6 +129,8 @@ impl Connection {
             depth,
             dropped: 0,
             is_over: false,
+            reset: VecDeque::new(),
+            gone: VecDeque::new(),
         }
     }
 
@@ -188,7 +199,7 @@ impl Connection {
                         if let State::Lost = this.state {
                             self.lose(side, &mut this, Fault::Fields);
                         } else if header.kind == RESET {
-                            self.reset(header.stream, each);
+                            self.reset(side, header.stream, each);
                         }
                         if header.length == 0 && !matches!(this.state, State::Lost) {
                             self.frame_done(side, &mut this, header, stamp, each);
@@ -318,12 +329,39 @@ impl Connection {
         }
     }
 
-    fn reset(&mut self, stream: u32, each: &mut dyn FnMut(Exchange)) {
-        let place = self.streams.iter().position(|it| it.stream == Some(stream));
-        if let Some(mut exchange) = place.and_then(|place| self.streams.remove(place)) {
-            exchange.fault.get_or_insert(Fault::Reset);
-            each(exchange);
+    /// A side ends a stream (RFC 9113, 5.4.2). What the server sent before it knew of that comes behind.
+    fn reset(&mut self, side: usize, stream: u32, each: &mut dyn FnMut(Exchange)) {
+        let Some(exchange) = self.stream(stream) else {
+            return;
+        };
+        exchange.fault.get_or_insert(Fault::Reset);
+        if side != self.client {
+            return self.leave(stream, each);
         }
+        if !self.reset.contains(&stream) {
+            self.reset.push_back(stream);
+        }
+        if self.reset.len() > RESET_MAX
+            && let Some(oldest) = self.reset.pop_front()
+        {
+            self.leave(oldest, each);
+        }
+    }
+
+    /// Hands on the exchange of a stream that was reset.
+    fn leave(&mut self, stream: u32, each: &mut dyn FnMut(Exchange)) {
+        let place = self
+            .streams
+            .iter()
+            .rposition(|it| it.stream == Some(stream));
+        let Some(exchange) = place.and_then(|place| self.streams.remove(place)) else {
+            return;
+        };
+        if self.gone.len() >= GONE_MAX {
+            self.gone.pop_front();
+        }
+        self.gone.push_back(stream);
+        each(exchange);
     }
 
     /// Part of a block of fields; `None` when it is none, and the fields of this direction are lost.
@@ -444,7 +482,8 @@ impl Connection {
         each: &mut dyn FnMut(Exchange),
     ) {
         let status = read.pseudo(":status");
-        if self.stream(stream).is_none() && !status.is_empty() {
+        let is_new = self.stream(stream).is_none() && !self.gone.contains(&stream);
+        if is_new && !status.is_empty() {
             self.begin(stream, each);
         }
         let Some(exchange) = self.stream(stream) else {
