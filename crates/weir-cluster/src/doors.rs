@@ -34,12 +34,12 @@ use ballista_core::serde::protobuf::{
 use ballista_scheduler::scheduler_server::SchedulerServer;
 use ballista_scheduler::state::execution_stage::ExecutionStage;
 use datafusion_proto::protobuf::{LogicalPlanNode, PhysicalPlanNode};
-use futures::StreamExt;
+use futures::Stream;
 use tokio::net::TcpListener;
+use tokio::sync::mpsc;
 use tonic::metadata::{MetadataMap, MetadataValue};
 use tonic::service::Routes;
 use tonic::transport::Server;
-use tonic::transport::server::TcpIncoming;
 use tonic::{Request, Response, Status};
 use weir_engine::Reports;
 
@@ -47,7 +47,7 @@ use crate::check::{self, Checked, Refused, Sender, check_plan};
 use crate::client::MESSAGE_BYTES_MAX;
 use crate::error::Error;
 use crate::rows::Rows;
-use crate::silence::{Heard, SILENCE_MAX};
+use crate::silence::{Strangers, accept};
 use crate::trust::{Trust, admitted};
 use crate::worker::Worker;
 
@@ -65,18 +65,37 @@ async fn serve(
         .prepare()
         .into_axum_router()
         .layer(from_fn_with_state(trust.clone(), admitted));
-    let server = Server::builder()
-        .accept_http1(true)
-        .http2_keepalive_interval(Some(KEEP_ALIVE))
-        .http2_keepalive_timeout(Some(KEEP_ALIVE));
-    let incoming = TcpIncoming::from(listener).with_nodelay(Some(true));
-    let incoming = incoming.map(|stream| stream.map(|stream| Heard::within(SILENCE_MAX, stream)));
-    trust
-        .server(server)?
-        .add_routes(Routes::from(pages.merge(routes)))
-        .serve_with_incoming(incoming)
-        .await
-        .map_err(|error| Error::new(crate::trust::chain(&error)))
+    let routes = Routes::from(pages.merge(routes));
+    let server = || {
+        Server::builder()
+            .accept_http1(true)
+            .http2_keepalive_interval(Some(KEEP_ALIVE))
+            .http2_keepalive_timeout(Some(KEEP_ALIVE))
+    };
+    let (to_known, known) = mpsc::channel(ACCEPTED_MAX);
+    let (to_plain, plain) = mpsc::channel(ACCEPTED_MAX);
+    let to_plain = trust.has_certificates_of_token().then_some(to_plain);
+    let known = trust
+        .server(server())?
+        .add_routes(routes.clone())
+        .serve_with_incoming(connections(known));
+    // Those without a token of their own are told that it is missing, and machines are asked whether they live.
+    let plain = server()
+        .add_routes(routes)
+        .serve_with_incoming(connections(plain));
+    let served = tokio::select! {
+        served = known => served,
+        served = plain, if to_plain.is_some() => served,
+        () = accept(listener, Strangers::default(), to_known, to_plain.clone()) => Ok(()),
+    };
+    served.map_err(|error| Error::new(crate::trust::chain(&error)))
+}
+
+/// Connections as they were accepted.
+fn connections<S>(mut accepted: mpsc::Receiver<S>) -> impl Stream<Item = std::io::Result<S>> {
+    futures::stream::poll_fn(move |context| {
+        accepted.poll_recv(context).map(|stream| stream.map(Ok))
+    })
 }
 
 /// Schedules for those who may come in.
@@ -166,33 +185,6 @@ impl SchedulerDoor {
         self.jobs.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What an executor says of itself, with the port that it takes tasks at: that where it gives rows.
-    fn reached(metadata: &mut Option<ExecutorRegistration>) -> Checked {
-        let Some(metadata) = metadata else {
-            return Err(Refused::malformed(
-                "an executor that does not say who it is",
-            ));
-        };
-        check::executor_id(&metadata.id)?;
-        check::port(metadata.port)?;
-        match &metadata.host {
-            Some(host) => check::host(host)?,
-            None => return Err(Refused::malformed("an executor without a host")),
-        }
-        let resources = metadata.specification.iter().flat_map(|of| &of.resources);
-        let cores: u64 = resources
-            .filter_map(|of| of.resource.as_ref())
-            .map(|Resource::Vcores(cores)| u64::from(*cores))
-            .fold(0, u64::saturating_add);
-        if !(1..=CORES_MAX).contains(&cores) || metadata.os_info.is_none() {
-            return Err(Refused::malformed(format!(
-                "an executor of {cores} cores: it has 1 to {CORES_MAX}"
-            )));
-        }
-        metadata.grpc_port = metadata.port;
-        Ok(())
-    }
-
     /// Those of the statuses that are of tasks which run on this executor: Ballista takes each as one of a task that it knows.
     async fn of_tasks(
         &self,
@@ -274,6 +266,33 @@ impl SchedulerDoor {
     }
 }
 
+/// What an executor says of itself, with the port that it takes tasks at: that where it gives rows.
+pub(crate) fn reached(metadata: &mut Option<ExecutorRegistration>) -> Checked {
+    let Some(metadata) = metadata else {
+        return Err(Refused::malformed(
+            "an executor that does not say who it is",
+        ));
+    };
+    check::executor_id(&metadata.id)?;
+    check::port(metadata.port)?;
+    match &metadata.host {
+        Some(host) => check::host(host)?,
+        None => return Err(Refused::malformed("an executor without a host")),
+    }
+    let resources = metadata.specification.iter().flat_map(|of| &of.resources);
+    let cores: u64 = resources
+        .filter_map(|of| of.resource.as_ref())
+        .map(|Resource::Vcores(cores)| u64::from(*cores))
+        .fold(0, u64::saturating_add);
+    if !(1..=CORES_MAX).contains(&cores) || metadata.os_info.is_none() {
+        return Err(Refused::malformed(format!(
+            "an executor of {cores} cores: it has 1 to {CORES_MAX}"
+        )));
+    }
+    metadata.grpc_port = metadata.port;
+    Ok(())
+}
+
 /// Whether a task of a stage could have come to this end: there is one, it has not succeeded before, and it does not run on
 /// another executor. One that was taken back meanwhile is known to Ballista as such.
 fn runs_in(stage: &ExecutionStage, status: &TaskStatus, executor: &str) -> bool {
@@ -309,7 +328,7 @@ impl SchedulerGrpc for SchedulerDoor {
         &self,
         mut request: Request<RegisterExecutorParams>,
     ) -> Answer<RegisterExecutorResult> {
-        Self::reached(&mut request.get_mut().metadata)?;
+        reached(&mut request.get_mut().metadata)?;
         SchedulerGrpc::register_executor(&self.scheduler, request).await
     }
 
@@ -318,7 +337,7 @@ impl SchedulerGrpc for SchedulerDoor {
         mut request: Request<HeartBeatParams>,
     ) -> Answer<HeartBeatResult> {
         let told = request.get_mut();
-        Self::reached(&mut told.metadata)?;
+        reached(&mut told.metadata)?;
         if told
             .metadata
             .as_ref()
@@ -578,3 +597,5 @@ const CORES_MAX: u64 = 4096;
 /// How often a scheduler is looked at.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 const KEEP_ALIVE: Duration = Duration::from_secs(20);
+/// Connections that were accepted and not yet taken by their server.
+const ACCEPTED_MAX: usize = 16;

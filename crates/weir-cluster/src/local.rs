@@ -24,15 +24,18 @@ pub struct LocalCluster {
 }
 
 impl LocalCluster {
-    /// Starts a scheduler and so many executors of one core each, which may hold so much memory together.
+    /// Starts a scheduler and so many executors of one core each, which may hold so much memory together. Their token is known
+    /// to this process only: other users of the machine reach none of their ports.
     ///
     /// # Errors
-    /// When there are no threads, no ports or no place for the folders of the executors.
+    /// When there are no threads, no ports, no random numbers or no place for the folders of the executors.
     pub fn start(executors: usize, memory_limit_bytes: Option<usize>) -> Result<Self, Error> {
-        Self::start_below(&std::env::temp_dir(), executors, memory_limit_bytes)
+        let trust = Trust::among_clones()?;
+        Self::start_trusted(&std::env::temp_dir(), executors, memory_limit_bytes, &trust)
     }
 
-    /// As [`Self::start`], with the folders of the executors in this one.
+    /// As [`Self::start`], with the folders of the executors in this one, and without a token: whoever reaches the ports on
+    /// this machine may ask.
     ///
     /// # Errors
     /// As [`Self::start`].

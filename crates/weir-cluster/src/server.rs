@@ -421,14 +421,15 @@ async fn asked(endpoint: &Endpoint) -> Result<Result<(), Status>, tonic::transpo
 
 /// Refuses to listen where strangers could ask.
 fn guarded(address: IpAddr, is_trusted: bool, trust: &Trust) -> Result<(), Error> {
-    if address.is_loopback() || is_trusted || trust.has_tls() {
+    trust.check_member()?;
+    if address.is_loopback() || is_trusted || trust.keeps_strangers_out() {
         return Ok(());
     }
     Err(Error::new(format!(
         "{address} can be reached from other machines, and whoever reaches a cluster reads what its executors can read"
     ))
     .with_hint(
-        "--tls-cert, --tls-key and --tls-ca let in who has a certificate; --trusted-network says that only your own machines are in that network",
+        "a token of 32 characters or more lets in who has it (--token-file), and --tls-cert, --tls-key and --tls-ca who has a certificate; --trusted-network says that only your own machines are in that network",
     ))
 }
 

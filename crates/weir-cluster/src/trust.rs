@@ -1,7 +1,9 @@
-//! Who may come in: certificates that both sides show, and a token.
+//! Who may come in: certificates that both sides show, and a token, which is never sent.
 //!
 //! Ballista makes its own connections, and lets nobody add a header to what it asks: only what a connection is made of can be
-//! set (`Endpoint`). So the version and the token go in the one header that belongs to a connection, `user-agent`.
+//! set (`Endpoint`). So what a token proves is part of the connection: the certificates of both sides are made of it
+//! ([`crate::identity`]), or, where there are others, a proof that is bound to the own one goes with the version in the one
+//! header that belongs to a connection, `user-agent`.
 
 use std::fmt;
 use std::fs;
@@ -15,11 +17,17 @@ use axum::http::{HeaderMap, Version};
 use axum::middleware::Next;
 use axum::response::Response;
 use ballista_core::extension::EndpointOverrideFn;
-use tonic::transport::{Certificate, ClientTlsConfig, Endpoint, Identity, Server, ServerTlsConfig};
+use tonic::transport::server::TlsConnectInfo;
+use tonic::transport::{
+    Certificate, CertificateDer, ClientTlsConfig, Endpoint, Identity, Server, ServerTlsConfig,
+};
 use tonic::{Code, Status};
 
 use crate::codec::FORMAT;
 use crate::error::Error;
+use crate::identity::{Keys, Role, SERVER_NAME, first_of_pem};
+use crate::own;
+use crate::silence::Peer;
 
 /// The files of mutual TLS, in PEM.
 #[derive(Clone, Debug)]
@@ -38,14 +46,25 @@ type Refused = (Code, String);
 /// How the parts of a cluster know each other: all of them have the same. None by default.
 #[derive(Clone, Default)]
 pub struct Trust {
-    tls: Option<Tls>,
-    token: Option<Arc<str>>,
+    tls: Option<Arc<Tls>>,
+    keys: Option<Arc<Keys>>,
+    /// Whether a token is too short to be tried by whoever reaches the network.
+    is_short: bool,
 }
 
-#[derive(Clone)]
 struct Tls {
-    server: ServerTlsConfig,
+    /// `None` for who only asks.
+    server: Option<ServerTlsConfig>,
     client: ClientTlsConfig,
+    shown: Shown,
+}
+
+/// Which certificates are shown.
+enum Shown {
+    /// Those of files; this is the own one.
+    OfFiles(Vec<u8>),
+    /// Those that are made of the token, of all who are admitted.
+    OfToken(Vec<(Role, Vec<u8>)>),
 }
 
 impl fmt::Debug for Trust {
@@ -53,7 +72,7 @@ impl fmt::Debug for Trust {
         // A token is no text for logs.
         f.debug_struct("Trust")
             .field("tls", &self.tls.is_some())
-            .field("token", &self.token.is_some())
+            .field("token", &self.keys.is_some())
             .finish()
     }
 }
@@ -65,45 +84,80 @@ impl Trust {
     /// When a file cannot be read or is no PEM, a key is not that of its certificate, or a token is short or has other
     /// characters than printable ones of ASCII.
     pub fn new(files: Option<&TlsFiles>, token: Option<String>) -> Result<Self, Error> {
-        let tls = files.map(Tls::read).transpose()?;
-        if let Some(token) = &token {
-            if token.len() < TOKEN_MIN {
-                return Err(Error::new(format!(
-                    "the token has {} characters: {TOKEN_MIN} or more are not guessed",
-                    token.len()
-                ))
-                .with_hint("openssl rand -hex 32 makes one"));
-            }
-            if !token.bytes().all(|byte| byte.is_ascii_graphic()) || token.len() > TOKEN_MAX {
-                return Err(Error::new(
-                    "the token has other characters than printable ones of ASCII, or is very long",
-                )
-                .with_hint("openssl rand -hex 32 makes one"));
-            }
-        }
+        let keys = token.as_deref().map(Keys::of).transpose()?.map(Arc::new);
+        let tls = match (files, &keys) {
+            (Some(files), _) => Some(Tls::read(files)?),
+            (None, Some(keys)) => Some(Tls::of_token(keys)?),
+            (None, None) => None,
+        };
         Ok(Self {
-            tls,
-            token: token.map(Arc::from),
+            tls: tls.map(Arc::new),
+            keys,
+            is_short: token.is_some_and(|token| token.len() < NETWORK_TOKEN_MIN),
         })
     }
 
-    /// Whether strangers are kept out by certificates.
-    pub(crate) const fn has_tls(&self) -> bool {
-        self.tls.is_some()
+    /// Those know each other who are given clones of this: it has a token that nobody else has.
+    ///
+    /// # Errors
+    /// When the system has no random numbers.
+    pub fn among_clones() -> Result<Self, Error> {
+        Self::new(None, Some(Keys::random_token()?))
+    }
+
+    /// Those know each other who run as one user of one machine: the token lies in `weir/cluster-token` below
+    /// `$XDG_CACHE_HOME` or `~/.cache` (mode 0600), and is made where there is none.
+    ///
+    /// # Errors
+    /// When there is no such folder, or the file is not this user's alone.
+    pub fn of_user() -> Result<Self, Error> {
+        Self::new(None, Some(own::token_below(&own::cache()?)?))
+    }
+
+    /// What clients are given in place of the token: who has it may ask, and cannot schedule or execute.
+    #[must_use]
+    pub fn client_token(&self) -> Option<String> {
+        self.keys.as_deref().map(Keys::client_token)
+    }
+
+    /// Whether strangers are kept out by certificates, or by a token that is long enough for a network.
+    pub(crate) fn keeps_strangers_out(&self) -> bool {
+        self.tls.is_some() && !(self.is_short && self.has_certificates_of_token())
+    }
+
+    /// Whether the certificates that are shown are those of the token.
+    pub(crate) fn has_certificates_of_token(&self) -> bool {
+        self.tls
+            .as_deref()
+            .is_some_and(|tls| matches!(tls.shown, Shown::OfToken(_)))
+    }
+
+    /// Refuses to schedule or to execute with what a client has.
+    pub(crate) fn check_member(&self) -> Result<(), Error> {
+        self.keys
+            .as_ref()
+            .map_or(Ok(()), |keys| keys.certificates().map(|_| ()))
     }
 
     /// A server that speaks TLS where it was asked for.
     pub(crate) fn server(&self, server: Server) -> Result<Server, Error> {
         match &self.tls {
-            Some(tls) => server
-                .tls_config(tls.server.clone())
-                .map_err(|error| Error::new(format!("TLS: {}", chain(&error)))),
+            Some(tls) => {
+                self.check_member()?;
+                let config = tls.server.clone().unwrap_or_default();
+                server
+                    .tls_config(config)
+                    .map_err(|error| Error::new(format!("TLS: {}", chain(&error))))
+            }
             None => Ok(server),
         }
     }
 
-    /// Where a connection goes that is made by ourselves.
-    pub(crate) fn endpoint(&self, to: &str) -> Result<Endpoint, Error> {
+    /// A connection to a part of the cluster, at this host and port.
+    ///
+    /// # Errors
+    /// When it is no host and port.
+    pub fn endpoint(&self, to: &str) -> Result<Endpoint, Error> {
         let failed = |error: &dyn std::error::Error| {
             Error::new(format!("{to} is no host and port: {}", chain(error)))
         };
@@ -131,7 +185,7 @@ impl Trust {
     }
 
     fn changed(&self, endpoint: Endpoint) -> Result<Endpoint, tonic::transport::Error> {
-        let endpoint = match &self.tls {
+        let endpoint = match self.tls.as_deref() {
             // What an endpoint goes to cannot be changed, so that another takes its place. What was set of the first is
             // set of all alike.
             Some(tls) => {
@@ -150,20 +204,26 @@ impl Trust {
         endpoint.user_agent(self.agent())
     }
 
-    /// Who asks, with the token.
+    /// Who asks, with a proof of the token where the certificate is none.
     fn agent(&self) -> String {
         let version = env!("CARGO_PKG_VERSION");
         let mut agent = format!("{PROGRAM}{version} {PLANS}{FORMAT}");
-        if let Some(token) = &self.token {
+        if let (Some(keys), Some(tls)) = (&self.keys, &self.tls)
+            && let Shown::OfFiles(own) = &tls.shown
+        {
             agent.push(' ');
-            agent.push_str(TOKEN);
-            agent.push_str(token);
+            agent.push_str(PROOF);
+            agent.push_str(&keys.proof(own));
         }
         agent
     }
 
-    /// Whether somebody who says this of himself may come in.
-    fn admit(&self, headers: &HeaderMap) -> Result<(), Refused> {
+    /// As what somebody may come in who shows this certificate and says this of himself.
+    fn admit(
+        &self,
+        headers: &HeaderMap,
+        certificate: Option<&CertificateDer<'_>>,
+    ) -> Result<Role, Refused> {
         let agent = headers
             .get(USER_AGENT)
             .and_then(|agent| agent.to_str().ok());
@@ -173,15 +233,7 @@ impl Trust {
                 .filter_map(move |word| word.strip_prefix(start))
                 .next()
         };
-        if let Some(token) = &self.token
-            && !is_same(word(TOKEN).unwrap_or_default(), token)
-        {
-            let said = match word(TOKEN) {
-                None => "the token is missing: --token-file",
-                Some(_) => "the token is wrong: it is not that of --token-file there",
-            };
-            return Err((Code::Unauthenticated, said.to_owned()));
-        }
+        let role = self.role(certificate, word(PROOF))?;
         let (version, plans) = (word(PROGRAM), word(PLANS));
         if version != Some(env!("CARGO_PKG_VERSION")) || plans != Some(&FORMAT.to_string()) {
             let said = format!(
@@ -200,7 +252,35 @@ impl Trust {
             );
             return Err((Code::FailedPrecondition, said));
         }
-        Ok(())
+        Ok(role)
+    }
+
+    /// As what somebody may come in who shows this certificate and this proof.
+    fn role(
+        &self,
+        certificate: Option<&CertificateDer<'_>>,
+        proof: Option<&str>,
+    ) -> Result<Role, Refused> {
+        let refused = |said: &str| Err((Code::Unauthenticated, said.to_owned()));
+        let (Some(tls), Some(keys)) = (&self.tls, &self.keys) else {
+            return Ok(Role::Member);
+        };
+        let role = match (&tls.shown, certificate, proof) {
+            (Shown::OfToken(_), None, _) | (Shown::OfFiles(_), _, None) => {
+                return refused("the token is missing: --token-file");
+            }
+            (Shown::OfToken(admitted), Some(certificate), _) => {
+                let known = admitted.iter().find(|(_, known)| known == &**certificate);
+                known.map(|(role, _)| *role)
+            }
+            (Shown::OfFiles(_), certificate, Some(proof)) => {
+                keys.proven(proof, certificate.map_or(&[], |of| of.as_ref()))
+            }
+        };
+        match role {
+            Some(role) => Ok(role),
+            None => refused(WRONG),
+        }
     }
 
     /// What is to be said of a peer that no connection could be made to.
@@ -215,21 +295,34 @@ impl Trust {
     }
 
     fn explained(&self, said: &str, is_hung_up: bool) -> String {
-        let known = [
-            (
-                "invalid peer certificate",
-                "its certificate is not one that --tls-ca signed, or is of another name",
-            ),
-            (
-                "InvalidContentType",
-                "it does not speak TLS, and --tls-cert was given",
-            ),
-            ("alert", "it does not take the certificate of --tls-cert"),
-        ];
+        let known = match self.has_certificates_of_token() {
+            true => [
+                ("invalid peer certificate", WRONG_OR_TLS),
+                (
+                    "InvalidContentType",
+                    "it has no token, and one was given or made here (--no-token asks without one)",
+                ),
+                ("alert", WRONG),
+            ],
+            false => [
+                (
+                    "invalid peer certificate",
+                    "its certificate is not one that --tls-ca signed, or is of another name",
+                ),
+                (
+                    "InvalidContentType",
+                    "it does not speak TLS, and --tls-cert was given",
+                ),
+                ("alert", "it does not take the certificate of --tls-cert"),
+            ],
+        };
         let why = known.iter().find(|(part, _)| said.contains(part));
-        match (why, self.has_tls()) {
+        match (why, self.tls.is_some()) {
             (Some((_, why)), true) => format!("{why} ({said})"),
             // A server that waits for a handshake hangs up.
+            (None, true) if is_hung_up && self.has_certificates_of_token() => {
+                format!("{WRONG} ({said})")
+            }
             (None, true) if is_hung_up => {
                 format!(
                     "it does not take the certificate of --tls-cert, or does not speak TLS ({said})"
@@ -260,29 +353,55 @@ impl Tls {
         let certificate = read(&files.certificate, "CERTIFICATE")?;
         let key = read(&files.key, "PRIVATE KEY")?;
         let authorities = Certificate::from_pem(read(&files.authorities, "CERTIFICATE")?);
+        let own = first_of_pem(&certificate).unwrap_or_default();
         let identity = Identity::from_pem(certificate, key);
-        let tls = Self {
-            server: ServerTlsConfig::new()
-                .identity(identity.clone())
-                .client_ca_root(authorities.clone())
-                .timeout(CONNECT),
-            client: ClientTlsConfig::new()
-                .identity(identity)
-                .ca_certificate(authorities)
-                .timeout(CONNECT),
-        };
+        let server = ServerTlsConfig::new()
+            .identity(identity.clone())
+            .client_ca_root(authorities.clone())
+            .timeout(CONNECT);
+        let client = ClientTlsConfig::new()
+            .identity(identity)
+            .ca_certificate(authorities)
+            .timeout(CONNECT);
         // Files that do not go together are told of now, and not to who connects.
         let failed = |error: tonic::transport::Error| {
             let (certificate, key) = (files.certificate.display(), files.key.display());
             Error::new(format!("{certificate}, {key}: {}", chain(&error)))
         };
         Server::builder()
-            .tls_config(tls.server.clone())
+            .tls_config(server.clone())
             .map_err(failed)?;
         Endpoint::from_static("https://localhost")
-            .tls_config(tls.client.clone())
+            .tls_config(client.clone())
             .map_err(failed)?;
-        Ok(tls)
+        Ok(Self {
+            server: Some(server),
+            client,
+            shown: Shown::OfFiles(own),
+        })
+    }
+
+    fn of_token(keys: &Keys) -> Result<Self, Error> {
+        let client = ClientTlsConfig::new()
+            .identity(keys.identity()?)
+            .ca_certificate(keys.authority()?)
+            .domain_name(SERVER_NAME)
+            .timeout(CONNECT);
+        let (server, admitted) = match keys.role() {
+            Role::Client => (None, Vec::new()),
+            Role::Member => {
+                let server = ServerTlsConfig::new()
+                    .identity(keys.identity()?)
+                    .client_ca_root(keys.authorities()?)
+                    .timeout(CONNECT);
+                (Some(server), keys.certificates()?.into())
+            }
+        };
+        Ok(Self {
+            server,
+            client,
+            shown: Shown::OfToken(admitted),
+        })
     }
 }
 
@@ -293,19 +412,24 @@ pub(crate) async fn admitted(State(trust): State<Trust>, request: Request, next:
         let said = "a cluster is asked by programs, over HTTP/2";
         return Status::permission_denied(said).into_http();
     }
-    match trust.admit(request.headers()) {
-        Ok(()) => next.run(request).await,
+    let of_tls = request.extensions().get::<TlsConnectInfo<Peer>>();
+    let certificates = of_tls.and_then(TlsConnectInfo::peer_certs);
+    let certificate = certificates.as_ref().and_then(|all| all.first());
+    match trust.admit(request.headers(), certificate) {
+        Ok(role) if role == Role::Client && !CLIENT_CALLS.contains(&request.uri().path()) => {
+            let said =
+                "a client may ask, and neither schedule nor execute: that takes the whole token";
+            Status::permission_denied(said).into_http()
+        }
+        Ok(_) => {
+            let of_plain = request.extensions().get::<Peer>();
+            if let Some(peer) = of_tls.map(TlsConnectInfo::get_ref).or(of_plain) {
+                peer.admit();
+            }
+            next.run(request).await
+        }
         Err((code, said)) => Status::new(code, said).into_http(),
     }
-}
-
-/// Whether a secret is the right one. It takes as long for a wrong one as for the right one.
-pub(crate) fn is_same(given: &str, right: &str) -> bool {
-    let differs = given
-        .bytes()
-        .zip(right.bytes())
-        .fold(0, |differs, (one, other)| differs | (one ^ other));
-    given.len() == right.len() && std::hint::black_box(differs) == 0
 }
 
 fn is_hung_up(said: &str) -> bool {
@@ -345,9 +469,23 @@ pub(crate) fn chain(error: &dyn std::error::Error) -> String {
 
 const PROGRAM: &str = "weir/";
 const PLANS: &str = "plans/";
-const TOKEN: &str = "token/";
-const TOKEN_MIN: usize = 16;
-const TOKEN_MAX: usize = 1024;
+const PROOF: &str = "proof/";
+const WRONG: &str =
+    "the token is wrong: it is not that of --token-file there, or of the user who started it";
+const WRONG_OR_TLS: &str = "the token is wrong: it is not that of --token-file there, or of the user who started it; if it speaks \
+                            TLS, give --tls-cert, --tls-key and --tls-ca";
+/// Characters of a token that keeps strangers out of a network: whoever connects can try others at home.
+const NETWORK_TOKEN_MIN: usize = 32;
+/// What a client asks for.
+const CLIENT_CALLS: [&str; 7] = [
+    "/ballista.protobuf.SchedulerGrpc/ExecuteQuery",
+    "/ballista.protobuf.SchedulerGrpc/GetJobStatus",
+    "/ballista.protobuf.SchedulerGrpc/GetJobMetrics",
+    "/ballista.protobuf.SchedulerGrpc/CancelJob",
+    "/ballista.protobuf.SchedulerGrpc/CleanJobData",
+    "/ballista.protobuf.SchedulerGrpc/RemoveSession",
+    "/arrow.flight.protocol.FlightService/DoGet",
+];
 const SHOWN_MAX: usize = 40;
 pub(crate) const CONNECT: Duration = Duration::from_secs(5);
 pub(crate) const KEEP_ALIVE: Duration = Duration::from_secs(10);
@@ -366,30 +504,59 @@ mod tests {
         Trust::new(None, Some(token.to_owned())).unwrap()
     }
 
+    /// What somebody shows whose token this is.
+    fn certificate(of: &Trust) -> CertificateDer<'static> {
+        let keys = of.keys.as_ref().unwrap();
+        let [(_, member), _] = keys.certificates().unwrap();
+        CertificateDer::from(member)
+    }
+
     #[test]
     fn a_token_lets_in_who_has_it_and_is_never_shown() {
         let trust = with("0123456789abcdef");
-        assert!(trust.admit(&agent(&trust.agent())).is_ok());
+        let known = agent(&trust.agent());
+        let admitted = trust.admit(&known, Some(&certificate(&trust)));
+        assert_eq!(admitted, Ok(Role::Member));
+        let [_, (_, of_client)] = trust.keys.as_ref().unwrap().certificates().unwrap();
+        let admitted = trust.admit(&known, Some(&CertificateDer::from(of_client)));
+        assert_eq!(admitted, Ok(Role::Client));
         for (other, said) in [
-            (with("0123456789abcdeF").agent(), "is wrong"),
-            (with("0123456789abcdef0").agent(), "is wrong"),
-            (Trust::default().agent(), "is missing"),
-            ("curl/8".to_owned(), "is missing"),
+            (Some(certificate(&with("0123456789abcdeF"))), "is wrong"),
+            (Some(certificate(&with("0123456789abcdef0"))), "is wrong"),
+            (None, "is missing"),
         ] {
-            let (_, refused) = trust.admit(&agent(&other)).unwrap_err();
-            assert!(refused.contains(said), "{other}: {refused}");
+            let (_, refused) = trust.admit(&known, other.as_ref()).unwrap_err();
+            assert!(refused.contains(said), "{other:?}: {refused}");
             assert!(!refused.contains("0123456789"), "{refused}");
         }
         assert!(!format!("{trust:?}").contains("0123456789"));
-        assert!(trust.admit(&HeaderMap::new()).is_err());
+        assert!(!trust.agent().contains("0123456789"));
+        assert!(trust.admit(&HeaderMap::new(), None).is_err());
+    }
+
+    #[test]
+    fn a_short_token_is_for_one_machine() {
+        assert!(!with("0123456789abcdef").keeps_strangers_out());
+        assert!(with("0123456789abcdef0123456789abcdef").keeps_strangers_out());
+        assert!(!Trust::default().keeps_strangers_out());
+    }
+
+    #[test]
+    fn the_token_of_a_client_makes_no_member() {
+        let trust = with("0123456789abcdef");
+        let client = with(&trust.client_token().unwrap());
+        assert!(trust.check_member().is_ok());
+        let refused = client.check_member().unwrap_err().to_string();
+        assert!(refused.contains("that of a client"), "{refused}");
+        assert!(client.server(Server::builder()).is_err());
     }
 
     #[test]
     fn another_version_is_refused_with_one_sentence() {
         let trust = Trust::default();
-        assert!(trust.admit(&agent(&trust.agent())).is_ok());
+        assert!(trust.admit(&agent(&trust.agent()), None).is_ok());
         for other in ["weir/9.9.9 plans/1", "tonic/0.14", ""] {
-            let (_, said) = trust.admit(&agent(other)).unwrap_err();
+            let (_, said) = trust.admit(&agent(other), None).unwrap_err();
             assert!(
                 said.contains("run the same version on all machines"),
                 "{said}"

@@ -10,10 +10,12 @@ use arrow_flight::flight_service_client::FlightServiceClient;
 use ballista_core::serde::protobuf::executor_grpc_client::ExecutorGrpcClient;
 use ballista_core::serde::protobuf::scheduler_grpc_client::SchedulerGrpcClient;
 use ballista_core::serde::protobuf::{
-    CancelTasksParams, GetJobStatusParams, RegisterExecutorParams,
+    CancelTasksParams, ExecutorStoppedParams, GetJobStatusParams, HeartBeatParams,
+    LaunchMultiTaskParams, LaunchTaskParams, RegisterExecutorParams, RemoveJobDataParams,
+    StopExecutorParams, UpdateTaskStatusParams,
 };
 use tonic::Code;
-use tonic::transport::{Certificate, Channel, ClientTlsConfig, Endpoint, Identity};
+use tonic::transport::Channel;
 use weir_cluster::{
     Client, ExecutorOptions, LocalCluster, Scheduler, SchedulerOptions, TlsFiles, Trust,
     WorkFolder, run_executor,
@@ -81,21 +83,12 @@ fn trust(files: Option<&TlsFiles>, token: Option<&str>) -> Trust {
     Trust::new(files, token.map(ToOwned::to_owned)).unwrap()
 }
 
-/// A connection that has what it is given, and says what it is told to say.
-fn channel(to: &str, files: Option<&TlsFiles>, agent: &str) -> Channel {
-    let scheme = if files.is_some() { "https" } else { "http" };
-    let mut endpoint = Endpoint::from_shared(format!("{scheme}://{to}")).unwrap();
-    if let Some(files) = files {
-        let read = |path: &Path| std::fs::read(path).unwrap();
-        let tls = ClientTlsConfig::new()
-            .identity(Identity::from_pem(
-                read(&files.certificate),
-                read(&files.key),
-            ))
-            .ca_certificate(Certificate::from_pem(read(&files.authorities)));
-        endpoint = endpoint.tls_config(tls).unwrap();
+/// A connection of somebody who knows a cluster by this, and says this of himself where it is told.
+fn channel(to: &str, trust: &Trust, agent: Option<&str>) -> Channel {
+    let mut endpoint = trust.endpoint(to).unwrap();
+    if let Some(agent) = agent {
+        endpoint = endpoint.user_agent(agent).unwrap();
     }
-    let endpoint = endpoint.user_agent(agent).unwrap();
     endpoint.timeout(Duration::from_secs(10)).connect_lazy()
 }
 
@@ -160,18 +153,13 @@ fn who_has_certificate_and_token_is_answered_at_every_door_and_nobody_else() {
 
     // Who goes to the doors by other programs: each is refused, at each.
     let runtime = tokio::runtime::Runtime::new().unwrap();
-    let agent = format!(
-        "weir/{} plans/{}",
-        env!("CARGO_PKG_VERSION"),
-        weir_cluster::FORMAT
-    );
-    let with_token = format!("{agent} token/{TOKEN}");
     runtime.block_on(async {
-        for (files, agent, code) in [
-            (Some(&ours), &with_token, None),
-            (Some(&ours), &agent, Some(Code::Unauthenticated)),
-            (Some(&theirs), &with_token, Some(Code::Unavailable)),
-            (None, &with_token, Some(Code::Unavailable)),
+        for (trust, code) in [
+            (trust(Some(&ours), Some(TOKEN)), None),
+            (trust(Some(&ours), None), Some(Code::Unauthenticated)),
+            (trust(Some(&theirs), Some(TOKEN)), Some(Code::Unavailable)),
+            (trust(None, Some(TOKEN)), Some(Code::Unavailable)),
+            (trust(None, None), Some(Code::Unavailable)),
         ] {
             let refused = |status: &tonic::Status, door: &str| match code {
                 Some(Code::Unauthenticated) => {
@@ -188,7 +176,7 @@ fn who_has_certificate_and_token_is_answered_at_every_door_and_nobody_else() {
                 // Let in, and told that it makes no sense.
                 None => assert_ne!(status.code(), Code::Unauthenticated, "{door}: {status:?}"),
             };
-            let to = channel(&scheduler, files, agent);
+            let to = channel(&scheduler, &trust, None);
             match SchedulerGrpcClient::new(to)
                 .get_job_status(GetJobStatusParams::default())
                 .await
@@ -197,7 +185,7 @@ fn who_has_certificate_and_token_is_answered_at_every_door_and_nobody_else() {
                 Err(status) => refused(&status, "scheduler"),
             }
             for executor in &executors {
-                let to = channel(executor, files, agent);
+                let to = channel(executor, &trust, None);
                 match ExecutorGrpcClient::new(to.clone())
                     .cancel_tasks(CancelTasksParams::default())
                     .await
@@ -213,20 +201,19 @@ fn who_has_certificate_and_token_is_answered_at_every_door_and_nobody_else() {
                 refused(&status, "rows");
             }
         }
-        // An executor of another version.
-        let other = format!("weir/9.9.9 plans/99 token/{TOKEN}");
-        let to = channel(&scheduler, Some(&ours), &other);
+        // A proof that was seen is nothing beside another certificate, and an executor of another version is refused.
+        let seen = format!(
+            "weir/{} plans/{} proof/{}",
+            env!("CARGO_PKG_VERSION"),
+            weir_cluster::FORMAT,
+            "0".repeat(64)
+        );
+        let to = channel(&scheduler, &trust(Some(&ours), None), Some(&seen));
         let status = SchedulerGrpcClient::new(to)
-            .register_executor(RegisterExecutorParams::default())
+            .get_job_status(GetJobStatusParams::default())
             .await
             .unwrap_err();
-        assert_eq!(status.code(), Code::FailedPrecondition);
-        assert!(
-            status.message().contains(
-                "weir 9.9.9 with plans of format 99: run the same version on all machines"
-            ),
-            "{status:?}"
-        );
+        assert_eq!(status.code(), Code::Unauthenticated, "{status:?}");
     });
 }
 
@@ -259,4 +246,311 @@ fn addresses_of_others_are_listened_at_with_certificates_only() {
         let refused = Trust::new(Some(&wrong), None).unwrap_err().to_string();
         assert!(refused.contains(said), "{refused}");
     }
+}
+
+/// A connection to a token's cluster that says it is of another version.
+#[test]
+fn another_version_is_refused_whatever_its_token() {
+    let folder = folder("token-version");
+    let trusted = trust(None, Some(TOKEN));
+    let cluster = LocalCluster::start_trusted(&folder, 1, None, &trusted).unwrap();
+    let to = cluster.scheduler().to_string();
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    runtime.block_on(async {
+        let status = SchedulerGrpcClient::new(channel(&to, &trusted, Some("weir/9.9.9 plans/99")))
+            .register_executor(RegisterExecutorParams::default())
+            .await
+            .unwrap_err();
+        assert_eq!(status.code(), Code::FailedPrecondition);
+        assert!(
+            status.message().contains(
+                "weir 9.9.9 with plans of format 99: run the same version on all machines"
+            ),
+            "{status:?}"
+        );
+    });
+}
+
+fn folder(name: &str) -> PathBuf {
+    let folder = enter().join(name);
+    std::fs::create_dir_all(&folder).unwrap();
+    folder
+}
+
+const SQL: &str = "SELECT ip.src, count(*) FROM 'day/*.pcap' GROUP BY 1 ORDER BY 1";
+
+/// With a token alone, all that goes from part to part is encrypted for its holders.
+#[test]
+fn a_token_alone_keeps_others_from_every_door() {
+    let folder = folder("token-alone");
+    let trusted = trust(None, Some(TOKEN));
+    let cluster = LocalCluster::start_trusted(&folder, 2, None, &trusted).unwrap();
+    let there = Asks::by(cluster.client(3).unwrap());
+    assert_eq!(
+        there.ask_both(SQL).rows,
+        Asks::here().ask(SQL).unwrap().rows
+    );
+    let executors = there.client.as_ref().unwrap().executors();
+    let scheduler = cluster.scheduler().to_string();
+    for (trust, said) in [
+        (Trust::default(), "the token is missing"),
+        (
+            trust(None, Some("a-token-of-somebody-else")),
+            "the token is wrong",
+        ),
+    ] {
+        let asks = Asks::by(Client::trusted(scheduler.clone(), 3, trust.clone()).unwrap());
+        let refused = asks.ask(SQL).unwrap_err().to_string();
+        assert!(refused.contains(said), "{said}: {refused}");
+        assert!(!refused.contains(TOKEN), "{refused}");
+        let work = Arc::new(WorkFolder::create_in(&folder.join("stranger")).unwrap());
+        let mut options = ExecutorOptions::new(scheduler.clone(), work);
+        options.trust = trust.clone();
+        let runtime = tokio::runtime::Runtime::new().unwrap();
+        let refused = runtime
+            .block_on(run_executor(&options, std::future::pending()))
+            .unwrap_err();
+        assert!(refused.to_string().contains(said), "{said}: {refused}");
+        runtime.block_on(async {
+            for executor in &executors {
+                let to = channel(executor, &trust, None);
+                let taken = ExecutorGrpcClient::new(to.clone())
+                    .cancel_tasks(CancelTasksParams::default())
+                    .await;
+                assert!(taken.is_err(), "{said}");
+                let got = FlightServiceClient::new(to)
+                    .do_get(Ticket::new("nothing"))
+                    .await
+                    .unwrap_err();
+                assert_ne!(got.code(), Code::InvalidArgument, "{said}: {got:?}");
+            }
+        });
+    }
+    // Who has a token does not ask where there is none: it would be somebody else who listens.
+    let open = LocalCluster::start_below(&folder, 1, None).unwrap();
+    let asks = Asks::by(Client::trusted(open.scheduler().to_string(), 3, trusted).unwrap());
+    let refused = asks.ask(SQL).unwrap_err().to_string();
+    assert!(refused.contains("it has no token"), "{refused}");
+}
+
+/// Who is admitted as a client asks, and is neither a scheduler nor an executor to anybody.
+#[test]
+fn the_token_of_a_client_asks_and_does_nothing_else() {
+    let Some(certificates) = certificates("tls-roles") else {
+        return;
+    };
+    let ours = files(&certificates, "ours", "ours");
+    for files in [None, Some(&ours)] {
+        let folder = folder("roles");
+        let whole = trust(files, Some(TOKEN));
+        let token = whole.client_token().unwrap();
+        assert!(!token.contains(TOKEN));
+        let client = trust(files, Some(&token));
+        let cluster = LocalCluster::start_trusted(&folder, 2, None, &whole).unwrap();
+        let scheduler = cluster.scheduler().to_string();
+        let asks = Asks::by(Client::trusted(scheduler.clone(), 3, client.clone()).unwrap());
+        assert_eq!(asks.ask_both(SQL).rows, Asks::here().ask(SQL).unwrap().rows);
+        let executors = asks.client.as_ref().unwrap().executors();
+        let runtime = tokio::runtime::Runtime::new().unwrap();
+        runtime.block_on(async {
+            let refused = |status: &tonic::Status| {
+                assert_eq!(status.code(), Code::PermissionDenied, "{status:?}");
+                assert!(status.message().contains("a client may ask"), "{status:?}");
+            };
+            let mut to = SchedulerGrpcClient::new(channel(&scheduler, &client, None));
+            refused(
+                &to.register_executor(RegisterExecutorParams::default())
+                    .await
+                    .unwrap_err(),
+            );
+            refused(
+                &to.heart_beat_from_executor(HeartBeatParams::default())
+                    .await
+                    .unwrap_err(),
+            );
+            refused(
+                &to.update_task_status(UpdateTaskStatusParams::default())
+                    .await
+                    .unwrap_err(),
+            );
+            refused(
+                &to.executor_stopped(ExecutorStoppedParams::default())
+                    .await
+                    .unwrap_err(),
+            );
+            let mut to = ExecutorGrpcClient::new(channel(&executors[0], &client, None));
+            refused(
+                &to.launch_task(LaunchTaskParams::default())
+                    .await
+                    .unwrap_err(),
+            );
+            refused(
+                &to.launch_multi_task(LaunchMultiTaskParams::default())
+                    .await
+                    .unwrap_err(),
+            );
+            refused(
+                &to.cancel_tasks(CancelTasksParams::default())
+                    .await
+                    .unwrap_err(),
+            );
+            refused(
+                &to.remove_job_data(RemoveJobDataParams::default())
+                    .await
+                    .unwrap_err(),
+            );
+            refused(
+                &to.stop_executor(StopExecutorParams::default())
+                    .await
+                    .unwrap_err(),
+            );
+        });
+        // It listens for nobody.
+        let mut options = SchedulerOptions::default();
+        options.listen.set_port(0);
+        options.trust = client.clone();
+        let refused = runtime.block_on(Scheduler::bind(&options)).unwrap_err();
+        assert!(
+            refused.to_string().contains("that of a client"),
+            "{refused}"
+        );
+        let work = Arc::new(WorkFolder::create_in(&folder).unwrap());
+        let mut options = ExecutorOptions::new(scheduler, work);
+        options.trust = client;
+        let refused = runtime
+            .block_on(run_executor(&options, std::future::pending()))
+            .unwrap_err();
+        assert!(
+            refused.to_string().contains("that of a client"),
+            "{refused}"
+        );
+    }
+}
+
+/// The port of a scheduler that has ended, which somebody else of the machine takes: executors and clients go on calling.
+#[test]
+fn who_takes_the_port_of_a_scheduler_sees_no_token() {
+    let Some(certificates) = certificates("tls-thief") else {
+        return;
+    };
+    let ours = files(&certificates, "ours", "ours");
+    for (name, files) in [("thief", None), ("thief-tls", Some(&ours))] {
+        let folder = folder(name);
+        let trusted = trust(files, Some(TOKEN));
+        let thief = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = thief.local_addr().unwrap().port();
+        drop(thief);
+        let runtime = tokio::runtime::Runtime::new().unwrap();
+        let mut options = SchedulerOptions::default();
+        options.listen.set_port(port);
+        options.trust = trusted.clone();
+        let scheduler = runtime.block_on(Scheduler::bind(&options)).unwrap();
+        let scheduling = tokio::runtime::Runtime::new().unwrap();
+        scheduling.spawn(scheduler.run());
+        let work = Arc::new(WorkFolder::create_in(&folder).unwrap());
+        let mut options = ExecutorOptions::new(format!("127.0.0.1:{port}"), work);
+        options.cores = 1;
+        options.trust = trusted.clone();
+        options.heartbeats.every = Duration::from_millis(500);
+        runtime.spawn(async move { run_executor(&options, std::future::pending()).await });
+        let client = Client::trusted(format!("127.0.0.1:{port}"), 2, trusted.clone()).unwrap();
+        assert!(!Asks::by(client).ask(SQL).unwrap().rows.is_empty());
+        scheduling.shutdown_timeout(Duration::from_millis(200));
+
+        let heard = heard_at(port, || {
+            let client = Client::trusted(format!("127.0.0.1:{port}"), 2, trusted.clone()).unwrap();
+            assert!(Asks::by(client).ask(SQL).is_err());
+            // The executor goes on calling for a while.
+            std::thread::sleep(Duration::from_secs(1));
+        });
+        runtime.shutdown_timeout(Duration::from_millis(200));
+        assert!(heard.len() > 2, "{name}: {} connections", heard.len());
+        let client = trusted.client_token().unwrap();
+        let secrets = [TOKEN, &client, client.rsplit('-').next().unwrap()];
+        for bytes in &heard {
+            assert!(!bytes.is_empty());
+            for secret in secrets {
+                let secret = secret.as_bytes();
+                let is_there = bytes.windows(secret.len()).any(|window| window == secret);
+                assert!(!is_there, "{name}: {}", String::from_utf8_lossy(bytes));
+            }
+            // A handshake, which says neither who calls nor what for.
+            assert_eq!(bytes[0], 22, "{name}");
+        }
+    }
+}
+
+/// `--cluster local` listens as other schedulers do, and is nobody else's.
+#[test]
+fn a_cluster_of_one_process_is_asked_by_it_alone() {
+    enter();
+    let cluster = LocalCluster::start(1, None).unwrap();
+    let own = Asks::by(cluster.client(2).unwrap());
+    assert_eq!(
+        own.ask(SQL).unwrap().rows,
+        Asks::here().ask(SQL).unwrap().rows
+    );
+    let scheduler = cluster.scheduler().to_string();
+    for (trust, said) in [
+        (Trust::default(), "the token is missing"),
+        (Trust::among_clones().unwrap(), "the token is wrong"),
+    ] {
+        let asks = Asks::by(Client::trusted(scheduler.clone(), 2, trust).unwrap());
+        let refused = asks.ask(SQL).unwrap_err().to_string();
+        assert!(refused.contains(said), "{refused}");
+    }
+}
+
+/// Who looks whether a machine lives has no token.
+#[test]
+fn pages_say_whether_a_scheduler_lives() {
+    use std::io::{Read as _, Write as _};
+
+    let folder = folder("pages");
+    let trusted = trust(None, Some(TOKEN));
+    let cluster = LocalCluster::start_trusted(&folder, 1, None, &trusted).unwrap();
+    Asks::by(cluster.client(2).unwrap()).ask(SQL).unwrap();
+    for (page, said) in [("healthz", "\r\n\r\nok"), ("readyz", "\r\n\r\nready")] {
+        let mut stream = std::net::TcpStream::connect(cluster.scheduler()).unwrap();
+        let asked = format!("GET /{page} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+        stream.write_all(asked.as_bytes()).unwrap();
+        let mut answered = String::new();
+        stream.read_to_string(&mut answered).unwrap();
+        assert!(answered.starts_with("HTTP/1.1 200"), "{answered}");
+        assert!(answered.ends_with(said), "{answered}");
+    }
+}
+
+/// What comes to this port within some seconds, connection by connection, while something is done.
+fn heard_at(port: u16, done: impl FnOnce()) -> Vec<Vec<u8>> {
+    use std::io::{Read as _, Write as _};
+
+    let listener = std::net::TcpListener::bind(("127.0.0.1", port)).unwrap();
+    listener.set_nonblocking(true).unwrap();
+    let end = Arc::new(std::sync::atomic::AtomicBool::new(false));
+    let ended = Arc::clone(&end);
+    let listening = std::thread::spawn(move || {
+        let mut heard = Vec::new();
+        while !ended.load(std::sync::atomic::Ordering::Relaxed) {
+            let Ok((mut stream, _)) = listener.accept() else {
+                std::thread::sleep(Duration::from_millis(5));
+                continue;
+            };
+            stream.set_nonblocking(false).unwrap();
+            stream
+                .set_read_timeout(Some(Duration::from_millis(100)))
+                .unwrap();
+            // Settings of HTTP/2, as a server sends them.
+            let _ = stream.write_all(&[0, 0, 0, 4, 0, 0, 0, 0, 0]);
+            let (mut bytes, mut part) = (Vec::new(), [0; 4096]);
+            while let Ok(count @ 1..) = stream.read(&mut part) {
+                bytes.extend_from_slice(&part[..count]);
+            }
+            heard.push(bytes);
+        }
+        heard
+    });
+    done();
+    end.store(true, std::sync::atomic::Ordering::Relaxed);
+    listening.join().unwrap()
 }

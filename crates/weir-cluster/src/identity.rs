@@ -1,0 +1,430 @@
+//! Keys and certificates that are made of a token, so that the token itself is never sent.
+//!
+//! Both sides of a connection show a certificate whose key only a holder of the token can compute, and TLS 1.3 has each prove
+//! that it holds that key for this one connection (RFC 8446, 4.4.3): what was recorded, or is passed on by a third party,
+//! proves nothing. There are two keys. A *member* (scheduler, executor, or the user who has the token) has both; a *client* has
+//! its own key and knows only the public half of the member's, so that it can neither be taken for a scheduler nor for an
+//! executor.
+
+use std::fmt;
+use std::num::NonZeroU32;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use ring::rand::{SecureRandom as _, SystemRandom};
+use ring::signature::{Ed25519KeyPair, KeyPair as _};
+use ring::{digest, hmac, pbkdf2};
+use tonic::transport::{Certificate, Identity};
+
+use crate::error::Error;
+
+/// What a part of a cluster may do.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Role {
+    /// Schedules, executes, and whatever a client does.
+    Member,
+    /// Submits statements and fetches their rows.
+    Client,
+}
+
+/// The keys that a token, or a client's part of it, comes to.
+#[derive(Clone)]
+pub(crate) struct Keys {
+    /// The seeds of the Ed25519 keys (RFC 8032); a client has none of the member's.
+    member: Option<[u8; SEED_BYTES]>,
+    client: [u8; SEED_BYTES],
+    member_public: [u8; SEED_BYTES],
+}
+
+impl fmt::Debug for Keys {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Keys({:?})", self.role())
+    }
+}
+
+impl Keys {
+    /// The keys of a token: of all of it, or of a client's part ([`Self::client_token`]).
+    ///
+    /// # Errors
+    /// When the token has fewer than 16 or more than 1,024 characters, other ones than printable ones of ASCII, or is a
+    /// client's part that was cut.
+    pub(crate) fn of(token: &str) -> Result<Self, Error> {
+        if let Some(part) = token.strip_prefix(CLIENT) {
+            return Self::of_client(part);
+        }
+        let made = "openssl rand -hex 32 makes one";
+        if token.len() < TOKEN_MIN {
+            let length = token.len();
+            return Err(Error::new(format!(
+                "the token has {length} characters: {TOKEN_MIN} or more are not guessed"
+            ))
+            .with_hint(made));
+        }
+        if !token.bytes().all(|byte| byte.is_ascii_graphic()) || token.len() > TOKEN_MAX {
+            return Err(Error::new(
+                "the token has other characters than printable ones of ASCII, or is very long",
+            )
+            .with_hint(made));
+        }
+        let mut secret = [0; SEED_BYTES];
+        pbkdf2::derive(
+            pbkdf2::PBKDF2_HMAC_SHA256,
+            ROUNDS,
+            SALT,
+            token.as_bytes(),
+            &mut secret,
+        );
+        let member = seed(&secret, b"member");
+        Ok(Self {
+            member: Some(member),
+            client: seed(&secret, b"client"),
+            member_public: public(&member)?,
+        })
+    }
+
+    fn of_client(part: &str) -> Result<Self, Error> {
+        let cut = || {
+            Error::new("the token of a client is not whole")
+                .with_hint("weir cluster client-token prints it")
+        };
+        let bytes = from_hex(part).ok_or_else(cut)?;
+        let (client, member_public) = bytes.split_first_chunk().ok_or_else(cut)?;
+        Ok(Self {
+            member: None,
+            client: *client,
+            member_public: member_public.try_into().map_err(|_| cut())?,
+        })
+    }
+
+    /// A token that nobody guesses.
+    ///
+    /// # Errors
+    /// When the system has no random numbers.
+    pub(crate) fn random_token() -> Result<String, Error> {
+        let mut bytes = [0; SEED_BYTES];
+        SystemRandom::new()
+            .fill(&mut bytes)
+            .map_err(|_| Error::new("the system gives no random numbers"))?;
+        Ok(hex(&bytes))
+    }
+
+    /// What makes a client of who has it, and nothing else.
+    pub(crate) fn client_token(&self) -> String {
+        format!("{CLIENT}{}{}", hex(&self.client), hex(&self.member_public))
+    }
+
+    pub(crate) const fn role(&self) -> Role {
+        match self.member {
+            Some(_) => Role::Member,
+            None => Role::Client,
+        }
+    }
+
+    /// The certificate that is shown to the other side, with its key.
+    ///
+    /// # Errors
+    /// When the seed is no key, which does not happen.
+    pub(crate) fn identity(&self) -> Result<Identity, Error> {
+        let (role, seed) = match &self.member {
+            Some(seed) => (Role::Member, seed),
+            None => (Role::Client, &self.client),
+        };
+        let key = [PKCS8_OF_SEED, seed].concat();
+        let certificate = pem("CERTIFICATE", &certificate(role, seed)?);
+        Ok(Identity::from_pem(certificate, pem("PRIVATE KEY", &key)))
+    }
+
+    /// The certificate that a scheduler and an executor show.
+    pub(crate) fn authority(&self) -> Result<Certificate, Error> {
+        let certificate = match &self.member {
+            Some(seed) => certificate(Role::Member, seed)?,
+            // The signature of what is trusted already is looked at by nobody.
+            None => signed(
+                &to_be_signed(Role::Member, &self.member_public),
+                &[0; SIGNATURE_BYTES],
+            ),
+        };
+        Ok(Certificate::from_pem(pem("CERTIFICATE", &certificate)))
+    }
+
+    /// The certificates of all who are admitted, for a server.
+    pub(crate) fn authorities(&self) -> Result<Certificate, Error> {
+        let all = self.certificates()?;
+        let all = all.map(|(_, certificate)| pem("CERTIFICATE", &certificate));
+        Ok(Certificate::from_pem(all.concat()))
+    }
+
+    /// The certificates of all who are admitted. Whoever shows another one, which the same key may have signed, is not.
+    pub(crate) fn certificates(&self) -> Result<[(Role, Vec<u8>); 2], Error> {
+        let Some(member) = &self.member else {
+            return Err(Error::new(
+                "the token is that of a client: scheduler and executors need the whole one",
+            )
+            .with_hint("weir cluster client-token prints what clients are given"));
+        };
+        Ok([
+            (Role::Member, certificate(Role::Member, member)?),
+            (Role::Client, certificate(Role::Client, &self.client)?),
+        ])
+    }
+
+    /// Shows who has another certificate (of `--tls-cert`) that it has the token, too. It is bound to that certificate, whose
+    /// key TLS has its holder prove: whoever sees it can do nothing with it.
+    pub(crate) fn proof(&self, certificate: &[u8]) -> String {
+        let seed = self.member.as_ref().unwrap_or(&self.client);
+        hex(tag(seed, certificate).as_ref())
+    }
+
+    /// Whose proof this is.
+    pub(crate) fn proven(&self, proof: &str, certificate: &[u8]) -> Option<Role> {
+        let proof = from_hex(proof)?;
+        let is_of = |seed: &[u8; SEED_BYTES]| {
+            let key = hmac::Key::new(hmac::HMAC_SHA256, &self::seed(seed, PROOF));
+            hmac::verify(&key, &fingerprint(certificate), &proof).is_ok()
+        };
+        match &self.member {
+            Some(member) if is_of(member) => Some(Role::Member),
+            Some(_) if is_of(&self.client) => Some(Role::Client),
+            _ => None,
+        }
+    }
+}
+
+fn tag(of: &[u8; SEED_BYTES], certificate: &[u8]) -> hmac::Tag {
+    let key = hmac::Key::new(hmac::HMAC_SHA256, &seed(of, PROOF));
+    hmac::sign(&key, &fingerprint(certificate))
+}
+
+fn fingerprint(certificate: &[u8]) -> Vec<u8> {
+    digest::digest(&digest::SHA256, certificate).as_ref().into()
+}
+
+/// A key for one purpose, out of another one.
+fn seed(secret: &[u8; SEED_BYTES], purpose: &[u8]) -> [u8; SEED_BYTES] {
+    let key = hmac::Key::new(hmac::HMAC_SHA256, secret);
+    let mut seed = [0; SEED_BYTES];
+    let made = hmac::sign(&key, purpose);
+    for (to, from) in seed.iter_mut().zip(made.as_ref()) {
+        *to = *from;
+    }
+    seed
+}
+
+fn pair(seed: &[u8; SEED_BYTES]) -> Result<Ed25519KeyPair, Error> {
+    Ed25519KeyPair::from_seed_unchecked(seed).map_err(|error| Error::new(error.to_string()))
+}
+
+fn public(seed: &[u8; SEED_BYTES]) -> Result<[u8; SEED_BYTES], Error> {
+    let pair = pair(seed)?;
+    let public = pair.public_key().as_ref().try_into();
+    public.map_err(|_| Error::new("a public key of another size"))
+}
+
+/// The certificate of a role. It signs itself, and the same key comes to the same octets.
+fn certificate(role: Role, seed: &[u8; SEED_BYTES]) -> Result<Vec<u8>, Error> {
+    let to_be_signed = to_be_signed(role, &public(seed)?);
+    let signature = pair(seed)?.sign(&to_be_signed);
+    Ok(signed(&to_be_signed, signature.as_ref()))
+}
+
+/// A `Certificate` (RFC 5280, 4.1).
+fn signed(to_be_signed: &[u8], signature: &[u8]) -> Vec<u8> {
+    let signature = der(BIT_STRING, &[&[0], signature]);
+    der(SEQUENCE, &[to_be_signed, &ed25519(), &signature])
+}
+
+/// A `TBSCertificate` (RFC 5280, 4.1.2), which holds from 1970 until RFC 5280's last moment: a token has no date.
+fn to_be_signed(role: Role, public: &[u8; SEED_BYTES]) -> Vec<u8> {
+    let name = match role {
+        Role::Member => "weir member",
+        Role::Client => "weir client",
+    };
+    let name = der(UTF8_STRING, &[name.as_bytes()]);
+    let name = der(SEQUENCE, &[&der(OBJECT, &[COMMON_NAME]), &name]);
+    let name = der(SEQUENCE, &[&der(SET, &[&name])]);
+    let validity = der(
+        SEQUENCE,
+        &[
+            &der(UTC_TIME, &[b"700101000000Z"]),
+            &der(GENERALIZED_TIME, &[b"99991231235959Z"]),
+        ],
+    );
+    let key = der(SEQUENCE, &[&ed25519(), &der(BIT_STRING, &[&[0], public])]);
+    let alternative = der(SEQUENCE, &[&der(DNS_NAME, &[SERVER_NAME.as_bytes()])]);
+    let alternative = der(OCTET_STRING, &[&alternative]);
+    let alternative = der(SEQUENCE, &[&der(OBJECT, &[SUBJECT_ALT_NAME]), &alternative]);
+    let extensions = der(EXTENSIONS, &[&der(SEQUENCE, &[&alternative])]);
+    let version_3 = der(VERSION, &[&der(INTEGER, &[&[2]])]);
+    let serial = der(INTEGER, &[&[1]]);
+    der(
+        SEQUENCE,
+        &[
+            &version_3,
+            &serial,
+            &ed25519(),
+            &name,
+            &validity,
+            &name,
+            &key,
+            &extensions,
+        ],
+    )
+}
+
+/// The `AlgorithmIdentifier` of Ed25519 (RFC 8410, 3).
+fn ed25519() -> Vec<u8> {
+    der(SEQUENCE, &[&der(OBJECT, &[ED25519])])
+}
+
+/// A value in DER (X.690, 8.1), of less than 64 KiB.
+fn der(tag: u8, parts: &[&[u8]]) -> Vec<u8> {
+    let content = parts.concat();
+    let length = u16::try_from(content.len())
+        .unwrap_or(u16::MAX)
+        .to_be_bytes();
+    let mut value = vec![tag];
+    match length {
+        [0, short] if short < 0x80 => value.push(short),
+        [0, middle] => value.extend([0x81, middle]),
+        [high, low] => value.extend([0x82, high, low]),
+    }
+    value.extend(content);
+    value
+}
+
+fn pem(label: &str, bytes: &[u8]) -> String {
+    let text = STANDARD.encode(bytes);
+    format!("-----BEGIN {label}-----\n{text}\n-----END {label}-----\n")
+}
+
+/// The first certificate of a file in PEM.
+pub(crate) fn first_of_pem(text: &[u8]) -> Option<Vec<u8>> {
+    let text = String::from_utf8_lossy(text);
+    let (_, behind) = text.split_once("-----BEGIN CERTIFICATE-----")?;
+    let (body, _) = behind.split_once("-----END CERTIFICATE-----")?;
+    let body: String = body.split_whitespace().collect();
+    STANDARD.decode(body).ok()
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn from_hex(text: &str) -> Option<Vec<u8>> {
+    let digits = text.as_bytes();
+    if !digits.len().is_multiple_of(2) || digits.len() > HEX_MAX {
+        return None;
+    }
+    let pairs = digits.chunks_exact(2).map(|pair| {
+        let pair = std::str::from_utf8(pair).ok()?;
+        pair.bytes()
+            .all(|digit| digit.is_ascii_hexdigit())
+            .then_some(())?;
+        u8::from_str_radix(pair, 16).ok()
+    });
+    pairs.collect()
+}
+
+/// The name that servers have in the certificates of a token, wherever they run: `.invalid` is nobody's (RFC 2606).
+pub(crate) const SERVER_NAME: &str = "cluster.weir.invalid";
+/// What the token of a client begins with.
+const CLIENT: &str = "weir-client-";
+const TOKEN_MIN: usize = 16;
+const TOKEN_MAX: usize = 1024;
+const HEX_MAX: usize = 1024;
+const SEED_BYTES: usize = 32;
+const SIGNATURE_BYTES: usize = 64;
+/// A token that somebody made up is guessed this much slower.
+const ROUNDS: NonZeroU32 = NonZeroU32::new(4_096).expect("is not 0");
+const SALT: &[u8] = b"weir cluster 1";
+const PROOF: &[u8] = b"proof";
+/// What stands before a seed in PKCS #8 (RFC 8410, 7).
+const PKCS8_OF_SEED: &[u8] = &[
+    0x30, 0x2e, 0x02, 0x01, 0x00, 0x30, 0x05, 0x06, 0x03, 0x2b, 0x65, 0x70, 0x04, 0x22, 0x04, 0x20,
+];
+const ED25519: &[u8] = &[0x2b, 0x65, 0x70];
+const COMMON_NAME: &[u8] = &[0x55, 0x04, 0x03];
+const SUBJECT_ALT_NAME: &[u8] = &[0x55, 0x1d, 0x11];
+const INTEGER: u8 = 0x02;
+const BIT_STRING: u8 = 0x03;
+const OCTET_STRING: u8 = 0x04;
+const OBJECT: u8 = 0x06;
+const UTF8_STRING: u8 = 0x0c;
+const UTC_TIME: u8 = 0x17;
+const GENERALIZED_TIME: u8 = 0x18;
+const SEQUENCE: u8 = 0x30;
+const SET: u8 = 0x31;
+const DNS_NAME: u8 = 0x82;
+const VERSION: u8 = 0xa0;
+const EXTENSIONS: u8 = 0xa3;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_client_has_its_own_key_and_only_the_public_half_of_the_members() {
+        let member = Keys::of("0123456789abcdef").unwrap();
+        let token = member.client_token();
+        let client = Keys::of(&token).unwrap();
+        assert_eq!((member.role(), client.role()), (Role::Member, Role::Client));
+        assert_eq!(client.client_token(), token);
+        assert_eq!(client.member_public, member.member_public);
+        assert!(client.certificates().is_err());
+        assert!(!token.contains(&hex(&member.member.unwrap())));
+        // Another token comes to other keys, and the same one to the same.
+        let other = Keys::of("0123456789abcdeF").unwrap();
+        assert_ne!(other.client, member.client);
+        assert_eq!(Keys::of("0123456789abcdef").unwrap().client, member.client);
+        let cut = &token[..token.len() - 2];
+        for cut in [cut, "weir-client-", "weir-client-0g", "weir-client-+1"] {
+            assert!(Keys::of(cut).is_err(), "{cut}");
+        }
+        assert!(!format!("{member:?}").contains("0123456789"));
+    }
+
+    #[test]
+    fn a_proof_is_of_one_certificate_and_one_role() {
+        let member = Keys::of("0123456789abcdef").unwrap();
+        let client = Keys::of(&member.client_token()).unwrap();
+        let proof = member.proof(b"a certificate");
+        assert_eq!(member.proven(&proof, b"a certificate"), Some(Role::Member));
+        let of_client = client.proof(b"a certificate");
+        assert_eq!(
+            member.proven(&of_client, b"a certificate"),
+            Some(Role::Client)
+        );
+        let other = Keys::of("0123456789abcdeF").unwrap();
+        for (proof, certificate) in [
+            (proof.as_str(), b"b certificate"),
+            (&other.proof(b"a certificate"), b"a certificate"),
+            ("", b"a certificate"),
+            ("zz", b"a certificate"),
+            (&proof[..62], b"a certificate"),
+        ] {
+            assert_eq!(member.proven(proof, certificate), None, "{proof}");
+        }
+    }
+
+    #[test]
+    fn a_random_token_is_a_token() {
+        let (one, other) = (Keys::random_token().unwrap(), Keys::random_token().unwrap());
+        assert_ne!(one, other);
+        assert_eq!(one.len(), 64);
+        assert!(Keys::of(&one).is_ok());
+    }
+
+    #[test]
+    fn certificates_are_the_same_each_time() {
+        let keys = Keys::of("0123456789abcdef").unwrap();
+        let [(_, member), (_, client)] = keys.certificates().unwrap();
+        assert_eq!(keys.certificates().unwrap()[0].1, member);
+        assert_ne!(member, client);
+        // A sequence whose length takes one octet more than a short one.
+        assert_eq!(&member[..2], [0x30, 0x81]);
+        assert_eq!(member.len(), usize::from(member[2]) + 3);
+        let text = pem("CERTIFICATE", &member);
+        assert_eq!(first_of_pem(text.as_bytes()), Some(member));
+        assert_eq!(first_of_pem(b"nothing"), None);
+    }
+}
