@@ -1,6 +1,7 @@
 //! Settings of a session: those that an operator looks at while it runs, and those that a plan is cut into stages by.
 
 use ballista_core::serde::protobuf::KeyValuePair;
+use datafusion::config::ConfigOptions;
 
 use super::{Checked, Refused, shown};
 
@@ -24,6 +25,8 @@ pub(crate) fn is_allowed(key: &str) -> bool {
 /// # Errors
 /// When one is not listed, or its value would make an operator take more than it should.
 pub(crate) fn check_settings(settings: &[KeyValuePair]) -> Checked {
+    // What a scheduler makes of them later, when a job would wait for ever for a value that it cannot read.
+    let mut config = ConfigOptions::new();
     settings.iter().try_for_each(|setting| {
         let Some(kind) = kind(&setting.key) else {
             return Err(Refused::not_allowed(format!(
@@ -32,11 +35,13 @@ pub(crate) fn check_settings(settings: &[KeyValuePair]) -> Checked {
             )));
         };
         match &setting.value {
-            Some(value) if !fits(kind, value) => Err(Refused::malformed(format!(
-                "{} is no value that {} may have in a cluster",
-                shown(value),
-                setting.key
-            ))),
+            Some(value) if !fits(kind, value) || config.set(&setting.key, value).is_err() => {
+                Err(Refused::malformed(format!(
+                    "{} is no value that {} may have in a cluster",
+                    shown(value),
+                    setting.key
+                )))
+            }
             _ => Ok(()),
         }
     })
@@ -136,8 +141,6 @@ const EXECUTION: &[(&str, Kind)] = &[
 
 #[cfg(test)]
 mod tests {
-    use datafusion::config::ConfigOptions;
-
     use super::*;
 
     fn setting(key: &str, value: &str) -> KeyValuePair {
@@ -178,6 +181,8 @@ mod tests {
                 "18446744073709551615",
             ),
             ("datafusion.optimizer.max_passes", "1\n2"),
+            ("datafusion.optimizer.max_passes", "x"),
+            ("datafusion.optimizer.no_such_thing", "1"),
             ("", ""),
         ] {
             assert!(

@@ -29,6 +29,9 @@ use datafusion_proto::protobuf::{
 use prost::Message;
 use tonic::transport::{Channel, Endpoint};
 use tonic::{Code, Request, Status};
+use weir_cluster::{
+    Client, ExecutorOptions, Scheduler, SchedulerOptions, WorkFolder, run_executor,
+};
 
 use crate::samples::{Asks, cluster, enter};
 
@@ -368,6 +371,21 @@ fn no_depth_count_or_setting_ends_a_cluster() {
                 "1099511627776",
                 Code::InvalidArgument,
             ),
+            (
+                "ballista.optimizer.broadcast_join_threshold_bytes",
+                "x",
+                Code::PermissionDenied,
+            ),
+            (
+                "datafusion.optimizer.hash_join_single_partition_threshold",
+                "x",
+                Code::InvalidArgument,
+            ),
+            (
+                "datafusion.optimizer.nothing_of_that_name",
+                "1",
+                Code::InvalidArgument,
+            ),
         ] {
             let setting = KeyValuePair {
                 key: key.to_owned(),
@@ -548,4 +566,117 @@ fn names_of_jobs_lead_nowhere() {
     });
     assert_eq!(std::fs::read_to_string(&decoy).unwrap(), "a secret");
     doors.answers();
+}
+
+/// Pages of the web ask what they like of this machine, by HTTP/1.1 and with their origin.
+#[test]
+fn pages_of_the_web_are_not_answered() {
+    use std::io::{Read as _, Write as _};
+
+    let doors = Doors::open();
+    let agent = format!(
+        "weir/{} plans/{}",
+        env!("CARGO_PKG_VERSION"),
+        weir_cluster::FORMAT
+    );
+    let scheduler = cluster().scheduler().to_string();
+    for (door, call) in [
+        (&scheduler, "ballista.protobuf.SchedulerGrpc/GetJobStatus"),
+        (&scheduler, "ballista.protobuf.SchedulerGrpc/ExecuteQuery"),
+        (
+            &doors.executor,
+            "ballista.protobuf.ExecutorGrpc/CancelTasks",
+        ),
+        (&doors.executor, "arrow.flight.protocol.FlightService/DoGet"),
+    ] {
+        for head in ["", "Origin: http://page.example\r\n"] {
+            let mut stream = std::net::TcpStream::connect(door).unwrap();
+            stream
+                .set_read_timeout(Some(Duration::from_secs(10)))
+                .unwrap();
+            let asked = format!(
+                "POST /{call} HTTP/1.1\r\nHost: page.example\r\nUser-Agent: {agent}\r\n{head}\
+                 Content-Type: application/grpc\r\nContent-Length: 5\r\nConnection: close\r\n\r\n\0\0\0\0\0"
+            );
+            stream.write_all(asked.as_bytes()).unwrap();
+            let mut answered = String::new();
+            stream.read_to_string(&mut answered).unwrap();
+            let answered = answered.to_lowercase();
+            assert!(answered.contains("grpc-status: 7"), "{call}: {answered}");
+        }
+    }
+    runtime().block_on(async {
+        let mut request = Request::new(GetJobStatusParams::default());
+        let origin = "http://page.example".parse().unwrap();
+        request.metadata_mut().insert("origin", origin);
+        let answered = Doors::scheduler().get_job_status(request).await;
+        refused(answered, Code::PermissionDenied, "by programs");
+    });
+    doors.answers();
+}
+
+/// Ballista makes files of rows that all can read: the folder around them lets nobody else in.
+#[test]
+fn rows_lie_where_only_their_user_comes() {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    Doors::open().answers();
+    let work = enter().join("work");
+    let folders: Vec<_> = std::fs::read_dir(work)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .collect();
+    assert_eq!(folders.len(), 2, "{folders:?}");
+    for folder in folders {
+        let mode = folder.metadata().unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o700, "{folder:?}");
+    }
+}
+
+/// An executor with `--root` asks neither stores nor the web, in whatever form a statement comes.
+#[test]
+fn an_executor_with_a_root_fetches_no_address() {
+    let folder = folder("hostile-root");
+    let web = weir_testkit::web::WebServer::start(weir_testkit::web::Faults::default());
+    let capture = std::fs::read(enter().join("demo/voip.pcap")).unwrap();
+    web.put("voip.pcap", capture);
+    let address = web.url("voip.pcap");
+    for (is_kept_in, sql) in [
+        (false, "SELECT ip.src, count(*) FROM '@' GROUP BY 1"),
+        (true, "SELECT ip.src, count(*) FROM '@' GROUP BY 1"),
+        (true, "SELECT sip.method FROM sip('@')"),
+        (true, "SELECT count(*) FROM packets('@', merge => true)"),
+        (
+            true,
+            "SELECT frame.number FROM '@' WHERE udp.dstport = 5060",
+        ),
+    ] {
+        let runtime = runtime();
+        let mut options = SchedulerOptions::default();
+        options.listen.set_port(0);
+        let scheduler = runtime.block_on(Scheduler::bind(&options)).unwrap();
+        let at = scheduler.address().unwrap().to_string();
+        runtime.spawn(scheduler.run());
+        let work = std::sync::Arc::new(WorkFolder::create_in(&folder).unwrap());
+        let mut options = ExecutorOptions::new(at.clone(), work);
+        options.cores = 1;
+        if is_kept_in {
+            options.roots.push(enter().join("day"));
+        }
+        runtime.spawn(async move { run_executor(&options, std::future::pending()).await });
+        let asks = Asks::by(Client::new(at, 2).unwrap());
+        let planned = std::sync::atomic::AtomicUsize::new(0);
+        let asked = asks.ask_after(&sql.replace('@', &address), || {
+            planned.store(web.requests(), std::sync::atomic::Ordering::Relaxed);
+        });
+        let since = web.requests() - planned.into_inner();
+        match is_kept_in {
+            true => {
+                assert!(asked.is_err(), "{sql}: {asked:?}");
+                assert_eq!(since, 0, "{sql}");
+            }
+            false => assert!(!asked.unwrap().rows.is_empty() && since > 0, "{sql}"),
+        }
+        runtime.shutdown_timeout(Duration::from_millis(200));
+    }
 }
