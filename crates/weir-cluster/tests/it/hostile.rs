@@ -680,3 +680,51 @@ fn an_executor_with_a_root_fetches_no_address() {
         runtime.shutdown_timeout(Duration::from_millis(200));
     }
 }
+
+/// Connections that say nothing hold no place of those who ask: there are more of them than a process may have files open
+/// where the limit is low, and each is let go when others need its place.
+#[test]
+fn silent_connections_keep_nobody_out() {
+    let doors = Doors::open();
+    let scheduler = cluster().scheduler().to_string();
+    for door in [&scheduler, &doors.executor] {
+        let silent: Vec<_> = (0..260)
+            .map(|number| {
+                use std::io::Write as _;
+                let mut stream = std::net::TcpStream::connect(door).unwrap();
+                // Some begin, and do not go on.
+                let said: &[u8] = match number % 3 {
+                    0 => b"",
+                    1 => b"PRI * HTTP/2.0\r\n",
+                    _ => b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0",
+                };
+                // It may have been let go already.
+                let _ = stream.write_all(said);
+                stream
+            })
+            .collect();
+        let begun = std::time::Instant::now();
+        doors.answers();
+        assert!(begun.elapsed() < Duration::from_secs(10));
+        // Those that are left are as many as may wait.
+        std::thread::sleep(Duration::from_millis(200));
+        let open = silent.iter().filter(|stream| is_open(stream)).count();
+        assert!(open <= 64, "{open} are open");
+    }
+}
+
+fn is_open(stream: &std::net::TcpStream) -> bool {
+    use std::io::{ErrorKind, Read as _};
+
+    stream.set_nonblocking(true).unwrap();
+    let mut stream = stream;
+    let mut bytes = [0; 4096];
+    loop {
+        match stream.read(&mut bytes) {
+            Ok(0) => return false,
+            // Settings that a server sends at once.
+            Ok(_) => {}
+            Err(error) => return error.kind() == ErrorKind::WouldBlock,
+        }
+    }
+}
