@@ -43,6 +43,11 @@ enum ClusterCommand {
     Scheduler(SchedulerArgs),
     /// Do the work that a scheduler hands out
     Executor(ExecutorArgs),
+    /// Print what clients are given in place of the token
+    #[command(long_about = "Print what clients are given in place of the token.\n\n\
+            Who has the token may ask, schedule and execute. Who has what this prints may ask, and nothing else: it goes into \
+            a file of its own, for --token-file of 'weir query'.")]
+    ClientToken(KnownBy),
 }
 
 #[derive(Args, Debug)]
@@ -155,13 +160,25 @@ pub(crate) struct KnownBy {
         long,
         value_name = "FILE",
         help_heading = "Network",
-        long_help = "A file with the token that all parts of a cluster have; WEIR_CLUSTER_TOKEN stands for it"
+        long_help = "A file with the token that all parts of a cluster have; WEIR_CLUSTER_TOKEN stands for it. The token itself is \
+            never sent. On one machine there need not be one: the scheduler, the executors and the questions of a user find \
+            weir/cluster-token in the user's cache folder, which the first of them makes (mode 0600)"
     )]
     token_file: Option<PathBuf>,
+    /// Do without a token on this machine, too
+    #[arg(
+        long,
+        conflicts_with = "token_file",
+        help_heading = "Network",
+        long_help = "Do without a token on this machine, too: all users of the machine may ask, read what the executors can read, \
+            and execute"
+    )]
+    no_token: bool,
 }
 
 impl KnownBy {
-    fn trust(&self) -> Result<Trust, Failure> {
+    /// How the parts of a cluster know each other; those of one machine by the token of their user, where none is given.
+    fn trust(&self, is_here: bool) -> Result<Trust, Failure> {
         let files = match (&self.tls_cert, &self.tls_key, &self.tls_ca) {
             (Some(certificate), Some(key), Some(authorities)) => Some(TlsFiles {
                 certificate: certificate.clone(),
@@ -170,8 +187,16 @@ impl KnownBy {
             }),
             _ => None,
         };
-        let token = secret(self.token_file.as_deref(), "WEIR_CLUSTER_TOKEN")?;
-        Trust::new(files.as_ref(), token).map_err(failed)
+        let token = match self.no_token {
+            true => None,
+            false => secret(self.token_file.as_deref(), "WEIR_CLUSTER_TOKEN")?,
+        };
+        let is_of_user = is_here && files.is_none() && token.is_none() && !self.no_token;
+        let trust = match is_of_user {
+            true => Trust::of_user(),
+            false => Trust::new(files.as_ref(), token),
+        };
+        trust.map_err(failed)
     }
 
     const fn is_given(&self) -> bool {
@@ -205,6 +230,14 @@ pub(crate) fn run(cluster: &Cluster, messages: Messages) -> Result<ExitCode, Fai
             runtime.shutdown_timeout(THREADS_END);
             outcome?;
         }
+        ClusterCommand::ClientToken(known) => {
+            let token = known.trust(true)?.client_token();
+            let token = token.ok_or_else(|| {
+                Refusal::usage("there is no token", "--token-file names a file with one")
+            })?;
+            std::io::stdout().write_all(format!("{token}\n").as_bytes())?;
+            return Ok(ExitCode::SUCCESS);
+        }
         ClusterCommand::Executor(executor) => {
             let work = work_folder(executor.work_dir.as_deref(), messages)?;
             let outcome = runtime.block_on(execute(executor, Arc::clone(&work), end, messages));
@@ -228,7 +261,9 @@ async fn schedule(
     options.advertise.clone_from(&scheduler.advertise);
     options.heartbeats = scheduler.network.heartbeats();
     options.trusted_network = scheduler.network.trusted_network;
-    options.trust = scheduler.network.known.trust()?;
+    let network = &scheduler.network;
+    let is_here = scheduler.listen.ip().is_loopback() && !network.trusted_network;
+    options.trust = network.known.trust(is_here)?;
     let scheduler = Scheduler::bind(&options).await.map_err(failed)?;
     let address = scheduler.address().map_err(failed)?;
     // Programs that start it read this line.
@@ -286,7 +321,11 @@ async fn execute(
     options.geoip.clone_from(&executor.geoip);
     options.heartbeats = executor.network.heartbeats();
     options.trusted_network = executor.network.trusted_network;
-    options.trust = executor.network.known.trust()?;
+    let network = &executor.network;
+    let is_here = executor.listen.is_loopback() && !network.trusted_network;
+    options.trust = network
+        .known
+        .trust(is_here && is_of_this_machine(&executor.scheduler))?;
     messages.note(&format!(
         "an executor of {}; Ctrl-C ends it",
         executor.scheduler
@@ -328,7 +367,8 @@ impl Asked {
         }
         host_and_port(name).map_err(failed)?;
         let partitions = threads.unwrap_or(PARTITIONS);
-        let client = Client::trusted(name, partitions, known.trust()?).map_err(failed)?;
+        let trust = known.trust(is_of_this_machine(name))?;
+        let client = Client::trusted(name, partitions, trust).map_err(failed)?;
         Ok(Self {
             client,
             _local: None,
@@ -344,6 +384,18 @@ impl Asked {
     pub(crate) fn settle(&self) {
         self.client.settle(SETTLE);
     }
+}
+
+/// Whether a host and port are of this machine, and of nothing that others reach.
+fn is_of_this_machine(name: &str) -> bool {
+    let Ok((host, _)) = host_and_port(name) else {
+        return false;
+    };
+    let address = host.trim_start_matches('[').trim_end_matches(']');
+    let is_loopback = address
+        .parse()
+        .is_ok_and(|address: IpAddr| address.is_loopback());
+    is_loopback || host.eq_ignore_ascii_case("localhost")
 }
 
 fn failed(error: weir_cluster::Error) -> Failure {
@@ -372,7 +424,12 @@ Examples:
     weir query --cluster 127.0.0.1:50050 \"SELECT ip.src, count(*) FROM 'day/*.pcap' GROUP BY 1\"
   All of it in one process, for a first try:
     weir query --cluster local \"SELECT ip.src, count(*) FROM 'day/*.pcap' GROUP BY 1\"
-  On several machines, each with a certificate of the same authority, and all with the same token:
+  On several machines, all with the same token (openssl rand -hex 32 > token):
+    weir cluster scheduler --listen 0.0.0.0:50050 --advertise head --token-file token
+    weir cluster executor --scheduler head:50050 --listen 0.0.0.0 --advertise node1 --token-file token
+    weir cluster client-token --token-file token > ask-only
+    weir query --cluster head:50050 --token-file ask-only \"…\"
+  As before, each with a certificate of the same authority, too:
     weir cluster scheduler --listen 0.0.0.0:50050 --advertise head \\
         --tls-cert head.pem --tls-key head.key --tls-ca ca.pem --token-file token
     weir cluster executor --scheduler head:50050 --listen 0.0.0.0 --advertise node1 \\

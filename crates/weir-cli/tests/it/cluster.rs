@@ -104,8 +104,9 @@ impl Processes {
         logs.collect()
     }
 
-    /// Starts a statement that takes some seconds.
+    /// Starts a statement that takes some seconds, once both executors have started: that is work as well.
     fn ask_long(&self, times: usize) -> Child {
+        self.ask_both("weir query --format csv \"SELECT count(*) FROM 'day/[0-6].pcap'\"");
         let files = vec!["'long/*.pcap'"; times].join(", ");
         let sql = LONG.replace("'long/*.pcap'", &format!("[{files}]"));
         quiet(heeding(env!("CARGO_BIN_EXE_weir")), &self.folder)
@@ -153,15 +154,16 @@ impl Drop for Processes {
 
 /// A scheduler at this address, and the one where it listens.
 fn scheduler(folder: &Path, listen: &str, more: &[String]) -> (Child, String) {
-    let mut scheduler = weir(folder)
-        .args([
-            "cluster",
-            "scheduler",
-            "--lost-after",
-            "4s",
-            "--listen",
-            listen,
-        ])
+    scheduler_by("", folder, listen, more)
+}
+
+/// As [`scheduler`], by a shell that does something before.
+fn scheduler_by(before: &str, folder: &Path, listen: &str, more: &[String]) -> (Child, String) {
+    let line =
+        format!("{before} exec \"$0\" cluster scheduler --lost-after 4s --listen {listen} \"$@\"");
+    let mut scheduler = shell(folder)
+        .args(["-c", &line])
+        .arg(env!("CARGO_BIN_EXE_weir"))
         .args(more)
         .stdout(Stdio::piped())
         .spawn_limited()
@@ -185,6 +187,10 @@ fn quiet(mut command: Command, folder: &Path) -> Command {
     command
         .current_dir(folder)
         .env_remove("WEIR_CLUSTER")
+        .env_remove("WEIR_CLUSTER_TOKEN")
+        .env_remove("XDG_CACHE_HOME")
+        // Where the token of the user lies.
+        .env("HOME", folder)
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(Stdio::null());
@@ -671,6 +677,8 @@ fn a_terminal_is_shown_the_pieces_that_are_done() {
             .args(["-c", &line, &sql])
             .current_dir(&folder)
             .env("PATH", format!("{}:{path}", program.display()))
+            .env("HOME", &folder)
+            .env_remove("XDG_CACHE_HOME")
             .env("TERM", "xterm")
             .stdin(Stdio::null())
             .output_limited()
@@ -708,4 +716,124 @@ fn strangers_are_not_let_in_by_accident() {
         "{}",
         wrong.stderr
     );
+}
+
+/// A machine that slept, or was busy with something else for longer than `--lost-after`.
+#[cfg(unix)]
+#[test]
+fn an_executor_that_stood_still_is_taken_up_again() {
+    let folder = captures("an_executor_that_stood_still_is_taken_up_again");
+    let mut cluster = Processes::start(&folder, 2);
+    let sql = "weir query --format csv \"SELECT ip.src, count(*) FROM 'day/[0-6].pcap' GROUP BY 1 ORDER BY 1\"";
+    let before = cluster.ask_both(sql);
+    assert_eq!(before.code, Some(0), "{}", before.stderr);
+    signal("STOP", &cluster.executors[0]);
+    // It is missed after four seconds, and told to end some seconds later.
+    std::thread::sleep(Duration::from_secs(8));
+    let without = cluster.ask(sql);
+    assert_eq!(without.stdout, before.stdout, "{}", without.stderr);
+    signal("CONT", &cluster.executors[0]);
+    let after = cluster.ask_both(sql);
+    assert_eq!(after.stdout, before.stdout, "{}", after.stderr);
+    for executor in &mut cluster.executors {
+        assert!(executor.try_wait().unwrap().is_none(), "it has ended");
+    }
+}
+
+/// Without options, a cluster on one machine is its user's.
+#[cfg(unix)]
+#[test]
+fn users_of_one_machine_cannot_reach_each_other() {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    let folder = captures("users_of_one_machine_cannot_reach_each_other");
+    let cluster = Processes::start(&folder, 2);
+    let sql = "weir query --format csv \"SELECT count(*) FROM 'day/[0-6].pcap'\"";
+    assert_eq!(cluster.ask(sql).code, Some(0));
+    let token = folder.join(".cache/weir/cluster-token");
+    let mode = std::fs::metadata(&token).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+    let executor = |with: &str, home: &str| {
+        let address = &cluster.address;
+        let line = format!(
+            "HOME=$PWD/{home} weir cluster executor --scheduler {address} --work-dir stranger {with}"
+        );
+        run(&line, &folder)
+    };
+    // Another user has another home, or says that there is no token.
+    for (with, home, said) in [
+        ("", "other", "the token is wrong"),
+        ("--no-token", "", "the token is missing"),
+    ] {
+        let line = sql.replace("weir query", &format!("weir query {with}"));
+        let asked = cluster.ask(&format!("HOME=$PWD/{home} {line}"));
+        assert_eq!(asked.code, Some(3), "{said}: {}", asked.stderr);
+        assert!(asked.stderr.contains(said), "{said}: {}", asked.stderr);
+        let executed = executor(with, home);
+        assert_ne!(executed.code, Some(0), "{said}");
+        assert!(executed.stderr.contains(said), "{}", executed.stderr);
+    }
+    // A token that others can read is none.
+    std::fs::set_permissions(&token, std::fs::Permissions::from_mode(0o644)).unwrap();
+    let asked = cluster.ask(sql);
+    assert_eq!(asked.code, Some(2), "{}", asked.stderr);
+    assert!(asked.stderr.contains("by others"), "{}", asked.stderr);
+    std::fs::set_permissions(&token, std::fs::Permissions::from_mode(0o600)).unwrap();
+    // What clients are given asks, and executes nothing.
+    let made = run("weir cluster client-token > ask-only", &folder);
+    assert_eq!(made.code, Some(0), "{}", made.stderr);
+    let line = sql.replace("weir query", "weir query --token-file ask-only");
+    let asked = cluster.ask(&line);
+    assert_eq!(asked.code, Some(0), "{}", asked.stderr);
+    let executed = executor("--token-file ask-only", "");
+    assert!(
+        executed.stderr.contains("that of a client"),
+        "{}",
+        executed.stderr
+    );
+}
+
+/// A process that may have 200 files open is connected to by more than that, which say nothing or do not go on.
+#[cfg(unix)]
+#[test]
+fn silent_connections_take_no_files_from_others() {
+    let folder = captures("silent_connections_take_no_files_from_others");
+    let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = free.local_addr().unwrap().port();
+    drop(free);
+    let mut cluster = Processes::start(&folder, 0);
+    cluster.scheduler.kill().unwrap();
+    cluster.scheduler.wait().unwrap();
+    let (scheduler, address) = scheduler_by("ulimit -n 200;", &folder, &cluster.address, &[]);
+    cluster.scheduler = scheduler;
+    cluster.more = vec!["--port".to_owned(), port.to_string()];
+    let executor = cluster.executor_by("ulimit -n 200;", 0);
+    cluster.executors.push(executor);
+    let sql = "weir query --format csv \"SELECT ip.src, count(*) FROM 'day/[0-6].pcap' GROUP BY 1 ORDER BY 1\"";
+    let before = cluster.ask(sql);
+    assert_eq!(before.code, Some(0), "{}", before.stderr);
+    let silent: Vec<_> = (0..260)
+        .flat_map(|number| {
+            [address.clone(), format!("127.0.0.1:{port}")].map(|to| {
+                let mut stream = std::net::TcpStream::connect(to).unwrap();
+                // The head of a handshake of TLS whose rest does not come.
+                let said: &[u8] = if number % 2 == 0 {
+                    b""
+                } else {
+                    &[22, 3, 1, 2, 0, 1]
+                };
+                let _ = stream.write_all(said);
+                stream
+            })
+        })
+        .collect();
+    let begun = Instant::now();
+    let meanwhile = cluster.ask(sql);
+    assert_eq!(meanwhile.stdout, before.stdout, "{}", meanwhile.stderr);
+    assert!(
+        begun.elapsed() < Duration::from_secs(10),
+        "{:?}",
+        begun.elapsed()
+    );
+    drop(silent);
 }

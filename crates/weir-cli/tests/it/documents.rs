@@ -79,6 +79,16 @@ const OTHERWISE: &[(&str, Run, &str)] = &[
         "it goes on until Ctrl-C; cluster.rs starts some",
     ),
     (
+        "openssl rand",
+        Run::Not,
+        "it is not on every machine, and a token is for machines that are nobody's",
+    ),
+    (
+        "weir cluster client-token",
+        Run::Not,
+        "the token is nobody's; cluster.rs has one",
+    ),
+    (
         "weir query --cluster 127.0.0.1:50050",
         Run::Not,
         "the cluster is none of this test, and the bucket nobody's; cluster.rs asks one",

@@ -32,6 +32,8 @@ impl Running {
         let mut child = heeding(env!("CARGO_BIN_EXE_weir"))
             .args(words)
             .current_dir(folder)
+            // Where the token of a cluster lies.
+            .env("HOME", folder)
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
@@ -217,6 +219,7 @@ fn a_cluster_ends_by_each_signal() {
                     .args(["query", "--cluster", address, "--stats"])
                     .arg("SELECT count(*) FROM 'demo/voip.pcap'")
                     .current_dir(&folder)
+                    .env("HOME", &folder)
                     .output_limited()
                     .unwrap();
                 let said = String::from_utf8_lossy(&asked.stderr);
