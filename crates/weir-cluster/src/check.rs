@@ -48,10 +48,10 @@ impl Refused {
     }
 
     /// A message that has another form than it should.
-    pub(crate) fn malformed(said: impl Into<String>) -> Self {
+    pub(crate) fn malformed(said: impl AsRef<str>) -> Self {
         Self {
             code: Code::InvalidArgument,
-            said: said.into(),
+            said: line(said.as_ref()),
         }
     }
 
@@ -81,4 +81,28 @@ fn shown(name: &str) -> String {
         .collect()
 }
 
+/// What is said of a message, in one line: readers of formats tell of bytes that they cannot read in several, and at any
+/// length.
+fn line(said: &str) -> String {
+    let words: Vec<_> = said
+        .split(|character: char| character.is_control() || character.is_whitespace())
+        .filter(|word| !word.is_empty())
+        .collect();
+    words.join(" ").chars().take(LINE_MAX).collect()
+}
+
 const SHOWN_MAX: usize = 60;
+const LINE_MAX: usize = 500;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_refusal_is_one_short_line() {
+        let refused = Refused::malformed("not\n\twell\u{1b}[31m  formed");
+        assert_eq!(refused.to_string(), "not well [31m formed");
+        let long = Refused::malformed("x".repeat(10_000));
+        assert_eq!(long.to_string().len(), LINE_MAX);
+    }
+}

@@ -30,6 +30,7 @@ mod client;
 mod codec;
 mod doors;
 mod error;
+mod fuzzed;
 mod identity;
 mod local;
 mod own;
@@ -44,6 +45,8 @@ mod worker;
 pub use client::Client;
 pub use codec::{FORMAT, WeirCodec};
 pub use error::Error;
+#[doc(hidden)]
+pub use fuzzed::look_at_message;
 pub use local::LocalCluster;
 pub use server::{
     DEFAULT_PORT, ExecutorOptions, Heartbeats, Scheduler, SchedulerOptions, host_and_port,

@@ -8,6 +8,7 @@
 mod answers;
 mod cuts;
 mod deployed;
+mod fuzzed;
 mod hostile;
 mod proof;
 mod random;

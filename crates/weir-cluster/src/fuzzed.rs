@@ -1,0 +1,79 @@
+//! The doors' checks behind one function that takes any bytes, for fuzzing.
+
+use ballista_core::serde::protobuf::execute_query_params::Query;
+use ballista_core::serde::protobuf::{
+    ExecuteQueryParams, LaunchMultiTaskParams, RegisterExecutorParams, UpdateTaskStatusParams,
+};
+use prost::Message;
+
+use crate::check::{self, Checked, Refused, Sender, check_plan, check_template};
+use crate::doors::reached;
+
+/// Looks at a message as the door does that its first byte names: 0 a plan of a client, 1 a stage of a scheduler, 2 what is
+/// done with a piece of a capture, 3 a statement with its settings, 4 statuses of tasks, 5 a ticket for rows, 6 an executor
+/// that registers, 7 tasks. Says whether it is let in.
+///
+/// # Panics
+/// When a refusal is not one short line, or the same message is let in once and refused once.
+#[must_use]
+pub fn look_at_message(bytes: &[u8]) -> bool {
+    let Some((door, message)) = bytes.split_first() else {
+        return false;
+    };
+    let looked = look_at(*door % DOORS, message);
+    if let Err(refused) = &looked {
+        let said = refused.to_string();
+        assert!(said.len() <= SAID_MAX, "{} bytes are said", said.len());
+        assert!(!said.contains(char::is_control), "{said:?}");
+    }
+    let is_let_in = looked.is_ok();
+    assert_eq!(look_at(*door % DOORS, message).is_ok(), is_let_in);
+    is_let_in
+}
+
+fn look_at(door: u8, message: &[u8]) -> Checked {
+    match door {
+        0 => check_plan(message, Sender::Client),
+        1 => check_plan(message, Sender::Scheduler),
+        2 => check_template(message),
+        3 => statement(&read(message)?),
+        4 => statuses(&read(message)?),
+        5 => check::check_ticket(message),
+        6 => reached(&mut read::<RegisterExecutorParams>(message)?.metadata),
+        _ => tasks(read(message)?),
+    }
+}
+
+fn read<M: Message + Default>(message: &[u8]) -> Result<M, Refused> {
+    M::decode(message).map_err(|_| Refused::malformed("no message"))
+}
+
+fn statement(asked: &ExecuteQueryParams) -> Checked {
+    check::session_id(&asked.session_id)?;
+    check::check_settings(&asked.settings)?;
+    match &asked.query {
+        Some(Query::PhysicalPlan(plan)) => check_plan(plan, Sender::Client),
+        _ => Err(Refused::malformed("no plan")),
+    }
+}
+
+fn statuses(told: &UpdateTaskStatusParams) -> Checked {
+    check::executor_id(&told.executor_id)?;
+    told.task_status.iter().try_for_each(|status| {
+        check::job_id(&status.job_id)?;
+        check::finished(status, &told.executor_id)
+    })
+}
+
+fn tasks(sent: LaunchMultiTaskParams) -> Checked {
+    sent.multi_tasks.into_iter().try_for_each(|tasks| {
+        check::job_id(&tasks.job_id)?;
+        check::session_id(&tasks.session_id)?;
+        check_plan(&tasks.plan, Sender::Scheduler)?;
+        check::allowed_settings(tasks.props).map(|_| ())
+    })
+}
+
+const DOORS: u8 = 8;
+/// Characters have up to four bytes.
+const SAID_MAX: usize = 2048;
