@@ -278,7 +278,9 @@ pub(crate) async fn accept(
 
 const PATIENCE: Patience = Patience {
     silence: Duration::from_secs(5),
-    admission: Duration::from_secs(15),
+    // A scheduler connects to an executor when it registers, and may have nothing to ask for a while. Until then the
+    // connection is one of those that make room for others.
+    admission: Duration::from_secs(600),
 };
 /// Bytes that a question has at least: the greeting of HTTP/2 with a frame, or the first message of a handshake. A line of
 /// HTTP/1 has fewer, and is answered when it is there.
