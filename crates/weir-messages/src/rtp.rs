@@ -313,7 +313,7 @@ mod tests {
             bytes
         };
         let one = with([0xbe, 0xde], b"\x30a\0\x41bcd\0\0\xf0\x50e");
-        let two = with([0x10, 0x05], b"\x03\x01a\x04\x02bc\0\x06\0\x05\x03d");
+        let two = with([0x10, 0x05], b"\x03\x01a\0\x04\x02bc\x06\0\x05\x03");
         for (bytes, number, element) in [
             (&one, 3, Some(&b"a"[..])),
             (&one, 4, Some(b"bc")),
