@@ -26,14 +26,14 @@ fn is_valid_now(certificate: &Certificate) -> Result<(), String> {
     if certificate.version == 0 {
         return Err("this is no certificate of X.509".to_owned());
     }
-    if certificate.not_after < now {
-        return Err(format!(
-            "the certificate expired at {}",
-            day(certificate.not_after)
-        ));
+    let (Some(begin), Some(end)) = (certificate.not_before, certificate.not_after) else {
+        return Err("the certificate does not say when it is valid".to_owned());
+    };
+    if end < now {
+        return Err(format!("the certificate expired at {}", day(end)));
     }
-    if certificate.not_before > now {
-        let begin = day(certificate.not_before);
+    if begin > now {
+        let begin = day(begin);
         return Err(format!("the certificate is not valid before {begin}"));
     }
     Ok(())

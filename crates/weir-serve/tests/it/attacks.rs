@@ -646,3 +646,121 @@ fn sessions_are_what_their_statements_made_of_them_in_every_process() {
         assert_eq!(simple(&other, "SELECT a FROM v").await.unwrap(), ["2"]);
     });
 }
+
+/// One statement of each kind that the parser knows and that is no question: what it would do stands behind it.
+const EFFECTS: &[&str] = &[
+    "INSERT INTO 'office.pcapng' SELECT * FROM 'office.pcapng'",
+    "INSERT OVERWRITE DIRECTORY 'out' SELECT 1",
+    "UPDATE 'office.pcapng' SET a = 1",
+    "DELETE FROM 'office.pcapng'",
+    "MERGE INTO t USING u ON t.a = u.a WHEN MATCHED THEN DELETE",
+    "TRUNCATE TABLE t",
+    "COPY (SELECT 1 AS a) TO 'evil.csv'",
+    "COPY (SELECT * FROM 'office.pcapng') TO 'evil.pcap'",
+    "COPY (SELECT 1 AS a) TO 'evil' STORED AS PARQUET PARTITIONED BY (a)",
+    "COPY t FROM '/etc/passwd'",
+    "COPY t TO PROGRAM 'touch evil'",
+    "UNLOAD ('SELECT 1') TO 'evil.csv' IAM_ROLE 'x'",
+    "CREATE TABLE t AS SELECT 1 AS a",
+    "CREATE TABLE t (a INT)",
+    "CREATE TEMPORARY TABLE t (a INT)",
+    "CREATE MATERIALIZED VIEW v AS SELECT 1",
+    "CREATE EXTERNAL TABLE t STORED AS CSV LOCATION '/etc/passwd'",
+    "CREATE EXTERNAL TABLE t (a INT) STORED AS PARQUET LOCATION 'evil/'",
+    "CREATE DATABASE d",
+    "CREATE SCHEMA s",
+    "CREATE INDEX i ON t (a)",
+    "CREATE FUNCTION f(INT) RETURNS INT RETURN $1",
+    "CREATE FUNCTION f AS 'Evil' USING JAR 'evil.jar'",
+    "CREATE PROCEDURE p() AS BEGIN SELECT 1; END",
+    "CREATE MACRO m(a) AS a + 1",
+    "CREATE SEQUENCE s",
+    "CREATE TYPE t AS ENUM ('a')",
+    "CREATE DOMAIN d AS INT",
+    "CREATE ROLE r",
+    "CREATE SECRET s (TYPE s3)",
+    "CREATE EXTENSION e",
+    "CREATE TRIGGER t BEFORE INSERT ON t FOR EACH ROW EXECUTE FUNCTION f()",
+    "CREATE VIRTUAL TABLE t USING csv('/etc/passwd')",
+    "CREATE STAGE s URL = 'file:///'",
+    "CREATE SERVER s FOREIGN DATA WRAPPER w",
+    "ALTER TABLE t ADD COLUMN a INT",
+    "ALTER VIEW v AS SELECT 1",
+    "ALTER ROLE r SUPERUSER",
+    "ALTER INDEX i RENAME TO j",
+    "DROP TABLE t",
+    "DROP SCHEMA public CASCADE",
+    "DROP DATABASE d",
+    "DROP FUNCTION f",
+    "DROP SECRET s",
+    "GRANT ALL ON t TO me",
+    "REVOKE ALL ON t FROM me",
+    "SET datafusion.runtime.temp_directory = '/tmp/evil'",
+    "SET datafusion.catalog.location = '/'",
+    "SET ROLE admin",
+    "ATTACH DATABASE 'evil.db' AS d",
+    "ATTACH '/etc/passwd' AS p",
+    "DETACH d",
+    "INSTALL httpfs",
+    "LOAD 'evil.so'",
+    "PRAGMA writable_schema = 1",
+    "CALL evil()",
+    "EXECUTE IMMEDIATE 'COPY (SELECT 1) TO ''evil.csv'''",
+    "PREPARE evil AS COPY (SELECT 1 AS a) TO 'evil.csv'",
+    "PREPARE evil AS INSERT INTO t VALUES (1)",
+    "CACHE TABLE t AS SELECT 1",
+    "REPAIR TABLE t",
+    "MSCK REPAIR TABLE t",
+    "ANALYZE TABLE t COMPUTE STATISTICS",
+    "VACUUM t",
+    "OPTIMIZE TABLE t",
+    "LOCK TABLES t WRITE",
+    "FLUSH TABLES",
+    "KILL 1",
+    "EXPORT DATA OPTIONS (uri = 'evil.csv') AS SELECT 1",
+    "LOAD DATA INPATH '/etc/passwd' INTO TABLE t",
+    "COMMENT ON TABLE t IS 'x'",
+    "DO $$ BEGIN END $$",
+    "NOTIFY evil",
+    "SELECT 1 AS a INTO t",
+    "SELECT 1 AS a INTO OUTFILE 'evil.csv'",
+    "WITH x AS (INSERT INTO t VALUES (1) RETURNING a) SELECT * FROM x",
+    "EXPLAIN ANALYZE COPY (SELECT 1 AS a) TO 'evil.csv'",
+    "EXPLAIN ANALYZE INSERT INTO t VALUES (1)",
+];
+
+#[test]
+fn statements_of_every_kind_change_no_file_and_end_nothing() {
+    let served = Served::plain();
+    let before = below(served.path());
+    tokio::runtime::Runtime::new().unwrap().block_on(async {
+        let mut of_flight = flight(&served).await;
+        for sql in EFFECTS {
+            let client = postgres(&served).await;
+            // Some are settings of a connection, which PostgreSQL's clients send and which have no effect here.
+            let is_accepted = sql.starts_with("SET ROLE");
+            let answers = [
+                simple(&client, sql).await.is_ok(),
+                client.execute(*sql, &[]).await.is_ok(),
+            ];
+            assert_eq!(answers, [is_accepted; 2], "{sql}");
+            let answer = served.request(POST, sql);
+            assert!(answer.starts_with("HTTP/1.1 4"), "{sql}: {answer}");
+            assert!(
+                of_flight.execute((*sql).to_owned(), None).await.is_err(),
+                "{sql}"
+            );
+            assert!(
+                of_flight
+                    .execute_update((*sql).to_owned(), None)
+                    .await
+                    .is_err(),
+                "{sql}"
+            );
+            assert_eq!(simple(&client, "SELECT 42").await.unwrap(), ["42"], "{sql}");
+        }
+    });
+    assert!(below(served.path()) == before);
+    served.wait_for("weir_panics_total 0");
+    served.wait_for("weir_processes_lost_total 0");
+}

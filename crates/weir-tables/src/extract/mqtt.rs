@@ -280,8 +280,11 @@ static FIELDS: &[ItemField<Get>] = &[
         "What keeps the packet from being understood to its end", "weir"),
 ];
 
+/// Puts the values of a packet into a list.
+type Put = fn(&Packet<'_>, &mut List);
+
 #[rustfmt::skip]
-static LISTS: &[ItemField<fn(&Packet<'_>, &mut List)>; LISTS_MAX] = &[
+static LISTS: &[ItemField<Put>; LISTS_MAX] = &[
     ItemField::new("mqtt.reason_code", Kind::Numbers, |p, list| list.numbers(&p.reasons),
         "MQTT 5: what became of what is answered, one for each subscription, or why a connection ends; from 128 on it failed",
         "MQTT 5.0, 2.4"),

@@ -192,6 +192,7 @@ fn connections_of_quic_are_known_by_their_identifiers() {
         ["1017", "443", video, "45"],
         ["1018", "443", "second.site.example", "52"],
         ["1018", "443", video, "47"],
+        ["1019", "443", "second.site.example", "56"],
         ["1019", "443", video, "49"],
     ];
     assert_eq!(found[..expected.len()], expected, "{notes:?}");
