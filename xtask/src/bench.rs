@@ -7,8 +7,8 @@ use anyhow::{Result, bail};
 use serde_json::{Value, json};
 
 use crate::{
-    build_bench, cargo, cluster, crate_bench, live, memory, payload, python_bench, robustness,
-    root, scan, serve, start, tables, tribeca, ws,
+    build_bench, cargo, cluster, crate_bench, hostile, live, memory, payload, python_bench,
+    robustness, root, scan, serve, start, tables, tribeca, ws,
 };
 
 /// A benchmark by name.
@@ -113,6 +113,9 @@ const BUILD: &str = "the program built from nothing, core and full: time, proces
 /// The one that compares nothing.
 const ROBUSTNESS: &str = "mutated captures through every table: panics, runs that take too long or too much memory; [--captures N] [--minutes M] [--seed S] [--only NUMBER] [FOLDER…]";
 
+/// Another that compares nothing.
+const HOSTILE: &str = "changed messages and statements at every door of weir serve: whether it ends, how long others wait, memory; [--messages N] [--minutes M] [--seed S] [--program FILE]";
+
 /// One figure of weir's beside a peer's.
 #[derive(Clone, Debug)]
 pub(crate) struct Comparison {
@@ -137,13 +140,17 @@ impl Comparison {
 
 /// True when a benchmark has this name.
 pub(crate) fn is_known(name: &str) -> bool {
-    ["build", "robustness"].contains(&name) || BENCHES.iter().any(|bench| bench.name == name)
+    ["build", "hostile", "robustness"].contains(&name)
+        || BENCHES.iter().any(|bench| bench.name == name)
 }
 
 /// `cargo xtask bench [NAME]`.
 pub(crate) fn run(words: &[&str]) -> Result<()> {
     if let ["robustness", rest @ ..] = words {
         return robustness::run(rest);
+    }
+    if let ["hostile", rest @ ..] = words {
+        return hostile::run(rest);
     }
     if let ["build", rest @ ..] = words {
         return build_bench::command(rest);
@@ -154,6 +161,7 @@ pub(crate) fn run(words: &[&str]) -> Result<()> {
         }
         println!("cargo xtask bench {:<10} {BUILD}", "build");
         println!("cargo xtask bench robustness {ROBUSTNESS}");
+        println!("cargo xtask bench {:<10} {HOSTILE}", "hostile");
         return Ok(());
     };
     let Some(bench) = BENCHES.iter().find(|bench| bench.name == *name) else {

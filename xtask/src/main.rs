@@ -8,6 +8,7 @@ mod crate_bench;
 mod dist;
 mod fuzz;
 mod gate;
+mod hostile;
 mod limit;
 mod live;
 mod measure;
