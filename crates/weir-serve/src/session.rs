@@ -1,6 +1,7 @@
 //! The statements of one connection, at work in a process of their own or, in tests and in such a process, in this one.
 
 use std::collections::VecDeque;
+use std::convert::Infallible;
 use std::future::Future;
 use std::panic::AssertUnwindSafe;
 use std::path::{Path, PathBuf};
@@ -26,7 +27,7 @@ use crate::house::{Counted, House, Metrics, Running};
 use crate::retained::{Retained, Retention, of_statement};
 use crate::session_log::{Change, Log};
 use crate::turn::{self, GiveBack, Turn, Unsent};
-use crate::workers::{Heard, Pool, Remote, written_bytes};
+use crate::workers::{Heard, Order, Pool, Priority, Remote, written_bytes};
 
 /// The statements of one connection.
 pub(crate) struct Session {
@@ -173,11 +174,13 @@ impl Session {
             Runs::Here(engine) => {
                 let engine = Arc::clone(engine);
                 let described = async move { engine.describe(statement).await };
-                Ok(self.on_workers(async { computing(described) }).await??)
+                let described = async { computing(described) };
+                Ok(self.on_workers(described, None).await??)
             }
             Runs::InProcesses(remote) => {
                 let order = remote.describe(&self.log(), &statement)?;
-                self.on_workers(order.described()).await?
+                let priority = Arc::clone(&order.priority);
+                self.on_workers(order.described(), Some(priority)).await?
             }
         }
     }
@@ -192,11 +195,12 @@ impl Session {
             Runs::Here(_) => {
                 let catalog = Arc::clone(catalog);
                 let asked = async move { catalog.ask(&sql).await };
-                self.on_workers(async { computing(asked) }).await?
+                self.on_workers(async { computing(asked) }, None).await?
             }
             Runs::InProcesses(remote) => {
                 let order = remote.describe_catalog(sql);
-                self.on_workers(order.question()).await?
+                let priority = Arc::clone(&order.priority);
+                self.on_workers(order.question(), Some(priority)).await?
             }
         }
     }
@@ -205,13 +209,15 @@ impl Session {
     async fn on_workers<T: Send + 'static>(
         &self,
         work: impl Future<Output = T> + Send + 'static,
+        priority: Option<Arc<Priority>>,
     ) -> Result<T, Failure> {
         let deadline = Deadline::new(&self.house.options.limits, None);
         let turn = deadline.within(self.house.turns.take()).await?;
         let turn = turn.map_err(|_| gone())?;
         let _give_back = turn.give_back();
         let work = async move {
-            let done = deadline.within(work).await;
+            let work = deadline.within(work);
+            let done = stepping_aside(&turn, priority.as_deref(), work).await;
             drop(turn);
             done
         };
@@ -296,14 +302,16 @@ impl Session {
     ) -> Result<Answer, Failure> {
         let held = self.hold(&statement)?;
         let next_id = held.as_ref().map(|_| Log::next_id());
-        let work = match &self.runs {
-            Runs::Here(engine) => begin(Arc::clone(engine), statement.clone()).boxed(),
-            Runs::InProcesses(remote) => remote
-                .run(&self.log(), &statement, next_id)?
-                .begin()
-                .boxed(),
+        let (work, priority) = match &self.runs {
+            Runs::Here(engine) => {
+                let work = begin(Arc::clone(engine), statement.clone()).boxed();
+                (work, None)
+            }
+            Runs::InProcesses(remote) => {
+                in_process(remote.run(&self.log(), &statement, next_id)?)
+            }
         };
-        let answer = self.begin(work, name).await?;
+        let answer = self.begin(work, priority, name).await?;
         // What failed changed nothing.
         if let (Some((change, retained)), Some(id)) = (held, next_id) {
             self.log().push(id, change, statement, retained);
@@ -321,17 +329,21 @@ impl Session {
         sql: String,
         values: Values,
     ) -> Result<Answer, Failure> {
-        let work = match &self.runs {
-            Runs::Here(_) => begin_catalog(Arc::clone(catalog), sql, values).boxed(),
-            Runs::InProcesses(remote) => remote.run_catalog(sql, &values)?.begin().boxed(),
+        let (work, priority) = match &self.runs {
+            Runs::Here(_) => {
+                let work = begin_catalog(Arc::clone(catalog), sql, values).boxed();
+                (work, None)
+            }
+            Runs::InProcesses(remote) => in_process(remote.run_catalog(sql, &values)?),
         };
-        self.begin(work, None).await
+        self.begin(work, priority, None).await
     }
 
     /// Does the work of a statement on the threads of statements, when it is its turn.
     async fn begin(
         &self,
         work: BoxFuture<'static, Result<Begun, Failure>>,
+        priority: Option<Arc<Priority>>,
         name: Option<String>,
     ) -> Result<Answer, Failure> {
         let house = &self.house;
@@ -363,7 +375,7 @@ impl Session {
             deadline,
             ended: Arc::clone(&ended),
             house: Arc::clone(house),
-            is_here: matches!(self.runs, Runs::Here(_)),
+            priority,
         };
         let task = Task(house.workers.spawn(task.run(work, schema_sender)));
         let (schema, origins) = match schema.await {
@@ -406,8 +418,8 @@ struct Work {
     /// Why it ended before its end.
     ended: Arc<OnceLock<Failure>>,
     house: Arc<House>,
-    /// It computes in this process.
-    is_here: bool,
+    /// That of its process; `None` where it computes in this one.
+    priority: Option<Arc<Priority>>,
 }
 
 impl Work {
@@ -417,7 +429,9 @@ impl Work {
         work: BoxFuture<'static, Result<Begun, Failure>>,
         schema: oneshot::Sender<Result<Columns, Failure>>,
     ) {
-        let done = AssertUnwindSafe(self.deadline.within(self.pass_on(work, schema)));
+        let done = self.deadline.within(self.pass_on(work, schema));
+        let done = stepping_aside(&self.turn, self.priority.as_deref(), done);
+        let done = AssertUnwindSafe(done);
         let failure = match done.catch_unwind().await {
             Ok(Ok(Ok(()) | Err(Unsent::Gone))) => return,
             Ok(Ok(Err(Unsent::Displaced))) => displaced(),
@@ -439,9 +453,9 @@ impl Work {
                 () = schema.closed() => None,
             }
         };
-        let begun = match self.is_here {
-            true => computing(begun),
-            false => begun.await,
+        let begun = match self.priority {
+            None => computing(begun),
+            Some(_) => begun.await,
         };
         let mut begun = match begun.ok_or(Unsent::Gone)? {
             Ok(begun) => begun,
@@ -457,7 +471,7 @@ impl Work {
             let is_last = !matches!(next, Some(Ok(_)));
             let bytes = match &next {
                 // What came from another process is pieces of one buffer, each of which has the buffer's size.
-                Some(Ok(batch)) if self.is_here => batch.get_array_memory_size(),
+                Some(Ok(batch)) if self.priority.is_none() => batch.get_array_memory_size(),
                 Some(Ok(batch)) => written_bytes(batch),
                 _ => 0,
             };
@@ -472,6 +486,36 @@ impl Work {
             }
         }
     }
+}
+
+/// Does the work of a statement, which steps aside for others once its process has computed for a while.
+async fn stepping_aside<T>(
+    turn: &Turn,
+    priority: Option<&Priority>,
+    work: impl Future<Output = T>,
+) -> T {
+    let aside = async {
+        if let Some(priority) = priority {
+            turn.step_aside().await;
+            priority.lower();
+        }
+        std::future::pending::<Infallible>().await
+    };
+    tokio::select! {
+        done = work => done,
+        never = aside => match never {},
+    }
+}
+
+/// The work of an order, and the priority of its process.
+fn in_process(
+    order: Order,
+) -> (
+    BoxFuture<'static, Result<Begun, Failure>>,
+    Option<Arc<Priority>>,
+) {
+    let priority = Arc::clone(&order.priority);
+    (order.begin().boxed(), Some(priority))
 }
 
 /// Does what computes for a while without waiting, as planning does: the statements of others go on meanwhile.

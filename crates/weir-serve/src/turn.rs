@@ -3,9 +3,14 @@
 //! A statement whose client has not taken the rows that are there computes nothing. It gives its turn back, and gets in line
 //! again when there is room for more rows, so that clients that read slowly, or not at all, keep no other from being answered.
 //! The rows that wait for clients are counted: where there are too many, the statement that has waited longest is ended.
+//!
+//! A statement that has a process of its own and has computed for a while steps aside where others wait: it goes on, beside those that have
+//! a turn and with less of the processor, so that statements that take long, or never end, keep no short one from being answered.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::{AcquireError, Notify, OwnedSemaphorePermit, Semaphore, mpsc};
@@ -15,6 +20,10 @@ use tokio::sync::{AcquireError, Notify, OwnedSemaphorePermit, Semaphore, mpsc};
 pub(crate) struct Turns {
     free: Arc<Semaphore>,
     at_once: u32,
+    /// Statements that wait for a turn.
+    in_line: AtomicUsize,
+    /// Places of statements that have stepped aside.
+    aside: Arc<Semaphore>,
     queue: Mutex<Queue>,
     /// Statements that wait for their clients.
     waiting_max: usize,
@@ -47,6 +56,8 @@ impl Turns {
         Arc::new(Self {
             free: Arc::new(Semaphore::new(at_once)),
             at_once: u32::try_from(at_once).unwrap_or(u32::MAX),
+            in_line: AtomicUsize::new(0),
+            aside: Arc::new(Semaphore::new(ASIDE_MAX)),
             queue: Mutex::default(),
             waiting_max: waiting_max
                 .unwrap_or(usize::MAX)
@@ -57,11 +68,17 @@ impl Turns {
 
     /// Waits for a turn.
     pub(crate) async fn take(self: &Arc<Self>) -> Result<Turn, AcquireError> {
-        let permit = Arc::clone(&self.free).acquire_owned().await?;
+        let permit = self.permit().await?;
         Ok(Turn {
             turns: Arc::clone(self),
             permit: Arc::new(Mutex::new(Some(permit))),
+            aside: Mutex::default(),
         })
+    }
+
+    async fn permit(&self) -> Result<OwnedSemaphorePermit, AcquireError> {
+        let _in_line = InLine::new(&self.in_line);
+        Arc::clone(&self.free).acquire_owned().await
     }
 
     /// Waits until no statement has a turn.
@@ -155,6 +172,8 @@ impl Drop for Waiting {
 pub(crate) struct Turn {
     turns: Arc<Turns>,
     permit: Arc<Mutex<Option<OwnedSemaphorePermit>>>,
+    /// Its place among those that have stepped aside.
+    aside: Mutex<Option<OwnedSemaphorePermit>>,
 }
 
 /// Gives a turn back when it is dropped, whatever the statement is doing: planning cannot be interrupted.
@@ -207,21 +226,66 @@ impl Turn {
         };
         drop(waiting);
         room.send(item);
-        let permit = Arc::clone(&self.turns.free).acquire_owned().await;
-        let permit = permit.map_err(|_| Unsent::Gone)?;
+        if self.is_aside() {
+            return Ok(());
+        }
+        let permit = self.turns.permit().await.map_err(|_| Unsent::Gone)?;
         let mut place = self.permit.lock().unwrap_or_else(PoisonError::into_inner);
         *place = Some(permit);
         Ok(())
     }
 }
 
+impl Turn {
+    fn is_aside(&self) -> bool {
+        let aside = self.aside.lock().unwrap_or_else(PoisonError::into_inner);
+        aside.is_some()
+    }
+
+    /// Gives the turn to another, once that waits and this one has computed for a while. The statement goes on.
+    pub(crate) async fn step_aside(&self) {
+        loop {
+            tokio::time::sleep(SLICE).await;
+            if self.turns.in_line.load(Ordering::Relaxed) == 0 {
+                continue;
+            }
+            // Where too many have stepped aside, turns are kept.
+            let Ok(place) = Arc::clone(&self.turns.aside).try_acquire_owned() else {
+                continue;
+            };
+            // One that waits for its client has no turn, and needs none when it goes on.
+            *self.aside.lock().unwrap_or_else(PoisonError::into_inner) = Some(place);
+            drop(release(&self.permit));
+            return;
+        }
+    }
+}
+
+/// One more in a line, until it is dropped.
+struct InLine<'l>(&'l AtomicUsize);
+
+impl<'l> InLine<'l> {
+    fn new(line: &'l AtomicUsize) -> Self {
+        line.fetch_add(1, Ordering::Relaxed);
+        Self(line)
+    }
+}
+
+impl Drop for InLine<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// How long a statement computes before it steps aside for those that wait.
+const SLICE: Duration = Duration::from_millis(500);
+/// Statements that have stepped aside.
+const ASIDE_MAX: usize = 64;
 /// Statements that may wait for their clients for each that may compute.
 const WAITING_SHARE: usize = 16;
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use super::*;
 
     fn free(turns: &Turns) -> usize {
@@ -297,6 +361,37 @@ mod tests {
         assert_eq!(tasks.remove(0).await.unwrap(), Err(Unsent::Displaced));
         let full = turn.hand_on(&sender, 50, |counted| counted).await;
         assert_eq!(full, Err(Unsent::Displaced));
+    }
+
+    #[tokio::test]
+    async fn one_that_takes_long_steps_aside_for_those_that_wait() {
+        let turns = Turns::new(1, 1000, None);
+        let long = Arc::new(turns.take().await.unwrap());
+        let aside = tokio::spawn({
+            let long = Arc::clone(&long);
+            async move { long.step_aside().await }
+        });
+        // There is one turn: this waits until the other has stepped aside.
+        let other = turns.take().await.unwrap();
+        aside.await.unwrap();
+        // It goes on without a turn, and hands its rows on.
+        let (sender, mut receiver) = mpsc::channel(1);
+        for number in 0..2 {
+            let sent = long.hand_on(&sender, 10, |counted| (number, counted));
+            let taken = async {
+                match number {
+                    0 => None,
+                    _ => receiver.recv().await,
+                }
+            };
+            let (sent, _) = tokio::join!(sent, taken);
+            sent.unwrap();
+        }
+        assert_eq!(turns.aside.available_permits(), ASIDE_MAX - 1);
+        drop(long);
+        assert_eq!(turns.aside.available_permits(), ASIDE_MAX);
+        drop(other);
+        assert_eq!(free(&turns), 1);
     }
 
     #[tokio::test]

@@ -2,8 +2,8 @@
 
 use std::io;
 use std::process::Stdio;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use serde::de::DeserializeOwned;
@@ -27,6 +27,57 @@ pub(super) struct Link {
     pub(super) session: Option<(u64, Option<usize>)>,
     /// Spilled rows; those of a process that is ended are removed with it.
     _spilled: TempDir,
+}
+
+/// How much of the processor a statement's process gets, once it has one.
+#[derive(Debug, Default)]
+pub(crate) struct Priority {
+    state: Mutex<PriorityState>,
+}
+
+#[derive(Debug, Default)]
+struct PriorityState {
+    process: Option<u32>,
+    is_low: bool,
+}
+
+impl Priority {
+    fn state(&self) -> MutexGuard<'_, PriorityState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The statement has this process from now on.
+    pub(super) fn set_process(&self, watched: &Watched) {
+        let mut state = self.state();
+        state.process = Some(watched.process);
+        if state.is_low {
+            lower(watched.process);
+        }
+    }
+
+    /// Gives its process less of the processor than others get.
+    pub(crate) fn lower(&self) {
+        let mut state = self.state();
+        state.is_low = true;
+        if let Some(process) = state.process {
+            lower(process);
+        }
+    }
+
+    /// Whether it does: a process does not get its place back.
+    pub(super) fn is_low(&self) -> bool {
+        self.state().is_low
+    }
+}
+
+/// A process is the first of a group of its own, whose priority is that of all its threads. One that is not there any more needs nothing.
+fn lower(process: u32) {
+    let process = i32::try_from(process)
+        .ok()
+        .and_then(rustix::process::Pid::from_raw);
+    if let Some(process) = process {
+        let _ = rustix::process::setpriority_pgrp(Some(process), NICE);
+    }
 }
 
 /// What the pool looks at while the process runs a statement.
@@ -221,6 +272,8 @@ async fn read_frame<T: DeserializeOwned>(output: &mut ChildStdout) -> io::Result
     Ok((message, octets))
 }
 
+/// The priority of a process whose statement has stepped aside, as `nice` counts it.
+const NICE: i32 = 10;
 /// Octets of a page, as `/proc` counts them on the platforms that have it.
 const PAGE_BYTES: u64 = 4096;
 /// How long a process whose output is closed may take to end.

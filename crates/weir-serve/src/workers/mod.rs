@@ -17,6 +17,7 @@ mod pool;
 mod wire;
 mod worker;
 
+pub(crate) use link::Priority;
 pub(crate) use pieces::written_bytes;
-pub(crate) use pool::{Heard, Pool, Remote};
+pub(crate) use pool::{Heard, Order, Pool, Remote};
 pub use worker::work;

@@ -16,7 +16,7 @@ use tokio::sync::Notify;
 use weir_engine::{Described, ScanReport, Statement};
 use weir_tables::Totals;
 
-use super::link::{Link, Watched};
+use super::link::{Link, Priority, Watched};
 use super::wire::{Progress, Reply, SessionState, Task, Work, Written, broken};
 use crate::catalog::{CatalogParameter, Question, Values};
 use crate::error::Failure;
@@ -94,7 +94,11 @@ impl Pool {
     }
 
     /// A process for a statement of the session in this state, one that is in it already where there is one.
-    async fn take(self: &Arc<Self>, session_id: u64) -> Result<Held, Failure> {
+    async fn take(
+        self: &Arc<Self>,
+        session_id: u64,
+        priority: &Arc<Priority>,
+    ) -> Result<Held, Failure> {
         let idle = {
             let mut idle = lock(&self.idle);
             let same = idle.iter().rposition(|link| {
@@ -107,18 +111,20 @@ impl Pool {
         };
         let link = match idle {
             Some((link, is_last)) => {
-                if is_last && self.processes() < self.idle_max {
-                    self.warm_up();
+                if is_last {
+                    self.refill();
                 }
                 link
             }
             None => Link::start(&self.program).await?,
         };
+        priority.set_process(&link.watched);
         lock(&self.at_work).push(Arc::clone(&link.watched));
         self.begun.notify_one();
         Ok(Held {
             pool: Arc::clone(self),
             link: Some(link),
+            priority: Arc::clone(priority),
             is_done: false,
             grace: GRACE,
         })
@@ -133,12 +139,23 @@ impl Pool {
         Some(limit >> halvings.min(3))
     }
 
-    fn put_back(&self, link: Link) {
+    /// Has a process ready again where none is.
+    fn refill(self: &Arc<Self>) {
+        if lock(&self.idle).is_empty() && self.processes() < self.idle_max {
+            self.warm_up();
+        }
+    }
+
+    fn put_back(self: &Arc<Self>, link: Link) {
         let is_large = link.watched.taken_bytes() > KEPT_BYTES;
         let mut idle = lock(&self.idle);
         if !is_large && idle.len() < self.idle_max {
             idle.push(link);
+            return;
         }
+        drop(idle);
+        drop(link);
+        self.refill();
     }
 
     fn forget(&self, watched: &Arc<Watched>) {
@@ -185,6 +202,7 @@ async fn look_at_memory(pool: Weak<Pool>, limit: usize) {
 struct Held {
     pool: Arc<Pool>,
     link: Option<Link>,
+    priority: Arc<Priority>,
     is_done: bool,
     grace: Duration,
 }
@@ -215,6 +233,7 @@ impl Held {
         if let Some(link) = self.link.take() {
             self.pool.lost.fetch_add(1, Ordering::Relaxed);
             self.pool.forget(&link.watched);
+            self.pool.refill();
         }
     }
 }
@@ -225,9 +244,13 @@ impl Drop for Held {
             return;
         };
         let pool = Arc::clone(&self.pool);
+        let is_low = self.priority.is_low();
         if self.is_done {
             pool.forget(&link.watched);
-            pool.put_back(link);
+            match is_low {
+                true => pool.refill(),
+                false => pool.put_back(link),
+            }
             return;
         }
         let grace = self.grace;
@@ -236,8 +259,12 @@ impl Drop for Held {
             let is_free = link.cancel(grace).await;
             pool.forget(&link.watched);
             match is_free {
+                true if is_low => pool.refill(),
                 true => pool.put_back(link),
-                false => drop(pool.lost.fetch_add(1, Ordering::Relaxed)),
+                false => {
+                    pool.lost.fetch_add(1, Ordering::Relaxed);
+                    pool.refill();
+                }
             }
         });
     }
@@ -286,11 +313,14 @@ pub(crate) struct Order {
     writes: bool,
     work: Work,
     octets: Vec<u8>,
+    /// That of its process.
+    pub(crate) priority: Arc<Priority>,
 }
 
 impl Remote {
     fn order(&self, log: &Log, work: Work) -> Order {
         Order {
+            priority: Arc::default(),
             pool: Arc::clone(&self.pool),
             heard: Arc::clone(&self.heard),
             session_id: log.id,
@@ -340,7 +370,7 @@ impl Remote {
 impl Order {
     /// Hands it to a process.
     async fn give(self) -> Result<(Held, Arc<Heard>), Failure> {
-        let mut held = self.pool.take(self.session_id).await?;
+        let mut held = self.pool.take(self.session_id, &self.priority).await?;
         if self.writes {
             held.grace = WRITERS_GRACE;
         }

@@ -550,6 +550,35 @@ fn what_is_held_between_messages_has_a_limit() {
     });
 }
 
+#[test]
+fn statements_that_never_end_keep_no_other_from_being_answered() {
+    let served = Served::with(|options| {
+        options.limits.queries_max = 2;
+        options.engine.memory_limit_bytes = Some(400 << 20);
+    });
+    let endless = ENDLESS.replace("a.v, b.v", "max(a.v + b.v)");
+    tokio::runtime::Runtime::new().unwrap().block_on(async {
+        let mut running = Vec::new();
+        for _ in 0..6 {
+            let client = postgres(&served).await;
+            let sql = endless.clone();
+            running.push(tokio::spawn(async move { simple(&client, &sql).await }));
+        }
+        served.wait_for("weir_queries_running 6");
+        // Each of these waits for its turn, which one of those gives.
+        for number in 0..6 {
+            let other = postgres(&served).await;
+            let sql = format!("SELECT {number}");
+            let answer = simple(&other, &sql).await;
+            assert_eq!(answer.unwrap(), [number.to_string()]);
+        }
+        assert!(running.iter().all(|one| !one.is_finished()));
+        // They end with their clients.
+        running.iter().for_each(tokio::task::JoinHandle::abort);
+    });
+    served.wait_for("weir_queries_running 0");
+}
+
 /// What statements take that nothing counts before they have it.
 #[test]
 fn statements_that_take_more_memory_than_there_is_end_alone() {
@@ -606,12 +635,13 @@ fn planning_ends_when_its_time_is_over() {
         options.limits.queries_max = 1;
         options.limits.time_max = Some(Duration::from_millis(300));
     });
-    let tables = (0..100).map(|number| format!("'office.pcapng' AS t{number}"));
+    // Each of these tables has hundreds of columns.
+    let tables = (0..110).map(|number| format!("'office.pcapng' AS t{number}"));
     let tables = tables.collect::<Vec<_>>().join(" CROSS JOIN ");
-    let joined = format!("SELECT count(*) FROM {tables}");
+    let joined = format!("SELECT * FROM (SELECT * FROM {tables}) WHERE false");
     tokio::runtime::Runtime::new().unwrap().block_on(async {
         let client = postgres(&served).await;
-        for _ in 0..3 {
+        for _ in 0..2 {
             let error = simple(&client, &joined).await.unwrap_err();
             assert!(error.contains("300 ms"), "{error}");
             let prepared = client.prepare(&joined).await.unwrap_err();
@@ -620,8 +650,9 @@ fn planning_ends_when_its_time_is_over() {
         }
     });
     // Nothing of it goes on: the one turn is free.
-    assert!(served.request(POST, "SELECT 1").starts_with("HTTP/1.1 200"));
     served.wait_for("weir_queries_running 0");
+    // The next statement has a process.
+    served.wait_for("weir_processes 1");
 }
 
 #[test]

@@ -127,7 +127,8 @@ impl Served {
 
     /// Waits until the counters of the server have this in them.
     pub(crate) fn wait_for(&self, counter: &str) {
-        let deadline = Instant::now() + Duration::from_secs(5);
+        // Far more than it takes, on a machine that does other things as well.
+        let deadline = Instant::now() + Duration::from_secs(60);
         let head = "GET /metrics HTTP/1.1\r\nHost: localhost";
         loop {
             let counters = self.request(head, "");
