@@ -182,6 +182,9 @@ pub(crate) fn run(serve: &Serve, global: Global, messages: Messages) -> Result<E
         .thread_stack_size(CONNECTION_STACK_BYTES)
         .build()
         .map_err(|error| Failure::environment(format!("no threads: {error}")))?;
+    // Signals are heard before anything is said that another program may wait for.
+    let end = Arc::new(AtomicBool::new(false));
+    signals::end_gracefully(&end);
     let mut out = io::stdout().lock();
     let (scheme, flight) = match server.is_secure() {
         true => ("https", "grpc+tls"),
@@ -200,8 +203,6 @@ pub(crate) fn run(serve: &Serve, global: Global, messages: Messages) -> Result<E
     }
     out.flush()?;
     messages.note("Ctrl-C ends it");
-    let end = Arc::new(AtomicBool::new(false));
-    signals::end_gracefully(&end);
     let served = server.run(async move {
         // A signal sets a flag: who waits for it looks at it now and then.
         while !end.load(Ordering::Relaxed) {

@@ -6,6 +6,7 @@
     reason = "a test that cannot go on says so by panicking"
 )]
 
+mod changed;
 mod cookbook;
 mod copy;
 mod distinct;
