@@ -229,7 +229,8 @@ impl Open {
     }
 }
 
-const STACK_BYTES: usize = 64 << 20;
+/// The stack of a thread that statements run on.
+pub(crate) const STACK_BYTES: usize = 64 << 20;
 
 /// The stack that a thread needs which serves connections: statements are parsed, walked through and let go there, as deep as they
 /// may be. The runtime that a server is run on has threads with so much of it.

@@ -19,7 +19,7 @@ use crate::columns::Columns;
 use crate::error::{Error, Failure};
 use crate::house::House;
 use crate::options::{Limits, Options};
-use crate::server::statement_threads;
+use crate::server::{STACK_BYTES, statement_threads};
 use crate::session::{Answer, Session};
 
 /// Runs statements that come on standard input until that ends, and answers on standard output. `options` are those of the
@@ -28,7 +28,7 @@ use crate::session::{Answer, Session};
 /// # Errors
 /// When it cannot begin.
 pub fn work(mut options: Options, uploads: &Path) -> Result<(), Error> {
-    bound_process(options.engine.memory_limit_bytes);
+    bound_process(&options.engine);
     options.roots.push(uploads.to_path_buf());
     // The server has looked at the text, and counts rows and time.
     options.limits = Limits {
@@ -66,7 +66,7 @@ pub fn work(mut options: Options, uploads: &Path) -> Result<(), Error> {
 }
 
 /// Keeps a statement that takes ever more from taking the machine with it, where the system has such limits.
-fn bound_process(memory_limit_bytes: Option<usize>) {
+fn bound_process(options: &weir_engine::Options) {
     use rustix::process::{Resource, Rlimit, setrlimit};
     let limit = |bytes: u64| Rlimit {
         current: Some(bytes),
@@ -74,9 +74,13 @@ fn bound_process(memory_limit_bytes: Option<usize>) {
     };
     // A core of what was ended for its size serves nobody.
     let _ = setrlimit(Resource::Core, limit(0));
-    if let Some(bytes) = memory_limit_bytes {
+    if let Some(bytes) = options.memory_limit_bytes {
+        let cores = || std::thread::available_parallelism().map_or(1, usize::from);
+        let threads = options.threads.unwrap_or_else(cores) as u64;
+        // Each may hand its place to others while it computes without waiting.
+        let stacks = threads.saturating_mul(4 * STACK_BYTES as u64);
         let bytes = (bytes as u64).saturating_add(ADDRESSES_BYTES);
-        let _ = setrlimit(Resource::Data, limit(bytes));
+        let _ = setrlimit(Resource::Data, limit(bytes.saturating_add(stacks)));
     }
     // The system, when it has no memory left, ends this process before the server.
     let _ = std::fs::write("/proc/self/oom_score_adj", "1000");
@@ -349,7 +353,7 @@ fn schema_octets(schema: &Schema) -> Result<Vec<u8>, Failure> {
     stream.into_inner().map_err(unwritten)
 }
 
-/// Addresses beyond the memory limit that a process may ask the system for: stacks of threads, and what is asked for and not used.
+/// Addresses beyond the memory limit and the stacks of threads that a process may ask the system for, used or not.
 const ADDRESSES_BYTES: u64 = 2 << 30;
 /// How often the server is told how far a statement is.
 const LOOK_EVERY: Duration = Duration::from_millis(200);
