@@ -533,8 +533,8 @@ impl Rows {
 const IDLE_MAX: usize = 4;
 /// Octets that a process may keep of its last statement: others are ended, which gives all back.
 const KEPT_BYTES: u64 = 32 << 20;
-/// Octets that statements hold besides what they count.
-const UNCOUNTED_BYTES: u64 = 64 << 20;
+/// Octets that processes at work hold besides what their statements take: some 16 MB each before the first.
+const UNCOUNTED_BYTES: u64 = 128 << 20;
 /// How often the memory of processes at work is looked at.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 /// How often it is looked whether the server is still there while nothing runs.
