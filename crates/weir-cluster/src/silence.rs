@@ -334,7 +334,6 @@ mod tests {
             let (mut other, stream) = tokio::io::duplex(100);
             let mut heard = Heard::new(SHORT, stream, &strangers);
             heard.connect_info().admit();
-            sleep(SHORT.admission * 2).await;
             other.write_all(b"x").await.unwrap();
             assert_eq!(heard.read_u8().await.unwrap(), b'x');
             assert!(heard.waits.is_none());

@@ -20,7 +20,7 @@ use weir_cluster::{
     Client, ExecutorOptions, LocalCluster, Scheduler, SchedulerOptions, TlsFiles, Trust,
     WorkFolder, run_executor,
 };
-use weir_testkit::Limited as _;
+use weir_testkit::{Limited as _, until};
 
 use crate::samples::{Asks, enter};
 
@@ -457,11 +457,10 @@ fn who_takes_the_port_of_a_scheduler_sees_no_token() {
         assert!(!Asks::by(client).ask(SQL).unwrap().rows.is_empty());
         scheduling.shutdown_timeout(Duration::from_millis(200));
 
-        let heard = heard_at(port, || {
+        // Those of the client, and those of the executor, which goes on calling.
+        let heard = heard_at(port, 3, || {
             let client = Client::trusted(format!("127.0.0.1:{port}"), 2, trusted.clone()).unwrap();
             assert!(Asks::by(client).ask(SQL).is_err());
-            // The executor goes on calling for a while.
-            std::thread::sleep(Duration::from_secs(1));
         });
         runtime.shutdown_timeout(Duration::from_millis(200));
         assert!(heard.len() > 2, "{name}: {} connections", heard.len());
@@ -521,8 +520,8 @@ fn pages_say_whether_a_scheduler_lives() {
     }
 }
 
-/// What comes to this port within some seconds, connection by connection, while something is done.
-fn heard_at(port: u16, done: impl FnOnce()) -> Vec<Vec<u8>> {
+/// What comes to this port while something is done and until there were so many connections, connection by connection.
+fn heard_at(port: u16, connections: usize, done: impl FnOnce()) -> Vec<Vec<u8>> {
     use std::io::{Read as _, Write as _};
 
     let listener = std::net::TcpListener::bind(("127.0.0.1", port)).unwrap();
@@ -531,9 +530,16 @@ fn heard_at(port: u16, done: impl FnOnce()) -> Vec<Vec<u8>> {
     let ended = Arc::clone(&end);
     let listening = std::thread::spawn(move || {
         let mut heard = Vec::new();
-        while !ended.load(std::sync::atomic::Ordering::Relaxed) {
-            let Ok((mut stream, _)) = listener.accept() else {
-                std::thread::sleep(Duration::from_millis(5));
+        let is_over = |heard: &Vec<Vec<u8>>| {
+            ended.load(std::sync::atomic::Ordering::Relaxed) && heard.len() >= connections
+        };
+        while !is_over(&heard) {
+            let mut accepted = None;
+            until("a connection", || {
+                accepted = listener.accept().ok();
+                accepted.is_some() || is_over(&heard)
+            });
+            let Some((mut stream, _)) = accepted else {
                 continue;
             };
             stream.set_nonblocking(false).unwrap();
