@@ -24,8 +24,8 @@ use crate::catalog::{Catalog, Question, Values};
 use crate::deadline::Deadline;
 use crate::error::{Failure, Kind};
 use crate::house::{Counted, House, Metrics, Running};
-use crate::retained::{Retained, Retention, of_statement};
-use crate::session_log::{Change, Log};
+use crate::retained::Retention;
+use crate::session_log::{Entry, Log};
 use crate::turn::{self, GiveBack, Turn, Unsent};
 use crate::workers::{Heard, Order, Pool, Priority, Remote, written_bytes};
 
@@ -107,14 +107,13 @@ impl Session {
         &self.heard.report
     }
 
-    /// Counts what will be held of a statement that changes the session.
-    fn hold(&self, statement: &Statement) -> Result<Option<(Change, Retained)>, Failure> {
-        let Some(change) = Change::of(statement) else {
-            return Ok(None);
-        };
-        self.log().may_take()?;
-        let bytes = of_statement(statement.parsed().to_string().len(), 0);
-        Ok(Some((change, self.retention.add(bytes)?)))
+    /// What the session will remember of a statement, counted from now on; `None` for one that changes nothing.
+    fn entry(&self, statement: &Statement) -> Result<Option<Entry>, Failure> {
+        let entry = Entry::of(statement, &self.retention)?;
+        if entry.is_some() {
+            self.log().may_take()?;
+        }
+        Ok(entry)
     }
 
     /// Brings the session to what statements have brought another to, in which they were done.
@@ -123,11 +122,13 @@ impl Session {
     /// When one cannot be done again.
     pub(crate) async fn take_up(&self, statements: Vec<Statement>) -> Result<(), Failure> {
         for statement in statements {
-            match (&self.runs, self.hold(&statement)?) {
-                (Runs::InProcesses(_), Some((change, retained))) => {
-                    self.log().push(Log::next_id(), change, statement, retained);
+            match &self.runs {
+                Runs::InProcesses(_) => {
+                    if let Some(entry) = self.entry(&statement)? {
+                        self.log().push(Log::next_id(), entry);
+                    }
                 }
-                _ => self.run(statement).await?,
+                Runs::Here(_) => self.run(statement).await?,
             }
         }
         Ok(())
@@ -300,11 +301,11 @@ impl Session {
         statement: Statement,
         name: Option<String>,
     ) -> Result<Answer, Failure> {
-        let held = self.hold(&statement)?;
-        let next_id = held.as_ref().map(|_| Log::next_id());
+        let entry = self.entry(&statement)?;
+        let next_id = entry.as_ref().map(|_| Log::next_id());
         let (work, priority) = match &self.runs {
             Runs::Here(engine) => {
-                let work = begin(Arc::clone(engine), statement.clone()).boxed();
+                let work = begin(Arc::clone(engine), statement).boxed();
                 (work, None)
             }
             Runs::InProcesses(remote) => {
@@ -313,8 +314,8 @@ impl Session {
         };
         let answer = self.begin(work, priority, name).await?;
         // What failed changed nothing.
-        if let (Some((change, retained)), Some(id)) = (held, next_id) {
-            self.log().push(id, change, statement, retained);
+        if let (Some(entry), Some(id)) = (entry, next_id) {
+            self.log().push(id, entry);
         }
         Ok(answer)
     }

@@ -2,14 +2,15 @@
 //!
 //! A process that runs a statement of the session does these again first, unless it did them itself.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use datafusion::sql::parser::Statement as DfStatement;
 use datafusion::sql::sqlparser::ast;
-use weir_engine::Statement;
+use weir_engine::{Recipe, Statement};
 
 use crate::error::{Failure, Kind};
-use crate::retained::Retained;
+use crate::retained::{Retained, Retention, of_statement};
 
 /// The statements that have changed a session, in their order.
 #[derive(Debug)]
@@ -19,17 +20,46 @@ pub(crate) struct Log {
     entries: Vec<Entry>,
 }
 
+/// A statement that changes its session.
 #[derive(Debug)]
-struct Entry {
+pub(crate) struct Entry {
     change: Change,
-    statement: Statement,
+    recipe: Recipe,
     /// Counts what it takes as long as it is held.
     _retained: Retained,
 }
 
+impl Entry {
+    /// That of a statement; `None` for one that changes nothing.
+    ///
+    /// # Errors
+    /// When its connection holds too much already, or another process could not make it again.
+    pub(crate) fn of(
+        statement: &Statement,
+        retention: &Arc<Retention>,
+    ) -> Result<Option<Self>, Failure> {
+        let Some(change) = Change::of(statement) else {
+            return Ok(None);
+        };
+        let recipe = statement.recipe().cloned();
+        let recipe = recipe.ok_or_else(|| {
+            Failure::new(
+                Kind::Run,
+                "a session remembers statements as they were sent",
+            )
+        })?;
+        let bytes = of_statement(recipe.text.len(), 0);
+        Ok(Some(Self {
+            change,
+            recipe,
+            _retained: retention.add(bytes)?,
+        }))
+    }
+}
+
 /// What a statement changes of its session.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Change {
+enum Change {
     /// The setting of a name.
     Set(String),
     /// Makes a view or a table of a name.
@@ -44,7 +74,7 @@ pub(crate) enum Change {
 
 impl Change {
     /// What a statement changes; `None` for a question.
-    pub(crate) fn of(statement: &Statement) -> Option<Self> {
+    fn of(statement: &Statement) -> Option<Self> {
         use ast::Statement as S;
         if let Some(made) = statement.made() {
             return Some(Self::Makes(made.name));
@@ -91,9 +121,9 @@ impl Log {
         NEXT.fetch_add(1, Ordering::Relaxed)
     }
 
-    /// The statements that lead to the state.
-    pub(crate) fn statements(&self) -> impl Iterator<Item = &Statement> {
-        self.entries.iter().map(|entry| &entry.statement)
+    /// How the statements are made that lead to the state.
+    pub(crate) fn recipes(&self) -> impl Iterator<Item = &Recipe> {
+        self.entries.iter().map(|entry| &entry.recipe)
     }
 
     /// Refuses a change where there are too many already.
@@ -111,19 +141,8 @@ impl Log {
     }
 
     /// Takes up a statement that has been done, which has brought the session into the state `id`.
-    pub(crate) fn push(
-        &mut self,
-        id: u64,
-        change: Change,
-        statement: Statement,
-        retained: Retained,
-    ) {
+    pub(crate) fn push(&mut self, id: u64, entry: Entry) {
         self.id = id;
-        let entry = Entry {
-            change,
-            statement,
-            _retained: retained,
-        };
         match &entry.change {
             Change::Set(name) => {
                 // Views in between were planned with the value before.
@@ -173,18 +192,17 @@ const ENTRIES_MAX: usize = 4096;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::retained::Retention;
 
     fn after(sql: &str) -> Vec<String> {
         let retention = Retention::of_one(&Retention::of_all());
         let mut log = Log::default();
         for statement in Statement::parse(sql).unwrap() {
-            if let Some(change) = Change::of(&statement) {
-                let retained = retention.add(1).unwrap();
-                log.push(Log::next_id(), change, statement, retained);
+            if let Some(entry) = Entry::of(&statement, &retention).unwrap() {
+                log.push(Log::next_id(), entry);
             }
         }
-        log.statements()
+        let statements = log.recipes().map(|recipe| recipe.statement().unwrap());
+        statements
             .map(|statement| statement.parsed().to_string())
             .collect()
     }

@@ -179,16 +179,17 @@ impl Link {
     }
 
     /// Hands it a task.
-    pub(super) async fn give(&mut self, task: Task, octets: &[u8]) -> Result<(), Failure> {
+    pub(super) async fn give(&mut self, task: Task, octets: Vec<u8>) -> Result<(), Failure> {
         self.send(&Request::Task(Box::new(task)), octets).await
     }
 
-    async fn send(&mut self, request: &Request, octets: &[u8]) -> Result<(), Failure> {
-        let frame =
-            wire::frame(request, octets).map_err(|error| wire::broken(&error.to_string()))?;
+    async fn send(&mut self, request: &Request, octets: Vec<u8>) -> Result<(), Failure> {
+        let frame = wire::Frame::new(request, octets);
+        let frame = frame.map_err(|error| wire::broken(&error.to_string()))?;
         // It may say why it ended in the middle of a long text.
         let sent = async {
-            self.input.write_all(&frame).await?;
+            self.input.write_all(&frame.front).await?;
+            self.input.write_all(&frame.octets).await?;
             self.input.flush().await
         };
         match sent.await {
@@ -223,7 +224,7 @@ impl Link {
     /// Brings the task at work to its end; true when the process can take another.
     pub(super) async fn cancel(&mut self, grace: Duration) -> bool {
         let ended = async {
-            self.send(&Request::Cancel, &[]).await?;
+            self.send(&Request::Cancel, Vec::new()).await?;
             loop {
                 match self.next().await?.0 {
                     Reply::End { .. } | Reply::Failed(_) | Reply::Described { .. } => {

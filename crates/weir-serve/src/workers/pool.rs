@@ -13,7 +13,7 @@ use futures::stream::{self, StreamExt};
 use pgwire::api::Type;
 use tokio::runtime::Handle;
 use tokio::sync::Notify;
-use weir_engine::{Described, ScanReport, Statement};
+use weir_engine::{Described, Recipe, ScanReport, Statement};
 use weir_tables::Totals;
 
 use super::link::{Link, Priority, Watched};
@@ -177,9 +177,7 @@ async fn look_at_memory(pool: Weak<Pool>, limit: usize) {
             let _ = tokio::time::timeout(REST, begun.notified()).await;
             continue;
         }
-        let held = at_work
-            .iter()
-            .map(|watched| (watched.taken_bytes(), watched));
+        let held = at_work.iter().map(|watched| (watched.own_bytes(), watched));
         let held: Vec<_> = held.collect();
         let all = held
             .iter()
@@ -308,7 +306,8 @@ pub(crate) struct Order {
     heard: Arc<Heard>,
     session_id: u64,
     next_id: Option<u64>,
-    statements: Vec<Statement>,
+    /// How its session comes to the state that the work begins with.
+    recipes: Vec<Recipe>,
     writes_below: Option<PathBuf>,
     writes: bool,
     work: Work,
@@ -325,7 +324,7 @@ impl Remote {
             heard: Arc::clone(&self.heard),
             session_id: log.id,
             next_id: None,
-            statements: log.statements().cloned().collect(),
+            recipes: log.recipes().cloned().collect(),
             writes_below: self.writes_below.clone(),
             writes: false,
             work,
@@ -379,10 +378,7 @@ impl Order {
         let is_in_state = link.session == Some((self.session_id, memory_limit_bytes));
         let statements = match is_in_state && self.writes_below.is_none() {
             true => None,
-            false => {
-                let statements = self.statements.iter().map(Written::new);
-                Some(statements.collect::<Result<_, _>>()?)
-            }
+            false => Some(self.recipes.iter().map(Written::of).collect()),
         };
         let left = (self.next_id.unwrap_or(self.session_id), memory_limit_bytes);
         link.session = self.writes_below.is_none().then_some(left);
@@ -396,7 +392,7 @@ impl Order {
             writes_below: self.writes_below,
             work: self.work,
         };
-        if let Err(failure) = link.give(task, &self.octets).await {
+        if let Err(failure) = link.give(task, self.octets).await {
             held.lose();
             return Err(failure);
         }

@@ -5,7 +5,7 @@
 //! then both. The octets are Arrow's streaming format, where a message has columns, rows or values. Both ends are the same
 //! program, one started by the other.
 
-use std::io::{self, Read, Write};
+use std::io::{self, Read};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -129,15 +129,19 @@ impl Written {
             let message = "this statement does not leave the process that made it";
             Failure::new(crate::error::Kind::Run, message)
         })?;
+        Ok(Self::of(recipe))
+    }
+
+    pub(super) fn of(recipe: &Recipe) -> Self {
         let values = recipe.values.iter();
-        Ok(Self {
+        Self {
             text: recipe.text.to_string(),
             index: recipe.index,
             files: recipe.files.clone(),
             values: values
                 .map(|(name, value)| (name.clone(), Value::new(value)))
                 .collect(),
-        })
+        }
     }
 
     pub(super) fn statement(&self) -> Result<Statement, Failure> {
@@ -183,22 +187,25 @@ impl Value {
     }
 }
 
-/// A frame of this message.
-///
-/// # Errors
-/// When it is longer than a frame may be.
-pub(super) fn frame<T: Serialize>(message: &T, octets: &[u8]) -> io::Result<Vec<u8>> {
-    let text = serde_json::to_vec(message)?;
-    if text.len() > FRAME_BYTES_MAX || octets.len() > FRAME_BYTES_MAX {
-        return Err(io::Error::other("a message is longer than a frame may be"));
+/// A message on its way: what stands in front of its octets, and these, which may be megabytes and are not copied.
+#[derive(Debug)]
+pub(super) struct Frame {
+    pub(super) front: Vec<u8>,
+    pub(super) octets: Vec<u8>,
+}
+
+impl Frame {
+    /// # Errors
+    /// When it is longer than a frame may be.
+    pub(super) fn new<T: Serialize>(message: &T, octets: Vec<u8>) -> io::Result<Self> {
+        let text = serde_json::to_vec(message)?;
+        if text.len() > FRAME_BYTES_MAX || octets.len() > FRAME_BYTES_MAX {
+            return Err(io::Error::other("a message is longer than a frame may be"));
+        }
+        let len = |bytes: &[u8]| u32::try_from(bytes.len()).unwrap_or(u32::MAX).to_le_bytes();
+        let front = [&len(&text)[..], &len(&octets), &text].concat();
+        Ok(Self { front, octets })
     }
-    let len = |bytes: &[u8]| u32::try_from(bytes.len()).unwrap_or(u32::MAX).to_le_bytes();
-    let mut frame = Vec::with_capacity(HEAD_BYTES + text.len() + octets.len());
-    frame.extend(len(&text));
-    frame.extend(len(octets));
-    frame.extend(&text);
-    frame.extend(octets);
-    Ok(frame)
 }
 
 /// The lengths that a head says.
@@ -236,15 +243,6 @@ pub(super) fn read<T: for<'de> Deserialize<'de>>(
     let mut octets = vec![0; octets_len];
     input.read_exact(&mut octets)?;
     Ok(Some((serde_json::from_slice(&text)?, octets)))
-}
-
-/// Writes a frame.
-///
-/// # Errors
-/// When the output fails.
-pub(super) fn write(output: &mut impl Write, frame: &[u8]) -> io::Result<()> {
-    output.write_all(frame)?;
-    output.flush()
 }
 
 /// A failure of the protocol between the processes.
@@ -286,7 +284,8 @@ mod tests {
         let mut statement = Statement::parse(sql).unwrap().pop().unwrap();
         statement.name_files(&mut |parts| Some(format!("/root/{}", parts.join("/"))));
         let statement = statement.bind(&values).unwrap();
-        let frame = frame(&Written::new(&statement).unwrap(), b"behind").unwrap();
+        let frame = Frame::new(&Written::new(&statement).unwrap(), b"behind".to_vec()).unwrap();
+        let frame = [frame.front, frame.octets].concat();
         let mut input = frame.as_slice();
         let (written, octets) = read::<Written>(&mut input).unwrap().unwrap();
         assert_eq!(octets, b"behind");

@@ -1,6 +1,6 @@
 //! A process that runs the statements of a server, one after the other.
 
-use std::io;
+use std::io::{self, Write as _};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,7 +13,7 @@ use weir_engine::{Engine, ScanReport};
 use weir_tables::Totals;
 
 use super::pieces;
-use super::wire::{self, Progress, Reply, Request, Task, Work, Written, broken};
+use super::wire::{self, Frame, Progress, Reply, Request, Task, Work, Written, broken};
 use crate::catalog::{Catalog, Values};
 use crate::columns::Columns;
 use crate::error::{Error, Failure};
@@ -72,7 +72,7 @@ fn bound_process(options: &weir_engine::Options) {
         current: Some(bytes),
         maximum: Some(bytes),
     };
-    // A core of what was ended for its size serves nobody.
+    // The memory of a process that ended for its size is not worth a file.
     let _ = setrlimit(Resource::Core, limit(0));
     if let Some(bytes) = options.memory_limit_bytes {
         let cores = || std::thread::available_parallelism().map_or(1, usize::from);
@@ -100,13 +100,18 @@ fn take_requests(sender: mpsc::Sender<(Request, Vec<u8>)>) {
 }
 
 /// Writes frames as they come.
-fn hand_out(mut frames: mpsc::Receiver<Vec<u8>>) {
+fn hand_out(mut frames: mpsc::Receiver<Frame>) {
     let mut output = io::stdout().lock();
-    // It is read before any frame; an output that is closed is noticed with the first.
-    let _ = wire::write(&mut output, wire::GREETING.as_bytes());
+    // The greeting is read before any frame; an output that is closed is noticed with the first.
+    let _ = output.write_all(wire::GREETING.as_bytes());
+    let _ = output.flush();
     while let Some(frame) = frames.blocking_recv() {
-        if wire::write(&mut output, &frame).is_err() {
-            // Nobody is there any more to be answered.
+        let written = output
+            .write_all(&frame.front)
+            .and_then(|()| output.write_all(&frame.octets))
+            .and_then(|()| output.flush());
+        if written.is_err() {
+            // The server has gone.
             std::process::exit(1);
         }
     }
@@ -115,7 +120,7 @@ fn hand_out(mut frames: mpsc::Receiver<Vec<u8>>) {
 /// The state of the process between two tasks.
 struct Worker {
     house: Arc<House>,
-    out: mpsc::Sender<Vec<u8>>,
+    out: mpsc::Sender<Frame>,
     current: Option<Current>,
     catalog: Option<Arc<Catalog>>,
 }
@@ -131,7 +136,7 @@ impl Worker {
     async fn run(mut self, mut requests: mpsc::Receiver<(Request, Vec<u8>)>) {
         // What is made once, or read from the program's file, is there before the first statement.
         drop(Session::new(&self.house));
-        if self.say(&Reply::Ready, &[]).await.is_err() {
+        if self.say(&Reply::Ready, Vec::new()).await.is_err() {
             return;
         }
         while let Some((request, octets)) = requests.recv().await {
@@ -152,15 +157,15 @@ impl Worker {
                 if is_change {
                     self.current = None;
                 }
-                if self.say(&Reply::Failed(failure), &[]).await.is_err() {
+                if self.say(&Reply::Failed(failure), Vec::new()).await.is_err() {
                     return;
                 }
             }
         }
     }
 
-    async fn say(&self, reply: &Reply, octets: &[u8]) -> Result<(), Failure> {
-        let frame = wire::frame(reply, octets).map_err(|error| broken(&error.to_string()))?;
+    async fn say(&self, reply: &Reply, octets: Vec<u8>) -> Result<(), Failure> {
+        let frame = Frame::new(reply, octets).map_err(|error| broken(&error.to_string()))?;
         let sent = self.out.send(frame).await;
         sent.map_err(|_| broken("its output is closed"))
     }
@@ -278,7 +283,7 @@ impl Worker {
             schema_bytes,
             kinds,
         };
-        self.say(&reply, &octets).await
+        self.say(&reply, octets).await
     }
 
     async fn rows(&self, mut answer: Answer, session: &Session) -> Result<(), Failure> {
@@ -287,7 +292,7 @@ impl Worker {
         let origins = std::mem::take(&mut answer.origins);
         let begun = schema_octets(&answer.schema)?;
         self.progress(&report, &before, &mut None).await?;
-        self.say(&Reply::Begun { origins }, &begun).await?;
+        self.say(&Reply::Begun { origins }, begun).await?;
         let mut said = None;
         let mut looks = tokio::time::interval(LOOK_EVERY);
         looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -307,7 +312,7 @@ impl Worker {
                     StreamWriter::try_new(Vec::new(), &piece.schema()).map_err(unwritten)?;
                 stream.write(&piece).map_err(unwritten)?;
                 let octets = stream.into_inner().map_err(unwritten)?;
-                self.say(&Reply::Rows, &octets).await?;
+                self.say(&Reply::Rows, octets).await?;
             }
         }
         drop(answer);
@@ -316,7 +321,7 @@ impl Worker {
         damage.sort_by(|one, other| one.path.cmp(&other.path));
         let damage = damage.iter().map(ToString::to_string).collect();
         let notes = report.take_notes();
-        self.say(&Reply::End { notes, damage }, &[]).await
+        self.say(&Reply::End { notes, damage }, Vec::new()).await
     }
 
     /// Says how far a task is, where that is news.
@@ -339,7 +344,7 @@ impl Worker {
             return Ok(());
         }
         *said = Some(progress);
-        self.say(&Reply::Progress(progress), &[]).await
+        self.say(&Reply::Progress(progress), Vec::new()).await
     }
 }
 

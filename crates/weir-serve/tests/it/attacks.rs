@@ -10,6 +10,7 @@ use std::time::Duration;
 use arrow_flight::sql::client::FlightSqlServiceClient;
 use tokio_postgres::{NoTls, SimpleQueryMessage};
 use tonic::transport::Channel;
+use weir_testkit::until;
 
 use crate::served::Served;
 
@@ -564,7 +565,10 @@ fn statements_that_never_end_keep_no_other_from_being_answered() {
             let sql = endless.clone();
             running.push(tokio::spawn(async move { simple(&client, &sql).await }));
         }
-        served.wait_for("weir_queries_running 6");
+        // Each has a process that has to start.
+        until("six statements", || {
+            served.has_counter("weir_queries_running 6")
+        });
         // Each of these waits for its turn, which one of those gives.
         for number in 0..6 {
             let other = postgres(&served).await;
@@ -652,7 +656,7 @@ fn planning_ends_when_its_time_is_over() {
     // Nothing of it goes on: the one turn is free.
     served.wait_for("weir_queries_running 0");
     // The next statement has a process.
-    served.wait_for("weir_processes 1");
+    until("a process", || served.has_counter("weir_processes 1"));
 }
 
 #[test]

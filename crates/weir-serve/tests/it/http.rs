@@ -33,6 +33,47 @@ fn a_query_is_answered_with_types_and_limits() {
 }
 
 #[test]
+fn long_answers_in_json_are_whole_or_have_no_end() {
+    let served = Served::plain();
+    // A client of HTTP/1.0 gets no chunks.
+    let ask = |sql: &str| {
+        let asked = serde_json::json!({"sql": sql, "limit": 20_000});
+        served.request(&ASK.replace("HTTP/1.1", "HTTP/1.0"), &asked.to_string())
+    };
+    let long =
+        "SELECT value, repeat('x', 1000), 1 // ({nought} - value) FROM generate_series(1, 20000)";
+    let whole = ask(&long.replace("{nought}", "20001"));
+    assert!(whole.len() > 20_000_000, "{} bytes", whole.len());
+    let whole = body(&whole);
+    let rows = whole["rows"].as_array().unwrap();
+    assert_eq!((rows.len(), &whole["row_count"]), (20_000, &20_000.into()));
+    let numbers = rows.iter().zip(1_u64..);
+    for (row, number) in numbers {
+        assert_eq!(row[0], number);
+    }
+    assert_eq!(whole["truncated"], false);
+    assert_eq!(
+        whole["columns"][1]["name"]
+            .as_str()
+            .map(|name| name.contains("repeat")),
+        Some(true)
+    );
+    // What fails early has a status, and what fails late has no end.
+    let early = ask(&long.replace("{nought}", "1000"));
+    assert!(early.starts_with("HTTP/1.0 400"), "{early:.200}");
+    assert!(
+        body(&early)["error"]["message"]
+            .as_str()
+            .unwrap()
+            .contains("division by zero")
+    );
+    let late = ask(&long.replace("{nought}", "19000"));
+    assert!(late.starts_with("HTTP/1.0 200"), "{late:.200}");
+    let (_, late) = late.split_once("\r\n\r\n").unwrap();
+    assert!(serde_json::from_str::<serde_json::Value>(late).is_err());
+}
+
+#[test]
 fn what_there_is_is_listed() {
     let served = Served::plain();
     let get = |path: &str| served.request(&format!("GET {path} HTTP/1.1\r\nHost: localhost"), "");

@@ -127,17 +127,20 @@ impl Served {
 
     /// Waits until the counters of the server have this in them.
     pub(crate) fn wait_for(&self, counter: &str) {
-        // Far more than it takes, on a machine that does other things as well.
-        let deadline = Instant::now() + Duration::from_secs(60);
-        let head = "GET /metrics HTTP/1.1\r\nHost: localhost";
-        loop {
-            let counters = self.request(head, "");
-            if counters.lines().any(|line| line == counter) {
-                return;
-            }
-            assert!(Instant::now() < deadline, "{counter}: {counters}");
+        let deadline = Instant::now() + Duration::from_secs(5);
+        while !self.has_counter(counter) {
+            assert!(Instant::now() < deadline, "{counter}: {}", self.counters());
             std::thread::sleep(Duration::from_millis(50));
         }
+    }
+
+    fn counters(&self) -> String {
+        self.request("GET /metrics HTTP/1.1\r\nHost: localhost", "")
+    }
+
+    /// Whether the counters of the server have this in them now.
+    pub(crate) fn has_counter(&self, counter: &str) -> bool {
+        self.counters().lines().any(|line| line == counter)
     }
 
     pub(crate) fn path(&self) -> &Path {
@@ -176,7 +179,7 @@ fn worker() {
     options.roots = vec![root.into()];
     options.allow_write = allow_write == "true";
     weir_serve::work(options, Path::new(words.last().unwrap())).unwrap();
-    // What the library of tests prints at its end is read by nobody.
+    // The library of tests would print behind the last frame.
     std::process::exit(0);
 }
 
