@@ -108,7 +108,7 @@ pub(crate) struct Serve {
     /// Connections at once, of each protocol
     #[arg(long, value_name = "N", default_value_t = 100, help_heading = "Limits")]
     max_connections: usize,
-    /// Statements that run at once; others wait
+    /// Statements that run at once; others wait, for half a second at most as long as few take longer
     #[arg(long, value_name = "N", default_value_t = 16, help_heading = "Limits")]
     max_queries: usize,
     /// Bytes of the text of a query: 1m
@@ -117,7 +117,7 @@ pub(crate) struct Serve {
     /// Bytes of captures that are dropped into the page: 1g
     #[arg(long, value_name = "SIZE", value_parser = parse_size, default_value = "1g", help_heading = "Limits")]
     max_upload: usize,
-    /// Memory for groups, sorts and joins of all statements together, before they spill to disk
+    /// Memory of all statements together: groups, sorts and joins spill to disk, and beyond it the largest statement ends
     #[arg(long, value_name = "SIZE", value_parser = parse_size, default_value = "1g", help_heading = "Limits")]
     memory_limit: usize,
     /// Threads that statements run on [default: one for each core]

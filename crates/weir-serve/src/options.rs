@@ -66,7 +66,7 @@ pub struct Limits {
     pub time_max: Option<Duration>,
     /// Connections at once, of each protocol.
     pub connections_max: usize,
-    /// Statements that run at once; others wait for their turn.
+    /// Statements that run at once; others wait for their turn, which one that has run for half a second gives away.
     pub queries_max: usize,
     /// Bytes of a message or of the text of a query.
     pub text_bytes_max: usize,
