@@ -32,6 +32,8 @@ pub enum ErrorKind {
     Source,
     /// The statement failed while it ran.
     Run,
+    /// A fault of the program ended the statement: a thread of it panicked.
+    Internal,
     /// Who embeds the engine does not allow it.
     Refused,
     /// It is larger or deeper than statements may be.
@@ -122,6 +124,10 @@ impl Error {
         if let Some(found) = of_store(&error) {
             return found;
         }
+        let kind = match error.find_root() {
+            DataFusionError::ExecutionJoin(error) if error.is_panic() => ErrorKind::Internal,
+            _ => kind,
+        };
         let (message, hint) = match error.find_root() {
             DataFusionError::SQL(parser_error, _) => {
                 let text = parser_error.to_string();
@@ -411,5 +417,24 @@ impl From<SourceError> for Error {
             Some(hint) => converted.with_hint(hint),
             None => converted,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_panic_of_a_thread_is_an_internal_error() {
+        let runtime = tokio::runtime::Runtime::new().unwrap();
+        let thread = runtime.spawn(async { panic!("a fault") });
+        let ended: tokio::task::JoinError = runtime.block_on(thread).map(|()| ()).unwrap_err();
+        let ended = DataFusionError::ExecutionJoin(Box::new(ended)).context("in a plan");
+        let error = Error::from_datafusion(ErrorKind::Run, ended, &[]);
+        assert_eq!(error.kind(), ErrorKind::Internal);
+        assert_eq!(
+            error.to_string(),
+            "an internal error ended the statement: a fault"
+        );
     }
 }

@@ -60,6 +60,8 @@ pub(crate) enum Kind {
     Source,
     /// It failed while it ran.
     Run,
+    /// A fault of the program ended it.
+    Internal,
     /// It is not allowed here.
     Refused,
     /// It would take more than it may.
@@ -109,6 +111,7 @@ impl Failure {
             Kind::Plan => "42000",
             Kind::Source => "58P01",
             Kind::Run => "22000",
+            Kind::Internal => "XX000",
             Kind::Refused => "25006",
             Kind::Limit => "54000",
             Kind::Cancelled | Kind::Timeout => "57014",
@@ -123,6 +126,7 @@ impl Failure {
             Kind::Plan => "name",
             Kind::Source => "path",
             Kind::Run => "run",
+            Kind::Internal => "internal",
             Kind::Refused => "refused",
             Kind::Limit | Kind::Timeout => "limit",
             Kind::Cancelled => "cancelled",
@@ -148,6 +152,7 @@ impl From<weir_engine::Error> for Failure {
                 ErrorKind::Source => Kind::Source,
                 ErrorKind::Refused => Kind::Refused,
                 ErrorKind::Limit => Kind::Limit,
+                ErrorKind::Internal => Kind::Internal,
                 _ => Kind::Run,
             },
             position: error.position(),

@@ -210,6 +210,9 @@ impl Metrics {
         let processes = AtomicU64::new(pool.map_or(0, |pool| pool.processes() as u64));
         let none = AtomicU64::new(0);
         let lost = pool.map_or(&none, |pool| &pool.lost);
+        let here = self.panics.load(Ordering::Relaxed);
+        let in_processes = pool.map_or(0, |pool| pool.panics.load(Ordering::Relaxed));
+        let panics = AtomicU64::new(here + in_processes);
         for (name, kind, help, counter) in [
             (
                 "connections_total",
@@ -257,7 +260,7 @@ impl Metrics {
                 "panics_total",
                 "counter",
                 "Statements that a fault of the program ended",
-                &self.panics,
+                &panics,
             ),
             (
                 "processes",

@@ -536,7 +536,7 @@ fn displaced() -> Failure {
 /// A statement panicked: that is a fault of the program, which is counted, and the server goes on.
 fn panicked(house: &House) -> Failure {
     Metrics::add(&house.metrics.panics, 1);
-    Failure::new(Kind::Run, "an internal error ended the statement")
+    Failure::new(Kind::Internal, "an internal error ended the statement")
         .with_hint("it is a bug of weir: the server's standard error has its place")
 }
 

@@ -10,6 +10,7 @@ pub(super) fn refused(failure: &Failure) -> Status {
         Kind::Syntax | Kind::Plan => Code::InvalidArgument,
         Kind::Source => Code::NotFound,
         Kind::Run => Code::Unknown,
+        Kind::Internal => Code::Internal,
         Kind::Refused => Code::PermissionDenied,
         Kind::Limit => Code::ResourceExhausted,
         Kind::Cancelled => Code::Cancelled,

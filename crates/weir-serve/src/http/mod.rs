@@ -259,6 +259,7 @@ impl From<Failure> for Refusal {
     fn from(failure: Failure) -> Self {
         let status = match failure.kind {
             Kind::Syntax | Kind::Plan | Kind::Run => StatusCode::BAD_REQUEST,
+            Kind::Internal => StatusCode::INTERNAL_SERVER_ERROR,
             Kind::Source => StatusCode::NOT_FOUND,
             Kind::Refused => StatusCode::FORBIDDEN,
             Kind::Limit => StatusCode::PAYLOAD_TOO_LARGE,

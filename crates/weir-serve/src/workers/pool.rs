@@ -19,7 +19,7 @@ use weir_tables::Totals;
 use super::link::{Link, Priority, Watched};
 use super::wire::{Progress, Reply, SessionState, Task, Work, Written, broken};
 use crate::catalog::{CatalogParameter, Question, Values};
-use crate::error::Failure;
+use crate::error::{Failure, Kind};
 use crate::options::WorkerProgram;
 use crate::session::Begun;
 use crate::session_log::Log;
@@ -40,6 +40,8 @@ pub(crate) struct Pool {
     begun: Arc<Notify>,
     /// Processes that were ended before their statements, and those that ended by themselves.
     pub(crate) lost: AtomicU64,
+    /// Statements that a fault of the program ended in a process, which told it and goes on.
+    pub(crate) panics: AtomicU64,
 }
 
 fn lock<T>(list: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -65,6 +67,7 @@ impl Pool {
             at_work: Mutex::default(),
             begun: Arc::default(),
             lost: AtomicU64::new(0),
+            panics: AtomicU64::new(0),
         });
         if let Some(limit) = memory_limit_bytes {
             threads.spawn(look_at_memory(Arc::downgrade(&pool), limit));
@@ -214,6 +217,9 @@ impl Held {
         let next = self.link()?.next().await;
         match next {
             Ok((Reply::Failed(failure), _)) => {
+                if failure.kind == Kind::Internal {
+                    self.pool.panics.fetch_add(1, Ordering::Relaxed);
+                }
                 self.is_done = true;
                 self.link()?.session = None;
                 Err(failure)
