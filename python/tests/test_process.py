@@ -14,6 +14,7 @@ import textwrap
 import threading
 import time
 from pathlib import Path
+from typing import Callable
 
 import pytest
 import weir
@@ -68,22 +69,35 @@ def test_other_threads_count_on_while_a_query_runs() -> None:
 
     thread = threading.Thread(target=count)
     result = weir.sql(LONG)
-    reader = threading.Thread(target=lambda: pytest.raises(weir.RunError, result.fetchall))
+    begun = threading.Event()
+
+    def read() -> None:
+        begun.set()
+        with pytest.raises(weir.RunError):
+            result.fetchall()
+
+    reader = threading.Thread(target=read)
     thread.start()
     reader.start()
-    time.sleep(0.2)
+    begun.wait()
     before = counted
-    time.sleep(0.4)
-    # A lock that is not released gives it none at all.
-    assert counted - before > 1000
+    # Threads take turns of 5 ms, in which one counts some 100,000 times. With a lock that the query does not release,
+    # none has another turn.
+    _until(lambda: counted - before > 5_000_000)
     over.set()
     thread.join()
-    # Who reads in another thread is told that somebody reads already.
+    # A result has one reader at a time.
     with pytest.raises(weir.RunError, match="being read"):
         result.fetchall()
     result.close()
     reader.join(2)
     assert not reader.is_alive()
+
+
+def _until(condition: Callable[[], bool]) -> None:
+    """Waits for what becomes true; the limit of the whole run ends a test for which it does not."""
+    while not condition():
+        time.sleep(0.01)
 
 
 def _counted(path: str) -> int:
@@ -209,18 +223,19 @@ def test_live_gives_packets_until_it_is_closed() -> None:
     import socket
 
     try:
-        packets = weir.live("lo", "SELECT udp.dstport, ip.len FROM live WHERE udp.dstport = 46321")
+        # Without a receiver there were answers of ICMP, which quote what they answer.
+        receiver = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        receiver.bind(("127.0.0.1", 0))
+        port = receiver.getsockname()[1]
+        packets = weir.live("lo", f"SELECT udp.dstport, ip.len FROM live WHERE udp.dstport = {port}")
     except weir.SourceError as error:
         pytest.skip(str(error))
-    udp = socket.AF_INET, socket.SOCK_DGRAM
-    with packets, socket.socket(*udp) as sender, socket.socket(*udp) as receiver:
-        # Without a receiver there were answers of ICMP, which quote what they answer.
-        receiver.bind(("127.0.0.1", 46321))
+    with packets, receiver, socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sender:
+        over = threading.Event()
 
         def send() -> None:
-            for _ in range(50):
-                sender.sendto(b"x", ("127.0.0.1", 46321))
-                time.sleep(0.02)
+            while not over.wait(0.02):
+                sender.sendto(b"x", ("127.0.0.1", port))
 
         thread = threading.Thread(target=send)
         thread.start()
@@ -229,8 +244,9 @@ def test_live_gives_packets_until_it_is_closed() -> None:
             seen.append(row)
             if len(seen) == 3:
                 packets.close()
+        over.set()
         thread.join()
-        assert len(seen) >= 3 and set(seen) == {(46321, 29)}
+        assert len(seen) >= 3 and set(seen) == {(port, 29)}
 
 
 def test_the_libraries_beside_are_read_when_they_are_named() -> None:

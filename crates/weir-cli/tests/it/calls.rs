@@ -15,7 +15,7 @@ use weir_testkit::Limited as _;
 use weir_testkit::web::Moto;
 
 use crate::carve;
-use crate::shell::{folder, run};
+use crate::shell::{folder, run, until_udp_port_is_taken};
 
 /// A program on a terminal of 80 by 24.
 struct Terminal {
@@ -405,7 +405,7 @@ fn calls_of_sipp_are_listed_as_they_come() {
     let mut callee = sipp(&["-sn", "uas", "-p", &server])
         .spawn_limited()
         .unwrap();
-    thread::sleep(Duration::from_millis(300));
+    until_udp_port_is_taken(&server);
     let to = format!("127.0.0.1:{server}");
     let caller =
         sipp(&["-sn", "uac", &to, "-p", &client, "-r", "50", "-d", "200"]).status_limited();

@@ -9,11 +9,10 @@ use std::net::{TcpListener, TcpStream, UdpSocket};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStderr, Command, Output, Stdio};
 use std::thread;
-use std::time::Duration;
 
-use weir_testkit::Limited as _;
+use weir_testkit::{Limited as _, until};
 
-use crate::shell::signal;
+use crate::shell::{signal, until_udp_port_is_taken};
 
 fn folder(name: &str) -> PathBuf {
     let name = format!("clf-{name}-{}", std::process::id());
@@ -126,13 +125,9 @@ fn what_crosses_an_interface_is_logged() {
     drop(stream);
     reader.join().unwrap();
     // The log is there to read before the end.
-    for _ in 0..100 {
-        if fs::metadata(&log).unwrap().len() > 0 && count(&log, &[]) == 70 {
-            break;
-        }
-        thread::sleep(Duration::from_millis(50));
-    }
-    assert_eq!(count(&log, &[]), 70);
+    until("70 records in the log", || {
+        fs::metadata(&log).unwrap().len() > 0 && count(&log, &[]) == 70
+    });
     let said = capture.end();
     assert!(said.contains(" 0 dropped by the kernel"), "{said}");
     assert!(said.contains("note: 70 records\n"), "{said}");
@@ -199,13 +194,12 @@ fn calls_of_sipp_are_logged_whole() {
         command.spawn_limited().unwrap()
     };
     let mut callee = sipp(&["-sn", "uas", "-p", &server]);
-    thread::sleep(Duration::from_millis(500));
+    until_udp_port_is_taken(&server);
     let to = format!("127.0.0.1:{server}");
     let mut caller = sipp(&["-sn", "uac", &to, "-p", &client, "-r", "300", "-d", "0"]);
     assert!(caller.wait().unwrap().success());
     callee.kill().unwrap();
     callee.wait().unwrap();
-    thread::sleep(Duration::from_millis(200));
     let said = capture.end();
     assert!(said.contains(" 0 dropped by the kernel"), "{said}");
     let method = |name: &str, status: &str| count(&log, &["--method", name, "--status", status]);

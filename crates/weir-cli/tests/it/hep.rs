@@ -4,7 +4,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream, UdpSocket};
 use std::process::{Child, ChildStderr, Command, Stdio};
 
-use weir_testkit::Limited as _;
+use weir_testkit::{Limited as _, until};
 
 use crate::shell::signal;
 
@@ -46,33 +46,33 @@ fn sent_on(version: u8, call_id: &str) -> Vec<u8> {
     weir_messages::hep::write(version, ends[0], ends[1], 17, message.as_bytes())
 }
 
-/// Ends it as a service manager does; its rows, and what it said.
-fn ended(mut child: Child, stderr: &mut impl Read) -> (String, String) {
+/// Ends it as a service manager does; its messages.
+fn ended(mut child: Child, stderr: &mut impl Read) -> String {
     signal("TERM", &child);
-    let (mut rows, mut said) = (String::new(), String::new());
-    stderr.read_to_string(&mut said).unwrap();
-    child
-        .stdout
-        .take()
-        .unwrap()
-        .read_to_string(&mut rows)
-        .unwrap();
-    assert!(child.wait().unwrap().success(), "{said}");
-    (rows, said)
+    let mut messages = String::new();
+    stderr.read_to_string(&mut messages).unwrap();
+    assert!(child.wait().unwrap().success(), "{messages}");
+    messages
 }
 
 #[test]
 fn messages_that_are_sent_on_are_rows_between_the_machines_that_they_went_between() {
     let sql = "SELECT sip.method, sip.call_id, addr.src, port.dst FROM sip(live)";
-    let (child, address, mut stderr) = listening(&["live", sql]);
+    let (mut child, address, mut stderr) = listening(&["live", sql]);
+    let mut stdout = BufReader::new(child.stdout.take().unwrap());
     let probe = UdpSocket::bind("127.0.0.1:0").unwrap();
+    // Datagrams are read in their order: the first one was when the others are rows.
+    probe.send_to(b"what is no HEP", address).unwrap();
     probe.send_to(&sent_on(2, "two"), address).unwrap();
     probe.send_to(&sent_on(3, "three"), address).unwrap();
-    probe.send_to(b"what is no HEP", address).unwrap();
     let mut stream = TcpStream::connect(address).unwrap();
     stream.write_all(&sent_on(3, "stream")).unwrap();
-    std::thread::sleep(std::time::Duration::from_millis(800));
-    let (rows, said) = ended(child, &mut stderr);
+    let mut rows = String::new();
+    for _ in 0..3 {
+        assert!(stdout.read_line(&mut rows).unwrap() > 0);
+    }
+    let said = ended(child, &mut stderr);
+    stdout.read_to_string(&mut rows).unwrap();
     for call_id in ["two", "three", "stream"] {
         let row = format!(
             r#"{{"sip.method":"INVITE","sip.call_id":"{call_id}","addr.src":"192.0.2.1","port.dst":5070}}"#
@@ -102,8 +102,10 @@ fn messages_that_are_sent_on_are_logged() {
             .send_to(&sent_on(3, &format!("call-{number}")), address)
             .unwrap();
     }
-    std::thread::sleep(std::time::Duration::from_millis(800));
-    let (_, said) = ended(child, &mut stderr);
+    until("the last record in the log", || {
+        std::fs::read(log).is_ok_and(|log| String::from_utf8_lossy(&log).contains("\tcall-19\t"))
+    });
+    let said = ended(child, &mut stderr);
     assert!(said.contains("20 records"), "{said}");
     let found = Command::new(env!("CARGO_BIN_EXE_weir"))
         .args(["clf", "search", log, "--address", "192.0.2.2:5070"])

@@ -8,13 +8,11 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::UdpSocket;
 use std::path::PathBuf;
 use std::process::{Child, ChildStderr, Command, Output, Stdio};
-use std::thread;
-use std::time::Duration;
 
 use weir_capture::{WriteRecord, Writer};
-use weir_testkit::Limited as _;
+use weir_testkit::{LIFE, Limited as _, until};
 
-use crate::shell::{heeding, signal};
+use crate::shell::{heeding, signal, until_udp_port_is_taken};
 
 fn folder(name: &str) -> PathBuf {
     let name = format!("live-{name}-{}", std::process::id());
@@ -63,6 +61,7 @@ impl Sender {
         let to = UdpSocket::bind("127.0.0.1:0").unwrap();
         let from = UdpSocket::bind("127.0.0.1:0").unwrap();
         from.connect(to.local_addr().unwrap()).unwrap();
+        to.set_read_timeout(Some(LIFE)).unwrap();
         Self(from, to)
     }
 
@@ -72,8 +71,15 @@ impl Sender {
 
     fn send(&self, count: u32) {
         for _ in 0..count {
-            self.0.send(&[7; 58]).unwrap();
+            self.send_message(&[7; 58]);
         }
+    }
+
+    /// Sends a message and takes it: the kernel hands a packet to those who capture before it hands it to its receiver.
+    fn send_message(&self, message: &[u8]) {
+        self.0.send(message).unwrap();
+        let mut taken = [0; 4096];
+        assert_eq!(self.1.recv(&mut taken).unwrap(), message.len());
     }
 }
 
@@ -95,8 +101,8 @@ fn ctrl_c_brings_the_final_groups() {
     let Some((child, mut stderr)) = capturing(&[&sql, "-w", file.to_str().unwrap()]) else {
         return;
     };
+    // What has arrived when the signal comes is in the answer.
     sender.send(1_000);
-    thread::sleep(Duration::from_millis(300));
     signal("INT", &child);
     let (output, said) = ended(child, &mut stderr);
     let rows = String::from_utf8_lossy(&output.stdout);
@@ -214,7 +220,7 @@ fn a_count_ends_it_at_the_packet() {
     assert!(said.contains("7 packets kept in"), "{said}");
 }
 
-/// Killed at any moment, it leaves whole records but for the last one.
+/// Killed at any moment, it leaves whole records but for the last one, and not none.
 #[test]
 fn what_is_kept_survives_a_kill() {
     for round in 0..6 {
@@ -227,16 +233,23 @@ fn what_is_kept_survives_a_kill() {
         let Some((mut child, _stderr)) = capturing(&[&sql, "-w", file.to_str().unwrap()]) else {
             return;
         };
-        for _ in 0..8 {
-            sender.send(200 + 77 * round);
-            thread::sleep(Duration::from_millis(u64::from(13 * round)));
+        for part in 1..=1 + round {
+            sender.send(100 + 77 * round);
+            until("records in the file", || {
+                fs::metadata(&file).is_ok_and(|file| file.len() > u64::from(part * 500))
+            });
         }
+        sender.send(200);
         child.kill().unwrap();
         child.wait().unwrap();
         let mut reader = weir_capture::open(&file).unwrap();
+        let mut whole = 0;
         loop {
             match reader.next() {
-                Ok(Some(record)) => assert_eq!((record.data.len(), record.wire_len), (100, 100)),
+                Ok(Some(record)) => {
+                    assert_eq!((record.data.len(), record.wire_len), (100, 100));
+                    whole += 1;
+                }
                 Ok(None) => break,
                 Err(error) => {
                     let cut = matches!(error.reason(), Some(weir_capture::Reason::Cut { .. }));
@@ -246,6 +259,7 @@ fn what_is_kept_survives_a_kill() {
                 }
             }
         }
+        assert!(whole >= 4 * (1 + round), "{whole} records");
     }
 }
 
@@ -286,7 +300,11 @@ fn a_live_capture_replaces_another_at_its_end_and_when_asked_to() {
             return;
         };
         sender.send(50);
-        thread::sleep(Duration::from_millis(400));
+        until("50 records in a file with another name", || {
+            hidden(&file)
+                .iter()
+                .any(|path| fs::metadata(path).is_ok_and(|file| file.len() == 24 + 50 * 116))
+        });
         assert_eq!(fs::read(&file).unwrap(), old, "{name}");
         signal(name, &child);
         let left = match name {
@@ -337,9 +355,9 @@ fn a_live_question_that_fails_leaves_no_capture_and_rows_can_be_seen_growing() {
         return;
     };
     sender.send(5);
-    thread::sleep(Duration::from_millis(500));
-    let grown = fs::read_to_string(folder.join("rows.ndjson")).unwrap();
-    assert_eq!(grown.lines().count(), 5, "{grown}");
+    let grown = || fs::read_to_string(folder.join("rows.ndjson")).unwrap_or_default();
+    until("5 rows in the file", || grown().matches('\n').count() == 5);
+    let grown = grown();
     signal("TERM", &child);
     let (output, said) = ended(child, &mut stderr);
     assert!(output.status.success(), "{said}");
@@ -383,8 +401,7 @@ fn tables_of_what_packets_carry_are_live() {
         let Some((child, mut stderr)) = capturing(&[&sql]) else {
             return;
         };
-        sender.0.send(invite(9).as_bytes()).unwrap();
-        thread::sleep(Duration::from_millis(500));
+        sender.send_message(invite(9).as_bytes());
         signal("TERM", &child);
         let (output, said) = ended(child, &mut stderr);
         let rows = String::from_utf8_lossy(&output.stdout);
@@ -440,13 +457,13 @@ fn a_capture_that_grows_is_followed() {
     expect("2,61");
     let more = records(2..4);
     file.write_all(&more[24..80]).unwrap();
-    thread::sleep(Duration::from_millis(200));
+    read_to_its_end(&child, &path);
     file.write_all(&more[80..]).unwrap();
     expect("3,62");
     expect("4,63");
     // The beginning of a record is no damage while its writer is at it.
     file.write_all(&more[24..50]).unwrap();
-    thread::sleep(Duration::from_millis(200));
+    read_to_its_end(&child, &path);
     signal("TERM", &child);
     let output = child.wait_with_output().unwrap();
     let said = String::from_utf8_lossy(&output.stderr);
@@ -475,13 +492,38 @@ fn groups_of_a_capture_that_grows_come_at_the_end() {
             .write(&WriteRecord::new(1, number, &[0; 60]))
             .unwrap();
         writer.flush().unwrap();
-        thread::sleep(Duration::from_millis(20));
+        read_to_its_end(&child, &path);
     }
-    thread::sleep(Duration::from_millis(500));
     signal("TERM", &child);
     let output = child.wait_with_output().unwrap();
     assert_eq!(String::from_utf8_lossy(&output.stdout), "n\n20\n");
     assert!(output.status.success());
+}
+
+/// Waits until a process has read all that a file has.
+fn read_to_its_end(child: &Child, path: &std::path::Path) {
+    let folder = format!("/proc/{}", child.id());
+    let length = fs::metadata(path).unwrap().len();
+    until("the file to be read", || {
+        fs::read_dir(format!("{folder}/fd"))
+            .unwrap()
+            .flatten()
+            .any(|entry| {
+                let number = entry.file_name().into_string().unwrap();
+                let is_it = fs::read_link(entry.path()).is_ok_and(|target| target == path);
+                let position = || {
+                    let about = fs::read_to_string(format!("{folder}/fdinfo/{number}")).ok()?;
+                    about
+                        .lines()
+                        .next()?
+                        .strip_prefix("pos:")?
+                        .trim()
+                        .parse()
+                        .ok()
+                };
+                is_it && position() == Some(length)
+            })
+    });
 }
 
 /// What a terminal shows that got these bytes.
@@ -627,12 +669,11 @@ fn a_live_call_lost_what_was_taken_out_of_its_recording() {
         command
     };
     let callee = sipp(&["-sn", "uas", "-p", &ports[0], "-mp", &ports[1]]).spawn_limited();
-    thread::sleep(Duration::from_millis(300));
+    until_udp_port_is_taken(&ports[0]);
     let to = format!("127.0.0.1:{}", ports[0]);
     let caller = ["-sf", "caller.xml", &to, "-p", &ports[2], "-mp", &ports[3]];
     assert!(sipp(&caller).status_limited().unwrap().success());
     callee.unwrap().wait().unwrap();
-    thread::sleep(Duration::from_millis(300));
     signal("TERM", &child);
     let (output, said) = ended(child, &mut stderr);
     let rows = String::from_utf8_lossy(&output.stdout);

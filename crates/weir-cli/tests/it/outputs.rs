@@ -5,7 +5,7 @@ use std::os::unix::process::CommandExt as _;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use weir_testkit::Limited as _;
+use weir_testkit::{Limited as _, until};
 
 use crate::shell::{command, folder, names, run};
 
@@ -79,6 +79,17 @@ fn input_may_be_output() {
     assert_eq!(std::fs::read(folder.join("calls.clf")).unwrap(), log);
 }
 
+/// Whether a process has a file of this folder open, be it one without a name.
+#[cfg(target_os = "linux")]
+fn writes_below(process: u32, folder: &Path) -> bool {
+    let entries = std::fs::read_dir(format!("/proc/{process}/fd")).unwrap();
+    let mut targets = entries
+        .flatten()
+        .map(|entry| std::fs::read_link(entry.path()));
+    targets.any(|target| target.is_ok_and(|target| target.starts_with(folder)))
+}
+
+#[cfg(target_os = "linux")]
 #[test]
 fn a_signal_leaves_the_old_file_and_nothing_else() {
     let folder = folder("a_signal_leaves_the_old_file_and_nothing_else");
@@ -104,7 +115,9 @@ fn a_signal_leaves_the_old_file_and_nothing_else() {
                 .stderr(std::process::Stdio::null());
             // Signals of a terminal go to the group; this one has to be its own.
             let mut child = child.process_group(0).spawn_limited().unwrap();
-            std::thread::sleep(Duration::from_millis(700));
+            until("a file that is being written", || {
+                writes_below(child.id(), &out)
+            });
             assert!(
                 child.try_wait().unwrap().is_none(),
                 "{line}: it has ended already"
@@ -125,7 +138,7 @@ fn a_signal_leaves_the_old_file_and_nothing_else() {
     }
     // What was ignored from the start stays ignored: nohup.
     let line = "trap '' HUP; weir query \"SELECT count(*) FROM 'demo/office.pcapng' p, generate_series(1, 300) g\" \
-                -o out/old.csv & sleep 0.2; kill -HUP $!; wait $!";
+                -o out/old.csv & until ls -l /proc/$!/fd | grep -q /out/; do sleep 0.01; done; kill -HUP $!; wait $!";
     let ended = run(line, &folder);
     assert_eq!(ended.code, Some(0), "{}", ended.stderr);
     assert!(

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
-use weir_testkit::Limited as _;
+use weir_testkit::{Limited as _, until};
 
 /// What a command line came to.
 #[derive(Debug)]
@@ -81,4 +81,18 @@ pub(crate) fn names(folder: &Path) -> Vec<String> {
         .collect();
     names.sort();
     names
+}
+
+/// Waits until a program receives on a UDP port of this machine.
+pub(crate) fn until_udp_port_is_taken(port: &str) {
+    let end = format!(":{:04X}", port.parse::<u16>().unwrap());
+    until("the port to be taken", || {
+        ["udp", "udp6"].iter().any(|table| {
+            let sockets = std::fs::read_to_string(format!("/proc/net/{table}")).unwrap_or_default();
+            let mut local = sockets
+                .lines()
+                .filter_map(|line| line.split_whitespace().nth(1));
+            local.any(|address| address.ends_with(&end))
+        })
+    });
 }

@@ -6,8 +6,6 @@
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::Path;
 use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, Stdio};
-use std::thread;
-use std::time::Duration;
 
 use weir_testkit::Limited as _;
 
@@ -96,9 +94,8 @@ fn capturing(words: &[&str]) -> Option<(Child, BufReader<ChildStderr>)> {
     Some((child, stderr))
 }
 
+/// Ends it. A message that its receiver has was handed to those who capture before.
 fn terminate(child: &Child) {
-    // What was sent last is in the ring by then.
-    thread::sleep(Duration::from_millis(300));
     signal("TERM", child);
 }
 

@@ -146,7 +146,6 @@ fn a_timeout_and_a_cancel_end_the_scan_and_leave_the_connection() {
     }
     let served = Served::plain();
     let endless = "SELECT count(*) FROM generate_series(1, 1000000000000) a(v) WHERE v % 7 = 1000";
-    let begun = Instant::now();
     let output = served.psql(&[
         "SET statement_timeout = 500",
         endless,
@@ -157,11 +156,6 @@ fn a_timeout_and_a_cancel_end_the_scan_and_leave_the_connection() {
     assert!(
         String::from_utf8_lossy(&output.stdout).contains("still here"),
         "{errors}"
-    );
-    assert!(
-        begun.elapsed() < Duration::from_secs(5),
-        "{:?}",
-        begun.elapsed()
     );
 
     served.add_trace("large.pcap", 64 << 20);
@@ -176,14 +170,16 @@ fn a_timeout_and_a_cancel_end_the_scan_and_leave_the_connection() {
         let mut soonest = Duration::MAX;
         for _ in 0..3 {
             let cancel = client.cancel_token();
-            let canceller = tokio::spawn(async move {
-                tokio::time::sleep(Duration::from_millis(300)).await;
+            let running = client.simple_query(scan);
+            let canceller = async {
+                tokio::task::block_in_place(|| served.wait_for("weir_queries_running 1"));
                 let asked = Instant::now();
                 cancel.cancel_query(tokio_postgres::NoTls).await.unwrap();
                 asked
-            });
-            let error = client.simple_query(scan).await.unwrap_err();
-            soonest = soonest.min(canceller.await.unwrap().elapsed());
+            };
+            let (ended, asked) = tokio::join!(running, canceller);
+            let error = ended.unwrap_err();
+            soonest = soonest.min(asked.elapsed());
             assert_eq!(error.code(), Some(&tokio_postgres::error::SqlState::QUERY_CANCELED), "{error}");
             if soonest < Duration::from_secs(1) {
                 break;
@@ -195,13 +191,8 @@ fn a_timeout_and_a_cancel_end_the_scan_and_leave_the_connection() {
         let rows = client.query("SELECT frame.len FROM 'office.pcapng' WHERE frame.len > $1 LIMIT 3", &[&60_i64]).await.unwrap();
         assert_eq!(rows.len(), 3);
     });
-    // Nothing runs on that nobody waits for.
-    let deadline = Instant::now() + Duration::from_secs(3);
-    let running = || served.request("GET /metrics HTTP/1.1\r\nHost: localhost", "");
-    while !running().contains("weir_queries_running 0") {
-        assert!(Instant::now() < deadline, "{}", running());
-        std::thread::sleep(Duration::from_millis(50));
-    }
+    // A statement whose client does not wait any more does not run on.
+    served.wait_for("weir_queries_running 0");
 }
 
 #[test]

@@ -196,12 +196,11 @@ fn long_messages_and_many_connections_are_refused_by_name() {
     let answer = String::from_utf8_lossy(&answer).into_owned();
     assert!(answer.contains("--max-text"), "{answer:?}");
     drop(socket);
-    std::thread::sleep(Duration::from_millis(600));
-    // Whoever stays away does not keep others from being told.
+    served.wait_for("weir_connections_open 1");
+    // A connection that is refused and stays is no reason not to tell the next one.
     let kept: Vec<TcpStream> = (0..3)
         .map(|_| TcpStream::connect(served.postgres).unwrap())
         .collect();
-    std::thread::sleep(Duration::from_millis(200));
     if has_psql() {
         let error = served.error(&["SELECT 1"]);
         assert!(error.contains("--max-connections"), "{error}");
