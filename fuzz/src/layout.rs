@@ -3,7 +3,7 @@
 use std::hint::black_box;
 use std::sync::LazyLock;
 
-use weir_packet::layout::{Framing, Layout, View};
+use weir_layout::{Framing, Layout, View};
 use weir_packet::{Kind, Value};
 
 use crate::bits::Bits;

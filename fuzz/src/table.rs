@@ -7,7 +7,7 @@ use std::sync::{Arc, LazyLock};
 
 use arrow::array::{Array, ArrayRef, RecordBatch};
 use weir_packet::Kind;
-use weir_packet::layout::Layout;
+use weir_layout::Layout;
 use weir_tables::{
     Column, Constant, Counters, Network, Operator, Predicate, Scan, ScanOptions, Source, Table,
 };

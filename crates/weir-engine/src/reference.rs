@@ -25,8 +25,8 @@ use datafusion::sql::sqlparser::ast::{
 use weir_capture::{
     ArchiveMember, Compression, Object, is_remote, redacted, shown, uncompressed_name,
 };
+use weir_layout::Layout;
 use weir_packet::Options as DecodeOptions;
-use weir_packet::layout::Layout;
 use weir_tables::{
     Compile, EXTRACTIONS, Extraction, Feed, Location, Setting, Settings, Source, Stop, Table,
     is_address,

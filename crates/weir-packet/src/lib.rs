@@ -32,7 +32,6 @@ mod field;
 mod frame;
 mod joined;
 mod layer_set;
-pub mod layout;
 mod link_type;
 mod options;
 mod packet;

@@ -112,7 +112,7 @@ impl Table {
     /// that the records carry, when the layout says that they do. A column of the layout hides a
     /// packet's column of the same name.
     #[must_use]
-    pub fn records(layout: &weir_packet::layout::Layout) -> Self {
+    pub fn records(layout: &weir_layout::Layout) -> Self {
         let own = layout
             .columns()
             .iter()

@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use weir_capture::{Certificate, Reader, Split};
-use weir_packet::layout::Layout;
+use weir_layout::Layout;
 
 use crate::records::RecordReader;
 use crate::source::{Bytes, Cause, Location, Ranged};

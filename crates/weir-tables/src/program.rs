@@ -17,7 +17,7 @@ mod value;
 
 use weir_capture::RecordFraming;
 use weir_compile::{Exit, Refusal, Runner};
-use weir_packet::layout::Layout;
+use weir_layout::Layout;
 use weir_packet::{LinkType, NextTable, Options};
 
 use crate::reading::COMPILED_BYTES_MIN;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use arrow::error::ArrowError;
 use weir_capture::{Certificate, Format, Merge, Reader, Record, WriteError};
-use weir_packet::layout::{Layout, Row as LayoutRow, Start};
+use weir_layout::{Layout, Row as LayoutRow, Start};
 use weir_packet::{Decoder, Frame, LinkType, Needs, Options as DecodeOptions, Reason};
 
 use crate::program::{Framing, Passed, Records, SAMPLE_RECORDS};

@@ -3,8 +3,8 @@
 use std::io::{self, Read};
 use std::sync::Arc;
 
+use weir_layout::{Framing as Cut, Layout};
 use weir_packet::LinkType;
-use weir_packet::layout::{Framing as Cut, Layout};
 
 use crate::program::{Framing, Records};
 use crate::source::{Bytes, Cause};

@@ -1,6 +1,6 @@
 //! One row as predicates and columns see it.
 
-use weir_packet::layout::View;
+use weir_layout::View;
 use weir_packet::{Packet, Value};
 
 use crate::extract::Item;

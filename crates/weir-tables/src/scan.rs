@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use arrow::array::RecordBatch;
 use arrow::error::ArrowError;
-use weir_packet::layout::Layout;
+use weir_layout::Layout;
 use weir_packet::{LinkType, Needs, Options as DecodeOptions};
 
 use crate::extract::Extract;

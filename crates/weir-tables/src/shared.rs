@@ -5,7 +5,7 @@ use std::sync::Arc;
 use arrow::array::RecordBatch;
 use arrow::error::ArrowError;
 use weir_capture::Certificate;
-use weir_packet::layout::Layout;
+use weir_layout::Layout;
 use weir_packet::{LinkType, Options as DecodeOptions};
 
 use crate::program::{Framing, Passed, Questions};

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use weir_capture::{Compression, Object, ReadObject, Reader, Reason};
-use weir_packet::layout::Layout;
+use weir_layout::Layout;
 
 use crate::Predicate;
 use crate::live::{Feed, Follow, Stop};

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use weir_capture::Reader;
-use weir_packet::layout::Layout;
+use weir_layout::Layout;
 use weir_tables::{
     Aggregate, Branch, EXTRACTIONS, Expression, Function, Scan, ScanOptions, Setting, Settings,
     SharedScan, Source, Table,

@@ -1,7 +1,7 @@
 //! What questions ask of each record, in terms of plain fields.
 
 use weir_bytes::Bits;
-use weir_packet::layout::Layout;
+use weir_layout::Layout;
 use weir_packet::{Extent, Kind, Location};
 
 use super::condition::{NumberRange, Test};

@@ -10,7 +10,7 @@ use super::number::{self, Number};
 use super::source::{Located, Scalar, Text};
 use super::types::Sort;
 use super::{Layout, Output, read};
-use crate::Kind;
+use weir_packet::Kind;
 
 impl Compiler {
     /// Gives a field its place, its meaning and its column.

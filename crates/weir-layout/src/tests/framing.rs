@@ -1,7 +1,7 @@
 //! Where records end, and what is no record.
 
 use super::{check, hex, layout, read_all};
-use crate::layout::{Framing, Layout, Reason};
+use crate::{Framing, Layout, Reason};
 
 #[test]
 fn records_are_fixed_counted_delimited_or_end_with_their_fields() {

@@ -1,6 +1,6 @@
 //! Layouts with a fault: the exact place, message and hint.
 
-use crate::layout::{ErrorKind, Layout, LayoutError};
+use crate::{ErrorKind, Layout, LayoutError};
 
 fn fault_over(text: &str, base: &str) -> LayoutError {
     let mut load = |path: &str| match path {

@@ -290,7 +290,7 @@ impl Compiler {
     fn reserved_names(&self) -> Checked<()> {
         for (name, index) in &self.names {
             let frame = name.starts_with("frame.");
-            let packet = || crate::fields().any(|(field, _)| field.name == name);
+            let packet = || weir_packet::fields().any(|(field, _)| field.name == name);
             if frame || !self.layout.payloads.is_empty() && packet() {
                 let (at, element) = self.origin(*index);
                 let expected = "a name that no packet column has";

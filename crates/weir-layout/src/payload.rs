@@ -2,7 +2,7 @@
 
 use super::error::{Checked, ErrorKind, Fault};
 use super::source::{Located, Scalar};
-use crate::{Layer, LinkType, PROTOCOLS};
+use weir_packet::{Layer, LinkType, PROTOCOLS};
 
 /// What a payload starts with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,7 +4,7 @@ use super::decode::Row;
 use super::field::{Field, Known};
 use super::stop::Stop;
 use super::{Layout, Output, Start, time};
-use crate::Value;
+use weir_packet::Value;
 
 /// A decoded record. Reading a value costs a bounds check and a load.
 #[derive(Clone, Copy, Debug)]

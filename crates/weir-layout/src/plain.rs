@@ -68,8 +68,8 @@ mod tests {
         for column in 0..layout.columns().len() {
             let plain = layout.plain_number(column).unwrap();
             let expected = match view.value(column) {
-                Some(crate::Value::Unsigned(value)) => value,
-                Some(crate::Value::Bool(value)) => value.into(),
+                Some(weir_packet::Value::Unsigned(value)) => value,
+                Some(weir_packet::Value::Bool(value)) => value.into(),
                 other => panic!("{other:?}"),
             };
             assert_eq!(plain.read(&record), Some(expected), "f{column}");

@@ -9,7 +9,7 @@ mod values;
 use std::fmt::Write;
 
 use super::{Framing, Layout, Start, View};
-use crate::Value;
+use weir_packet::Value;
 
 /// Compiles a layout that must be right; `base` is what it may extend.
 fn layout_over(text: &str, base: &str) -> Layout {
@@ -95,8 +95,8 @@ fn kind_of(value: &Value<'_>) -> &'static str {
     }
 }
 
-fn plain(kind: crate::Kind) -> &'static str {
-    use crate::Kind;
+fn plain(kind: weir_packet::Kind) -> &'static str {
+    use weir_packet::Kind;
     match kind {
         Kind::Bool => "bool",
         Kind::U8 | Kind::U16 | Kind::U32 | Kind::U64 => "unsigned",

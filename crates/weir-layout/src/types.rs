@@ -4,7 +4,7 @@ use super::error::{Checked, ErrorKind, Fault};
 use super::field::Meaning;
 use super::source::Text;
 use super::time;
-use crate::Kind;
+use weir_packet::Kind;
 
 /// Sorts of types that share their keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

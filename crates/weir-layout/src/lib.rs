@@ -1,4 +1,4 @@
-//! Binary records of formats that only their users know, read by a layout that they write.
+//! How is a binary record of a format read that only its user knows, by a layout that the user writes?
 //!
 //! A layout is a small TOML text: how records are cut out of the file, where fields lie and what
 //! they mean, and which known protocol the payload is in. `docs/reference/record-layouts.md` is its
@@ -6,7 +6,7 @@
 //!
 //! ```
 //! use weir_packet::Value;
-//! use weir_packet::layout::{Framing, Layout};
+//! use weir_layout::{Framing, Layout};
 //!
 //! let text = r#"
 //!     field = [
@@ -24,7 +24,7 @@
 //! assert_eq!(layout.columns()[2].name, "message_type_name");
 //! assert_eq!(view.value(2), Some(Value::Text("status")));
 //! assert!(view.stop().is_none());
-//! # Ok::<(), weir_packet::layout::LayoutError>(())
+//! # Ok::<(), weir_layout::LayoutError>(())
 //! ```
 //!
 //! Loading checks everything that can be checked without records and says in which line and column
@@ -33,7 +33,7 @@
 //! damaged or cut are still rows; [`View::stop`] says what was wrong. Everything that a layout or a
 //! record could make grow has a limit, a constant of [`Layout`].
 //!
-//! This module deliberately does not know files, SQL or packets: it hands out the payload and what
+//! This crate deliberately does not know files, SQL or how packets are decoded: it hands out the payload and what
 //! it starts with ([`Start`]).
 
 mod compile;
@@ -74,7 +74,7 @@ use framing::Cutting;
 use machine::Step;
 use view::TimeSource;
 
-use crate::Kind;
+use weir_packet::Kind;
 
 /// A layout that has been checked and is ready to decode records.
 #[derive(Clone, Debug)]

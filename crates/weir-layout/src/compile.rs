@@ -10,7 +10,7 @@ use super::machine::{Size, Step};
 use super::parser::{self, Names};
 use super::source::Text;
 use super::{Column, Layout, Output};
-use crate::Kind;
+use weir_packet::Kind;
 
 /// Works through a draft from the first field to the last.
 #[derive(Default)]

@@ -2,10 +2,10 @@
 //! from bytes.
 
 use super::{hex, read_all, show, text_of};
-use crate::layout::{Framing, Layout, Start, View, payload, read, types};
-use crate::{Layer, LinkType};
+use crate::{Framing, Layout, Start, View, payload, read, types};
+use weir_packet::{Layer, LinkType};
 
-const PAGE: &str = include_str!("../../../../../docs/reference/record-layouts.md");
+const PAGE: &str = include_str!("../../../../docs/reference/record-layouts.md");
 
 /// The TOML blocks of the page. Blocks marked `toml fields` hold fields only.
 fn blocks() -> Vec<String> {
@@ -124,7 +124,7 @@ const RECORDED: &str = "
 /// The demo's file of this format has a layout text of its own, which must say the same.
 #[test]
 fn the_demos_layout_reads_the_recorder_too() {
-    let demo = include_str!("../../../../weir-testkit/src/demo/recorder.toml");
+    let demo = include_str!("../../../weir-testkit/src/demo/recorder.toml");
     let demo = match Layout::parse(demo, &mut load) {
         Ok(layout) => layout,
         Err(error) => panic!("recorder.toml: {error}, {:?}", error.hint()),

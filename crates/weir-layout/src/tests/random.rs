@@ -5,8 +5,8 @@ use std::fmt::Write;
 use proptest::prelude::*;
 
 use super::{layout, read_all};
-use crate::Value;
-use crate::layout::Layout;
+use crate::Layout;
+use weir_packet::Value;
 
 /// A field of a random layout.
 #[derive(Clone, Debug)]

@@ -5,7 +5,7 @@ use std::str;
 use super::expression::{Expr, Scope, Trouble};
 use super::number::Number;
 use super::time::Time;
-use crate::{Address, Value};
+use weir_packet::{Address, Value};
 
 /// A field whose place is known or will be known when the record's steps have run.
 #[derive(Clone, Debug)]
