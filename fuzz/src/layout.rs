@@ -190,7 +190,7 @@ pub static LAYOUTS: LazyLock<Vec<(&'static str, Layout)>> = LazyLock::new(|| {
     TEXTS.iter().map(parse).collect()
 });
 
-const RECORDER: &str = include_str!("../../crates/weir-testkit/src/demo/recorder.toml");
+const RECORDER: &str = include_str!("../../crates/weir-samples/src/demo/recorder.toml");
 
 /// One for each way of cutting records and of placing fields.
 const TEXTS: &[&str] = &[

@@ -418,7 +418,7 @@ impl fmt::Display for Program {
     }
 }
 
-/// Name and version in cargo's name of a package: `path+file:///…/weir-cli#0.1.0`, or `…/oracle#weir-zlib@0.1.0` where
+/// Name and version in cargo's name of a package: `path+file:///…/weir-cli#0.1.0`, or `…/weir#_weir@0.1.0` where
 /// the folder has another name.
 fn named(id: &str) -> Option<(&str, &str)> {
     let (place, rest) = id.split_once('#')?;

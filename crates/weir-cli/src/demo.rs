@@ -3,7 +3,7 @@
 use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
 
-use weir_testkit::demo::{DemoFile, demo_files};
+use weir_samples::demo::{DemoFile, demo_files};
 
 use crate::args::{Demo, Global};
 use crate::message::Messages;

@@ -124,7 +124,7 @@ const RECORDED: &str = "
 /// The demo's file of this format has a layout text of its own, which must say the same.
 #[test]
 fn the_demos_layout_reads_the_recorder_too() {
-    let demo = include_str!("../../../weir-testkit/src/demo/recorder.toml");
+    let demo = include_str!("../../../weir-samples/src/demo/recorder.toml");
     let demo = match Layout::parse(demo, &mut load) {
         Ok(layout) => layout,
         Err(error) => panic!("recorder.toml: {error}, {:?}", error.hint()),

@@ -5,7 +5,7 @@
 //!
 //! ```
 //! use std::net::Ipv4Addr;
-//! use weir_testkit::packet::{Ipv4, ethernet, ethertype, protocol, udp};
+//! use weir_samples::packet::{Ipv4, ethernet, ethertype, protocol, udp};
 //!
 //! let (src, dst) = (Ipv4Addr::new(10, 0, 0, 1), Ipv4Addr::new(10, 0, 0, 2));
 //! let query = udp(src.into(), dst.into(), 40_000, 53, b"a question");

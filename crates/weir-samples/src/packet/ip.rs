@@ -42,7 +42,7 @@ pub mod protocol {
 /// An IPv4 header (RFC 791). Lengths and checksum are filled in.
 ///
 /// ```
-/// use weir_testkit::packet::{Ipv4, protocol};
+/// use weir_samples::packet::{Ipv4, protocol};
 ///
 /// let header = Ipv4::new([10, 0, 0, 1].into(), [10, 0, 0, 2].into(), protocol::UDP).ttl(3);
 /// let packet = header.packet(&[0; 8]);
@@ -166,7 +166,7 @@ impl Ipv4 {
 /// are filled in; the extension headers stand in the order of the calls.
 ///
 /// ```
-/// use weir_testkit::packet::{Ipv6, protocol};
+/// use weir_samples::packet::{Ipv6, protocol};
 ///
 /// let (src, dst) = ("2001:db8::1".parse()?, "2001:db8::2".parse()?);
 /// let header = Ipv6::new(src, dst, protocol::UDP).hop_by_hop(&[5, 2, 0, 0]);

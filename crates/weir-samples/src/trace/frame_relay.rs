@@ -29,7 +29,7 @@ use std::io::{self, Write};
 ///
 /// ```
 /// let mut file = Vec::new();
-/// let trace = weir_testkit::trace::frame_relay_erf(&mut file, 1, 100_000)?;
+/// let trace = weir_samples::trace::frame_relay_erf(&mut file, 1, 100_000)?;
 /// assert_eq!(trace.bytes, file.len() as u64);
 /// assert_eq!(file[8], 5);
 /// # Ok::<(), std::io::Error>(())

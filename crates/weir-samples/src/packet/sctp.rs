@@ -128,7 +128,7 @@ impl Initiation {
 /// When a chunk exceeds 65,535 bytes.
 ///
 /// ```
-/// use weir_testkit::packet::{Chunk, sctp};
+/// use weir_samples::packet::{Chunk, sctp};
 ///
 /// assert_eq!(sctp(2905, 2905, 0x1234, &[Chunk::CookieAck]).len(), 16);
 /// ```

@@ -5,7 +5,7 @@ use super::link::snap;
 /// The address of a frame (ITU-T Q.922 section 3.3), in one of the lengths that Q.922 has.
 ///
 /// ```
-/// use weir_testkit::packet::FrameRelay;
+/// use weir_samples::packet::FrameRelay;
 ///
 /// let address = FrameRelay::new(100);
 /// assert_eq!(address.address(), [0x18, 0x41]);

@@ -20,7 +20,7 @@ pub enum PcapVariant {
 /// Writes a pcap file.
 ///
 /// ```
-/// use weir_testkit::capture::{Endian, PcapVariant, PcapWriter};
+/// use weir_samples::capture::{Endian, PcapVariant, PcapWriter};
 ///
 /// let mut file = Vec::new();
 /// let mut writer = PcapWriter::new(&mut file, 1, 65_535, PcapVariant::Nano, Endian::Big)?;

@@ -4,7 +4,7 @@
 /// splitmix64. Never for secrets.
 ///
 /// ```
-/// use weir_testkit::Rng;
+/// use weir_samples::Rng;
 ///
 /// let (mut one, mut two) = (Rng::new(7), Rng::new(7));
 /// assert_eq!(one.next_u64(), two.next_u64());

@@ -14,7 +14,7 @@ use std::io::{self, Write};
 ///
 /// ```
 /// let mut file = Vec::new();
-/// let trace = weir_testkit::trace::ethernet_pcap(&mut file, 1, 100_000)?;
+/// let trace = weir_samples::trace::ethernet_pcap(&mut file, 1, 100_000)?;
 /// assert_eq!(trace.bytes, file.len() as u64);
 /// assert!(trace.bytes > 98_000 && trace.records > 200);
 /// # Ok::<(), std::io::Error>(())

@@ -20,7 +20,7 @@ use std::io::{self, Write};
 ///
 /// ```
 /// let mut file = Vec::new();
-/// let trace = weir_testkit::trace::atm_cells(&mut file, 1, 1_000)?;
+/// let trace = weir_samples::trace::atm_cells(&mut file, 1, 1_000)?;
 /// assert_eq!((trace.records, file.len()), (15, 960));
 /// # Ok::<(), std::io::Error>(())
 /// ```

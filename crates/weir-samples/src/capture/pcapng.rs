@@ -82,7 +82,7 @@ impl Interface {
 /// Writes a pcapng file.
 ///
 /// ```
-/// use weir_testkit::capture::{Endian, Interface, PcapngWriter, link_type};
+/// use weir_samples::capture::{Endian, Interface, PcapngWriter, link_type};
 ///
 /// let mut file = Vec::new();
 /// let mut writer = PcapngWriter::new(&mut file, Endian::Little, &[])?;

@@ -61,7 +61,7 @@ pub struct ErfRecord<'a> {
 /// Writes ERF records, each padded to a multiple of eight bytes.
 ///
 /// ```
-/// use weir_testkit::capture::{ErfRecord, ErfWriter, erf_flags, erf_type, mc_hdlc};
+/// use weir_samples::capture::{ErfRecord, ErfWriter, erf_flags, erf_type, mc_hdlc};
 ///
 /// let mut file = Vec::new();
 /// let mut writer = ErfWriter::new(&mut file);

@@ -5,7 +5,7 @@ use super::{checksum, length_u16, link::llc_snap};
 /// The header of a cell at a user-network interface (ITU-T I.361 section 2.2.1).
 ///
 /// ```
-/// use weir_testkit::packet::{CellHeader, aal5_unit};
+/// use weir_samples::packet::{CellHeader, aal5_unit};
 ///
 /// let header = CellHeader::new(0, 100);
 /// assert_eq!(header.bytes(), [0x00, 0x00, 0x06, 0x40]);

@@ -73,7 +73,7 @@ impl TcpOption {
 /// A TCP header (RFC 9293). Data offset and checksum are filled in.
 ///
 /// ```
-/// use weir_testkit::packet::{Tcp, TcpOption, tcp_flags};
+/// use weir_samples::packet::{Tcp, TcpOption, tcp_flags};
 ///
 /// let syn = Tcp::new(40_000, 443)
 ///     .flags(tcp_flags::SYN)
