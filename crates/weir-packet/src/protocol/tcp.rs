@@ -179,7 +179,7 @@ pub(super) const PROTOCOL: Protocol = Protocol {
                 )?;
                 Some(sum == 0)
             },
-            "The checksum is right; NULL when it can't be told: a fragment, a quoted or a cut segment",
+            "The checksum is right; NULL when it cannot be verified: a fragment, a quoted or a cut segment",
             "RFC 9293, 3.1",
         ),
         plain!(
