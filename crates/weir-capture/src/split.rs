@@ -49,7 +49,7 @@ impl Knowledge {
     }
 }
 
-/// A format as seen by who looks for a place where a record begins.
+/// A format as the search for a place where a record begins needs it.
 pub(crate) trait Plausible {
     /// The record at the start of `bytes`, when it looks like one; less than the whole of it may be
     /// there, but its header is.

@@ -236,7 +236,7 @@ pub(crate) fn read_all<R: Read>(
             Ok(Some(record)) => kept.push(Kept::new(&record)),
             Ok(None) => return (kept, None),
             Err(error) => {
-                assert!(matches!(reader.next(), Ok(None)), "the error is told once");
+                assert!(matches!(reader.next(), Ok(None)), "the error comes once");
                 return (kept, Some(error));
             }
         }

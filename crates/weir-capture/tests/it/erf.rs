@@ -157,7 +157,7 @@ fn the_format_can_be_told() {
 
 #[test]
 fn the_format_is_told_alike_however_the_bytes_arrive() {
-    // A fourth record that is none: damage of an ERF file, not another kind of file.
+    // Bytes that are no record follow three that are: this is a damaged ERF file, not another kind of file.
     let mut file: Vec<u8> = (0..3)
         .flat_map(|n| erf(TIME + n, 1, 0, &[0; 64], 60))
         .collect();
