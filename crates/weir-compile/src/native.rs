@@ -90,8 +90,8 @@ impl Drop for Native {
 /// Gives back the memory of a module, none of whose functions is called any more.
 #[allow(unsafe_code)]
 fn free(module: JITModule) {
-    // SAFETY: a module comes here when it could not be finished, before anyone had a function of it, or
-    // from the `Native` that alone has its function and is being dropped, so that nobody runs it.
+    // SAFETY: a module comes here when it could not be finished, before a caller had a function of it, or
+    // from the `Native` that alone has its function and is being dropped, so that none of its code runs.
     unsafe { module.free_memory() }
 }
 
