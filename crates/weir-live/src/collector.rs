@@ -132,7 +132,7 @@ impl Door {
         !self.stop.load(Ordering::Relaxed)
     }
 
-    /// Hands a message on; false when nobody takes it any more.
+    /// Hands a message on; false when the receiver was dropped.
     fn take(&self, from: SocketAddr, message: &[u8]) -> bool {
         match is_hep(message)
             .then(|| packet(from, self.address, message))
@@ -160,7 +160,7 @@ impl Door {
                     }
                 }
                 Err(error) if is_pause(&error) => {}
-                // A sender that is not there any more is told of here: its message had come.
+                // The socket reports here that a peer is unreachable, after its message was received: no reason to stop.
                 Err(_) => thread::sleep(LOOK_EVERY),
             }
         }
@@ -190,8 +190,8 @@ impl Door {
         }
     }
 
-    /// Cuts a connection into messages of version 3, which say how long they are. One that is none ends it: where the
-    /// next begins cannot be known.
+    /// Cuts a connection into messages of version 3, which say how long they are. Bytes that are no such message end
+    /// the connection: where the next message begins is unknown.
     fn stream(&self, mut stream: TcpStream, from: SocketAddr) {
         let is_set = stream
             .set_nonblocking(false)
@@ -356,7 +356,7 @@ impl Read for Collected {
             match self.receiver.recv_timeout(LOOK_EVERY) {
                 Ok(message) => self.write(&message).map_err(io::Error::other)?,
                 Err(RecvTimeoutError::Timeout) => {}
-                // All who take messages have come to their end.
+                // All receiving threads have ended.
                 Err(RecvTimeoutError::Disconnected) => return Ok(0),
             }
             while self.writer.get_mut().len() < GATHER_BYTES
