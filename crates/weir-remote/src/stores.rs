@@ -241,7 +241,7 @@ impl Stores {
 
     fn web_place(&self, web: &WebAddress) -> Result<Place, Error> {
         let url = web.url.as_str();
-        // Who asks is part of what is answered.
+        // A server may answer other credentials differently, so they are part of what identifies an object.
         let address = match &web.authorization {
             Some(value) => format!("{url} {}", value.to_str().unwrap_or_default()),
             None => url.to_owned(),

@@ -181,7 +181,7 @@ impl ObjectStore for ObjectTable {
     }
 
     async fn list_with_delimiter(&self, prefix: Option<&Path>) -> Result<ListResult> {
-        // Nobody looks into folders here: every object is named whole.
+        // There are no folders: readers name every object by its whole path.
         Ok(ListResult {
             common_prefixes: Vec::new(),
             objects: self.below(prefix),

@@ -1,4 +1,4 @@
-//! A server that fails as it is told.
+//! Reading from a server with chosen faults.
 
 use std::io::{Read as _, Seek as _, SeekFrom};
 use std::thread;
