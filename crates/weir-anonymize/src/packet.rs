@@ -1,7 +1,7 @@
 //! The headers that are kept, and what of them.
 //!
-//! What is not written by a function of this file is zeros in the end: the packet is built anew in an empty buffer, and
-//! each function puts in what it knows to tell nobody who took part.
+//! The packet is built anew in a buffer of zeros: each function puts in the fields of a header that do not say who took
+//! part, and everything else stays zero.
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
@@ -134,8 +134,9 @@ impl Writer<'_> {
         self.put(at, &change.applied(checksum).to_be_bytes());
     }
 
-    /// Makes the checksum at a place anew, over what there is now, and `more`: what goes on in other fragments is zeros
-    /// there, which make no difference. What it was before nobody knows who sees the first fragment only.
+    /// Computes the checksum at a place anew, over the new bytes and `more`: the payload in other fragments becomes
+    /// zeros, which add nothing. The old checksum is of no use here, as the first fragment does not have all the bytes
+    /// that it covers.
     fn sum_up(&mut self, at: usize, start: usize, end: usize, more: u64) {
         self.put(at, &[0, 0]);
         let end = end.min(self.new.len());
