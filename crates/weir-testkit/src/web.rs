@@ -1,4 +1,4 @@
-//! Servers on this machine that objects are read from: one that fails as it is told, and a stand-in of S3.
+//! Servers on this machine that objects are read from: one with chosen faults, and a stand-in of S3.
 
 use std::collections::HashMap;
 use std::io::{BufRead, BufReader, Read, Write};

@@ -220,7 +220,7 @@ fn voice(wire: &mut Wire, at_ms: u64, rng: &mut Rng) {
     }
 }
 
-/// A call from a trunk that Carol's telephone handed on, to somebody who is busy.
+/// A call from a trunk that Carol's telephone diverts to Bob, who is busy.
 fn diverted(wire: &mut Wire, at_ms: u64) {
     let from = "<sip:anonymous@anonymous.invalid>;tag=t1";
     let to = "<sip:carol@office.example>";
