@@ -97,7 +97,7 @@ cargo xtask test [--busy] [--at-once N] [ARGS…]
 cargo xtask peers --anew [ARGS…]     the tests that ask peers (tshark), which are asked again; ARGS go to cargo test
 cargo xtask ci                       what a change has to pass: fmt, tidy, clippy, tests, Python, the page
 cargo xtask ci --full                the whole gate: documents, licences, packages, sanitizers and fuzzing as well
-cargo xtask ci [--full] --from STEP  the gate from a step on, for who mends what that step found
+cargo xtask ci [--full] --from STEP  the gate from a step on, which had failed before
 cargo xtask tidy                     rules on the sources that no other tool knows
 cargo xtask tidy --dialect [CRATE]   the phrases that xtask/dialect.txt counts, with their places
 cargo xtask fuzz [--minutes N] [TARGET…]
