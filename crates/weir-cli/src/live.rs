@@ -85,7 +85,7 @@ pub(crate) fn run(live: &Live, global: Global, messages: Messages) -> Result<Exi
         Some(planned) => session.answer(planned, &output, out, refresh),
         None => Ok(Reader::Listens),
     });
-    // Whoever still reads comes to an end, too.
+    // Ends the capture where the statement has ended before it.
     stop.ask();
     let code = session.close(live.stats);
     if let Some(target) = target {
@@ -103,12 +103,12 @@ pub(crate) fn run(live: &Live, global: Global, messages: Messages) -> Result<Exi
             close(*file, path, outcome.is_ok(), tee.as_ref(), messages)?;
         }
         (Some(Keeping::Ring(ring)), Some(path)) => {
-            // Whatever ended it, what came has its name.
-            let told = ring
+            // The last file takes its name, whatever ended the capture.
+            let files = ring
                 .finish()
                 .map_err(|error| Failure::written(path, &error))?;
             if let Some(count) = kept_in? {
-                messages.note(&format!("{count} packets came; kept is {told}"));
+                messages.note(&format!("{count} packets came; kept: {files}"));
             }
         }
         _ => {}
@@ -194,7 +194,7 @@ fn kept_badly(live: &Live, error: &WriteError) -> Failure {
     Failure::running(format!("{}: {error}", path.display()))
 }
 
-/// Says what the kernel has counted; gives how many packets were kept, as it is told.
+/// Reports what the kernel has counted; gives how many packets were kept, as text.
 fn report(
     name: &str,
     counts: &Counted,

@@ -1,4 +1,4 @@
-//! What the user is told beside the data: one place for the `error:`, `hint:`, `warning:` and
+//! What the program prints beside the data: one place for the `error:`, `hint:`, `warning:` and
 //! `note:` lines on standard error.
 
 use std::borrow::Cow;

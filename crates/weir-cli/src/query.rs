@@ -147,7 +147,7 @@ pub(crate) fn run(query: &Query, global: Global, messages: Messages) -> Result<E
     Ok(session.close(query.stats))
 }
 
-/// Waits at the end of the statements until a cluster knows which of them nobody waits for.
+/// Waits at the end until a cluster has heard that all statements have ended, those among them that were given up.
 #[cfg(feature = "cluster")]
 struct Settle<'c>(Option<&'c Asked>);
 

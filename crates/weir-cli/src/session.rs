@@ -432,7 +432,7 @@ impl Session {
             self.messages.note(&note);
         }
         let mut errors = self.engine.scan_report().take_errors();
-        // Files are read side by side; what is said of them must not differ from run to run.
+        // Files are read in parallel; the order of their errors must not differ from run to run.
         errors.sort_by(|one, other| one.path.cmp(&other.path));
         for error in &errors {
             self.messages.error(&error.to_string());

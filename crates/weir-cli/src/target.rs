@@ -15,7 +15,7 @@ use crate::args::Global;
 use crate::message::Messages;
 use crate::session::Failure;
 
-/// A file that a command writes, shared by who writes it and who says at the end that it is whole.
+/// A file that a command writes. A clone writes to the same file; one of them says at the end that it is whole.
 #[derive(Clone)]
 pub(crate) struct Target {
     path: PathBuf,

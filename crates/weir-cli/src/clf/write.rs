@@ -118,7 +118,7 @@ impl Job<'_> {
         Ok(())
     }
 
-    /// One message; what is none is counted.
+    /// Logs a message; bytes that are not one are counted.
     pub(super) fn message(&mut self, bytes: &[u8], passage: &Passage) -> Result<(), Failure> {
         if !self.wants(passage) {
             return Ok(());

@@ -133,7 +133,7 @@ fn editor(
         .with_hinter(Box::new(Hints::new(catalog.clone(), columns)))
         .with_ansi_colors(has_colour)
         .use_bracketed_paste(true)
-        // Who begins with a blank wants it not to be kept, as in other shells.
+        // A line that begins with a blank stays out of the history, as in other shells.
         .with_history_exclusion_prefix(Some(" ".to_owned()));
     let editor = match has_colour {
         true => editor.with_highlighter(Box::new(Colours)),

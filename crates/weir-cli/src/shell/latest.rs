@@ -22,7 +22,7 @@ impl Latest {
     pub(super) fn new(schema: &Schema) -> Self {
         let names = unique_names(schema);
         let fields = schema.fields().iter().zip(names).map(|(field, name)| {
-            // Whether there is a NULL is not known of what is asked next.
+            // Any column may have a NULL: the rows are not known yet.
             Field::new(name, field.data_type().clone(), true)
                 .with_metadata(field.metadata().clone())
         });

@@ -119,7 +119,7 @@ impl Work {
         }
     }
 
-    /// Ctrl-C ends what is asked from now on, and not the program.
+    /// From now on Ctrl-C ends the running statement, and not the program.
     pub(super) fn heed_interrupts(&mut self) {
         self.heeds_interrupts = true;
         drop(Interrupts::begin());
@@ -417,7 +417,7 @@ impl Work {
     fn file_options(&self, path: &Path) -> Result<output::Options, Failure> {
         let is_picture = Form::of_path(path).is_some_and(Form::is_picture);
         let args = OutputArgs {
-            // Who names a picture wants one, in whatever format the screen is.
+            // The name of a picture asks for one, whatever the format on the screen is.
             format: Format::of_path(path).or(self.settings.format.filter(|_| !is_picture)),
             output: vec![path.to_owned()],
             plot: self.plot,

@@ -31,7 +31,7 @@ pub(super) fn run(args: &Advise, global: Global, messages: Messages) -> Result<E
     if total.messages == 0 {
         return Err(Refusal::usage(
             "no messages to advise on",
-            "--input-format says what an input is when its content does not tell",
+            "--input-format names the format of an input whose content does not show it",
         )
         .into());
     }

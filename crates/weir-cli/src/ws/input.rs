@@ -446,7 +446,7 @@ const BEFORE: &str = "the messages before it were read";
 /// Enough to tell what a file is.
 const HEAD_BYTES: usize = 16 << 10;
 const PIECE_BYTES: usize = 256 << 10;
-/// Kept of each direction.
+/// Bytes and messages that are kept of each direction.
 const KEPT_BYTES_MAX: usize = 1 << 20;
 const KEPT_MESSAGES_MAX: usize = 1 << 16;
 const EXTENSIONS_MAX: usize = 1024;

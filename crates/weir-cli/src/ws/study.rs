@@ -79,7 +79,7 @@ pub(super) fn run(args: &Study, global: Global, messages: Messages) -> Result<Ex
 fn nothing(args: &Study) -> Failure {
     let hint = match args.input.live.capture.interface {
         Some(_) => "weir ws stats shows the connections; TLS (wss://) cannot be read",
-        None => "--input-format says what an input is when its content does not tell",
+        None => "--input-format names the format of an input whose content does not show it",
     };
     Refusal::usage(format!("no messages in {}", args.input.title()), hint).into()
 }

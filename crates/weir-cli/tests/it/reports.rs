@@ -19,7 +19,10 @@ fn a_summary_says_what_is_in_a_capture_and_reads_it_once() {
     // What is not in it is named and left out.
     assert!(!ended.stdout.contains("Damage"), "{}", ended.stdout);
     assert!(
-        ended.stderr.contains("nothing to say of: ") && ended.stderr.contains("Damage"),
+        ended
+            .stderr
+            .contains("sections without rows are left out: ")
+            && ended.stderr.contains("Damage"),
         "{}",
         ended.stderr
     );
