@@ -457,7 +457,7 @@ fn archive(method: u16, members: &[(&str, &[u8])], as_it_comes: bool) -> Vec<u8>
     bytes
 }
 
-type Read = (String, Vec<Kept>, Option<weir_capture::Error>);
+type Read = (String, Vec<OwnedRecord>, Option<weir_capture::Error>);
 
 /// All members with their records.
 fn read_archive(bytes: &[u8]) -> Result<Vec<Read>, weir_capture::Error> {

@@ -16,7 +16,7 @@ fn records_are_given_whole_with_their_header() {
     let kept = records(&file);
     assert_eq!(kept.len(), 4);
     for (record, number) in kept.iter().zip(0_u32..) {
-        let expected = Kept {
+        let expected = OwnedRecord {
             number: u64::from(number) + 1,
             offset: u64::from(number) * 80,
             time_ns: Some(1_700_000_000_500_000_000 + i64::from(number > 2)),
