@@ -280,7 +280,7 @@ async fn schedule(
 /// Waits until a signal has set the flag, which is looked at now and then.
 async fn set(end: Arc<AtomicBool>) {
     while !end.load(Ordering::Relaxed) {
-        tokio::time::sleep(LOOK_EVERY).await;
+        tokio::time::sleep(POLL_INTERVAL).await;
     }
 }
 
@@ -334,13 +334,13 @@ async fn execute(
 }
 
 /// A cluster that statements are sent to.
-pub(crate) struct Asked {
+pub(crate) struct ClusterHandle {
     client: Client,
     /// The cluster, when it is in this process. It ends when this is dropped.
     _local: Option<LocalCluster>,
 }
 
-impl Asked {
+impl ClusterHandle {
     /// The cluster at `HOST:PORT`, or one that is started here for `local`.
     pub(crate) fn at(
         name: &str,
@@ -406,7 +406,7 @@ fn failed(error: weir_cluster::Error) -> Failure {
     }
 }
 
-const LOOK_EVERY: Duration = Duration::from_millis(50);
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 /// How long threads that still work are waited for at the end.
 const THREADS_END: Duration = Duration::from_millis(500);
 /// How long the end of the program waits for a scheduler to hear of it.

@@ -206,7 +206,7 @@ pub(crate) fn run(serve: &Serve, global: Global, messages: Messages) -> Result<E
     let served = server.run(async move {
         // A signal sets a flag: who waits for it looks at it now and then.
         while !end.load(Ordering::Relaxed) {
-            tokio::time::sleep(LOOK_EVERY).await;
+            tokio::time::sleep(POLL_INTERVAL).await;
         }
     });
     runtime.block_on(served).map_err(failed)?;
@@ -264,7 +264,7 @@ impl Feed for Listened {
     }
 }
 
-const LOOK_EVERY: Duration = Duration::from_millis(50);
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 /// Variables of the environment with the secrets.
 const PASSWORD: &str = "WEIR_SERVE_PASSWORD";
 const TOKEN: &str = "WEIR_SERVE_TOKEN";

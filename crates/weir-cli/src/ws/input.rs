@@ -368,7 +368,7 @@ impl Counters {
 /// The first messages of each direction, as if they were of one connection: what is measured and
 /// studied on the side does not need all of them.
 #[derive(Debug, Default)]
-pub(super) struct Kept {
+pub(super) struct MessageSample {
     /// Not known, to the server, to the client.
     parts: [Part; 3],
     /// For text that comes back: directions in the order of the messages.
@@ -382,7 +382,7 @@ struct Part {
     seen: u64,
 }
 
-impl Kept {
+impl MessageSample {
     /// Takes a copy while there is room.
     pub(super) fn take(&mut self, message: &InputMessage<'_>) {
         if message.opcode.is_control() || message.opcode == Opcode::Continuation {
