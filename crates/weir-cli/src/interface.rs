@@ -179,7 +179,7 @@ impl Counted {
         ));
         if counts.dropped() > 0 {
             messages.warning(&format!(
-                "{} of them were no HEP and are left out",
+                "{} of them are not HEP and were left out",
                 grouped(counts.dropped())
             ));
         }

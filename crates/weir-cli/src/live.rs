@@ -29,7 +29,7 @@ pub(crate) fn run(live: &Live, global: Global, messages: Messages) -> Result<Exi
     }
     let needed = || {
         Refusal::usage(
-            "an interface and a question are needed",
+            "expected an interface and a statement",
             "write: weir live -i lo \"SELECT … FROM live\"; weir live -D lists the interfaces",
         )
     };
@@ -56,7 +56,7 @@ pub(crate) fn run(live: &Live, global: Global, messages: Messages) -> Result<Exi
     let mut statements = VecDeque::from(session.parse(sql)?);
     if statements.len() != 1 {
         return Err(Refusal::usage(
-            "a live question is one statement",
+            "expected one statement",
             "packets come by once; keep them with -w FILE, and query the file",
         )
         .into());
@@ -139,7 +139,9 @@ fn close(
         file.discard();
     } else if let Some(hidden) = file.hidden() {
         let (path, hidden) = (path.display(), hidden.display());
-        messages.note(&format!("{path} is as it was; what came is in {hidden}"));
+        messages.note(&format!(
+            "{path} was not replaced; the packets that came are in {hidden}"
+        ));
     }
     Ok(())
 }

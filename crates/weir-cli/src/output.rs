@@ -148,7 +148,7 @@ pub(crate) struct Options {
     pub(crate) rows_max: Option<u64>,
     /// Show every column of a table in full, however wide, also those that are NULL throughout.
     pub(crate) all_columns: bool,
-    /// Show rows at once: no one knows when the next ones come.
+    /// Show rows at once: the next ones may come much later.
     pub(crate) prompt: bool,
     /// A chart instead of the rows.
     pub(crate) plot: Option<plot::Plot>,

@@ -274,7 +274,7 @@ fn at_terminal(shell: &Shell, global: Global, messages: Messages) -> Result<Exit
         reader.keep();
     }
     if let Some(Piece::Statement { text, .. }) = input.rest() {
-        messages.note(&format!("not answered, for it has no ';': {}", text.trim()));
+        messages.note(&format!("not run, as no ';' ends it: {}", text.trim()));
     }
     work.close()
 }

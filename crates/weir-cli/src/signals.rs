@@ -22,7 +22,7 @@ static ENDS: Mutex<Vec<Arc<AtomicBool>>> = Mutex::new(Vec::new());
 /// Sends each Ctrl-C to the shell.
 static INTERRUPTS: OnceLock<watch::Sender<()>> = OnceLock::new();
 
-/// How often Ctrl-C came since someone began to wait for it.
+/// How often Ctrl-C came since the shell began to wait for it.
 static UNHEEDED: AtomicU32 = AtomicU32::new(0);
 
 /// Receives each Ctrl-C, for a shell that ends the running statement by it and not the program.

@@ -32,7 +32,7 @@ struct Report {
     is_whole: bool,
 }
 
-/// What an answer and the stream that reads it both know.
+/// The state that an answer and the stream that reads it share.
 struct Shared {
     engine: Arc<Engine>,
     /// What the engine had counted before this answer.

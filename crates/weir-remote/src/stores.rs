@@ -51,7 +51,7 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// Bytes of the first request of a reader: small, for those who want little.
+    /// Bytes of the first request of a reader: small, as many readers need only the beginning.
     pub(crate) fn first_bytes(&self) -> u64 {
         FIRST_BYTES.min(self.range_bytes_max).max(1)
     }

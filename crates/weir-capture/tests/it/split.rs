@@ -161,7 +161,7 @@ fn a_capture_inside_a_capture_does_not_mislead() {
     let (found, given_up) = read_in_parts(&bytes, 3).unwrap();
     assert!(found == expected);
     assert!(given_up > 0, "the test is to mislead");
-    // Cut into packets, it misleads no one: a chain ends where a packet does.
+    // Cut into packets, the inner capture does not mislead: a chain ends where a packet does.
     let mut bytes = pcap_header(Little, 0xa1b2_c3d4, (2, 4), 1);
     for (second, packet) in inner.chunks(1448).enumerate() {
         let time = (1_700_000_000 + second as u32, 0);

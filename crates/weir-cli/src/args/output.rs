@@ -112,7 +112,7 @@ impl OutputArgs {
             ));
         }
         let is_file = file.as_os_str() != "-";
-        // Rows under the name of a picture would be found out by whoever opens it.
+        // Rows under the name of a picture would only be noticed when the file is opened.
         let is_image = extension.is_some_and(|extension| {
             let mut others = ["jpg", "jpeg", "gif", "webp", "bmp", "pdf"].into_iter();
             others.any(|other| extension.eq_ignore_ascii_case(other))

@@ -66,7 +66,7 @@ pub(super) fn check(
     Ok(damages.close(messages))
 }
 
-/// Whether the sidecar fits, and tells of all records.
+/// Whether the sidecar fits, and has all records.
 fn sidecar(
     path: &Path,
     segment: &Segment,

@@ -57,7 +57,7 @@ impl Reader {
                 Ok(_) => input.clear(),
                 Err(error) => {
                     self.messages
-                        .note(&format!("lines are read plainly: {error}"));
+                        .note(&format!("lines cannot be edited: {error}"));
                     self.editor = None;
                 }
             }
@@ -71,7 +71,7 @@ impl Reader {
             && let Err(error) = editor.sync_history()
         {
             self.messages
-                .warning(&format!("what was typed is not kept: {error}"));
+                .warning(&format!("the history is not saved: {error}"));
         }
     }
 }
@@ -143,7 +143,7 @@ fn editor(
     match history {
         Some(Ok(history)) => editor.with_history(Box::new(history)),
         Some(Err(error)) => {
-            messages.warning(&format!("what is typed is not kept: {error}"));
+            messages.warning(&format!("the history is not saved: {error}"));
             editor
         }
         None => editor,

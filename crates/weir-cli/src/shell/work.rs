@@ -356,7 +356,7 @@ impl Work {
                 self.know(latest::NAME);
             }
             Reader::Gone if self.terminal => self.messages.note(&format!(
-                "not read to its end: {} is still the answer before",
+                "the answer was not read to its end: {} still holds the one before",
                 latest::NAME
             )),
             Reader::Gone => {}
@@ -665,7 +665,7 @@ impl Work {
     /// What is written is whole; gives the exit status.
     pub(super) fn close(mut self) -> Result<ExitCode, Failure> {
         self.output_to("")?;
-        // Whoever sat at the terminal has read of it.
+        // At a terminal damage was reported when it was found, and is no exit status.
         let damage = self.found_damage && !self.heeds_interrupts;
         Ok(ExitCode::from(u8::from(damage)))
     }

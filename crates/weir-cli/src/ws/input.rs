@@ -315,7 +315,7 @@ impl Totals {
         }
         if self.not_whole > 0 {
             messages.warning(&format!(
-                "{} messages of the capture are not there as a whole and were passed over",
+                "{} messages of the capture are incomplete and were left out",
                 self.not_whole
             ));
             messages.hint("weir ws stats says why");

@@ -112,7 +112,7 @@ fn a_report_answers_the_queries_of_a_file_with_parameters() {
             "has the parameter $day",
         ),
         ("weir report calls.sql --param not", "expected NAME=VALUE"),
-        ("echo ' -- nothing' | weir report -", "no query is in -"),
+        ("echo ' -- nothing' | weir report -", "- has no query"),
     ] {
         let ended = run(line, &folder);
         assert_eq!(ended.code, Some(2), "{line}: {}", ended.stderr);

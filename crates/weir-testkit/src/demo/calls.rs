@@ -25,7 +25,7 @@ pub(super) fn calls_pcap(rng: &mut Rng) -> io::Result<(Vec<u8>, u64)> {
     wire.pcap(1_767_261_600)
 }
 
-/// A message: its first line, what tells it, and more headers.
+/// A message: its first line, the From, To and Call-ID that identify its dialog, and more headers.
 fn message(line: &str, who: (&str, &str, &str), cseq: &str, more: &str, body: &str) -> Vec<u8> {
     let (from, to, id) = who;
     format!(

@@ -361,7 +361,7 @@ impl Lone {
             (at as u16).wrapping_add(bias),
             (end as u16).wrapping_add(bias),
         );
-        // The rarer string, as far as that can be told from where each was last.
+        // The string that was last seen farther back is taken for the rarer one.
         let (mut step, anchor) = match (back(first), back(last)) {
             (0, _) | (_, 0) => return None,
             (a, b) if a > b => (a, first),
