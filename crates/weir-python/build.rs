@@ -1,5 +1,5 @@
-//! How the extension module is linked: symbols of Python are there when it is loaded, which the linker of macOS
-//! has to be told.
+//! How the extension module is linked: Python's symbols are there only when it is loaded, which takes an option of
+//! the linker of macOS.
 
 fn main() {
     println!("cargo:rerun-if-changed=build.rs");

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use weir_anonymize::Anonymizer;
 
 /// The first byte chooses a link type, the others are a packet. It keeps its length, becomes the same each time, is all
-/// zeros where nobody knows its link type; in plain IPv4 the checksum of a header is right as it was, and its addresses
+/// zeros where its link type is unknown; in plain IPv4 the checksum of a header is right as it was, and its addresses
 /// are those that the anonymizer gives.
 pub fn packet(bytes: &[u8]) {
     static ANONYMIZER: LazyLock<Anonymizer> =

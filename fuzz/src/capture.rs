@@ -79,7 +79,7 @@ pub fn compressed(bytes: &[u8]) {
 
 /// One record, as it was read.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Kept {
+pub(crate) struct OwnedRecord {
     pub(crate) number: u64,
     pub(crate) offset: u64,
     pub(crate) time_ns: Option<i64>,
@@ -98,7 +98,7 @@ pub(crate) struct Kept {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Outcome {
     pub(crate) compression: Option<Compression>,
-    pub(crate) records: Vec<Kept>,
+    pub(crate) records: Vec<OwnedRecord>,
     pub(crate) error: Option<String>,
 }
 
@@ -239,7 +239,7 @@ pub(crate) fn read(source: impl Read, options: &Options) -> Outcome {
                 end = record.offset + record.data.len() as u64;
                 let mut hasher = DefaultHasher::new();
                 record.data.hash(&mut hasher);
-                outcome.records.push(Kept {
+                outcome.records.push(OwnedRecord {
                     number: record.number,
                     offset: record.offset,
                     time_ns: record.time_ns,

@@ -50,7 +50,7 @@ pub fn dns(bytes: &[u8]) {
         let mut told = 0;
         lookups.take(&message, way, &(), &mut |_| told += 1);
         while lookups.finish(&mut |_| told += 1) {}
-        assert!(told >= 1, "every message is told");
+        assert!(told >= 1, "every message is reported");
     }
 }
 

@@ -1,6 +1,6 @@
 //! Programs of questions: any that bytes make, over any window, interpreted and compiled.
 
-use weir_compile::wild;
+use weir_compile::arbitrary_program;
 
 use crate::bits::Bits;
 
@@ -11,10 +11,10 @@ pub fn run(bytes: &[u8]) {
     let (len, records) = (usize::from(bits.u8()) * 2, u64::from(bits.u8()) + 1);
     let rest = bits.0;
     let (program, window) = rest.split_at(len.min(rest.len()));
-    let Ok(program) = wild::program(program) else {
+    let Ok(program) = arbitrary_program::from_bytes(program) else {
         return;
     };
-    if let Err(difference) = wild::compare(program, window, records) {
+    if let Err(difference) = arbitrary_program::compare(program, window, records) {
         panic!("{difference}");
     }
 }

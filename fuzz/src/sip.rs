@@ -97,7 +97,7 @@ pub fn stream(bytes: &[u8]) {
     framer.feed(bits.0, &mut each);
     framer.finish(&mut each);
     calls.finish(&mut |_| told += 1);
-    assert!(told >= begun, "every call is told");
+    assert!(told >= begun, "every call is reported");
     assert!(!ladder.text().contains('\x1b'));
     assert!(!ladder.html().contains("<script"));
 }

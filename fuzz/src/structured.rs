@@ -11,7 +11,7 @@ use weir_testkit::capture::{
     Endian, ErfRecord, ErfWriter, Interface, PcapVariant, PcapWriter, PcapngWriter,
 };
 
-use crate::capture::{self, Kept, Outcome};
+use crate::capture::{self, OwnedRecord, Outcome};
 use crate::dribble::Dribble;
 
 /// A capture, and what is to be done to it.
@@ -106,7 +106,7 @@ struct Erf {
 #[derive(Default)]
 struct Made {
     bytes: Vec<u8>,
-    records: Vec<Kept>,
+    records: Vec<OwnedRecord>,
     ends: Vec<usize>,
 }
 
@@ -477,7 +477,7 @@ impl Described {
         (!name.is_empty()).then(|| name.to_owned())
     }
 
-    fn kept(&self, made: &Made, packet: &Packet) -> Kept {
+    fn kept(&self, made: &Made, packet: &Packet) -> OwnedRecord {
         let mut kept = kept(made, 0, self.cut(&packet.data));
         kept.time_ns = Some(self.round(packet.time_ns()));
         kept.wire_len = packet.wire_len();
@@ -506,10 +506,10 @@ impl Described {
     }
 }
 
-fn kept(made: &Made, offset: usize, data: &[u8]) -> Kept {
+fn kept(made: &Made, offset: usize, data: &[u8]) -> OwnedRecord {
     let mut hasher = DefaultHasher::new();
     data.hash(&mut hasher);
-    Kept {
+    OwnedRecord {
         number: made.records.len() as u64 + 1,
         offset: offset as u64,
         time_ns: None,

@@ -125,7 +125,7 @@ pub(crate) struct Comparison {
     pub(crate) ours: f64,
     /// The peer's figure.
     pub(crate) peer: f64,
-    /// Who the peer is.
+    /// The peer's name.
     pub(crate) peer_name: String,
     /// The unit of both; smaller is better.
     pub(crate) unit: String,

@@ -2,7 +2,7 @@
 //! materials, all made of one program.
 //!
 //! Only [`binary`] builds anything; what comes after it takes any program (`--binary PATH`), so that it is tested
-//! without a release. What a tool is wanted for that is not there is said, and the rest is made. The same
+//! without a release. What a missing tool would make is named and left out, and the rest is made. The same
 //! program makes the same bytes: times are those of the commit, owners are root, names are sorted.
 
 mod sbom;

@@ -1,4 +1,4 @@
-//! Fuzzing: every target from its corpus, and then from seeds that nobody has chosen.
+//! Fuzzing: every target from its corpus, and then from random seeds.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -13,7 +13,7 @@ use anyhow::{Context, Result, bail};
 
 use crate::{root, run, target_dir};
 
-/// Minutes of free seeds over all targets and processors, where nobody says how many.
+/// Minutes of free seeds over all targets and processors, without `--minutes`.
 const MINUTES: f64 = 2.0;
 
 /// A target as `fuzz/Cargo.toml` describes it.

@@ -225,8 +225,8 @@ const STEPS: &[Step] = &[
     },
 ];
 
-/// What a change has to pass; from a step on where one is named, for who mends what that step found. When all steps have
-/// passed, `gate.json` in the target folder says of which commit.
+/// What a change has to pass; from a step on where one is named, to go on when that step failed and was mended. When all
+/// steps have passed, `gate.json` in the target folder says of which commit.
 pub(crate) fn ci(tier: Tier, from: Option<&str>) -> Result<()> {
     let steps: Vec<&Step> = STEPS
         .iter()

@@ -1,7 +1,7 @@
-//! Programs that come to an end, or are ended, so that the gate does.
+//! Programs that end in time, or are killed, so that the gate ends.
 //!
 //! Each test program is the first process of a group of its own. When its time is over, and when it leaves processes
-//! behind, the whole group is ended; the tests that had not come to their ends are named. [`Guard`] ends the groups of
+//! behind, the whole group is ended; the tests that had not finished are named. [`Guard`] ends the groups of
 //! an xtask that ends before them, by Ctrl-C as by any other way.
 
 use std::collections::BTreeSet;

@@ -5,6 +5,7 @@ mod book;
 mod build_bench;
 mod cluster;
 mod crate_bench;
+mod dialect;
 mod dist;
 mod fuzz;
 mod gate;
@@ -58,6 +59,8 @@ fn main() -> ExitCode {
             Ok(())
         }
         ["tidy"] => tidy::run(),
+        ["tidy", "--dialect"] => root().and_then(|root| dialect::list(&root, None)),
+        ["tidy", "--dialect", name] => root().and_then(|root| dialect::list(&root, Some(name))),
         ["fuzz", rest @ ..] => fuzz::command(rest),
         ["sanitize"] => gate::sanitize(),
         ["python"] => python::check(python::Build::Alone),
@@ -94,8 +97,9 @@ cargo xtask test [--busy] [--at-once N] [ARGS…]
 cargo xtask peers --anew [ARGS…]     the tests that ask peers (tshark), which are asked again; ARGS go to cargo test
 cargo xtask ci                       what a change has to pass: fmt, tidy, clippy, tests, Python, the page
 cargo xtask ci --full                the whole gate: documents, licences, packages, sanitizers and fuzzing as well
-cargo xtask ci [--full] --from STEP  the gate from a step on, for who mends what that step found
+cargo xtask ci [--full] --from STEP  the gate from a step on, which had failed before
 cargo xtask tidy                     rules on the sources that no other tool knows
+cargo xtask tidy --dialect [CRATE]   the phrases that xtask/dialect.txt counts, with their places
 cargo xtask fuzz [--minutes N] [TARGET…]
                                      every fuzz target: its corpus, and N minutes (2) of free seeds on all cores
 cargo xtask sanitize                 the dictionary's tests under address sanitizer, valgrind and miri

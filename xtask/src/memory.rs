@@ -276,7 +276,7 @@ fn sources(out: &mut dyn Write) -> Result<()> {
     let address = record.len() - FRAME.len() + SOURCE_AT;
     let mut many = Vec::new();
     for source in (0..SOURCES).chain(0..SOURCES_TWICE) {
-        // Neighbours in time are none in the table.
+        // Packets that follow each other get addresses that lie apart in the table of groups.
         let source = source.wrapping_mul(0x9e37_79b1);
         if let Some(bytes) = record.get_mut(address..address + 4) {
             bytes.copy_from_slice(&source.to_be_bytes());

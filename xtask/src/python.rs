@@ -101,8 +101,8 @@ pub(crate) fn asan(arguments: &[&str]) -> Result<()> {
     fs::create_dir_all(&target)?;
     run(&mut cargo(Build::Alone.program())?)?;
     run(&mut cargo(Build::Alone.words())?)?;
-    // A sanitizer is an option of the compiler that it only takes when it is told that it may. It is told so for this
-    // one crate: build scripts ask the same, and everything would be built anew.
+    // The stable compiler takes a sanitizer's option only with RUSTC_BOOTSTRAP. The wrapper sets it for this one crate:
+    // build scripts look at the variable, too, and everything would be built anew.
     let wrapper = target.join("rustc");
     fs::write(
         &wrapper,

@@ -250,7 +250,7 @@ impl<'a> Suite<'a> {
             .with_context(|| format!("cannot start {}", program.path.display()))
     }
 
-    /// What is said of a program that has ended, behind what it said itself.
+    /// The output of a program that has ended, and the verdict on it.
     fn report(&self, program: &Program, ended: Result<Ended>) -> Vec<u8> {
         let ended = match ended {
             Ok(ended) => ended,

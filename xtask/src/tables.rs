@@ -18,7 +18,7 @@ use crate::installed;
 use crate::measure::{Subject, alternate, median};
 use crate::scan::program;
 
-/// What is asked of a table.
+/// A query of a table, and tshark's for the same.
 struct Question {
     table: &'static str,
     columns: &'static str,

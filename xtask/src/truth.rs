@@ -178,7 +178,7 @@ fn chores(name: &str, text: &str, faults: &mut Vec<String>) {
 }
 
 /// The Markdown files of the project.
-fn documents(root: &Path) -> Result<Vec<PathBuf>> {
+pub(crate) fn documents(root: &Path) -> Result<Vec<PathBuf>> {
     let mut found = Vec::new();
     let mut folders = vec![root.to_owned()];
     while let Some(folder) = folders.pop() {

@@ -2,8 +2,8 @@
 
 use std::process::{Command, Stdio};
 
-/// What is asked for its version, and how. What is not there is said to be missing.
-const ASKED: &[(&str, &[&str])] = &[
+/// The programs whose versions are looked up, and how. A program that is not there is listed as missing.
+const PROGRAMS: &[(&str, &[&str])] = &[
     ("rustc", &["rustc", "--version"]),
     ("cargo", &["cargo", "--version"]),
     ("clippy", &["cargo", "clippy", "--version"]),
@@ -39,7 +39,7 @@ const PACKAGES: &str = "from importlib.metadata import distributions as all; \
 
 /// Names and versions.
 pub(crate) fn all() -> Vec<(String, String)> {
-    let mut all: Vec<(String, String)> = ASKED
+    let mut all: Vec<(String, String)> = PROGRAMS
         .iter()
         .map(|(name, words)| {
             (

@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn cards_keep_what_kind_of_address_they_have() {
+    fn mac_addresses_keep_what_kind_of_address_they_are() {
         let anonymizer = Anonymizer::new(b"key");
         assert_eq!(anonymizer.mac([0xff; 6]), [0xff; 6]);
         for first in [0x00, 0x01, 0x02, 0x03, 0xb8] {

@@ -1,7 +1,7 @@
 //! The headers that are kept, and what of them.
 //!
-//! What is not written by a function of this file is zeros in the end: the packet is built anew in an empty buffer, and
-//! each function puts in what it knows to tell nobody who took part.
+//! The packet is built anew in a buffer of zeros: each function puts in the fields of a header that do not say who took
+//! part, and everything else stays zero.
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
@@ -27,16 +27,16 @@ pub(crate) fn rewrite(anonymizer: &Anonymizer, link_type: u32, data: &mut [u8]) 
             writer.keep(0, 4);
             writer.ip(4, 0);
         }
-        // Linux cooked, whose address is that of the sender's card.
+        // Linux cooked, whose address is the sender's.
         113 => {
             writer.keep(0, 6);
-            writer.card(6);
+            writer.mac_address(6);
             writer.keep(14, 2);
             writer.ethertype(14, 16, 0);
         }
         276 => {
             writer.keep(0, 12);
-            writer.card(12);
+            writer.mac_address(12);
             writer.ethertype(0, 20, 0);
         }
         9 => writer.ppp(0),
@@ -94,10 +94,10 @@ impl Writer<'_> {
     }
 
     /// A MAC address.
-    fn card(&mut self, at: usize) {
+    fn mac_address(&mut self, at: usize) {
         let old = self.old.get(at..).and_then(|rest| rest.first_chunk::<6>());
-        if let Some(card) = old.map(|card| self.anonymizer.mac(*card)) {
-            self.put(at, &card);
+        if let Some(address) = old.map(|old| self.anonymizer.mac(*old)) {
+            self.put(at, &address);
         }
     }
 
@@ -117,8 +117,8 @@ impl Writer<'_> {
         }
     }
 
-    /// Changes the checksum at a place by what was changed from `start` on, and by `more`.
-    fn mend(&mut self, at: usize, start: usize, end: usize, more: Change) {
+    /// Updates the checksum at a place by the bytes that were changed from `start` on, and by `more` (RFC 1624).
+    fn fix_checksum(&mut self, at: usize, start: usize, end: usize, more: Change) {
         let Some(checksum) = self.word(at) else {
             return;
         };
@@ -134,9 +134,10 @@ impl Writer<'_> {
         self.put(at, &change.applied(checksum).to_be_bytes());
     }
 
-    /// Makes the checksum at a place anew, over what there is now, and `more`: what goes on in other fragments is zeros
-    /// there, which make no difference. What it was before nobody knows who sees the first fragment only.
-    fn sum_up(&mut self, at: usize, start: usize, end: usize, more: u64) {
+    /// Computes the checksum at a place anew, over the new bytes and `more`: the payload in other fragments becomes
+    /// zeros, which add nothing. The old checksum is of no use here, as the first fragment does not have all the bytes
+    /// that it covers.
+    fn compute_checksum(&mut self, at: usize, start: usize, end: usize, more: u64) {
         self.put(at, &[0, 0]);
         let end = end.min(self.new.len());
         let sum = more.saturating_add(self.new.get(start..end).map_or(0, words));
@@ -144,8 +145,8 @@ impl Writer<'_> {
     }
 
     fn ethernet(&mut self, at: usize) {
-        self.card(at);
-        self.card(at.saturating_add(6));
+        self.mac_address(at);
+        self.mac_address(at.saturating_add(6));
         self.typed(at.saturating_add(12), at.saturating_add(14), 0);
     }
 
@@ -213,9 +214,9 @@ impl Writer<'_> {
             .get(at..)
             .is_some_and(|arp| arp.starts_with(&[0, 1, 8, 0, 6, 4]));
         if is_usual && self.keep(at, 8) {
-            self.card(at.saturating_add(8));
+            self.mac_address(at.saturating_add(8));
             self.address4(at.saturating_add(14));
-            self.card(at.saturating_add(18));
+            self.mac_address(at.saturating_add(18));
             self.address4(at.saturating_add(24));
         }
     }
@@ -247,7 +248,7 @@ impl Writer<'_> {
         for option in at.saturating_add(20)..behind {
             self.put(option, &[1]);
         }
-        self.mend(at.saturating_add(10), at, behind, Change::default());
+        self.fix_checksum(at.saturating_add(10), at, behind, Change::default());
         let mut pseudo = Pseudo::default();
         pseudo.add(self, at.saturating_add(12), 8);
         let end = self.word(at.saturating_add(2)).map(usize::from);
@@ -260,7 +261,7 @@ impl Writer<'_> {
         let is_later = flags.is_none_or(|flags| flags & 0x1fff != 0);
         pseudo.goes_on = flags.is_some_and(|flags| flags & 0x2000 != 0);
         if let (Some(protocol), false) = (self.byte(at.saturating_add(9)), is_later) {
-            self.above(protocol, behind, end, pseudo, depth);
+            self.transport(protocol, behind, end, pseudo, depth);
         }
     }
 
@@ -306,14 +307,14 @@ impl Writer<'_> {
                     at = at.saturating_add(8);
                 }
                 // Routes are addresses, and the last of them is what the checksum above covers.
-                Some(protocol) => return self.above(protocol, at, end, pseudo, depth),
+                Some(protocol) => return self.transport(protocol, at, end, pseudo, depth),
                 None => return,
             }
         }
     }
 
     /// What IP carries.
-    fn above(&mut self, protocol: u8, at: usize, end: usize, pseudo: Pseudo, depth: u8) {
+    fn transport(&mut self, protocol: u8, at: usize, end: usize, pseudo: Pseudo, depth: u8) {
         match protocol {
             6 => self.tcp(at, end, pseudo),
             17 => self.udp(at, end, pseudo),
@@ -339,7 +340,7 @@ impl Writer<'_> {
         let header = self.byte(at.saturating_add(12)).unwrap_or_default() >> 4;
         let behind = at.saturating_add(usize::from(header) * 4);
         self.tcp_options(at.saturating_add(20), behind.min(end));
-        self.mend(at.saturating_add(16), at, end, pseudo.change);
+        self.fix_checksum(at.saturating_add(16), at, end, pseudo.change);
     }
 
     /// Options that hold no addresses stay; others say nothing any more.
@@ -388,13 +389,13 @@ impl Writer<'_> {
         if pseudo.goes_on {
             let length = self.word(at.saturating_add(4)).unwrap_or_default();
             let more = pseudo.sum.saturating_add(17).saturating_add(length.into());
-            self.sum_up(checksum_at, at, end, more);
+            self.compute_checksum(checksum_at, at, end, more);
         } else {
-            self.mend(checksum_at, at, end, pseudo.change);
+            self.fix_checksum(checksum_at, at, end, pseudo.change);
         }
         // Zeros would say that there is none.
-        let mended = self.new.get(checksum_at..checksum_at.saturating_add(2));
-        if mended == Some(&[0, 0][..]) {
+        let checksum = self.new.get(checksum_at..checksum_at.saturating_add(2));
+        if checksum == Some(&[0, 0][..]) {
             self.put(checksum_at, &[0xff, 0xff]);
         }
     }
@@ -413,8 +414,8 @@ impl Writer<'_> {
             self.ipv4(at.saturating_add(8), depth + 1);
         }
         match goes_on {
-            true => self.sum_up(at.saturating_add(2), at, end, 0),
-            false => self.mend(at.saturating_add(2), at, end, Change::default()),
+            true => self.compute_checksum(at.saturating_add(2), at, end, 0),
+            false => self.fix_checksum(at.saturating_add(2), at, end, Change::default()),
         }
     }
 
@@ -438,7 +439,7 @@ impl Writer<'_> {
             }
             _ => {}
         }
-        self.mend(at.saturating_add(2), at, end, pseudo.change);
+        self.fix_checksum(at.saturating_add(2), at, end, pseudo.change);
     }
 
     /// GRE without routing (RFC 2784, 2890).
@@ -461,7 +462,7 @@ impl Writer<'_> {
         self.ethertype(at.saturating_add(2), behind, depth + 1);
         if has_checksum {
             let end = self.old.len();
-            self.mend(at.saturating_add(4), at, end, Change::default());
+            self.fix_checksum(at.saturating_add(4), at, end, Change::default());
         }
     }
 }

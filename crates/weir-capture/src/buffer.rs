@@ -23,7 +23,7 @@ pub(crate) struct Buffer<R: Read> {
     /// Bytes asked for in one read.
     chunk: usize,
     ended: bool,
-    /// The source failed; told once the bytes before the failure are used up.
+    /// The failure of the source, returned when the bytes before it are used up.
     failure: Option<InputError>,
 }
 

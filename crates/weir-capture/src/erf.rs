@@ -193,7 +193,7 @@ fn time_ns(timestamp: u64) -> i64 {
 enum Verdict {
     Erf,
     Other,
-    /// It cannot be told before this many bytes are seen.
+    /// The decision takes this many bytes at least.
     More(usize),
 }
 

@@ -1,6 +1,6 @@
 //! How records are told apart, as data.
 
-/// How the records of a capture are told apart, as data: for who compiles it.
+/// How the records of a capture are told apart, as data, from which a loop over records can be compiled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RecordFraming {
     /// A header with seconds and their fraction in its first eight bytes, then the data.

@@ -196,7 +196,7 @@ impl NetMon {
         }
     }
 
-    /// The network of a frame, and its time in nanoseconds since 1970 where that is told.
+    /// The network of a frame, and its time in nanoseconds since 1970 where the trailer has one.
     fn trailer(&self, bytes: &[u8]) -> (u16, Option<i64>) {
         let mut fields = Bytes::new(bytes);
         let Ok(network) = fields.u16(Endian::Little) else {

@@ -1,7 +1,7 @@
 //! Objects: what a capture may be read from that is no file, such as an object in a store.
 //!
-//! This crate opens none itself: whoever does so (weir-remote) gives an [`Object`]. What is here is what
-//! everybody has to know of addresses: which texts are some, and how they are shown.
+//! This crate opens none itself: a crate that does (weir-remote) implements [`Object`]. What all crates need of
+//! addresses is here: which texts are addresses, and how they are shown without their secrets.
 
 use std::any::Any;
 use std::borrow::Cow;
@@ -35,7 +35,7 @@ pub trait Object: fmt::Debug + Send + Sync {
     /// When it cannot be read, or has changed since it was found. So do the reads.
     fn open(&self, range: Range<u64>) -> io::Result<Box<dyn ReadObject>>;
 
-    /// Itself, for who made it.
+    /// This object as [`Any`], from which the crate that made it gets its own type back.
     fn as_any(&self) -> &dyn Any;
 }
 
@@ -102,7 +102,7 @@ fn redact(scheme: &str, address: &str, clean: &mut String) {
     let is_web = scheme.eq_ignore_ascii_case("http") || scheme.eq_ignore_ascii_case("https");
     let authority = address.find(['/', '?', '#']).unwrap_or(address.len());
     let (host, _) = address.split_at(authority);
-    // A password may hold a slash, where nobody wrote %2F: then what looks like the port is none.
+    // A password may hold a slash that was not written as %2F: then the text behind the last colon is not a port.
     let is_port = |port: &str| port.bytes().all(|byte| byte.is_ascii_digit());
     let has_odd_port = host
         .rsplit_once(':')

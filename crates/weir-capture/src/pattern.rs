@@ -60,7 +60,7 @@ impl Pattern {
         })
     }
 
-    /// All files that match; folders are none.
+    /// All files that match, without folders.
     ///
     /// # Errors
     /// When a folder on the way cannot be read.
@@ -165,7 +165,7 @@ fn take(
 ) -> io::Result<()> {
     match rest {
         [] => {
-            // A link that leads nowhere is a file that cannot be read, which is told.
+            // A link that leads nowhere counts as a file: reading it reports the error.
             if fs::symlink_metadata(&path).is_ok() && !path.is_dir() {
                 found.push(path);
             }
@@ -239,7 +239,7 @@ fn ranges(mut inside: &[(usize, char)]) -> Vec<(u32, u32)> {
     }
 }
 
-/// The characters of a name, and each byte that is none as a number beyond them.
+/// The characters of a name; each byte that is not part of one becomes a number beyond them.
 fn units(name: &OsStr) -> Vec<u32> {
     let mut units = Vec::new();
     for chunk in name.as_encoded_bytes().utf8_chunks() {

@@ -266,7 +266,7 @@ fn file_header(bytes: &[u8], options: &Options) -> Result<FileHeader, Reason> {
         reader.skip(4)?;
         let major = reader.u16(endian)?;
         let minor = reader.u16(endian)?;
-        // Zone and accuracy of the times, which nobody ever filled in.
+        // Zone and accuracy of the times, which no writer fills in.
         reader.skip(8)?;
         Ok((major, minor, reader.u32(endian)?, reader.u32(endian)?))
     };
@@ -382,8 +382,8 @@ impl Pcap {
     /// file header ends.
     ///
     /// The first candidate stays unless one of its first two records makes no sense while those of
-    /// another do: a wrong layout shows in the second record, and damage further on is damage. That
-    /// `bytes` ends in the middle of a record speaks against nobody.
+    /// another do: a wrong layout shows in the second record, and damage further on is damage.
+    /// `bytes` may end in the middle of a record, which speaks against no candidate.
     fn choose(&mut self, candidates: &[Variant], bytes: &[u8]) {
         let mut trial = self.clone();
         for &variant in candidates {

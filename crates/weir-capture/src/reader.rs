@@ -39,7 +39,7 @@ pub(crate) enum Parser {
 }
 
 impl Parser {
-    /// The format, for who looks for places where records begin.
+    /// The format, as the search for a place where a record begins needs it.
     pub(crate) fn plausible(&self) -> &dyn Plausible {
         match self {
             Self::Pcap(pcap) => pcap,
@@ -175,8 +175,8 @@ impl<R: Read> Reader<R> {
         })
     }
 
-    /// How the records are told apart that come now, for who finds them in [`Reader::window`] without help;
-    /// `None` where that takes more than a look at their headers.
+    /// How the records that follow are told apart, for a loop that finds them in [`Reader::window`] by itself;
+    /// `None` where that takes more than reading their headers.
     #[must_use]
     pub fn framing(&self) -> Option<RecordFraming> {
         match &self.parser {
@@ -276,7 +276,7 @@ impl<R: Read> Reader<R> {
         self.stream.number = self.stream.number.saturating_add(records);
     }
 
-    /// It came to its end without damage.
+    /// The capture was read to its end without damage.
     pub(crate) fn is_whole(&self) -> bool {
         self.finished && !self.failed
     }

@@ -49,7 +49,7 @@ impl Knowledge {
     }
 }
 
-/// A format as seen by who looks for a place where a record begins.
+/// A format as the search for a place where a record begins needs it.
 pub(crate) trait Plausible {
     /// The record at the start of `bytes`, when it looks like one; less than the whole of it may be
     /// there, but its header is.
@@ -195,8 +195,8 @@ impl Split {
         follows
     }
 
-    /// What part number `part`, which `reader` has read to its end, has to say of itself, for someone who has not read
-    /// it: the parts make up the file when each is [sound](Certificate::is_sound) and begins where the one before it has
+    /// What a process that has read part number `part` to its end, with `reader`, sends to one that has not: the parts
+    /// make up the file when each is [sound](Certificate::is_sound) and begins where the one before it has
     /// arrived.
     pub fn certificate<R: Read>(&self, part: usize, reader: &Reader<R>) -> Certificate {
         Certificate {

@@ -72,8 +72,8 @@ impl Archive {
         }))
     }
 
-    /// Finds the archive that an address such as `x.zip/day/a.pcap` begins with, and what is said of its members: a name, or
-    /// a pattern. `None` when no part of it is a file.
+    /// Finds the archive that an address such as `x.zip/day/a.pcap` begins with, and the rest, which chooses its members by
+    /// name or pattern. `None` when no part of it is a file.
     #[must_use]
     pub fn of_address(address: &str) -> Option<(PathBuf, &str)> {
         let mut ends = address.match_indices('/').map(|(at, _)| at);
@@ -85,7 +85,8 @@ impl Archive {
         Some((PathBuf::from(archive), member.strip_prefix('/')?))
     }
 
-    /// All files in it, in the order of their names. Folders, hidden files and what macOS adds are none.
+    /// All files in it, in the order of their names. Folders, hidden files and what macOS adds are left
+    /// out.
     #[must_use]
     pub fn members(&self) -> Vec<Arc<ArchiveMember>> {
         self.members

@@ -341,7 +341,7 @@ pub(crate) struct Live {
         long_help = "Keep the packets that match WHERE in a capture, too (pcap with nanoseconds). It \
             holds whole records at any moment, and what came is kept when it is ended by Ctrl-C or \
             SIGTERM. A capture that is there stays; with --overwrite it stays until the new one has \
-            come to its end"
+            ended"
     )]
     pub(crate) write: Option<PathBuf>,
     /// Keep them in files of so many bytes: 100MB, 1g
@@ -733,7 +733,7 @@ Examples:
 
 const LIVE_EXAMPLES: &str = "\
 Examples:
-  Who talks now, drawn again every second until Ctrl-C:
+  The addresses that send now, drawn again every second until Ctrl-C:
     weir live -i eth0 \"SELECT addr.src, count(*), sum(frame.len) AS bytes FROM live
                        GROUP BY addr.src ORDER BY bytes DESC LIMIT 10\"
   Name look-ups as they happen, for another program:

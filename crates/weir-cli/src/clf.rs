@@ -84,12 +84,12 @@ struct Damages {
 }
 
 impl Damages {
-    /// Places that are told one by one.
-    const TOLD_MAX: u64 = 10;
+    /// Damaged places that are reported one by one.
+    const REPORTED_MAX: u64 = 10;
 
-    fn tell(&mut self, path: &Path, damage: &weir_clf::Damage, messages: Messages) {
+    fn report(&mut self, path: &Path, damage: &weir_clf::Damage, messages: Messages) {
         self.count = self.count.saturating_add(1);
-        if self.count <= Self::TOLD_MAX {
+        if self.count <= Self::REPORTED_MAX {
             messages.error(&format!(
                 "{}: byte {}: {}; {} bytes passed over",
                 path.display(),
@@ -102,8 +102,11 @@ impl Damages {
 
     /// The exit status.
     fn close(&self, messages: Messages) -> ExitCode {
-        if self.count > Self::TOLD_MAX {
-            messages.error(&format!("{} more such places", self.count - Self::TOLD_MAX));
+        if self.count > Self::REPORTED_MAX {
+            messages.error(&format!(
+                "{} more such places",
+                self.count - Self::REPORTED_MAX
+            ));
         }
         ExitCode::from(u8::from(self.count > 0))
     }

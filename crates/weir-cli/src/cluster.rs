@@ -45,8 +45,8 @@ enum ClusterCommand {
     Executor(ExecutorArgs),
     /// Print what clients are given in place of the token
     #[command(long_about = "Print what clients are given in place of the token.\n\n\
-            Who has the token may ask, schedule and execute. Who has what this prints may ask, and nothing else: it goes into \
-            a file of its own, for --token-file of 'weir query'.")]
+            The token allows a program to ask, schedule and execute. What this prints allows a client to ask, and nothing \
+            else: it goes into a file of its own, for --token-file of 'weir query'.")]
     ClientToken(KnownBy),
 }
 
@@ -116,7 +116,7 @@ struct Network {
         long,
         help_heading = "Network",
         long_help = "Listen where other machines reach it, without certificates: whoever reaches a scheduler or an executor \
-            reads what the executors can read. Say so of a network only that has nobody else in it"
+            reads what the executors can read. For networks only in which every machine is trusted"
     )]
     trusted_network: bool,
     #[command(flatten)]
@@ -135,7 +135,7 @@ pub(crate) struct KnownBy {
         value_name = "FILE",
         requires_all = ["tls_key", "tls_ca"],
         help_heading = "Network",
-        long_help = "The certificate that is shown to the other parts of a cluster, in PEM: scheduler, executors and who asks \
+        long_help = "The certificate that is shown to the other parts of a cluster, in PEM: scheduler, executors and clients \
             speak TLS then, and each shows one that --tls-ca signed, of the name or address that it is called by"
     )]
     tls_cert: Option<PathBuf>,
@@ -280,7 +280,7 @@ async fn schedule(
 /// Waits until a signal has set the flag, which is looked at now and then.
 async fn set(end: Arc<AtomicBool>) {
     while !end.load(Ordering::Relaxed) {
-        tokio::time::sleep(LOOK_EVERY).await;
+        tokio::time::sleep(POLL_INTERVAL).await;
     }
 }
 
@@ -334,13 +334,13 @@ async fn execute(
 }
 
 /// A cluster that statements are sent to.
-pub(crate) struct Asked {
+pub(crate) struct ClusterHandle {
     client: Client,
     /// The cluster, when it is in this process. It ends when this is dropped.
     _local: Option<LocalCluster>,
 }
 
-impl Asked {
+impl ClusterHandle {
     /// The cluster at `HOST:PORT`, or one that is started here for `local`.
     pub(crate) fn at(
         name: &str,
@@ -353,7 +353,7 @@ impl Asked {
         if name == "local" {
             if known.is_given() {
                 return Err(Refusal::usage(
-                    "a cluster in this process is asked by nobody else: it takes no certificates and no token",
+                    "a cluster in this process takes no certificates and no token: no other program reaches it",
                     "leave out --tls-cert and --token-file",
                 )
                 .into());
@@ -380,7 +380,7 @@ impl Asked {
         Arc::new(self.client.clone())
     }
 
-    /// Waits until the cluster knows of all statements that nobody waits for.
+    /// Waits until the cluster has heard that all statements have ended, those among them that were given up.
     pub(crate) fn settle(&self) {
         self.client.settle(SETTLE);
     }
@@ -406,12 +406,12 @@ fn failed(error: weir_cluster::Error) -> Failure {
     }
 }
 
-const LOOK_EVERY: Duration = Duration::from_millis(50);
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 /// How long threads that still work are waited for at the end.
 const THREADS_END: Duration = Duration::from_millis(500);
 /// How long the end of the program waits for a scheduler to hear of it.
 const SETTLE: Duration = Duration::from_secs(2);
-/// Partitions of groups and joins, where nobody says how many: few messages, and work for some machines.
+/// Partitions of groups and joins without --threads: few messages, and work for some machines.
 const PARTITIONS: usize = 8;
 const STACK_BYTES: usize = 16 << 20;
 

@@ -20,8 +20,8 @@ pub(crate) fn run(demo: &Demo, global: Global, messages: Messages) -> Result<Exi
     if !demo.keep {
         let failed = |error: io::Error| Failure::file(dir, &error);
         let files = demo_files().map_err(failed)?;
-        // Samples that are there already need not be written; a capture of that name that is none of them is
-        // someone's own.
+        // Samples that are there already need not be written; another capture of that name belongs to the user, and
+        // stays.
         let is_missing = |file: &DemoFile, bytes: &[u8]| {
             std::fs::read(dir.join(file.file_name)).ok().as_deref() != Some(bytes)
         };

@@ -233,7 +233,7 @@ struct Context {
     global: Global,
 }
 
-/// Success, or damage that was said already.
+/// The exit code of success, or of damage, which was reported before.
 fn exit(damaged: bool) -> ExitCode {
     ExitCode::from(u8::from(damaged))
 }

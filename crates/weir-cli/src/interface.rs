@@ -134,7 +134,7 @@ impl Source {
         }
     }
 
-    /// Packets from now on, of an interface those only that may be wanted; and what is to be said of the start.
+    /// Packets from now on, of an interface those only that may be wanted; and a note for the user about the start.
     pub(crate) fn start(
         self,
         name: &str,
@@ -179,7 +179,7 @@ impl Counted {
         ));
         if counts.dropped() > 0 {
             messages.warning(&format!(
-                "{} of them were no HEP and are left out",
+                "{} of them are not HEP and were left out",
                 grouped(counts.dropped())
             ));
         }

@@ -29,7 +29,7 @@ pub(crate) fn run(live: &Live, global: Global, messages: Messages) -> Result<Exi
     }
     let needed = || {
         Refusal::usage(
-            "an interface and a question are needed",
+            "expected an interface and a statement",
             "write: weir live -i lo \"SELECT … FROM live\"; weir live -D lists the interfaces",
         )
     };
@@ -56,7 +56,7 @@ pub(crate) fn run(live: &Live, global: Global, messages: Messages) -> Result<Exi
     let mut statements = VecDeque::from(session.parse(sql)?);
     if statements.len() != 1 {
         return Err(Refusal::usage(
-            "a live question is one statement",
+            "expected one statement",
             "packets come by once; keep them with -w FILE, and query the file",
         )
         .into());
@@ -85,7 +85,7 @@ pub(crate) fn run(live: &Live, global: Global, messages: Messages) -> Result<Exi
         Some(planned) => session.answer(planned, &output, out, refresh),
         None => Ok(Reader::Listens),
     });
-    // Whoever still reads comes to an end, too.
+    // Ends the capture where the statement has ended before it.
     stop.ask();
     let code = session.close(live.stats);
     if let Some(target) = target {
@@ -103,12 +103,12 @@ pub(crate) fn run(live: &Live, global: Global, messages: Messages) -> Result<Exi
             close(*file, path, outcome.is_ok(), tee.as_ref(), messages)?;
         }
         (Some(Keeping::Ring(ring)), Some(path)) => {
-            // Whatever ended it, what came has its name.
-            let told = ring
+            // The last file takes its name, whatever ended the capture.
+            let files = ring
                 .finish()
                 .map_err(|error| Failure::written(path, &error))?;
             if let Some(count) = kept_in? {
-                messages.note(&format!("{count} packets came; kept is {told}"));
+                messages.note(&format!("{count} packets came; kept: {files}"));
             }
         }
         _ => {}
@@ -139,7 +139,9 @@ fn close(
         file.discard();
     } else if let Some(hidden) = file.hidden() {
         let (path, hidden) = (path.display(), hidden.display());
-        messages.note(&format!("{path} is as it was; what came is in {hidden}"));
+        messages.note(&format!(
+            "{path} was not replaced; the packets that came are in {hidden}"
+        ));
     }
     Ok(())
 }
@@ -194,7 +196,7 @@ fn kept_badly(live: &Live, error: &WriteError) -> Failure {
     Failure::running(format!("{}: {error}", path.display()))
 }
 
-/// Says what the kernel has counted; gives how many packets were kept, as it is told.
+/// Reports what the kernel has counted; gives how many packets were kept, as text.
 fn report(
     name: &str,
     counts: &Counted,

@@ -1,4 +1,4 @@
-//! What the user is told beside the data: one place for the `error:`, `hint:`, `warning:` and
+//! What the program prints beside the data: one place for the `error:`, `hint:`, `warning:` and
 //! `note:` lines on standard error.
 
 use std::borrow::Cow;
@@ -94,7 +94,7 @@ impl Messages {
         }
     }
 
-    /// Says nothing at all: for work behind a screen, whose own place it is to tell how that went.
+    /// Prints nothing at all: for work behind a screen, which shows by itself how the work went.
     pub(crate) const fn silent() -> Self {
         Self {
             colour: false,

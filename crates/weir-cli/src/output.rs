@@ -148,7 +148,7 @@ pub(crate) struct Options {
     pub(crate) rows_max: Option<u64>,
     /// Show every column of a table in full, however wide, also those that are NULL throughout.
     pub(crate) all_columns: bool,
-    /// Show rows at once: no one knows when the next ones come.
+    /// Show rows at once: the next ones may come much later.
     pub(crate) prompt: bool,
     /// A chart instead of the rows.
     pub(crate) plot: Option<plot::Plot>,
@@ -333,17 +333,17 @@ trait Encoder: Send {
     fn finish(&mut self) -> Result<Summary, Error>;
 }
 
-/// Character columns of the terminal on standard output; `None` when it is none, or one that does
-/// not tell and COLUMNS does not either.
+/// Character columns of the terminal on standard output. `None` when standard output is no terminal, or
+/// neither the terminal nor COLUMNS gives them.
 pub(crate) fn terminal_width() -> Option<u16> {
-    let told = terminal_size::terminal_size_of(std::io::stdout()).map(|(width, _)| width.0);
-    told.or_else(|| std::env::var("COLUMNS").ok()?.parse().ok())
+    let size = terminal_size::terminal_size_of(std::io::stdout()).map(|(width, _)| width.0);
+    size.or_else(|| std::env::var("COLUMNS").ok()?.parse().ok())
 }
 
-/// Lines of the terminal on standard output; `None` when it is none, or does not tell.
+/// Lines of the terminal on standard output; `None` when standard output is no terminal, or it does not give them.
 pub(crate) fn terminal_height() -> Option<u16> {
-    let told = terminal_size::terminal_size_of(std::io::stdout());
-    told.map(|(_, height)| height.0)
+    let size = terminal_size::terminal_size_of(std::io::stdout());
+    size.map(|(_, height)| height.0)
 }
 
 /// Rows that a table on a terminal shows unless `--rows` says otherwise.

@@ -53,7 +53,10 @@ pub(crate) fn run(
     let empty = document.without_empty();
     document.write(format, summary.output.path(), global)?;
     if !empty.is_empty() {
-        messages.note(&format!("nothing to say of: {}", empty.join(", ")));
+        messages.note(&format!(
+            "sections without rows are left out: {}",
+            empty.join(", ")
+        ));
     }
     Ok(session.close(false))
 }

@@ -1,7 +1,7 @@
 //! Pictures of points (PNG) for what takes no SVG: chats, tickets, documents.
 //!
 //! A font is in the program, so that a picture has its text on machines without any, and looks alike on all. Characters
-//! that it does not have are taken from the fonts of the machine; where none has them either, that is told.
+//! that it does not have are taken from the fonts of the machine; a note says which none of them has.
 
 mod chart;
 
@@ -20,7 +20,7 @@ use crate::session::Failure;
 
 pub(crate) use chart::Surface;
 
-/// A picture, and what is to be said of it.
+/// A picture, and a note about what it lacks.
 pub(crate) struct Picture {
     pub(crate) png: Vec<u8>,
     pub(crate) note: Option<String>,

@@ -308,7 +308,7 @@ fn style(total: Option<u64>) -> ProgressStyle {
 fn message(done: Done, elapsed: Duration) -> String {
     let total = done.bytes_total;
     let seconds = elapsed.as_secs_f64().max(1e-3);
-    // Only shown: what a float loses here, nobody sees.
+    // The rate is only shown: what a float loses here cannot be seen.
     let rate = (done.bytes as f64 / seconds) as u64;
     let mut text = amount(done.bytes);
     if let Some((pieces, all)) = done.pieces {

@@ -13,7 +13,7 @@ use weir_packet::ErfHdlc;
 
 use crate::args::{Global, Hdlc, Query};
 #[cfg(feature = "cluster")]
-use crate::cluster::Asked;
+use crate::cluster::ClusterHandle;
 use crate::encoder::FileEncoder;
 use crate::message::Messages;
 use crate::refusal::Refusal;
@@ -30,9 +30,9 @@ pub(crate) fn run(query: &Query, global: Global, messages: Messages) -> Result<E
     let cluster = match &query.cluster {
         Some(name) => {
             let (threads, memory) = (options.threads, options.memory_limit_bytes);
-            let asked = Asked::at(name, &query.known, threads, memory)?;
-            options.cluster = Some(asked.client());
-            Some(asked)
+            let cluster = ClusterHandle::at(name, &query.known, threads, memory)?;
+            options.cluster = Some(cluster.client());
+            Some(cluster)
         }
         None => None,
     };
@@ -147,15 +147,15 @@ pub(crate) fn run(query: &Query, global: Global, messages: Messages) -> Result<E
     Ok(session.close(query.stats))
 }
 
-/// Waits at the end of the statements until a cluster knows which of them nobody waits for.
+/// Waits at the end until a cluster has heard that all statements have ended, those among them that were given up.
 #[cfg(feature = "cluster")]
-struct Settle<'c>(Option<&'c Asked>);
+struct Settle<'c>(Option<&'c ClusterHandle>);
 
 #[cfg(feature = "cluster")]
 impl Drop for Settle<'_> {
     fn drop(&mut self) {
-        if let Some(asked) = self.0 {
-            asked.settle();
+        if let Some(cluster) = self.0 {
+            cluster.settle();
         }
     }
 }

@@ -83,7 +83,7 @@ impl DocumentArgs {
             Some("json") => Ok(DocumentFormat::Json),
             None | Some("txt" | "text") => Ok(DocumentFormat::Text),
             Some(other) => Err(Refusal::usage(
-                format!("a document is text, HTML or JSON, and not {other}"),
+                format!("expected a document of text, HTML or JSON, found the ending .{other}"),
                 "name it x.html, x.txt or x.json, or say --format",
             )),
         }
@@ -145,7 +145,7 @@ pub(crate) fn run(
         .into());
     }
     if statements.is_empty() {
-        return Err(Refusal::usage(format!("no query is in {name}"), "write: SELECT …;").into());
+        return Err(Refusal::usage(format!("{name} has no query"), "write: SELECT …;").into());
     }
     let stem = report.file.file_stem().and_then(|stem| stem.to_str());
     let title = report.title.as_deref().or(stem).unwrap_or("report");

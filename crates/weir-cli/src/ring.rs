@@ -12,8 +12,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use weir_file::GrowingFile;
 
-/// The captures, written one after the other by who writes one: what comes first is the header of each, and
-/// every later write is of whole records.
+/// The captures, written one after the other through what looks like one file: the first write is the header of each, and
+/// every later one is of whole records.
 #[derive(Clone)]
 pub(crate) struct Ring(Arc<Mutex<Inner>>);
 
@@ -159,7 +159,7 @@ impl Inner {
         self.whole.push_back(growing.name);
         while self.keep.is_some_and(|keep| self.whole.len() > keep) {
             if let Some(oldest) = self.whole.pop_front() {
-                // Who has taken it away already has done what was to be done.
+                // A file that another program has removed already counts as removed.
                 match fs::remove_file(&oldest) {
                     Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
                     _ => self.removed += 1,

@@ -182,7 +182,7 @@ pub(crate) fn run(serve: &Serve, global: Global, messages: Messages) -> Result<E
         .thread_stack_size(CONNECTION_STACK_BYTES)
         .build()
         .map_err(|error| Failure::environment(format!("no threads: {error}")))?;
-    // Signals are heard before anything is said that another program may wait for.
+    // Signals are handled before the first line is printed: a program may wait for it, and then end the server.
     let end = Arc::new(AtomicBool::new(false));
     signals::end_gracefully(&end);
     let mut out = io::stdout().lock();
@@ -206,7 +206,7 @@ pub(crate) fn run(serve: &Serve, global: Global, messages: Messages) -> Result<E
     let served = server.run(async move {
         // A signal sets a flag: who waits for it looks at it now and then.
         while !end.load(Ordering::Relaxed) {
-            tokio::time::sleep(LOOK_EVERY).await;
+            tokio::time::sleep(POLL_INTERVAL).await;
         }
     });
     runtime.block_on(served).map_err(failed)?;
@@ -238,7 +238,8 @@ struct Listened {
 }
 
 impl Listened {
-    /// Looks whether the interface is there and may be captured from: who starts the server is told, not who asks it.
+    /// Checks that the interface is there and may be captured from, so that the error comes when the server starts, and
+    /// not with a client's first statement.
     fn new(interface: &str) -> Result<Self, Failure> {
         let options = weir_live::Options::default();
         drop(Interface::open(interface, &options)?);
@@ -263,7 +264,7 @@ impl Feed for Listened {
     }
 }
 
-const LOOK_EVERY: Duration = Duration::from_millis(50);
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 /// Variables of the environment with the secrets.
 const PASSWORD: &str = "WEIR_SERVE_PASSWORD";
 const TOKEN: &str = "WEIR_SERVE_TOKEN";

@@ -281,7 +281,7 @@ impl Session {
         Ok(answered.reader)
     }
 
-    /// As [`Session::answer`], with someone who listens.
+    /// As [`Session::answer`], with hooks that the shell gives.
     pub(crate) fn answer_heeding(
         &self,
         planned: Planned,
@@ -323,7 +323,7 @@ impl Session {
             Ok::<_, Failure>(writer.finish()?)
         };
         let outcome = self.runtime.block_on(until(interrupts.clone(), work));
-        // What still reads a source without an end has no one to read for.
+        // Ends the reading of sources without an end: their rows are not needed any more.
         self.engine.stop().ask();
         progress.finish();
         let summary = outcome?;
@@ -432,7 +432,7 @@ impl Session {
             self.messages.note(&note);
         }
         let mut errors = self.engine.scan_report().take_errors();
-        // Files are read side by side; what is said of them must not differ from run to run.
+        // Files are read in parallel; the order of their errors must not differ from run to run.
         errors.sort_by(|one, other| one.path.cmp(&other.path));
         for error in &errors {
             self.messages.error(&error.to_string());

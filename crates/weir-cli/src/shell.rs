@@ -131,11 +131,11 @@ impl Shell {
 /// What `weir` without a word stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Alone {
-    /// Someone sits at a terminal.
+    /// Standard input and output are a terminal.
     Shell,
     /// Statements come from a file or a pipe.
     Script,
-    /// Nobody is there to ask: help is given.
+    /// Standard input is a terminal, and output is not: the help is printed.
     Help,
 }
 
@@ -150,7 +150,7 @@ impl Alone {
     }
 }
 
-/// Answers what is asked until there is nothing more.
+/// Answers statements and commands until the input ends.
 pub(crate) fn run(shell: &Shell, global: Global, messages: Messages) -> Result<ExitCode, Failure> {
     match io::stdin().is_terminal() {
         true => at_terminal(shell, global, messages),
@@ -189,7 +189,7 @@ pub(crate) fn answer_script(
     if let Some(file) = &shell.file {
         work.open(file)?;
     }
-    // Whether it said .quit or came to its end, it is over.
+    // The script is over, whether it ended with .quit or with its last statement.
     let _ = work.script(script, "")?;
     work.close()
 }
@@ -274,7 +274,7 @@ fn at_terminal(shell: &Shell, global: Global, messages: Messages) -> Result<Exit
         reader.keep();
     }
     if let Some(Piece::Statement { text, .. }) = input.rest() {
-        messages.note(&format!("not answered, for it has no ';': {}", text.trim()));
+        messages.note(&format!("not run, as no ';' ends it: {}", text.trim()));
     }
     work.close()
 }

@@ -2,7 +2,7 @@
 //!
 //! One thread waits for Ctrl-C, SIGTERM and SIGHUP. A command that has a good end of its own
 //! ([`end_gracefully`]) is asked for it by the first of them; otherwise, and at the second, temporary files are
-//! removed and the program ends by the signal, as if it had no handler. In a shell Ctrl-C ends what is asked
+//! removed and the program ends by the signal, as if it had no handler. In a shell Ctrl-C ends the running statement
 //! ([`Interrupts`]), and the program only when that is not heeded three times. A signal that was ignored when the
 //! program started (`nohup`, jobs in the background of a script) stays ignored.
 
@@ -19,13 +19,13 @@ use tokio::sync::watch;
 /// What brings the command to its own end.
 static ENDS: Mutex<Vec<Arc<AtomicBool>>> = Mutex::new(Vec::new());
 
-/// What a shell is told of Ctrl-C by.
+/// Sends each Ctrl-C to the shell.
 static INTERRUPTS: OnceLock<watch::Sender<()>> = OnceLock::new();
 
-/// How often Ctrl-C came since someone began to wait for it.
+/// How often Ctrl-C came since the shell began to wait for it.
 static UNHEEDED: AtomicU32 = AtomicU32::new(0);
 
-/// Ctrl-C, for who ends only what is under way by it.
+/// Receives each Ctrl-C, for a shell that ends the running statement by it and not the program.
 #[derive(Clone, Debug)]
 pub(crate) struct Interrupts(watch::Receiver<()>);
 

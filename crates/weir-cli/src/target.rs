@@ -15,7 +15,7 @@ use crate::args::Global;
 use crate::message::Messages;
 use crate::session::Failure;
 
-/// A file that a command writes, shared by who writes it and who says at the end that it is whole.
+/// A file that a command writes. A clone writes to the same file; one of them says at the end that it is whole.
 #[derive(Clone)]
 pub(crate) struct Target {
     path: PathBuf,
@@ -48,9 +48,9 @@ impl Target {
     pub(crate) fn growing(path: &Path, global: Global) -> Result<Self, Failure> {
         if let Some(address) = path.to_str().filter(|path| is_remote(path)) {
             let address = redacted(address);
-            let message = format!("{address}: what grows is written to a local file");
+            let message = format!("{address}: rows that come over time go to a local file only");
             return Err(Failure::environment(message).with_hint(
-                "an object in a store is there when it is whole: copy the file there at the end",
+                "a store has an object only when it is complete: copy the file there at the end",
             ));
         }
         guard(path, global)?;
@@ -88,7 +88,9 @@ impl Target {
             let _ = file.flush();
             if let Some(hidden) = file.get_ref().hidden() {
                 let (path, hidden) = (self.path.display(), hidden.display());
-                messages.note(&format!("{path} is as it was; what came is in {hidden}"));
+                messages.note(&format!(
+                    "{path} was not replaced; the rows that came are in {hidden}"
+                ));
             }
         }
     }

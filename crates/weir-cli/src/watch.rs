@@ -83,7 +83,7 @@ async fn rows(
     Ok(writer.finish()?)
 }
 
-/// A tick now and then, for as long as someone receives them.
+/// A tick every so often, until the receiver is dropped.
 fn ticks(every: Duration) -> Receiver<()> {
     let (sender, receiver) = channel(1);
     thread::spawn(move || {

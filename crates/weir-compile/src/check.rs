@@ -18,7 +18,7 @@ pub enum Fault {
     Register,
     /// A byte or a word is accessed that may not be there.
     Bounds,
-    /// A divisor or another constant is none that is allowed.
+    /// A divisor or another constant is not allowed.
     Constant,
 }
 

@@ -34,18 +34,18 @@
 //! It does not know what a capture, a packet, a column or a group is: `weir-tables` writes the programs.
 //! `native.rs` alone has `unsafe` code.
 
+#[doc(hidden)]
+pub mod arbitrary_program;
 mod builder;
 mod check;
 mod interpret;
 mod native;
 mod program;
 mod run;
-#[doc(hidden)]
-pub mod wild;
 
 pub use builder::Builder;
 pub use check::Fault;
-pub use native::Refusal;
+pub use native::CompileError;
 pub use program::{
     Bytes, End, Label, Operand, Operation, Program, Register, Relation, SpaceId, Step,
 };

@@ -40,12 +40,12 @@ struct RawSpace {
 
 /// Why there is no machine code.
 #[derive(Debug)]
-pub struct Refusal {
+pub struct CompileError {
     reason: String,
     is_memory: bool,
 }
 
-impl Refusal {
+impl CompileError {
     /// Why something is not compiled that has nothing to do with memory.
     pub fn new(reason: impl fmt::Display) -> Self {
         Self {
@@ -61,13 +61,13 @@ impl Refusal {
     }
 }
 
-impl fmt::Display for Refusal {
+impl fmt::Display for CompileError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.reason)
     }
 }
 
-impl std::error::Error for Refusal {}
+impl std::error::Error for CompileError {}
 
 impl fmt::Debug for Native {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -90,17 +90,17 @@ impl Drop for Native {
 /// Gives back the memory of a module, none of whose functions is called any more.
 #[allow(unsafe_code)]
 fn free(module: JITModule) {
-    // SAFETY: a module comes here when it could not be finished, before anyone had a function of it, or
-    // from the `Native` that alone has its function and is being dropped, so that nobody runs it.
+    // SAFETY: a module comes here when it could not be finished, before a caller had a function of it, or
+    // from the `Native` that alone has its function and is being dropped, so that none of its code runs.
     unsafe { module.free_memory() }
 }
 
 impl Native {
     /// Compiles a program.
     #[allow(unsafe_code)]
-    pub(crate) fn new(program: &Program) -> Result<Self, Refusal> {
+    pub(crate) fn new(program: &Program) -> Result<Self, CompileError> {
         if size_of::<usize>() != size_of::<u64>() || cfg!(target_endian = "big") {
-            return Err(Refusal::new("not on this kind of machine"));
+            return Err(CompileError::new("not on this kind of machine"));
         }
         let mut flags = settings::builder();
         for (name, value) in [
@@ -117,12 +117,12 @@ impl Native {
             ("is_pic", "false"),
             ("unwind_info", "false"),
         ] {
-            flags.set(name, value).map_err(Refusal::new)?;
+            flags.set(name, value).map_err(CompileError::new)?;
         }
-        let isa = cranelift_native::builder().map_err(Refusal::new)?;
+        let isa = cranelift_native::builder().map_err(CompileError::new)?;
         let isa = isa
             .finish(settings::Flags::new(flags))
-            .map_err(Refusal::new)?;
+            .map_err(CompileError::new)?;
         let mut module = JITModule::new(JITBuilder::with_isa(isa, default_libcall_names()));
         match define(&mut module, program) {
             Ok(function) => {
@@ -174,7 +174,10 @@ impl Native {
     }
 }
 
-fn define(module: &mut JITModule, program: &Program) -> Result<cranelift_module::FuncId, Refusal> {
+fn define(
+    module: &mut JITModule,
+    program: &Program,
+) -> Result<cranelift_module::FuncId, CompileError> {
     let mut context = module.make_context();
     let frontend = module.isa().frontend_config();
     let signature = &mut context.func.signature;
@@ -191,8 +194,8 @@ fn define(module: &mut JITModule, program: &Program) -> Result<cranelift_module:
     }
     let function = module
         .declare_function("program", Linkage::Local, &context.func.signature)
-        .map_err(Refusal::new)?;
-    let of_memory = |error: cranelift_module::ModuleError| Refusal {
+        .map_err(CompileError::new)?;
+    let of_memory = |error: cranelift_module::ModuleError| CompileError {
         is_memory: matches!(
             error,
             cranelift_module::ModuleError::Allocation { .. }

@@ -11,7 +11,7 @@ use crate::check::{self, Fault};
 /// *spaces*, which are slices of 64-bit words.
 ///
 /// A program is checked when it is made: every access lies behind a test that it is within its bounds,
-/// every register is set before it is read. Who runs one need not trust who made it.
+/// every register is set before it is read. So a program can be run without trusting the code that made it.
 #[derive(Clone, Debug)]
 pub struct Program {
     pub(crate) blocks: Vec<Block>,
@@ -62,7 +62,7 @@ impl SpaceId {
 /// What is known of a space.
 #[derive(Clone, Debug)]
 pub(crate) enum Space {
-    /// Given by who runs the program, with so many words at least.
+    /// Given by the caller of each run, with so many words at least.
     Given { words_min: u64 },
     /// The same for each run, and never written.
     Constant(Arc<[u64]>),
@@ -505,7 +505,7 @@ impl Program {
 }
 
 impl fmt::Display for Program {
-    /// One line a step, for who looks at what a question has become.
+    /// One line a step, to show what a query has been compiled to.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (number, block) in self.blocks.iter().enumerate() {
             writeln!(f, "block {number}:")?;

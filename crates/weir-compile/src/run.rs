@@ -1,7 +1,7 @@
 //! Running a program over a window.
 
 use crate::interpret;
-use crate::native::{Native, Refusal};
+use crate::native::{CompileError, Native};
 use crate::program::{Program, Space};
 
 /// A program, ready to run: interpreted, or compiled.
@@ -57,7 +57,7 @@ impl Runner {
     /// # Errors
     /// When this machine has no compiler, or the system refuses memory for machine code. The program can be
     /// run all the same.
-    pub fn compile(&mut self) -> Result<(), Refusal> {
+    pub fn compile(&mut self) -> Result<(), CompileError> {
         if self.native.is_none() {
             self.native = Some(Native::new(&self.program)?);
         }

@@ -1,7 +1,8 @@
 //! Both ways to run a program agree, and nothing is accepted that may leave its bounds.
 
 use weir_compile::{
-    Builder, Bytes, End, Exit, Fault, Operation, Program, Register, Relation, Runner, SpaceId, wild,
+    Builder, Bytes, End, Exit, Fault, Operation, Program, Register, Relation, Runner, SpaceId,
+    arbitrary_program,
 };
 use weir_testkit::Rng;
 
@@ -17,7 +18,7 @@ fn random_programs_do_the_same_interpreted_and_compiled() {
     for _ in 0..programs {
         let len = 8 + rng.below(160) as usize;
         let bytes: Vec<u8> = (0..len).map(|_| rng.below(256) as u8).collect();
-        let Ok(program) = wild::program(&bytes) else {
+        let Ok(program) = arbitrary_program::from_bytes(&bytes) else {
             refused += 1;
             continue;
         };
@@ -25,7 +26,7 @@ fn random_programs_do_the_same_interpreted_and_compiled() {
         for len in [0, 1, 7, 64, 333] {
             let window: Vec<u8> = (0..len).map(|_| rng.below(256) as u8).collect();
             let records = 1 + rng.below(40);
-            if let Err(difference) = wild::compare(program.clone(), &window, records) {
+            if let Err(difference) = arbitrary_program::compare(program.clone(), &window, records) {
                 panic!("{bytes:?} over {window:?}: {difference}");
             }
         }
@@ -211,7 +212,7 @@ fn memory_of_machine_code_is_given_back() {
     let mut rng = Rng::new(3);
     let programs: Vec<Program> = std::iter::repeat_with(|| {
         let bytes: Vec<u8> = (0..60).map(|_| rng.below(256) as u8).collect();
-        wild::program(&bytes)
+        arbitrary_program::from_bytes(&bytes)
     })
     .flatten()
     .take(8)

@@ -8,7 +8,7 @@ use crate::new::{finish, renamed};
 use crate::place::{Place, folder_of, sync_folder, temporary_name};
 use crate::unfinished::Unfinished;
 
-/// A hidden folder beside a target, in which someone makes the file or the folder that is to have the
+/// A hidden folder beside a target, in which the caller makes the file or the folder that is to have the
 /// name of the target ([`Self::path`]). It gets there whole ([`Self::keep`]), or not at all.
 #[derive(Debug)]
 pub struct NewFolder {

@@ -67,7 +67,7 @@ impl GrowingFile {
         }
     }
 
-    /// Another hold of the same file, for who writes it.
+    /// Another handle of the same file, to write to.
     ///
     /// # Errors
     /// What the system gives.

@@ -39,7 +39,7 @@ impl Place {
             if metadata.is_dir() {
                 return Err(io::ErrorKind::IsADirectory.into());
             }
-            // Whoever may not write to a file may not replace it either.
+            // A file that may not be written to may not be replaced either.
             let file = File::options().write(true).open(&path)?;
             return Ok(match metadata.is_file() {
                 true => Self::Regular(path, Some(metadata)),

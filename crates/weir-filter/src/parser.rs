@@ -9,7 +9,7 @@ use crate::{
 /// Reads a display filter.
 ///
 /// # Errors
-/// When it is none: what is wrong, and where.
+/// When the text is not a display filter: what is wrong, and where.
 pub fn parse(text: &str) -> Result<Filter, Error> {
     let tokens = tokens(text)?;
     let mut parser = Parser {
@@ -495,7 +495,7 @@ fn calculated(calculation: Calculation, left: Operand, right: Operand) -> Operan
     }
 }
 
-/// A relation, and which values it is asked of unless something else is said.
+/// A relation, and its quantifier where the filter has neither `any` nor `all` in front.
 fn relation(sign: &str) -> Option<(Relation, Quantifier)> {
     use Quantifier::{All, Any};
     Some(match sign {

@@ -33,7 +33,7 @@ pub(super) struct FileDraft {
     pub(super) magic: Option<(usize, Box<[u8]>)>,
 }
 
-/// How records are cut out of the file, and what is said of each as a whole.
+/// How records are cut out of the file, and the properties of a record as a whole.
 #[derive(Debug, Default)]
 pub(super) struct RecordDraft {
     pub(super) length: Option<Text>,

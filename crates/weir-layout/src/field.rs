@@ -88,7 +88,7 @@ pub(super) enum Equals {
     Bytes(Box<[u8]>),
 }
 
-/// A record whose steps have run, or will not be needed for what is asked.
+/// A record whose steps have run, or are not needed for the fields that are read.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Known<'a> {
     pub(super) fields: &'a [Field],

@@ -37,8 +37,8 @@ pub(super) const LINK_TYPES: &[(&str, u32)] = &[
     ("linux_sll2", 276),
 ];
 
-/// Names of protocols beside those that `frame.layers` shows. There, several share a name, which
-/// then is none here.
+/// Names of protocols beside those that `frame.layers` shows. A name that several protocols share there
+/// is not accepted here.
 pub(super) const LAYERS: &[(&str, Layer)] = &[
     ("atm_cell", Layer::Atm),
     ("ipv4", Layer::Ipv4),

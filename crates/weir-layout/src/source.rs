@@ -17,13 +17,13 @@ pub(super) struct Located<T> {
 pub(super) struct Text {
     pub(super) text: String,
     pub(super) at: At,
-    /// The characters of `text` stand in the file as they are from `at` on, so that a place inside
-    /// the text can be told.
+    /// The characters of `text` stand in the file as they are from `at` on, so that an offset inside
+    /// the text gives a place in the file.
     exact: bool,
 }
 
 impl Text {
-    /// The place of the character at `offset`, as far as it can be told.
+    /// The place of the character at `offset`; the start of the text where it has escapes.
     pub(super) fn at(&self, offset: usize) -> At {
         At {
             file: self.at.file,

@@ -88,22 +88,22 @@ impl Collector {
     /// When the system has no more threads.
     pub fn start(self, stop: Arc<AtomicBool>) -> io::Result<Collected> {
         let (sender, receiver) = sync_channel(QUEUE_MESSAGES);
-        self.udp.set_read_timeout(Some(LOOK_EVERY))?;
+        self.udp.set_read_timeout(Some(POLL_INTERVAL))?;
         self.tcp.set_nonblocking(true)?;
-        let door = Door {
+        let listener = Listener {
             sender,
             address: self.address,
             stop,
             counts: Arc::clone(&self.counts),
         };
         let (udp, tcp) = (self.udp, self.tcp);
-        let of_datagrams = door.clone();
+        let of_datagrams = listener.clone();
         thread::Builder::new()
             .name("hep-udp".to_owned())
             .spawn(move || of_datagrams.datagrams(&udp))?;
         thread::Builder::new()
             .name("hep-tcp".to_owned())
-            .spawn(move || door.connections(&tcp))?;
+            .spawn(move || listener.connections(&tcp))?;
         let writer = Writer::pcap_of(Vec::with_capacity(GATHER_BYTES), Collector::LINK_TYPE);
         Ok(Collected {
             receiver,
@@ -115,24 +115,24 @@ impl Collector {
     }
 }
 
-/// A message on its way: when it came, and the packet that it becomes.
-type Message = (i64, Vec<u8>);
+/// A message in the queue: its time of arrival, and the packet that it becomes.
+type TimedPacket = (i64, Vec<u8>);
 
-/// What the threads that take messages share.
+/// The side that receives messages; each of its threads has a clone.
 #[derive(Clone)]
-struct Door {
-    sender: SyncSender<Message>,
+struct Listener {
+    sender: SyncSender<TimedPacket>,
     address: SocketAddr,
     stop: Arc<AtomicBool>,
     counts: Arc<Counts>,
 }
 
-impl Door {
+impl Listener {
     fn is_open(&self) -> bool {
         !self.stop.load(Ordering::Relaxed)
     }
 
-    /// Hands a message on; false when nobody takes it any more.
+    /// Hands a message on; false when the receiver was dropped.
     fn take(&self, from: SocketAddr, message: &[u8]) -> bool {
         match is_hep(message)
             .then(|| packet(from, self.address, message))
@@ -160,28 +160,28 @@ impl Door {
                     }
                 }
                 Err(error) if is_pause(&error) => {}
-                // A sender that is not there any more is told of here: its message had come.
-                Err(_) => thread::sleep(LOOK_EVERY),
+                // The socket reports here that a peer is unreachable, after its message was received: no reason to stop.
+                Err(_) => thread::sleep(POLL_INTERVAL),
             }
         }
     }
 
-    fn connections(&self, listener: &TcpListener) {
+    fn connections(&self, socket: &TcpListener) {
         let open = Arc::new(AtomicUsize::new(0));
         while self.is_open() {
-            let Ok((stream, from)) = listener.accept() else {
-                thread::sleep(LOOK_EVERY);
+            let Ok((stream, from)) = socket.accept() else {
+                thread::sleep(POLL_INTERVAL);
                 continue;
             };
             if open.fetch_add(1, Ordering::Relaxed) >= CONNECTIONS_MAX {
                 open.fetch_sub(1, Ordering::Relaxed);
                 continue;
             }
-            let (door, ended) = (self.clone(), Arc::clone(&open));
+            let (listener, ended) = (self.clone(), Arc::clone(&open));
             let spawned = thread::Builder::new()
                 .name("hep-connection".to_owned())
                 .spawn(move || {
-                    door.stream(stream, from);
+                    listener.stream(stream, from);
                     ended.fetch_sub(1, Ordering::Relaxed);
                 });
             if spawned.is_err() {
@@ -190,12 +190,12 @@ impl Door {
         }
     }
 
-    /// Cuts a connection into messages of version 3, which say how long they are. One that is none ends it: where the
-    /// next begins cannot be known.
+    /// Cuts a connection into messages of version 3, which say how long they are. Bytes that are no such message end
+    /// the connection: where the next message begins is unknown.
     fn stream(&self, mut stream: TcpStream, from: SocketAddr) {
         let is_set = stream
             .set_nonblocking(false)
-            .and_then(|()| stream.set_read_timeout(Some(LOOK_EVERY)));
+            .and_then(|()| stream.set_read_timeout(Some(POLL_INTERVAL)));
         if is_set.is_err() {
             return;
         }
@@ -240,8 +240,8 @@ impl Door {
 struct Closing(Option<Instant>);
 
 impl Closing {
-    fn is_over(&mut self, door: &Door) -> bool {
-        !door.is_open() && self.0.get_or_insert_with(Instant::now).elapsed() >= LOOK_EVERY
+    fn is_over(&mut self, listener: &Listener) -> bool {
+        !listener.is_open() && self.0.get_or_insert_with(Instant::now).elapsed() >= POLL_INTERVAL
     }
 }
 
@@ -317,7 +317,7 @@ fn packet(from: SocketAddr, to: SocketAddr, message: &[u8]) -> Option<Vec<u8>> {
 /// address that is listened on, at the time at which it came. A read fails with [`io::ErrorKind::WouldBlock`] when
 /// nothing has come for a moment, and ten times a second anyway.
 pub struct Collected {
-    receiver: Receiver<Message>,
+    receiver: Receiver<TimedPacket>,
     /// The pcap's bytes on their way out.
     writer: Writer<Vec<u8>>,
     /// Bytes of them that were given.
@@ -327,7 +327,7 @@ pub struct Collected {
 }
 
 impl Collected {
-    fn write(&mut self, (time_ns, packet): &Message) -> Result<(), WriteError> {
+    fn write(&mut self, (time_ns, packet): &TimedPacket) -> Result<(), WriteError> {
         self.writer
             .write(&WriteRecord::new(Collector::LINK_TYPE, *time_ns, packet))?;
         self.counts.deliver(1);
@@ -349,14 +349,14 @@ impl Read for Collected {
             }
             self.writer.get_mut().clear();
             self.given = 0;
-            if self.paused_at.elapsed() >= LOOK_EVERY {
+            if self.paused_at.elapsed() >= POLL_INTERVAL {
                 self.paused_at = Instant::now();
                 return Err(io::ErrorKind::WouldBlock.into());
             }
-            match self.receiver.recv_timeout(LOOK_EVERY) {
+            match self.receiver.recv_timeout(POLL_INTERVAL) {
                 Ok(message) => self.write(&message).map_err(io::Error::other)?,
                 Err(RecvTimeoutError::Timeout) => {}
-                // All who take messages have come to their end.
+                // All receiving threads have ended.
                 Err(RecvTimeoutError::Disconnected) => return Ok(0),
             }
             while self.writer.get_mut().len() < GATHER_BYTES
@@ -387,6 +387,6 @@ const MESSAGE_BYTES_MAX: usize = 1 << 16;
 /// room.
 const QUEUE_MESSAGES: usize = 1024;
 const CONNECTIONS_MAX: usize = 256;
-const LOOK_EVERY: Duration = Duration::from_millis(100);
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
 /// Bytes of the pcap gathered before they are given.
 const GATHER_BYTES: usize = 128 << 10;

@@ -88,7 +88,7 @@ pub struct Instruction {
     pub constant: u32,
 }
 
-/// What was counted of a capture, by the kernel or by who listens.
+/// What was counted of a capture, by the kernel or by a [`Collector`].
 #[derive(Debug, Default)]
 pub struct Counts {
     received: AtomicU64,
@@ -103,7 +103,8 @@ impl Counts {
         self.received.load(Ordering::Relaxed)
     }
 
-    /// Packets that were lost because the ring was full; of a [`Collector`], messages that were none.
+    /// Packets that were lost because the ring was full; of a [`Collector`], what was received and is not
+    /// a message of HEP.
     #[must_use]
     pub fn dropped(&self) -> u64 {
         self.dropped.load(Ordering::Relaxed)

@@ -359,8 +359,8 @@ impl Walk<'_> {
     }
 
     /// Goes through the subframes of an aggregate, which lie behind each other: addresses of six bytes each, a length
-    /// of two, the packet, and zeros up to a multiple of four (IEEE 802.11, 9.3.2.2.2). All of them are looked into,
-    /// whatever the goal: what is asked for may be in any.
+    /// of two, the packet, and zeros up to a multiple of four (IEEE 802.11, 9.3.2.2.2). All of them are decoded,
+    /// whatever the goal: any of them may have the fields that a query reads.
     #[cold]
     fn subframes(&mut self, mut place: Place) {
         self.goal = &Goal::EVERYTHING;

@@ -137,7 +137,7 @@ pub(crate) static FIELDS: &[(Field, Needs)] = &[
         Field::text(
             "frame.link_type_name",
             |p| p.frame().link_type.name(),
-            "Name of the link type without LINKTYPE_, such as LINUX_SLL2; NULL for a number that nobody has registered",
+            "Name of the link type without LINKTYPE_, such as LINUX_SLL2; NULL for a number that is not registered",
             "LINKTYPE registry of the pcap formats",
         ),
         Needs::Record,

@@ -132,7 +132,8 @@ impl<'a> Packet<'a> {
 
     /// The packet that this one's outermost IP header carries in a tunnel, with the number that tells the
     /// tunnel's networks apart, where it has one (see [`network_identifier`]). It is read out of the headers that
-    /// were found: nothing is decoded again. `None` without one: what an error message or a sample quotes is none.
+    /// were found: nothing is decoded again. `None` without one: a packet that an error message or a sample quotes
+    /// does not count.
     ///
     /// The packet's link layer is that in the tunnel; its outermost IP header is the tunnel's payload.
     #[must_use]

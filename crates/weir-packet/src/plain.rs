@@ -11,7 +11,8 @@ use crate::stack::{Facts, Headers, Span};
 use crate::{Frame, Layer, LinkType, Options, PlainHeader};
 
 /// Finds the headers of a packet as far as they are plain and the usual ones; gives where the next one is and of what
-/// protocol, for who decodes it; `None` where there is none, or `is_enough` says that what was found is enough.
+/// protocol, so that the decoder goes on there; `None` where no header is left, or `is_enough` says that those found
+/// are enough.
 #[inline]
 pub(crate) fn walk(
     frame: &Frame<'_>,
@@ -56,7 +57,8 @@ macro_rules! read {
     }};
 }
 
-/// Reads the header at hand, remembers it and moves on behind it; a header that is not plain is who calls to go on with.
+/// Reads the header at hand, remembers it and moves past it. A header that is not plain ends the walk with its protocol:
+/// the decoder goes on there.
 macro_rules! step {
     ($steps:ident, $layer:ident) => {{
         let Some(header) = read!($steps, $layer) else {

@@ -592,7 +592,7 @@ impl Header {
         }
     }
 
-    /// No header of this protocol: the bytes are `next`'s, or no one's.
+    /// No header of this protocol: the bytes are `next`'s, or of an unknown protocol.
     #[inline]
     pub(crate) const fn foreign(next: Next) -> Self {
         Self {

@@ -6,8 +6,8 @@ use crate::{Decoder, Layer, LayerSet, Stop};
 /// The headers that were found in a packet, and what their protocols are.
 ///
 /// A decoder has one that it keeps from packet to packet, so that only the facts are cleared: they say
-/// which of the other entries are of the packet at hand. For packets that packets carry, one is kept by
-/// who looks into them ([`Packet::inside`](crate::Packet::inside)).
+/// which of the other entries are of the packet at hand. Packets that packets carry need another one,
+/// which the caller of [`Packet::inside`](crate::Packet::inside) provides.
 #[derive(Clone, Debug)]
 pub struct Headers {
     pub(crate) facts: Facts,

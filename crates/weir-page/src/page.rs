@@ -79,7 +79,7 @@ impl Page {
         self.put(format_args!("</table>\n"));
     }
 
-    /// Appends HTML as it is: whoever calls escapes what is foreign in it.
+    /// Appends HTML as it is: the caller escapes all text in it.
     pub fn put(&mut self, html: Arguments<'_>) {
         // Writing to a String does not fail.
         let _ = self.html.write_fmt(html);

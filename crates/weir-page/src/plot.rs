@@ -20,7 +20,7 @@ pub struct Point {
 /// Bars that lie below each other, in groups with a name: [`Page::bars`].
 #[derive(Clone, Debug, Default)]
 pub struct Bars<'b> {
-    /// What the plot shows, for who cannot see it.
+    /// What the plot shows, as screen readers say it.
     pub title: &'b str,
     /// Where a logarithmic axis begins, for values that differ by factors: above 0. Others begin at 0.
     pub logarithmic_from: Option<f64>,

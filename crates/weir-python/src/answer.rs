@@ -1,4 +1,4 @@
-//! A statement that was planned, and its rows: read once, as somebody asks for them.
+//! A statement that was planned, and its rows: read once, batch by batch as Python pulls them.
 
 use std::collections::VecDeque;
 use std::ffi::CStr;
@@ -23,7 +23,7 @@ use crate::runtime::wait;
 /// What was found damaged: path, message and hint of each place.
 type Fault = (String, String, Option<String>);
 
-/// What is to be said beside the rows.
+/// What a statement reports beside its rows.
 #[derive(Debug, Default)]
 struct Report {
     faults: Vec<Fault>,
@@ -32,15 +32,15 @@ struct Report {
     is_whole: bool,
 }
 
-/// What an answer and the stream that reads it both know.
+/// The state that an answer and the stream that reads it share.
 struct Shared {
     engine: Arc<Engine>,
     /// What the engine had counted before this answer.
     before: Totals,
     report: Mutex<Report>,
-    /// Why the stream ended, for who reads it through somebody else's library.
+    /// The exception that ended the stream, where a foreign library reads it and passes on only a text.
     failure: Mutex<Option<PyErr>>,
-    /// Whoever reads is to come to an end.
+    /// The answer was closed, and reading it ends.
     is_closed: AtomicBool,
 }
 
@@ -75,7 +75,7 @@ impl Shared {
     }
 }
 
-/// The rest of an answer. One at a time has it: whoever reads.
+/// The rest of an answer. One reader at a time has it.
 struct Reading {
     process: u32,
     shared: Arc<Shared>,
@@ -89,7 +89,7 @@ struct Reading {
 impl Drop for Reading {
     fn drop(&mut self) {
         if self.process != std::process::id() {
-            // The threads that would have to be told are those of the parent.
+            // Dropping these would wake threads that only the parent process has.
             std::mem::forget(self.planned.take());
             std::mem::forget(self.answer.take());
         }
@@ -136,8 +136,8 @@ impl Reading {
             Ok(None) => {
                 reading.is_over = true;
                 reading.answer = None;
-                let said = tell(py, &shared);
-                (Some(reading), said.map(|()| None))
+                let reported = report(py, &shared);
+                (Some(reading), reported.map(|()| None))
             }
             Err(error) => {
                 drop(shared.take_up());
@@ -147,8 +147,8 @@ impl Reading {
     }
 }
 
-/// Says what is to be said at the end: warnings for damage, the rest to the log.
-fn tell(py: Python<'_>, shared: &Shared) -> PyResult<()> {
+/// Reports at the end of an answer: damage as warnings, the rest to the log.
+fn report(py: Python<'_>, shared: &Shared) -> PyResult<()> {
     let report = {
         let mut report = shared.take_up();
         report.is_whole = true;
@@ -161,8 +161,8 @@ fn tell(py: Python<'_>, shared: &Shared) -> PyResult<()> {
         .map(|_| ())
 }
 
-/// Says at the end of each reading of a table what is to be said of it; `keep` lives as long as the table. The end comes
-/// on a thread of the query, while whoever reads has let the interpreter go.
+/// Reports at the end of each reading of a table what was found in it; `keep` lives as long as the table. The end comes
+/// on a thread of the query, while the reading thread has released the interpreter.
 pub(crate) fn ended(engine: &Arc<Engine>, keep: Py<PyAny>) -> weir_engine::Ended {
     let engine = Arc::clone(engine);
     let reading = Mutex::new(Shared::new(&engine));
@@ -177,8 +177,9 @@ pub(crate) fn ended(engine: &Arc<Engine>, keep: Py<PyAny>) -> weir_engine::Ended
         if is_silent {
             return Ok(());
         }
-        let told = Python::try_attach(|py| tell(py, &ended).map_err(|error| error.to_string()));
-        told.unwrap_or(Ok(()))
+        let reported =
+            Python::try_attach(|py| report(py, &ended).map_err(|error| error.to_string()));
+        reported.unwrap_or(Ok(()))
     })
 }
 
@@ -187,7 +188,7 @@ type Parts = (Vec<Fault>, Vec<String>, u64, u64, u64, u64, bool);
 
 fn parts(report: &Report) -> Parts {
     let mut faults = report.faults.clone();
-    // Files are read side by side; what is said of them must not differ from run to run.
+    // Files are read in parallel; the order of their reports must not differ from run to run.
     faults.sort_by(|one, other| one.0.cmp(&other.0));
     (
         faults,
@@ -246,7 +247,7 @@ impl Answer {
             return Ok(Some(batch));
         }
         let (reading, outcome) = reading.pull(py);
-        // Who asks again behind the end gets no empty answer: it would look like one.
+        // The reading is not put back at the end: a second pull fails, where no rows would look like an empty answer.
         if !matches!(outcome, Ok(None)) {
             *lock(&self.reading) = reading;
         }
@@ -272,8 +273,8 @@ impl Answer {
         PyCapsule::new_with_value(py, schema, SCHEMA)
     }
 
-    /// The rows as a capsule of Arrow's C stream interface. `foreign` says that somebody else's library reads it,
-    /// which cannot be told of a signal but by raising it once more.
+    /// The rows as a capsule of Arrow's C stream interface. `foreign` says that another library reads it: Python gets
+    /// to know of a signal then only when it is raised once more.
     fn stream<'py>(&self, py: Python<'py>, foreign: bool) -> PyResult<Bound<'py, PyCapsule>> {
         let stream = Stream {
             schema: Arc::clone(&self.schema),
@@ -352,7 +353,7 @@ impl Answer {
     }
 }
 
-/// The rows, for who takes them through Arrow's C stream interface.
+/// The rows as Arrow's C stream interface gives them.
 struct Stream {
     schema: SchemaRef,
     shared: Arc<Shared>,
@@ -374,7 +375,7 @@ impl Stream {
         outcome
     }
 
-    /// Keeps the exception for who asked, and gives its text to the library in between.
+    /// Keeps the exception for Python to raise ([`Answer::take_failure`]), and gives its text to the library that reads.
     fn failed(&mut self, py: Python<'_>, error: PyErr) -> ArrowError {
         self.reading = None;
         let text = error.value(py).to_string();
@@ -402,7 +403,7 @@ impl Iterator for Stream {
                 .map_err(|error| self.failed(py, error))
                 .transpose()
         });
-        let gone = || ArrowError::ExternalError("the interpreter has come to its end".into());
+        let gone = || ArrowError::ExternalError("the Python interpreter has ended".into());
         pulled.unwrap_or_else(|| Some(Err(gone())))
     }
 }

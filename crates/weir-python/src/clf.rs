@@ -178,5 +178,5 @@ pub(crate) fn clf_convert(
 /// Bytes that are written at a time.
 const PIECE_BYTES: usize = 256 << 10;
 
-/// Places that are told one by one.
+/// Damaged places that are reported one by one.
 const DAMAGE_MAX: usize = 1000;

@@ -50,7 +50,7 @@ fn runtime(_py: Python<'_>) -> PyResult<Arc<Runtime>> {
     Ok(runtime)
 }
 
-/// The threads, for who polls what runs on them from elsewhere.
+/// The handle of the runtime, through which other threads poll what runs on it.
 pub(crate) fn handle(py: Python<'_>) -> PyResult<Handle> {
     Ok(runtime(py)?.handle().clone())
 }
@@ -59,7 +59,7 @@ pub(crate) fn handle(py: Python<'_>) -> PyResult<Handle> {
 ///
 /// # Errors
 /// What a handler of signals raises, such as `KeyboardInterrupt`: the work is dropped then. When the work panicked,
-/// or somebody has closed what it is for.
+/// or its result was closed.
 pub(crate) fn wait<T: Send + 'static>(
     py: Python<'_>,
     is_closed: &dyn Fn() -> bool,
@@ -67,7 +67,7 @@ pub(crate) fn wait<T: Send + 'static>(
 ) -> PyResult<T> {
     let (sender, mut receiver) = sync_channel(1);
     let task = runtime(py)?.spawn(async move {
-        // Who was interrupted does not wait for it.
+        // The receiver is gone when a signal has interrupted the wait.
         let _ = sender.send(work.await);
     });
     loop {

@@ -19,7 +19,7 @@ pub(crate) enum Address {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct StoreAddress {
     pub(crate) kind: StoreKind,
-    /// What is asked for the keys: `s3://bucket`, as it was written.
+    /// The bucket or container that has the keys: `s3://bucket`, as it was written.
     pub(crate) base: String,
     /// As it is: no sign of it stands for another.
     pub(crate) key: String,
@@ -51,7 +51,7 @@ impl Address {
     /// Reads an address.
     ///
     /// # Errors
-    /// When it is none.
+    /// When the text is not an address.
     pub(crate) fn parse(text: &str) -> Result<Self, Error> {
         let wrong = |what: &str| Error::new(ErrorKind::Address, text, what);
         let Some((scheme, rest)) = text.split_once("://") else {

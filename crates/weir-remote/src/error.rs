@@ -33,7 +33,7 @@ pub enum ErrorKind {
     Server,
     /// The other side, or this crate, does not do it.
     Unsupported,
-    /// Who embeds this does not allow it.
+    /// The program that uses this crate does not allow it.
     Refused,
 }
 
@@ -262,5 +262,5 @@ fn denied_hint(name: &str) -> Option<&'static str> {
     })
 }
 
-/// Longer ones are none.
+/// Bytes of a status or a code in an error's text; a longer text is taken for neither.
 const STATUS_BYTES_MAX: usize = 64;

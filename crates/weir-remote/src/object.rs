@@ -38,7 +38,7 @@ pub(crate) struct Inner {
     pub(crate) ahead: Arc<Semaphore>,
 }
 
-/// What tells a version of an object from others.
+/// What identifies a version of an object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Version {
     pub(crate) size: u64,
@@ -70,7 +70,7 @@ impl Version {
         same && self.size == meta.size
     }
 
-    /// There is something by which a later version would be told from this one.
+    /// Has something by which a later version differs from this one.
     fn is_told(&self) -> bool {
         self.e_tag.is_some() || self.modified_s != 0
     }

@@ -164,7 +164,7 @@ pub(crate) fn client(follows: bool) -> Result<reqwest::Client, Error> {
         })
 }
 
-/// Hands out a client that is there, with what an address says of who asks.
+/// Hands out an existing client, with the headers that carry an address's credentials.
 #[derive(Debug)]
 struct Connector {
     client: reqwest::Client,
@@ -183,7 +183,7 @@ impl HttpConnector for Connector {
     }
 }
 
-/// A client that says who asks. Redirects to other hosts do not get to know it.
+/// A client that sends credentials. Redirects to other hosts do not get them.
 #[derive(Debug)]
 struct Authorized {
     client: HttpClient,

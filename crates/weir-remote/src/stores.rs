@@ -51,7 +51,7 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// Bytes of the first request of a reader: small, for those who want little.
+    /// Bytes of the first request of a reader: small, as many readers need only the beginning.
     pub(crate) fn first_bytes(&self) -> u64 {
         FIRST_BYTES.min(self.range_bytes_max).max(1)
     }
@@ -241,7 +241,7 @@ impl Stores {
 
     fn web_place(&self, web: &WebAddress) -> Result<Place, Error> {
         let url = web.url.as_str();
-        // Who asks is part of what is answered.
+        // A server may answer other credentials differently, so they are part of what identifies an object.
         let address = match &web.authorization {
             Some(value) => format!("{url} {}", value.to_str().unwrap_or_default()),
             None => url.to_owned(),

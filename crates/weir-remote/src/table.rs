@@ -20,7 +20,7 @@ use crate::object::RemoteObject;
 use crate::runtime::spawn;
 
 /// A store that has the objects which were put into it ([`Self::insert`]) and no others, each in the version that was
-/// found. Whoever reads from it gets to know no address and no credentials, and nothing else can be read by it.
+/// found. A reader of it learns no address and no credentials, and can read nothing else.
 #[derive(Default)]
 pub struct ObjectTable {
     held: Mutex<Held>,
@@ -181,7 +181,7 @@ impl ObjectStore for ObjectTable {
     }
 
     async fn list_with_delimiter(&self, prefix: Option<&Path>) -> Result<ListResult> {
-        // Nobody looks into folders here: every object is named whole.
+        // There are no folders: readers name every object by its whole path.
         Ok(ListResult {
             common_prefixes: Vec::new(),
             objects: self.below(prefix),

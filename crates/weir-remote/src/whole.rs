@@ -30,7 +30,7 @@ impl WholeReader {
         let (sender, chunks) = channel(CHUNKS_MAX);
         let task = spawn(async move {
             if let Err(error) = give(&object, &sender).await {
-                // Nobody listens any more, if this fails.
+                // This fails when the reader was dropped, and needs no error any more.
                 let _ = sender.send(Err(error)).await;
             }
         })?;

@@ -15,7 +15,7 @@ use crate::runtime::{Task, spawn, wait};
 /// has the name stays as it is.
 ///
 /// What is small is put in one request. What is larger goes up in parts, some of them at once, which the store makes an
-/// object of at the end. Who ends the program before lets the store remove them ([`abort_unfinished`]); parts of a program
+/// object of at the end. A program that ends before has the store remove them ([`abort_unfinished`]); parts of a program
 /// that was killed stay with some stores until their own rules remove them.
 pub struct RemoteFile {
     place: Place,
@@ -27,7 +27,7 @@ pub struct RemoteFile {
     is_failed: bool,
 }
 
-/// The parts that a store has, for who writes them and for who ends the program. It is locked for moments only.
+/// The parts that a store has: shared by the writer and [`abort_unfinished`], and locked for moments only.
 type Upload = Arc<Parts>;
 type Parts = Mutex<Option<Box<dyn MultipartUpload>>>;
 
@@ -37,8 +37,8 @@ static UPLOADS: Mutex<Vec<Weak<Parts>>> = Mutex::new(Vec::new());
 /// The program ends: nothing is sent any more.
 static ENDS: AtomicBool = AtomicBool::new(false);
 
-/// Has stores remove the parts of all objects that are not whole, and nothing be sent from now on. For who ends the program; it
-/// may wait some seconds for stores.
+/// Has stores remove the parts of all objects that are not whole, and stops all sending. To be called when the program
+/// ends; it may wait some seconds for stores.
 pub fn abort_unfinished() {
     ENDS.store(true, Ordering::SeqCst);
     let uploads: Vec<_> = {
@@ -115,7 +115,7 @@ impl RemoteFile {
         while let Some(task) = self.under_way.pop_front() {
             task.wait()?.map_err(Error::into_io)?;
         }
-        // Who ends the program now finds nothing to remove: the object becomes whole, or it does not.
+        // `abort_unfinished` finds nothing to remove from now on: the object becomes whole, or it does not.
         let Some(mut upload) = locked(&self.upload).take() else {
             return Err(ended());
         };
@@ -143,7 +143,7 @@ impl RemoteFile {
             uploads.retain(|upload| upload.strong_count() > 0);
             uploads.push(Arc::downgrade(&self.upload));
             drop(uploads);
-            // Whoever ends the program may have looked before it was in the list.
+            // `abort_unfinished` may have run before the upload was in the list.
             if ENDS.load(Ordering::SeqCst) {
                 abort_unfinished();
                 return Err(ended());

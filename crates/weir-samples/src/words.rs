@@ -34,7 +34,7 @@ pub(crate) fn dns(rng: &mut Rng, name: &str, ipv6: bool, answers: u16) -> (Vec<u
     query.extend_from_slice(&question);
 
     let mut answer = id.to_vec();
-    // A name that nobody has is answered with code 3.
+    // A name that does not exist is answered with code 3 (NXDOMAIN).
     let flags = if answers == 0 {
         [0x81, 0x83]
     } else {

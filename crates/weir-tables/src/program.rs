@@ -16,7 +16,7 @@ mod tests;
 mod value;
 
 use weir_capture::RecordFraming;
-use weir_compile::{Exit, Refusal, Runner};
+use weir_compile::{CompileError, Exit, Runner};
 use weir_layout::Layout;
 use weir_packet::{LinkType, NextTable, Options};
 
@@ -259,7 +259,7 @@ impl Questions {
     }
 
     /// Compiles it when that is wanted, behind a sample of records where it is not wanted at once.
-    pub(crate) fn prepare(&mut self, compile: Compile) -> Result<(), Refusal> {
+    pub(crate) fn prepare(&mut self, compile: Compile) -> Result<(), CompileError> {
         match compile {
             Compile::Large => self.compile_behind(SAMPLE_RECORDS),
             Compile::Always => self.compile()?,
@@ -269,7 +269,7 @@ impl Questions {
     }
 
     /// Makes it machine code, whatever the records are.
-    pub(crate) fn compile(&mut self) -> Result<(), Refusal> {
+    pub(crate) fn compile(&mut self) -> Result<(), CompileError> {
         self.whole.compile()
     }
 
@@ -283,7 +283,7 @@ impl Questions {
     }
 
     /// Compiles what the records of the sample went through; all of it when that keeps changing.
-    fn compile_sample(&mut self) -> Result<(), Refusal> {
+    fn compile_sample(&mut self) -> Result<(), CompileError> {
         let sample = &mut self.sample;
         sample.compiled += 1;
         (sample.records, sample.missed) = (0, 0);
@@ -291,7 +291,7 @@ impl Questions {
             sample.visited.fill(true);
         }
         let program = self.whole.program().narrowed(&sample.visited, LEAVE_RARE);
-        let mut runner = Runner::interpreted(program.map_err(Refusal::new)?);
+        let mut runner = Runner::interpreted(program.map_err(CompileError::new)?);
         runner.compile()?;
         self.narrow = Some(runner);
         Ok(())

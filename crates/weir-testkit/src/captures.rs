@@ -42,7 +42,7 @@ pub fn listed(folder: &str) -> Vec<Listed> {
     files
 }
 
-/// As [`listed`], with the files that only their name calls captures: for who compares how these are refused.
+/// As [`listed`], with the files that only their name calls captures, to compare how these are refused.
 ///
 /// # Panics
 ///

@@ -2,7 +2,7 @@
 //!
 //! - what [`weir_samples`] makes, under the names of this crate: [`packet`], [`capture`], [`demo`], [`trace`], [`Rng`];
 //! - [`mutate`] makes damaged captures of good ones;
-//! - [`web`] serves objects over HTTP, with the faults that it is told, and starts a stand-in of S3;
+//! - [`web`] serves objects over HTTP, with chosen faults, and starts a stand-in of S3;
 //! - [`zeek`] finds the captures of Zeek's own tests, with the logs that they expect;
 //! - [`captures`] lists the captures beside the checkout that tests read;
 //! - [`peer`] puts a question about files to a program once, and keeps its answer;

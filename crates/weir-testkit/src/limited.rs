@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 pub const LIFE: Duration = Duration::from_secs(300);
 
 /// How often is looked whether a program has ended by itself.
-const LOOK_EVERY: Duration = Duration::from_millis(500);
+const POLL_INTERVAL: Duration = Duration::from_millis(500);
 
 /// Starts programs as [`Command`] does, with an end.
 pub trait Limited {
@@ -59,7 +59,7 @@ impl Limited for Command {
                 .spawn(move || {
                     // What ends at once is not held back by the thread that watches it.
                     while Instant::now() < until {
-                        thread::sleep(LOOK_EVERY.min(life));
+                        thread::sleep(POLL_INTERVAL.min(life));
                         if !started.is_still() {
                             return;
                         }

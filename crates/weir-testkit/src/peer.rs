@@ -7,7 +7,7 @@
 //! Nothing else may decide what the program answers. So it runs in an environment of its own, without a home folder and in UTC,
 //! and what captures from an interface or writes files is no question.
 
-mod kept;
+mod cache;
 #[cfg(all(test, target_os = "linux"))]
 mod tests;
 
@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-use self::kept::Kept;
+use self::cache::AnswerCache;
 use crate::Limited as _;
 
 /// A question to a program, put together as a [`Command`] is.
@@ -198,7 +198,7 @@ pub fn version(program: &str) -> Option<String> {
 
 /// The peers as one process asks them.
 struct Peers {
-    kept: Kept,
+    cache: AnswerCache,
     /// What programs said of their versions.
     versions: Mutex<HashMap<OsString, String>>,
 }
@@ -212,25 +212,25 @@ impl Peers {
                 Ok("") | Err(std::env::VarError::NotPresent) => false,
                 other => panic!("WEIR_PEERS is {other:?}: it may be anew, or not be there"),
             };
-            Self::new(Kept::new(kept::folder(), kept::BYTES_MAX, is_anew))
+            Self::new(AnswerCache::new(cache::folder(), cache::BYTES_MAX, is_anew))
         })
     }
 
-    fn new(kept: Kept) -> Self {
+    fn new(cache: AnswerCache) -> Self {
         let versions = Mutex::default();
-        Self { kept, versions }
+        Self { cache, versions }
     }
 
     fn answer(&self, question: &Question) -> io::Result<Answer> {
         question.assert_pure();
         let version = self.version(&question.program)?;
         let key = question.key(&version)?;
-        if let Some(answer) = self.kept.find(&key) {
+        if let Some(answer) = self.cache.find(&key) {
             return Ok(answer);
         }
         let answer = question.put()?;
         if answer.is_lasting() {
-            self.kept.keep(&key, &answer);
+            self.cache.keep(&key, &answer);
         }
         Ok(answer)
     }

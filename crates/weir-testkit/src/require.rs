@@ -30,7 +30,7 @@ pub fn missing(peer: &str, unchecked: &str) {
 }
 
 /// Says which captures are in `../shared/data` and not on the list of those that tests read, where [`missing`] says
-/// what is not there; nothing where there are none. This is no failure, whatever `WEIR_REQUIRE` lists: who adds
+/// what is not there; nothing where there are none. This is no failure, whatever `WEIR_REQUIRE` lists: adding
 /// a capture to the folder breaks nothing.
 pub fn unlisted(names: &[String]) {
     if !names.is_empty() {

@@ -1,4 +1,4 @@
-//! Servers on this machine that objects are read from: one that fails as it is told, and a stand-in of S3.
+//! Servers on this machine that objects are read from: one with chosen faults, and a stand-in of S3.
 
 use std::collections::HashMap;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -411,7 +411,7 @@ impl Moto {
     fn answer(&self, method: &str, path: &str, body: &[u8]) -> Option<String> {
         let mut stream = TcpStream::connect(&self.address).ok()?;
         let (host, length) = (&self.address, body.len());
-        // It asks who one is, and not for a proof.
+        // The stand-in takes the name of the key, and does not check the signature.
         let head = format!(
             "{method} /{path} HTTP/1.1\r\nHost: {host}\r\nContent-Length: {length}\r\nConnection: close\r\n\
              Authorization: AWS4-HMAC-SHA256 Credential=KEYOFTHEBUCKET/20261123/us-east-1/s3/aws4_request, \

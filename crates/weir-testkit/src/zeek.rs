@@ -14,7 +14,7 @@ pub struct Case {
     pub name: String,
     /// The capture that it reads.
     pub capture: PathBuf,
-    /// True when Zeek is told to take packets with wrong checksums.
+    /// True when an option has Zeek take packets with wrong checksums.
     pub ignores_checksums: bool,
     /// The lines of the log.
     pub expected: Vec<Row>,

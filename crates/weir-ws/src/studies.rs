@@ -211,7 +211,7 @@ pub fn mixed(messages: &[&[u8]], setting: Setting) -> Mixed {
 }
 
 /// A text that came from one side and is sent back by the other in a compressed message, next to
-/// others: lengths then tell who can see them whether a guess agrees with a secret nearby.
+/// others: from the lengths an observer learns whether a guess agrees with a secret nearby (CRIME, BREACH).
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
 pub struct Reflection {

@@ -117,7 +117,7 @@ pub struct Study {
     first: Option<Key>,
     first_engine: Engine,
     rest_engine: Engine,
-    kept: HashMap<Key, Kept>,
+    kept: HashMap<Key, PendingMessages>,
     kept_bytes: usize,
     order: u64,
     windows_cut: u64,
@@ -136,7 +136,7 @@ struct Class {
 
 /// Messages of one context that wait.
 #[derive(Debug, Default)]
-struct Kept {
+struct PendingMessages {
     order: u64,
     bytes: Vec<u8>,
     ends: Vec<(usize, u16)>,
@@ -186,9 +186,9 @@ impl Study {
         }
         let order = self.order;
         self.order += 1;
-        let kept = self.kept.entry(key).or_insert_with(|| Kept {
+        let kept = self.kept.entry(key).or_insert_with(|| PendingMessages {
             order,
-            ..Kept::default()
+            ..PendingMessages::default()
         });
         if kept.worked && kept.ends.is_empty() {
             self.windows_cut += 1;

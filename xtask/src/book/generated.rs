@@ -1,4 +1,4 @@
-//! Pages that nobody writes: what the program says of itself, and what benchmarks measured last.
+//! Pages that are generated: the program's own help and lists, and what benchmarks measured last.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;

@@ -73,7 +73,7 @@ impl Ahead {
             let next = next?;
             let used = mem::replace(&mut self.piece, next);
             self.given = 0;
-            // Nobody wants it at the end.
+            // The reading thread is gone at the end: then the buffer is of no more use.
             let _ = self.used.send(used.bytes);
         }
         let here = self.piece.bytes.get(self.given..self.piece.len);
@@ -95,7 +95,7 @@ impl Ahead {
     }
 }
 
-/// Reads to the end, to a failure, or until nobody wants more.
+/// Reads to the end, to a failure, or until the receiver is dropped.
 fn read<R: Read>(
     mut input: Input<R>,
     pieces: &SyncSender<Result<Piece, InputError>>,
@@ -127,7 +127,7 @@ fn read<R: Read>(
             len,
             source_bytes,
         };
-        // A failure is told behind the bytes before it; a piece of no bytes is the end.
+        // A failure is sent after the bytes before it; a piece of no bytes is the end.
         let is_empty = len == 0;
         if (!is_empty || failure.is_none()) && pieces.send(Ok(piece)).is_err() {
             return;

@@ -14,7 +14,7 @@ pub(crate) struct Packed {
     pub(crate) method: u16,
     /// Checksum and length of what was put in, where the archive says so.
     pub(crate) expected: Option<(u32, u64)>,
-    /// The archive has lost its end, which is told at the end of this member.
+    /// The archive has lost its end: reading fails at the end of this member.
     pub(crate) cut: bool,
 }
 
@@ -31,7 +31,7 @@ impl<R: Read> Member<R> {
     /// Unpacks what `source` gives.
     ///
     /// # Errors
-    /// When nobody here knows the method.
+    /// When the compression method is not supported.
     pub(crate) fn new(source: R, packed: &Packed) -> Result<Self, InputError> {
         let options = Options::default();
         let source = Source::new(source, options.buffer_bytes);

@@ -192,7 +192,7 @@ pub(crate) fn erf(timestamp: u64, kind: u8, flags: u8, rest: &[u8], wire_len: u1
 
 /// A record, kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Kept {
+pub(crate) struct OwnedRecord {
     pub(crate) number: u64,
     pub(crate) offset: u64,
     pub(crate) time_ns: Option<i64>,
@@ -205,7 +205,7 @@ pub(crate) struct Kept {
     pub(crate) flags: Option<u32>,
 }
 
-impl Kept {
+impl OwnedRecord {
     pub(crate) fn new(record: &weir_capture::Record<'_>) -> Self {
         Self {
             number: record.number,
@@ -225,7 +225,7 @@ impl Kept {
 /// All records, and the error that ended them if one did. Checks that an error comes only once.
 pub(crate) fn read_all<R: Read>(
     reader: Result<weir_capture::Reader<R>, weir_capture::Error>,
-) -> (Vec<Kept>, Option<weir_capture::Error>) {
+) -> (Vec<OwnedRecord>, Option<weir_capture::Error>) {
     let mut kept = Vec::new();
     let mut reader = match reader {
         Ok(reader) => reader,
@@ -233,10 +233,10 @@ pub(crate) fn read_all<R: Read>(
     };
     loop {
         match reader.next() {
-            Ok(Some(record)) => kept.push(Kept::new(&record)),
+            Ok(Some(record)) => kept.push(OwnedRecord::new(&record)),
             Ok(None) => return (kept, None),
             Err(error) => {
-                assert!(matches!(reader.next(), Ok(None)), "the error is told once");
+                assert!(matches!(reader.next(), Ok(None)), "the error comes once");
                 return (kept, Some(error));
             }
         }
@@ -244,7 +244,7 @@ pub(crate) fn read_all<R: Read>(
 }
 
 /// All records of a capture that must be whole.
-pub(crate) fn records(bytes: &[u8]) -> Vec<Kept> {
+pub(crate) fn records(bytes: &[u8]) -> Vec<OwnedRecord> {
     let (kept, error) = read_all(weir_capture::Reader::new(bytes));
     assert!(error.is_none(), "{error:?}");
     kept

@@ -382,7 +382,7 @@ fn what_xz_bzip2_lz4_and_zip_write_is_read() {
     ] {
         let mut command = std::process::Command::new(program);
         command.args(arguments.split(' ')).arg("a.pcap");
-        // It writes to standard output where that is no terminal, unless it is told otherwise.
+        // lz4 writes to standard output where that is no terminal, unless an argument names a file.
         command.args((program == "lz4").then_some(written));
         match command.current_dir(folder.path()).status_limited() {
             Ok(status) => assert!(status.success(), "{program} {arguments}"),
@@ -457,7 +457,7 @@ fn archive(method: u16, members: &[(&str, &[u8])], as_it_comes: bool) -> Vec<u8>
     bytes
 }
 
-type Read = (String, Vec<Kept>, Option<weir_capture::Error>);
+type Read = (String, Vec<OwnedRecord>, Option<weir_capture::Error>);
 
 /// All members with their records.
 fn read_archive(bytes: &[u8]) -> Result<Vec<Read>, weir_capture::Error> {

@@ -312,7 +312,7 @@ fn a_claim_of_much_data_takes_no_memory() {
     );
 }
 
-/// Resident memory of this process; 0 where it cannot be told.
+/// Resident memory of this process; 0 where the system does not say.
 fn resident_bytes() -> usize {
     let statistics = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
     let pages = statistics

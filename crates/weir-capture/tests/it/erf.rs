@@ -16,7 +16,7 @@ fn records_are_given_whole_with_their_header() {
     let kept = records(&file);
     assert_eq!(kept.len(), 4);
     for (record, number) in kept.iter().zip(0_u32..) {
-        let expected = Kept {
+        let expected = OwnedRecord {
             number: u64::from(number) + 1,
             offset: u64::from(number) * 80,
             time_ns: Some(1_700_000_000_500_000_000 + i64::from(number > 2)),
@@ -157,7 +157,7 @@ fn the_format_can_be_told() {
 
 #[test]
 fn the_format_is_told_alike_however_the_bytes_arrive() {
-    // A fourth record that is none: damage of an ERF file, not another kind of file.
+    // Bytes that are no record follow three that are: this is a damaged ERF file, not another kind of file.
     let mut file: Vec<u8> = (0..3)
         .flat_map(|n| erf(TIME + n, 1, 0, &[0; 64], 60))
         .collect();

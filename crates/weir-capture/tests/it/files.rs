@@ -164,7 +164,7 @@ fn a_pattern_finds_names_that_are_not_utf8() {
         fs::write(path, capture(&[1])).unwrap();
     }
     std::os::unix::fs::symlink(odd(b"b\xff.pcap"), odd(b"l\xfd.pcap")).unwrap();
-    // One that leads nowhere is told when it is read, and one that leads around is walked once.
+    // A link that leads nowhere is found, as its reader reports the error; one that leads around is walked once.
     std::os::unix::fs::symlink("nowhere", odd(b"n\xff.pcap")).unwrap();
     std::os::unix::fs::symlink(".", odd(b"round")).unwrap();
     let found = |pattern: &str| -> Vec<String> {

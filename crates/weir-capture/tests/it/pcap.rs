@@ -40,7 +40,7 @@ fn every_magic_and_byte_order_is_read() {
             assert_eq!(kept.len(), 4, "{order:?} {magic:x} {record_more}");
             for (record, second) in kept.iter().zip(0_u32..) {
                 let record_len = 16 + record_more as u64 + 5;
-                let expected = Kept {
+                let expected = OwnedRecord {
                     number: u64::from(second) + 1,
                     offset: start + u64::from(second) * record_len,
                     time_ns: Some(i64::from(second) * 1_000_000_000 + nanoseconds),

@@ -33,7 +33,7 @@ fn every_packet_block_is_read_in_both_byte_orders() {
                 Some(start)
             })
             .collect();
-        let expected = Kept {
+        let expected = OwnedRecord {
             number: 1,
             offset: offsets[3],
             time_ns: Some(1_700_000_000_000_000_000),
@@ -45,7 +45,7 @@ fn every_packet_block_is_read_in_both_byte_orders() {
             comment: Some("first".to_owned()),
             flags: Some(0x0102_0304),
         };
-        let plain = Kept {
+        let plain = OwnedRecord {
             link_type: 1,
             interface: 0,
             comment: None,
@@ -57,7 +57,7 @@ fn every_packet_block_is_read_in_both_byte_orders() {
         assert_eq!(kept[0], expected);
         assert_eq!(
             kept[1],
-            Kept {
+            OwnedRecord {
                 number: 2,
                 offset: offsets[4],
                 time_ns: Some(1_700_000_000_000_001_000),
@@ -67,7 +67,7 @@ fn every_packet_block_is_read_in_both_byte_orders() {
         );
         assert_eq!(
             kept[2],
-            Kept {
+            OwnedRecord {
                 number: 3,
                 offset: offsets[5],
                 time_ns: None,

@@ -12,7 +12,7 @@ use weir_capture::{ErrorKind, Options, Reader};
 #[derive(Clone, Debug)]
 struct Made {
     bytes: Vec<u8>,
-    kept: Vec<Kept>,
+    kept: Vec<OwnedRecord>,
     /// Where each record ends.
     ends: Vec<usize>,
 }
@@ -62,7 +62,7 @@ fn pcap() -> impl Strategy<Value = Made> {
             let mut ends = Vec::new();
             for (number, (seconds, fraction, data, cut)) in (1..).zip(records) {
                 let wire_len = data.len() as u32 + cut;
-                kept.push(Kept {
+                kept.push(OwnedRecord {
                     number,
                     offset: bytes.len() as u64,
                     time_ns: Some(i64::from(seconds) * 1_000_000_000 + i64::from(fraction) * unit),
@@ -180,7 +180,7 @@ fn write_block(
     interfaces: &mut Vec<Described>,
     block: Block,
 ) {
-    let mut kept = Kept {
+    let mut kept = OwnedRecord {
         number: made.kept.len() as u64 + 1,
         offset: made.bytes.len() as u64,
         time_ns: None,
@@ -318,7 +318,7 @@ fn erf_capture() -> impl Strategy<Value = Made> {
             let rest = [&[0; 4][..], &data].concat();
             let bytes = erf(time, kind, flags, &rest, wire_len);
             let rounded = (u128::from(time) * 1_000_000_000 + (1 << 31)) >> 32;
-            made.kept.push(Kept {
+            made.kept.push(OwnedRecord {
                 number: made.kept.len() as u64 + 1,
                 offset: made.bytes.len() as u64,
                 time_ns: Some(rounded as i64),

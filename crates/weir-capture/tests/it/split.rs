@@ -8,11 +8,11 @@ use weir_capture::{Options, Reader, Split};
 
 /// Reads part after part as if they had been read side by side; gives the records, and how many parts
 /// could not be used.
-fn read_in_parts(bytes: &[u8], parts: usize) -> Option<(Vec<Kept>, usize)> {
+fn read_in_parts(bytes: &[u8], parts: usize) -> Option<(Vec<OwnedRecord>, usize)> {
     let options = Options::default();
     let split = Split::new(Cursor::new(bytes), parts, &options).unwrap()?;
     assert!((2..=parts).contains(&split.parts()));
-    let mut whole: Option<(Reader<_>, Vec<Kept>)> = None;
+    let mut whole: Option<(Reader<_>, Vec<OwnedRecord>)> = None;
     let mut given_up = 0;
     for part in 0..split.parts() {
         let source = split.source(part, Cursor::new(bytes)).unwrap();
@@ -40,14 +40,14 @@ fn read_in_parts(bytes: &[u8], parts: usize) -> Option<(Vec<Kept>, usize)> {
     whole.map(|(_, kept)| (kept, given_up))
 }
 
-fn before_number(kept: &[Kept]) -> u64 {
+fn before_number(kept: &[OwnedRecord]) -> u64 {
     kept.last().map_or(0, |record| record.number)
 }
 
-fn drain<R: std::io::Read>(reader: &mut Reader<R>) -> Vec<Kept> {
+fn drain<R: std::io::Read>(reader: &mut Reader<R>) -> Vec<OwnedRecord> {
     let mut kept = Vec::new();
     while let Ok(Some(record)) = reader.next() {
-        kept.push(Kept::new(&record));
+        kept.push(OwnedRecord::new(&record));
     }
     kept
 }
@@ -161,7 +161,7 @@ fn a_capture_inside_a_capture_does_not_mislead() {
     let (found, given_up) = read_in_parts(&bytes, 3).unwrap();
     assert!(found == expected);
     assert!(given_up > 0, "the test is to mislead");
-    // Cut into packets, it misleads no one: a chain ends where a packet does.
+    // Cut into packets, the inner capture does not mislead: a chain ends where a packet does.
     let mut bytes = pcap_header(Little, 0xa1b2_c3d4, (2, 4), 1);
     for (second, packet) in inner.chunks(1448).enumerate() {
         let time = (1_700_000_000 + second as u32, 0);

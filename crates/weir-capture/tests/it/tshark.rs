@@ -98,7 +98,8 @@ fn snoop_and_netmon_captures_are_read_as_tshark_reads_them() {
             assert!(error.is_none(), "{}: {error:?}", path.display());
             assert_eq!(kept.len(), expected.len(), "{}", path.display());
             for (ours, theirs) in kept.iter().zip(&expected) {
-                let of = |kept: &Kept| (kept.number, kept.time_ns, kept.wire_len, kept.link_type);
+                let of =
+                    |kept: &OwnedRecord| (kept.number, kept.time_ns, kept.wire_len, kept.link_type);
                 assert_eq!(of(ours), of(theirs), "{}", path.display());
                 assert_eq!(ours.data, theirs.data, "{}", path.display());
             }
@@ -170,7 +171,7 @@ fn repeated_packets_are_those_that_editcap_drops() {
         return;
     }
     let (theirs, _) = read_all(open(&without));
-    let times = |all: &[Kept]| all.iter().map(|kept| kept.time_ns).collect::<Vec<_>>();
+    let times = |all: &[OwnedRecord]| all.iter().map(|kept| kept.time_ns).collect::<Vec<_>>();
     assert_eq!(times(&ours), times(&theirs));
 }
 

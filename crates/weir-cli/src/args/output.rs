@@ -112,7 +112,7 @@ impl OutputArgs {
             ));
         }
         let is_file = file.as_os_str() != "-";
-        // Rows under the name of a picture would be found out by whoever opens it.
+        // Rows under the name of a picture would only be noticed when the file is opened.
         let is_image = extension.is_some_and(|extension| {
             let mut others = ["jpg", "jpeg", "gif", "webp", "bmp", "pdf"].into_iter();
             others.any(|other| extension.eq_ignore_ascii_case(other))
@@ -137,7 +137,7 @@ impl OutputArgs {
         Ok((file.as_os_str() != "-").then_some(file))
     }
 
-    /// How to write to `file`, or to standard output when that is `None`, which may be a terminal.
+    /// How to write to `file`, or without one to standard output, which may be a terminal.
     pub(crate) fn options(
         &self,
         file: Option<&Path>,
@@ -155,7 +155,7 @@ impl OutputArgs {
             false => output::Options::plain(format),
         };
         let form = file.and_then(Form::of_path).unwrap_or(Form::Text);
-        // Who names a picture wants one.
+        // The name of a picture asks for one.
         let pictured = (form.is_picture() && self.format.is_none()).then_some(Kind::Auto);
         output::Options {
             colour,

@@ -38,7 +38,7 @@ pub(super) fn check(
             let (offset, len) = match item {
                 None => break,
                 Some(Item::Damage(damage)) => {
-                    damages.tell(path, &damage, messages);
+                    damages.report(path, &damage, messages);
                     continue;
                 }
                 Some(Item::Record { offset, len, .. }) => (offset, len as u64),
@@ -54,7 +54,7 @@ pub(super) fn check(
             match rfc6873::check(&written) {
                 Ok(_) => {}
                 Err(fault) if fault.kind == FaultKind::OptionalLength && !check.strict => {}
-                Err(fault) => damages.tell(path, &Damage { offset, len, fault }, messages),
+                Err(fault) => damages.report(path, &Damage { offset, len, fault }, messages),
             }
         }
         messages.note(&format!("{}: {records} records", path.display()));
@@ -66,7 +66,7 @@ pub(super) fn check(
     Ok(damages.close(messages))
 }
 
-/// Whether the sidecar fits, and tells of all records.
+/// Whether the sidecar fits, and has all records.
 fn sidecar(
     path: &Path,
     segment: &Segment,
@@ -92,7 +92,7 @@ fn sidecar(
     if found != records || (whole && covered.records != records) {
         damages.count = damages.count.saturating_add(1);
         messages.error(&format!(
-            "{}: the sidecar tells of {} records, the log has {records}",
+            "{}: the sidecar has {} records, the log {records}",
             path.display(),
             covered.records
         ));
@@ -103,7 +103,7 @@ fn sidecar(
 
 pub(super) fn index(logs: &Logs, global: Global, messages: Messages) -> Result<ExitCode, Failure> {
     let mut damaged = 0_u64;
-    // What cannot be opened is told in its turn.
+    // A log that cannot be opened is reported in its turn.
     let opened = logs.logs.iter().map(|path| Segment::open(path).ok());
     let bytes_total = opened.map(|log| Some(log?.len())).sum();
     let passed = Passed::default();

@@ -87,7 +87,7 @@ fn through(
                 records = records.saturating_add(1);
                 passing.record();
             }
-            Item::Damage(damage) => damages.tell(input, &damage, messages),
+            Item::Damage(damage) => damages.report(input, &damage, messages),
         }
         if encoder.bytes().len() >= PIECE_BYTES {
             if !wrote(out.write_all(encoder.bytes()))? {

@@ -25,7 +25,7 @@ pub(super) fn capture(input: &Path, job: &mut Job<'_>) -> Result<(), Failure> {
     let source = job.passing.through(source);
     let reader =
         Reader::new(source).map_err(|error| Failure::environment(format!("{name}: {error}")))?;
-    // Who writes into a pipe is interrupted, too, and ends it.
+    // Only a file is watched for the signal: the program that writes into a pipe gets it, too, and closes the pipe.
     log(&name, reader, is_file, job)
 }
 
@@ -160,7 +160,7 @@ fn passage(message: &SipMessage<'_>) -> Passage {
         time: Time::from_nanoseconds(way.time_ns.unwrap_or(0)),
         source: Some(way.source()),
         destination: Some(way.destination()),
-        // Who looks on keeps no transactions.
+        // An observer of packets keeps no transactions.
         flags: Flags {
             response: false,
             retransmission: Some(Retransmission::Stateless),

@@ -143,13 +143,13 @@ impl Output {
         self.pending.clear();
     }
 
-    /// Writes what waits; true while somebody reads.
+    /// Writes what waits; false when the reader of standard output has gone.
     pub(super) fn flushed(&mut self) -> bool {
         self.flush();
         matches!(self.outcome, Ok(true))
     }
 
-    /// True while somebody reads.
+    /// Writes what waits; false when the reader of standard output has gone.
     pub(super) fn finish(mut self) -> Result<bool, Failure> {
         self.flush();
         self.outcome

@@ -59,7 +59,7 @@ pub(super) fn run(tail: &Tail, messages: Messages) -> Result<ExitCode, Failure> 
         };
         let count = follower
             .poll(&mut each, &mut |damage| {
-                damages.tell(&tail.log, &damage, messages);
+                damages.report(&tail.log, &damage, messages);
             })
             .map_err(failed)?;
         if count == 0 && !gone {

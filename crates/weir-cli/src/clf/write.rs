@@ -88,7 +88,10 @@ pub(super) fn run(write: &Write, global: Global, messages: Messages) -> Result<E
     let losses = close(log, messages)?;
     messages.note(&format!("{} records", tally.records));
     if tally.faulty > 0 {
-        messages.note(&format!("{} messages were not sound in all", tally.faulty));
+        messages.note(&format!(
+            "{} messages have errors; those that could not be parsed were not logged",
+            tally.faulty
+        ));
     }
     tell_losses(&losses, messages);
     Ok(ExitCode::from(u8::from(tally.damaged > 0)))
@@ -118,7 +121,7 @@ impl Job<'_> {
         Ok(())
     }
 
-    /// One message; what is none is counted.
+    /// Logs a message; bytes that are not one are counted.
     pub(super) fn message(&mut self, bytes: &[u8], passage: &Passage) -> Result<(), Failure> {
         if !self.wants(passage) {
             return Ok(());

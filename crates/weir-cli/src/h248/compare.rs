@@ -68,7 +68,7 @@ fn parse_measurement(text: &str) -> Result<Duration, String> {
 
 const MEASUREMENT_MAX: Duration = Duration::from_secs(10);
 
-/// Studies every message, then writes what was asked for.
+/// Studies every message, then writes the report or the page.
 pub(super) fn run(args: &Compare, context: Context) -> Result<ExitCode, Failure> {
     let page = args.html.as_deref();
     let page = page

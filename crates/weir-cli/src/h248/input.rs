@@ -46,8 +46,8 @@ const FOLDERS_MAX: usize = 32;
 
 type Each<'e> = dyn FnMut(Found) -> Result<Next, Failure> + 'e;
 
-/// Gives every message to `each`, in the order of the paths; folders in the order of names. What is
-/// wrong with a capture is said, and the next path goes on.
+/// Gives every message to `each`, in the order of the paths; folders in the order of names. Damage of a
+/// capture is reported, and reading goes on with the next path.
 pub(super) fn messages(
     input: &InputArgs,
     context: Context,

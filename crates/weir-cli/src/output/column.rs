@@ -112,8 +112,8 @@ impl<'a> Column<'a> {
         }
     }
 
-    /// As [`Self::push_text`], with floats rounded for the eye, durations in units that people read and times without the
-    /// zeros that nobody reads.
+    /// As [`Self::push_text`], with floats rounded for the eye, durations in units that people read and times without
+    /// trailing zeros.
     pub(super) fn push_rounded(&self, row: usize, out: &mut String) {
         match &self.values {
             Values::Float(_, value) if self.is_size && !self.is_null(row) => {

@@ -71,7 +71,7 @@ impl Line {
                 "" => out.push_str("\"\""),
                 text => push_escaped(out, text),
             }
-            // Who looks at one packet wants to know what its numbers mean.
+            // The lines of one packet have room for what a number means.
             let number = self.spare.then(|| self.scratch.parse().ok()).flatten();
             if let Some(name) = number.and_then(|number| value_name(name, number)) {
                 out.push_str("  ");

@@ -19,7 +19,7 @@ pub(crate) struct Summary {
     pub(crate) closed: bool,
     /// The rows went to a terminal as a table, so that words about it are welcome.
     pub(crate) table_on_terminal: bool,
-    /// What is to be said of a picture.
+    /// What a picture lacks, such as rows beyond the limit.
     pub(crate) picture: Option<String>,
 }
 

@@ -100,7 +100,8 @@ impl Table {
             all.collect()
         };
         if shaped && self.heads.len() >= FOLD_FROM {
-            // Nobody asked for them one by one: what tells packets apart comes first, and the name of the file last.
+            // The statement did not choose an order (`SELECT *`): the columns that tell packets apart come first, and the
+            // name of the file last.
             let place = |at: &usize| {
                 let name = self.heads.get(*at).map_or("", |head| head.name.as_str());
                 match FIRST.iter().position(|first| *first == name) {

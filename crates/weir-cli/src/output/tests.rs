@@ -993,7 +993,7 @@ fn a_wide_table_on_a_terminal_begins_with_addresses_and_ends_with_the_file() {
             "frame.file"
         ]
     );
-    // Pipes, and who asks for all, get the columns as they are.
+    // In a pipe the columns stay in their order.
     let plain = head(&Options::plain(Format::Table));
     assert!(plain.starts_with("│ frame.file"), "{plain}");
 }

@@ -90,7 +90,7 @@ impl Catalog {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The columns of packets, which a statement asks for that does not say yet what it asks.
+    /// The columns of packets: for a statement without FROM yet, and for commands that take fields.
     pub(super) fn packets(&self) -> Arc<[Column]> {
         self.of_table("packets").unwrap_or_default()
     }

@@ -189,7 +189,7 @@ const OTHERS: &[(&str, Verb)] = &[
 pub(super) fn parse(line: &str) -> Result<(Verb, &str), Refusal> {
     let line = line.trim();
     let (name, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
-    // Who is used to it ends commands as statements.
+    // A semicolon may end a command as it ends a statement, by habit.
     let name = name.trim_end_matches(';');
     let rest = rest.trim().trim_end_matches(';').trim_end();
     if let Some((_, verb)) = OTHERS.iter().find(|(other, _)| *other == name) {

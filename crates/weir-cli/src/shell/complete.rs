@@ -401,7 +401,7 @@ fn given(statement: &str) -> Vec<String> {
     };
     let named = (1..all.len()).filter(|at| words.upper(at - 1) == "AS" && words.is_word(*at));
     let mut names: Vec<String> = named.map(|at| words.name(at)).collect();
-    // Those of tables are said elsewhere, and so are types in CAST.
+    // Types in CAST stand behind AS, too, and are offered elsewhere, as are names of tables.
     names.retain(|name| !TYPES.contains(&name.as_str()));
     names
 }

@@ -57,7 +57,7 @@ impl Reader {
                 Ok(_) => input.clear(),
                 Err(error) => {
                     self.messages
-                        .note(&format!("lines are read plainly: {error}"));
+                        .note(&format!("lines cannot be edited: {error}"));
                     self.editor = None;
                 }
             }
@@ -71,7 +71,7 @@ impl Reader {
             && let Err(error) = editor.sync_history()
         {
             self.messages
-                .warning(&format!("what was typed is not kept: {error}"));
+                .warning(&format!("the history is not saved: {error}"));
         }
     }
 }
@@ -133,7 +133,7 @@ fn editor(
         .with_hinter(Box::new(Hints::new(catalog.clone(), columns)))
         .with_ansi_colors(has_colour)
         .use_bracketed_paste(true)
-        // Who begins with a blank wants it not to be kept, as in other shells.
+        // A line that begins with a blank stays out of the history, as in other shells.
         .with_history_exclusion_prefix(Some(" ".to_owned()));
     let editor = match has_colour {
         true => editor.with_highlighter(Box::new(Colours)),
@@ -143,7 +143,7 @@ fn editor(
     match history {
         Some(Ok(history)) => editor.with_history(Box::new(history)),
         Some(Err(error)) => {
-            messages.warning(&format!("what is typed is not kept: {error}"));
+            messages.warning(&format!("the history is not saved: {error}"));
             editor
         }
         None => editor,

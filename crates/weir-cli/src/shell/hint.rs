@@ -11,11 +11,11 @@ use super::complete::complete;
 pub(super) struct Hint {
     /// What the right arrow takes over.
     pub(super) rest: String,
-    /// What is only said.
-    pub(super) said: String,
+    /// A meaning that is only shown.
+    pub(super) meaning: String,
 }
 
-/// What could be said at the end of a text.
+/// The hint for the name at the end of a text.
 pub(super) fn hint(line: &str, catalog: &Catalog) -> Hint {
     let is_name = |one: char| one.is_alphanumeric() || matches!(one, '_' | '.');
     let begun = line.chars().rev().take_while(|one| is_name(*one)).count();
@@ -32,13 +32,13 @@ pub(super) fn hint(line: &str, catalog: &Catalog) -> Hint {
         .iter()
         .find(|one| one.value.trim_end_matches('(') == written(one))
     {
-        let said = match exact.meaning.as_str() {
+        let meaning = match exact.meaning.as_str() {
             "" => String::new(),
             meaning => format!("  {meaning}"),
         };
         return Hint {
             rest: String::new(),
-            said,
+            meaning,
         };
     }
     match found.first() {
@@ -48,7 +48,7 @@ pub(super) fn hint(line: &str, catalog: &Catalog) -> Hint {
                 .strip_prefix(&written(first))
                 .unwrap_or_default()
                 .to_owned(),
-            said: String::new(),
+            meaning: String::new(),
         },
         None => Hint::default(),
     }
@@ -88,7 +88,7 @@ impl Hinter for Hints {
     ) -> String {
         self.rest.clear();
         self.is_of_history = false;
-        // Without colour, what is said could not be told from what was written.
+        // Without colour, a hint would look like text that the user has typed.
         if place < line.len() || !use_ansi_coloring {
             return String::new();
         }
@@ -101,12 +101,12 @@ impl Hinter for Hints {
         let last = line.lines().last().unwrap_or_default();
         let used = unicode_width::UnicodeWidthStr::width(last).saturating_add(PROMPT);
         let room = self.columns.saturating_sub(used);
-        let said = match room > SAID_MIN {
-            true => crate::output::text::fitted(&hint.said, room).into_owned(),
+        let meaning = match room > MEANING_MIN {
+            true => crate::output::text::fitted(&hint.meaning, room).into_owned(),
             false => String::new(),
         };
         self.rest = hint.rest;
-        let shown = format!("{}{said}", self.rest);
+        let shown = format!("{}{meaning}", self.rest);
         match shown.is_empty() {
             true => shown,
             false => Color::DarkGray.paint(shown).to_string(),
@@ -128,11 +128,11 @@ impl Hinter for Hints {
     }
 }
 
-/// Characters of a name before anything is said of it.
+/// Characters of a name before it gets a hint.
 const BEGUN_MIN: usize = 3;
 
 /// Columns that the prompt takes.
 const PROMPT: usize = 8;
 
-/// Columns below which nothing is said.
-const SAID_MIN: usize = 12;
+/// Free columns below which no meaning is shown.
+const MEANING_MIN: usize = 12;

@@ -1,4 +1,4 @@
-//! What was asked for, out of the lines that were read.
+//! Statements and commands, out of the lines that were read.
 
 use weir_engine::statements;
 
@@ -21,7 +21,7 @@ pub(super) enum Piece {
 }
 
 impl Input {
-    /// What is asked for with this line, which may be several.
+    /// The statements and commands that end with this text, which may be several lines.
     pub(super) fn take(&mut self, line: &str) -> Vec<Piece> {
         let mut pieces = Vec::new();
         for line in line.lines() {

@@ -22,7 +22,7 @@ impl Latest {
     pub(super) fn new(schema: &Schema) -> Self {
         let names = unique_names(schema);
         let fields = schema.fields().iter().zip(names).map(|(field, name)| {
-            // Whether there is a NULL is not known of what is asked next.
+            // Any column may have a NULL: the rows are not known yet.
             Field::new(name, field.data_type().clone(), true)
                 .with_metadata(field.metadata().clone())
         });
@@ -61,7 +61,7 @@ impl Latest {
         if self.is_too_large {
             let most = BYTES_MAX >> 20;
             return Ok(Some(format!(
-                "{NAME} is still the answer before: this one takes more than {most} MiB"
+                "{NAME} still holds the answer before: this one takes more than {most} MiB"
             )));
         }
         engine.register(NAME, self.schema, self.rows)?;

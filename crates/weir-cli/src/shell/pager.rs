@@ -102,7 +102,7 @@ impl Write for Paged {
 
 impl Drop for Paged {
     fn drop(&mut self) {
-        // Who reads has gone, or sees it: there is no one left to tell.
+        // Errors are ignored: the reader has gone, or sees the failure itself.
         match std::mem::replace(&mut self.state, State::Plain) {
             State::Waiting { text, .. } => {
                 let _ = io::stdout().write_all(&text);

@@ -87,7 +87,7 @@ impl Views {
     }
 }
 
-/// Makes a folder that is for its user alone: what is asked may name what others shall not know.
+/// Makes a folder that only its user can read: statements may name hosts, people and keys.
 pub(super) fn make_folder(folder: &Path) -> std::io::Result<()> {
     let mut builder = std::fs::DirBuilder::new();
     builder.recursive(true);

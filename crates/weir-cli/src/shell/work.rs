@@ -119,7 +119,7 @@ impl Work {
         }
     }
 
-    /// Ctrl-C ends what is asked from now on, and not the program.
+    /// From now on Ctrl-C ends the running statement, and not the program.
     pub(super) fn heed_interrupts(&mut self) {
         self.heeds_interrupts = true;
         drop(Interrupts::begin());
@@ -356,7 +356,7 @@ impl Work {
                 self.know(latest::NAME);
             }
             Reader::Gone if self.terminal => self.messages.note(&format!(
-                "not read to its end: {} is still the answer before",
+                "the answer was not read to its end: {} still holds the one before",
                 latest::NAME
             )),
             Reader::Gone => {}
@@ -417,7 +417,7 @@ impl Work {
     fn file_options(&self, path: &Path) -> Result<output::Options, Failure> {
         let is_picture = Form::of_path(path).is_some_and(Form::is_picture);
         let args = OutputArgs {
-            // Who names a picture wants one, in whatever format the screen is.
+            // The name of a picture asks for one, whatever the format on the screen is.
             format: Format::of_path(path).or(self.settings.format.filter(|_| !is_picture)),
             output: vec![path.to_owned()],
             plot: self.plot,
@@ -665,7 +665,7 @@ impl Work {
     /// What is written is whole; gives the exit status.
     pub(super) fn close(mut self) -> Result<ExitCode, Failure> {
         self.output_to("")?;
-        // Whoever sat at the terminal has read of it.
+        // At a terminal damage was reported when it was found, and is no exit status.
         let damage = self.found_damage && !self.heeds_interrupts;
         Ok(ExitCode::from(u8::from(damage)))
     }

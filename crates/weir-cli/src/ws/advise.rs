@@ -8,7 +8,7 @@ use weir_ws::{
     connection_memory, html_report, resident_bytes, resident_inflate_bytes, snippet,
 };
 
-use super::input::{self, Kept};
+use super::input::{self, MessageSample};
 use super::print::Table;
 use super::{Advise, Build, ReportArgs, ReportFormat, study};
 use crate::args::Global;
@@ -21,7 +21,7 @@ use crate::session::Failure;
 pub(super) fn run(args: &Advise, global: Global, messages: Messages) -> Result<ExitCode, Failure> {
     let target = args.report.target(global)?;
     let mut study = weir_ws::Study::new(args.grid.study_options());
-    let mut kept = Kept::default();
+    let mut kept = MessageSample::default();
     let totals = input::read(&args.input, global, messages, &mut |message| {
         kept.take(message);
         study.message(message);
@@ -31,7 +31,7 @@ pub(super) fn run(args: &Advise, global: Global, messages: Messages) -> Result<E
     if total.messages == 0 {
         return Err(Refusal::usage(
             "no messages to advise on",
-            "--input-format says what an input is when its content does not tell",
+            "--input-format names the format of an input whose content does not show it",
         )
         .into());
     }

@@ -7,7 +7,7 @@ use weir_packet::{Decoder, Frame, LinkType, Needs, Options};
 use weir_tables::{WebSocketSight, WebSockets};
 
 /// Reads a capture, or what crosses an interface, to its end, and hands on what is seen of WebSocket connections; gives notes about
-/// limits. `read` is told the bytes of the source and the records, now and then.
+/// limits. `read` is called now and then with the bytes of the source and the records so far.
 ///
 /// # Errors
 /// When the capture is damaged; everything before was handed on.

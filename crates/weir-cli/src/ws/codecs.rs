@@ -81,7 +81,7 @@ pub(super) fn compare(messages: &[&[u8]], sections: &mut Sections) {
     if cfg!(not(feature = "zlib-ng")) {
         sections.note("zlib-ng is not built in: cargo build --release -p weir-cli --features zlib-ng, with CMake, adds it");
     }
-    sections.note("preset dictionaries, zstd and brotli are not permessage-deflate: both ends have to be one's own");
+    sections.note("preset dictionaries, zstd and brotli are not permessage-deflate: they need software of your own at both ends");
 }
 
 fn codecs<'m>(first: &[&'m [u8]]) -> Vec<Codec<'m>> {

@@ -5,12 +5,12 @@ use weir_ws::{
 };
 use weir_zlib::Deflate;
 
-use super::input::Kept;
+use super::input::MessageSample;
 use super::print::{Sections, Table};
 use crate::output::grouped;
 
 /// The studies of a direction, one table each.
-pub(super) fn studies(kept: &Kept, sections: &mut Sections) {
+pub(super) fn studies(kept: &MessageSample, sections: &mut Sections) {
     let setting = Setting::ZLIB;
     let messages = kept.largest();
     let bytes: u64 = messages.iter().map(|message| message.len() as u64).sum();
@@ -119,7 +119,7 @@ fn kinds(messages: &[&[u8]], setting: Setting, sections: &mut Sections) {
     sections.table("Each kind on a connection of its own", table);
 }
 
-fn reflected(kept: &Kept, sections: &mut Sections) {
+fn reflected(kept: &MessageSample, sections: &mut Sections) {
     let both = kept.both();
     if !both.iter().any(|(client, _)| *client) || both.iter().all(|(client, _)| *client) {
         sections.line("Text that comes back (CRIME, BREACH): needs messages of both directions");

@@ -315,7 +315,7 @@ impl Totals {
         }
         if self.not_whole > 0 {
             messages.warning(&format!(
-                "{} messages of the capture are not there as a whole and were passed over",
+                "{} messages of the capture are incomplete and were left out",
                 self.not_whole
             ));
             messages.hint("weir ws stats says why");
@@ -368,7 +368,7 @@ impl Counters {
 /// The first messages of each direction, as if they were of one connection: what is measured and
 /// studied on the side does not need all of them.
 #[derive(Debug, Default)]
-pub(super) struct Kept {
+pub(super) struct MessageSample {
     /// Not known, to the server, to the client.
     parts: [Part; 3],
     /// For text that comes back: directions in the order of the messages.
@@ -382,7 +382,7 @@ struct Part {
     seen: u64,
 }
 
-impl Kept {
+impl MessageSample {
     /// Takes a copy while there is room.
     pub(super) fn take(&mut self, message: &InputMessage<'_>) {
         if message.opcode.is_control() || message.opcode == Opcode::Continuation {
@@ -446,7 +446,7 @@ const BEFORE: &str = "the messages before it were read";
 /// Enough to tell what a file is.
 const HEAD_BYTES: usize = 16 << 10;
 const PIECE_BYTES: usize = 256 << 10;
-/// Kept of each direction.
+/// Bytes and messages that are kept of each direction.
 const KEPT_BYTES_MAX: usize = 1 << 20;
 const KEPT_MESSAGES_MAX: usize = 1 << 16;
 const EXTENSIONS_MAX: usize = 1024;

@@ -41,7 +41,7 @@ impl LiveArgs {
         let counts = Arc::clone(interface.counts());
         let stop = Stop::default();
         signals::end_gracefully(stop.flag());
-        // Which packets belong to WebSocket connections only their streams tell.
+        // All packets are taken: only the stream of a connection shows whether it is a WebSocket.
         let packets = interface.start(&[], Arc::clone(stop.flag()))?;
         self.capture.end_in_time(&stop);
         interface::tell_start(name, &[], messages);

@@ -8,7 +8,7 @@ use weir_ws::{
     bytes_text, deflate_bytes, html_page, inflate_bytes, sample, study_csv, study_json,
 };
 
-use super::input::{self, Kept};
+use super::input::{self, MessageSample};
 use super::print::{Sections, Table};
 use super::{CpuTimesFrom, GridArgs, ReportArgs, ReportFormat, Study, codecs, cpu, extra};
 use crate::args::Global;
@@ -24,7 +24,7 @@ pub(super) fn run(args: &Study, global: Global, messages: Messages) -> Result<Ex
     }
     let target = args.report.target(global)?;
     let mut study = weir_ws::Study::new(args.grid.study_options());
-    let mut kept = Kept::default();
+    let mut kept = MessageSample::default();
     let totals = input::read(&args.input, global, messages, &mut |message| {
         kept.take(message);
         study.message(message);
@@ -79,7 +79,7 @@ pub(super) fn run(args: &Study, global: Global, messages: Messages) -> Result<Ex
 fn nothing(args: &Study) -> Failure {
     let hint = match args.input.live.capture.interface {
         Some(_) => "weir ws stats shows the connections; TLS (wss://) cannot be read",
-        None => "--input-format says what an input is when its content does not tell",
+        None => "--input-format names the format of an input whose content does not show it",
     };
     Refusal::usage(format!("no messages in {}", args.input.title()), hint).into()
 }
@@ -107,7 +107,7 @@ pub(super) fn say(result: &StudyResult, messages: Messages) {
 }
 
 /// CPU times, measured or estimated.
-pub(super) fn times(grid: &GridArgs, kept: &Kept, total: &ClassSizes) -> CpuTimes {
+pub(super) fn times(grid: &GridArgs, kept: &MessageSample, total: &ClassSizes) -> CpuTimes {
     let mean = total.bytes as f64 / total.messages.max(1) as f64;
     let measured = match grid.cpu_times {
         CpuTimesFrom::Measured => cpu::measure(&kept.largest(), grid.cells(), mean),

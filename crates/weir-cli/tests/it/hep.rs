@@ -85,7 +85,7 @@ fn messages_that_are_sent_on_are_rows_between_the_machines_that_they_went_betwee
         "{said}"
     );
     assert!(
-        said.contains("1 of them were no HEP and are left out"),
+        said.contains("1 of them are not HEP and were left out"),
         "{said}"
     );
 }

@@ -418,7 +418,7 @@ fn what_cannot_be_captured_is_said() {
         ),
         (
             &["live", "SELECT * FROM live"],
-            "error: an interface and a question are needed\n",
+            "error: expected an interface and a statement\n",
         ),
     ] {
         let output = weir(words).output_limited().unwrap();

@@ -19,7 +19,10 @@ fn a_summary_says_what_is_in_a_capture_and_reads_it_once() {
     // What is not in it is named and left out.
     assert!(!ended.stdout.contains("Damage"), "{}", ended.stdout);
     assert!(
-        ended.stderr.contains("nothing to say of: ") && ended.stderr.contains("Damage"),
+        ended
+            .stderr
+            .contains("sections without rows are left out: ")
+            && ended.stderr.contains("Damage"),
         "{}",
         ended.stderr
     );
@@ -109,7 +112,7 @@ fn a_report_answers_the_queries_of_a_file_with_parameters() {
             "has the parameter $day",
         ),
         ("weir report calls.sql --param not", "expected NAME=VALUE"),
-        ("echo ' -- nothing' | weir report -", "no query is in -"),
+        ("echo ' -- nothing' | weir report -", "- has no query"),
     ] {
         let ended = run(line, &folder);
         assert_eq!(ended.code, Some(2), "{line}: {}", ended.stderr);

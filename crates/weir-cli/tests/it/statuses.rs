@@ -157,7 +157,7 @@ const STATUSES: [(u8, &str, &str); 79] = [
         "weir query \"COPY (SELECT ip.scr FROM 'call.pcap') TO 'x.csv'\"",
         "did you mean ip.src?",
     ),
-    (2, "weir live", "an interface and a question are needed"),
+    (2, "weir live", "expected an interface and a statement"),
     (2, "weir live -i nothing0 'SELECT 1 FROM live'", "nothing0"),
     (2, "weir fields nosuchcolumn", "no column has"),
     (2, "weir demo notes.txt", "notes.txt"),
@@ -482,13 +482,13 @@ const WRONG: [(&str, u8, &str, &str); 104] = [
     (
         "weir live",
         2,
-        "an interface and a question are needed",
+        "expected an interface and a statement",
         "weir live -D",
     ),
     (
         "weir live 'SELECT 1 FROM live'",
         2,
-        "an interface and a question are needed",
+        "expected an interface and a statement",
         "weir live -i lo",
     ),
     (

@@ -230,5 +230,5 @@ const BLOCK_PACKETS_AT: usize = 8 + offset_of!(libc::tpacket_hdr_v1, num_pkts);
 const BLOCK_FIRST_AT: usize = 8 + offset_of!(libc::tpacket_hdr_v1, offset_to_first_pkt);
 /// The address stands behind the header, aligned.
 const ADDRESS_AT: usize = size_of::<tpacket3_hdr>().next_multiple_of(libc::TPACKET_ALIGNMENT);
-/// The protocol of a tag of which only the control is told: 802.1Q.
+/// The protocol of a tag for which the kernel gives the control field alone: 802.1Q.
 const VLAN_PROTOCOL: u16 = 0x8100;

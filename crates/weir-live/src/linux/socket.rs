@@ -21,7 +21,7 @@ impl Socket {
         // SAFETY: takes no pointers.
         let fd = unsafe { libc::socket(libc::AF_PACKET, libc::SOCK_RAW | libc::SOCK_CLOEXEC, 0) };
         check(fd)?;
-        // SAFETY: it is open, and nobody else has it.
+        // SAFETY: the descriptor is open, and nothing else owns it.
         Ok(Self(unsafe { OwnedFd::from_raw_fd(fd) }))
     }
 

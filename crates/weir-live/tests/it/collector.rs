@@ -106,7 +106,7 @@ fn connections_are_cut_into_messages_wherever_their_pieces_end() {
         for piece in bytes.chunks(997) {
             stream.write_all(piece).unwrap();
         }
-        // What is none ends the connection, and not the collector.
+        // Bytes that are no message of HEP end the connection, and not the collector.
         stream.write_all(b"INVITE sip:x SIP/2.0\r\n").unwrap();
     });
     let payloads: Vec<_> = found.into_iter().map(|(_, payload)| payload).collect();

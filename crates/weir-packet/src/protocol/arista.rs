@@ -22,7 +22,7 @@ pub(super) const PROTOCOL: Protocol = Protocol {
             "Form of the time: 0x10 and 0x20 are TAI, 0x110 and 0x120 UTC; the seconds have 32 or 16 bits",
             "Arista EOS, Ingress Mirroring Metadata and Timestamping",
         ),
-        // Wireshark's names, avsp.64sec and the like, are none in SQL.
+        // Wireshark's names, such as avsp.64sec, are not identifiers in SQL: a part begins with a digit.
         Field::u32(
             "avsp.seconds",
             |p| match seconds_len(p)? {
@@ -56,7 +56,7 @@ fn decode(input: &Input<'_>) -> Result<Header, Reason> {
     if input.u16_be(0)? != TIME {
         return Ok(Header::new(4, Next::Ethertype(second)));
     }
-    // How long a time of another form is nobody knows.
+    // The length of a time in another form is unknown.
     let Some(len) = seconds_len_of(second) else {
         return Ok(Header::new(4, Next::Payload));
     };

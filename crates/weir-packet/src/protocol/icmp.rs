@@ -41,7 +41,7 @@ pub(super) const PROTOCOL: Protocol = Protocol {
                 p.u16_be(ICMP, 2)?;
                 Some(checksum::of(&[Transport::of(p, ICMP)?.bytes]) == 0)
             },
-            "The checksum is right; NULL when it can't be told: a fragment, a quoted or a cut message",
+            "The checksum is right; NULL when it cannot be verified: a fragment, a quoted or a cut message",
             "RFC 792",
         ),
         plain!(

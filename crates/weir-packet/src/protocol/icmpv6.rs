@@ -43,7 +43,7 @@ pub(super) const PROTOCOL: Protocol = Protocol {
                 let message = Transport::of(p, ICMPV6)?;
                 Some(message.with_pseudo_header(58, message.bytes.len(), message.bytes)? == 0)
             },
-            "The checksum is right; NULL when it can't be told: a fragment, a quoted or a cut message",
+            "The checksum is right; NULL when it cannot be verified: a fragment, a quoted or a cut message",
             "RFC 4443, 2.3",
         ),
         plain!(

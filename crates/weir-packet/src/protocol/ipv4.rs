@@ -294,7 +294,8 @@ impl<'a> Ipv4Header<'a> {
         self.0.get(12..20)
     }
 
-    /// Offset of the payload in the datagram's in bytes; 0 in the first fragment, and in what is none.
+    /// Offset of the payload in the datagram's in bytes; 0 in the first fragment, and in a datagram that
+    /// is whole.
     #[inline]
     #[must_use]
     pub fn fragment_offset(&self) -> Option<u32> {

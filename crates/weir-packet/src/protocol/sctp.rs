@@ -45,7 +45,7 @@ pub(super) const PROTOCOL: Protocol = Protocol {
         Field::bool(
             "sctp.checksum_ok",
             checksum_ok,
-            "The CRC-32C is right; NULL when it can't be told: a fragment, a quoted or a cut packet",
+            "The CRC-32C is right; NULL when it cannot be verified: a fragment, a quoted or a cut packet",
             "RFC 9260, 6.8",
         ),
         Field::u8(

@@ -51,7 +51,7 @@ pub(super) const PROTOCOL: Protocol = Protocol {
         Field::u32(
             "tcp.len",
             |p| {
-                // What other fragments hold, or an error message left out, no one knows.
+                // The length of the data in other fragments, or of what an error message left out, is unknown.
                 let header_len = u32::from(p.u8(TCP, 12)? >> 4) * 4;
                 let len = p.declared_len(TCP)?.checked_sub(header_len)?;
                 (!p.is_fragment(TCP) && !p.is_quoted(TCP)).then_some(len)
@@ -179,7 +179,7 @@ pub(super) const PROTOCOL: Protocol = Protocol {
                 )?;
                 Some(sum == 0)
             },
-            "The checksum is right; NULL when it can't be told: a fragment, a quoted or a cut segment",
+            "The checksum is right; NULL when it cannot be verified: a fragment, a quoted or a cut segment",
             "RFC 9293, 3.1",
         ),
         plain!(

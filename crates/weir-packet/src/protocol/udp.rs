@@ -59,7 +59,7 @@ pub(super) const PROTOCOL: Protocol = Protocol {
         Field::bool(
             "udp.checksum_ok",
             checksum_ok,
-            "The checksum is right; NULL when none was sent or it can't be told: a fragment, a quoted or a cut datagram",
+            "The checksum is right; NULL when none was sent or it cannot be verified: a fragment, a quoted or a cut datagram",
             "RFC 768; RFC 8200, 8.1; RFC 3828, 3.1",
         ),
         Field::bytes(

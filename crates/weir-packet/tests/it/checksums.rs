@@ -1,4 +1,4 @@
-//! The `checksum_ok` columns: right, wrong, and not to be told.
+//! The `checksum_ok` columns: right, wrong, and not verifiable.
 
 use crate::common::{ethernet, ipv4, ipv4_with, ipv6, join, tcp, text, udp, unhex, with_checksum};
 use weir_packet::{Decoder, Frame, LinkType, fields};

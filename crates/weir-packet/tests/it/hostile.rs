@@ -20,7 +20,7 @@ fn read_all(frame: Frame<'_>, start: Option<Layer>) {
         fields()
             .map(|(field, own)| {
                 let text = text(field, &packet);
-                // Who has no header of a field's home need not ask for it.
+                // A field is NULL where no header of its home protocol was found: a scan then skips it.
                 let is_home = |home| packet.layers().any(|layer| layer.form_of() == home);
                 let is_there = field.home(own).is_none_or(is_home);
                 assert!(

@@ -51,7 +51,7 @@ const FRAMES: &[(u32, &str, &str)] = &[
     (1, "930a0a0b0c0d fe3abcde1234 8903 0a5f {e}", "cfp.d_hmac_mc=93:0a:0a:0b:0c:0d cfp.swid=2748 cfp.sswid=222 cfp.lid=4660 cfp.ooodl=1"),
     (1, "02000a0b0c0d 02000bbcde12 88a8 2064 8903 0a5f {e}", "frame.layers=cfp:eth:ip:udp cfp.ftag=41 cfp.ttl=31"),
     (1, "020000000001 020000000002 8100 0005 8100 0006 8903 0a5f", "frame.layers=eth:vlan frame.stopped="),
-    // Arista's tag: two lengths of time, and what nobody knows.
+    // Arista's tag: two lengths of time, and forms that are unknown.
     (1, "020000000001 020000000002 d28b 0001 0010 5ceeed57 384f59c8 0800 {4}", "frame.layers=eth:avsp:ip:udp avsp.sub_type=1 avsp.ver=16 avsp.seconds=1559162199 avsp.nanoseconds=944724424 avsp.etype=2048"),
     (1, "020000000001 020000000002 d28b 0001 0120 eda0 38ec11c8 86dd {6}", "frame.layers=eth:avsp:ipv6:udp avsp.ver=288 avsp.seconds=60832 avsp.nanoseconds=954995144 avsp.etype=34525"),
     (1, "020000000001 020000000002 d28b 0001 0021 eda0 38ec11c8 86dd", "frame.layers=eth:avsp avsp.ver=33 avsp.seconds= avsp.etype= frame.stopped="),
@@ -64,7 +64,7 @@ const FRAMES: &[(u32, &str, &str)] = &[
     (149, "6c000000 01000000 01000000 656e3000000000000000000000000000000000000000000002000000 02000000 0e000000 00000000 00020000 637075000000000000000000000000000000000000000000 0600 0001 ffffffff0000000000000000000000000000000000000000 {e}", "frame.layers=pktap:eth:ip:udp pktap.ifname=en0"),
     (149, "00112233445566778899", "frame.layers= frame.stopped="),
     (258, "6b000000 01000000 01000000", "frame.layers=pktap pktap.hdrlen=107"),
-    // ERSPAN of a version whose layout nobody knows.
+    // ERSPAN of a version whose layout is unknown.
     (1, "020000000001 020000000002 0800 4500002400010000402f66b5 0a000001 0a000002 1000 88be 00000001 7123 4567 89abcdef", "frame.layers=eth:ip:gre:erspan erspan.version=7 erspan.vlan= erspan.cos= erspan.truncated= erspan.spanid="),
     // A header of IP of which no more than the version's octet is there.
     (106, "30", "frame.layers=clip:ip ip.version=3 ip.src="),

@@ -271,7 +271,7 @@ fn ethernet_ipv4(protocol: u8, payload: &[u8]) -> Vec<u8> {
 
 #[test]
 fn tcp_options_end_where_one_claims_more_room_than_there_is() {
-    // A window scale behind an option of 255 bytes is none, nor is a maximum segment size of 3 bytes.
+    // A window scale behind an option of 255 bytes is not read, nor is a maximum segment size of 3 bytes.
     let packet = ethernet_ipv4(
         6,
         &common::tcp(&common::unhex("01 02 03 05 08 ff 03 03"), b""),

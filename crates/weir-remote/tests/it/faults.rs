@@ -1,4 +1,4 @@
-//! A server that fails as it is told.
+//! Reading from a server with chosen faults.
 
 use std::io::{Read as _, Seek as _, SeekFrom};
 use std::time::{Duration, Instant};
@@ -112,7 +112,7 @@ fn ranges_of_a_large_object_are_fetched_several_at_once() {
     // A request may come before the answer that its client has is counted as given.
     assert!(server.most_at_once() <= 2, "{}", server.most_at_once());
     read(&Options::default());
-    // Each answer waits 100 ms for what is asked meanwhile.
+    // The server holds each answer back for 100 ms, in which other requests arrive.
     assert!(server.most_at_once() >= 3, "{}", server.most_at_once());
 }
 

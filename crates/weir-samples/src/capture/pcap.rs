@@ -58,7 +58,7 @@ impl<W: Write> PcapWriter<W> {
         header.extend_from_slice(&endian.u32(magic));
         header.extend_from_slice(&endian.u16(2));
         header.extend_from_slice(&endian.u16(4));
-        // Time zone and accuracy, which nobody fills in.
+        // Time zone and accuracy, which no writer fills in.
         header.extend_from_slice(&[0; 8]);
         header.extend_from_slice(&endian.u32(snaplen));
         header.extend_from_slice(&endian.u32(u32::from(link_type)));

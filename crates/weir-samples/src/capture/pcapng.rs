@@ -27,7 +27,7 @@ pub mod option_code {
     pub const EPB_FLAGS: u16 = 2;
 }
 
-/// An interface as its description block tells it.
+/// An interface as its description block has it.
 #[derive(Clone, Debug, Default)]
 pub struct Interface {
     /// Link type, see [`link_type`](super::link_type).

@@ -25,7 +25,7 @@ pub(super) fn calls_pcap(rng: &mut Rng) -> io::Result<(Vec<u8>, u64)> {
     wire.pcap(1_767_261_600)
 }
 
-/// A message: its first line, what tells it, and more headers.
+/// A message: its first line, the From, To and Call-ID that identify its dialog, and more headers.
 fn message(line: &str, who: (&str, &str, &str), cseq: &str, more: &str, body: &str) -> Vec<u8> {
     let (from, to, id) = who;
     format!(
@@ -220,7 +220,7 @@ fn voice(wire: &mut Wire, at_ms: u64, rng: &mut Rng) {
     }
 }
 
-/// A call from a trunk that Carol's telephone handed on, to somebody who is busy.
+/// A call from a trunk that Carol's telephone diverts to Bob, who is busy.
 fn diverted(wire: &mut Wire, at_ms: u64) {
     let from = "<sip:anonymous@anonymous.invalid>;tag=t1";
     let to = "<sip:carol@office.example>";

@@ -49,7 +49,7 @@ pub fn write_demo(dir: &Path) -> io::Result<Vec<DemoFile>> {
     Ok(files)
 }
 
-/// The sample captures and their bytes, for who writes them with more care.
+/// The sample captures and their bytes, for callers that write the files themselves.
 ///
 /// # Errors
 /// What the writers of captures give.

@@ -97,7 +97,7 @@ fn datagram(dst: Mac, src: Mac, from: End, to: End, payload: &[u8]) -> Vec<u8> {
     ethernet(dst, src, ethertype::IPV4, &packet)
 }
 
-/// The gateway's address is asked for; it answers, and so does somebody else.
+/// A laptop asks for the gateway's address; the gateway answers, and so does another machine.
 fn pretender(site: &mut Wire, at_ms: u64) {
     let asked = arp(1, (LAPTOP_CARD, LAPTOP), ([0; 6], GATEWAY));
     let answer = arp(2, (GATEWAY_CARD, GATEWAY), (LAPTOP_CARD, LAPTOP));
@@ -114,7 +114,7 @@ fn pretender(site: &mut Wire, at_ms: u64) {
     }
 }
 
-/// Names: one that is there, one that is not, one that nobody answers.
+/// Queries of DNS: for a name that exists, for one that does not, and one without an answer.
 fn names(site: &mut Wire, at_ms: u64) {
     let question = |id: u16, name: &[&str]| {
         let mut message = id.to_be_bytes().to_vec();
@@ -188,7 +188,7 @@ fn counters(site: &mut Wire, at_ms: u64) {
     site.datagram(at_ms + 6, to, from, &pdu(0xa2, b"\x43\x02\x30\x39"));
 }
 
-/// Somebody logs in, and somebody is refused (RFC 2865).
+/// A user logs in, and another is refused (RFC 2865).
 fn user(site: &mut Wire, at_ms: u64) {
     let message = |code: u8, id: u8, attributes: &[&[u8]]| {
         let mut message = vec![code, id, 0, 0];

@@ -1,4 +1,4 @@
-//! A small office that telephones: names, a web page, somebody who tries ports, and two calls.
+//! A small office that telephones: names, a web page, a port scan, and two calls.
 
 use super::wire::{ACK, SYN, Wire};
 use crate::Rng;
@@ -119,7 +119,7 @@ fn call(office: &mut Wire, at_ms: u64) {
     }
 }
 
-/// A call over TCP to somebody who is busy, in segments that do not end where messages do.
+/// A call over TCP to a callee who is busy, in segments that do not end where messages do.
 fn busy(office: &mut Wire, at_ms: u64) {
     let (there, back) = (
         ((PHONE, 45_000), (EXCHANGE, 5_060)),

@@ -1,4 +1,4 @@
-//! A web page that is told prices over a WebSocket, with permessage-deflate agreed on.
+//! A web page that gets prices over a WebSocket, with permessage-deflate agreed on.
 
 use super::START_NS;
 use super::wire::{Connection, End, Wire};

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, SystemTime};
 
-use super::kept::{BYTES_MAX, Kept};
+use super::cache::{AnswerCache, BYTES_MAX};
 use super::{Answer, Peers, Question};
 use crate::Limited as _;
 
@@ -49,7 +49,7 @@ impl Scene {
 
     fn peers_with(&self, bytes_max: u64, is_anew: bool) -> Peers {
         let answers = Some(self.path("answers"));
-        Peers::new(Kept::new(answers, bytes_max, is_anew))
+        Peers::new(AnswerCache::new(answers, bytes_max, is_anew))
     }
 
     /// Its program's answer about a file.

@@ -130,8 +130,8 @@ impl Set {
     }
 }
 
-/// The symbols of an alphabet that a block uses, in order: one loop for whoever asks, whose end the
-/// processor mistakes once.
+/// The symbols of an alphabet that a block uses, in order: all readers share one loop, whose end the
+/// processor predicts wrongly only once.
 #[derive(Debug)]
 struct Used {
     list: [u16; LITERALS + 2],

@@ -26,7 +26,7 @@ const SIX: usize = 6;
 const AHEAD: usize = 4096;
 
 /// What is known of a position: how far back the strings of three bytes (by zlib's hash), four and six with
-/// the same hash are, where 0 is none, and how often zlib's hash was seen. In one word, since a search
+/// the same hash are (0: there is none), and how often zlib's hash was seen. In one word, since a search
 /// asks for several of them, and all are written at once.
 #[derive(Clone, Copy, Debug, Default)]
 struct Link(u64);
@@ -361,7 +361,7 @@ impl Lone {
             (at as u16).wrapping_add(bias),
             (end as u16).wrapping_add(bias),
         );
-        // The rarer string, as far as that can be told from where each was last.
+        // The string that was last seen farther back is taken for the rarer one.
         let (mut step, anchor) = match (back(first), back(last)) {
             (0, _) | (_, 0) => return None,
             (a, b) if a > b => (a, first),

@@ -66,7 +66,7 @@ impl Found {
 #[derive(Clone, Copy, Debug)]
 struct State {
     position: usize,
-    /// Length and distance of the match at the position before; 2 is none.
+    /// Length and distance of the match at the position before; a length of 2 stands for no match.
     length: usize,
     distance: usize,
     /// The byte before is not yet a symbol.

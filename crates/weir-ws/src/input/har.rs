@@ -56,7 +56,8 @@ enum Part {
 }
 
 impl Entry {
-    /// The response lets nobody in: neither 101 nor, over HTTP/2, 200 and what is like it (RFC 6455, 4.1; RFC 8441, 5).
+    /// The response refuses the upgrade: its status is neither 101 nor, over HTTP/2, 200 or another of 2xx (RFC 6455, 4.1;
+    /// RFC 8441, 5).
     fn is_refused(&self) -> bool {
         self.status
             .is_some_and(|status| status != 101 && !(200..300).contains(&status))
@@ -477,7 +478,7 @@ fn decimal(text: &[u8]) -> Option<f64> {
         .then(|| number as f64 / scale as f64)
 }
 
-/// Decodes what programs call base64; `None` when it is none. Both alphabets (RFC 4648, 4 and 5), padding and ends of
+/// Decodes what programs call base64; `None` when the text is not. Both alphabets (RFC 4648, 4 and 5), padding and ends of
 /// lines optional.
 fn decode_base64(text: &mut Vec<u8>) -> Option<()> {
     text.retain(|byte| !matches!(byte, b'\r' | b'\n'));

@@ -512,7 +512,7 @@ impl Decoder {
                     readable = false;
                 }
                 Err(error) => {
-                    // That what was not captured is missing is said already.
+                    // Bytes that were not captured are reported as a gap already.
                     if !under.holed {
                         wrong(ViolationKind::Inflate(error.kind));
                     }

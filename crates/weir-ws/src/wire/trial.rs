@@ -5,7 +5,7 @@ use super::decoder::{Decoder, DecoderOptions, Event, Sender};
 
 /// Bytes of a connection that are on trial. They are kept until it is known what they are.
 ///
-/// Nearly any bytes can be taken for the beginning of a frame, so frames alone prove little. What is asked for: both
+/// Nearly any bytes can be taken for the beginning of a frame, so frames alone prove little. A connection passes with both
 /// directions, whose frames the client masks and the server does not (RFC 6455 section 5.1); some whole messages; and
 /// not one violation.
 #[derive(Debug)]

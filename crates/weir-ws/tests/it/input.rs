@@ -242,8 +242,8 @@ fn a_byte_order_mark_is_no_part_of_the_text() {
     check(Format::Lines, b"", &[]);
 }
 
-/// What a browser asked for was told as agreed on, and an upgrade that was refused as a connection; entries have their
-/// members in any order, as Chrome's have the messages first.
+/// The reader reported what a browser had requested as agreed on, and a refused upgrade as a connection. Entries have
+/// their members in any order, as Chrome's have the messages first.
 #[test]
 fn archives_say_what_was_agreed_on_and_with_whom() {
     let headers =

@@ -13,7 +13,7 @@ pub(super) struct Axis {
     pub(super) low: f64,
     /// The largest value, above `low`.
     pub(super) high: f64,
-    /// Where its instants are told; `None` of amounts.
+    /// The time zone in which its instants are written; `None` of amounts.
     zone: Option<Zone>,
 }
 

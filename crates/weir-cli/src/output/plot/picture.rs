@@ -446,7 +446,7 @@ const DOTS_MAX: usize = 40;
 /// Characters of a name.
 const NAME_MAX: usize = 36;
 const GRID: RGBColor = RGBColor(205, 210, 215);
-/// Colours that are told apart also by who sees few (Okabe and Ito 2008), those that are too light left out.
+/// Colours that colour-blind readers tell apart, too (Okabe and Ito 2008), without those that are too light.
 const COLOURS: [RGBColor; 8] = [
     RGBColor(0, 114, 178),
     RGBColor(213, 94, 0),

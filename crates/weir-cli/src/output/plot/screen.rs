@@ -253,7 +253,7 @@ fn marker_sign(marker: Marker) -> &'static str {
     }
 }
 
-/// Characters from left to right where nobody says how many there are.
+/// Characters from left to right where neither the terminal nor COLUMNS says how many there are.
 const WIDTH: u16 = 80;
 const WIDTH_MIN: usize = 20;
 const WIDTH_MAX: usize = 300;

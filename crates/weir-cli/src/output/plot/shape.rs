@@ -186,7 +186,7 @@ impl Data<'_> {
         found.into_iter().map(finite).collect()
     }
 
-    /// The instants of a column in milliseconds since 1970, and where they are told.
+    /// The instants of a column in milliseconds since 1970, and the time zone in which they are written.
     fn times(&self, at: usize) -> (Vec<Option<f64>>, Zone) {
         let array = self.array(at);
         let named = match array.data_type() {

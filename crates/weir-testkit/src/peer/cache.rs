@@ -25,7 +25,7 @@ pub(super) fn folder() -> Option<PathBuf> {
 }
 
 /// The answers in a folder.
-pub(super) struct Kept {
+pub(super) struct AnswerCache {
     /// Nothing is kept without one.
     folder: Option<PathBuf>,
     bytes_max: u64,
@@ -38,7 +38,7 @@ pub(super) struct Kept {
     note: Once,
 }
 
-impl Kept {
+impl AnswerCache {
     pub(super) fn new(folder: Option<PathBuf>, bytes_max: u64, is_anew: bool) -> Self {
         Self {
             folder,

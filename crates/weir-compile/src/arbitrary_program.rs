@@ -11,7 +11,7 @@ pub const STATE_WORDS: u64 = 40;
 /// Words of the space beside it.
 pub const SPACE_WORDS: u64 = 32;
 
-struct Wild<'b> {
+struct Generator<'b> {
     bytes: &'b [u8],
     builder: Builder,
     registers: Vec<Register>,
@@ -26,7 +26,7 @@ struct Wild<'b> {
 ///
 /// # Errors
 /// When they make none.
-pub fn program(bytes: &[u8]) -> Result<Program, Fault> {
+pub fn from_bytes(bytes: &[u8]) -> Result<Program, Fault> {
     let mut builder = Builder::new(STATE_WORDS);
     let space = builder.space(SPACE_WORDS);
     let constants = builder.constants(
@@ -36,7 +36,7 @@ pub fn program(bytes: &[u8]) -> Result<Program, Fault> {
     );
     let registers = vec![builder.carry(2), builder.carry(3)];
     let (leave, next) = (builder.label(), builder.label());
-    let mut wild = Wild {
+    let mut generator = Generator {
         bytes,
         builder,
         registers,
@@ -46,14 +46,14 @@ pub fn program(bytes: &[u8]) -> Result<Program, Fault> {
         leave,
         next,
     };
-    while !wild.bytes.is_empty() {
-        wild.piece();
+    while !generator.bytes.is_empty() {
+        generator.fragment();
     }
-    let Wild {
+    let Generator {
         mut builder,
         places,
         ..
-    } = wild;
+    } = generator;
     // A record is of 1 to 16 bytes, or ends at some place.
     let step = u64::from(bytes.first().copied().unwrap_or(0) % 16) + 1;
     match places.last() {
@@ -74,7 +74,7 @@ pub fn program(bytes: &[u8]) -> Result<Program, Fault> {
     builder.finish()
 }
 
-impl Wild<'_> {
+impl Generator<'_> {
     fn byte(&mut self) -> u8 {
         match self.bytes {
             [first, rest @ ..] => {
@@ -128,7 +128,7 @@ impl Wild<'_> {
         [Bytes::One, Bytes::Two, Bytes::Four, Bytes::Eight][usize::from(self.byte()) % 4]
     }
 
-    fn piece(&mut self) {
+    fn fragment(&mut self) {
         match self.byte() % 16 {
             0 | 1 => {
                 let (at, size) = (self.place(), self.size());
@@ -261,7 +261,7 @@ pub fn compare(program: Program, window: &[u8], records: u64) -> Result<(), Stri
     };
     let mut runner = crate::Runner::interpreted(program);
     let interpreted = outcome(&runner);
-    runner.compile().map_err(|refusal| refusal.to_string())?;
+    runner.compile().map_err(|error| error.to_string())?;
     let compiled = outcome(&runner);
     if interpreted == compiled {
         return Ok(());
