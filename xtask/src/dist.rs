@@ -333,7 +333,7 @@ fn lay_out(program: &Program, stage: &Path) -> Result<()> {
     let licences = [
         read("LICENSE-APACHE")?,
         read("LICENSE-MIT")?,
-        read("crates/weir-cli/fonts/LICENSE")?,
+        read("crates/weir-output/fonts/LICENSE")?,
     ];
     put(
         "usr/share/doc/weir/copyright",

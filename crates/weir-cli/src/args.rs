@@ -779,7 +779,7 @@ Examples:
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::output::Format;
+    use weir_output::Format;
 
     fn parse_line(line: &str) -> Result<Cli, Refusal> {
         // Words are separated by blanks, and `_` stands for a blank within a word.

@@ -7,11 +7,11 @@ use weir_samples::demo::{DemoFile, demo_files};
 
 use crate::args::{Demo, Global};
 use crate::message::Messages;
-use crate::output::{Format, Options};
 use crate::session::{Failure, Reader, Session};
 use crate::sip;
 use crate::target::{guard, put_one_of_many};
 use crate::watch::Refresh;
+use weir_output::{Format, Options};
 
 /// Writes the samples, then asks and answers each question of the tour.
 pub(crate) fn run(demo: &Demo, global: Global, messages: Messages) -> Result<ExitCode, Failure> {

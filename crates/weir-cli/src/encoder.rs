@@ -8,7 +8,7 @@ use arrow::datatypes::SchemaRef;
 use weir_engine::{EncodeError, RowEncoder, RowFormat, RowWriter};
 
 use crate::message::chain;
-use crate::output::{self, Format, Options, Writer};
+use weir_output::{self as output, Format, Options, Writer};
 
 /// Writes the formats of `-o`.
 #[derive(Debug)]

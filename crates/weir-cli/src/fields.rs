@@ -11,10 +11,10 @@ use weir_tables::{Column, EXTRACTIONS, Origin, Table};
 
 use crate::args::{Fields, Global, OutputArgs};
 use crate::message::Messages;
-use crate::output::Writer;
 use crate::refusal::Refusal;
 use crate::session::Failure;
 use crate::target::Target;
+use weir_output::Writer;
 
 /// Lists the columns that the pattern lets through.
 pub(crate) fn run(

@@ -14,9 +14,9 @@ use weir_packet::LinkType;
 use weir_tables::{Predicate, Stop, bpf};
 
 use crate::message::Messages;
-use crate::output::grouped;
 use crate::quantity::{parse_period, parse_size};
 use crate::session::Failure;
+use weir_output::grouped;
 
 /// How packets are captured.
 #[derive(Args, Clone, Debug)]

@@ -15,12 +15,12 @@ use crate::args::{Global, Live};
 use crate::encoder::FileEncoder;
 use crate::interface::{Counted, Source};
 use crate::message::Messages;
-use crate::output::{Format, grouped};
 use crate::refusal::Refusal;
 use crate::ring::Ring;
 use crate::session::{Failure, Reader, Session};
 use crate::target::{Target, guard};
 use crate::watch::Refresh;
+use weir_output::{Format, grouped};
 
 /// Captures until it is interrupted, and answers.
 pub(crate) fn run(live: &Live, global: Global, messages: Messages) -> Result<ExitCode, Failure> {

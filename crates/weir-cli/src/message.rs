@@ -4,8 +4,8 @@
 use std::borrow::Cow;
 use std::io::{IsTerminal, Write as _};
 
-use crate::output::text;
 use crate::progress;
+use weir_output::text;
 
 /// When to use colour.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
@@ -209,7 +209,7 @@ mod tests {
     #[test]
     fn causes_are_named_once() {
         let inner = std::io::Error::other("disk is full");
-        let outer = crate::output::Error::Write(inner);
+        let outer = weir_output::Error::Write(inner);
         assert_eq!(chain(&outer), "cannot write the result: disk is full");
     }
 }

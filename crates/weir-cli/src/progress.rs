@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use crate::output;
+use weir_output as output;
 
 /// What a worker has done so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -15,11 +15,12 @@ use weir_engine::{Engine, ErrorKind, Planned, Statement};
 use weir_tables::Totals;
 
 use crate::message::Messages;
-use crate::output::{self, Flow, Writer, grouped};
 use crate::progress::{Done, Progress};
 use crate::refusal::Refusal;
 use crate::signals::{self, Interrupts};
 use crate::watch::{self, Refresh};
+use weir_output::picture::PictureError;
+use weir_output::{self as output, Flow, Writer, grouped};
 
 /// Why a command could not do its work.
 #[derive(Debug)]
@@ -128,6 +129,16 @@ impl From<output::Error> for Failure {
             },
             message: crate::message::chain(&error),
             hint: error.hint(),
+        }
+    }
+}
+
+impl From<PictureError> for Failure {
+    fn from(error: PictureError) -> Self {
+        Self {
+            code: if error.is_usage() { 2 } else { 3 },
+            message: error.to_string(),
+            hint: error.hint().map(ToOwned::to_owned),
         }
     }
 }

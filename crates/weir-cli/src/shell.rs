@@ -28,9 +28,9 @@ use clap::Args;
 use crate::args::{Global, Rows, parse_rows};
 use crate::encoder::FileEncoder;
 use crate::message::Messages;
-use crate::output::Format;
 use crate::quantity::parse_size;
 use crate::session::{Failure, Session};
+use weir_output::Format;
 
 use config::Config;
 use input::{Input, Piece};

@@ -17,10 +17,10 @@ use weir_sip::Ladder;
 
 use crate::args::Global;
 use crate::message::Messages;
-use crate::picture;
 use crate::refusal::Refusal;
 use crate::session::{Failure, Session};
 use crate::target::Target;
+use weir_output::picture;
 
 /// `weir sip`.
 #[derive(Args, Debug)]

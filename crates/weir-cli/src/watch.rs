@@ -9,8 +9,8 @@ use arrow::array::RecordBatch;
 use tokio::sync::mpsc::{Receiver, channel};
 use weir_engine::Answer;
 
-use crate::output::{self, Flow, Format, Summary, Writer};
 use crate::session::Failure;
+use weir_output::{self as output, Flow, Format, Summary, Writer};
 
 /// How often groups are shown before the end; `None` for the final answer only.
 #[derive(Clone, Copy, Debug, Default)]

@@ -101,6 +101,5 @@ pub use scan_report::ScanReport;
 pub use served::Described;
 pub use statement::{Made, Recipe, Statement};
 pub use tokens::{Token, TokenKind, statements, tokens};
-pub use units::{UNIT_BYTES, UNIT_KEY};
 pub use walk::{walk, walk_mut};
 pub use weir_tables::Compile;

@@ -11,16 +11,12 @@ use datafusion::logical_expr::{
     ColumnarValue, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature,
     Volatility,
 };
+use weir_tables::{UNIT_BYTES, UNIT_KEY};
 
 /// `as_size(sum(frame.len))`: a number of bytes.
 const AS_SIZE: &str = "as_size";
 /// `as_duration(call.duration)`: a number of seconds.
 const AS_DURATION: &str = "as_duration";
-
-/// The key in a column's metadata that says what its numbers count.
-pub const UNIT_KEY: &str = "weir.unit";
-/// What stands at [`UNIT_KEY`] for sizes.
-pub const UNIT_BYTES: &str = "bytes";
 
 pub(crate) fn all() -> [ScalarUDF; 2] {
     [AS_SIZE, AS_DURATION].map(|name| {

@@ -49,6 +49,7 @@ mod search;
 mod shared;
 mod sip_log;
 mod source;
+mod unit;
 mod vocabulary;
 
 pub use aggregate::{Aggregate, Branch, Function, Sketch, Sketches};
@@ -72,5 +73,6 @@ pub use scan::{Compile, Scan, ScanOptions};
 pub use search::{Part, Search, number_of};
 pub use shared::{SharedScan, WantedRows};
 pub use source::{Cause, Location, Source, SourceError};
+pub use unit::{UNIT_BYTES, UNIT_KEY};
 pub use vocabulary::{VOCABULARY_KEY, Vocabulary};
 pub use weir_filter::Error as FilterError;

@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 
 use crate::message::ColorChoice;
-use crate::output::plot::{Form, Kind, Plot};
-use crate::output::{self, Format};
 use crate::progress;
 use crate::refusal::Refusal;
+use weir_output::plot::{Form, Kind, Plot};
+use weir_output::{self as output, Format};
 
 /// Where rows go, and how: shared by the commands that give rows.
 #[derive(Args, Clone, Debug, Default)]

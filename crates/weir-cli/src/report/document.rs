@@ -12,10 +12,10 @@ use weir_page::{Bar, Bars, Page};
 
 use super::{DocumentFormat, Heading};
 use crate::args::Global;
-use crate::output::{self, Format, Options, Writer, grouped, text};
 use crate::session::{Failure, Heed, Session};
 use crate::target::Target;
 use crate::watch::Refresh;
+use weir_output::{self as output, Format, Options, Writer, grouped, text};
 
 /// Answers with a heading each.
 pub(crate) struct Document {

@@ -9,8 +9,8 @@ use weir_tables::Table;
 
 use super::complete::{Origin, TableUse};
 use crate::fields;
-use crate::output::text::is_control;
 use crate::session::Session;
+use weir_output::text::is_control;
 
 /// A column.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -9,8 +9,8 @@ use weir_engine::{Token, TokenKind, tokens};
 use super::catalog::{Catalog, Column, ROWS};
 use super::commands::{COMMANDS, Verb, parse};
 use super::input::is_command;
-use crate::output::Format;
-use crate::output::text::is_control;
+use weir_output::Format;
+use weir_output::text::is_control;
 
 /// A text that could stand there.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -8,9 +8,9 @@ use clap::ValueEnum;
 use serde::{Deserialize, Deserializer, de};
 
 use crate::args::{Rows, parse_rows};
-use crate::output::Format;
 use crate::quantity::parse_size;
 use crate::session::Failure;
+use weir_output::Format;
 
 /// The settings.
 #[derive(Clone, Debug, Deserialize, PartialEq, Eq)]

@@ -22,7 +22,7 @@ use super::views::make_folder;
 use super::work::Work;
 use crate::args::Global;
 use crate::message::Messages;
-use crate::output::terminal_width;
+use weir_output::terminal_width;
 
 /// Reads lines: with everything a terminal can do, or plainly.
 pub(super) struct Reader {

@@ -102,7 +102,7 @@ impl Hinter for Hints {
         let used = unicode_width::UnicodeWidthStr::width(last).saturating_add(PROMPT);
         let room = self.columns.saturating_sub(used);
         let meaning = match room > MEANING_MIN {
-            true => crate::output::text::fitted(&hint.meaning, room).into_owned(),
+            true => weir_output::text::fitted(&hint.meaning, room).into_owned(),
             false => String::new(),
         };
         self.rest = hint.rest;

@@ -6,8 +6,8 @@ use arrow::array::{RecordBatch, RecordBatchOptions};
 use arrow::datatypes::{Field, Schema, SchemaRef};
 use weir_engine::Engine;
 
-use crate::output::unique_names;
 use crate::session::Failure;
+use weir_output::unique_names;
 
 /// Rows as they come.
 pub(super) struct Latest {

@@ -21,14 +21,14 @@ use super::pager::Paged;
 use super::views::Views;
 use crate::args::{self, Global, OutputArgs, Rows, parse_rows};
 use crate::message::{Messages, counted};
-use crate::output::plot::{Form, Kind};
-use crate::output::{self, Format, Writer, terminal_height};
 use crate::refusal::Refusal;
 use crate::session::{Apart, Failure, Heed, Reader, Session};
 use crate::signals::Interrupts;
 use crate::target::Target;
 use crate::watch::Refresh;
 use crate::{fields, functions};
+use weir_output::plot::{Form, Kind};
+use weir_output::{self as output, Format, Writer, terminal_height};
 
 /// How answers are given.
 #[derive(Clone, Debug, Default)]

@@ -13,9 +13,9 @@ use super::print::Table;
 use super::{Advise, Build, ReportArgs, ReportFormat, study};
 use crate::args::Global;
 use crate::message::Messages;
-use crate::output::grouped;
 use crate::refusal::Refusal;
 use crate::session::Failure;
+use weir_output::grouped;
 
 /// Reads, studies, recommends.
 pub(super) fn run(args: &Advise, global: Global, messages: Messages) -> Result<ExitCode, Failure> {

@@ -19,7 +19,7 @@ use zstd::zstd_safe::zstd_sys::ZSTD_EndDirective;
 use zstd::zstd_safe::{CCtx, CParameter, DCtx, InBuffer, OutBuffer};
 
 use super::print::{Sections, Table};
-use crate::output::grouped;
+use weir_output::grouped;
 
 /// Bytes of a trained dictionary, and of one that is the last of what was sent before.
 const TRAINED_BYTES: usize = 16 << 10;

@@ -7,7 +7,7 @@ use weir_zlib::Deflate;
 
 use super::input::MessageSample;
 use super::print::{Sections, Table};
-use crate::output::grouped;
+use weir_output::grouped;
 
 /// The studies of a direction, one table each.
 pub(super) fn studies(kept: &MessageSample, sections: &mut Sections) {

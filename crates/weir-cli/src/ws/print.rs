@@ -6,9 +6,9 @@ use weir_page::Page;
 
 use super::{ReportArgs, ReportFormat};
 use crate::args::Global;
-use crate::output::text::{escaped, width};
 use crate::session::Failure;
 use crate::target::Target;
+use weir_output::text::{escaped, width};
 
 /// A table in text: the first column to the left, numbers to the right.
 #[derive(Debug, Default)]

@@ -17,10 +17,10 @@ use super::print::{Sections, Table};
 use super::{ReportArgs, ReportFormat, Stats, capture, input, live};
 use crate::args::Global;
 use crate::message::Messages;
-use crate::output::grouped;
-use crate::output::text::push_json_string;
 use crate::progress::{Done, Progress};
 use crate::session::Failure;
+use weir_output::grouped;
+use weir_output::text::push_json_string;
 
 /// Reads the captures, adds up, reports.
 pub(super) fn run(args: &Stats, global: Global, messages: Messages) -> Result<ExitCode, Failure> {

@@ -13,9 +13,9 @@ use super::print::{Sections, Table};
 use super::{CpuTimesFrom, GridArgs, ReportArgs, ReportFormat, Study, codecs, cpu, extra};
 use crate::args::Global;
 use crate::message::Messages;
-use crate::output::grouped;
 use crate::refusal::Refusal;
 use crate::session::Failure;
+use weir_output::grouped;
 
 /// Reads, studies, reports.
 pub(super) fn run(args: &Study, global: Global, messages: Messages) -> Result<ExitCode, Failure> {
@@ -136,7 +136,7 @@ pub(super) fn summary(result: &StudyResult, total: &ClassSizes, extensions: &[St
     for extension in agreed.iter().take(8) {
         text.push_str(&format!(
             "agreed on today: {}\n",
-            crate::output::text::escaped(extension)
+            weir_output::text::escaped(extension)
         ));
     }
     text

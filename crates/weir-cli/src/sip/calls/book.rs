@@ -8,7 +8,7 @@ use weir_packet::{Layer, Packet};
 use weir_sip::{Call, CallState, Caption, Digest, Ladder, Method, Step, is_failure};
 use weir_tables::{CallMedia, CallSight, CallSound, CallWatch, SipTransport};
 
-use crate::output::text::escaped;
+use weir_output::text::escaped;
 
 /// All that is known. It takes packets, and forgets the oldest calls when it holds too much.
 #[derive(Debug)]

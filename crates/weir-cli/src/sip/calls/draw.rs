@@ -10,7 +10,7 @@ use ratatui::style::{Color, Modifier, Style};
 
 use super::book::Book;
 use super::view::{Prompt, Screen, View};
-use crate::output::text::{fitted, width};
+use weir_output::text::{fitted, width};
 
 /// How things look: with colour, or without.
 #[derive(Clone, Copy, Debug)]

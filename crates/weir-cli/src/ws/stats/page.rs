@@ -4,8 +4,8 @@ use weir_page::{Page, Point};
 use weir_ws::size_classes;
 
 use super::{Audit, Stats, Sums, class_of};
-use crate::output::grouped;
 use crate::ws::input;
+use weir_output::grouped;
 
 impl Audit {
     /// The tables for reading, and plots: sizes before and after compression, the ratio of every connection, and the

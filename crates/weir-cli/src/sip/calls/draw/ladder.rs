@@ -6,9 +6,9 @@ use ratatui::style::{Color, Style};
 use weir_sip::{Ladder, Rung};
 
 use super::{Theme, put, scrolled};
-use crate::output::text::{escaped, width};
 use crate::sip::calls::book::Book;
 use crate::sip::calls::view::View;
+use weir_output::text::{escaped, width};
 
 /// Where pillars stand.
 struct Grid {

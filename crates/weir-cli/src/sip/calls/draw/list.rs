@@ -5,10 +5,10 @@ use ratatui::layout::Rect;
 use ratatui::style::{Color, Style};
 
 use super::{Theme, put, scrolled};
-use crate::output::grouped;
-use crate::output::text::width;
 use crate::sip::calls::book::{Book, Row};
 use crate::sip::calls::view::View;
+use weir_output::grouped;
+use weir_output::text::width;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Column {

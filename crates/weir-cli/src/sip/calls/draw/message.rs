@@ -6,9 +6,9 @@ use ratatui::style::Style;
 
 use super::list::clock;
 use super::{Theme, put};
-use crate::output::text::{escaped, width};
 use crate::sip::calls::book::{Book, Row};
 use crate::sip::calls::view::View;
+use weir_output::text::{escaped, width};
 
 /// Draws the message that is open, and says what the title has to tell.
 pub(super) fn draw(buffer: &mut Buffer, area: Rect, view: &mut View, book: &Book) -> String {

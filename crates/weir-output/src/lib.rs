@@ -15,8 +15,25 @@
 //!   unit, lists and structs are JSON;
 //! - a reader that goes away is no error ([`Flow::Closed`]).
 //!
-//! This module does not know where rows come from, opens no file and prints nothing on standard
-//! error.
+//! Pictures are made here, too: charts of rows ([`plot`]) and ladders of calls ([`picture`]).
+//!
+//! ```
+//! use std::sync::Arc;
+//!
+//! use arrow::array::{ArrayRef, RecordBatch, UInt64Array};
+//! use weir_output::{Format, Options, Writer};
+//!
+//! let counts: ArrayRef = Arc::new(UInt64Array::from(vec![7, 11]));
+//! let batch = RecordBatch::try_from_iter([("packets", counts)])?;
+//! let out = Box::new(std::io::sink());
+//! let mut writer = Writer::new(&Options::plain(Format::Csv), batch.schema(), out)?;
+//! let _ = writer.write(&batch)?;
+//! assert_eq!(writer.finish()?.rows, 2);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! This crate deliberately does not know where rows come from, which options the user gave, and what is printed on
+//! standard error. The one file that it opens is the capture of a row whose packet a terminal shows.
 
 mod binary;
 mod column;
@@ -25,16 +42,17 @@ mod layout;
 mod line;
 mod markdown;
 mod packet;
+pub mod picture;
 mod pipe;
 mod plan;
-pub(crate) mod plot;
+pub mod plot;
 mod rows;
 mod separated;
 mod summary;
 mod table;
 #[cfg(test)]
 mod tests;
-pub(crate) mod text;
+pub mod text;
 mod time;
 mod value_names;
 
@@ -44,15 +62,15 @@ use std::path::Path;
 use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
 
-pub(crate) use error::{Error, ErrorKind};
-pub(crate) use rows::unique_names;
-pub(crate) use summary::{Summary, grouped};
+pub use error::{Error, ErrorKind};
+pub use rows::unique_names;
+pub use summary::{Summary, grouped};
 
 use pipe::{Pipe, Watch};
 
 /// How rows are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, clap::ValueEnum)]
-pub(crate) enum Format {
+pub enum Format {
     /// A drawn table; the default on a terminal
     Table,
     /// Comma-separated with a header line (RFC 4180, lines end with LF); the default in a pipe
@@ -81,12 +99,12 @@ pub(crate) enum Format {
 
 impl Format {
     /// What is written when the user does not say: a table on a terminal, CSV elsewhere.
-    pub(crate) fn default_for(terminal: bool) -> Self {
+    pub fn default_for(terminal: bool) -> Self {
         if terminal { Self::Table } else { Self::Csv }
     }
 
     /// The format that the end of a file's name asks for.
-    pub(crate) fn of_path(path: &Path) -> Option<Self> {
+    pub fn of_path(path: &Path) -> Option<Self> {
         let extension = path.extension()?.to_str()?.to_ascii_lowercase();
         Some(match extension.as_str() {
             "txt" => Self::Table,
@@ -103,13 +121,13 @@ impl Format {
     }
 
     /// True when the bytes mean nothing to a reader at a terminal.
-    pub(crate) fn is_binary(self) -> bool {
+    pub fn is_binary(self) -> bool {
         matches!(self, Self::Parquet | Self::Arrow | Self::Arrows)
     }
 
     /// True when several results need an empty line between them. JSON does not: programs read
     /// one value after the other.
-    pub(crate) fn is_set_apart(self) -> bool {
+    pub fn is_set_apart(self) -> bool {
         matches!(
             self,
             Self::Table | Self::Csv | Self::Tsv | Self::Markdown | Self::Line
@@ -117,7 +135,7 @@ impl Format {
     }
 
     /// The name that `--format` takes.
-    pub(crate) fn name(self) -> &'static str {
+    pub fn name(self) -> &'static str {
         match self {
             Self::Table => "table",
             Self::Csv => "csv",
@@ -135,30 +153,30 @@ impl Format {
 
 /// What a [`Writer`] needs to know beside the rows.
 #[derive(Clone, Debug)]
-pub(crate) struct Options {
+pub struct Options {
     /// How the rows are written.
-    pub(crate) format: Format,
+    pub format: Format,
     /// Whether a person reads the output at a terminal: allows folding, cutting and rounding.
-    pub(crate) terminal: bool,
+    pub terminal: bool,
     /// Character columns of the terminal; `None` when it is not known, and then nothing is cut.
-    pub(crate) width: Option<u16>,
+    pub width: Option<u16>,
     /// Whether the table may use colour.
-    pub(crate) colour: bool,
+    pub colour: bool,
     /// Rows of a table that a terminal shows; `None` for all. Elsewhere without effect.
-    pub(crate) rows_max: Option<u64>,
+    pub rows_max: Option<u64>,
     /// Show every column of a table in full, however wide, also those that are NULL throughout.
-    pub(crate) all_columns: bool,
+    pub all_columns: bool,
     /// Show rows at once: the next ones may come much later.
-    pub(crate) prompt: bool,
+    pub prompt: bool,
     /// A chart instead of the rows.
-    pub(crate) plot: Option<plot::Plot>,
+    pub plot: Option<plot::Plot>,
     /// The output is a file, so that nothing of it appears on a screen while it is written.
-    pub(crate) is_file: bool,
+    pub is_file: bool,
 }
 
 impl Options {
     /// True of what has no room for a second answer.
-    pub(crate) fn holds_one(&self) -> bool {
+    pub fn holds_one(&self) -> bool {
         match self.plot {
             Some(plot) => plot.form.is_picture(),
             None => self.format.is_binary(),
@@ -166,7 +184,7 @@ impl Options {
     }
 
     /// The name of what is written, for errors.
-    pub(crate) fn what(&self) -> &'static str {
+    pub fn what(&self) -> &'static str {
         match self.plot {
             Some(_) => "picture",
             None => self.format.name(),
@@ -174,7 +192,7 @@ impl Options {
     }
 
     /// Output for a program: everything, exact and without colour.
-    pub(crate) fn plain(format: Format) -> Self {
+    pub fn plain(format: Format) -> Self {
         Self {
             format,
             terminal: false,
@@ -189,7 +207,7 @@ impl Options {
     }
 
     /// Output for a person: as wide as the terminal on standard output, 40 rows.
-    pub(crate) fn terminal(format: Format, colour: bool) -> Self {
+    pub fn terminal(format: Format, colour: bool) -> Self {
         Self {
             format,
             terminal: true,
@@ -207,7 +225,7 @@ impl Options {
 /// Whether more rows are wanted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
-pub(crate) enum Flow {
+pub enum Flow {
     /// The output takes more.
     Open,
     /// The reader has gone (`weir … | head`): stop working and end quietly with success.
@@ -215,7 +233,7 @@ pub(crate) enum Flow {
 }
 
 /// Writes batches of one schema in one format.
-pub(crate) struct Writer {
+pub struct Writer {
     encoder: Box<dyn Encoder>,
     watch: Watch,
     rows: u64,
@@ -227,7 +245,7 @@ impl Writer {
     ///
     /// # Errors
     /// [`Error::BinaryOnTerminal`].
-    pub(crate) fn new(
+    pub fn new(
         options: &Options,
         schema: SchemaRef,
         out: Box<dyn Write + Send>,
@@ -272,7 +290,7 @@ impl Writer {
     /// # Errors
     /// When the output cannot be written or a value cannot be encoded; not when the reader has
     /// gone.
-    pub(crate) fn write(&mut self, batch: &RecordBatch) -> Result<Flow, Error> {
+    pub fn write(&mut self, batch: &RecordBatch) -> Result<Flow, Error> {
         if self.watch.closed() {
             return Ok(Flow::Closed);
         }
@@ -292,7 +310,7 @@ impl Writer {
     ///
     /// # Errors
     /// As [`Self::write`].
-    pub(crate) fn finish(mut self) -> Result<Summary, Error> {
+    pub fn finish(mut self) -> Result<Summary, Error> {
         let mut summary = Summary::default();
         if !self.watch.closed() {
             match self.encoder.finish() {
@@ -311,7 +329,7 @@ impl Writer {
 ///
 /// # Errors
 /// When a value has no text.
-pub(crate) fn texts(batch: &RecordBatch) -> Result<Vec<Vec<String>>, Error> {
+pub fn texts(batch: &RecordBatch) -> Result<Vec<Vec<String>>, Error> {
     let columns = rows::columns(batch).map_err(|error| Error::encode(Format::Csv, error))?;
     let value = |column: &column::Column<'_>, row| {
         let mut value = String::new();
@@ -335,16 +353,16 @@ trait Encoder: Send {
 
 /// Character columns of the terminal on standard output. `None` when standard output is no terminal, or
 /// neither the terminal nor COLUMNS gives them.
-pub(crate) fn terminal_width() -> Option<u16> {
+pub fn terminal_width() -> Option<u16> {
     let size = terminal_size::terminal_size_of(std::io::stdout()).map(|(width, _)| width.0);
     size.or_else(|| std::env::var("COLUMNS").ok()?.parse().ok())
 }
 
 /// Lines of the terminal on standard output; `None` when standard output is no terminal, or it does not give them.
-pub(crate) fn terminal_height() -> Option<u16> {
+pub fn terminal_height() -> Option<u16> {
     let size = terminal_size::terminal_size_of(std::io::stdout());
     size.map(|(_, height)| height.0)
 }
 
 /// Rows that a table on a terminal shows unless `--rows` says otherwise.
-pub(crate) const ROWS_MAX_DEFAULT: u64 = 40;
+pub const ROWS_MAX_DEFAULT: u64 = 40;

@@ -12,7 +12,7 @@ use tiny_skia::{Paint, Path, PathBuilder, Rect, Stroke, Transform};
 use weir_sip::Anchor;
 
 use super::{Letters, Painter, Picture, TEXT_PIXELS};
-use crate::output::text;
+use crate::text;
 
 /// A white surface of points.
 pub(crate) struct Surface {

@@ -4,10 +4,10 @@ use std::borrow::Cow;
 use std::fmt::Write as _;
 
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
-pub(crate) use weir_page::is_control;
+pub use weir_page::is_control;
 
 /// Character cells that `text` takes on a terminal (UAX #11; wide characters take two).
-pub(crate) fn width(text: &str) -> usize {
+pub fn width(text: &str) -> usize {
     if text.bytes().all(|byte| (b' '..=b'~').contains(&byte)) {
         return text.len();
     }
@@ -16,7 +16,7 @@ pub(crate) fn width(text: &str) -> usize {
 
 /// `text` with its control characters written as `\n`, `\x1b` or `\u{202e}`. A backslash of the
 /// text itself stays as it is, so this is for reading, not for reading back.
-pub(crate) fn escaped(text: &str) -> Cow<'_, str> {
+pub fn escaped(text: &str) -> Cow<'_, str> {
     if !text.chars().any(is_control) {
         return Cow::Borrowed(text);
     }
@@ -26,7 +26,7 @@ pub(crate) fn escaped(text: &str) -> Cow<'_, str> {
 }
 
 /// Appends [`escaped`] text.
-pub(crate) fn push_escaped(out: &mut String, text: &str) {
+pub fn push_escaped(out: &mut String, text: &str) {
     for character in text.chars() {
         match character {
             '\n' => out.push_str("\\n"),
@@ -44,7 +44,7 @@ pub(crate) fn push_escaped(out: &mut String, text: &str) {
 }
 
 /// The beginning of `text` that fits into `cells`, ending in `…` when something was cut.
-pub(crate) fn fitted(text: &str, cells: usize) -> Cow<'_, str> {
+pub fn fitted(text: &str, cells: usize) -> Cow<'_, str> {
     if width(text) <= cells {
         return Cow::Borrowed(text);
     }
@@ -67,7 +67,7 @@ pub(crate) fn fitted(text: &str, cells: usize) -> Cow<'_, str> {
 
 /// Appends `text` as a JSON string. Beside what JSON demands, every character that
 /// [`is_control`] is escaped, so that the same exact value is harmless on a terminal.
-pub(crate) fn push_json_string(out: &mut String, text: &str) {
+pub fn push_json_string(out: &mut String, text: &str) {
     out.push('"');
     // Copies the runs between characters that need care.
     let mut rest = text;
@@ -94,7 +94,7 @@ pub(crate) fn push_json_string(out: &mut String, text: &str) {
 }
 
 /// Appends bytes as lower-case hexadecimal.
-pub(crate) fn push_hex(out: &mut String, bytes: &[u8]) {
+pub fn push_hex(out: &mut String, bytes: &[u8]) {
     const DIGITS: [char; 16] = [
         '0', '1', '2', '3', '4', '5', '6', '7', '8', '9', 'a', 'b', 'c', 'd', 'e', 'f',
     ];

@@ -426,7 +426,7 @@ fn floats_are_rounded_on_a_terminal_only() {
 /// Sizes are numbers for programs; durations and intervals are texts that they read.
 #[test]
 fn sizes_and_intervals_are_for_people_on_a_terminal_only() {
-    let unit = [(weir_engine::UNIT_KEY.into(), weir_engine::UNIT_BYTES.into())];
+    let unit = [(weir_tables::UNIT_KEY.into(), weir_tables::UNIT_BYTES.into())];
     let size = Field::new("size", DataType::UInt64, true).with_metadata(unit.into());
     let values: ArrayRef = Arc::new(IntervalMonthDayNanoArray::from(vec![
         IntervalMonthDayNano::new(0, 1, 1_500_000_000),
@@ -852,7 +852,8 @@ fn a_full_disk_is_an_error() {
             Err(error) => error,
             Ok(_) => writer.finish().unwrap_err(),
         };
-        let text = crate::message::chain(&error);
+        let cause = std::error::Error::source(&error).map(ToString::to_string);
+        let text = format!("{error}: {}", cause.unwrap_or_default());
         assert!(text.contains("no storage space"), "{format:?}: {text}");
         if !format.is_binary() {
             assert_eq!(error.kind(), ErrorKind::Environment);

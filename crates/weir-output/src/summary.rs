@@ -4,28 +4,28 @@ use super::text;
 
 /// What became of the rows.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Summary {
+pub struct Summary {
     /// Rows that the query gave.
-    pub(crate) rows: u64,
+    pub rows: u64,
     /// Rows of these that the table left out.
-    pub(crate) rows_hidden: u64,
+    pub rows_hidden: u64,
     /// Columns left out because they are NULL in every row.
-    pub(crate) columns_folded: Vec<String>,
+    pub columns_folded: Vec<String>,
     /// Columns left out because the terminal is not wide enough.
-    pub(crate) columns_cut: Vec<String>,
+    pub columns_cut: Vec<String>,
     /// Whether a value or a name was shortened to fit (it then ends in `…`).
-    pub(crate) values_cut: bool,
+    pub values_cut: bool,
     /// The reader went away before the end.
-    pub(crate) closed: bool,
+    pub closed: bool,
     /// The rows went to a terminal as a table, so that words about it are welcome.
-    pub(crate) table_on_terminal: bool,
+    pub table_on_terminal: bool,
     /// What a picture lacks, such as rows beyond the limit.
-    pub(crate) picture: Option<String>,
+    pub picture: Option<String>,
 }
 
 impl Summary {
     /// Lines for standard error, each without a final full stop. Of pipes and files nothing but what a picture lacks.
-    pub(crate) fn notes(&self) -> Vec<String> {
+    pub fn notes(&self) -> Vec<String> {
         let mut notes: Vec<String> = self.picture.iter().cloned().collect();
         if !self.table_on_terminal || self.closed {
             return notes;
@@ -69,7 +69,7 @@ impl Summary {
 }
 
 /// A number as people read it: `1,234,567`.
-pub(crate) fn grouped(number: u64) -> String {
+pub fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut out = String::with_capacity(digits.len().saturating_mul(4) / 3);
     for (at, digit) in digits.chars().enumerate() {

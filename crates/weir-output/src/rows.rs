@@ -162,7 +162,7 @@ impl RowFormat for Json {
 
 /// Column names, where a name that came before gets `_2`, `_3`… so that no object or file holds
 /// one twice.
-pub(crate) fn unique_names(schema: &Schema) -> Vec<String> {
+pub fn unique_names(schema: &Schema) -> Vec<String> {
     let mut taken: std::collections::HashSet<String> = schema
         .fields()
         .iter()

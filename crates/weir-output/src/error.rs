@@ -8,7 +8,7 @@ use super::Format;
 /// Rows could not be written.
 #[derive(Debug)]
 #[non_exhaustive]
-pub(crate) enum Error {
+pub enum Error {
     /// A binary format was asked for on a terminal.
     BinaryOnTerminal(Format),
     /// The rows make no chart that was asked for, or it could not be drawn.
@@ -26,7 +26,7 @@ pub(crate) enum Error {
 
 /// The kinds of [`Error`], for the exit status.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum ErrorKind {
+pub enum ErrorKind {
     /// The user asked for what cannot be: exit status 2.
     Usage,
     /// The environment failed: exit status 3.
@@ -37,7 +37,7 @@ pub(crate) enum ErrorKind {
 
 impl Error {
     /// What kind of failure this is.
-    pub(crate) fn kind(&self) -> ErrorKind {
+    pub fn kind(&self) -> ErrorKind {
         match self {
             Self::BinaryOnTerminal(_) | Self::Unplotted(_) => ErrorKind::Usage,
             Self::Write(_) => ErrorKind::Environment,
@@ -46,7 +46,7 @@ impl Error {
     }
 
     /// The next thing to try, for a `hint:` line.
-    pub(crate) fn hint(&self) -> Option<String> {
+    pub fn hint(&self) -> Option<String> {
         match self {
             Self::BinaryOnTerminal(format) => Some(format!(
                 "write it to a file with '-o result.{}', or pipe it into another program",

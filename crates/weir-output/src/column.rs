@@ -74,9 +74,9 @@ impl<'a> Column<'a> {
 
     /// The same column, with what its field says of it.
     pub(super) fn with_field(self, field: &Field) -> Self {
-        let unit = field.metadata().get(weir_engine::UNIT_KEY);
+        let unit = field.metadata().get(weir_tables::UNIT_KEY);
         Self {
-            is_size: unit.is_some_and(|unit| unit == weir_engine::UNIT_BYTES),
+            is_size: unit.is_some_and(|unit| unit == weir_tables::UNIT_BYTES),
             ..self
         }
     }

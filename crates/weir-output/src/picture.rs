@@ -5,6 +5,7 @@
 
 mod chart;
 
+use std::fmt;
 use std::fs;
 use std::io;
 use std::path::PathBuf;
@@ -15,33 +16,73 @@ use skrifa::{FontRef, MetadataProvider};
 use tiny_skia::{Color, FillRule, Paint, Path, PathBuilder, Pixmap, Stroke, StrokeDash, Transform};
 use weir_sip::{Anchor, Canvas, Ink, Ladder};
 
-use crate::refusal::Refusal;
-use crate::session::Failure;
-
 pub(crate) use chart::Surface;
 
 /// A picture, and a note about what it lacks.
-pub(crate) struct Picture {
-    pub(crate) png: Vec<u8>,
-    pub(crate) note: Option<String>,
+#[derive(Debug)]
+pub struct Picture {
+    /// The file.
+    pub png: Vec<u8>,
+    /// What could not be drawn, as a sentence.
+    pub note: Option<String>,
 }
+
+/// A picture could not be made.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum PictureError {
+    /// It would have more points than programs open.
+    TooLarge {
+        /// Points of a line.
+        width: usize,
+        /// Lines.
+        height: usize,
+    },
+    /// It could not be packed as PNG.
+    Unpacked(io::Error),
+}
+
+impl PictureError {
+    /// True when another form of picture can be made.
+    #[must_use]
+    pub const fn is_usage(&self) -> bool {
+        matches!(self, Self::TooLarge { .. })
+    }
+
+    /// The next thing to try.
+    #[must_use]
+    pub const fn hint(&self) -> Option<&'static str> {
+        match self {
+            Self::TooLarge { .. } => Some("-o x.svg and -o x.html have no such limit"),
+            Self::Unpacked(_) => None,
+        }
+    }
+}
+
+impl fmt::Display for PictureError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::TooLarge { width, height } => write!(
+                f,
+                "a picture of {width} by {height} points is larger than programs open"
+            ),
+            Self::Unpacked(error) => write!(f, "the picture cannot be packed: {error}"),
+        }
+    }
+}
+
+impl std::error::Error for PictureError {}
 
 /// Paints a ladder.
 ///
 /// # Errors
 /// When it would have more points than programs open.
-pub(crate) fn of_ladder(ladder: &Ladder) -> Result<Picture, Failure> {
+pub fn of_ladder(ladder: &Ladder) -> Result<Picture, PictureError> {
     let (width, height) = ladder.size();
-    let mut painter = Painter::new(width, height).ok_or_else(|| {
-        Refusal::usage(
-            format!("a picture of {width} by {height} points is larger than programs open"),
-            "-o x.svg and -o x.html have no such limit",
-        )
-    })?;
+    let mut painter =
+        Painter::new(width, height).ok_or(PictureError::TooLarge { width, height })?;
     ladder.paint(&mut painter);
-    painter
-        .finish()
-        .map_err(|error| Failure::running(format!("the picture cannot be packed: {error}")))
+    painter.finish().map_err(PictureError::Unpacked)
 }
 
 struct Painter {

@@ -25,7 +25,7 @@ use super::{Encoder, Error, Options, Summary, grouped};
 
 /// Which chart is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub(crate) enum Kind {
+pub enum Kind {
     /// The one that fits the columns
     Auto,
     /// Amounts over a time or another amount
@@ -42,7 +42,7 @@ pub(crate) enum Kind {
 
 /// What a chart is drawn as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Form {
+pub enum Form {
     /// Characters.
     Text,
     /// A picture that browsers and documents take.
@@ -55,12 +55,12 @@ pub(crate) enum Form {
 
 impl Form {
     /// True of what one file has one of.
-    pub(crate) fn is_picture(self) -> bool {
+    pub fn is_picture(self) -> bool {
         self != Self::Text
     }
 
     /// The form that the end of a file's name asks for.
-    pub(crate) fn of_path(path: &Path) -> Option<Self> {
+    pub fn of_path(path: &Path) -> Option<Self> {
         let extension = path.extension()?.to_str()?.to_ascii_lowercase();
         Some(match extension.as_str() {
             "txt" => Self::Text,
@@ -74,11 +74,11 @@ impl Form {
 
 /// A chart instead of rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Plot {
+pub struct Plot {
     /// Which.
-    pub(crate) kind: Kind,
+    pub kind: Kind,
     /// As what.
-    pub(crate) form: Form,
+    pub form: Form,
 }
 
 /// Collects rows, and draws them at their end.

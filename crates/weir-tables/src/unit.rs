@@ -1,0 +1,6 @@
+//! What numbers of a column count, as the metadata of its Arrow field says it.
+
+/// The key in a column's metadata that says what its numbers count.
+pub const UNIT_KEY: &str = "weir.unit";
+/// The value of [`UNIT_KEY`] for sizes.
+pub const UNIT_BYTES: &str = "bytes";
