@@ -152,7 +152,7 @@ impl<K: Hash + Eq, V, S: BuildHasher> Dict<K, V, S> {
     /// Costs as much as inserting the entries would in growth. It is a preparation and no promise:
     /// memory is divided by how many entries each segment will have on average, so some insertions
     /// still allocate. One that must not end the process is [`Self::try_insert`]. Up to eight entries
-    /// are never prepared for, because a block has their exact size.
+    /// are never prepared for, because how large a block is follows from how many it has.
     ///
     /// # Errors
     /// [`AllocError`]: the entries are as they were, and some memory may have been made.

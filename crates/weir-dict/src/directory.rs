@@ -54,6 +54,22 @@ const fn merge_below(segments: usize) -> usize {
     }
 }
 
+/// Room for one entry in the segment of a hash.
+pub(crate) struct Room<'a, T> {
+    segment: &'a mut Segment<T>,
+    len: &'a mut usize,
+    hash: u64,
+}
+
+impl<T> Room<'_, T> {
+    /// Adds the entry; gives its place in its segment.
+    #[inline(always)]
+    pub(crate) fn push(self, entry: T) -> usize {
+        *self.len += 1;
+        self.segment.push(tag_of(self.hash), entry)
+    }
+}
+
 impl<T> Directory<T> {
     /// A directory of one segment without entries.
     pub(crate) fn new() -> Result<Self, AllocError> {
@@ -108,43 +124,49 @@ impl<T> Directory<T> {
         self.slab.depth(self.slab.number(hash))
     }
 
-    /// Makes room for one entry. `false`: its segment is full.
+    /// Makes room for one entry. `None`: its segment is full.
     ///
     /// Moves at most [`LANES`] entries. Nothing has changed when `hash_of` panics or memory ends.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn room(
         &mut self,
         hash: u64,
         hash_of: &impl Fn(&T) -> u64,
-    ) -> Result<bool, AllocError> {
+    ) -> Result<Option<Room<'_, T>>, AllocError> {
         if self.len >= self.split_at {
             self.split(hash_of)?;
         }
-        let segment = self.slab.of_mut(hash);
-        if segment.has_room() {
-            return Ok(true);
+        let Self {
+            slab,
+            len,
+            entry_bytes,
+            ..
+        } = self;
+        let segment = slab.of_mut(hash);
+        if !segment.has_room() && !Self::grow(segment, entry_bytes)? {
+            return Ok(None);
         }
+        Ok(Some(Room { segment, len, hash }))
+    }
+
+    /// Makes memory for one more entry of a segment. `false`: it is full.
+    #[cold]
+    #[inline(never)]
+    fn grow(segment: &mut Segment<T>, entry_bytes: &mut usize) -> Result<bool, AllocError> {
         if segment.len() == LANES {
             return Ok(false);
         }
         let before = segment.bytes();
         segment.grow()?;
-        self.entry_bytes = self.entry_bytes + segment.bytes() - before;
+        *entry_bytes = *entry_bytes + segment.bytes() - before;
         Ok(true)
     }
 
-    /// Adds an entry for which [`Self::room`] has said yes; gives its place in its segment.
-    #[inline(always)]
-    pub(crate) fn push(&mut self, hash: u64, entry: T) -> usize {
-        self.len += 1;
-        self.slab.of_mut(hash).push(tag_of(hash), entry)
-    }
-
     /// Takes the entry at a place of a segment out. Moves at most one segment's entries.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn remove(&mut self, hash: u64, at: usize) -> T {
         let segment = self.slab.of_mut(hash);
-        let entry = segment.swap_remove(at).1;
+        let entry = segment.swap_remove(at);
         self.len -= 1;
         if segment.capacity() > 2 * segment.len() + 8 {
             self.tighten(hash);
@@ -204,7 +226,7 @@ impl<T> Directory<T> {
             upper.set_over();
         }
         let before = segment.bytes();
-        segment.move_to(&mut upper, |at| moves >> at & 1 != 0);
+        segment.move_to(&mut upper, moves);
         segment.shrink();
         self.entry_bytes = self.entry_bytes + segment.bytes() + upper.bytes() - before;
         self.slab.push(upper);
@@ -283,7 +305,7 @@ impl<T> Directory<T> {
         self.entry_bytes -= upper.bytes();
         // The slab may have moved.
         let lower = self.slab.get_mut(number - (1 << number.ilog2()));
-        upper.move_to(lower, |_| true);
+        lower.push_all_of(&mut upper);
         if upper.is_over() {
             lower.set_over();
         }

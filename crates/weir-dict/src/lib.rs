@@ -15,7 +15,7 @@
 //! ```
 //!
 //! - [`Dict`] has the interface of the standard library's `HashMap`. Empty it is one word; up to eight
-//!   entries lie in a block of exactly their size and are never hashed; above, it is made of segments
+//!   entries lie in a block, of room for one, two, four or eight, and are never hashed; above, it is made of segments
 //!   of up to 53 entries, and grows and shrinks one segment at a time.
 //! - [`DictArena`] keeps many small dictionaries without an allocation each.
 //! - [`Dict::walk`] iterates while the dictionary changes, and sees what stays exactly once.

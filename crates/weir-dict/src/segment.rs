@@ -22,8 +22,13 @@ pub(crate) const LANES: usize = LINE - HEAD;
 const LINE: usize = 64;
 const HEAD: usize = size_of::<NonNull<u8>>() + 3;
 
-/// A segment, in one cache line.
-#[repr(C, align(64))]
+/// Entries of up to so many bytes are moved to a block of another size without asking the allocator to do so: glibc's
+/// takes blocks of this size from a list that `realloc` passes by.
+const COPIED_MAX: usize = 1_024;
+
+/// A segment, in one cache line where a slab keeps it. One alone is aligned as vector instructions need it: allocators
+/// take several times as long for an alignment above their own.
+#[repr(C, align(16))]
 pub(crate) struct Segment<T> {
     entries: NonNull<T>,
     len: u8,
@@ -49,10 +54,10 @@ pub(crate) const fn tag_of(hash: u64) -> u8 {
     tag + (tag == 0) as u8
 }
 
-/// The capacity of a segment that has to take more than `len` entries: an eighth more and two, so that
-/// half of that is unused on average, and an entry is copied about four times until its segment splits.
+/// The capacity of a segment that has to take more than `len` entries: a tenth more and three, so that
+/// half of that is unused on average, and an entry is copied about three times until its segment splits.
 const fn roomy(len: usize) -> usize {
-    let room = len + len / 8 + 2;
+    let room = len + len / 10 + 3;
     if room < LANES { room } else { LANES }
 }
 
@@ -118,7 +123,7 @@ impl<T> Segment<T> {
         let line = core::ptr::from_ref(self).cast::<__m128i>();
         let all = u64::from(tag) * 0x0101_0101_0101_0101;
         // SAFETY: every x86-64 processor has SSE2, and the segment is 64 bytes without gaps, aligned
-        // to 64. What is compared of the head is shifted out.
+        // to 16. What is compared of the head is shifted out.
         let parts = unsafe {
             let tag = _mm_set1_epi64x(all.cast_signed());
             let part = |at| {
@@ -245,28 +250,74 @@ impl<T> Segment<T> {
         at
     }
 
-    /// Takes an entry out; gives its tag as well. The last one takes its place.
+    /// Moves entries from `entries` here, one for each of `tags`.
+    ///
+    /// # Safety
+    /// There are so many entries at `entries`, outside this segment, which nobody will see again.
+    ///
+    /// # Panics
+    /// Without room for all of them.
+    #[allow(unsafe_code)]
+    pub(crate) unsafe fn push_all(&mut self, tags: &[u8], entries: *const T) {
+        let (len, count) = (self.len(), tags.len());
+        assert!(len + count <= self.capacity(), "room has been made");
+        // SAFETY: there is room for them, and the caller promises the rest.
+        unsafe {
+            self.entries
+                .add(len)
+                .as_ptr()
+                .copy_from_nonoverlapping(entries, count);
+        };
+        self.tags[len..len + count].copy_from_slice(tags);
+        self.len += count as u8;
+    }
+
+    /// Moves all entries to a place outside this segment.
+    ///
+    /// # Safety
+    /// There is room for so many entries.
+    #[allow(unsafe_code)]
+    pub(crate) unsafe fn move_all_to(&mut self, place: *mut T) {
+        let count = self.len();
+        self.tags = [0; LANES];
+        self.len = 0;
+        // SAFETY: invariant 2; the segment has forgotten them, and the caller promises the rest.
+        unsafe { place.copy_from_nonoverlapping(self.entries.as_ptr(), count) };
+    }
+
+    /// Moves all entries of `other` here.
+    ///
+    /// # Panics
+    /// Without room for all of them.
+    #[allow(unsafe_code)]
+    pub(crate) fn push_all_of(&mut self, other: &mut Self) {
+        let count = other.len();
+        // SAFETY: invariant 2; `other` forgets its entries at once.
+        unsafe { self.push_all(&other.tags[..count], other.entries.as_ptr()) };
+        other.tags = [0; LANES];
+        other.len = 0;
+    }
+
+    /// Takes an entry out. The last one takes its place.
     ///
     /// # Panics
     /// When there is no such entry.
     #[inline]
     #[allow(unsafe_code)]
-    pub(crate) fn swap_remove(&mut self, at: usize) -> (u8, T) {
+    pub(crate) fn swap_remove(&mut self, at: usize) -> T {
         assert!(at < self.len(), "the entry is there");
         let last = self.len() - 1;
-        let tag = self.tags[at];
         self.tags[at] = self.tags[last];
         self.tags[last] = 0;
         self.len -= 1;
         // SAFETY: both are entries; what is read is overwritten by the last or was the last, which
         // the length forgets.
-        let entry = unsafe {
+        unsafe {
             let place = self.entries.add(at);
             let entry = place.read();
             place.copy_from(self.entries.add(last), 1);
             entry
-        };
-        (tag, entry)
+        }
     }
 
     fn layout(capacity: usize) -> Result<Layout, AllocError> {
@@ -314,6 +365,17 @@ impl<T> Segment<T> {
             // SAFETY: invariant 1; there is no entry, and the pointer is forgotten.
             unsafe { dealloc(block, old) };
             NonNull::<T>::dangling().as_ptr().cast()
+        } else if new.size() <= COPIED_MAX {
+            // SAFETY: the layout has a size.
+            let moved = unsafe { alloc(new) };
+            if !moved.is_null() {
+                // SAFETY: invariant 1; both have room for the entries, and the old block is forgotten.
+                unsafe {
+                    moved.copy_from_nonoverlapping(block, self.len() * size_of::<T>());
+                    dealloc(block, old);
+                }
+            }
+            moved
         } else {
             // SAFETY: invariant 1; the new size is not 0 and has a layout.
             unsafe { realloc(block, old, new.size()) }
@@ -323,14 +385,38 @@ impl<T> Segment<T> {
         Ok(())
     }
 
-    /// Moves the entries of which `moves` says yes to `other`, which has room for them.
-    pub(crate) fn move_to(&mut self, other: &mut Self, mut moves: impl FnMut(usize) -> bool) {
-        // From the end: what comes into a gap has been looked at.
-        for at in (0..self.len()).rev() {
-            if moves(at) {
-                let (tag, entry) = self.swap_remove(at);
-                other.push(tag, entry);
+    /// Moves the entries of `lanes`, one bit each, to `other`.
+    ///
+    /// # Panics
+    /// When one of them is not there, or `other` has no room for all.
+    #[allow(unsafe_code)]
+    pub(crate) fn move_to(&mut self, other: &mut Self, lanes: u64) {
+        let mut lanes = lanes;
+        let (mut last, mut to) = (self.len(), other.len());
+        let count = lanes.count_ones() as usize;
+        assert!(
+            lanes.checked_shr(last as u32).unwrap_or(0) == 0 && to + count <= other.capacity(),
+            "the entries are there, and room has been made"
+        );
+        // What panics would come before: the lengths are right again at the end.
+        self.len -= count as u8;
+        other.len += count as u8;
+        // From the end: what comes into a gap stays.
+        while lanes != 0 {
+            let at = lanes.ilog2() as usize;
+            lanes ^= 1 << at;
+            last -= 1;
+            // SAFETY: `at` and `last` are entries, and there is room at `to`; what is read is overwritten by the
+            // last one or was the last, which the length has forgotten.
+            unsafe {
+                let place = self.entries.add(at);
+                other.entries.add(to).copy_from_nonoverlapping(place, 1);
+                place.copy_from(self.entries.add(last), 1);
             }
+            other.tags[to] = self.tags[at];
+            self.tags[at] = self.tags[last];
+            self.tags[last] = 0;
+            to += 1;
         }
     }
 
@@ -342,7 +428,7 @@ impl<T> Segment<T> {
     ) {
         for at in (0..self.len()).rev() {
             if take(&mut self.entries_mut()[at]) {
-                taken(self.swap_remove(at).1);
+                taken(self.swap_remove(at));
             }
         }
     }
@@ -431,9 +517,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_segment_is_one_cache_line() {
+    fn a_segment_has_the_size_of_a_cache_line_and_the_alignment_of_a_vector() {
         assert_eq!(size_of::<Segment<[u8; 48]>>(), LINE);
-        assert_eq!(align_of::<Segment<u8>>(), LINE);
+        assert_eq!(align_of::<Segment<u8>>(), 16);
         assert_eq!(core::mem::offset_of!(Segment<u8>, tags), HEAD);
     }
 
@@ -467,7 +553,7 @@ mod tests {
         assert_eq!(segment.find(7, |_| false), Err(false));
         for entry in 0..LANES {
             let at = segment.find(7, |own| *own == entry).expect("it is there");
-            assert_eq!(segment.swap_remove(at), (7, entry));
+            assert_eq!(segment.swap_remove(at), entry);
             segment.shrink();
             segment.check(|_| 7 << 56);
         }

@@ -133,7 +133,10 @@ impl<T> Slab<T> {
     }
 
     fn layout(places: usize) -> Result<Layout, AllocError> {
-        Layout::array::<Segment<T>>(places).map_err(|_| AllocError::array::<Segment<T>>(places))
+        // Each segment in one cache line.
+        Layout::array::<Segment<T>>(places)
+            .and_then(|layout| layout.align_to(size_of::<Segment<T>>()))
+            .map_err(|_| AllocError::array::<Segment<T>>(places))
     }
 
     /// Makes room for one segment more.
@@ -265,6 +268,26 @@ impl<T> Drop for Slab<T> {
         let mut rest = Rest(self);
         while let Some(segment) = rest.take() {
             drop(segment);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// While the first chunk moves, and beyond it, and on the way back.
+    #[test]
+    fn every_segment_is_one_cache_line() {
+        let mut slab = Slab::new(Segment::<[u8; 48]>::new()).expect("there is memory");
+        let is_line = |slab: &Slab<_>, number| slab.place(number).addr().get() % 64 == 0;
+        for number in 1..CHUNK + 3 {
+            slab.reserve().expect("there is memory");
+            slab.push(Segment::new());
+            assert!(is_line(&slab, 0) && is_line(&slab, number), "{number}");
+        }
+        while slab.pop().is_some() {
+            assert!(is_line(&slab, 0) && is_line(&slab, slab.len() - 1));
         }
     }
 }

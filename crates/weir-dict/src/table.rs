@@ -3,7 +3,7 @@
 //!
 //! The word is a pointer whose lowest four bits, free because all it points to is aligned to 16
 //! bytes, say which: 0 nothing, 1 to 8 a block of so many entries, 9 a single segment, 10 a large
-//! table. Blocks have exactly the size of their entries and are searched without hashing.
+//! table. Blocks have room for one, two, four or eight entries and are searched without hashing.
 
 use alloc::alloc::{alloc, dealloc, realloc};
 use alloc::boxed::Box;
@@ -22,7 +22,18 @@ const SINGLE: usize = 9;
 const LARGE: usize = 10;
 const TAG_MASK: usize = 15;
 /// A single segment with so few entries becomes a block again.
-const SINGLE_MIN: usize = 6;
+const SINGLE_MIN: usize = 4;
+
+/// Entries that a block of `len` has room for. One of exactly their size would be moved with every insertion.
+const fn block_room(len: usize) -> usize {
+    if len <= 2 {
+        len
+    } else if len <= 4 {
+        4
+    } else {
+        SMALL_MAX
+    }
+}
 /// A large table of one segment with no more entries than this becomes a single segment again.
 const LARGE_MIN: usize = 40;
 
@@ -116,9 +127,9 @@ impl<T> Table<T> {
         self.word = pointer.map_addr(|address| address | tag);
     }
 
-    /// The block's layout; no entry has an alignment below the tag's.
-    fn layout(count: usize) -> Result<Layout, AllocError> {
-        Layout::array::<T>(count)
+    /// The layout of a block of `len` entries; no block has an alignment below the tag's.
+    fn layout(len: usize) -> Result<Layout, AllocError> {
+        Layout::array::<T>(block_room(len))
             .and_then(|layout| layout.align_to(TAG_MASK + 1))
             .map_err(|_| AllocError::array::<T>(usize::MAX))
     }
@@ -174,7 +185,7 @@ impl<T> Table<T> {
     /// Bytes of all allocations, those of the entries' own apart.
     pub(crate) fn allocated_bytes(&self) -> usize {
         match self.view() {
-            View::Small(entries) => size_of_val(entries),
+            View::Small(entries) => block_room(entries.len()) * size_of::<T>(),
             View::Single(single) => size_of::<Segment<T>>() + single.bytes(),
             View::Large(large) => {
                 let deep = large.deep.as_ref().map_or(0, |deep| {
@@ -338,11 +349,10 @@ impl<T> Table<T> {
     ) -> Result<Spot, AllocError> {
         match self.view_mut() {
             ViewMut::Large(large) => {
-                if large.main.room(hash, &|entry| keys.first(entry))? {
-                    Ok(Spot::Main(hash, large.main.push(hash, entry)))
-                } else {
-                    large.insert_deep(hash, keys, entry)
+                if let Some(room) = large.main.room(hash, &|entry| keys.first(entry))? {
+                    return Ok(Spot::Main(hash, room.push(entry)));
                 }
+                large.insert_deep(hash, keys, entry)
             }
             ViewMut::Small(entries) if entries.len() < SMALL_MAX => self.push_small(entry),
             ViewMut::Single(single) if single.has_room() => {
@@ -407,33 +417,43 @@ impl<T> Table<T> {
         }
     }
 
-    /// Adds an entry to a block, which becomes one entry larger.
+    /// Adds an entry to a block.
     #[inline]
     #[allow(unsafe_code)]
     fn push_small(&mut self, entry: T) -> Result<Spot, AllocError> {
         let len = self.tag();
         debug_assert!(len < SMALL_MAX);
-        let new = Self::layout(len + 1)?;
-        let block = if size_of::<T>() == 0 {
-            Self::nowhere()
-        } else if len == 0 {
-            // SAFETY: the layout has a size, because an entry has.
-            unsafe { alloc(new) }
+        let block = if len < block_room(len) {
+            self.pointer()
         } else {
-            // SAFETY: the block was allocated with this layout, and the new size is not 0 and has
-            // been found by `layout` not to overflow.
-            unsafe { realloc(self.pointer(), Self::layout(len)?, new.size()) }
+            self.resized_small(len, len + 1)?
         };
-        if block.is_null() {
-            return Err(AllocError::refused(new));
-        }
         // SAFETY: the block has room for `len + 1` entries, the first `len` of which are there.
         unsafe { block.cast::<T>().add(len).write(entry) };
         self.set(block, len + 1);
         Ok(Spot::Small(len))
     }
 
-    /// Takes an entry out of a block, which becomes one entry smaller. The last one takes its place.
+    /// A block for `to` entries, not 0, in place of that of `from`, which is freed; its word has to be set.
+    ///
+    /// Without the allocator's help: glibc's `realloc` passes its list of small free blocks by, and takes four times
+    /// as long.
+    #[allow(unsafe_code)]
+    fn resized_small(&mut self, from: usize, to: usize) -> Result<*mut u8, AllocError> {
+        let (old, block) = (Self::layout(from)?, Self::allocate(to)?);
+        if from > 0 && old.size() > 0 {
+            let entries = self.pointer();
+            // SAFETY: the old block has `from` entries and was allocated with this layout, the new one has room for
+            // `to` of them, and the caller forgets the old one.
+            unsafe {
+                block.copy_from_nonoverlapping(entries, from.min(to) * size_of::<T>());
+                dealloc(entries, old);
+            }
+        }
+        Ok(block)
+    }
+
+    /// Takes an entry out of a block. The last one takes its place.
     #[allow(unsafe_code)]
     fn remove_small(&mut self, at: usize) -> T {
         let len = self.tag();
@@ -454,12 +474,15 @@ impl<T> Table<T> {
     #[allow(unsafe_code)]
     fn shrink_small(&mut self, from: usize, to: usize) {
         let block = self.pointer();
-        if size_of::<T>() == 0 {
+        if size_of::<T>() == 0 || block_room(from) == block_room(to) {
             self.set(block, to);
         } else if let (Ok(old), Ok(new)) = (Self::layout(from), Self::layout(to)) {
             if to == 0 {
                 // SAFETY: the block was allocated with this layout, and its word is overwritten.
                 unsafe { dealloc(block, old) };
+            } else if let Ok(smaller) = self.resized_small(from, to) {
+                self.set(smaller, to);
+                return;
             } else {
                 // SAFETY: as above; the new size is not 0.
                 let smaller = unsafe { realloc(block, old, new.size()) };
@@ -515,6 +538,7 @@ impl<T> Table<T> {
     }
 
     #[cold]
+    #[allow(unsafe_code)]
     fn become_single(&mut self, keys: &impl Keys<T>) -> Result<(), AllocError> {
         let mut single = try_box(Segment::new())?;
         let ViewMut::Small(entries) = self.view_mut() else {
@@ -525,9 +549,12 @@ impl<T> Table<T> {
             *tag = tag_of(keys.first(entry));
         }
         single.grow_to(SMALL_MAX + 1)?;
-        self.take_small(|at, entry| {
-            single.push(tags[at], entry);
-        });
+        let len = entries.len();
+        // SAFETY: the block's entries are forgotten below.
+        unsafe { single.push_all(&tags[..len], entries.as_ptr()) };
+        if len > 0 {
+            self.shrink_small(len, 0);
+        }
         self.set(Box::into_raw(single).cast(), SINGLE);
         Ok(())
     }
@@ -574,11 +601,17 @@ impl<T> Table<T> {
     #[inline]
     pub(crate) fn remove(&mut self, spot: Spot) -> Option<T> {
         let entry = match (spot, self.view_mut()) {
-            (Spot::Main(hash, at), ViewMut::Large(large)) => large.main.remove(hash, at),
+            (Spot::Main(hash, at), ViewMut::Large(large)) => {
+                let entry = large.main.remove(hash, at);
+                if large.main.segments() > 1 && large.deep.is_none() {
+                    return Some(entry);
+                }
+                entry
+            }
             (Spot::Small(at), ViewMut::Small(entries)) => {
                 return (at < entries.len()).then(|| self.remove_small(at));
             }
-            (Spot::Main(_, at), ViewMut::Single(single)) => single.swap_remove(at).1,
+            (Spot::Main(_, at), ViewMut::Single(single)) => single.swap_remove(at),
             (Spot::Deep(hash, at), ViewMut::Large(large)) => {
                 large.deep.as_mut()?.table.remove(hash, at)
             }
@@ -622,7 +655,7 @@ impl<T> Table<T> {
             let len = single.len();
             if len <= SINGLE_MIN {
                 self.become_small();
-            } else if single.capacity() > len + len / 4 + 8 {
+            } else if single.capacity() > 2 * len + 8 {
                 single.shrink();
             }
         }
@@ -639,12 +672,9 @@ impl<T> Table<T> {
         let Ok(block) = Self::allocate(len) else {
             return;
         };
-        let entries = single.take_entries();
+        // SAFETY: the block has room for `len` entries.
+        unsafe { single.move_all_to(block.cast()) };
         self.free();
-        for (at, entry) in entries.into_iter().enumerate() {
-            // SAFETY: the block has room for `len` entries.
-            unsafe { block.cast::<T>().add(at).write(entry) };
-        }
         if len > 0 {
             self.set(block, len);
         }
@@ -743,15 +773,13 @@ impl<T> Large<T> {
             return Err(AllocError::array::<T>(1));
         };
         let hash = keys.second(&entry);
-        let has_room = deep.table.room(hash, &|entry| keys.second(entry))?;
-        if !has_room {
-            grow(&mut deep.list)?;
-            grow(&mut deep.numbers)?;
+        if let Some(room) = deep.table.room(hash, &|entry| keys.second(entry))? {
+            self.main.set_over(first);
+            return Ok(Spot::Deep(hash, room.push(entry)));
         }
+        grow(&mut deep.list)?;
+        grow(&mut deep.numbers)?;
         self.main.set_over(first);
-        if has_room {
-            return Ok(Spot::Deep(hash, deep.table.push(hash, entry)));
-        }
         deep.table.set_over(hash);
         deep.list.push(entry);
         deep.numbers.push(deep.next_number);

@@ -20,6 +20,8 @@ use crate::{
 
 /// The first octet of every Erlang term on the wire.
 const ERL_VERSION: u8 = 131;
+/// Room for the plain term of most messages.
+const PLAIN_BYTES: usize = 2048;
 /// The tag of a compressed term.
 const ERL_COMPRESSED: u8 = 80;
 
@@ -171,6 +173,9 @@ pub fn encode_erl(
     out.push(ERL_VERSION);
     let record = MegacoMessage::from(*message);
     let mut plain = Vec::new();
+    if erl.megaco_compressed {
+        plain.reserve(PLAIN_BYTES);
+    }
     let target = if erl.megaco_compressed {
         &mut plain
     } else {

@@ -7,7 +7,7 @@ use super::{
     list::GROWING_MAX,
 };
 use crate::{
-    Arena,
+    Arena, BinaryOptions,
     error::{ErrorKind, Stop},
     octets,
 };
@@ -49,14 +49,38 @@ struct Rule {
     tag: u32,
     versions: (u8, u8),
     pattern: Pattern,
-    components: Vec<(How, usize)>,
-    lists: Vec<usize>,
+    /// How each component is written, and where in the record it stands: a place in each tuple and list on the way.
+    components: Vec<(How, Vec<u8>)>,
+    lists: Vec<Vec<u8>>,
+    /// The short tuple up to its first component, as it is written.
+    head: Vec<u8>,
+    /// The plain record, as it is written.
+    plain: Vec<Piece>,
+}
+
+/// A part of a record that is written.
+#[derive(Debug)]
+enum Piece {
+    /// Octets that are the same in all records of a rule.
+    Octets(Vec<u8>),
+    /// The component of this number.
+    Component(usize),
+}
+
+/// The rules for records of one name, or for an atom.
+#[derive(Clone, Debug)]
+struct Named {
+    name: &'static [u8],
+    /// What is written for the atom of this name, if there is a rule for it in all versions.
+    atom: Option<Vec<u8>>,
+    /// In order, each with [`second`] of the term that it demands behind the name; nothing where any will do.
+    rules: Vec<(Option<u64>, usize)>,
 }
 
 struct Rules {
     all: Vec<Rule>,
-    /// Rules by the name of a record or an atom, in order: those whose names hash alike.
-    by_name: Vec<Vec<(&'static [u8], usize)>>,
+    /// Rules by the name of a record or an atom: those whose names hash alike.
+    by_name: Vec<Vec<Named>>,
     /// Rules by their tags, which go up to some hundreds, in order.
     by_tag: Vec<Vec<usize>>,
 }
@@ -83,8 +107,6 @@ const VARIABLES: usize = 16;
 /// How deep terms may lie in one another: a message has some thirty levels.
 const DEPTH_MAX: u8 = 96;
 
-type Bound<'a> = [Term<'a>; VARIABLES];
-
 static RULES: LazyLock<Rules> = LazyLock::new(Rules::read);
 
 impl Rules {
@@ -108,7 +130,7 @@ impl Rules {
             };
             let name = name.as_bytes();
             if let Some(slot) = rules.by_name.get_mut(name_slot(name)) {
-                slot.push((name, at));
+                rule.enter(slot, name, at);
             }
             let tag = rule.tag as usize;
             if rules.by_tag.len() <= tag {
@@ -143,10 +165,16 @@ impl Rule {
             pattern,
             components: Vec::new(),
             lists: Vec::new(),
+            head: Vec::new(),
+            plain: Vec::new(),
         };
+        let mut paths: [Option<Vec<u8>>; VARIABLES] = Default::default();
+        rule.pattern.paths(&mut Vec::new(), &mut paths);
+        let path = |name| paths.get(variable(name)?)?.clone();
+        let mut numbers = [None; VARIABLES];
         for word in words {
             if let Some(name) = word.strip_prefix("list:") {
-                rule.lists.push(variable(name)?);
+                rule.lists.push(path(name)?);
                 continue;
             }
             let (how, name) = word.split_at_checked(1)?;
@@ -157,9 +185,39 @@ impl Rule {
                 "m" => How::Lists,
                 _ => return None,
             };
-            rule.components.push((how, variable(name)?));
+            *numbers.get_mut(variable(name)?)? = Some(rule.components.len());
+            rule.components.push((how, path(name)?));
         }
+        let mut w = ErlWriter::new(&mut rule.head, BinaryOptions::default(), false);
+        w.tuple(rule.components.len().checked_add(1)?);
+        w.unsigned(rule.tag);
+        rule.pattern.pieces(&numbers, &mut rule.plain);
         Some(rule)
+    }
+
+    /// Enters the rule with the number `at` among those of its name.
+    fn enter(&self, slot: &mut Vec<Named>, name: &'static [u8], at: usize) {
+        let known = slot.iter().position(|known| known.name == name);
+        let known = known.unwrap_or_else(|| {
+            slot.push(Named {
+                name,
+                atom: None,
+                rules: Vec::new(),
+            });
+            slot.len() - 1
+        });
+        let Some(known) = slot.get_mut(known) else {
+            return;
+        };
+        let all_versions = self.versions.0 <= 1 && self.versions.1 == u8::MAX;
+        if matches!(self.pattern, Pattern::Atom(_)) && all_versions && known.atom.is_none() {
+            known.atom = Some(self.head.clone());
+        }
+        let demanded = match &self.pattern {
+            Pattern::Tuple(items) => items.get(1).and_then(Pattern::second),
+            _ => None,
+        };
+        known.rules.push((demanded, at));
     }
 
     fn applies(&self, version: u8) -> bool {
@@ -219,12 +277,49 @@ impl Pattern {
         }
     }
 
-    fn matches<'a>(&self, term: &Term<'a>, bound: &mut Bound<'a>) -> bool {
-        match (self, term) {
-            (Self::Variable(at, fixed), _) => {
-                if let Some(place) = bound.get_mut(*at) {
-                    *place = *term;
+    /// Notes where each variable stands; `path` leads here.
+    fn paths(&self, path: &mut Vec<u8>, paths: &mut [Option<Vec<u8>>; VARIABLES]) {
+        match self {
+            Self::Variable(at, _) => {
+                if let Some(place) = paths.get_mut(*at) {
+                    *place = Some(path.clone());
                 }
+            }
+            Self::List(items) | Self::Tuple(items) => {
+                for (at, item) in (0..).zip(items) {
+                    path.push(at);
+                    item.paths(path, paths);
+                    path.pop();
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// As [`Term::second`] of the terms that fit; nothing when others may.
+    fn second(&self) -> Option<u64> {
+        match self {
+            Self::Atom(name) => Some(second(ATOM_MARK, name.as_bytes())),
+            Self::Text(text) => Some(second(TEXT_MARK, text.as_bytes())),
+            _ => None,
+        }
+    }
+
+    /// True when a term fits. That the names of tuples fit at the top is known.
+    fn matches_named(&self, term: &Term<'_>) -> bool {
+        match (self, term) {
+            (Self::Tuple(items), Term::Tuple(found)) => {
+                let pairs = items.iter().zip(*found).skip(1);
+                items.len() == found.len()
+                    && pairs.into_iter().all(|(item, term)| item.matches(term))
+            }
+            _ => self.matches(term),
+        }
+    }
+
+    fn matches(&self, term: &Term<'_>) -> bool {
+        match (self, term) {
+            (Self::Variable(_, fixed), _) => {
                 fixed.is_none_or(|number| *term == Term::Number(number))
             }
             (Self::Atom(name), Term::Atom(found)) => name.as_bytes() == *found,
@@ -235,33 +330,59 @@ impl Pattern {
                     && items
                         .iter()
                         .zip(*found)
-                        .all(|(item, term)| item.matches(term, bound))
+                        .all(|(item, term)| item.matches(term))
             }
             _ => false,
         }
     }
 
-    /// Appends what a rule stands for, its variables expanded.
-    fn write(&self, bound: &[(How, Term<'_>); VARIABLES], version: u8, w: &mut ErlWriter<'_>) {
+    /// Appends the pieces of which a record of a rule consists; `numbers` are those of the variables' components.
+    fn pieces(&self, numbers: &[Option<usize>; VARIABLES], pieces: &mut Vec<Piece>) {
+        let fixed = |pieces: &mut Vec<Piece>, write: &dyn Fn(&mut ErlWriter<'_>)| {
+            if !matches!(pieces.last(), Some(Piece::Octets(_))) {
+                pieces.push(Piece::Octets(Vec::new()));
+            }
+            if let Some(Piece::Octets(octets)) = pieces.last_mut() {
+                write(&mut ErlWriter::new(octets, BinaryOptions::default(), false));
+            }
+        };
         match self {
-            Self::Atom(name) => w.any_atom(name.as_bytes()),
-            Self::Number(number) | Self::Variable(_, Some(number)) => w.unsigned(*number),
-            Self::Text(text) => w.string(text.as_bytes()),
+            Self::Atom(name) => fixed(pieces, &|w| w.any_atom(name.as_bytes())),
+            Self::Number(number) | Self::Variable(_, Some(number)) => {
+                fixed(pieces, &|w| w.unsigned(*number));
+            }
+            Self::Text(text) => fixed(pieces, &|w| w.string(text.as_bytes())),
             Self::List(parts) => {
-                w.list(parts.len());
-                parts.iter().for_each(|part| part.write(bound, version, w));
-                w.nil();
+                fixed(pieces, &|w| w.list(parts.len()));
+                parts.iter().for_each(|part| part.pieces(numbers, pieces));
+                fixed(pieces, &|w| {
+                    w.nil();
+                });
             }
             Self::Tuple(parts) => {
-                w.tuple(parts.len());
-                parts.iter().for_each(|part| part.write(bound, version, w));
+                fixed(pieces, &|w| w.tuple(parts.len()));
+                parts.iter().for_each(|part| part.pieces(numbers, pieces));
             }
-            Self::Variable(at, None) => match bound.get(*at) {
-                Some((how, term)) => term.write_each(*how, w, &|term, w| term.expand(version, w)),
-                None => w.any_atom(NO_VALUE),
+            Self::Variable(at, None) => match numbers.get(*at) {
+                Some(Some(number)) => pieces.push(Piece::Component(*number)),
+                _ => fixed(pieces, &|w| w.any_atom(NO_VALUE)),
             },
         }
     }
+}
+
+/// Atoms and texts of the same octets differ.
+const ATOM_MARK: u64 = 0x100;
+const TEXT_MARK: u64 = 0x200;
+
+/// A number that nearly tells apart what rules demand behind a record's name.
+#[inline]
+fn second(mark: u64, octets: &[u8]) -> u64 {
+    let first = octets.first_chunk::<4>().map_or_else(
+        || octets::pack8(octets.get(..octets.len().min(3)).unwrap_or_default()),
+        |first| u64::from(u32::from_le_bytes(*first)),
+    );
+    first << 16 | mark | (octets.len() as u64 & 0xff)
 }
 
 impl<'a> Term<'a> {
@@ -312,6 +433,25 @@ impl<'a> Term<'a> {
         }
     }
 
+    /// See [`second`]; 0 where no rule demands anything.
+    #[inline]
+    fn second(&self) -> u64 {
+        match self {
+            Self::Atom(name) => second(ATOM_MARK, name),
+            Self::Text(text) => second(TEXT_MARK, text),
+            _ => 0,
+        }
+    }
+
+    /// The term where a path leads.
+    #[inline]
+    fn at(&self, path: &[u8]) -> &Self {
+        path.iter().fold(self, |term, at| match term {
+            Self::List(items) | Self::Tuple(items) => items.get(usize::from(*at)).unwrap_or(term),
+            _ => term,
+        })
+    }
+
     /// Appends the term in its short form.
     fn compress(&self, version: u8, w: &mut ErlWriter<'_>) {
         let name = match self {
@@ -320,33 +460,38 @@ impl<'a> Term<'a> {
             _ => return self.write(w),
         };
         let rules = &*RULES;
-        let candidates = rules.by_name.get(name_slot(name));
-        let mut candidates = candidates
-            .into_iter()
-            .flatten()
-            .filter(|(known, _)| *known == *name)
-            .peekable();
-        if candidates.peek().is_none() {
+        let slot = rules.by_name.get(name_slot(name));
+        let named = slot.and_then(|slot| slot.iter().find(|named| named.name == *name));
+        let Some(named) = named else {
             return self.write(w);
-        }
-        let mut bound = [Self::Atom(NO_VALUE); VARIABLES];
-        for (_, at) in candidates {
+        };
+        let behind = match self {
+            Self::Tuple([_, second, ..]) => second.second(),
+            Self::Atom(_) => {
+                if let Some(octets) = &named.atom {
+                    return octets::push(w.out, octets);
+                }
+                0
+            }
+            _ => 0,
+        };
+        for (demanded, at) in &named.rules {
+            if demanded.is_some_and(|demanded| demanded != behind) {
+                continue;
+            }
             let Some(rule) = rules.all.get(*at) else {
                 continue;
             };
-            if !rule.applies(version) || !rule.pattern.matches(self, &mut bound) {
+            if !rule.applies(version) || !rule.pattern.matches_named(self) {
                 continue;
             }
-            let is_list =
-                |at: &usize| matches!(bound.get(*at), Some(Self::List(_) | Self::Text(_)));
+            let is_list = |path: &Vec<u8>| matches!(self.at(path), Self::List(_) | Self::Text(_));
             if !rule.lists.iter().all(is_list) {
                 continue;
             }
-            w.tuple(rule.components.len().saturating_add(1));
-            w.unsigned(rule.tag);
-            for (how, at) in &rule.components {
-                let term = bound.get(*at).copied().unwrap_or(Self::Atom(NO_VALUE));
-                term.write_each(*how, w, &|term, w| term.compress(version, w));
+            octets::push(w.out, &rule.head);
+            for (how, path) in &rule.components {
+                self.at(path).write_each::<true>(*how, version, w);
             }
             return;
         }
@@ -369,25 +514,26 @@ impl<'a> Term<'a> {
         let Some(rule) = rule else {
             return self.write(w);
         };
-        let mut bound = [(How::Raw, Self::Atom(NO_VALUE)); VARIABLES];
-        for ((how, at), term) in rule.components.iter().zip(components) {
-            if let Some(place) = bound.get_mut(*at) {
-                *place = (*how, *term);
+        for piece in &rule.plain {
+            match piece {
+                Piece::Octets(octets) => octets::push(w.out, octets),
+                Piece::Component(at) => {
+                    if let (Some(term), Some((how, _))) =
+                        (components.get(*at), rule.components.get(*at))
+                    {
+                        term.write_each::<false>(*how, version, w);
+                    }
+                }
             }
         }
-        rule.pattern.write(&bound, version, w);
     }
 
-    /// Appends the term as it is, changed, or as a list whose elements are changed.
-    fn write_each(
-        &self,
-        how: How,
-        w: &mut ErlWriter<'_>,
-        change: &dyn Fn(&Self, &mut ErlWriter<'_>),
-    ) {
+    /// Appends the term as it is, compressed or expanded, or as a list of such elements.
+    fn write_each<const COMPRESSES: bool>(&self, how: How, version: u8, w: &mut ErlWriter<'_>) {
         let inside = match how {
             How::Raw => return self.write(w),
-            How::Compressed => return change(self, w),
+            How::Compressed if COMPRESSES => return self.compress(version, w),
+            How::Compressed => return self.expand(version, w),
             How::List => How::Compressed,
             How::Lists => How::List,
         };
@@ -397,7 +543,7 @@ impl<'a> Term<'a> {
         w.list(items.len());
         items
             .iter()
-            .for_each(|item| item.write_each(inside, w, change));
+            .for_each(|item| item.write_each::<COMPRESSES>(inside, version, w));
         w.nil();
     }
 
@@ -436,7 +582,8 @@ pub(crate) fn expand<'a>(r: &mut ErlReader<'a>) -> Result<&'a [u8], Stop> {
     let Some(version) = term.version() else {
         return Err(r.fail(ErrorKind::Syntax, "a compressed message"));
     };
-    let mut plain = Vec::new();
+    // Most messages become twice as long.
+    let mut plain = Vec::with_capacity(r.input_len().saturating_mul(4));
     let mut w = ErlWriter::new(&mut plain, r.cx.options, false);
     term.expand(version, &mut w);
     Ok(arena.list(&plain))

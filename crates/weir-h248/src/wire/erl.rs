@@ -142,6 +142,11 @@ impl<'a> ErlReader<'a> {
         }
     }
 
+    /// Octets that there were before anything was read.
+    pub(crate) const fn input_len(&self) -> usize {
+        self.input.len()
+    }
+
     #[cold]
     pub(crate) fn fail(&mut self, kind: ErrorKind, expected: &'static str) -> Stop {
         let offset = self.input.len().saturating_sub(self.rest.len());
