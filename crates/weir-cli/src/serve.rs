@@ -204,7 +204,7 @@ pub(crate) fn run(serve: &Serve, global: Global, messages: Messages) -> Result<E
     out.flush()?;
     messages.note("Ctrl-C ends it");
     let served = server.run(async move {
-        // A signal sets a flag: who waits for it looks at it now and then.
+        // A signal sets a flag, which is polled.
         while !end.load(Ordering::Relaxed) {
             tokio::time::sleep(POLL_INTERVAL).await;
         }
