@@ -146,7 +146,7 @@ fn tcpdump(kept: Option<&std::path::Path>, duration: Duration) -> Result<Outcome
     let sink = UdpSocket::bind("127.0.0.1:0")?;
     let filter = format!("udp dst port {}", sink.local_addr()?.port());
     let mut command = Command::new("tcpdump");
-    // As much room as weir has; as root it would change its user, who may not write here.
+    // -B gives as much room as weir has. -Z root keeps the user: tcpdump would change to one that may not write here.
     let file = kept.map_or("/dev/null".as_ref(), std::path::Path::as_os_str);
     command.args(["-i", "lo", "-n", "-B", "32768", "-Z", "root", "-w"]);
     command.arg(file).arg(filter);

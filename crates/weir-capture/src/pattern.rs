@@ -176,7 +176,7 @@ fn take(
     }
 }
 
-/// The names in a folder; none of what is no folder.
+/// The names in a folder; of anything else, no names.
 fn entries(folder: &Path) -> io::Result<Vec<std::ffi::OsString>> {
     let folder = match folder.as_os_str().is_empty() {
         true => Path::new("."),

@@ -248,7 +248,7 @@ impl<R: Read> Reader<R> {
     /// at `stop` or behind are left to others.
     pub(crate) fn begin_part(&mut self, knowledge: &Knowledge, start: u64, stop: u64) {
         match (&mut self.parser, knowledge) {
-            // What a look at the records had to decide is decided.
+            // The layout of the records was found at the start of the file.
             (Parser::Pcap(pcap), Knowledge::Pcap(known)) => pcap.clone_from(known),
             (Parser::Erf(erf), Knowledge::Erf(known, interfaces)) => {
                 erf.clone_from(known);

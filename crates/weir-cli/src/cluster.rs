@@ -1,4 +1,4 @@
-//! `weir cluster`: several machines that answer together; and who asks them.
+//! `weir cluster`: several machines that answer together; and the handle by which `weir query` asks them.
 
 use std::io::Write;
 use std::net::{IpAddr, SocketAddr};

@@ -32,7 +32,9 @@ impl RowEncoder for FileEncoder {
             other => return Err(format!("{other:?} is not written").into()),
         };
         let writer = Writer::new(&Options::plain(format), Arc::clone(schema), out);
-        Ok(Box::new(Encoded(writer.map_err(|error| said(&error))?)))
+        Ok(Box::new(Encoded(
+            writer.map_err(|error| with_causes(&error))?,
+        )))
     }
 }
 
@@ -44,15 +46,18 @@ impl RowWriter for Encoded {
         self.0
             .write(batch)
             .map(|_| ())
-            .map_err(|error| said(&error))
+            .map_err(|error| with_causes(&error))
     }
 
     fn finish(self: Box<Self>) -> Result<(), EncodeError> {
-        self.0.finish().map(|_| ()).map_err(|error| said(&error))
+        self.0
+            .finish()
+            .map(|_| ())
+            .map_err(|error| with_causes(&error))
     }
 }
 
-/// The error with its causes: who reports it sees the message only.
-fn said(error: &output::Error) -> EncodeError {
+/// The error with its causes in one text, since only the text of an encoder's error is reported.
+fn with_causes(error: &output::Error) -> EncodeError {
     chain(error).into()
 }

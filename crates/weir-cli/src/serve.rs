@@ -165,7 +165,7 @@ pub(crate) fn run(serve: &Serve, global: Global, messages: Messages) -> Result<E
     options.engine.encoder = Some(Arc::new(FileEncoder));
     options.engine.overwrite = global.overwrite;
     if let Some(interface) = &serve.live {
-        options.engine.feed = Some(Arc::new(Listened::new(interface)?));
+        options.engine.feed = Some(Arc::new(LiveInterface::new(interface)?));
     }
     if let Some(uploads) = &serve.worker {
         weir_serve::work(options, uploads).map_err(failed)?;
@@ -204,7 +204,7 @@ pub(crate) fn run(serve: &Serve, global: Global, messages: Messages) -> Result<E
     out.flush()?;
     messages.note("Ctrl-C ends it");
     let served = server.run(async move {
-        // A signal sets a flag: who waits for it looks at it now and then.
+        // A signal sets a flag, which is polled.
         while !end.load(Ordering::Relaxed) {
             tokio::time::sleep(POLL_INTERVAL).await;
         }
@@ -233,11 +233,11 @@ fn this_program() -> Result<WorkerProgram, Failure> {
 
 /// An interface that each statement captures from by itself, as often as there are statements.
 #[derive(Debug)]
-struct Listened {
+struct LiveInterface {
     interface: String,
 }
 
-impl Listened {
+impl LiveInterface {
     /// Checks that the interface is there and may be captured from, so that the error comes when the server starts, and
     /// not with a client's first statement.
     fn new(interface: &str) -> Result<Self, Failure> {
@@ -249,7 +249,7 @@ impl Listened {
     }
 }
 
-impl Feed for Listened {
+impl Feed for LiveInterface {
     fn name(&self) -> &str {
         &self.interface
     }

@@ -19,7 +19,7 @@ pub struct Builder {
     registers: u16,
     carried: Vec<Carried>,
     spaces: Vec<Space>,
-    /// There is no room for all that was asked for.
+    /// A limit of registers, spaces or blocks was reached: the program is refused when it is finished.
     is_full: bool,
 }
 

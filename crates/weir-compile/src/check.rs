@@ -6,7 +6,7 @@ use crate::program::{
     End, Label, Operand, Operation, Program, Register, Relation, Space, SpaceId, Step,
 };
 
-/// Why something is no program.
+/// Why a program is not accepted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Fault {
@@ -39,7 +39,7 @@ impl std::error::Error for Fault {}
 /// What is known of a register, whatever the record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Fact {
-    /// It is no larger.
+    /// The largest value that it can have.
     max: u64,
     /// It is a place in the window, and so many bytes follow it at least.
     bytes: Option<u64>,
@@ -446,7 +446,7 @@ fn computed(
         Operation::ShiftRight => Fact::at_most(left.max >> shift.unwrap_or(0)),
         Operation::Minimum => Fact {
             max: left.max.min(right.max),
-            // What is no larger than a place is one.
+            // A number that is at most a place in the window is one, too, with at least as many bytes behind it.
             bytes: left.bytes.max(right.bytes),
             words: None,
         },

@@ -109,7 +109,7 @@ impl From<u64> for Operand {
 #[allow(missing_docs, reason = "the names say it")]
 pub enum Operation {
     Add,
-    /// Stays at the largest number where there is no room for more.
+    /// Gives the largest number where the sum would overflow.
     AddSaturating,
     Subtract,
     Multiply,

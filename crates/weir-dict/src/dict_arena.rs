@@ -441,7 +441,7 @@ impl<K, V, S> DictArena<K, V, S> {
     #[allow(unsafe_code)]
     fn drop_entries(&mut self, word: Word) {
         let entries = core::ptr::from_mut(self.entries_mut(word));
-        // SAFETY: the entries are there, and nobody will see them again.
+        // SAFETY: the entries are there, and the arena has forgotten them.
         unsafe { entries.drop_in_place() };
     }
 }

@@ -29,7 +29,7 @@ pub struct VacantEntry<'a, K, V, S> {
 }
 
 /// A spot is found and used under one unique borrow of the dictionary.
-const STAYS: &str = "an entry stays where it was found while nobody else can touch the dictionary";
+const STAYS: &str = "an entry stays where it was found while the dictionary is borrowed";
 
 impl<'a, K: Hash + Eq, V, S: BuildHasher> Entry<'a, K, V, S> {
     /// The value, which is `default` when the key was not there.

@@ -14,7 +14,7 @@ const STEP: usize = 160;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum Renewal {
-    /// With every insertion and every [`Expiring::get_mut`]: entries that nobody uses expire.
+    /// With every insertion and every [`Expiring::get_mut`]: entries out of use expire.
     #[default]
     OnAccess,
     /// With insertions only: entries expire when they are old.

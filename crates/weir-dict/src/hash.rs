@@ -1,8 +1,8 @@
-//! The hash function: fast, and keyed so that nobody outside can choose colliding keys.
+//! The hash function: fast, and keyed so that an attacker cannot choose colliding keys.
 //!
 //! Sixteen bytes at a time go through one multiplication of 64 by 64 bits whose two halves are folded
-//! together, as in several well-known fast hashes. It is not a cryptographic function. When somebody
-//! gets behind its key all the same, the entries that collide are placed by SipHash-2-4 with another
+//! together, as in several well-known fast hashes. It is not a cryptographic function. When the key
+//! becomes known all the same, the entries that collide are placed by SipHash-2-4 with another
 //! key ([`second`]).
 
 use core::hash::{BuildHasher, Hash, Hasher};

@@ -253,7 +253,7 @@ impl<T> Segment<T> {
     /// Moves entries from `entries` here, one for each of `tags`.
     ///
     /// # Safety
-    /// There are so many entries at `entries`, outside this segment, which nobody will see again.
+    /// There are so many entries at `entries`, outside this segment, which their owner forgets.
     ///
     /// # Panics
     /// Without room for all of them.
@@ -507,7 +507,7 @@ impl<T> Drop for Segment<T> {
             }
         }
         let _block = Block(self.entries, self.capacity());
-        // SAFETY: invariant 2; nobody will see the entries again.
+        // SAFETY: invariant 2; the entries are not seen again, as the segment is being dropped.
         unsafe { core::ptr::from_mut(self.entries_mut()).drop_in_place() };
     }
 }

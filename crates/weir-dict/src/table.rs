@@ -199,7 +199,7 @@ impl<T> Table<T> {
         }
     }
 
-    /// The first hash of `query`, or 0 where the table is so small that nobody will ask for it.
+    /// The first hash of `query`, or 0 where the table is so small that it is searched without one.
     #[inline(always)]
     pub(crate) fn hash(&self, query: &impl Query<T>) -> u64 {
         if self.tag() > SMALL_MAX {
@@ -365,7 +365,7 @@ impl<T> Table<T> {
     #[cold]
     #[inline(never)]
     fn insert_growing(&mut self, keys: &impl Keys<T>, entry: T) -> Result<Spot, AllocError> {
-        // The table may have been so small that nobody has hashed yet.
+        // The table may have been so small that no hash was computed yet.
         let hash = keys.first(&entry);
         match self.view_mut() {
             ViewMut::Small(_) => self.become_single(keys)?,
@@ -591,7 +591,7 @@ impl<T> Table<T> {
             LARGE => drop(unsafe { Box::from_raw(pointer.cast::<Large<T>>()) }),
             count => {
                 let block = Block(pointer.cast::<T>(), count);
-                // SAFETY: the block has `count` entries, which nobody will see again.
+                // SAFETY: the block has `count` entries, which the table has forgotten.
                 unsafe { ptr::slice_from_raw_parts_mut(block.0, count).drop_in_place() };
             }
         }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::draft::{Draft, Entry, KindDraft, PayloadDraft};
 use super::error::{At, Checked, ErrorKind, Fault};
-use super::expression::{Expr, Trouble};
+use super::expression::{EvalError, Expr};
 use super::field::{NONE, Place};
 use super::machine::{Size, Step};
 use super::parser::{self, Names};
@@ -385,8 +385,8 @@ impl Compiler {
         let ops = parser::parse(text, element, self)?;
         Expr::from_ops(&ops).map_err(|trouble| {
             let found = match trouble {
-                Trouble::Arithmetic => "an overflow or a division by zero",
-                Trouble::Absent | Trouble::Cut(_) => "none",
+                EvalError::Arithmetic => "an overflow or a division by zero",
+                EvalError::Absent | EvalError::Cut(_) => "none",
             };
             Fault::new(ErrorKind::Expression, text.at, element, "a number", found)
         })

@@ -22,7 +22,7 @@ pub(super) enum Expr {
 
 /// Why an expression has no value for a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Trouble {
+pub(super) enum EvalError {
     /// A field that it needs is absent from the record, or holds no number.
     Absent,
     /// A field that it needs lies behind the end of the bytes; this many would be needed.
@@ -34,14 +34,14 @@ pub(super) enum Trouble {
 /// What expressions look at.
 pub(super) trait Scope {
     /// The value of a field that was read before.
-    fn field(&self, field: u16) -> Result<i64, Trouble>;
+    fn field(&self, field: u16) -> Result<i64, EvalError>;
     /// Length of the record in bytes.
     fn record_len(&self) -> i64;
 }
 
 impl Expr {
     /// Picks the arm for `ops`, which [`parse`](super::parser::parse) made.
-    pub(super) fn from_ops(ops: &[Op]) -> Result<Self, Trouble> {
+    pub(super) fn from_ops(ops: &[Op]) -> Result<Self, EvalError> {
         Ok(match *ops {
             [Op::Const(value)] => Self::Const(value),
             [Op::Field(field)] => Self::Field(field),
@@ -77,7 +77,7 @@ impl Expr {
     }
 
     #[inline]
-    pub(super) fn evaluate(&self, scope: &impl Scope) -> Result<i64, Trouble> {
+    pub(super) fn evaluate(&self, scope: &impl Scope) -> Result<i64, EvalError> {
         match self {
             Self::Const(value) => Ok(*value),
             Self::Field(field) => scope.field(*field),
@@ -88,10 +88,10 @@ impl Expr {
 
     /// As a condition: absent fields make it false.
     #[inline]
-    pub(super) fn holds(&self, scope: &impl Scope) -> Result<bool, Trouble> {
+    pub(super) fn holds(&self, scope: &impl Scope) -> Result<bool, EvalError> {
         match self.evaluate(scope) {
             Ok(value) => Ok(value != 0),
-            Err(Trouble::Absent) => Ok(false),
+            Err(EvalError::Absent) => Ok(false),
             Err(trouble) => Err(trouble),
         }
     }
@@ -101,8 +101,8 @@ impl Expr {
 struct Nothing;
 
 impl Scope for Nothing {
-    fn field(&self, _: u16) -> Result<i64, Trouble> {
-        Err(Trouble::Absent)
+    fn field(&self, _: u16) -> Result<i64, EvalError> {
+        Err(EvalError::Absent)
     }
 
     fn record_len(&self) -> i64 {
@@ -113,7 +113,7 @@ impl Scope for Nothing {
 /// Numbers that wait for their operator, at most. The parser refuses expressions that need more.
 pub(super) const STACK_MAX: usize = 16;
 
-fn run(ops: &[Op], scope: &impl Scope) -> Result<i64, Trouble> {
+fn run(ops: &[Op], scope: &impl Scope) -> Result<i64, EvalError> {
     let mut stack = Stack {
         values: [0; STACK_MAX],
         len: 0,
@@ -127,7 +127,7 @@ fn run(ops: &[Op], scope: &impl Scope) -> Result<i64, Trouble> {
             Op::RecordLen => stack.push(scope.record_len())?,
             Op::Negate => {
                 let value = stack.pop()?;
-                stack.push(value.checked_neg().ok_or(Trouble::Arithmetic)?)?;
+                stack.push(value.checked_neg().ok_or(EvalError::Arithmetic)?)?;
             }
             Op::Not => {
                 let value = stack.pop()?;
@@ -171,25 +171,25 @@ impl Stack {
     // The parser has counted the depth, so neither end is ever passed; if it had miscounted, the
     // expression would give no value rather than panic.
     #[inline]
-    fn push(&mut self, value: i64) -> Result<(), Trouble> {
-        *self.values.get_mut(self.len).ok_or(Trouble::Arithmetic)? = value;
+    fn push(&mut self, value: i64) -> Result<(), EvalError> {
+        *self.values.get_mut(self.len).ok_or(EvalError::Arithmetic)? = value;
         self.len += 1;
         Ok(())
     }
 
     #[inline]
-    fn pop(&mut self) -> Result<i64, Trouble> {
-        self.len = self.len.checked_sub(1).ok_or(Trouble::Arithmetic)?;
+    fn pop(&mut self) -> Result<i64, EvalError> {
+        self.len = self.len.checked_sub(1).ok_or(EvalError::Arithmetic)?;
         self.values
             .get(self.len)
             .copied()
-            .ok_or(Trouble::Arithmetic)
+            .ok_or(EvalError::Arithmetic)
     }
 }
 
 impl Binary {
     #[inline]
-    fn apply(self, left: i64, right: i64) -> Result<i64, Trouble> {
+    fn apply(self, left: i64, right: i64) -> Result<i64, EvalError> {
         let shift = || u32::try_from(right).ok().filter(|bits| *bits < 64);
         let value = match self {
             Self::Equal => Some(i64::from(left == right)),
@@ -213,7 +213,7 @@ impl Binary {
             Self::Divide => left.checked_div(right),
             Self::Remainder => left.checked_rem(right),
         };
-        value.ok_or(Trouble::Arithmetic)
+        value.ok_or(EvalError::Arithmetic)
     }
 
     pub(super) fn is_comparison(self) -> bool {
@@ -272,12 +272,12 @@ mod tests {
     }
 
     impl Scope for Four {
-        fn field(&self, field: u16) -> Result<i64, Trouble> {
+        fn field(&self, field: u16) -> Result<i64, EvalError> {
             match field {
                 0 => Ok(6),
                 1 => Ok(0),
                 3 => Ok(i64::MAX),
-                _ => Err(Trouble::Absent),
+                _ => Err(EvalError::Absent),
             }
         }
 
@@ -286,7 +286,7 @@ mod tests {
         }
     }
 
-    fn value(text: &str) -> Result<i64, Trouble> {
+    fn value(text: &str) -> Result<i64, EvalError> {
         let ops = parse(&Text::literal(text), "x", &Four).map_err(|fault| panic!("{fault:?}"));
         Expr::from_ops(&ops.unwrap())?.evaluate(&Four)
     }
@@ -321,20 +321,20 @@ mod tests {
             ("a <= 6", Ok(1)),
             ("a >= 7", Ok(0)),
             ("a < 6", Ok(0)),
-            ("gone", Err(Trouble::Absent)),
-            ("gone && b", Err(Trouble::Absent)),
-            ("a / b", Err(Trouble::Arithmetic)),
-            ("a % b", Err(Trouble::Arithmetic)),
-            ("1 / 0", Err(Trouble::Arithmetic)),
-            ("big + 1", Err(Trouble::Arithmetic)),
-            ("big * 2", Err(Trouble::Arithmetic)),
-            ("big << 1", Err(Trouble::Arithmetic)),
-            ("1 << 63", Err(Trouble::Arithmetic)),
-            ("1 << 64", Err(Trouble::Arithmetic)),
-            ("a >> -1", Err(Trouble::Arithmetic)),
+            ("gone", Err(EvalError::Absent)),
+            ("gone && b", Err(EvalError::Absent)),
+            ("a / b", Err(EvalError::Arithmetic)),
+            ("a % b", Err(EvalError::Arithmetic)),
+            ("1 / 0", Err(EvalError::Arithmetic)),
+            ("big + 1", Err(EvalError::Arithmetic)),
+            ("big * 2", Err(EvalError::Arithmetic)),
+            ("big << 1", Err(EvalError::Arithmetic)),
+            ("1 << 63", Err(EvalError::Arithmetic)),
+            ("1 << 64", Err(EvalError::Arithmetic)),
+            ("a >> -1", Err(EvalError::Arithmetic)),
             ("-big - 1", Ok(i64::MIN)),
-            ("-(-big - 1)", Err(Trouble::Arithmetic)),
-            ("(-big - 1) / -1", Err(Trouble::Arithmetic)),
+            ("-(-big - 1)", Err(EvalError::Arithmetic)),
+            ("(-big - 1) / -1", Err(EvalError::Arithmetic)),
         ] {
             assert_eq!(value(text), expected, "{text}");
         }

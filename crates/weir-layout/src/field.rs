@@ -2,7 +2,7 @@
 
 use std::str;
 
-use super::expression::{Expr, Scope, Trouble};
+use super::expression::{EvalError, Expr, Scope};
 use super::number::Number;
 use super::time::Time;
 use weir_packet::{Address, Value};
@@ -99,8 +99,8 @@ pub(super) struct Known<'a> {
 
 impl Scope for Known<'_> {
     #[inline]
-    fn field(&self, field: u16) -> Result<i64, Trouble> {
-        let field = self.get(field).ok_or(Trouble::Absent)?;
+    fn field(&self, field: u16) -> Result<i64, EvalError> {
+        let field = self.get(field).ok_or(EvalError::Absent)?;
         // The frequent case beforehand, so that it is inlined.
         if let (Place::Fixed { start, .. }, Meaning::Unsigned(number), NONE) =
             (field.place, &field.meaning, field.group)
@@ -151,25 +151,25 @@ impl<'a> Known<'a> {
     }
 
     /// The value as expressions see it.
-    pub(super) fn integer(&self, field: &Field) -> Result<i64, Trouble> {
+    pub(super) fn integer(&self, field: &Field) -> Result<i64, EvalError> {
         if let Meaning::Computed = field.meaning {
-            return self.computed(field).ok_or(Trouble::Absent);
+            return self.computed(field).ok_or(EvalError::Absent);
         }
-        let (start, len) = self.span(field).ok_or(Trouble::Absent)?;
-        let cut = || Trouble::Cut(start.saturating_add(len));
+        let (start, len) = self.span(field).ok_or(EvalError::Absent)?;
+        let cut = || EvalError::Cut(start.saturating_add(len));
         match &field.meaning {
             Meaning::Unsigned(number) | Meaning::Bool(number) => {
                 let value = number.read(self.bytes, start).ok_or_else(cut)?;
-                let value = i64::try_from(value).map_err(|_| Trouble::Arithmetic)?;
+                let value = i64::try_from(value).map_err(|_| EvalError::Arithmetic)?;
                 let flag = matches!(field.meaning, Meaning::Bool(_));
                 Ok(if flag { i64::from(value != 0) } else { value })
             }
             Meaning::Signed(number) => number.read_signed(self.bytes, start).ok_or_else(cut),
             Meaning::Digits(radix) => {
                 let digits = part(self.bytes, start, len).ok_or_else(cut)?;
-                parse_digits(digits, *radix).ok_or(Trouble::Absent)
+                parse_digits(digits, *radix).ok_or(EvalError::Absent)
             }
-            _ => Err(Trouble::Absent),
+            _ => Err(EvalError::Absent),
         }
     }
 

@@ -1,7 +1,7 @@
 //! Cuts records out of bytes.
 
 use super::Layout;
-use super::expression::{Expr, Trouble};
+use super::expression::{EvalError, Expr};
 use super::field::{Known, NONE, Slot, find};
 use super::machine::Machine;
 use super::stop::{Halt, Reason, Stop};
@@ -125,9 +125,9 @@ impl Layout {
         }
     }
 
-    fn no_length(&self, trouble: Trouble, available: usize) -> Framing<'_> {
+    fn no_length(&self, trouble: EvalError, available: usize) -> Framing<'_> {
         match trouble {
-            Trouble::Cut(needed) => self.need(needed, available),
+            EvalError::Cut(needed) => self.need(needed, available),
             _ => self.damaged(NONE, 0, Reason::NoValue),
         }
     }

@@ -1,7 +1,7 @@
 //! The steps that find the fields of a record whose place is not fixed.
 
 use super::Layout;
-use super::expression::{Expr, Trouble};
+use super::expression::{EvalError, Expr};
 use super::field::{Known, NONE, Slot, find};
 use super::stop::{Halt, Reason};
 
@@ -171,7 +171,7 @@ impl<'m> Machine<'m> {
             Step::Compute { field, slot, value } => {
                 let value = match value.evaluate(&self.known()) {
                     Ok(value) => Slot::Number(value),
-                    Err(Trouble::Absent) => Slot::Absent,
+                    Err(EvalError::Absent) => Slot::Absent,
                     Err(trouble) => return Err(halt(trouble, *field, self.cursor, &self.known())),
                 };
                 self.fill(*slot, value);
@@ -249,16 +249,16 @@ pub(super) fn holds(
 }
 
 #[cold]
-pub(super) fn halt(trouble: Trouble, field: u16, offset: usize, known: &Known<'_>) -> Halt {
+pub(super) fn halt(trouble: EvalError, field: u16, offset: usize, known: &Known<'_>) -> Halt {
     Halt {
         field,
         offset,
         reason: match trouble {
-            Trouble::Cut(needed) => Reason::Cut {
+            EvalError::Cut(needed) => Reason::Cut {
                 needed,
                 available: known.bytes.len(),
             },
-            Trouble::Absent | Trouble::Arithmetic => Reason::NoValue,
+            EvalError::Absent | EvalError::Arithmetic => Reason::NoValue,
         },
     }
 }

@@ -76,7 +76,7 @@ impl Shared {
 }
 
 /// The rest of an answer. One reader at a time has it.
-struct Reading {
+struct RowReader {
     process: u32,
     shared: Arc<Shared>,
     planned: Option<Planned>,
@@ -86,7 +86,7 @@ struct Reading {
     is_over: bool,
 }
 
-impl Drop for Reading {
+impl Drop for RowReader {
     fn drop(&mut self) {
         if self.process != std::process::id() {
             // Dropping these would wake threads that only the parent process has.
@@ -96,7 +96,7 @@ impl Drop for Reading {
     }
 }
 
-impl Reading {
+impl RowReader {
     /// The next batch, from the engine.
     async fn next(mut self) -> (Self, Result<Option<RecordBatch>, weir_engine::Error>) {
         if let Some(planned) = self.planned.take() {
@@ -112,7 +112,7 @@ impl Reading {
         (self, next)
     }
 
-    /// Reads a batch: the reading comes back unless it was interrupted.
+    /// Reads a batch: the reader comes back unless it was interrupted.
     fn pull(self, py: Python<'_>) -> (Option<Self>, PyResult<Option<RecordBatch>>) {
         if self.process != std::process::id() {
             let message = "this result was begun in another process, whose threads are not here";
@@ -123,21 +123,21 @@ impl Reading {
             return (Some(self), Ok(None));
         }
         let shared = Arc::clone(&self.shared);
-        let (mut reading, outcome) = match wait(
+        let (mut reader, outcome) = match wait(
             py,
             &|| shared.is_closed.load(Ordering::Relaxed),
             self.next(),
         ) {
-            Ok((reading, outcome)) => (reading, outcome),
+            Ok((reader, outcome)) => (reader, outcome),
             Err(error) => return (None, Err(error)),
         };
         match outcome {
-            Ok(Some(batch)) => (Some(reading), Ok(Some(batch))),
+            Ok(Some(batch)) => (Some(reader), Ok(Some(batch))),
             Ok(None) => {
-                reading.is_over = true;
-                reading.answer = None;
+                reader.is_over = true;
+                reader.answer = None;
                 let reported = report(py, &shared);
-                (Some(reading), reported.map(|()| None))
+                (Some(reader), reported.map(|()| None))
             }
             Err(error) => {
                 drop(shared.take_up());
@@ -206,7 +206,7 @@ fn parts(report: &Report) -> Parts {
 pub(crate) struct Answer {
     schema: SchemaRef,
     shared: Arc<Shared>,
-    reading: Mutex<Option<Reading>>,
+    reader: Mutex<Option<RowReader>>,
 }
 
 impl Answer {
@@ -214,7 +214,7 @@ impl Answer {
         let shared = Arc::new(Shared::new(engine));
         Self {
             schema: planned.schema(),
-            reading: Mutex::new(Some(Reading {
+            reader: Mutex::new(Some(RowReader {
                 process: std::process::id(),
                 shared: Arc::clone(&shared),
                 planned: Some(planned),
@@ -226,9 +226,9 @@ impl Answer {
         }
     }
 
-    /// Takes the reading: two threads do not read one answer.
-    fn take(&self) -> PyResult<Reading> {
-        let taken = lock(&self.reading).take();
+    /// Takes the reader: two threads do not read one answer.
+    fn take(&self) -> PyResult<RowReader> {
+        let taken = lock(&self.reader).take();
         taken.ok_or_else(|| {
             let message = "the rows of this result were read already, or are being read";
             failure(
@@ -239,17 +239,17 @@ impl Answer {
         })
     }
 
-    /// The next batch, with the reading put back.
+    /// The next batch, with the reader put back.
     fn pull(&self, py: Python<'_>) -> PyResult<Option<RecordBatch>> {
-        let mut reading = self.take()?;
-        if let Some(batch) = reading.ahead.pop_front() {
-            *lock(&self.reading) = Some(reading);
+        let mut reader = self.take()?;
+        if let Some(batch) = reader.ahead.pop_front() {
+            *lock(&self.reader) = Some(reader);
             return Ok(Some(batch));
         }
-        let (reading, outcome) = reading.pull(py);
-        // The reading is not put back at the end: a second pull fails, where no rows would look like an empty answer.
+        let (reader, outcome) = reader.pull(py);
+        // The reader is not put back at the end: a second pull fails, where no rows would look like an empty answer.
         if !matches!(outcome, Ok(None)) {
-            *lock(&self.reading) = reading;
+            *lock(&self.reader) = reader;
         }
         outcome
     }
@@ -279,7 +279,7 @@ impl Answer {
         let stream = Stream {
             schema: Arc::clone(&self.schema),
             shared: Arc::clone(&self.shared),
-            reading: Some(self.take()?),
+            reader: Some(self.take()?),
             foreign,
         };
         let stream = FFI_ArrowArrayStream::new(Box::new(stream));
@@ -293,30 +293,30 @@ impl Answer {
 
     /// The batches that have the first `rows` rows; they stay to be read.
     fn peek(&self, py: Python<'_>, rows: usize) -> PyResult<Vec<Batch>> {
-        let mut reading = self.take()?;
+        let mut reader = self.take()?;
         let count = |ahead: &VecDeque<RecordBatch>| -> usize {
             ahead.iter().map(RecordBatch::num_rows).sum()
         };
-        while count(&reading.ahead) < rows {
-            let ahead = std::mem::take(&mut reading.ahead);
-            let (rest, outcome) = reading.pull(py);
+        while count(&reader.ahead) < rows {
+            let ahead = std::mem::take(&mut reader.ahead);
+            let (rest, outcome) = reader.pull(py);
             let Some(mut rest) = rest else {
                 return outcome.map(|_| Vec::new());
             };
             rest.ahead = ahead;
-            reading = rest;
+            reader = rest;
             match outcome {
-                Ok(Some(batch)) => reading.ahead.push_back(batch),
+                Ok(Some(batch)) => reader.ahead.push_back(batch),
                 Ok(None) => break,
                 Err(error) => {
-                    *lock(&self.reading) = Some(reading);
+                    *lock(&self.reader) = Some(reader);
                     return Err(error);
                 }
             }
         }
         let mut wanted = rows;
         let mut first = Vec::new();
-        for batch in &reading.ahead {
+        for batch in &reader.ahead {
             let part = batch.slice(0, batch.num_rows().min(wanted));
             wanted -= part.num_rows();
             first.push(Batch::new(part));
@@ -324,22 +324,22 @@ impl Answer {
                 break;
             }
         }
-        *lock(&self.reading) = Some(reading);
+        *lock(&self.reader) = Some(reader);
         Ok(first)
     }
 
     /// True while the rows are there to be read.
     #[getter]
     fn is_unread(&self) -> bool {
-        lock(&self.reading).is_some()
+        lock(&self.reader).is_some()
     }
 
     /// Gives the rest up, and with it what reads it, also in another thread.
     fn close(&self) {
         self.shared.is_closed.store(true, Ordering::Relaxed);
         // Not while the lock is held: what is dropped may take a while.
-        let reading = lock(&self.reading).take();
-        drop(reading);
+        let reader = lock(&self.reader).take();
+        drop(reader);
     }
 
     /// What was found damaged and counted until now.
@@ -357,27 +357,27 @@ impl Answer {
 struct Stream {
     schema: SchemaRef,
     shared: Arc<Shared>,
-    reading: Option<Reading>,
+    reader: Option<RowReader>,
     foreign: bool,
 }
 
 impl Stream {
     fn pull(&mut self, py: Python<'_>) -> PyResult<Option<RecordBatch>> {
-        let Some(mut reading) = self.reading.take() else {
+        let Some(mut reader) = self.reader.take() else {
             return Ok(None);
         };
-        if let Some(batch) = reading.ahead.pop_front() {
-            self.reading = Some(reading);
+        if let Some(batch) = reader.ahead.pop_front() {
+            self.reader = Some(reader);
             return Ok(Some(batch));
         }
-        let (reading, outcome) = reading.pull(py);
-        self.reading = reading;
+        let (reader, outcome) = reader.pull(py);
+        self.reader = reader;
         outcome
     }
 
     /// Keeps the exception for Python to raise ([`Answer::take_failure`]), and gives its text to the library that reads.
     fn failed(&mut self, py: Python<'_>, error: PyErr) -> ArrowError {
-        self.reading = None;
+        self.reader = None;
         let text = error.value(py).to_string();
         if self.foreign && error.is_instance_of::<PyKeyboardInterrupt>(py) {
             // The interpreter raises it when the library has come back; if that fails, its error says so.

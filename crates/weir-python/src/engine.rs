@@ -25,14 +25,14 @@ pub(crate) struct Engine {
 }
 
 /// What is done with a statement.
-struct Wish<'w> {
+struct Action<'w> {
     /// `EXPLAIN`, or `EXPLAIN ANALYZE`.
     explain: Option<bool>,
     /// A file that the rows go into, its format and whether it may be there.
     copy: Option<(&'w str, Option<&'w str>, bool)>,
 }
 
-impl Wish<'_> {
+impl Action<'_> {
     fn of(self, statement: Statement) -> Result<Statement, weir_engine::Error> {
         match (self.explain, self.copy) {
             (Some(analyze), _) => statement.explained(analyze),
@@ -97,13 +97,13 @@ impl Engine {
             .map_err(failed)?;
         }
         let last = last.bind(&values).map_err(failed)?;
-        let wish = Wish {
+        let action = Action {
             explain,
             copy: copy
                 .as_ref()
                 .map(|(path, stored_as, overwrite)| (&**path, stored_as.as_deref(), *overwrite)),
         };
-        let last = wish.of(last).map_err(failed)?;
+        let last = action.of(last).map_err(failed)?;
         let is_action = !last.is_query() && !last.is_explain();
         let engine = Arc::clone(&self.engine);
         let planned = wait(py, &|| false, async move {

@@ -95,7 +95,7 @@ fn text(octets: &[u8]) -> String {
 
 /// A message of a ladder: time, from, to, method, status and reason, number and method of CSeq, whether it has a
 /// session description, whether it repeats another, number of its record, its text.
-type Given = (
+type LadderMessage = (
     Option<i64>,
     String,
     String,
@@ -109,7 +109,7 @@ type Given = (
 );
 
 /// A stream of its media: when it began, address and port of either end, codec, percent lost, score.
-type GivenMedia = (
+type LadderMedia = (
     Option<i64>,
     Option<String>,
     Option<u16>,
@@ -124,8 +124,8 @@ type GivenMedia = (
 #[pyfunction]
 pub(crate) fn sip_ladder(
     title: &str,
-    steps: Vec<Given>,
-    media: Vec<GivenMedia>,
+    steps: Vec<LadderMessage>,
+    media: Vec<LadderMedia>,
 ) -> (String, String, String) {
     let mut call = CallLadder::default();
     for (time_ns, from, to, method, status, cseq, has_sdp, is_repeat, frame, text) in steps {

@@ -7,9 +7,9 @@ use weir_ws::{
 };
 
 /// A message: its connection, whether the server sent it if that is known, whether it is text, and its octets.
-type Given = (u64, Option<bool>, bool, Vec<u8>);
+type MessageTuple = (u64, Option<bool>, bool, Vec<u8>);
 
-fn studied(py: Python<'_>, messages: Vec<Given>) -> PyResult<StudyResult> {
+fn studied(py: Python<'_>, messages: Vec<MessageTuple>) -> PyResult<StudyResult> {
     let mut study = Study::new(StudyOptions::default());
     for piece in messages.chunks(MESSAGES_AT_ONCE) {
         py.check_signals()?;
@@ -33,7 +33,7 @@ fn studied(py: Python<'_>, messages: Vec<Given>) -> PyResult<StudyResult> {
 
 /// Sizes with every setting: as JSON and as CSV. CPU times are estimates by the length of messages.
 #[pyfunction]
-pub(crate) fn ws_study(py: Python<'_>, messages: Vec<Given>) -> PyResult<(String, String)> {
+pub(crate) fn ws_study(py: Python<'_>, messages: Vec<MessageTuple>) -> PyResult<(String, String)> {
     let study = studied(py, messages)?;
     let times = times(&study);
     Ok((
@@ -52,7 +52,7 @@ fn times(study: &StudyResult) -> CpuTimes {
 #[pyfunction]
 pub(crate) fn ws_advise(
     py: Python<'_>,
-    messages: Vec<Given>,
+    messages: Vec<MessageTuple>,
     connections: u64,
     memory: u64,
     cores: Option<f64>,

@@ -55,7 +55,9 @@ impl Address {
     pub(crate) fn parse(text: &str) -> Result<Self, Error> {
         let wrong = |what: &str| Error::new(ErrorKind::Address, text, what);
         let Some((scheme, rest)) = text.split_once("://") else {
-            return Err(wrong("this is no address"));
+            return Err(wrong(
+                "expected an address, such as s3://bucket/key or https://host/path",
+            ));
         };
         let scheme = scheme.to_ascii_lowercase();
         let kind = match scheme.as_str() {
@@ -136,7 +138,8 @@ impl WebAddress {
     fn parse(text: &str) -> Result<Self, Error> {
         let wrong = |what: &str| Error::new(ErrorKind::Address, text, what);
         // The error of the parser would repeat nothing of it, and say little.
-        let mut url = Url::parse(text).map_err(|_| wrong("this is no address of the web"))?;
+        let mut url = Url::parse(text)
+            .map_err(|_| wrong("expected an address of the web, such as https://host/path"))?;
         if url.host_str().is_none_or(str::is_empty) {
             return Err(wrong("the host is missing"));
         }
@@ -153,7 +156,8 @@ impl WebAddress {
             value.set_sensitive(true);
             authorization = Some(value);
             let cleared = url.set_username("").and_then(|()| url.set_password(None));
-            cleared.map_err(|()| wrong("this is no address of the web"))?;
+            cleared
+                .map_err(|()| wrong("expected an address of the web, such as https://host/path"))?;
         }
         url.set_fragment(None);
         Ok(Self { url, authorization })

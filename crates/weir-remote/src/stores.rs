@@ -68,12 +68,12 @@ pub struct Stores {
     allowed: Option<Vec<Address>>,
     limits: Limits,
     ahead: Arc<Semaphore>,
-    made: Mutex<Made>,
+    clients: Mutex<Clients>,
 }
 
-/// What is made once.
+/// The clients of stores and of the web, each made once.
 #[derive(Default)]
-struct Made {
+struct Clients {
     stores: HashMap<String, Arc<dyn ObjectStore>>,
     client: Option<reqwest::Client>,
     /// Addresses of the web by the names that they are shown by, which say nothing of their queries.
@@ -97,7 +97,7 @@ impl Stores {
             allowed: allowed.transpose()?,
             limits: options.limits,
             ahead: Arc::new(Semaphore::new(shares.min(Semaphore::MAX_PERMITS))),
-            made: Mutex::default(),
+            clients: Mutex::default(),
         })
     }
 
@@ -247,15 +247,15 @@ impl Stores {
             None => url.to_owned(),
         };
         let shown = Address::Web(web.clone()).shown();
-        let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
-        let client = match &made.client {
+        let mut clients = self.clients.lock().unwrap_or_else(PoisonError::into_inner);
+        let client = match &clients.client {
             Some(client) => client.clone(),
             None => {
                 let client = store::client(self.allowed.is_none())?;
-                made.client.insert(client).clone()
+                clients.client.insert(client).clone()
             }
         };
-        let named = made.named.entry(shown.clone()).or_default();
+        let named = clients.named.entry(shown.clone()).or_default();
         let number = match named.iter().position(|known| *known == address) {
             Some(at) => at,
             None => {
@@ -277,12 +277,12 @@ impl Stores {
     }
 
     fn store(&self, of: &StoreAddress) -> Result<Arc<dyn ObjectStore>, Error> {
-        let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(store) = made.stores.get(&of.base) {
+        let mut clients = self.clients.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(store) = clients.stores.get(&of.base) {
             return Ok(Arc::clone(store));
         }
         let store = store::store(of, &self.settings)?;
-        made.stores.insert(of.base.clone(), Arc::clone(&store));
+        clients.stores.insert(of.base.clone(), Arc::clone(&store));
         Ok(store)
     }
 }

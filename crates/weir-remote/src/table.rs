@@ -23,11 +23,11 @@ use crate::runtime::spawn;
 /// found. A reader of it learns no address and no credentials, and can read nothing else.
 #[derive(Default)]
 pub struct ObjectTable {
-    held: Mutex<Held>,
+    entries: Mutex<Entries>,
 }
 
 #[derive(Default)]
-struct Held {
+struct Entries {
     objects: HashMap<Path, Entry>,
     /// Their paths, by what tells them apart.
     paths: HashMap<String, String>,
@@ -42,23 +42,23 @@ struct Entry {
 impl ObjectTable {
     /// Lets an object be read; gives the path that it has in this store. It ends as the name of the object does.
     pub fn insert(&self, object: &RemoteObject) -> String {
-        let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(path) = held.paths.get(object.identity()) {
+        let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(path) = entries.paths.get(object.identity()) {
             return path.clone();
         }
-        let number = held.objects.len();
+        let number = entries.objects.len();
         let path = path_of(number, object.name());
         let identity = object.identity().to_owned();
-        held.paths.insert(identity, path.clone());
+        entries.paths.insert(identity, path.clone());
         let object = object.clone();
         let key = Path::from(path.as_str());
-        held.objects.insert(key, Entry { object, number });
+        entries.objects.insert(key, Entry { object, number });
         path
     }
 
     fn entry(&self, path: &Path) -> Result<Entry> {
-        let held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
-        let entry = held.objects.get(path).cloned();
+        let entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
+        let entry = entries.objects.get(path).cloned();
         entry.ok_or_else(|| object_store::Error::NotFound {
             path: path.to_string(),
             source: "it was not put into the table".into(),
@@ -67,8 +67,8 @@ impl ObjectTable {
 
     /// All objects below a path.
     fn below(&self, prefix: Option<&Path>) -> Vec<ObjectMeta> {
-        let held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut found: Vec<_> = held
+        let entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut found: Vec<_> = entries
             .objects
             .iter()
             .filter(|(path, _)| prefix.is_none_or(|prefix| path.prefix_matches(prefix)))
@@ -220,8 +220,8 @@ fn read_only() -> object_store::Error {
 
 impl fmt::Debug for ObjectTable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
-        f.debug_list().entries(held.objects.values()).finish()
+        let entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
+        f.debug_list().entries(entries.objects.values()).finish()
     }
 }
 

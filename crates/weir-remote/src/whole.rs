@@ -57,7 +57,7 @@ async fn give(object: &Inner, to: &Sender<Result<Bytes, Error>>) -> Result<(), E
                 Ok(mut chunk) => {
                     let known = sent.saturating_sub(passed).min(chunk.len() as u64);
                     passed = passed.saturating_add(chunk.len() as u64);
-                    // It is no longer than the chunk.
+                    // `known` is at most the length of the chunk.
                     let chunk = chunk.split_off(usize::try_from(known).unwrap_or(usize::MAX));
                     if chunk.is_empty() {
                         continue;

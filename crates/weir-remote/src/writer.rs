@@ -198,7 +198,7 @@ impl Drop for RemoteFile {
         self.under_way.clear();
         let upload = locked(&self.upload).take();
         if let Some(mut upload) = upload {
-            // Whether the store lets go of the parts now or by its own rules is all that hangs on it.
+            // A failure is ignored: the store then removes the parts later, by its own rules.
             let _ = wait(async move {
                 let _ = tokio::time::timeout(ABORT_TIME_MAX, upload.abort()).await;
             });

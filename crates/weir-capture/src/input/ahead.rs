@@ -12,19 +12,19 @@ use crate::Compression;
 /// What a thread reads ahead.
 pub(crate) struct Ahead {
     compression: Compression,
-    pieces: Receiver<Result<Piece, InputError>>,
+    chunks: Receiver<Result<Chunk, InputError>>,
     /// Memory that was used goes back to the thread.
     used: Sender<Vec<u8>>,
-    piece: Piece,
-    /// Bytes of the piece that were given out.
+    chunk: Chunk,
+    /// Bytes of the chunk that were given out.
     given: usize,
     /// Nothing comes any more.
     ended: bool,
 }
 
-/// What some reads gave.
+/// The bytes of some reads.
 #[derive(Default)]
-struct Piece {
+struct Chunk {
     bytes: Vec<u8>,
     len: usize,
     /// Bytes of the source that were read until here.
@@ -37,7 +37,7 @@ impl Ahead {
         let (compression, source_bytes) = (input.compression(), input.source_bytes());
         // Handed over once the thread is there, since it would be lost with one that is not.
         let (hand_over, inputs) = channel::<Input<R>>();
-        let (send, pieces) = sync_channel(PIECES);
+        let (send, chunks) = sync_channel(CHUNKS);
         let (used, unused) = channel();
         let thread = thread::Builder::new().name("read ahead".to_owned());
         let started = thread.spawn(move || {
@@ -50,11 +50,11 @@ impl Ahead {
         }
         let ahead = Self {
             compression,
-            pieces,
+            chunks,
             used,
-            piece: Piece {
+            chunk: Chunk {
                 source_bytes,
-                ..Piece::default()
+                ..Chunk::default()
             },
             given: 0,
             ended: false,
@@ -64,19 +64,19 @@ impl Ahead {
     }
 
     pub(super) fn read(&mut self, out: &mut [u8]) -> Result<usize, InputError> {
-        if self.given == self.piece.len && !self.ended {
-            let next = self.pieces.recv().unwrap_or_else(|_| {
+        if self.given == self.chunk.len && !self.ended {
+            let next = self.chunks.recv().unwrap_or_else(|_| {
                 let reason = "the thread that reads ahead has ended";
                 Err(InputError::Io(io::Error::other(reason)))
             });
-            self.ended = !matches!(&next, Ok(piece) if piece.len > 0);
+            self.ended = !matches!(&next, Ok(chunk) if chunk.len > 0);
             let next = next?;
-            let used = mem::replace(&mut self.piece, next);
+            let used = mem::replace(&mut self.chunk, next);
             self.given = 0;
             // The reading thread is gone at the end: then the buffer is of no more use.
             let _ = self.used.send(used.bytes);
         }
-        let here = self.piece.bytes.get(self.given..self.piece.len);
+        let here = self.chunk.bytes.get(self.given..self.chunk.len);
         let here = here.unwrap_or_default();
         let len = here.len().min(out.len());
         if let (Some(out), Some(here)) = (out.get_mut(..len), here.get(..len)) {
@@ -91,21 +91,21 @@ impl Ahead {
     }
 
     pub(super) const fn source_bytes(&self) -> u64 {
-        self.piece.source_bytes
+        self.chunk.source_bytes
     }
 }
 
 /// Reads to the end, to a failure, or until the receiver is dropped.
 fn read<R: Read>(
     mut input: Input<R>,
-    pieces: &SyncSender<Result<Piece, InputError>>,
+    chunks: &SyncSender<Result<Chunk, InputError>>,
     unused: &Receiver<Vec<u8>>,
 ) {
     let mut is_last = false;
     while !is_last {
         let mut bytes = unused.try_recv().unwrap_or_default();
-        bytes.resize(PIECE_BYTES, 0);
-        // Whole pieces: to wake the other thread costs as much as to decompress some kilobytes.
+        bytes.resize(CHUNK_BYTES, 0);
+        // Whole chunks: to wake the other thread costs as much as to decompress some kilobytes.
         let mut len = 0;
         let mut failure = None;
         while let Some(free @ [_, ..]) = bytes.get_mut(len..) {
@@ -122,24 +122,24 @@ fn read<R: Read>(
             }
         }
         let source_bytes = input.source_bytes();
-        let piece = Piece {
+        let chunk = Chunk {
             bytes,
             len,
             source_bytes,
         };
-        // A failure is sent after the bytes before it; a piece of no bytes is the end.
+        // A failure is sent after the bytes before it; a chunk of no bytes is the end.
         let is_empty = len == 0;
-        if (!is_empty || failure.is_none()) && pieces.send(Ok(piece)).is_err() {
+        if (!is_empty || failure.is_none()) && chunks.send(Ok(chunk)).is_err() {
             return;
         }
         match failure {
             Some(failure) => {
-                let _ = pieces.send(Err(failure));
+                let _ = chunks.send(Err(failure));
             }
             None if is_last && !is_empty => {
-                let _ = pieces.send(Ok(Piece {
+                let _ = chunks.send(Ok(Chunk {
                     source_bytes,
-                    ..Piece::default()
+                    ..Chunk::default()
                 }));
             }
             None => {}
@@ -189,10 +189,10 @@ impl<R: Read> Watch<R> {
     }
 }
 
-/// Bytes of a piece.
-const PIECE_BYTES: usize = 1 << 20;
-/// Pieces that a thread may be ahead.
-const PIECES: usize = 4;
+/// Bytes of a chunk.
+const CHUNK_BYTES: usize = 1 << 20;
+/// Chunks that a thread may be ahead.
+const CHUNKS: usize = 4;
 /// Bytes that are looked at as one: for less a thread is not worth it.
 const WATCHED: usize = 4 << 20;
 /// Bytes a second that need no thread: the page cache gives several times as many, and a thread costs a

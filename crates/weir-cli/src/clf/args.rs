@@ -318,7 +318,7 @@ pub(crate) struct Anonymize {
     /// The log, in any form; '-' is standard input
     #[arg(value_name = "IN")]
     pub(crate) input: PathBuf,
-    /// A file with the key: who has it can find out who is who
+    /// A file with the key, to be kept secret: it can reveal who is who
     #[arg(long, value_name = "FILE")]
     pub(crate) key_file: PathBuf,
     /// Where the records go [default: standard output]

@@ -59,11 +59,11 @@ pub(super) fn read(
         let outcome = file(path, args, messages, &counters, &mut totals, each);
         if let Err(trouble) = outcome {
             match trouble {
-                Trouble::Refused(failure) => {
+                InputError::Refused(failure) => {
                     progress.finish();
                     return Err(failure);
                 }
-                Trouble::Damaged(error, hint) => {
+                InputError::Damaged(error, hint) => {
                     progress.finish();
                     messages.error(&format!(
                         "{}: {}",
@@ -81,7 +81,7 @@ pub(super) fn read(
     Ok(totals)
 }
 
-enum Trouble {
+enum InputError {
     Refused(Failure),
     /// With a hint.
     Damaged(Box<dyn std::error::Error>, String),
@@ -94,12 +94,12 @@ fn file(
     counters: &Arc<Counters>,
     totals: &mut Totals,
     each: &mut dyn FnMut(&InputMessage<'_>),
-) -> Result<(), Trouble> {
+) -> Result<(), InputError> {
     let refused =
-        |error: io::Error| Trouble::Refused(Failure::file(Path::new(&name(path)), &error));
+        |error: io::Error| InputError::Refused(Failure::file(Path::new(&name(path)), &error));
     let mut source: Box<dyn Read> = match path.as_os_str() == "-" {
         true => Box::new(io::stdin().lock()),
-        false => Box::new(open(path).map_err(Trouble::Refused)?),
+        false => Box::new(open(path).map_err(InputError::Refused)?),
     };
     let mut head = vec![0; HEAD_BYTES];
     let filled = fill(&mut source, &mut head).map_err(refused)?;
@@ -126,7 +126,7 @@ fn file(
                 (_, Some(hint)) => hint.to_owned(),
                 _ => BEFORE.to_owned(),
             };
-            Trouble::Damaged(Box::new(error), hint)
+            InputError::Damaged(Box::new(error), hint)
         };
         for note in outcome.map_err(damaged)? {
             messages.note(&format!("{}: {note}", name(path)));
@@ -159,7 +159,8 @@ fn file(
         let read = fill(&mut source, &mut piece).map_err(refused)?;
         piece.truncate(read);
     };
-    let report = outcome.map_err(|error| Trouble::Damaged(Box::new(error), BEFORE.to_owned()))?;
+    let report =
+        outcome.map_err(|error| InputError::Damaged(Box::new(error), BEFORE.to_owned()))?;
     totals.add(&report);
     Ok(())
 }
@@ -370,13 +371,13 @@ impl Counters {
 #[derive(Debug, Default)]
 pub(super) struct MessageSample {
     /// Not known, to the server, to the client.
-    parts: [Part; 3],
+    parts: [DirectionSample; 3],
     /// For text that comes back: directions in the order of the messages.
     order: Vec<bool>,
 }
 
 #[derive(Debug, Default)]
-struct Part {
+struct DirectionSample {
     bytes: Vec<u8>,
     ends: Vec<usize>,
     seen: u64,
@@ -411,7 +412,7 @@ impl MessageSample {
     /// Those of the direction with the most bytes.
     pub(super) fn largest(&self) -> Vec<&[u8]> {
         let largest = self.parts.iter().max_by_key(|part| part.seen);
-        largest.map(Part::messages).unwrap_or_default()
+        largest.map(DirectionSample::messages).unwrap_or_default()
     }
 
     /// Those whose direction is known, in order: true is from the client.
@@ -432,7 +433,7 @@ impl MessageSample {
     }
 }
 
-impl Part {
+impl DirectionSample {
     fn messages(&self) -> Vec<&[u8]> {
         let begins = std::iter::once(0).chain(self.ends.iter().copied());
         begins

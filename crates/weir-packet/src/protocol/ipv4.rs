@@ -368,8 +368,8 @@ fn decode(input: &Input<'_>) -> Result<Header, Reason> {
     }
 }
 
-/// The layer, unless the first byte says that this is no header of IPv4: then nothing behind it
-/// means what its place says.
+/// The layer, unless the first byte says that this is no header of IPv4: then the fields behind it
+/// have no meaning.
 #[inline]
 fn valid(packet: &Packet<'_>) -> Option<Layer> {
     let first = packet.u8(IP, 0)?;
