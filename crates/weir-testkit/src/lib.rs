@@ -5,6 +5,7 @@
 //! - [`packet`] builds packets of every protocol that weir decodes, checksums and all;
 //! - [`capture`] writes them as pcap, pcapng and ERF;
 //! - [`mutate`] makes damaged captures of good ones;
+//! - [`untidy`] makes captures of good ones in which packets are missing, late, cut, doubled or in small pieces;
 //! - [`demo`] makes the sample captures of `weir demo`;
 //! - [`trace`] streams traces of hundreds of megabytes for benchmarks;
 //! - [`web`] serves objects over HTTP, with the faults that it is told, and starts a stand-in of S3;
@@ -44,6 +45,7 @@ pub mod peer;
 mod require;
 mod rng;
 pub mod trace;
+pub mod untidy;
 pub mod web;
 mod words;
 pub mod zeek;
