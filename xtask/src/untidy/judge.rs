@@ -57,6 +57,8 @@ struct State {
     hows: BTreeSet<How>,
     /// The times between its packets are others.
     is_retimed: bool,
+    /// Times in the capture are others.
+    has_other_times: bool,
     /// It is a connection of TCP.
     is_tcp: bool,
     /// The first frame that was touched, from 1.
@@ -97,6 +99,7 @@ impl State {
                 !has_other_packets && !self.lacks() && !self.is_retimed
             }
             Kind::Stream => !is_longer && !self.is_again() && !self.lacks(),
+            Kind::Clock => !self.is_again() && !self.lacks() && !self.has_other_times,
             Kind::Sum => !self.is_again() && !self.lacks(),
             Kind::Doubt => !self.lacks(),
         }
@@ -165,6 +168,7 @@ impl<'s> Judge<'s> {
                 let ends = connections.named(ends);
                 let mut state = by_ends.get(&ends).cloned().unwrap_or_default();
                 state.is_tcp = ends.protocol == 6;
+                state.has_other_times = account.times.values().any(|shift| *shift != 0);
                 states.insert(id, state);
             }
         }
@@ -399,10 +403,9 @@ impl<'s> Judge<'s> {
         match rows.table.name {
             // A packet that is not there has no row, and a connection without packets has none.
             FLOW_PACKETS => return is_lost(row),
-            FLOWS => {
-                let mut own = self.tidy.answer.rows(FLOW_PACKETS).iter();
-                return own.all(|packet| id(packet) != id(row) || is_lost(&self.numbered(packet)));
-            }
+            FLOWS => return self.is_gone(id(row)),
+            // Nothing can be said of a connection that is not there at all.
+            _ if self.is_gone(id(row)) => return true,
             // Of datagrams nobody knows how many there were.
             _ if !rows.state.is_tcp => return true,
             _ => {}
@@ -424,12 +427,14 @@ impl<'s> Judge<'s> {
         is_uncertain || is_cut || missed(self.untidy, flow) > missed(self.tidy, flow)
     }
 
-    /// A row of the tidy capture with the number of the whole capture's frame.
-    fn numbered(&self, row: &Row) -> Row {
-        let origin = number(row, "frame.number").and_then(|it| self.tidy.origin(it));
-        let mut row = row.clone();
-        row.insert("frame.number".to_owned(), origin.into());
-        row
+    /// True when no packet of a flow is there any more.
+    fn is_gone(&self, flow: Option<u64>) -> bool {
+        let is_lost = |row: &Row| {
+            let origin = number(row, "frame.number").and_then(|it| self.tidy.origin(it));
+            origin.is_some_and(|origin| self.lost.contains(&origin))
+        };
+        let mut packets = self.tidy.answer.rows(FLOW_PACKETS).iter();
+        packets.all(|packet| id(packet) != flow || is_lost(packet))
     }
 
     /// The octets of each direction are those that were there.

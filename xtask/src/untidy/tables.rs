@@ -18,6 +18,8 @@ pub(super) enum Kind {
     Span,
     /// The number of a record of another packet that was on the wire: as it was where the same packets are there.
     WireFrame,
+    /// What ended by the time that passed in the capture: as it was where no clock was set, and nothing is missing.
+    Clock,
     /// Counts what was on the wire: packets, octets that came again. As it was where the same packets are there.
     Wire,
     /// Octets by their numbers in the stream: as it was, unless octets were added or are missing.
@@ -30,7 +32,9 @@ pub(super) enum Kind {
     None,
 }
 
-use Kind::{Doubt, Frame, LastTime, None as Nothing, Span, Stream, Sum, Time, Wire, WireFrame};
+use Kind::{
+    Clock, Doubt, Frame, LastTime, None as Nothing, Span, Stream, Sum, Time, Wire, WireFrame,
+};
 
 /// Which connections a row depends on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -124,7 +128,7 @@ pub(super) const TABLES: &[Table] = &[
             ("flow.service", Sum),
             ("flow.state", Sum),
             ("flow.history", Wire),
-            ("flow.end_reason", Sum),
+            ("flow.end_reason", Clock),
             ("flow.packets_src", Wire),
             ("flow.packets_dst", Wire),
             ("flow.ip_bytes_src", Wire),
@@ -194,6 +198,8 @@ pub(super) const TABLES: &[Table] = &[
     own(
         "websocket",
         &[
+            // Counts connections of TCP, refused ones too.
+            ("websocket.connection", Nothing),
             ("websocket.whole", Doubt),
             ("websocket.violations", Doubt),
             ("websocket.offset", Stream),
