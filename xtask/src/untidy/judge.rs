@@ -295,6 +295,10 @@ impl<'s> Judge<'s> {
                     None => Some(ADDED + own),
                 };
             }
+            // What is complete only at the end has the time of the last record, whosever that is.
+            if row.get("frame.number").is_some_and(Value::is_null) {
+                row.remove("frame.time");
+            }
             for (column, value) in &mut row {
                 match (table.kind(column), &*value) {
                     _ if column == "flow.id" => *value = flow.into(),

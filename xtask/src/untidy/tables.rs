@@ -190,6 +190,7 @@ pub(super) const TABLES: &[Table] = &[
     own(
         "h248",
         &[
+            ("h248.retransmissions", Wire),
             ("h248.reply_frame", Frame),
             ("h248.reply_time", Time),
             ("h248.delay", Span),
