@@ -190,6 +190,17 @@ pub(super) const TABLES: &[Table] = &[
     own(
         "h248",
         &[
+            ("h248.stopped", Doubt),
+            // A reply whose request is not there is a row of its own, the other way.
+            ("h248.kind", Sum),
+            ("h248.length", Sum),
+            ("h248.mid", Sum),
+            ("addr.src", Sum),
+            ("addr.dst", Sum),
+            ("port.src", Sum),
+            ("port.dst", Sum),
+            ("ip.src", Sum),
+            ("ip.dst", Sum),
             ("h248.retransmissions", Wire),
             ("h248.reply_frame", Frame),
             ("h248.reply_time", Time),
