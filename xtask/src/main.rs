@@ -30,6 +30,7 @@ mod tidy;
 mod trace;
 mod tribeca;
 mod truth;
+mod untidy;
 mod versions;
 mod web_vendor;
 mod ws;
@@ -71,6 +72,7 @@ fn main() -> ExitCode {
         ["web-vendor"] => web_vendor::command(web_vendor::Mode::Write),
         ["web-vendor", "--check"] => web_vendor::command(web_vendor::Mode::Check),
         ["trace", rest @ ..] => trace::run(rest),
+        ["untidy", rest @ ..] => untidy::run(rest),
         ["docs"] => book::make(python::Build::Alone),
         ["publish"] => publish::check(),
         ["dist", rest @ ..] => dist::command(rest),
@@ -110,6 +112,9 @@ cargo xtask python --asan [ARGS…]     the extension module's tests under the a
 cargo xtask page [--double] [--shots DIR]
                                      the page of weir serve in a real browser: every view, keys, axe-core, no request away
 cargo xtask web-vendor [--check]     the files of others in the page of weir serve, from npm; or compare them with it
+cargo xtask untidy [--runs N] [--seed S] [--capture FILE] [--program FILE]
+                                     captures with packets lost, late, doubled, cut, in pieces …: whether tables say of them
+                                     what they say of the tidy ones
 cargo xtask docs                     the documents as a site, by mdBook; every link of it is followed
 cargo xtask publish                  the libraries packed and built as `cargo publish` would, without uploading
 cargo xtask dist [--target TRIPLE]… [--binary PATH] [--out DIR] [--check]
@@ -134,6 +139,7 @@ pub(crate) const CHORES: &[&str] = &[
     "publish",
     "dist",
     "trace",
+    "untidy",
     "bench",
 ];
 

@@ -2,6 +2,7 @@
 //!
 //! - what [`weir_samples`] makes, under the names of this crate: [`packet`], [`capture`], [`demo`], [`trace`], [`Rng`];
 //! - [`mutate`] makes damaged captures of good ones;
+//! - [`untidy`] makes captures of good ones in which packets are missing, late, cut, doubled or in small pieces;
 //! - [`web`] serves objects over HTTP, with chosen faults, and starts a stand-in of S3;
 //! - [`zeek`] finds the captures of Zeek's own tests, with the logs that they expect;
 //! - [`captures`] lists the captures beside the checkout that tests read;
@@ -33,6 +34,7 @@ mod limited;
 pub mod mutate;
 pub mod peer;
 mod require;
+pub mod untidy;
 pub mod web;
 pub mod zeek;
 

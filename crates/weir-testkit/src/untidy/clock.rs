@@ -1,0 +1,39 @@
+//! Clocks that are set.
+
+use std::collections::BTreeSet;
+
+use super::{Account, Capture};
+
+/// Sets the clock from some frame on.
+pub(super) fn step(
+    tidy: &Capture,
+    capture: &mut Capture,
+    account: &mut Account,
+    (at_per_mille, by_ms): (u16, i64),
+) {
+    // By the tidy capture's frames, so that it is the same moment whatever other doses have left out.
+    let at = tidy.frames.len() * usize::from(at_per_mille) / 1_000;
+    let Some(first) = tidy.frames.get(at).and_then(|frame| frame.origin) else {
+        return;
+    };
+    let by_ns = by_ms.saturating_mul(1_000_000);
+    let from = capture
+        .frames
+        .iter()
+        .position(|frame| frame.origin >= Some(first));
+    let Some(from) = from else {
+        return;
+    };
+    // Frames that were made of the same one have the same step.
+    let mut stepped_already = BTreeSet::new();
+    for frame in &mut capture.frames[from..] {
+        let stepped = frame.time_ns.saturating_add_signed(by_ns);
+        let difference = stepped.wrapping_sub(frame.time_ns) as i64;
+        frame.time_ns = stepped;
+        if let Some(origin) = frame.origin
+            && stepped_already.insert(origin)
+        {
+            *account.times.entry(origin).or_default() += difference;
+        }
+    }
+}

@@ -1,0 +1,446 @@
+//! Captures as networks make them: with packets that are missing, that came twice, late, cut or in small pieces.
+//!
+//! A [`Plan`] says which [`Dose`]s are applied and from which seed. [`Plan::apply`] takes a capture and gives the untidy
+//! one with an [`Account`]: each packet that was touched, of which connection and direction, with which octets, and how.
+//! Every frame of the untidy capture knows of which frame it was made ([`Frame::origin`]), so that what a reader says of
+//! it can be held against what the same reader says of the tidy capture.
+//!
+//! ```
+//! use weir_testkit::untidy::{Capture, Dose, Plan};
+//!
+//! let (_, bytes) = weir_testkit::demo::demo_files()?.swap_remove(11);
+//! let tidy = Capture::read(&bytes)?;
+//! let plan = Plan::new(7, vec![Dose::Loss { per_mille: 20 }]);
+//! let (untidy, account) = plan.apply(&tidy);
+//! assert_eq!(untidy.frames.len() + account.touches.len(), tidy.frames.len());
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! What is drawn for a frame depends on the seed, the dose and the frame's origin alone: a plan does the same to the
+//! frames of a part of a capture as to those of all of it, so that a failure can be made smaller.
+
+mod attempt;
+mod clock;
+mod file;
+mod header;
+mod missing;
+mod order;
+mod record;
+mod segment;
+mod tag;
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+pub use header::{Ends, Header, Tcp};
+
+use crate::Rng;
+
+/// A record of a capture.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Frame {
+    /// The number, from 0, of the frame of the whole tidy capture that this one is or was made of. `None` of a frame
+    /// that was added.
+    pub origin: Option<usize>,
+    /// Nanoseconds since 1970.
+    pub time_ns: u64,
+    /// Octets that it had on the wire.
+    pub wire_len: u32,
+    /// Which of the capture's interfaces it came by.
+    pub interface: u32,
+    /// What was captured of it.
+    pub bytes: Vec<u8>,
+}
+
+/// Records with the link types of the interfaces that they came by.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Capture {
+    /// The link type of each interface.
+    pub link_types: Vec<u16>,
+    /// The records in their order.
+    pub frames: Vec<Frame>,
+}
+
+impl Capture {
+    /// Where the headers of a frame lie; `None` of what has no IP header of a link type that is known here.
+    #[must_use]
+    pub fn header(&self, frame: &Frame) -> Option<Header> {
+        let link_type = *self.link_types.get(frame.interface as usize)?;
+        Header::of(link_type, &frame.bytes)
+    }
+
+    /// The connection of each frame.
+    #[must_use]
+    pub fn connections(&self) -> Connections {
+        let headers: Vec<_> = self.frames.iter().map(|it| self.header(it)).collect();
+        let fragmented = headers
+            .iter()
+            .flatten()
+            .filter(|header| header.is_fragment)
+            .map(Header::hosts)
+            .collect();
+        Connections { fragmented }
+    }
+
+    /// The frames whose connection is one of `connections`, and those that have none.
+    #[must_use]
+    pub fn only(&self, connections: &BTreeSet<Ends>) -> Self {
+        let of = self.connections();
+        let is_wanted = |frame: &&Frame| match self.header(frame) {
+            Some(header) => connections.contains(&of.ends(&header)),
+            None => false,
+        };
+        Self {
+            link_types: self.link_types.clone(),
+            frames: self.frames.iter().filter(is_wanted).cloned().collect(),
+        }
+    }
+}
+
+/// Which frames belong together. The ports of fragments are not known of each of them, so that all packets of a
+/// protocol between two hosts that sent fragments are one connection.
+#[derive(Clone, Debug, Default)]
+pub struct Connections {
+    fragmented: BTreeSet<Ends>,
+}
+
+impl Connections {
+    /// The connection that a packet belongs to.
+    #[must_use]
+    pub fn ends(&self, header: &Header) -> Ends {
+        self.named(header.ends())
+    }
+
+    /// The connection that packets of these ends belong to.
+    #[must_use]
+    pub fn named(&self, ends: Ends) -> Ends {
+        let hosts = ends.hosts();
+        match self.fragmented.contains(&hosts) {
+            true => hosts,
+            false => ends,
+        }
+    }
+}
+
+/// What is done to a capture, and how much of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Dose {
+    /// Packets that were not captured.
+    Loss {
+        /// So many of a thousand packets.
+        per_mille: u16,
+    },
+    /// Packets that were captured twice, the second time up to `distance` frames later.
+    Duplicates {
+        /// So many of a thousand packets.
+        per_mille: u16,
+        /// Frames between both, at most.
+        distance: u16,
+    },
+    /// Segments of TCP with data that come behind up to `distance` frames that were sent after them.
+    Reordering {
+        /// So many of a thousand segments.
+        per_mille: u16,
+        /// Frames that overtake a segment, at most.
+        distance: u16,
+        /// Whether the times stay in their order, as where packets were out of order on the wire, or go with the packets.
+        in_time: bool,
+    },
+    /// Packets of which only the first octets were captured.
+    Cuts {
+        /// So many of a thousand packets.
+        per_mille: u16,
+        /// What is left of each.
+        snap_len: u16,
+    },
+    /// Connections that are refused (SYN, RST) before they are accepted.
+    Attempts {
+        /// So many of a thousand connections.
+        per_mille: u16,
+        /// Attempts of a connection, at most.
+        most: u8,
+    },
+    /// From some frame on, the clock is off.
+    ClockStep {
+        /// Where: so many thousandths of the frames come before it.
+        at_per_mille: u16,
+        /// By how much, in milliseconds.
+        by_ms: i64,
+    },
+    /// Segments of TCP that are sent as several.
+    SmallSegments {
+        /// So many of a thousand segments with data.
+        per_mille: u16,
+        /// Octets of a new segment, at most.
+        octets: u16,
+    },
+    /// Records of TLS in clear that are sent as several.
+    SmallRecords {
+        /// So many of a thousand directions of connections.
+        per_mille: u16,
+        /// Octets of a new record, at most.
+        octets: u16,
+    },
+    /// Packets with a VLAN tag.
+    Tags {
+        /// So many of a thousand connections.
+        per_mille: u16,
+    },
+    /// Connections of which one direction was captured.
+    OneDirection {
+        /// So many of a thousand connections.
+        per_mille: u16,
+    },
+}
+
+impl Dose {
+    /// True when all that hosts said to each other is still in the capture, once.
+    #[must_use]
+    pub const fn keeps_all(&self) -> bool {
+        !matches!(
+            self,
+            Self::Loss { .. } | Self::Cuts { .. } | Self::OneDirection { .. }
+        )
+    }
+
+    /// True when the time between two packets may have become another.
+    #[must_use]
+    pub const fn changes_times(&self) -> bool {
+        matches!(
+            self,
+            Self::ClockStep { .. } | Self::Reordering { in_time: true, .. }
+        )
+    }
+
+    /// A dose of half as much; `None` when there would be nothing left of it.
+    #[must_use]
+    pub fn halved(self) -> Option<Self> {
+        let mut half = self;
+        let amount = match &mut half {
+            Self::Loss { per_mille }
+            | Self::Duplicates { per_mille, .. }
+            | Self::Reordering { per_mille, .. }
+            | Self::Cuts { per_mille, .. }
+            | Self::Attempts { per_mille, .. }
+            | Self::SmallSegments { per_mille, .. }
+            | Self::SmallRecords { per_mille, .. }
+            | Self::Tags { per_mille }
+            | Self::OneDirection { per_mille } => per_mille,
+            Self::ClockStep { .. } => return None,
+        };
+        *amount /= 2;
+        (*amount > 0).then_some(half)
+    }
+}
+
+/// How a packet was touched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum How {
+    /// It is not in the capture any more.
+    Lost,
+    /// It is in the capture twice.
+    Doubled,
+    /// Packets that were sent after it come before it.
+    Moved,
+    /// Only its first octets are left: so many of its payload.
+    Cut(u32),
+    /// It is so many segments.
+    Split(u32),
+    /// Its first record of TLS is so many records, each but one with five octets more.
+    Records(u32),
+    /// It has a VLAN tag.
+    Tagged(u16),
+    /// It was added: an attempt, or its refusal.
+    Added,
+}
+
+/// A packet that was touched.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Touch {
+    /// The frame of the tidy capture; of a refused attempt, the frame of the SYN that is accepted.
+    pub origin: usize,
+    /// The connection.
+    pub ends: Ends,
+    /// Whether it was sent by the lower end.
+    pub from_low: bool,
+    /// The first octet of the transport's payload: by its number in the stream (TCP), else 0.
+    pub first: u32,
+    /// Octets of that payload.
+    pub octets: u32,
+    /// What happened to it.
+    pub how: How,
+}
+
+/// All that was done.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Account {
+    /// The packets that were touched, dose by dose.
+    pub touches: Vec<Touch>,
+    /// The frames whose times are others than in the tidy capture, by origin, with the difference in nanoseconds.
+    pub times: BTreeMap<usize, i64>,
+}
+
+impl Account {
+    /// The connections whose packets were touched, and how.
+    #[must_use]
+    pub fn connections(&self) -> BTreeMap<Ends, BTreeSet<How>> {
+        let mut all: BTreeMap<Ends, BTreeSet<How>> = BTreeMap::new();
+        for touch in &self.touches {
+            all.entry(touch.ends).or_default().insert(touch.how);
+        }
+        all
+    }
+
+    fn touch(&mut self, origin: usize, ends: Ends, header: &Header, bytes: &[u8], how: How) {
+        let (first, octets) = header.payload_range(bytes);
+        self.touches.push(Touch {
+            origin,
+            ends,
+            from_low: header.from_low(),
+            first,
+            octets,
+            how,
+        });
+    }
+}
+
+/// Doses, and what decides where they go.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Plan {
+    /// What the draws follow from.
+    pub seed: u64,
+    /// What is done, in this order.
+    pub doses: Vec<Dose>,
+    /// So many of a thousand connections may be touched.
+    pub connections_per_mille: u16,
+    /// The only frames that may be touched, by origin, where not all may.
+    pub only: Option<BTreeSet<usize>>,
+}
+
+impl Plan {
+    /// These doses in any connection.
+    #[must_use]
+    pub const fn new(seed: u64, doses: Vec<Dose>) -> Self {
+        Self {
+            seed,
+            doses,
+            connections_per_mille: 1_000,
+            only: None,
+        }
+    }
+
+    /// The untidy capture, and what was done to it.
+    #[must_use]
+    pub fn apply(&self, tidy: &Capture) -> (Capture, Account) {
+        let mut capture = tidy.clone();
+        let mut account = Account::default();
+        let connections = tidy.connections();
+        for (index, dose) in self.doses.iter().enumerate() {
+            let draw = Draw {
+                plan: self,
+                dose: index as u64,
+                connections: &connections,
+            };
+            match *dose {
+                Dose::Loss { per_mille } => {
+                    missing::loss(&draw, &mut capture, &mut account, per_mille);
+                }
+                Dose::Cuts {
+                    per_mille,
+                    snap_len,
+                } => {
+                    missing::cuts(&draw, &mut capture, &mut account, (per_mille, snap_len));
+                }
+                Dose::OneDirection { per_mille } => {
+                    missing::one_direction(&draw, &mut capture, &mut account, per_mille);
+                }
+                Dose::Duplicates {
+                    per_mille,
+                    distance,
+                } => {
+                    order::duplicates(&draw, &mut capture, &mut account, (per_mille, distance));
+                }
+                Dose::Reordering {
+                    per_mille,
+                    distance,
+                    in_time,
+                } => {
+                    order::reordering(
+                        &draw,
+                        &mut capture,
+                        &mut account,
+                        (per_mille, distance),
+                        in_time,
+                    );
+                }
+                Dose::Attempts { per_mille, most } => {
+                    attempt::attempts(&draw, &mut capture, &mut account, (per_mille, most));
+                }
+                Dose::ClockStep {
+                    at_per_mille,
+                    by_ms,
+                } => {
+                    clock::step(tidy, &mut capture, &mut account, (at_per_mille, by_ms));
+                }
+                Dose::SmallSegments { per_mille, octets } => {
+                    segment::split(&draw, &mut capture, &mut account, (per_mille, octets));
+                }
+                Dose::SmallRecords { per_mille, octets } => {
+                    record::split(&draw, &mut capture, &mut account, (per_mille, octets));
+                }
+                Dose::Tags { per_mille } => tag::add(&draw, &mut capture, &mut account, per_mille),
+            }
+        }
+        (capture, account)
+    }
+}
+
+/// What decides for one dose which frames it takes.
+struct Draw<'p> {
+    plan: &'p Plan,
+    dose: u64,
+    connections: &'p Connections,
+}
+
+impl Draw<'_> {
+    /// The numbers for a frame, when its connection may be touched and `per_mille` of a thousand frames take it.
+    fn frame(&self, ends: &Ends, origin: usize, per_mille: u16) -> Option<Rng> {
+        let only = self.plan.only.as_ref();
+        if only.is_some_and(|only| !only.contains(&origin)) || !self.may_touch(ends) {
+            return None;
+        }
+        let mut random = self.random(self.dose.wrapping_add(1), origin as u64);
+        (random.below(1_000) < u64::from(per_mille)).then_some(random)
+    }
+
+    /// The same for all of a connection, and for a direction of it where `way` says which.
+    fn connection(&self, ends: &Ends, way: Option<bool>, per_mille: u16) -> Option<Rng> {
+        if !self.may_touch(ends) {
+            return None;
+        }
+        let way = way.map_or(2, u64::from);
+        let mut random = self.random(self.dose.wrapping_add(1), ends.number() ^ (way << 60));
+        (random.below(1_000) < u64::from(per_mille)).then_some(random)
+    }
+
+    /// True for a frame that is taken when its whole connection is.
+    fn allows(&self, origin: usize) -> bool {
+        let only = self.plan.only.as_ref();
+        only.is_none_or(|only| only.contains(&origin))
+    }
+
+    /// Which connections may be touched is the same for all doses.
+    fn may_touch(&self, ends: &Ends) -> bool {
+        let mut random = self.random(0, ends.number());
+        random.below(1_000) < u64::from(self.plan.connections_per_mille)
+    }
+
+    fn random(&self, kind: u64, of: u64) -> Rng {
+        let mut seed = Rng::new(self.plan.seed ^ kind.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+        Rng::new(seed.next_u64() ^ of)
+    }
+}

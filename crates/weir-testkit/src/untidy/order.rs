@@ -1,0 +1,142 @@
+//! Packets that come twice, and packets that are overtaken.
+
+use std::collections::BTreeSet;
+
+use super::header::{FIN, Header, RST, SYN};
+use super::{Account, Capture, Draw, Ends, Frame, How};
+
+/// Captures packets twice.
+pub(super) fn duplicates(
+    draw: &Draw<'_>,
+    capture: &mut Capture,
+    account: &mut Account,
+    (per_mille, distance): (u16, u16),
+) {
+    let frames = std::mem::take(&mut capture.frames);
+    let mut later: Vec<(usize, Frame)> = Vec::new();
+    let mut all = Vec::with_capacity(frames.len());
+    for (index, frame) in frames.into_iter().enumerate() {
+        // What would come too late comes at once.
+        let is_late = |(_, twice): &mut (usize, Frame)| {
+            frame.time_ns.abs_diff(twice.time_ns) > OVERTAKEN_NS_MAX
+        };
+        all.extend(later.extract_if(.., is_late).map(|(_, twice)| twice));
+        if let (Some(header), Some(origin)) = (capture.header(&frame), frame.origin) {
+            let ends = draw.connections.ends(&header);
+            if let Some(mut random) = draw.frame(&ends, origin, per_mille) {
+                account.touch(origin, ends, &header, &frame.bytes, How::Doubled);
+                // A SYN that comes behind its answer is another attempt.
+                let distance = match header.tcp.is_some_and(|tcp| tcp.has(SYN)) {
+                    true => 0,
+                    false => u64::from(distance),
+                };
+                let after = index + random.below(distance + 1) as usize;
+                later.push((after, frame.clone()));
+            }
+        }
+        let time_ns = frame.time_ns;
+        all.push(frame);
+        // A duplicate has the time at which it was captured.
+        for (_, mut twice) in later.extract_if(.., |(after, _)| *after <= index) {
+            twice.time_ns = time_ns;
+            all.push(twice);
+        }
+    }
+    all.extend(later.into_iter().map(|(_, frame)| frame));
+    capture.frames = all;
+}
+
+/// Lets segments with data come behind frames that were sent after them. Where a connection begins or ends, and where
+/// times pass that a receiver waits for, everything stays in its order.
+pub(super) fn reordering(
+    draw: &Draw<'_>,
+    capture: &mut Capture,
+    account: &mut Account,
+    (per_mille, distance): (u16, u16),
+    in_time: bool,
+) {
+    let headers: Vec<_> = capture.frames.iter().map(|it| capture.header(it)).collect();
+    let times: Vec<u64> = capture.frames.iter().map(|frame| frame.time_ns).collect();
+    let mut order: Vec<usize> = (0..capture.frames.len()).collect();
+    let mut is_moved = vec![false; order.len()];
+    // The first packet of a connection stays the first one.
+    let mut has_begun = BTreeSet::new();
+    let mut at = 0;
+    while at < order.len() {
+        let index = order[at];
+        let overtaken_by = match is_moved[index] {
+            true => None,
+            false => overtaking(
+                draw,
+                capture,
+                &headers,
+                (index, &order[at + 1..]),
+                (per_mille, distance),
+                &has_begun,
+            ),
+        };
+        let Some((ends, count)) = overtaken_by else {
+            has_begun.extend(headers[index].map(|header| draw.connections.ends(&header)));
+            at += 1;
+            continue;
+        };
+        if let (Some(header), Some(origin)) = (&headers[index], capture.frames[index].origin) {
+            account.touch(
+                origin,
+                ends,
+                header,
+                &capture.frames[index].bytes,
+                How::Moved,
+            );
+        }
+        is_moved[index] = true;
+        order[at..=at + count].rotate_left(1);
+    }
+    let mut frames: Vec<Frame> = order.iter().map(|it| capture.frames[*it].clone()).collect();
+    if in_time {
+        for (frame, time_ns) in frames.iter_mut().zip(&times) {
+            if let Some(origin) = frame.origin.filter(|_| frame.time_ns != *time_ns) {
+                let difference = (*time_ns).wrapping_sub(frame.time_ns) as i64;
+                *account.times.entry(origin).or_default() += difference;
+            }
+            frame.time_ns = *time_ns;
+        }
+    }
+    capture.frames = frames;
+}
+
+/// How many of the frames behind a segment overtake it, and its connection; `None` when it stays where it is.
+fn overtaking(
+    draw: &Draw<'_>,
+    capture: &Capture,
+    headers: &[Option<Header>],
+    (index, behind): (usize, &[usize]),
+    (per_mille, distance): (u16, u16),
+    has_begun: &BTreeSet<Ends>,
+) -> Option<(Ends, usize)> {
+    let (header, frame) = (headers[index]?, &capture.frames[index]);
+    let is_edge = |header: &Header| header.tcp.is_none_or(|tcp| tcp.has(SYN | FIN | RST));
+    if is_edge(&header) || header.payload_range(&frame.bytes).1 == 0 {
+        return None;
+    }
+    let ends = draw.connections.ends(&header);
+    if !has_begun.contains(&ends) {
+        return None;
+    }
+    let mut random = draw.frame(&ends, frame.origin?, per_mille)?;
+    let wanted = 1 + random.below(u64::from(distance.max(1))) as usize;
+    let is_own = |next: usize| headers[next].filter(|it| draw.connections.ends(it) == ends);
+    let count = behind
+        .iter()
+        .take(wanted)
+        .take_while(|next| {
+            let later_ns = capture.frames[**next].time_ns.abs_diff(frame.time_ns);
+            later_ns <= OVERTAKEN_NS_MAX && !is_own(**next).is_some_and(|next| is_edge(&next))
+        })
+        .count();
+    let is_out_of_order = behind[..count].iter().any(|next| is_own(*next).is_some());
+    is_out_of_order.then_some((ends, count))
+}
+
+/// No frame is overtaken by one that was sent so much later: a receiver would have asked for it again.
+const OVERTAKEN_NS_MAX: u64 = 50_000_000;

@@ -1,0 +1,383 @@
+//! Doses do what their accounts say.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{Capture, Dose, Ends, Frame, Header, How, Plan};
+use crate::packet::checksum;
+
+const ALL: &[Dose] = &[
+    Dose::Loss { per_mille: 100 },
+    Dose::Duplicates {
+        per_mille: 100,
+        distance: 5,
+    },
+    Dose::Reordering {
+        per_mille: 300,
+        distance: 6,
+        in_time: false,
+    },
+    Dose::Reordering {
+        per_mille: 300,
+        distance: 6,
+        in_time: true,
+    },
+    Dose::Cuts {
+        per_mille: 200,
+        snap_len: 70,
+    },
+    Dose::Attempts {
+        per_mille: 900,
+        most: 3,
+    },
+    Dose::ClockStep {
+        at_per_mille: 400,
+        by_ms: -90_000,
+    },
+    Dose::SmallSegments {
+        per_mille: 500,
+        octets: 40,
+    },
+    Dose::SmallRecords {
+        per_mille: 900,
+        octets: 30,
+    },
+    Dose::Tags { per_mille: 500 },
+    Dose::OneDirection { per_mille: 300 },
+];
+
+/// The demo's captures that are pcap or pcapng.
+fn captures() -> Vec<Capture> {
+    let files = crate::demo::demo_files().unwrap();
+    let captures: Vec<_> = files
+        .iter()
+        .filter_map(|(_, bytes)| Capture::read(bytes).ok())
+        .collect();
+    assert!(captures.len() >= 9);
+    captures
+}
+
+/// What each direction of each connection carries, in order and once; `None` for octets that are missing. Of
+/// connections that follow each other between the same ends, each has its own.
+fn streams(capture: &Capture) -> BTreeMap<(Ends, bool, u32), Vec<Option<u8>>> {
+    let connections = capture.connections();
+    let mut of: BTreeMap<(Ends, bool), u32> = BTreeMap::new();
+    let mut streams: BTreeMap<(Ends, bool, u32), Vec<Option<u8>>> = BTreeMap::new();
+    for frame in &capture.frames {
+        let Some(header) = capture.header(frame) else {
+            continue;
+        };
+        let Some(tcp) = header.tcp else { continue };
+        let way = (connections.ends(&header), header.from_low());
+        let (first, octets) = header.payload_range(&frame.bytes);
+        let start = match tcp.has(super::header::SYN) {
+            true => {
+                of.insert(way, first);
+                first
+            }
+            false => *of.entry(way).or_insert(first),
+        };
+        let at = first.wrapping_sub(start) as usize;
+        // What was before the first packet of a direction that was captured from its middle is left out.
+        if at > 1 << 24 {
+            continue;
+        }
+        let stream = streams.entry((way.0, way.1, start)).or_default();
+        let end = at + octets as usize;
+        stream.resize(stream.len().max(end), None);
+        let payload = frame.bytes.get(tcp.payload..).unwrap_or_default();
+        for (to, from) in stream[at..end].iter_mut().zip(payload) {
+            *to = Some(*from);
+        }
+    }
+    streams.retain(|_, stream| !stream.is_empty());
+    streams
+}
+
+/// How many untidy frames have each origin.
+fn origins(capture: &Capture) -> BTreeMap<usize, usize> {
+    let mut origins = BTreeMap::new();
+    for origin in capture.frames.iter().filter_map(|frame| frame.origin) {
+        *origins.entry(origin).or_default() += 1;
+    }
+    origins
+}
+
+#[test]
+fn a_dose_of_nothing_changes_nothing() {
+    for tidy in captures() {
+        let none = |dose: &Dose| {
+            let mut dose = *dose;
+            while let Some(half) = dose.halved() {
+                dose = half;
+            }
+            match dose {
+                Dose::Loss { .. } => Dose::Loss { per_mille: 0 },
+                Dose::Duplicates { distance, .. } => Dose::Duplicates {
+                    per_mille: 0,
+                    distance,
+                },
+                Dose::Reordering {
+                    distance, in_time, ..
+                } => Dose::Reordering {
+                    per_mille: 0,
+                    distance,
+                    in_time,
+                },
+                Dose::Cuts { snap_len, .. } => Dose::Cuts {
+                    per_mille: 0,
+                    snap_len,
+                },
+                Dose::Attempts { most, .. } => Dose::Attempts { per_mille: 0, most },
+                Dose::ClockStep { at_per_mille, .. } => Dose::ClockStep {
+                    at_per_mille,
+                    by_ms: 0,
+                },
+                Dose::SmallSegments { octets, .. } => Dose::SmallSegments {
+                    per_mille: 0,
+                    octets,
+                },
+                Dose::SmallRecords { octets, .. } => Dose::SmallRecords {
+                    per_mille: 0,
+                    octets,
+                },
+                Dose::Tags { .. } => Dose::Tags { per_mille: 0 },
+                Dose::OneDirection { .. } => Dose::OneDirection { per_mille: 0 },
+            }
+        };
+        let plan = Plan::new(1, ALL.iter().map(none).collect());
+        let (untidy, account) = plan.apply(&tidy);
+        assert_eq!(untidy, tidy);
+        assert!(account.touches.is_empty());
+        assert!(account.times.values().all(|difference| *difference == 0));
+    }
+}
+
+#[test]
+fn a_seed_does_the_same_each_time_and_to_a_part_what_it_does_to_all() {
+    for tidy in captures() {
+        for seed in 0..4 {
+            let mut plan = Plan::new(seed, ALL.to_vec());
+            plan.connections_per_mille = 500;
+            let (untidy, account) = plan.apply(&tidy);
+            assert_eq!(plan.apply(&tidy), (untidy, account));
+            // What looks at other frames than its own apart (what overtakes, what a clock's step comes after).
+            let alone =
+                |dose: &&Dose| !matches!(dose, Dose::Reordering { .. } | Dose::ClockStep { .. });
+            plan.doses = ALL.iter().filter(alone).copied().collect();
+            plan.doses
+                .retain(|dose| !matches!(dose, Dose::Duplicates { .. }));
+            let (untidy, account) = plan.apply(&tidy);
+            let touched: BTreeSet<Ends> = account.connections().into_keys().collect();
+            let (part, part_account) = plan.apply(&tidy.only(&touched));
+            assert_eq!(part_account, account);
+            let mut rest = untidy.frames.iter();
+            assert!(part.frames.iter().all(|frame| rest.any(|it| it == frame)));
+        }
+    }
+}
+
+#[test]
+fn what_was_not_touched_is_as_it_was_and_nothing_is_missing_that_is_not_accounted() {
+    for tidy in captures() {
+        for (seed, dose) in ALL.iter().enumerate() {
+            let (untidy, account) = Plan::new(seed as u64, vec![*dose]).apply(&tidy);
+            let touched: BTreeMap<usize, How> = account
+                .touches
+                .iter()
+                .map(|touch| (touch.origin, touch.how))
+                .collect();
+            let origins = origins(&untidy);
+            let by_origin = untidy.frames.iter().rev();
+            let first: BTreeMap<usize, &Frame> = by_origin
+                .filter_map(|frame| Some((frame.origin?, frame)))
+                .collect();
+            for (index, frame) in tidy.frames.iter().enumerate() {
+                let expected = match touched.get(&index) {
+                    Some(How::Lost) => 0,
+                    Some(How::Doubled) => 2,
+                    Some(How::Split(pieces)) => *pieces as usize,
+                    _ => 1,
+                };
+                let found = origins.get(&index).copied().unwrap_or(0);
+                assert_eq!(found, expected, "{dose:?}: frame {index}");
+                let is_renumbered = matches!(dose, Dose::SmallRecords { .. });
+                if !touched.contains_key(&index) && !is_renumbered {
+                    let same = first[&index];
+                    let step = account.times.get(&index).copied().unwrap_or(0);
+                    let moved = Frame {
+                        time_ns: frame.time_ns.wrapping_add_signed(step),
+                        ..frame.clone()
+                    };
+                    assert_eq!(*same, moved, "{dose:?}: frame {index}");
+                }
+            }
+            let added = untidy
+                .frames
+                .iter()
+                .filter(|frame| frame.origin.is_none())
+                .count();
+            let attempts = account
+                .touches
+                .iter()
+                .filter(|it| it.how == How::Added)
+                .count();
+            assert_eq!(added, 2 * attempts);
+        }
+    }
+}
+
+#[test]
+fn doses_that_keep_all_keep_the_octets_of_every_stream() {
+    let mut touched = 0;
+    for tidy in captures() {
+        let said = streams(&tidy);
+        for dose in ALL.iter().filter(|dose| dose.keeps_all()) {
+            if matches!(dose, Dose::SmallRecords { .. }) {
+                continue;
+            }
+            let (untidy, account) = Plan::new(3, vec![*dose]).apply(&tidy);
+            touched += account.touches.len();
+            let mut untidy = streams(&untidy);
+            // What overtakes the first segment of a direction that has no SYN begins it.
+            untidy.retain(|key, _| said.contains_key(key));
+            for (key, stream) in &untidy {
+                assert_eq!(said.get(key), Some(stream), "{dose:?}: {key:?}");
+            }
+            if !matches!(dose, Dose::Reordering { .. }) {
+                assert_eq!(untidy.len(), said.len(), "{dose:?}");
+            }
+        }
+    }
+    assert!(touched > 1_000, "{touched}");
+}
+
+#[test]
+fn small_records_say_what_the_large_one_said() {
+    let mut split = 0;
+    for tidy in captures() {
+        let plan = Plan::new(
+            5,
+            vec![Dose::SmallRecords {
+                per_mille: 1_000,
+                octets: 30,
+            }],
+        );
+        let (untidy, account) = plan.apply(&tidy);
+        let (said, says) = (streams(&tidy), streams(&untidy));
+        assert_eq!(said.len(), says.len());
+        for (key, stream) in &said {
+            let all =
+                |stream: &[Option<u8>]| stream.iter().map(|it| it.unwrap()).collect::<Vec<_>>();
+            let is_split = account
+                .touches
+                .iter()
+                .any(|it| (it.ends, it.from_low) == (key.0, key.1));
+            match is_split {
+                false => assert_eq!(stream, &says[key]),
+                true => {
+                    split += 1;
+                    let (said, says) = (all(stream), all(&says[key]));
+                    assert!(says.len() > said.len());
+                    assert_eq!(contents(&says), contents(&said));
+                }
+            }
+        }
+    }
+    assert!(split > 3, "{split}");
+}
+
+/// The messages of the handshake at the beginning of a stream, and the octets behind them.
+fn contents(mut stream: &[u8]) -> (Vec<u8>, Vec<u8>) {
+    let mut handshake = Vec::new();
+    while let Some([22, 3, _, high, low]) = stream.get(..5) {
+        let end = 5 + usize::from(u16::from_be_bytes([*high, *low]));
+        handshake.extend_from_slice(&stream[5..end]);
+        stream = &stream[end..];
+    }
+    (handshake, stream.to_vec())
+}
+
+#[test]
+fn what_is_written_anew_has_right_lengths_and_checksums() {
+    let mut seen = 0;
+    for tidy in captures() {
+        let doses = vec![
+            Dose::SmallRecords {
+                per_mille: 1_000,
+                octets: 20,
+            },
+            Dose::SmallSegments {
+                per_mille: 1_000,
+                octets: 50,
+            },
+            Dose::Attempts {
+                per_mille: 1_000,
+                most: 2,
+            },
+        ];
+        let (untidy, _) = Plan::new(9, doses).apply(&tidy);
+        let counts = origins(&untidy);
+        for frame in &untidy.frames {
+            let is_new = frame.origin.is_none_or(|origin| counts[&origin] > 1);
+            if !is_new {
+                continue;
+            }
+            seen += 1;
+            let header = untidy.header(frame).unwrap();
+            assert_eq!(header.end, frame.bytes.len());
+            assert_eq!(frame.wire_len as usize, frame.bytes.len());
+            let segment = &frame.bytes[header.transport..header.end];
+            assert_eq!(
+                checksum::transport(header.src.0, header.dst.0, 6, segment),
+                0
+            );
+            if header.src.0.is_ipv4() {
+                assert_eq!(
+                    checksum::internet(&frame.bytes[header.ip..header.transport]),
+                    0
+                );
+            }
+        }
+    }
+    assert!(seen > 200, "{seen}");
+}
+
+#[test]
+fn captures_are_read_as_they_were_written() {
+    for (file, bytes) in crate::demo::demo_files().unwrap() {
+        let Ok(capture) = Capture::read(&bytes) else {
+            continue;
+        };
+        assert_eq!(
+            capture.frames.len() as u64,
+            file.records,
+            "{}",
+            file.file_name
+        );
+        let again = Capture::read(&capture.write().unwrap()).unwrap();
+        assert_eq!(again, capture, "{}", file.file_name);
+        for end in (0..bytes.len().min(2_000)).step_by(7) {
+            if let Ok(part) = Capture::read(&bytes[..end]) {
+                assert!(part.frames.len() <= capture.frames.len());
+            }
+        }
+    }
+    assert!(Capture::read(b"no capture").is_err());
+}
+
+#[test]
+fn headers_of_any_octets_are_read_or_not() {
+    let mut random = crate::Rng::new(11);
+    for tidy in captures() {
+        for frame in tidy.frames.iter().step_by(5) {
+            let link_type = tidy.link_types[frame.interface as usize];
+            for _ in 0..20 {
+                let mut bytes = frame.bytes.clone();
+                crate::mutate::bytes(&mut random, &mut bytes);
+                if let Some(header) = Header::of(link_type, &bytes) {
+                    let _ = header.payload_range(&bytes);
+                }
+            }
+        }
+    }
+}

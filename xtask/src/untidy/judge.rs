@@ -1,0 +1,957 @@
+//! What the program says of an untidy capture, beside what it says of the tidy one.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::IpAddr;
+
+use serde_json::Value;
+use weir_testkit::untidy::{Account, Capture, Connections, Ends, How};
+
+use super::answers::{Answer, Row};
+use super::tables::{FLOW_PACKETS, FLOWS, Kind, MEDIA, SIGNALLING, STREAM, Scope, TABLES, Table};
+
+/// Something that does not hold.
+#[derive(Clone, Debug)]
+pub(super) struct Fault {
+    pub(super) table: &'static str,
+    /// Which rule.
+    pub(super) rule: &'static str,
+    /// What touched the connection of the row, without amounts.
+    pub(super) hows: BTreeSet<&'static str>,
+    /// The row that the tidy capture has, and the one that the untidy one has, as far as they are known.
+    pub(super) tidy: Option<Row>,
+    pub(super) untidy: Option<Row>,
+    pub(super) more: String,
+}
+
+/// A capture, and what the program says of it.
+pub(super) struct Side<'c> {
+    pub(super) capture: &'c Capture,
+    pub(super) answer: &'c Answer,
+}
+
+impl Side<'_> {
+    /// The frame of the whole tidy capture, from 1, that a record's number stands for.
+    fn origin(&self, number: u64) -> Option<u64> {
+        let index = usize::try_from(number.checked_sub(1)?).ok()?;
+        Some(self.capture.frames.get(index)?.origin? as u64 + 1)
+    }
+}
+
+/// Everything that does not hold.
+pub(super) fn faults(tidy: &Side<'_>, untidy: &Side<'_>, account: &Account) -> Vec<Fault> {
+    let mut faults = Vec::new();
+    let judge = Judge::new(tidy, untidy, account, &mut faults);
+    judge.times(&mut faults);
+    for table in TABLES {
+        match table.name {
+            STREAM => judge.streams(table, &mut faults),
+            _ => judge.table(table, &mut faults),
+        }
+    }
+    faults
+}
+
+/// What happened to a connection.
+#[derive(Clone, Debug, Default)]
+struct State {
+    hows: BTreeSet<How>,
+    /// The times between its packets are others.
+    is_retimed: bool,
+    /// Times in the capture are others.
+    has_other_times: bool,
+    /// It is a connection of TCP.
+    is_tcp: bool,
+    /// The first frame that was touched, from 1.
+    first: Option<u64>,
+}
+
+impl State {
+    fn lacks(&self) -> bool {
+        self.hows
+            .iter()
+            .any(|how| matches!(how, How::Lost | How::Cut(_)))
+    }
+
+    fn has(&self, is: fn(&How) -> bool) -> bool {
+        self.hows.iter().any(is)
+    }
+
+    fn is_again(&self) -> bool {
+        !self.is_tcp && self.has(|how| matches!(how, How::Doubled))
+    }
+
+    /// True when a column of this kind has to be as it was.
+    fn keeps(&self, kind: Kind) -> bool {
+        let is_moved = self.has(|how| matches!(how, How::Moved));
+        let is_longer = self.has(|how| matches!(how, How::Records(_)));
+        let has_other_packets = self.has(|how| {
+            matches!(
+                how,
+                How::Doubled | How::Moved | How::Split(_) | How::Records(_) | How::Added
+            )
+        });
+        match kind {
+            Kind::None => false,
+            Kind::Content => true,
+            Kind::Frame | Kind::Time => !is_moved && !self.is_again() && !self.lacks(),
+            Kind::Span => !is_moved && !self.is_again() && !self.lacks() && !self.is_retimed,
+            Kind::Wire | Kind::WireFrame | Kind::LastTime => {
+                !has_other_packets && !self.lacks() && !self.is_retimed
+            }
+            Kind::Stream => !is_longer && !self.is_again() && !self.lacks(),
+            Kind::Clock => !self.is_again() && !self.lacks() && !self.has_other_times,
+            Kind::Sum => !self.is_again() && !self.lacks(),
+            Kind::Doubt => !self.lacks(),
+        }
+    }
+
+    fn join(&mut self, other: &Self) {
+        self.hows.extend(&other.hows);
+        self.is_retimed |= other.is_retimed;
+        self.first = match (self.first, other.first) {
+            (Some(one), Some(two)) => Some(one.min(two)),
+            (one, two) => one.or(two),
+        };
+    }
+
+    fn names(&self) -> BTreeSet<&'static str> {
+        let is_shown = |how: &&How| !self.lacks() || matches!(how, How::Lost | How::Cut(_));
+        let mut names: BTreeSet<_> = self.hows.iter().filter(is_shown).map(name).collect();
+        if self.is_retimed && !self.lacks() {
+            names.insert("retimed");
+        }
+        names
+    }
+}
+
+pub(super) fn name(how: &How) -> &'static str {
+    match how {
+        How::Lost => "lost",
+        How::Doubled => "doubled",
+        How::Moved => "moved",
+        How::Cut(_) => "cut",
+        How::Split(_) => "split",
+        How::Records(_) => "records",
+        How::Tagged(_) => "tagged",
+        How::Added => "attempts",
+        _ => "other",
+    }
+}
+
+struct Judge<'s> {
+    tidy: &'s Side<'s>,
+    untidy: &'s Side<'s>,
+    /// Of each flow of the tidy capture, what happened to it.
+    states: BTreeMap<u64, State>,
+    /// The flow of the tidy capture that each one of the untidy capture is.
+    flows: BTreeMap<u64, u64>,
+    labels: Labels,
+    signalling: State,
+    call: State,
+    all: State,
+    /// The frames that are not there any more, from 1.
+    lost: BTreeSet<u64>,
+}
+
+impl<'s> Judge<'s> {
+    fn new(
+        tidy: &'s Side<'s>,
+        untidy: &'s Side<'s>,
+        account: &'s Account,
+        faults: &mut Vec<Fault>,
+    ) -> Self {
+        let connections = tidy.capture.connections();
+        let by_ends = states(tidy.capture, &connections, account);
+        let mut states = BTreeMap::new();
+        for row in tidy.answer.rows(FLOWS) {
+            if let (Some(id), Some(ends)) = (id(row), ends(row)) {
+                let ends = connections.named(ends);
+                let mut state = by_ends.get(&ends).cloned().unwrap_or_default();
+                state.is_tcp = ends.protocol == 6;
+                state.has_other_times = account.times.values().any(|shift| *shift != 0);
+                states.insert(id, state);
+            }
+        }
+        let mut judge = Self {
+            tidy,
+            untidy,
+            states,
+            flows: BTreeMap::new(),
+            labels: Labels::new(untidy.capture, account),
+            signalling: State::default(),
+            call: State::default(),
+            all: State::default(),
+            lost: lost(account),
+        };
+        judge.flows = judge.same_flows(faults);
+        let carries = |tables: &[&str]| {
+            let mut state = State::default();
+            for row in tables.iter().flat_map(|table| tidy.answer.rows(table)) {
+                state.join(&judge.own(id(row)));
+            }
+            state
+        };
+        let (signalling, media) = (carries(SIGNALLING), carries(MEDIA));
+        judge.call = signalling.clone();
+        judge.call.join(&media);
+        judge.signalling = signalling;
+        let mut all = State::default();
+        for state in judge.states.values() {
+            all.join(state);
+        }
+        judge.all = all;
+        judge
+    }
+
+    /// Which flow of the tidy capture each flow of the untidy one is: its packets are those of one flow, and a flow is
+    /// not two. Where packets are missing that tell connections apart, or their times have passed, it may be.
+    fn same_flows(&self, faults: &mut Vec<Fault>) -> BTreeMap<u64, u64> {
+        let mut tidy_of: BTreeMap<u64, u64> = BTreeMap::new();
+        for row in self.tidy.answer.rows(FLOW_PACKETS) {
+            let origin = number(row, "frame.number").and_then(|it| self.tidy.origin(it));
+            if let (Some(origin), Some(flow)) = (origin, id(row)) {
+                tidy_of.insert(origin, flow);
+            }
+        }
+        let mut flows: BTreeMap<u64, u64> = BTreeMap::new();
+        let mut back: BTreeMap<u64, u64> = BTreeMap::new();
+        for row in self.untidy.answer.rows(FLOW_PACKETS) {
+            let origin = number(row, "frame.number").and_then(|it| self.untidy.origin(it));
+            let (Some(origin), Some(flow)) = (origin, id(row)) else {
+                continue;
+            };
+            let Some(tidy) = tidy_of.get(&origin).copied() else {
+                continue;
+            };
+            let first = *flows.entry(flow).or_insert(tidy);
+            let same = *back.entry(tidy).or_insert(flow);
+            let state = self.own(Some(tidy));
+            if (first != tidy || same != flow) && !state.lacks() {
+                faults.push(Fault {
+                    table: FLOW_PACKETS,
+                    rule: "packets of one flow are packets of one flow",
+                    hows: state.names(),
+                    tidy: None,
+                    untidy: Some(row.clone()),
+                    more: format!("frame {origin} of the tidy capture, whose flow is {tidy}"),
+                });
+            }
+        }
+        flows
+    }
+
+    fn own(&self, flow: Option<u64>) -> State {
+        match flow {
+            Some(flow) => self.states.get(&flow).cloned().unwrap_or_default(),
+            None => self.all.clone(),
+        }
+    }
+
+    fn state(&self, table: &Table, flow: Option<u64>) -> State {
+        let mut state = self.own(flow);
+        match table.scope {
+            Scope::Own => {}
+            Scope::Signalled => state.join(&self.signalling),
+            Scope::Call => state.join(&self.call),
+        }
+        state
+    }
+
+    /// The time of a row is that of its record.
+    fn times(&self, faults: &mut Vec<Fault>) {
+        for (name, rows) in &self.untidy.answer.tables {
+            for row in rows {
+                let frame = number(row, "frame.number")
+                    .and_then(|it| self.untidy.capture.frames.get(it as usize - 1));
+                let (Some(frame), Some(Value::String(time))) = (frame, row.get("frame.time"))
+                else {
+                    continue;
+                };
+                if *time != timestamp(frame.time_ns) {
+                    faults.push(Fault {
+                        table: name,
+                        rule: "the time of a row is the time of its record",
+                        hows: BTreeSet::new(),
+                        tidy: None,
+                        untidy: Some(row.clone()),
+                        more: timestamp(frame.time_ns),
+                    });
+                }
+            }
+        }
+    }
+
+    /// The rows of each flow of the tidy capture, with its numbers, flows and times.
+    fn rows(&self, table: &Table, side: &Side<'_>) -> BTreeMap<Option<u64>, Vec<Row>> {
+        let is_untidy = std::ptr::eq(side.capture, self.untidy.capture);
+        let mut by_flow: BTreeMap<Option<u64>, Vec<Row>> = BTreeMap::new();
+        for row in side.answer.rows(table.name) {
+            let mut row = row.clone();
+            let mut flow = id(&row);
+            if is_untidy && let Some(own) = flow {
+                flow = match self.flows.get(&own) {
+                    Some(same) => Some(*same),
+                    // Those that were added have numbers beyond all others.
+                    None => Some(ADDED + own),
+                };
+            }
+            // What is complete only at the end has the time of the last record, whosever that is.
+            if row.get("frame.number").is_some_and(Value::is_null) {
+                row.remove("frame.time");
+            }
+            for (column, value) in &mut row {
+                match (table.kind(column), &*value) {
+                    _ if column == "flow.id" => *value = flow.into(),
+                    (Kind::Frame | Kind::WireFrame, Value::Number(number)) => {
+                        let origin = number.as_u64().and_then(|it| side.origin(it));
+                        *value = origin.map_or_else(|| "added".into(), Value::from);
+                    }
+                    (Kind::Time | Kind::LastTime, Value::String(time)) => {
+                        if let Some(label) = self.labels.of(time, is_untidy) {
+                            *value = label.into();
+                        }
+                    }
+                    _ => {}
+                }
+            }
+            by_flow.entry(flow).or_default().push(row);
+        }
+        by_flow
+    }
+
+    fn table(&self, table: &'static Table, faults: &mut Vec<Fault>) {
+        let mut tidy = self.rows(table, self.tidy);
+        let mut untidy = self.rows(table, self.untidy);
+        let flows: BTreeSet<_> = tidy.keys().chain(untidy.keys()).copied().collect();
+        for flow in flows {
+            let (said, says) = (
+                tidy.remove(&flow).unwrap_or_default(),
+                untidy.remove(&flow).unwrap_or_default(),
+            );
+            if flow.is_some_and(|flow| flow >= ADDED) {
+                added(table, &says, faults);
+                continue;
+            }
+            let state = self.state(table, flow);
+            let rows = Rows {
+                table,
+                state: &state,
+                said: &said,
+                says: &says,
+            };
+            match state.lacks() {
+                true => self.less(&rows, faults),
+                false => rows.same(faults),
+            }
+        }
+    }
+
+    /// Where octets are missing, each row is one that was there, as far as it says something, or says that it is
+    /// uncertain; and a row is only gone where something before its end is, and that is counted.
+    fn less(&self, rows: &Rows<'_>, faults: &mut Vec<Fault>) {
+        let Rows {
+            table,
+            state,
+            said,
+            says,
+        } = *rows;
+        let fault = |rule, tidy: Option<&Row>, untidy: Option<&Row>, more: String| Fault {
+            table: table.name,
+            rule,
+            hows: state.names(),
+            tidy: tidy.cloned(),
+            untidy: untidy.cloned(),
+            more,
+        };
+        for row in says {
+            let is_known = said.iter().any(|one| is_less(table, row, one));
+            if !is_known && !is_uncertain(table, row) {
+                let nearest = said.iter().max_by_key(|one| likeness(table, row, one));
+                faults.push(fault(
+                    "a row was there, or says that it is uncertain",
+                    nearest,
+                    Some(row),
+                    String::new(),
+                ));
+            }
+        }
+        let first = state.first.unwrap_or(u64::MAX);
+        for row in said {
+            if says.iter().any(|one| is_less(table, one, row)) {
+                continue;
+            }
+            let last = last_frame(table, row);
+            if last.is_some_and(|last| last < first) {
+                let nearest = says.iter().max_by_key(|one| likeness(table, one, row));
+                faults.push(fault(
+                    "a row is there when nothing before its end was touched",
+                    Some(row),
+                    nearest,
+                    format!("the first frame that was touched is {first}"),
+                ));
+            } else if !self.is_counted(rows, row) {
+                faults.push(fault(
+                    "nothing is gone without a count",
+                    Some(row),
+                    None,
+                    String::new(),
+                ));
+            }
+        }
+    }
+
+    /// True when a packet of the row is not there, or something says that octets are missing.
+    fn is_counted(&self, rows: &Rows<'_>, row: &Row) -> bool {
+        let is_lost =
+            |row: &Row| number(row, "frame.number").is_some_and(|it| self.lost.contains(&it));
+        match rows.table.name {
+            // A packet that is not there has no row, and a connection without packets has none.
+            FLOW_PACKETS => return is_lost(row),
+            FLOWS => return self.is_gone(id(row)),
+            // Nothing can be said of a connection that is not there at all.
+            _ if self.is_gone(id(row)) => return true,
+            // Of datagrams nobody knows how many there were.
+            _ if !rows.state.is_tcp => return true,
+            _ => {}
+        }
+        let missed = |side: &Side<'_>, flow: Option<u64>| {
+            let rows = side.answer.rows(FLOWS).iter();
+            let own = rows.filter(
+                |row| match std::ptr::eq(side.capture, self.untidy.capture) {
+                    true => id(row).and_then(|id| self.flows.get(&id)).copied() == flow,
+                    false => id(row) == flow,
+                },
+            );
+            own.filter_map(|row| number(row, "flow.missed_bytes"))
+                .sum::<u64>()
+        };
+        let flow = id(row);
+        let is_uncertain = rows.says.iter().any(|row| is_uncertain(rows.table, row));
+        let is_cut = rows.state.has(|how| matches!(how, How::Cut(_)));
+        is_uncertain || is_cut || missed(self.untidy, flow) > missed(self.tidy, flow)
+    }
+
+    /// True when no packet of a flow is there any more.
+    fn is_gone(&self, flow: Option<u64>) -> bool {
+        let is_lost = |row: &Row| {
+            let origin = number(row, "frame.number").and_then(|it| self.tidy.origin(it));
+            origin.is_some_and(|origin| self.lost.contains(&origin))
+        };
+        let mut packets = self.tidy.answer.rows(FLOW_PACKETS).iter();
+        packets.all(|packet| id(packet) != flow || is_lost(packet))
+    }
+
+    /// The octets of each direction are those that were there.
+    fn streams(&self, table: &'static Table, faults: &mut Vec<Fault>) {
+        let tidy = self.rows(table, self.tidy);
+        let untidy = self.rows(table, self.untidy);
+        for flow in tidy.keys().chain(untidy.keys()).collect::<BTreeSet<_>>() {
+            let state = self.own(*flow);
+            let (said, says) = (
+                tidy.get(flow).map_or(&[][..], Vec::as_slice),
+                untidy.get(flow).map_or(&[][..], Vec::as_slice),
+            );
+            if !state.is_tcp {
+                let rows = Rows {
+                    table,
+                    state: &state,
+                    said,
+                    says,
+                };
+                match state.lacks() {
+                    true => self.less(&rows, faults),
+                    false => rows.same(faults),
+                }
+                continue;
+            }
+            if state.has(|how| matches!(how, How::Records(_))) {
+                continue;
+            }
+            let (said, says) = (directions(said), directions(says));
+            let mut fault = |rule, more| {
+                faults.push(Fault {
+                    table: STREAM,
+                    rule,
+                    hows: state.names(),
+                    tidy: None,
+                    untidy: None,
+                    more,
+                });
+            };
+            for (way, octets) in &says {
+                let before = said.get(way).map_or(&[][..], Vec::as_slice);
+                let name = format!("flow {flow:?}, {way}");
+                if !state.lacks() {
+                    if octets != before {
+                        let at = octets.iter().zip(before).position(|(one, two)| one != two);
+                        fault(
+                            "the octets of a stream are the same",
+                            format!(
+                                "{name}: {} octets, {} before; the first other one is {at:?}",
+                                octets.len(),
+                                before.len()
+                            ),
+                        );
+                    }
+                    continue;
+                }
+                let differs = octets.iter().zip(before).position(
+                    |(one, two)| matches!((one, two), (Some(one), Some(two)) if one != two),
+                );
+                // Where a stream begins is only known of one whose SYN was seen.
+                if let (Some(at), true) = (differs, self.has_syns(*flow)) {
+                    fault(
+                        "each octet of a stream is the one that was there",
+                        format!("{name}: octet {at} is another"),
+                    );
+                }
+            }
+            if !state.lacks() && said.len() != says.len() {
+                fault(
+                    "a direction that said something says something",
+                    format!("flow {flow:?}: {:?}, {:?} before", says.keys(), said.keys()),
+                );
+            }
+        }
+    }
+
+    /// True when no SYN of a flow was lost.
+    fn has_syns(&self, flow: Option<u64>) -> bool {
+        let tidy = self.tidy.capture;
+        let connections = tidy.connections();
+        let own = self
+            .tidy
+            .answer
+            .rows(FLOWS)
+            .iter()
+            .find(|row| id(row) == flow);
+        let ends = own.and_then(ends).map(|ends| connections.named(ends));
+        let mut ways = BTreeSet::new();
+        for frame in &tidy.frames {
+            let Some(header) = tidy.header(frame) else {
+                continue;
+            };
+            if Some(connections.ends(&header)) != ends {
+                continue;
+            }
+            if header.tcp.is_some_and(|tcp| tcp.has(2)) {
+                if frame
+                    .origin
+                    .is_some_and(|origin| self.lost.contains(&(origin as u64 + 1)))
+                {
+                    return false;
+                }
+                ways.insert(header.from_low());
+            }
+        }
+        ways.len() == 2
+    }
+}
+
+/// The rows of one flow.
+#[derive(Clone, Copy)]
+struct Rows<'r> {
+    table: &'static Table,
+    state: &'r State,
+    said: &'r [Row],
+    says: &'r [Row],
+}
+
+impl Rows<'_> {
+    /// Where nothing is missing, the rows are the same in all columns that have to be.
+    fn same(&self, faults: &mut Vec<Fault>) {
+        let Self {
+            table,
+            state,
+            said,
+            says,
+        } = *self;
+        let text = |row: &Row| {
+            let kept = row
+                .iter()
+                .filter(|(column, _)| state.keeps(table.kind(column)));
+            let kept: Vec<_> = kept
+                .map(|(column, value)| format!("{column}={value}"))
+                .collect();
+            kept.join("\n")
+        };
+        // How many rows of each text there are more in the untidy capture.
+        let mut counts: BTreeMap<String, (i64, i64)> = BTreeMap::new();
+        for row in said {
+            counts.entry(text(row)).or_default().0 += 1;
+        }
+        for row in says {
+            counts.entry(text(row)).or_default().1 += 1;
+        }
+        let is_many = table.name == FLOW_PACKETS || state.is_again();
+        let is_gone = |(before, now): (i64, i64)| now < before && !(is_many && now > 0);
+        let is_new = |(before, now): (i64, i64)| now > before && !(is_many && before > 0);
+        let gone = said
+            .iter()
+            .find(|row| counts.get(&text(row)).copied().is_some_and(is_gone));
+        let new = says
+            .iter()
+            .filter(|row| counts.get(&text(row)).copied().is_some_and(is_new));
+        // A datagram that comes again may have a row that says less: a question whose answer belongs to the first one.
+        let mut new =
+            new.filter(|row| !state.is_again() || !said.iter().any(|one| is_less(table, row, one)));
+        let first = match gone {
+            Some(gone) => new.max_by_key(|row| likeness(table, row, gone)),
+            None => new.next(),
+        };
+        let rule = match (gone, first) {
+            (None, None) => return,
+            (Some(_), Some(_)) => "a row is the same",
+            (Some(_), None) => "a row is there",
+            (None, Some(_)) => "no row is more",
+        };
+        faults.push(Fault {
+            table: table.name,
+            rule,
+            hows: state.names(),
+            tidy: gone.cloned(),
+            untidy: first.cloned(),
+            more: gone.zip(first).map_or_else(String::new, |(one, two)| {
+                differences(table, state, one, two)
+            }),
+        });
+    }
+}
+
+/// A flow that has no packet of the tidy capture is a refused attempt, and has no messages.
+fn added(table: &'static Table, says: &[Row], faults: &mut Vec<Fault>) {
+    for row in says {
+        let is_right = match table.name {
+            FLOW_PACKETS => true,
+            FLOWS => row.get("flow.state").and_then(Value::as_str) == Some("REJ"),
+            _ => false,
+        };
+        if !is_right {
+            faults.push(Fault {
+                table: table.name,
+                rule: "an attempt is a flow that was rejected, and has no messages",
+                hows: BTreeSet::from(["attempts"]),
+                tidy: None,
+                untidy: Some(row.clone()),
+                more: String::new(),
+            });
+        }
+    }
+}
+
+/// The frames that are not there any more, from 1.
+fn lost(account: &Account) -> BTreeSet<u64> {
+    let lost = account
+        .touches
+        .iter()
+        .filter(|touch| touch.how == How::Lost);
+    lost.map(|touch| touch.origin as u64 + 1).collect()
+}
+
+/// What happened to each connection.
+fn states(tidy: &Capture, connections: &Connections, account: &Account) -> BTreeMap<Ends, State> {
+    let mut states: BTreeMap<Ends, State> = BTreeMap::new();
+    for touch in &account.touches {
+        let state = states.entry(touch.ends).or_default();
+        state.hows.insert(touch.how);
+        let number = touch.origin as u64 + 1;
+        state.first = Some(state.first.map_or(number, |first| first.min(number)));
+    }
+    // The times of a connection are others when not all are as much later.
+    let mut shifts: BTreeMap<Ends, i64> = BTreeMap::new();
+    for frame in &tidy.frames {
+        let (Some(header), Some(origin)) = (tidy.header(frame), frame.origin) else {
+            continue;
+        };
+        let ends = connections.ends(&header);
+        let shift = account.times.get(&origin).copied().unwrap_or(0);
+        if *shifts.entry(ends).or_insert(shift) != shift {
+            states.entry(ends).or_default().is_retimed = true;
+        }
+    }
+    states
+}
+
+/// Times of both captures that belong together, as the same frames have them, where they differ.
+#[derive(Debug, Default)]
+struct Labels {
+    /// Of each time, and whether it is one of the untidy capture, its set of times by another member.
+    sets: BTreeMap<(String, bool), (String, bool)>,
+}
+
+impl Labels {
+    fn new(untidy: &Capture, account: &Account) -> Self {
+        let mut labels = Self::default();
+        if account.times.values().all(|shift| *shift == 0) {
+            return labels;
+        }
+        for frame in &untidy.frames {
+            if let Some(origin) = frame.origin {
+                let shift = account.times.get(&origin).copied().unwrap_or(0);
+                let before = timestamp(frame.time_ns.wrapping_sub(shift as u64));
+                labels.join((before, false), (timestamp(frame.time_ns), true));
+            }
+        }
+        labels
+    }
+
+    fn join(&mut self, one: (String, bool), two: (String, bool)) {
+        let (one, two) = (self.root(one), self.root(two));
+        if one != two {
+            self.sets.insert(one.clone().max(two.clone()), one.min(two));
+        }
+    }
+
+    fn root(&self, mut time: (String, bool)) -> (String, bool) {
+        while let Some(next) = self.sets.get(&time) {
+            time = next.clone();
+        }
+        time
+    }
+
+    /// What all times of a set have for a name; `None` of a time that belongs to no other.
+    fn of(&self, time: &str, is_untidy: bool) -> Option<String> {
+        if self.sets.is_empty() {
+            return None;
+        }
+        let (time, is_untidy) = self.root((time.to_owned(), is_untidy));
+        Some(format!(
+            "{time}{}",
+            if is_untidy { " (untidy)" } else { "" }
+        ))
+    }
+}
+
+/// The octets of each direction of a stream; `None` for those that are missing.
+fn directions(rows: &[Row]) -> BTreeMap<String, Vec<Option<u8>>> {
+    let mut directions: BTreeMap<String, Vec<Option<u8>>> = BTreeMap::new();
+    for row in rows {
+        let Some(data) = row.get("stream.data").and_then(Value::as_str) else {
+            continue;
+        };
+        let at = number(row, "stream.offset").unwrap_or(0) as usize;
+        let way = format!("from {}", row.get("port.src").unwrap_or(&Value::Null));
+        let octets = directions.entry(way).or_default();
+        let end = at + data.len() / 2;
+        if at > 1 << 26 {
+            continue;
+        }
+        octets.resize(octets.len().max(end), None);
+        for (index, to) in octets[at..end].iter_mut().enumerate() {
+            *to = data
+                .get(2 * index..2 * index + 2)
+                .and_then(|two| u8::from_str_radix(two, 16).ok());
+        }
+    }
+    directions
+}
+
+/// True when each column that says something says what the other row says.
+fn is_less(table: &Table, row: &Row, than: &Row) -> bool {
+    row.iter().all(|(column, value)| match table.kind(column) {
+        Kind::Content => value.is_null() || than.get(column) == Some(value),
+        _ => true,
+    })
+}
+
+/// How many columns say the same.
+fn likeness(table: &Table, row: &Row, other: &Row) -> usize {
+    let same = row.iter().filter(|(column, value)| {
+        table.kind(column) != Kind::None && !value.is_null() && other.get(*column) == Some(value)
+    });
+    same.count()
+}
+
+/// True when a row says that something of it is missing or wrong.
+fn is_uncertain(table: &Table, row: &Row) -> bool {
+    row.iter().any(|(column, value)| {
+        table.kind(column) == Kind::Doubt
+            && match value {
+                Value::Null => false,
+                Value::Bool(is_whole) => !is_whole,
+                Value::Number(count) => count.as_f64() != Some(0.0),
+                _ => true,
+            }
+    })
+}
+
+/// The last frame of a row.
+fn last_frame(table: &Table, row: &Row) -> Option<u64> {
+    let frames = row
+        .iter()
+        .filter(|(column, _)| table.kind(column) == Kind::Frame);
+    // Without its own number it was complete at the end only.
+    row.get("frame.number").filter(|number| !number.is_null())?;
+    frames.filter_map(|(_, value)| value.as_u64()).max()
+}
+
+/// The columns in which two rows differ that have to be the same.
+fn differences(table: &Table, state: &State, tidy: &Row, untidy: &Row) -> String {
+    let lines: Vec<String> = tidy
+        .iter()
+        .filter(|(column, value)| {
+            state.keeps(table.kind(column)) && untidy.get(*column) != Some(value)
+        })
+        .map(|(column, value)| {
+            let now = untidy.get(column).unwrap_or(&Value::Null);
+            format!("{column}: {value} before, now {now}")
+        })
+        .collect();
+    lines.join("; ")
+}
+
+fn id(row: &Row) -> Option<u64> {
+    number(row, "flow.id")
+}
+
+fn number(row: &Row, column: &str) -> Option<u64> {
+    row.get(column)?.as_u64()
+}
+
+/// The ends of a row of `flows`.
+fn ends(row: &Row) -> Option<Ends> {
+    let address = |column: &str| row.get(column)?.as_str()?.parse::<IpAddr>().ok();
+    let port = |column: &str| number(row, column).and_then(|port| u16::try_from(port).ok());
+    let protocol = u8::try_from(number(row, "ip.proto")?).ok()?;
+    let src = (address("addr.src")?, port("port.src").unwrap_or(0));
+    let dst = (address("addr.dst")?, port("port.dst").unwrap_or(0));
+    Some(Ends::new(protocol, src, dst))
+}
+
+/// A time as the program writes it.
+pub(super) fn timestamp(time_ns: u64) -> String {
+    let (seconds, ns) = (time_ns / 1_000_000_000, time_ns % 1_000_000_000);
+    let (days, second) = (seconds / 86_400, seconds % 86_400);
+    // Days since 0000-03-01, in years that begin with March.
+    let days = days + 719_468;
+    let era = days / 146_097;
+    let day = days % 146_097;
+    let year = (day - day / 1_460 + day / 36_524 - day / 146_096) / 365;
+    let day = day - (365 * year + year / 4 - year / 100);
+    let month = (5 * day + 2) / 153;
+    let day = day - (153 * month + 2) / 5 + 1;
+    let (year, month) = match month {
+        0..=9 => (era * 400 + year, month + 3),
+        _ => (era * 400 + year + 1, month - 9),
+    };
+    let (hour, minute, second) = (second / 3_600, second / 60 % 60, second % 60);
+    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{ns:09}Z")
+}
+
+/// Numbers of flows that no flow of the tidy capture has.
+const ADDED: u64 = 1 << 40;
+
+#[cfg(test)]
+mod tests {
+    use weir_testkit::untidy::{Dose, Plan};
+
+    use super::*;
+
+    /// A question of DNS and its answer.
+    fn capture() -> Capture {
+        let files = weir_testkit::demo::demo_files().unwrap();
+        let voip = files
+            .into_iter()
+            .find(|(file, _)| file.file_name == "voip.pcap");
+        let mut capture = Capture::read(&voip.unwrap().1).unwrap();
+        capture.frames.truncate(2);
+        capture
+    }
+
+    /// What a program says of these frames of it, each with a name in `dns`.
+    fn answer(capture: &Capture, frames: &[(u64, &str)]) -> Answer {
+        let row = |value: Value| value.as_object().unwrap().clone();
+        let flow = row(serde_json::json!({
+            "flow.id": 1, "ip.proto": 17, "addr.src": "10.1.0.5", "port.src": 40001,
+            "addr.dst": "10.1.0.1", "port.dst": 53, "flow.missed_bytes": 0,
+        }));
+        let packets = (1..=capture.frames.len())
+            .map(|number| row(serde_json::json!({"frame.number": number, "flow.id": 1})));
+        let dns = frames.iter().map(|(number, name)| {
+            let time = timestamp(capture.frames[*number as usize - 1].time_ns);
+            row(serde_json::json!({
+                "frame.number": number, "frame.time": time, "flow.id": 1, "dns.qry.name": name,
+            }))
+        });
+        Answer {
+            tables: BTreeMap::from([
+                (FLOWS, vec![flow]),
+                (FLOW_PACKETS, packets.collect()),
+                ("dns", dns.collect()),
+            ]),
+        }
+    }
+
+    /// The rules that are broken when the program says this of the capture with one dose.
+    fn broken(dose: Dose, only: usize, says: &[(u64, &str)]) -> Vec<&'static str> {
+        let tidy = capture();
+        let mut plan = Plan::new(1, vec![dose]);
+        plan.only = Some(BTreeSet::from([only]));
+        let (untidy, account) = plan.apply(&tidy);
+        let (before, now) = (answer(&tidy, &[(1, "a"), (2, "b")]), answer(&untidy, says));
+        let tidy = Side {
+            capture: &tidy,
+            answer: &before,
+        };
+        let untidy = Side {
+            capture: &untidy,
+            answer: &now,
+        };
+        let faults = faults(&tidy, &untidy, &account);
+        faults.into_iter().map(|fault| fault.rule).collect()
+    }
+
+    #[test]
+    fn what_is_not_touched_has_to_be_the_same() {
+        let nothing = Dose::Tags { per_mille: 0 };
+        assert!(broken(nothing, 0, &[(1, "a"), (2, "b")]).is_empty());
+        assert_eq!(
+            broken(nothing, 0, &[(1, "a"), (2, "c")]),
+            ["a row is the same"]
+        );
+        assert_eq!(broken(nothing, 0, &[(1, "a")]), ["a row is there"]);
+        let more = broken(nothing, 0, &[(1, "a"), (2, "b"), (2, "b")]);
+        assert_eq!(more, ["no row is more"]);
+    }
+
+    #[test]
+    fn what_comes_twice_says_the_same_twice() {
+        let twice = Dose::Duplicates {
+            per_mille: 1_000,
+            distance: 0,
+        };
+        assert!(broken(twice, 1, &[(1, "a"), (2, "b"), (3, "b")]).is_empty());
+        assert_eq!(
+            broken(twice, 1, &[(1, "a"), (2, "b"), (3, "c")]),
+            ["no row is more"]
+        );
+    }
+
+    #[test]
+    fn what_is_lost_takes_nothing_else_with_it() {
+        let loss = Dose::Loss { per_mille: 1_000 };
+        assert!(broken(loss, 1, &[(1, "a")]).is_empty());
+        assert_eq!(
+            broken(loss, 1, &[(1, "c")]),
+            [
+                "a row was there, or says that it is uncertain",
+                "a row is there when nothing before its end was touched",
+            ]
+        );
+        assert_eq!(
+            broken(loss, 1, &[]),
+            ["a row is there when nothing before its end was touched"]
+        );
+    }
+
+    #[test]
+    fn times_are_written_as_the_program_writes_them() {
+        for (ns, text) in [
+            (0, "1970-01-01T00:00:00.000000000Z"),
+            (951_827_696_000_000_001, "2000-02-29T12:34:56.000000001Z"),
+            (1_767_225_600_123_456_789, "2026-01-01T00:00:00.123456789Z"),
+        ] {
+            assert_eq!(timestamp(ns), text);
+        }
+    }
+}
