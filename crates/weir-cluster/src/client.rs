@@ -7,10 +7,8 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use arrow::array::RecordBatch;
+use arrow::datatypes::SchemaRef;
 use ballista_core::BALLISTA_VERSION;
-use ballista_core::client::BallistaClient;
-use ballista_core::error::BallistaError;
-use ballista_core::extension::BallistaConfigGrpcEndpoint;
 use ballista_core::serde::protobuf::execute_query_failure_result::Failure;
 use ballista_core::serde::protobuf::execute_query_params::Query;
 use ballista_core::serde::protobuf::operator_metric::Metric;
@@ -36,7 +34,8 @@ use datafusion::physical_plan::{
 use datafusion::prelude::SessionContext;
 use datafusion_proto::physical_plan::AsExecutionPlan;
 use datafusion_proto::protobuf::PhysicalPlanNode;
-use futures::StreamExt;
+use futures::stream::BoxStream;
+use futures::{StreamExt, TryStreamExt as _};
 use prost::Message;
 use tokio::runtime::{Handle, Runtime};
 use tokio::sync::mpsc::Sender;
@@ -52,6 +51,7 @@ use crate::check::{Sender as PlanSender, check_plan, is_allowed};
 use crate::codec::WeirCodec;
 use crate::doors::{PIECES, READERS, READY, RECORDS, SOURCE_BYTES};
 use crate::error::Error;
+use crate::fetch::{FetchError, Location, connect, fetch};
 use crate::server::{UNANSWERED_MAX, engine_state};
 use crate::trust::{CONNECT, KEEP_ALIVE, Trust, chain};
 
@@ -533,7 +533,7 @@ impl Client {
                 )
             });
             for part in parts {
-                let mut batches = self.fetch(part).await?;
+                let mut batches = self.fetch(part, &asked.plan.schema()).await?;
                 while let Some(batch) = batches.next().await {
                     if sender.send(Ok(batch?)).await.is_err() {
                         return Ok(());
@@ -640,7 +640,11 @@ impl Client {
     }
 
     /// The rows that an executor keeps.
-    async fn fetch(&self, part: PartitionLocation) -> DfResult<SendableRecordBatchStream> {
+    async fn fetch(
+        &self,
+        part: PartitionLocation,
+        schema: &SchemaRef,
+    ) -> DfResult<BoxStream<'static, DfResult<RecordBatch>>> {
         let layout = part.layout();
         let (Some(executor), Some(partition)) = (part.executor_meta, part.partition_id) else {
             return internal_err!("the scheduler does not say where the rows are");
@@ -657,33 +661,31 @@ impl Client {
                 seen.push(name);
             }
         }
-        let mut client = BallistaClient::try_new(
-            &executor.host,
+        let location = Location {
+            host: executor.host,
             port,
-            MESSAGE_BYTES_MAX,
-            false,
-            Some(Arc::new(BallistaConfigGrpcEndpoint::new(
-                self.inner.trust.endpoints(),
-            ))),
-            FETCH_RETRIES,
-            FETCH_WAIT_MS,
-            0,
-            0,
-        )
-        .await
-        .map_err(|error| lost(&executor.host, port, &error))?;
-        client
-            .fetch_partition_proxied(
-                &executor.id,
-                &partition.into(),
-                part.file_id,
-                layout,
-                &executor.host,
-                port,
-                true,
-            )
-            .await
-            .map_err(|error| lost(&executor.host, port, &error))
+            partition,
+            file_id: part.file_id,
+            layout: layout.into(),
+        };
+        let mut attempt = 1;
+        let rows = loop {
+            let opened = async {
+                let to = connect(&self.inner.trust, &location.host, port).await?;
+                fetch(to, &location, Arc::clone(schema)).await
+            };
+            match opened.await {
+                Ok(rows) => break rows,
+                Err(FetchError::Lost(_)) if attempt < FETCH_ATTEMPTS => {
+                    attempt += 1;
+                    tokio::time::sleep(FETCH_AGAIN).await;
+                }
+                Err(error) => return Err(not_fetched(&location, &error)),
+            }
+        };
+        Ok(rows
+            .map_err(move |error| not_fetched(&location, &error))
+            .boxed())
     }
 }
 
@@ -752,10 +754,14 @@ pub(crate) fn said_by(status: &Status, trust: &Trust) -> String {
     }
 }
 
-fn lost(host: &str, port: u16, error: &BallistaError) -> DataFusionError {
-    DataFusionError::Execution(format!(
-        "the executor {host}:{port} has rows of the answer and does not give them: {error}"
-    ))
+fn not_fetched(location: &Location, error: &FetchError) -> DataFusionError {
+    let Location { host, port, .. } = location;
+    DataFusionError::Execution(match error {
+        FetchError::Lost(_) => format!(
+            "the executor {host}:{port} has rows of the answer and does not give them: {error}"
+        ),
+        FetchError::Malformed(_) => format!("the executor {host}:{port} sends {error}"),
+    })
 }
 
 /// Why a job failed, without what Ballista says around it.
@@ -806,8 +812,8 @@ const PIECE_BYTES: u64 = 64 << 20;
 /// How long a scheduler may be without an executor: they may be starting.
 const EXECUTORS: Duration = Duration::from_secs(10);
 const LOOK_EVERY: Duration = Duration::from_millis(50);
-const FETCH_RETRIES: u8 = 3;
-const FETCH_WAIT_MS: u64 = 200;
+const FETCH_ATTEMPTS: u32 = 3;
+const FETCH_AGAIN: Duration = Duration::from_millis(200);
 
 #[cfg(test)]
 mod tests {

@@ -286,7 +286,6 @@ async fn serve_tasks(
     settings.geoip.clone_from(&options.geoip);
     settings.roots.clone_from(&options.roots);
     let settings = Arc::new(settings);
-    let endpoints = trust.endpoints();
     let advertise = options.advertise.clone();
     let equipment = Equipment {
         host: advertise.unwrap_or_else(|| host(options.listen)),
@@ -294,11 +293,8 @@ async fn serve_tasks(
         cores: options.cores.max(1),
         work_dir,
         memory_limit_bytes: options.memory_limit_bytes,
-        config: Arc::new(move || {
-            config()
-                .with_extension(Arc::clone(&settings))
-                .with_ballista_override_create_grpc_client_endpoint(Arc::clone(&endpoints))
-        }),
+        trust: trust.clone(),
+        config: Arc::new(move || config().with_extension(Arc::clone(&settings))),
         functions: BallistaFunctionRegistry::from(&state),
     };
     let (finishes, finished) = mpsc::unbounded_channel();
@@ -351,10 +347,7 @@ async fn serve_tasks(
 /// What sessions of both sides begin with.
 fn config() -> SessionConfig {
     // Each piece is a task: it goes to whoever is free, and alone is done again when that one is lost.
-    SessionConfig::new_with_ballista()
-        .set_u64(BALLISTA_SCHEDULER_MAX_PARTITIONS_PER_TASK, 1)
-        // Rows of other executors are looked at as they are decoded. Ballista takes the bytes of their files as they are.
-        .with_ballista_shuffle_reader_remote_prefer_flight(true)
+    SessionConfig::new_with_ballista().set_u64(BALLISTA_SCHEDULER_MAX_PARTITIONS_PER_TASK, 1)
 }
 
 /// Plans are only cut by a scheduler; the functions in them must have names that it knows.

@@ -19,7 +19,8 @@ use axum::response::Response;
 use ballista_core::extension::EndpointOverrideFn;
 use tonic::transport::server::TlsConnectInfo;
 use tonic::transport::{
-    Certificate, CertificateDer, ClientTlsConfig, Endpoint, Identity, Server, ServerTlsConfig,
+    Certificate, CertificateDer, Channel, ClientTlsConfig, Endpoint, Identity, Server,
+    ServerTlsConfig,
 };
 use tonic::{Code, Status};
 
@@ -182,6 +183,15 @@ impl Trust {
             .http2_keep_alive_interval(KEEP_ALIVE)
             .keep_alive_timeout(KEEP_ALIVE)
             .keep_alive_while_idle(true))
+    }
+
+    /// A connection that lasts to a part of the cluster.
+    ///
+    /// # Errors
+    /// When it cannot be reached, or is not part of this cluster.
+    pub(crate) async fn connect(&self, to: &str) -> Result<Channel, Error> {
+        let channel = self.calm_endpoint(to)?.connect().await;
+        channel.map_err(|error| Error::new(self.unconnected(&chain(&error))))
     }
 
     fn changed(&self, endpoint: Endpoint) -> Result<Endpoint, tonic::transport::Error> {

@@ -25,7 +25,7 @@ use ballista_core::serde::scheduler::TaskKey;
 use ballista_core::serde::scheduler::from_proto::get_task_definition_vec;
 use ballista_core::serde::{BallistaCodec, BallistaLogicalExtensionCodec};
 use ballista_core::{ConfigProducer, RuntimeProducer};
-use ballista_executor::execution_engine::{DefaultExecutionEngine, ExecutionEngine};
+use ballista_executor::execution_engine::ExecutionEngine;
 use ballista_executor::executor::{Executor, TasksDrainedFuture};
 use ballista_executor::metrics::LoggingMetricsCollector;
 use ballista_executor::runtime_cache::{DefaultSessionRuntimeCache, MemoryPoolPolicy};
@@ -41,7 +41,9 @@ use tonic::transport::Channel;
 use crate::client::MESSAGE_BYTES_MAX;
 use crate::codec::WeirCodec;
 use crate::error::Error;
-use crate::pool::Connections;
+use crate::pool::ConnectionPool;
+use crate::shuffle::ValidatingEngine;
+use crate::trust::Trust;
 
 /// What an executor is made of.
 pub(crate) struct Equipment {
@@ -54,6 +56,8 @@ pub(crate) struct Equipment {
     pub(crate) work_dir: String,
     /// Bytes that all tasks together may hold; `None` for most of the machine's.
     pub(crate) memory_limit_bytes: Option<usize>,
+    /// How other executors are known.
+    pub(crate) trust: Trust,
     /// What sessions begin with.
     pub(crate) config: ConfigProducer,
     pub(crate) functions: BallistaFunctionRegistry,
@@ -98,9 +102,8 @@ impl Worker {
             .thread_stack_size(STACK_BYTES)
             .build()
             .map_err(|error| Error::new(format!("no threads: {error}")))?;
-        let engine: Arc<dyn ExecutionEngine> = Arc::new(DefaultExecutionEngine::with_client_pool(
-            Arc::new(Connections::default()),
-        ));
+        let pool = ConnectionPool::new(equipment.trust.clone());
+        let engine: Arc<dyn ExecutionEngine> = Arc::new(ValidatingEngine::new(pool));
         let work_dir = equipment.work_dir.clone();
         let base: RuntimeProducer = Arc::new(move |_| {
             RuntimeEnvBuilder::new()

@@ -6,6 +6,7 @@
 )]
 
 mod answers;
+mod crafted;
 mod cuts;
 mod deployed;
 mod fuzzed;
