@@ -1,5 +1,4 @@
-//! Rows in Arrow IPC messages that no writer of Arrow makes, sent by an executor that is not one of weir's: the client and another
-//! executor answer each with one error, and go on.
+//! Malformed Arrow IPC messages of an impostor: a client and an executor that fetch them report one error for each, and go on.
 
 use std::collections::HashMap;
 use std::pin::Pin;
@@ -50,12 +49,12 @@ use crate::samples::{Asks, enter};
 type Answer<T> = Result<Response<T>, Status>;
 type Items<T> = Pin<Box<dyn Stream<Item = Result<T, Status>> + Send>>;
 
-/// What the impostor sends, and what it was sent.
+/// The responses of the impostor, and the requests that it received.
 #[derive(Default)]
 struct State {
     /// The address of its one port.
     port: u16,
-    /// The answer to each fetch.
+    /// The response to each fetch.
     rows: Vec<FlightData>,
     /// The schema of the statement that was submitted last.
     schema: Option<SchemaRef>,
@@ -64,7 +63,7 @@ struct State {
     ended: HashMap<String, TaskStatus>,
 }
 
-/// A scheduler and an executor at one port, neither of which is weir's.
+/// A scheduler and an executor at one port, which are not weir.
 #[derive(Clone, Default)]
 struct Impostor(Arc<Mutex<State>>);
 
@@ -92,7 +91,7 @@ impl Impostor {
         format!("127.0.0.1:{}", self.state().port)
     }
 
-    /// Where its rows lie.
+    /// The location of its rows.
     fn location(&self, job: &str) -> PartitionLocation {
         let port = u32::from(self.state().port);
         PartitionLocation {
@@ -331,12 +330,12 @@ fn write(message: &mut FlightData, place: impl Fn(&[u8]) -> usize, number: i64) 
     message.data_header = header.into();
 }
 
-/// Where in a header a part of it lies.
+/// The offset of a part of a header.
 fn place_of(header: &[u8], part: &[u8]) -> usize {
     part.as_ptr() as usize - header.as_ptr() as usize
 }
 
-/// Where the offset of a buffer stands; its length stands behind it.
+/// The place of the offset of a buffer, which is followed by its length.
 fn buffer(number: usize) -> impl Fn(&[u8]) -> usize {
     move |header| {
         let message = root_as_message(header).unwrap();
@@ -345,7 +344,7 @@ fn buffer(number: usize) -> impl Fn(&[u8]) -> usize {
     }
 }
 
-/// Where the number of rows of a column stands; that of its NULLs stands behind it.
+/// The place of the length of a column, which is followed by its null count.
 fn node(number: usize) -> impl Fn(&[u8]) -> usize {
     move |header| {
         let message = root_as_message(header).unwrap();
@@ -354,7 +353,7 @@ fn node(number: usize) -> impl Fn(&[u8]) -> usize {
     }
 }
 
-/// Where the number of rows of the batch stands: the one place that is not that of a column.
+/// The place of the length of the batch.
 fn rows(header: &[u8]) -> usize {
     let nodes = node(0)(header);
     let of_nodes = nodes..nodes + 32;
@@ -458,7 +457,7 @@ fn crafted(schema: &SchemaRef) -> Vec<(String, Vec<FlightData>)> {
     add("a schema in place of rows", &plain, &|of| {
         of.data_header = plain[0].data_header.clone();
     });
-    // Arrow allocates what stands in front of a compressed buffer.
+    // Arrow allocates the uncompressed length in front of a compressed buffer.
     let compressed = messages(batch.clone(), Some(CompressionType::LZ4_FRAME));
     for (name, length) in [
         ("2^63 - 1", i64::MAX),
@@ -474,7 +473,7 @@ fn crafted(schema: &SchemaRef) -> Vec<(String, Vec<FlightData>)> {
         });
     }
     let place = begin(&compressed[1], 1);
-    add("an LZ4 frame that is none", &compressed, &|of| {
+    add("an invalid LZ4 frame", &compressed, &|of| {
         in_body(of, place + 8, &[0; 12]);
     });
     let zstd = messages(batch.clone(), Some(CompressionType::ZSTD));
@@ -510,7 +509,7 @@ fn a_client_validates_the_rows_of_executors() {
     let impostor = runtime.block_on(Impostor::start());
     let asks = Asks::by(Client::new(impostor.address(), 2).unwrap());
     let sql = "SELECT frame.number AS n, arrow_cast(frame.layers, 'Utf8') AS s FROM 'day/0.pcap'";
-    // The first question says which columns there are.
+    // The first query records the schema.
     assert!(asks.ask(sql).is_err());
     let schema = impostor.state().schema.clone().unwrap();
     assert_eq!(schema.field(1).data_type(), &DataType::Utf8);
@@ -561,7 +560,7 @@ fn stage(impostor: &Impostor, job: &str, schema: &SchemaRef) -> Vec<u8> {
     node(Exchange::ShuffleWriter(writer), vec![reader]).encode_to_vec()
 }
 
-/// What becomes of a task that reads the rows of the impostor.
+/// The status of a task that reads the rows of the impostor.
 fn executed(
     runtime: &tokio::runtime::Runtime,
     impostor: &Impostor,
@@ -649,5 +648,5 @@ fn an_executor_validates_the_rows_of_other_executors() {
     }
 }
 
-/// So many that no other number of a header is the same.
+/// A number that no other field of a header has.
 const ROWS: i64 = 1_237;

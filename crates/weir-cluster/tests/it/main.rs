@@ -1,4 +1,4 @@
-//! Answers of a cluster beside those of one engine.
+//! Results of a cluster compared with those of one engine.
 
 #![allow(
     clippy::unwrap_used,
