@@ -114,7 +114,7 @@ const BUILD: &str = "the program built from nothing, core and full: time, proces
 const ROBUSTNESS: &str = "mutated captures through every table: panics, runs that take too long or too much memory; [--captures N] [--minutes M] [--seed S] [--only NUMBER] [FOLDER…]";
 
 /// Another that compares nothing.
-const HOSTILE: &str = "changed messages and statements at every door of weir serve: whether it ends, how long others wait, memory; [--messages N] [--minutes M] [--seed S] [--program FILE]";
+const HOSTILE: &str = "changed messages and statements at every door of weir serve: whether it ends, how long others wait, memory; [--cluster] (of weir cluster) [--messages N] [--minutes M] [--seed S] [--program FILE]";
 
 /// One figure of weir's beside a peer's.
 #[derive(Clone, Debug)]

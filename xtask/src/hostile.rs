@@ -1,8 +1,11 @@
-//! `cargo xtask bench hostile`: changed messages and statements at every door of `weir serve`, for as long as one likes.
+//! `cargo xtask bench hostile`: changed messages and statements at every door of `weir serve`, for as long as one likes; with
+//! `--cluster` at those of `weir cluster` ([`cluster`]).
 //!
 //! A server over the demo's captures that only answers gets first messages, messages behind them and statements, each
 //! changed by a seeded generator. Between them another client asks `SELECT 1`. What is reported: whether the server ended, how long
 //! that client waited, the memory of the server and of the processes of its statements, and whether a file was changed.
+
+mod cluster;
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -36,7 +39,10 @@ pub(crate) fn run(words: &[&str]) -> Result<()> {
     fs::create_dir_all(&root)?;
     let outcome = demo::write_demo(&root)
         .map_err(anyhow::Error::from)
-        .and_then(|_| attack(&program, &root, &options));
+        .and_then(|_| match options.is_cluster {
+            true => cluster::attack(&program, &root, &options),
+            false => attack(&program, &root, &options),
+        });
     fs::remove_dir_all(&folder)?;
     outcome
 }
@@ -48,6 +54,7 @@ struct Options {
     time: Option<Duration>,
     seed: u64,
     program: Option<PathBuf>,
+    is_cluster: bool,
 }
 
 impl Options {
@@ -57,9 +64,14 @@ impl Options {
             time: None,
             seed: 1,
             program: None,
+            is_cluster: false,
         };
         let mut words = words.iter();
         while let Some(word) = words.next() {
+            if *word == "--cluster" {
+                options.is_cluster = true;
+                continue;
+            }
             let value = words
                 .next()
                 .with_context(|| format!("{word} takes a value"))?;
@@ -73,7 +85,7 @@ impl Options {
                 "--minutes" => options.time = Some(Duration::from_secs(60 * number()?)),
                 "--seed" => options.seed = number()?,
                 "--program" => options.program = Some(PathBuf::from(value)),
-                _ => bail!("--messages N, --minutes M, --seed S, --program FILE"),
+                _ => bail!("--cluster, --messages N, --minutes M, --seed S, --program FILE"),
             }
         }
         Ok(options)
@@ -578,6 +590,9 @@ mod tests {
     fn options_are_read() {
         let options = Options::of(&["--messages", "10", "--seed", "3"]).unwrap();
         assert_eq!((options.messages, options.seed), (10, 3));
+        assert!(!options.is_cluster);
+        let options = Options::of(&["--cluster", "--messages", "7"]).unwrap();
+        assert_eq!((options.messages, options.is_cluster), (7, true));
         assert!(Options::of(&["--messages"]).is_err());
         assert!(Options::of(&["--message", "1"]).is_err());
     }

@@ -1,9 +1,9 @@
-//! Which messages a cluster acts on: what comes in at a door is looked at here, as it lies in the message, before anything
-//! is made of it.
+//! Validation of gRPC messages, before Ballista acts on them.
 //!
-//! Ballista makes a plan of whatever it is sent, with scans and sinks of any file, and takes every count, name and setting
-//! as it is. So what may be in a message is listed, and all else is refused by its name. Messages nest a hundred levels at
-//! most, which is prost's own limit; bytes that hold a message again are followed, and count.
+//! Ballista decodes a plan from any message, with scans and sinks of any file, and accepts every count, name and setting. This
+//! module has an allowlist of the operators, expressions and settings of weir's own plans, and rejects everything else by name.
+//! Messages nest a hundred levels at most, which is the limit of prost. Messages that are embedded as bytes are validated, too,
+//! and their nodes count.
 
 mod exchange;
 mod expression;
@@ -22,32 +22,33 @@ use tonic::{Code, Status};
 
 pub(crate) use identifier::{executor_id, host, job_id, port, session_id};
 pub(crate) use plan::{Sender, check_plan, check_template};
+pub(crate) use rows::{caught, flight_batch};
 pub(crate) use setting::{allowed_settings, check_settings, is_allowed};
 pub(crate) use status::finished;
 pub(crate) use ticket::check_ticket;
 
-/// Why a message is refused.
+/// The reason why a message is rejected.
 #[derive(Debug)]
 pub(crate) struct Refused {
     code: Code,
     said: String,
 }
 
-/// The outcome of looking at a message.
+/// The outcome of a validation.
 pub(crate) type Checked = Result<(), Refused>;
 
 impl Refused {
-    /// Something that a cluster does not do for anybody.
+    /// The message asks for something that a cluster never does.
     pub(crate) fn not_allowed(what: impl fmt::Display) -> Self {
         Self {
             code: Code::PermissionDenied,
             said: format!(
-                "{what}: a cluster runs what weir's own plans are made of, and nothing else"
+                "{what} is not allowed: a cluster runs the operators of weir's own plans only"
             ),
         }
     }
 
-    /// A message that has another form than it should.
+    /// The message is not well-formed.
     pub(crate) fn malformed(said: impl AsRef<str>) -> Self {
         Self {
             code: Code::InvalidArgument,
@@ -57,7 +58,7 @@ impl Refused {
 
     /// A number above its limit.
     fn too_many(what: &str, found: u64, most: u64) -> Self {
-        Self::malformed(format!("{found} {what}, and {most} are the most"))
+        Self::malformed(format!("{found} {what} are more than the limit of {most}"))
     }
 }
 
@@ -73,7 +74,7 @@ impl From<Refused> for Status {
     }
 }
 
-/// A name from a message, as it may stand in a sentence.
+/// A name from a message, escaped and cut for an error message.
 fn shown(name: &str) -> String {
     name.chars()
         .take(SHOWN_MAX)
@@ -81,8 +82,7 @@ fn shown(name: &str) -> String {
         .collect()
 }
 
-/// What is said of a message, in one line: readers of formats tell of bytes that they cannot read in several, and at any
-/// length.
+/// An error message as one line of limited length. Decoders report errors in several lines, and at any length.
 fn line(said: &str) -> String {
     let words: Vec<_> = said
         .split(|character: char| character.is_control() || character.is_whitespace())

@@ -1,4 +1,4 @@
-//! The side of a cluster that asks.
+//! The client of a cluster.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -7,10 +7,8 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use arrow::array::RecordBatch;
+use arrow::datatypes::SchemaRef;
 use ballista_core::BALLISTA_VERSION;
-use ballista_core::client::BallistaClient;
-use ballista_core::error::BallistaError;
-use ballista_core::extension::BallistaConfigGrpcEndpoint;
 use ballista_core::serde::protobuf::execute_query_failure_result::Failure;
 use ballista_core::serde::protobuf::execute_query_params::Query;
 use ballista_core::serde::protobuf::operator_metric::Metric;
@@ -36,7 +34,8 @@ use datafusion::physical_plan::{
 use datafusion::prelude::SessionContext;
 use datafusion_proto::physical_plan::AsExecutionPlan;
 use datafusion_proto::protobuf::PhysicalPlanNode;
-use futures::StreamExt;
+use futures::stream::BoxStream;
+use futures::{StreamExt, TryStreamExt as _};
 use prost::Message;
 use tokio::runtime::{Handle, Runtime};
 use tokio::sync::mpsc::Sender;
@@ -52,14 +51,15 @@ use crate::check::{Sender as PlanSender, check_plan, is_allowed};
 use crate::codec::WeirCodec;
 use crate::doors::{PIECES, READERS, READY, RECORDS, SOURCE_BYTES};
 use crate::error::Error;
+use crate::fetch::{FetchError, Location, connect, fetch};
 use crate::server::{UNANSWERED_MAX, engine_state};
 use crate::trust::{CONNECT, KEEP_ALIVE, Trust, chain};
 
-/// A cluster that is asked by the address of its scheduler. Clones are of one cluster.
+/// A client of the scheduler at an address. Clones share their state.
 #[derive(Clone, Debug)]
 pub struct Client {
     inner: Arc<Inner>,
-    /// Bytes of a piece of a capture that is cut.
+    /// The size of the pieces of large captures, in bytes.
     piece_bytes: u64,
 }
 
@@ -69,13 +69,13 @@ struct Inner {
     trust: Trust,
     partitions: usize,
     session: String,
-    /// Jobs that the cluster was not yet told the end of.
+    /// The number of jobs that are not cancelled or removed yet.
     under_way: Mutex<u64>,
     ended: Condvar,
     seen: Mutex<Vec<String>>,
     runtime: Option<Runtime>,
     handle: Handle,
-    /// A session as the executors have it.
+    /// A session like that of the executors.
     arrival: Arc<TaskContext>,
 }
 
@@ -100,7 +100,7 @@ impl Inner {
 
 impl Drop for Inner {
     fn drop(&mut self) {
-        // It may be dropped where nobody may wait.
+        // A runtime cannot be shut down by waiting in an async context.
         if let Some(runtime) = self.runtime.take() {
             runtime.shutdown_background();
         }
@@ -108,15 +108,15 @@ impl Drop for Inner {
 }
 
 impl Client {
-    /// Asks the scheduler at this host and port. What is put together out of the pieces is so in this many partitions.
+    /// A client of the scheduler at this host and port, whose plans repartition to this number of partitions.
     ///
     /// # Errors
-    /// When there is no thread to talk on.
+    /// When no thread can be started.
     pub fn new(scheduler: impl Into<String>, partitions: usize) -> Result<Self, Error> {
         Self::trusted(scheduler, partitions, Trust::default())
     }
 
-    /// As [`Self::new`], of a cluster whose parts know each other by this.
+    /// As [`Self::new`], with authentication.
     ///
     /// # Errors
     /// As [`Self::new`].
@@ -129,7 +129,7 @@ impl Client {
         let session = SESSIONS.fetch_add(1, Ordering::Relaxed);
         let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
         let now = now.unwrap_or_default().as_nanos();
-        // Sessions need not know sockets and clocks.
+        // The runtime of the session may have no I/O and time drivers.
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .enable_all()
             .worker_threads(1)
@@ -153,7 +153,7 @@ impl Client {
         })
     }
 
-    /// The same cluster, for which large captures are cut into pieces of about so many bytes.
+    /// The same client, which cuts large captures into pieces of about so many bytes.
     #[must_use]
     pub fn with_piece_bytes(self, piece_bytes: u64) -> Self {
         Self {
@@ -162,13 +162,12 @@ impl Client {
         }
     }
 
-    /// Waits until the cluster was told of the end of all jobs, or until so much time has passed. To be called when nobody
-    /// waits for an answer any more.
+    /// Waits until all jobs are cancelled or removed, or until the timeout. To be called when no result is awaited any more.
     pub fn settle(&self, at_most: Duration) {
         let until = Instant::now() + at_most;
         let mut under_way = self.inner.under_way();
         while *under_way > 0 {
-            // Whoever ends does not wait for a scheduler that has gone.
+            // The scheduler may be gone.
             let Some(left) = until.checked_duration_since(Instant::now()) else {
                 break;
             };
@@ -177,7 +176,7 @@ impl Client {
         }
     }
 
-    /// The machines that held results of what was asked so far, as host and port.
+    /// The executors whose rows were fetched so far, as host and port.
     #[must_use]
     pub fn executors(&self) -> Vec<String> {
         let seen = self.inner.seen.lock();
@@ -189,7 +188,7 @@ impl Cluster for Client {
     fn sent(&self, plan: &Arc<dyn ExecutionPlan>) -> Option<Arc<dyn ExecutionPlan>> {
         let codec = WeirCodec::default();
         let node = PhysicalPlanNode::try_from_physical_plan(Arc::clone(plan), &codec).ok()?;
-        // What arrives has to be what was sent: functions travel by their names, and some operators leave something out.
+        // The decoded plan has to equal the original: functions are serialized by name, and some operators lose a field.
         let arrived = node
             .try_into_physical_plan(&self.inner.arrival, &codec)
             .ok()?;
@@ -199,11 +198,11 @@ impl Cluster for Client {
             return None;
         }
         let bytes = node.encode_to_vec();
-        // A message holds it, with some settings.
+        // The plan has to fit into a message, with the settings.
         if bytes.len() > MESSAGE_BYTES_MAX - (1 << 20) {
             return None;
         }
-        // A scheduler would refuse it.
+        // The scheduler would reject it.
         check_plan(&bytes, PlanSender::Client).ok()?;
         Some(Arc::new(ClusterExec::new(self.clone(), Arc::clone(plan))))
     }
@@ -217,7 +216,7 @@ impl Cluster for Client {
     }
 }
 
-/// Runs its child elsewhere, and gives what comes back.
+/// Runs its child on the cluster, and returns the rows.
 #[derive(Debug)]
 struct ClusterExec {
     client: Client,
@@ -242,7 +241,7 @@ impl ClusterExec {
         }
     }
 
-    /// Stages and pieces: a stage ends where rows go from machine to machine.
+    /// The numbers of stages and pieces. A stage ends at an exchange of rows.
     fn shape(&self) -> (usize, usize) {
         let (mut stages, mut pieces) = (1, 0);
         let walked = self.plan.apply(|node| {
@@ -309,7 +308,7 @@ impl ExecutionPlan for ClusterExec {
         children: Vec<Arc<dyn ExecutionPlan>>,
     ) -> DfResult<Arc<dyn ExecutionPlan>> {
         let [plan] = children.as_slice() else {
-            return internal_err!("a cluster runs one plan");
+            return internal_err!("ClusterExec has one child");
         };
         Ok(Arc::new(Self::new(self.client.clone(), Arc::clone(plan))))
     }
@@ -321,7 +320,7 @@ impl ExecutionPlan for ClusterExec {
     ) -> DfResult<SendableRecordBatchStream> {
         let config = context.session_config();
         let settings = config.options().entries().into_iter();
-        // The others have done their part when the plan was made.
+        // The other settings matter to the planner only.
         let settings = settings.filter(|entry| is_allowed(&entry.key));
         let settings = settings.map(|entry| KeyValuePair {
             key: entry.key,
@@ -338,7 +337,7 @@ impl ExecutionPlan for ClusterExec {
         let sender = builder.tx();
         let handle = self.client.inner.handle.clone();
         builder.spawn(async move {
-            // Dropped with the stream.
+            // The task is aborted when the stream is dropped.
             let mut run = JoinSet::new();
             run.spawn_on(
                 async move { client.run(asked, &report, &sender).await },
@@ -346,7 +345,7 @@ impl ExecutionPlan for ClusterExec {
             );
             match run.join_next().await {
                 Some(Ok(outcome)) => outcome,
-                Some(Err(error)) => exec_err!("asking the cluster: {error}"),
+                Some(Err(error)) => exec_err!("the task of the cluster query failed: {error}"),
                 None => Ok(()),
             }
         });
@@ -358,7 +357,7 @@ impl ExecutionPlan for ClusterExec {
     }
 }
 
-/// A plan on its way.
+/// A plan with its settings.
 struct Asked {
     plan: Arc<dyn ExecutionPlan>,
     settings: Vec<KeyValuePair>,
@@ -378,12 +377,12 @@ impl Asked {
     }
 }
 
-/// A job of the scheduler, which ends it when it is dropped before its answer is whole.
+/// A job of the scheduler. It is cancelled when this is dropped before all rows are fetched.
 struct Job {
     client: Client,
     channel: Channel,
     id: Option<String>,
-    /// Its answer was fetched, and what is kept of it is to be removed.
+    /// All rows were fetched, and the job data is to be removed.
     is_fetched: bool,
 }
 
@@ -411,7 +410,7 @@ impl Drop for Job {
         let handle = inner.handle.clone();
         handle.spawn(async move {
             let mut scheduler = SchedulerGrpcClient::new(channel);
-            // A scheduler that does not hear has no job either.
+            // A scheduler that is gone has no job.
             if !is_fetched {
                 let job = CancelJobParams { job_id: id.clone() };
                 let _ = scheduler.cancel_job(job).await;
@@ -438,7 +437,7 @@ impl Client {
         let endpoint = endpoint
             .connect_timeout(CONNECT)
             .tcp_nodelay(true)
-            // A scheduler whose machine has gone says nothing.
+            // Keepalive detects a scheduler whose machine is gone.
             .http2_keep_alive_interval(KEEP_ALIVE)
             .keep_alive_timeout(KEEP_ALIVE)
             .keep_alive_while_idle(true);
@@ -450,8 +449,8 @@ impl Client {
         })
     }
 
-    /// Waits a while for an executor: a scheduler without one would keep the job for ever. It is the first that is asked, so
-    /// that here is found out whether one may ask at all. False when the scheduler says nothing.
+    /// Waits for an executor: without one the scheduler would queue the job for ever. This is the first request, which also shows
+    /// whether the client is authenticated. False when the scheduler does not respond.
     async fn ready(&self, channel: &Channel) -> DfResult<bool> {
         let Inner {
             scheduler, trust, ..
@@ -465,25 +464,24 @@ impl Client {
                 Ok(Ok(answered)) => match number(answered.metadata(), READY) {
                     Some(ready) if ready > 0 => return Ok(true),
                     Some(_) => None,
-                    None => Some("what answers there is no scheduler of weir".to_owned()),
+                    None => Some("the response is not that of a weir scheduler".to_owned()),
                 },
                 Ok(Err(status)) => Some(said_by(&status, trust)),
                 Err(_) => return Ok(false),
             };
             if let Some(said) = said {
-                return exec_err!("the scheduler at {scheduler} does not let in: {said}");
+                return exec_err!("the scheduler at {scheduler} rejects the connection: {said}");
             }
             if Instant::now() > until {
                 return exec_err!(
-                    "no executor is known to the scheduler {scheduler}: weir cluster executor --scheduler {scheduler} \
-                     starts one"
+                    "the scheduler {scheduler} has no executor: weir cluster executor --scheduler {scheduler} starts one"
                 );
             }
             tokio::time::sleep(LOOK_EVERY).await;
         }
     }
 
-    /// Has a plan run, and gives its rows.
+    /// Runs a plan, and sends its rows.
     async fn run(
         &self,
         mut asked: Asked,
@@ -492,15 +490,15 @@ impl Client {
     ) -> DfResult<()> {
         let mut channel = self.channel().await?;
         let mut unanswered = 0;
-        // A connection that is ended while a question is on its way may leave it without a word.
+        // A request whose connection is closed meanwhile may get no response.
         while !self.ready(&channel).await? {
             unanswered += 1;
             if unanswered == UNANSWERED_MAX {
                 let Inner {
                     scheduler, trust, ..
                 } = &*self.inner;
-                let said = trust.unanswered("it says nothing");
-                return exec_err!("the scheduler at {scheduler} does not let in: {said}");
+                let said = trust.unanswered("it does not respond");
+                return exec_err!("the scheduler at {scheduler} rejects the connection: {said}");
             }
             channel = self.channel().await?;
         }
@@ -513,7 +511,7 @@ impl Client {
                 .await?;
             drop(watched);
             let reports = self.reports(&job, channel.clone()).await?;
-            // Before the first row is given: parts that do not go together are no answer.
+            // Checked before the first row is returned: the parts of a capture have to fit together.
             let wrong = false_cuts(&asked.plan, &reports)?;
             if !wrong.is_empty() {
                 asked.plan = without_cuts(asked.plan, &wrong)?;
@@ -524,7 +522,7 @@ impl Client {
                 continue;
             }
             reports.tell(report);
-            // Rows that nobody put into an order come in that of the pieces.
+            // Unsorted rows are returned in the order of the pieces.
             parts.sort_by_key(|part| {
                 let partition = part.partition_id.as_ref();
                 (
@@ -533,7 +531,7 @@ impl Client {
                 )
             });
             for part in parts {
-                let mut batches = self.fetch(part).await?;
+                let mut batches = self.fetch(part, &asked.plan.schema()).await?;
                 while let Some(batch) = batches.next().await {
                     if sender.send(Ok(batch?)).await.is_err() {
                         return Ok(());
@@ -545,7 +543,7 @@ impl Client {
         }
     }
 
-    /// Waits until the job is done, and says where its rows are.
+    /// Waits until the job has ended, and returns the locations of its rows.
     async fn finished(
         &self,
         query: ExecuteQueryParams,
@@ -558,8 +556,8 @@ impl Client {
             .max_decoding_message_size(MESSAGE_BYTES_MAX);
         let mut request = Request::new(query);
         version::insert_version_header(request.metadata_mut());
-        // The stream of the other call, `execute_query_push`, says nothing before the first change, and then what the job
-        // is called: nobody could end it before.
+        // `execute_query_push` returns the job ID only with the first change of the status: the job could not be cancelled
+        // before.
         let answered = scheduler.execute_query(request).await;
         let answered = answered.map_err(|status| refused(status.message()))?;
         let theirs = version::version_from_metadata(answered.metadata());
@@ -574,10 +572,10 @@ impl Client {
                         | Failure::PlanParsingFailure(why)
                         | Failure::SqlParsingFailure(why),
                     ) => why,
-                    None => "it does not say why",
+                    None => "there is no reason",
                 }));
             }
-            None => return Err(refused("it does not say why")),
+            None => return Err(refused("there is no reason")),
         };
         job.id = Some(id.clone());
         let begun = Instant::now();
@@ -590,12 +588,12 @@ impl Client {
                     watched.tell(told.metadata());
                     told.into_inner().status
                 }
-                Err(status) => return exec_err!("the scheduler has gone: {}", status.message()),
+                Err(status) => return exec_err!("the scheduler is gone: {}", status.message()),
             };
-            // One that was put into the queue just now need not be known yet.
+            // The scheduler may not know a job yet that was queued just now.
             if told.is_none() && (is_known || begun.elapsed() > QUEUED) {
                 return exec_err!(
-                    "the scheduler has gone before the statement was answered: the one that is there does not know of it"
+                    "the scheduler is gone before the statement was answered: the one at its address does not know the job"
                 );
             }
             is_known |= told.is_some();
@@ -613,7 +611,7 @@ impl Client {
         }
     }
 
-    /// Brings home what the executors read and found damaged.
+    /// Gets the counters and located errors of the executors.
     async fn reports(&self, job: &Job, channel: Channel) -> DfResult<Reports> {
         let mut scheduler = SchedulerGrpcClient::new(channel)
             .max_encoding_message_size(MESSAGE_BYTES_MAX)
@@ -624,7 +622,7 @@ impl Client {
         let answered = scheduler.get_job_metrics(asked).await;
         let answered = answered.map_err(|status| {
             DataFusionError::Execution(format!(
-                "what the executors found damaged is not known: {}",
+                "the metrics of the job are not available: {}",
                 status.message()
             ))
         })?;
@@ -639,11 +637,15 @@ impl Client {
         Ok(reports)
     }
 
-    /// The rows that an executor keeps.
-    async fn fetch(&self, part: PartitionLocation) -> DfResult<SendableRecordBatchStream> {
+    /// The rows of a partition on an executor.
+    async fn fetch(
+        &self,
+        part: PartitionLocation,
+        schema: &SchemaRef,
+    ) -> DfResult<BoxStream<'static, DfResult<RecordBatch>>> {
         let layout = part.layout();
         let (Some(executor), Some(partition)) = (part.executor_meta, part.partition_id) else {
-            return internal_err!("the scheduler does not say where the rows are");
+            return internal_err!("the job status has an incomplete partition location");
         };
         let port = u16::try_from(executor.port).unwrap_or_default();
         {
@@ -657,37 +659,35 @@ impl Client {
                 seen.push(name);
             }
         }
-        let mut client = BallistaClient::try_new(
-            &executor.host,
+        let location = Location {
+            host: executor.host,
             port,
-            MESSAGE_BYTES_MAX,
-            false,
-            Some(Arc::new(BallistaConfigGrpcEndpoint::new(
-                self.inner.trust.endpoints(),
-            ))),
-            FETCH_RETRIES,
-            FETCH_WAIT_MS,
-            0,
-            0,
-        )
-        .await
-        .map_err(|error| lost(&executor.host, port, &error))?;
-        client
-            .fetch_partition_proxied(
-                &executor.id,
-                &partition.into(),
-                part.file_id,
-                layout,
-                &executor.host,
-                port,
-                true,
-            )
-            .await
-            .map_err(|error| lost(&executor.host, port, &error))
+            partition,
+            file_id: part.file_id,
+            layout: layout.into(),
+        };
+        let mut attempt = 1;
+        let rows = loop {
+            let opened = async {
+                let to = connect(&self.inner.trust, &location.host, port).await?;
+                fetch(to, &location, Arc::clone(schema)).await
+            };
+            match opened.await {
+                Ok(rows) => break rows,
+                Err(FetchError::Lost(_)) if attempt < FETCH_ATTEMPTS => {
+                    attempt += 1;
+                    tokio::time::sleep(FETCH_AGAIN).await;
+                }
+                Err(error) => return Err(not_fetched(&location, &error)),
+            }
+        };
+        Ok(rows
+            .map_err(move |error| not_fetched(&location, &error))
+            .boxed())
     }
 }
 
-/// How far a plan is, told to whoever shows it, until this is dropped.
+/// Reports the progress of a plan, until this is dropped.
 struct Watched<'r> {
     report: &'r ScanReport,
     plan: u64,
@@ -710,7 +710,7 @@ impl<'r> Watched<'r> {
         let mut progress = PieceProgress::default();
         progress.pieces_all = self.pieces_all;
         let told = |name| number(metadata, name).unwrap_or(0);
-        // A piece that is read a second time is no further one.
+        // A piece that is read again does not count twice.
         progress.pieces = told(PIECES).min(self.pieces_all);
         progress.source_bytes = told(SOURCE_BYTES);
         progress.records = told(RECORDS);
@@ -725,12 +725,12 @@ impl Drop for Watched<'_> {
     }
 }
 
-/// The pieces of all readings of a plan.
+/// The number of pieces of all scans of a plan.
 fn pieces_of(plan: &Arc<dyn ExecutionPlan>) -> u64 {
     let mut readings = HashMap::new();
     let walked = plan.apply(|node| {
         if let Some(piece) = node.downcast_ref::<PieceExec>() {
-            // Scans of the same captures are of one reading.
+            // Scans of the same captures share their pieces.
             readings.insert(piece.reading(), piece.pieces() as u64);
         }
         Ok(TreeNodeRecursion::Continue)
@@ -743,22 +743,26 @@ fn number(metadata: &MetadataMap, name: &str) -> Option<u64> {
     metadata.get(name)?.to_str().ok()?.parse().ok()
 }
 
-/// Why a scheduler refuses, or is not understood.
+/// The error message of a failed call.
 pub(crate) fn said_by(status: &Status, trust: &Trust) -> String {
     match std::error::Error::source(status) {
-        // It did not come so far that a scheduler would have said something.
+        // A status with a source is not from the scheduler, but from the transport.
         Some(source) => trust.unanswered(&format!("{}: {}", status.message(), chain(source))),
         None => trust.unconnected(status.message()),
     }
 }
 
-fn lost(host: &str, port: u16, error: &BallistaError) -> DataFusionError {
-    DataFusionError::Execution(format!(
-        "the executor {host}:{port} has rows of the answer and does not give them: {error}"
-    ))
+fn not_fetched(location: &Location, error: &FetchError) -> DataFusionError {
+    let Location { host, port, .. } = location;
+    DataFusionError::Execution(match error {
+        FetchError::Lost(_) => {
+            format!("the rows of the executor {host}:{port} cannot be fetched: {error}")
+        }
+        FetchError::Malformed(_) => format!("the executor {host}:{port} sends {error}"),
+    })
 }
 
-/// Why a job failed, without what Ballista says around it.
+/// The error of a failed job, without the prefixes of Ballista.
 fn reason(error: &str) -> String {
     let mut said = error;
     for start in [
@@ -774,18 +778,18 @@ fn reason(error: &str) -> String {
         }
     }
     let said = said.trim().trim_end_matches(['"', ')', '\n']);
-    // Who reads captures writes nothing but rows on their way.
+    // An executor writes nothing but rows between stages.
     match FULL.iter().find(|full| said.contains(**full)) {
-        Some(full) => format!("the work folder of an executor (--work-dir) takes no more: {full}"),
+        Some(full) => format!("the work directory of an executor (--work-dir) is full: {full}"),
         None => said.to_owned(),
     }
 }
 
 fn refused(why: &str) -> DataFusionError {
-    DataFusionError::Execution(format!("the scheduler refuses: {why}"))
+    DataFusionError::Execution(format!("the scheduler rejects the statement: {why}"))
 }
 
-/// What systems say of a disk, a quota or a limit that is full.
+/// Error texts of systems for a full disk, quota or file size limit.
 const FULL: [&str; 4] = [
     "No space left on device",
     "File too large",
@@ -793,35 +797,35 @@ const FULL: [&str; 4] = [
     "There is not enough space on the disk",
 ];
 
-/// How soon the scheduler is asked whether it is done, at first and later.
+/// The first and the largest interval of polling the status of a job.
 const ASK_FIRST: Duration = Duration::from_millis(4);
 const ASK_AGAIN: Duration = Duration::from_millis(64);
-/// After so long a scheduler has to know of what it took.
+/// The time after which a scheduler has to know a queued job.
 const QUEUED: Duration = Duration::from_secs(20);
 
-/// Bytes of a message, at most, on both sides.
+/// The maximum size of a gRPC message.
 pub(crate) const MESSAGE_BYTES_MAX: usize = 16 << 20;
-/// Large enough that finding where a piece begins, and a task for it, cost nothing beside reading it.
+/// Large enough that the search for the start of a piece and the overhead of a task are negligible.
 const PIECE_BYTES: u64 = 64 << 20;
-/// How long a scheduler may be without an executor: they may be starting.
+/// The time that a client waits for the first executor.
 const EXECUTORS: Duration = Duration::from_secs(10);
 const LOOK_EVERY: Duration = Duration::from_millis(50);
-const FETCH_RETRIES: u8 = 3;
-const FETCH_WAIT_MS: u64 = 200;
+const FETCH_ATTEMPTS: u32 = 3;
+const FETCH_AGAIN: Duration = Duration::from_millis(200);
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn a_full_work_folder_is_told_without_what_programs_say_among_themselves() {
+    fn a_full_work_directory_is_reported_in_plain_words() {
         let said = reason(
             "Job failed due to stage 1 failed: Task failed due to runtime execution error: DataFusionError(Shared(External(\
              ArrowError(IoError(\"No space left on device (os error 28)\", Os { code: 28 }",
         );
         assert_eq!(
             said,
-            "the work folder of an executor (--work-dir) takes no more: No space left on device"
+            "the work directory of an executor (--work-dir) is full: No space left on device"
         );
         assert_eq!(reason("Execution error: x is y\")"), "x is y");
     }

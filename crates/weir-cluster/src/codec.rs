@@ -1,4 +1,4 @@
-//! Plan nodes of weir as bytes.
+//! Serializes the plan nodes of weir, as an extension codec of DataFusion.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -23,10 +23,10 @@ use weir_packet::{AtmVcMux, ErfHdlc, Options as DecodeOptions};
 
 use crate::check::{Refused, check_template};
 
-/// The number of the form that nodes travel in. Whoever changes a message below, or what one means, counts it up.
+/// The version of the serialized plan nodes. A change of a message below, or of the meaning of a field, increments it.
 pub const FORMAT: u32 = 1;
 
-/// Writes and reads the nodes of weir, and leaves all others to Ballista.
+/// Encodes and decodes the nodes of weir, and delegates all other nodes to the codec of Ballista.
 #[derive(Default)]
 pub struct WeirCodec {
     ballista: BallistaPhysicalExtensionCodec,
@@ -106,10 +106,10 @@ struct Query {
 
 #[derive(Clone, PartialEq, Message)]
 struct Piece {
-    /// What a scan runs for each piece.
+    /// The plan that a scan runs for each piece.
     #[prost(bytes = "vec", optional, tag = "1")]
     scan: Option<Vec<u8>>,
-    /// What an aggregate runs for each piece.
+    /// The plan that an aggregate runs for each piece.
     #[prost(bytes = "vec", optional, tag = "2")]
     aggregate: Option<Vec<u8>>,
     #[prost(message, optional, tag = "3")]
@@ -128,7 +128,7 @@ impl WeirCodec {
         Ok(node.encode_to_vec())
     }
 
-    /// A plan in bytes of a plan, in which there are no further ones: what is made of it would nest as deep as it says.
+    /// Decodes a plan that is embedded in another plan. It cannot embed further plans, so that the depth of recursion is bounded.
     fn plan_of(&self, bytes: &[u8], context: &TaskContext) -> Result<Arc<dyn ExecutionPlan>> {
         check_template(bytes).map_err(|refused| DataFusionError::Execution(refused.to_string()))?;
         let node = PhysicalPlanNode::decode(bytes)
@@ -163,7 +163,7 @@ impl WeirCodec {
                 PieceWork::Aggregate(self.plan_of(aggregate, context)?)
             }
             (None, None, Some(query)) => PieceWork::Query(Arc::new(query_of(query)?)),
-            _ => return exec_err!("a piece of a plan says nothing, or several things"),
+            _ => return exec_err!("the plan fragment is empty or holds more than one plan"),
         };
         let folder = path_of(&message.folder);
         Ok(PieceExec::new(
@@ -188,11 +188,11 @@ impl PhysicalExtensionCodec for WeirCodec {
             return self.ballista.try_decode(buf, inputs, context, converter);
         };
         let node = Node::decode(bytes).map_err(|error| {
-            DataFusionError::Execution(format!("a plan of weir that cannot be read: {error}"))
+            DataFusionError::Execution(format!("the plan node of weir cannot be decoded: {error}"))
         })?;
         if node.format != FORMAT {
             return exec_err!(
-                "this is weir {} with plans of format {FORMAT}, and weir {} sent one of format {}: run the same version \
+                "this is weir {} with plan format {FORMAT}, and weir {} sent a plan of format {}: run the same version \
                  on all machines",
                 env!("CARGO_PKG_VERSION"),
                 node.version,
@@ -202,7 +202,7 @@ impl PhysicalExtensionCodec for WeirCodec {
         match (&node.scan, &node.piece, inputs) {
             (Some(scan), None, []) => Ok(Arc::new(TemplateScan::new(scan_of(scan, context)?)?)),
             (None, Some(piece), [input]) => Ok(Arc::new(self.piece_of(piece, input, context)?)),
-            _ => exec_err!("a node of weir that is none that it knows"),
+            _ => exec_err!("unknown plan node of weir"),
         }
     }
 
@@ -255,24 +255,24 @@ impl PhysicalExtensionCodec for WeirCodec {
     }
 }
 
-/// A node of weir as it lies in a message.
+/// A serialized node of weir, before a plan is made of it.
 pub(crate) enum Sent {
-    /// A scan whose rows have to be so.
+    /// A scan with its filters.
     Scan { filters: Vec<Vec<u8>> },
-    /// What is done with each piece: the bytes of a plan, or a statement with such an answer.
+    /// A piece node: the embedded plan that runs for each piece, or the schema of the embedded statement.
     Piece {
         template: Option<Vec<u8>>,
         answer: Option<datafusion_proto::protobuf::Schema>,
     },
 }
 
-/// The node of weir that these bytes are; `None` when they are of another.
+/// Decodes the envelope of a node; `None` when the node is not one of weir.
 pub(crate) fn sent_node(bytes: &[u8]) -> std::result::Result<Option<Sent>, Refused> {
     let Some(bytes) = bytes.strip_prefix(MAGIC) else {
         return Ok(None);
     };
     let node = Node::decode(bytes).map_err(|error| {
-        Refused::malformed(format!("a node of weir that cannot be read: {error}"))
+        Refused::malformed(format!("the plan node of weir cannot be decoded: {error}"))
     })?;
     match (node.scan, node.piece) {
         (Some(Scan { filters, .. }), None) => Ok(Some(Sent::Scan { filters })),
@@ -286,12 +286,10 @@ pub(crate) fn sent_node(bytes: &[u8]) -> std::result::Result<Option<Sent>, Refus
                 answer: query.schema,
             })),
             _ => Err(Refused::malformed(
-                "a piece of a plan says nothing, or several things",
+                "the plan fragment is empty or holds more than one plan",
             )),
         },
-        _ => Err(Refused::malformed(
-            "a node of weir that is none that it knows",
-        )),
+        _ => Err(Refused::malformed("unknown plan node of weir")),
     }
 }
 
@@ -347,7 +345,7 @@ fn query_message(query: &QueryDescription) -> Result<Query> {
 
 fn query_of(message: &Query) -> Result<QueryDescription> {
     let Some(schema) = &message.schema else {
-        return exec_err!("a statement travels without the columns of its answer");
+        return exec_err!("the embedded statement has no output schema");
     };
     let schema =
         Schema::try_from(schema).map_err(|error| DataFusionError::Execution(error.to_string()))?;
@@ -367,17 +365,21 @@ fn query_of(message: &Query) -> Result<QueryDescription> {
 }
 
 fn decode_message(decode: &DecodeOptions) -> Result<Decode> {
-    let place = |found: Option<usize>| match found.and_then(|place| u32::try_from(place).ok()) {
+    let place = |option: &str, found: Option<usize>| match found
+        .and_then(|place| u32::try_from(place).ok())
+    {
         Some(place) => Ok(place),
-        None => plan_err!("an option of decoding does not travel"),
+        None => plan_err!(
+            "the value of the decoding option {option} is not supported in distributed plans"
+        ),
     };
     let hdlc = ERF_HDLC.iter().position(|known| *known == decode.erf_hdlc);
     let mux = ATM_VC_MUX
         .iter()
         .position(|known| *known == decode.atm_vc_mux);
     Ok(Decode {
-        erf_hdlc: place(hdlc)?,
-        atm_vc_mux: place(mux)?,
+        erf_hdlc: place("erf_hdlc", hdlc)?,
+        atm_vc_mux: place("atm_vc_mux", mux)?,
         aal5_connections_max: decode.aal5_connections_max as u64,
         aal5_bytes_max: decode.aal5_bytes_max as u64,
     })
@@ -386,13 +388,13 @@ fn decode_message(decode: &DecodeOptions) -> Result<Decode> {
 fn decode_of(message: Option<&Decode>) -> Result<DecodeOptions> {
     let mut decode = DecodeOptions::default();
     let Some(message) = message else {
-        return exec_err!("a plan does not say how packets are decoded");
+        return exec_err!("the plan has no decoding options");
     };
     let (Some(hdlc), Some(mux)) = (
         ERF_HDLC.get(message.erf_hdlc as usize),
         ATM_VC_MUX.get(message.atm_vc_mux as usize),
     ) else {
-        return exec_err!("a plan decodes packets in a way that is not known");
+        return exec_err!("the plan has an unknown decoding option");
     };
     decode.erf_hdlc = *hdlc;
     decode.atm_vc_mux = *mux;
@@ -414,7 +416,7 @@ fn compile_of(number: u32) -> Result<Compile> {
         0 => Ok(Compile::Large),
         1 => Ok(Compile::Always),
         2 => Ok(Compile::Never),
-        _ => exec_err!("a plan is compiled in a way that is not known"),
+        _ => exec_err!("the plan has an unknown compile option"),
     }
 }
 
@@ -444,7 +446,7 @@ fn path_of(bytes: &[u8]) -> PathBuf {
     PathBuf::from(String::from_utf8_lossy(bytes).into_owned())
 }
 
-/// What the bytes of our nodes begin with; no protobuf message does.
+/// The prefix of the serialized nodes of weir. No protobuf message begins with it.
 const MAGIC: &[u8] = b"\xffweir\x00";
 const ERF_HDLC: [ErfHdlc; 5] = [
     ErfHdlc::Guess,
@@ -515,7 +517,10 @@ mod tests {
             piece: None,
         };
         let said = decoded(&bytes(&node)).unwrap_err().to_string();
-        assert!(said.contains("weir 9.9.9 sent one of format 2"), "{said}");
+        assert!(
+            said.contains("weir 9.9.9 sent a plan of format 2"),
+            "{said}"
+        );
         assert!(
             said.contains("run the same version on all machines"),
             "{said}"
@@ -523,7 +528,7 @@ mod tests {
         assert!(!said.contains('\n'), "{said}");
     }
 
-    /// Bytes come from the network.
+    /// The bytes come from the network.
     #[test]
     fn no_bytes_panic() {
         let node = Node {

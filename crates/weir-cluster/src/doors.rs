@@ -1,8 +1,9 @@
-//! The doors of a scheduler and of an executor: what Ballista serves, behind those that ask who comes in.
+//! The gRPC services of a scheduler and of an executor: the services of Ballista, behind authentication and validation.
 //!
-//! A message is looked at ([`crate::check`]) before Ballista has it: it would run any plan, and take any name and count.
+//! Each message is validated ([`crate::check`]) before Ballista handles it: Ballista would run any plan, and accept any name and
+//! count.
 //!
-//! An executor has one door, for tasks and rows.
+//! An executor has one port, for tasks and rows.
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::path::Path;
@@ -54,7 +55,7 @@ use crate::worker::Worker;
 type BallistaScheduler = SchedulerServer<LogicalPlanNode, PhysicalPlanNode>;
 type Answer<T> = Result<Response<T>, Status>;
 
-/// Serves what those ask who may come in, until it is dropped.
+/// Serves authenticated requests, until it is dropped.
 async fn serve(
     listener: TcpListener,
     routes: Routes,
@@ -79,7 +80,7 @@ async fn serve(
         .server(server())?
         .add_routes(routes.clone())
         .serve_with_incoming(connections(known));
-    // Those without a token of their own are told that it is missing, and machines are asked whether they live.
+    // Plain connections get an error that the token is missing, and the health checks.
     let plain = server()
         .add_routes(routes)
         .serve_with_incoming(connections(plain));
@@ -91,21 +92,21 @@ async fn serve(
     served.map_err(|error| Error::new(crate::trust::chain(&error)))
 }
 
-/// Connections as they were accepted.
+/// The stream of accepted connections.
 fn connections<S>(mut accepted: mpsc::Receiver<S>) -> impl Stream<Item = std::io::Result<S>> {
     futures::stream::poll_fn(move |context| {
         accepted.poll_recv(context).map(|stream| stream.map(Ok))
     })
 }
 
-/// Schedules for those who may come in.
+/// Serves the scheduler.
 pub(crate) async fn schedule(
     listener: TcpListener,
     scheduler: BallistaScheduler,
     trust: &Trust,
 ) -> Result<(), Error> {
     let ready = scheduler.clone();
-    // What asks whether a machine lives has no certificate of the cluster, where there are none.
+    // Load balancers have no token, so that the health checks work without one where there are no certificates of files.
     let pages = Router::new()
         .route("/healthz", get(|| async { "ok" }))
         .route(
@@ -131,12 +132,12 @@ pub(crate) async fn schedule(
     }
 }
 
-/// Waits until a scheduler does not schedule any more: what hands out tasks is one loop, and all jobs wait for ever once it
-/// has panicked.
+/// Waits until the event loop of the scheduler has ended. It launches all tasks, and all jobs wait for ever once it has
+/// panicked.
 async fn ended(scheduler: BallistaScheduler) -> Error {
     loop {
         tokio::time::sleep(LOOK_EVERY).await;
-        // It is told of no task by the executor that was heard of last: one that has gone would not be listened to.
+        // An empty status of the executor with the latest heartbeat is posted: the status of a lost executor is not.
         let known = scheduler.state.executor_manager.get_executors_state().await;
         let last = known
             .into_iter()
@@ -153,27 +154,27 @@ async fn ended(scheduler: BallistaScheduler) -> Error {
             SchedulerGrpc::update_task_status(&scheduler, Request::new(nothing)).await
         {
             return Error::new(format!(
-                "the scheduler does not hand out tasks any more, and ends: {}",
+                "the event loop of the scheduler has ended: {}",
                 status.message()
             ));
         }
     }
 }
 
-/// A scheduler that looks at what it is sent, says how far its jobs are, and knows by which door its executors are reached.
+/// The service of a scheduler: it validates requests, adds the progress of jobs to their status, and sets the port of executors.
 struct SchedulerDoor {
     scheduler: BallistaScheduler,
     jobs: Mutex<Jobs>,
 }
 
-/// How far jobs are, and in which order they came.
+/// The progress of jobs, with the order of their arrival.
 #[derive(Default)]
 struct Jobs {
     read: HashMap<String, Read>,
     order: VecDeque<String>,
 }
 
-/// What was read of a job.
+/// The progress of a job.
 #[derive(Default)]
 struct Read {
     reports: Reports,
@@ -185,7 +186,7 @@ impl SchedulerDoor {
         self.jobs.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Those of the statuses that are of tasks which run on this executor: Ballista takes each as one of a task that it knows.
+    /// The statuses of tasks that run on this executor. Ballista does not check that a status is of a known task.
     async fn of_tasks(
         &self,
         executor: &str,
@@ -212,7 +213,7 @@ impl SchedulerDoor {
         Ok(known)
     }
 
-    /// Takes up what the pieces of a task say that they have read.
+    /// Adds the progress that the pieces of a task report.
     fn take(&self, task: &TaskStatus, executor: &str) {
         if !matches!(task.status, Some(task_status::Status::Successful(_))) {
             return;
@@ -229,7 +230,7 @@ impl SchedulerDoor {
             }
             if !read.contains_key(&task.job_id) {
                 order.push_back(task.job_id.clone());
-                // Somebody who has gone does not say that a job is over.
+                // A client that was lost does not remove its job.
                 if order.len() > JOBS_MAX
                     && let Some(oldest) = order.pop_front()
                 {
@@ -266,18 +267,16 @@ impl SchedulerDoor {
     }
 }
 
-/// What an executor says of itself, with the port that it takes tasks at: that where it gives rows.
+/// Validates the metadata of an executor, and sets its gRPC port to its Flight port: it has one port.
 pub(crate) fn reached(metadata: &mut Option<ExecutorRegistration>) -> Checked {
     let Some(metadata) = metadata else {
-        return Err(Refused::malformed(
-            "an executor that does not say who it is",
-        ));
+        return Err(Refused::malformed("the executor has no metadata"));
     };
     check::executor_id(&metadata.id)?;
     check::port(metadata.port)?;
     match &metadata.host {
         Some(host) => check::host(host)?,
-        None => return Err(Refused::malformed("an executor without a host")),
+        None => return Err(Refused::malformed("the executor has no host")),
     }
     let resources = metadata.specification.iter().flat_map(|of| &of.resources);
     let cores: u64 = resources
@@ -286,15 +285,15 @@ pub(crate) fn reached(metadata: &mut Option<ExecutorRegistration>) -> Checked {
         .fold(0, u64::saturating_add);
     if !(1..=CORES_MAX).contains(&cores) || metadata.os_info.is_none() {
         return Err(Refused::malformed(format!(
-            "an executor of {cores} cores: it has 1 to {CORES_MAX}"
+            "the executor has {cores} cores, and the range is 1 to {CORES_MAX}"
         )));
     }
     metadata.grpc_port = metadata.port;
     Ok(())
 }
 
-/// Whether a task of a stage could have come to this end: there is one, it has not succeeded before, and it does not run on
-/// another executor. One that was taken back meanwhile is known to Ballista as such.
+/// Whether a status can be that of a task of a stage: the task exists, it has not succeeded before, and it does not run on
+/// another executor. Ballista ignores the status of a task that was reset meanwhile.
 fn runs_in(stage: &ExecutionStage, status: &TaskStatus, executor: &str) -> bool {
     let attempt = status.stage_attempt_num as usize;
     match stage {
@@ -320,7 +319,7 @@ impl SchedulerGrpc for SchedulerDoor {
 
     async fn poll_work(&self, _request: Request<PollWorkParams>) -> Answer<PollWorkResult> {
         Err(Status::unimplemented(
-            "executors of weir are sent their tasks",
+            "poll_work is not supported: tasks are pushed to executors",
         ))
     }
 
@@ -343,7 +342,7 @@ impl SchedulerGrpc for SchedulerDoor {
             .as_ref()
             .is_none_or(|of| of.id != told.executor_id)
         {
-            return Err(Refused::malformed("an executor that says it is another").into());
+            return Err(Refused::malformed("the executor ID is not that of the metadata").into());
         }
         SchedulerGrpc::heart_beat_from_executor(&self.scheduler, request).await
     }
@@ -360,7 +359,7 @@ impl SchedulerGrpc for SchedulerDoor {
             .await?;
         if told.task_status.is_empty() {
             return Err(Status::not_found(format!(
-                "none of the {count} tasks runs on the executor that tells of them"
+                "none of the {count} tasks runs on the executor that reports them"
             )));
         }
         for task in &told.task_status {
@@ -373,7 +372,9 @@ impl SchedulerGrpc for SchedulerDoor {
         &self,
         _request: Request<CreateUpdateSessionParams>,
     ) -> Answer<CreateUpdateSessionResult> {
-        Err(Status::unimplemented("settings come with their statement"))
+        Err(Status::unimplemented(
+            "create_update_session is not supported: settings are part of execute_query",
+        ))
     }
 
     async fn remove_session(
@@ -389,12 +390,12 @@ impl SchedulerGrpc for SchedulerDoor {
         _request: Request<ExecuteQueryParams>,
     ) -> Answer<Self::ExecuteQueryPushStream> {
         Err(Status::unimplemented(
-            "how a statement is comes with get_job_status",
+            "execute_query_push is not supported: get_job_status has the status of a job",
         ))
     }
 
-    /// Takes a plan, which weir makes itself: a text of SQL or a logical plan would be planned by Ballista, with all that
-    /// DataFusion reads and writes.
+    /// Queues a physical plan. SQL text and logical plans would be planned by Ballista, with every source and sink that
+    /// DataFusion has.
     async fn execute_query(
         &self,
         request: Request<ExecuteQueryParams>,
@@ -404,12 +405,12 @@ impl SchedulerGrpc for SchedulerDoor {
         check::check_settings(&asked.settings)?;
         match &asked.query {
             Some(Query::PhysicalPlan(plan)) => check_plan(plan, Sender::Client)?,
-            _ => return Err(Refused::not_allowed("a statement that is no physical plan").into()),
+            _ => return Err(Refused::not_allowed("a query that is not a physical plan").into()),
         }
         SchedulerGrpc::execute_query(&self.scheduler, request).await
     }
 
-    /// How a job is, with how much of it was read. Of no job: whether there is an executor.
+    /// The status of a job, with its progress. Without a job ID: whether there is an executor.
     async fn get_job_status(
         &self,
         request: Request<GetJobStatusParams>,
@@ -459,14 +460,14 @@ impl SchedulerGrpc for SchedulerDoor {
     }
 }
 
-/// The service that gives the rows of a folder.
+/// The Flight service for the rows in a directory.
 fn rows_of(work_dir: String) -> FlightServiceServer<Rows> {
     FlightServiceServer::new(Rows::new(work_dir))
         .max_encoding_message_size(MESSAGE_BYTES_MAX)
         .max_decoding_message_size(MESSAGE_BYTES_MAX)
 }
 
-/// Gives rows and takes tasks for those who may come in.
+/// Serves an executor: tasks and rows.
 pub(crate) async fn execute(
     listener: TcpListener,
     worker: Arc<Worker>,
@@ -518,8 +519,8 @@ impl ExecutorGrpc for ExecutorDoor {
         Ok(Response::new(LaunchTaskResult { success: true }))
     }
 
-    /// Takes tasks. A job whose tasks are refused is named, and its scheduler ends it: one that hears of an error would take
-    /// the executor for lost, and try the next.
+    /// Launches tasks. The response lists the jobs whose tasks are rejected, and the scheduler fails these jobs. After an error
+    /// of the call, the scheduler would remove the executor, and send the same tasks to the next one.
     async fn launch_multi_task(
         &self,
         request: Request<LaunchMultiTaskParams>,
@@ -536,8 +537,8 @@ impl ExecutorGrpc for ExecutorDoor {
         }))
     }
 
-    /// Does not end: a scheduler asks for it when it has missed the executor for a while, and takes it up again when it hears
-    /// of it. An executor ends when its user asks.
+    /// Does not stop the executor. A scheduler calls this when heartbeats of the executor are overdue, and registers the executor
+    /// again at the next heartbeat. Only the user stops an executor.
     async fn stop_executor(
         &self,
         _request: Request<StopExecutorParams>,
@@ -572,7 +573,7 @@ impl ExecutorGrpc for ExecutorDoor {
             match tokio::fs::remove_dir_all(&folder).await {
                 Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
                     return Err(Status::internal(format!(
-                        "rows of {}: {error}",
+                        "the rows of the job {}: {error}",
                         asked.job_id
                     )));
                 }
@@ -583,19 +584,19 @@ impl ExecutorGrpc for ExecutorDoor {
     }
 }
 
-/// What the answers about a job say beside how it is.
+/// Metadata of responses with the progress of a job.
 pub(crate) const PIECES: &str = "weir-pieces";
 pub(crate) const SOURCE_BYTES: &str = "weir-source-bytes";
 pub(crate) const RECORDS: &str = "weir-records";
 pub(crate) const READERS: &str = "weir-readers";
-/// What the answer about no job says: whether there is an executor.
+/// Metadata of the response without a job ID: whether there is an executor.
 pub(crate) const READY: &str = "weir-ready";
-/// Jobs of which is known how far they are.
+/// The maximum number of jobs with progress.
 const JOBS_MAX: usize = 1_000;
-/// Cores that an executor says it has, at most.
+/// The maximum number of cores of an executor.
 const CORES_MAX: u64 = 4096;
-/// How often a scheduler is looked at.
+/// The interval between checks of the event loop.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 const KEEP_ALIVE: Duration = Duration::from_secs(20);
-/// Connections that were accepted and not yet taken by their server.
+/// The capacity of the queue of accepted connections.
 const ACCEPTED_MAX: usize = 16;

@@ -1,8 +1,8 @@
-//! What can go wrong with a cluster.
+//! The error type of this crate.
 
 use std::fmt;
 
-/// A cluster could not be started, or not be reached.
+/// A cluster could not be started or reached.
 #[derive(Debug)]
 pub struct Error {
     message: String,
@@ -22,7 +22,7 @@ impl Error {
         self
     }
 
-    /// What the user could try.
+    /// A hint for the user.
     #[must_use]
     pub fn hint(&self) -> Option<&str> {
         self.hint.as_deref()

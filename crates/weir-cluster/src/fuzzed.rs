@@ -1,4 +1,4 @@
-//! The doors' checks behind one function that takes any bytes, for fuzzing.
+//! The validation of all messages behind one function of bytes, for fuzzing.
 
 use ballista_core::serde::protobuf::execute_query_params::Query;
 use ballista_core::serde::protobuf::{
@@ -9,12 +9,12 @@ use prost::Message;
 use crate::check::{self, Checked, Refused, Sender, check_plan, check_template};
 use crate::doors::reached;
 
-/// Looks at a message as the door does that its first byte names: 0 a plan of a client, 1 a stage of a scheduler, 2 what is
-/// done with a piece of a capture, 3 a statement with its settings, 4 statuses of tasks, 5 a ticket for rows, 6 an executor
-/// that registers, 7 tasks. Says whether it is let in.
+/// Validates a message whose type is in its first byte: 0 a plan of a client, 1 a stage of a scheduler, 2 the embedded plan of a
+/// piece, 3 a query with its settings, 4 statuses of tasks, 5 a Flight ticket, 6 the registration of an executor, 7 tasks. True when
+/// it is accepted.
 ///
 /// # Panics
-/// When a refusal is not one short line, or the same message is let in once and refused once.
+/// When an error is not one short line, or the same message is accepted once and rejected once.
 #[must_use]
 pub fn look_at_message(bytes: &[u8]) -> bool {
     let Some((door, message)) = bytes.split_first() else {
@@ -45,7 +45,7 @@ fn look_at(door: u8, message: &[u8]) -> Checked {
 }
 
 fn read<M: Message + Default>(message: &[u8]) -> Result<M, Refused> {
-    M::decode(message).map_err(|_| Refused::malformed("no message"))
+    M::decode(message).map_err(|_| Refused::malformed("the message cannot be decoded"))
 }
 
 fn statement(asked: &ExecuteQueryParams) -> Checked {
@@ -53,7 +53,7 @@ fn statement(asked: &ExecuteQueryParams) -> Checked {
     check::check_settings(&asked.settings)?;
     match &asked.query {
         Some(Query::PhysicalPlan(plan)) => check_plan(plan, Sender::Client),
-        _ => Err(Refused::malformed("no plan")),
+        _ => Err(Refused::malformed("the query is not a physical plan")),
     }
 }
 
@@ -75,5 +75,5 @@ fn tasks(sent: LaunchMultiTaskParams) -> Checked {
 }
 
 const DOORS: u8 = 8;
-/// Characters have up to four bytes.
+/// A character has up to four bytes.
 const SAID_MAX: usize = 2048;

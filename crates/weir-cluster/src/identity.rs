@@ -1,10 +1,9 @@
-//! Keys and certificates that are made of a token, so that the token itself is never sent.
+//! Keys and certificates that are derived from a token, so that the token itself is never sent.
 //!
 //! Both sides of a connection show a certificate whose key only a holder of the token can compute, and TLS 1.3 has each prove
-//! that it holds that key for this one connection (RFC 8446, 4.4.3): what was recorded, or is passed on by a third party,
-//! proves nothing. There are two keys. A *member* (scheduler, executor, or the user who has the token) has both; a *client* has
-//! its own key and knows only the public half of the member's, so that it can neither be taken for a scheduler nor for an
-//! executor.
+//! possession of that key for this one connection (RFC 8446, 4.4.3), so that a replayed or relayed handshake fails. There are two
+//! keys. A *member* (scheduler, executor, or a user with the token) has both; a *client* has its own private key and the public key
+//! of the members, so that it cannot impersonate a scheduler or an executor.
 
 use std::fmt;
 use std::num::NonZeroU32;
@@ -18,19 +17,19 @@ use tonic::transport::{Certificate, Identity};
 
 use crate::error::Error;
 
-/// What a part of a cluster may do.
+/// The role of a peer in a cluster.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Role {
-    /// Schedules, executes, and whatever a client does.
+    /// Schedules, executes, and has the rights of a client.
     Member,
     /// Submits statements and fetches their rows.
     Client,
 }
 
-/// The keys that a token, or a client's part of it, comes to.
+/// The keys that are derived from a token, or contained in a client token.
 #[derive(Clone)]
 pub(crate) struct Keys {
-    /// The seeds of the Ed25519 keys (RFC 8032); a client has none of the member's.
+    /// The seeds of the Ed25519 keys (RFC 8032); a client does not have that of the members.
     member: Option<[u8; SEED_BYTES]>,
     client: [u8; SEED_BYTES],
     member_public: [u8; SEED_BYTES],
@@ -43,11 +42,11 @@ impl fmt::Debug for Keys {
 }
 
 impl Keys {
-    /// The keys of a token: of all of it, or of a client's part ([`Self::client_token`]).
+    /// The keys of a token, or of a client token ([`Self::client_token`]).
     ///
     /// # Errors
-    /// When the token has fewer than 16 or more than 1,024 characters, other ones than printable ones of ASCII, or is a
-    /// client's part that was cut.
+    /// When the token has fewer than 16 or more than 1,024 characters or one that is not printable ASCII, or is a client token
+    /// that is not complete.
     pub(crate) fn of(token: &str) -> Result<Self, Error> {
         if let Some(part) = token.strip_prefix(CLIENT) {
             return Self::of_client(part);
@@ -56,15 +55,15 @@ impl Keys {
         if token.len() < TOKEN_MIN {
             let length = token.len();
             return Err(Error::new(format!(
-                "the token has {length} characters: {TOKEN_MIN} or more are not guessed"
+                "the token has {length} characters, and the minimum is {TOKEN_MIN}"
             ))
             .with_hint(made));
         }
         if !token.bytes().all(|byte| byte.is_ascii_graphic()) || token.len() > TOKEN_MAX {
-            return Err(Error::new(
-                "the token has other characters than printable ones of ASCII, or is very long",
-            )
-            .with_hint(made));
+            return Err(
+                Error::new("the token is not printable ASCII of at most 1,024 characters")
+                    .with_hint(made),
+            );
         }
         let mut secret = [0; SEED_BYTES];
         pbkdf2::derive(
@@ -84,7 +83,7 @@ impl Keys {
 
     fn of_client(part: &str) -> Result<Self, Error> {
         let cut = || {
-            Error::new("the token of a client is not whole")
+            Error::new("the client token is not complete")
                 .with_hint("weir cluster client-token prints it")
         };
         let bytes = from_hex(part).ok_or_else(cut)?;
@@ -96,7 +95,7 @@ impl Keys {
         })
     }
 
-    /// A token that nobody guesses.
+    /// A random token.
     ///
     /// # Errors
     /// When the system has no random numbers.
@@ -108,7 +107,7 @@ impl Keys {
         Ok(hex(&bytes))
     }
 
-    /// What makes a client of who has it, and nothing else.
+    /// The token for clients, which has no key of a member.
     pub(crate) fn client_token(&self) -> String {
         format!("{CLIENT}{}{}", hex(&self.client), hex(&self.member_public))
     }
@@ -120,10 +119,10 @@ impl Keys {
         }
     }
 
-    /// The certificate that is shown to the other side, with its key.
+    /// The own certificate, with its key.
     ///
     /// # Errors
-    /// When the seed is no key, which does not happen.
+    /// When the seed is not a key, which does not happen.
     pub(crate) fn identity(&self) -> Result<Identity, Error> {
         let (role, seed) = match &self.member {
             Some(seed) => (Role::Member, seed),
@@ -134,11 +133,11 @@ impl Keys {
         Ok(Identity::from_pem(certificate, pem("PRIVATE KEY", &key)))
     }
 
-    /// The certificate that a scheduler and an executor show.
+    /// The certificate of schedulers and executors.
     pub(crate) fn authority(&self) -> Result<Certificate, Error> {
         let certificate = match &self.member {
             Some(seed) => certificate(Role::Member, seed)?,
-            // The signature of what is trusted already is looked at by nobody.
+            // The signature of a trust anchor is not verified.
             None => signed(
                 &to_be_signed(Role::Member, &self.member_public),
                 &[0; SIGNATURE_BYTES],
@@ -147,20 +146,20 @@ impl Keys {
         Ok(Certificate::from_pem(pem("CERTIFICATE", &certificate)))
     }
 
-    /// The certificates of all who are admitted, for a server.
+    /// The certificates of both roles, as trust anchors of a server.
     pub(crate) fn authorities(&self) -> Result<Certificate, Error> {
         let all = self.certificates()?;
         let all = all.map(|(_, certificate)| pem("CERTIFICATE", &certificate));
         Ok(Certificate::from_pem(all.concat()))
     }
 
-    /// The certificates of all who are admitted. Whoever shows another one, which the same key may have signed, is not.
+    /// The certificates of both roles. Another certificate that is signed by the same key is rejected.
     pub(crate) fn certificates(&self) -> Result<[(Role, Vec<u8>); 2], Error> {
         let Some(member) = &self.member else {
             return Err(Error::new(
-                "the token is that of a client: scheduler and executors need the whole one",
+                "the token is that of a client: a scheduler and an executor need the token of the cluster",
             )
-            .with_hint("weir cluster client-token prints what clients are given"));
+            .with_hint("weir cluster client-token prints the client token"));
         };
         Ok([
             (Role::Member, certificate(Role::Member, member)?),
@@ -168,14 +167,14 @@ impl Keys {
         ])
     }
 
-    /// Shows who has another certificate (of `--tls-cert`) that it has the token, too. It is bound to that certificate, whose
-    /// key TLS has its holder prove: whoever sees it can do nothing with it.
+    /// Proves knowledge of the token to a peer that authenticates by another certificate (of `--tls-cert`). The proof is bound to
+    /// that certificate, whose private key TLS verifies: it is useless without that key.
     pub(crate) fn proof(&self, certificate: &[u8]) -> String {
         let seed = self.member.as_ref().unwrap_or(&self.client);
         hex(tag(seed, certificate).as_ref())
     }
 
-    /// Whose proof this is.
+    /// The role that a proof is of.
     pub(crate) fn proven(&self, proof: &str, certificate: &[u8]) -> Option<Role> {
         let proof = from_hex(proof)?;
         let is_of = |seed: &[u8; SEED_BYTES]| {
@@ -199,7 +198,7 @@ fn fingerprint(certificate: &[u8]) -> Vec<u8> {
     digest::digest(&digest::SHA256, certificate).as_ref().into()
 }
 
-/// A key for one purpose, out of another one.
+/// Derives a key for one purpose.
 fn seed(secret: &[u8; SEED_BYTES], purpose: &[u8]) -> [u8; SEED_BYTES] {
     let key = hmac::Key::new(hmac::HMAC_SHA256, secret);
     let mut seed = [0; SEED_BYTES];
@@ -220,7 +219,7 @@ fn public(seed: &[u8; SEED_BYTES]) -> Result<[u8; SEED_BYTES], Error> {
     public.map_err(|_| Error::new("a public key of another size"))
 }
 
-/// The certificate of a role. It signs itself, and the same key comes to the same octets.
+/// The self-signed certificate of a role. The same key gives the same octets.
 fn certificate(role: Role, seed: &[u8; SEED_BYTES]) -> Result<Vec<u8>, Error> {
     let to_be_signed = to_be_signed(role, &public(seed)?);
     let signature = pair(seed)?.sign(&to_be_signed);
@@ -233,7 +232,7 @@ fn signed(to_be_signed: &[u8], signature: &[u8]) -> Vec<u8> {
     der(SEQUENCE, &[to_be_signed, &ed25519(), &signature])
 }
 
-/// A `TBSCertificate` (RFC 5280, 4.1.2), which holds from 1970 until RFC 5280's last moment: a token has no date.
+/// A `TBSCertificate` (RFC 5280, 4.1.2), which is valid from 1970 to the last time of RFC 5280: a token has no date.
 fn to_be_signed(role: Role, public: &[u8; SEED_BYTES]) -> Vec<u8> {
     let name = match role {
         Role::Member => "weir member",
@@ -325,20 +324,20 @@ fn from_hex(text: &str) -> Option<Vec<u8>> {
     pairs.collect()
 }
 
-/// The name that servers have in the certificates of a token, wherever they run: `.invalid` is nobody's (RFC 2606).
+/// The server name in the certificates of a token, which does not depend on the host. The domain `.invalid` is reserved (RFC 2606).
 pub(crate) const SERVER_NAME: &str = "cluster.weir.invalid";
-/// What the token of a client begins with.
+/// The prefix of client tokens.
 const CLIENT: &str = "weir-client-";
 const TOKEN_MIN: usize = 16;
 const TOKEN_MAX: usize = 1024;
 const HEX_MAX: usize = 1024;
 const SEED_BYTES: usize = 32;
 const SIGNATURE_BYTES: usize = 64;
-/// A token that somebody made up is guessed this much slower.
+/// The rounds of PBKDF2, which slow down the guessing of weak tokens.
 const ROUNDS: NonZeroU32 = NonZeroU32::new(4_096).expect("is not 0");
 const SALT: &[u8] = b"weir cluster 1";
 const PROOF: &[u8] = b"proof";
-/// What stands before a seed in PKCS #8 (RFC 8410, 7).
+/// The prefix of an Ed25519 seed in PKCS #8 (RFC 8410, 7).
 const PKCS8_OF_SEED: &[u8] = &[
     0x30, 0x2e, 0x02, 0x01, 0x00, 0x30, 0x05, 0x06, 0x03, 0x2b, 0x65, 0x70, 0x04, 0x22, 0x04, 0x20,
 ];
@@ -363,7 +362,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_client_has_its_own_key_and_only_the_public_half_of_the_members() {
+    fn a_client_token_has_no_private_key_of_the_members() {
         let member = Keys::of("0123456789abcdef").unwrap();
         let token = member.client_token();
         let client = Keys::of(&token).unwrap();

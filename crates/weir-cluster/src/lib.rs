@@ -1,4 +1,4 @@
-//! Who answers this SQL when one machine is not enough?
+//! Runs SQL on a cluster of machines, by Ballista.
 //!
 //! ```no_run
 //! # async fn example() -> Result<(), Box<dyn std::error::Error>> {
@@ -18,18 +18,19 @@
 //! # }
 //! ```
 //!
-//! The work of a cluster is Ballista's: a scheduler cuts plans into stages and tasks, executors run them, lost tasks are run
-//! again. What is weir's are plan nodes whose work falls into pieces (`weir_engine::PieceExec`), how they travel
-//! ([`WeirCodec`]), and a client that submits plans itself ([`Client`]), so that the rules of the engine are kept, a job can
-//! be ended, and what was found damaged comes home.
+//! Ballista distributes the work: a scheduler divides plans into stages and tasks, executors run them, and lost tasks are run
+//! again. weir adds plan nodes whose work is divided into pieces (`weir_engine::PieceExec`), their serialization
+//! ([`WeirCodec`]), and a client that submits physical plans ([`Client`]), so that the rules of the engine apply, a job can be
+//! cancelled, and located errors are reported.
 //!
-//! This crate deliberately does not know captures, SQL, arguments or the terminal.
+//! This crate deliberately has no code for captures, SQL, arguments or the terminal.
 
 mod check;
 mod client;
 mod codec;
 mod doors;
 mod error;
+mod fetch;
 mod fuzzed;
 mod identity;
 mod local;
@@ -37,6 +38,7 @@ mod own;
 mod pool;
 mod rows;
 mod server;
+mod shuffle;
 mod silence;
 mod trust;
 mod work;

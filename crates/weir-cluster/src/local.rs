@@ -13,29 +13,28 @@ use crate::server::{ExecutorOptions, Scheduler, SchedulerOptions, run_executor};
 use crate::trust::Trust;
 use crate::work::WorkFolder;
 
-/// A scheduler and executors on threads of their own. All ends when it is dropped.
+/// A scheduler and executors on threads of their own. All of them end when it is dropped.
 #[derive(Debug)]
 pub struct LocalCluster {
     runtime: Option<Runtime>,
     scheduler: SocketAddr,
-    /// Those of the executors. They are removed when the threads that write to them have ended.
+    /// The work directories of the executors. They are removed when the threads that write to them have ended.
     _work: Vec<Arc<WorkFolder>>,
     trust: Trust,
 }
 
 impl LocalCluster {
-    /// Starts a scheduler and so many executors of one core each, which may hold so much memory together. Their token is known
-    /// to this process only: other users of the machine reach none of their ports.
+    /// Starts a scheduler and so many executors of one core each, with a memory limit for all of them together. Their token never
+    /// leaves this process, so that other users of the machine cannot connect to them.
     ///
     /// # Errors
-    /// When there are no threads, no ports, no random numbers or no place for the folders of the executors.
+    /// When the system has no threads, ports, random numbers or room for the work directories.
     pub fn start(executors: usize, memory_limit_bytes: Option<usize>) -> Result<Self, Error> {
         let trust = Trust::among_clones()?;
         Self::start_trusted(&std::env::temp_dir(), executors, memory_limit_bytes, &trust)
     }
 
-    /// As [`Self::start`], with the folders of the executors in this one, and without a token: whoever reaches the ports on
-    /// this machine may ask.
+    /// As [`Self::start`], with the work directories below this one, and without a token: every user of this machine can connect.
     ///
     /// # Errors
     /// As [`Self::start`].
@@ -47,7 +46,7 @@ impl LocalCluster {
         Self::start_trusted(folder, executors, memory_limit_bytes, &Trust::default())
     }
 
-    /// As [`Self::start_below`], with parts that know each other, and who asks, by this.
+    /// As [`Self::start_below`], with authentication.
     ///
     /// # Errors
     /// As [`Self::start`].
@@ -89,7 +88,7 @@ impl LocalCluster {
         })
     }
 
-    /// Who asks it.
+    /// A client of the cluster.
     ///
     /// # Errors
     /// As [`Client::new`].
@@ -98,7 +97,7 @@ impl LocalCluster {
         Client::trusted(self.scheduler.to_string(), partitions, trust)
     }
 
-    /// Where its scheduler listens.
+    /// The address of its scheduler.
     #[must_use]
     pub const fn scheduler(&self) -> SocketAddr {
         self.scheduler

@@ -1,4 +1,4 @@
-//! The token of a user, for a cluster on one machine: made when it is first needed, and read by whoever runs as that user.
+//! The token of a user, for a cluster on one machine. It is created when it is first needed, and shared by the processes of the user.
 
 use std::fs::{self, DirBuilder, File};
 use std::io::{self, Read as _, Write as _};
@@ -8,10 +8,10 @@ use std::path::{Path, PathBuf};
 use crate::error::Error;
 use crate::identity::Keys;
 
-/// The token of this user below this folder, which is the user's cache. The file has the mode 0600.
+/// The token of this user below the cache directory. The file has the mode 0600.
 ///
 /// # Errors
-/// When the folder cannot be written to, or the file is another user's or can be read by others.
+/// When the directory is not writable, or the file belongs to another user or is readable by others.
 pub(crate) fn token_below(cache: &Path) -> Result<String, Error> {
     let folder = cache.join(FOLDER);
     let path = folder.join(FILE);
@@ -20,7 +20,7 @@ pub(crate) fn token_below(cache: &Path) -> Result<String, Error> {
             "the token of this user, {}: {error}",
             path.display()
         ))
-        .with_hint("--token-file names another one, and --no-token does without")
+        .with_hint("--token-file names another token, and --no-token runs without one")
     };
     if let Some(token) = read(&path).map_err(failed)? {
         return Ok(token);
@@ -31,12 +31,12 @@ pub(crate) fn token_below(cache: &Path) -> Result<String, Error> {
         .create(&folder)
         .map_err(failed)?;
     let token = Keys::random_token()?;
-    // A file of this kind has the mode 0600 from its beginning, and takes its name when it is whole.
+    // The file is created with mode 0600, and renamed when it is complete.
     let mut file = tempfile::NamedTempFile::new_in(&folder).map_err(failed)?;
     writeln!(file, "{token}").map_err(failed)?;
     match file.persist_noclobber(&path) {
         Ok(_) => Ok(token),
-        // Another process of the user was faster.
+        // Another process of the user has created it meanwhile.
         Err(error) if error.error.kind() == io::ErrorKind::AlreadyExists => read(&path)
             .and_then(|token| token.ok_or_else(|| io::ErrorKind::NotFound.into()))
             .map_err(failed),
@@ -44,7 +44,7 @@ pub(crate) fn token_below(cache: &Path) -> Result<String, Error> {
     }
 }
 
-/// The folder of the environment in which programs of a user keep what can be made again.
+/// The cache directory of the user.
 pub(crate) fn cache() -> Result<PathBuf, Error> {
     let absolute = |name: &str| {
         let folder = PathBuf::from(std::env::var_os(name)?);
@@ -53,32 +53,32 @@ pub(crate) fn cache() -> Result<PathBuf, Error> {
     absolute("XDG_CACHE_HOME")
         .or_else(|| Some(absolute("HOME")?.join(".cache")))
         .ok_or_else(|| {
-            Error::new("there is no place for the token of this user: neither HOME nor XDG_CACHE_HOME is set")
-                .with_hint("--token-file names a file with one, and --no-token does without")
+            Error::new("there is no directory for the token of this user: neither HOME nor XDG_CACHE_HOME is set")
+                .with_hint("--token-file names a file with a token, and --no-token runs without one")
         })
 }
 
-/// The token in a file; `None` where there is no file.
+/// The token in a file; `None` when there is no file.
 fn read(path: &Path) -> io::Result<Option<String>> {
     let shown = match fs::symlink_metadata(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         shown => shown?,
     };
     if !shown.is_file() {
-        return Err(io::Error::other("is no file"));
+        return Err(io::Error::other("is not a regular file"));
     }
     let file = File::open(path)?;
     let opened = file.metadata()?;
     if (opened.dev(), opened.ino()) != (shown.dev(), shown.ino()) {
-        return Err(io::Error::other("changes while it is read"));
+        return Err(io::Error::other("was replaced while it was read"));
     }
-    // Who could have made it knows it.
+    // The owner of the file knows the token.
     if opened.uid() != own_id()? {
         return Err(io::Error::other("belongs to another user"));
     }
     if opened.mode() & OTHERS != 0 {
         return Err(io::Error::other(
-            "can be read or written by others: remove it, and another one is made",
+            "is readable or writable by others: remove it, and another one is created",
         ));
     }
     let mut token = String::new();
@@ -86,7 +86,7 @@ fn read(path: &Path) -> io::Result<Option<String>> {
     Ok(Some(token.trim().to_owned()))
 }
 
-/// The user that this process makes files as.
+/// The user ID of the files of this process.
 fn own_id() -> io::Result<u32> {
     Ok(tempfile::tempfile()?.metadata()?.uid())
 }
@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_others_could_have_made_or_read_is_refused() {
+    fn a_token_file_that_others_can_read_or_own_is_rejected() {
         let cache = tempfile::tempdir().unwrap();
         let file = cache.path().join(FOLDER).join(FILE);
         token_below(cache.path()).unwrap();
@@ -140,6 +140,6 @@ mod tests {
         fs::rename(&file, &other).unwrap();
         std::os::unix::fs::symlink(&other, &file).unwrap();
         let refused = token_below(cache.path()).unwrap_err().to_string();
-        assert!(refused.contains("is no file"), "{refused}");
+        assert!(refused.contains("is not a regular file"), "{refused}");
     }
 }

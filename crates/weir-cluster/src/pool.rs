@@ -1,78 +1,76 @@
 //! Connections between executors.
 
+use std::collections::VecDeque;
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use ballista_core::client::BallistaClient;
-use ballista_core::client_pool::{BallistaClientPool, PooledClient};
-use ballista_core::error::BallistaError;
-use ballista_core::extension::BallistaConfigGrpcEndpoint;
-use ballista_core::utils::GrpcClientConfig;
+use arrow_flight::flight_service_client::FlightServiceClient;
+use tonic::transport::Channel;
 
-/// Connections to other executors that were used before: a handshake costs more than a small part of a shuffle. Ballista's
-/// own pool is not to be had from outside.
-#[derive(Default)]
-pub(crate) struct Connections {
-    idle: Arc<Mutex<Vec<Idle>>>,
+use crate::fetch::{FetchError, connect};
+use crate::trust::Trust;
+
+/// Connections to other executors that were used before: a handshake costs more than a small part of a shuffle. Each is used for
+/// one fetch at a time, so that rows which are not read yet do not hold up those of another fetch (HTTP/2 has one window of a
+/// connection for all of its streams).
+#[derive(Clone)]
+pub(crate) struct ConnectionPool {
+    trust: Trust,
+    idle: Arc<Mutex<VecDeque<Connection>>>,
 }
 
-impl fmt::Debug for Connections {
+impl fmt::Debug for ConnectionPool {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Connections")
+        f.write_str("ConnectionPool")
     }
 }
 
-struct Idle {
+/// A connection to an executor.
+pub(crate) struct Connection {
     to: (String, u16),
-    client: BallistaClient,
+    pub(crate) client: FlightServiceClient<Channel>,
 }
 
-#[async_trait::async_trait]
-impl BallistaClientPool for Connections {
-    async fn acquire(
-        &self,
-        host: &str,
-        port: u16,
-        config: &GrpcClientConfig,
-        endpoint: Option<Arc<BallistaConfigGrpcEndpoint>>,
-    ) -> Result<PooledClient, BallistaError> {
-        let to = (host.to_owned(), port);
-        let known = {
-            let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
-            let place = idle.iter().rposition(|idle| idle.to == to);
-            place.map(|place| idle.remove(place).client)
-        };
-        let client = match known {
-            Some(client) => client,
-            None => {
-                BallistaClient::try_new(
-                    host,
-                    port,
-                    config.max_message_size,
-                    config.use_tls,
-                    endpoint,
-                    config.io_retries_times,
-                    config.io_retry_wait_time_ms,
-                    config.initial_connection_window_size,
-                    config.initial_stream_window_size,
-                )
-                .await?
-            }
-        };
-        let idle = Arc::clone(&self.idle);
-        let give_back = move |client| {
-            let mut idle = idle.lock().unwrap_or_else(PoisonError::into_inner);
-            idle.push(Idle { to, client });
-            let too_many = idle.len().saturating_sub(IDLE_MAX);
-            // Those of machines that have gone are not used again, and come to the front.
-            idle.drain(..too_many);
-        };
-        Ok(PooledClient::new(client, Box::new(give_back)))
+impl ConnectionPool {
+    pub(crate) fn new(trust: Trust) -> Self {
+        Self {
+            trust,
+            idle: Arc::default(),
+        }
     }
 
-    async fn evict_idle(&self) {
-        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
-        idle.clear();
+    fn idle(&self) -> MutexGuard<'_, VecDeque<Connection>> {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A connection that is not in use, or a new one.
+    ///
+    /// # Errors
+    /// When the executor cannot be reached.
+    pub(crate) async fn acquire(&self, host: &str, port: u16) -> Result<Connection, FetchError> {
+        let known = {
+            let mut idle = self.idle();
+            let is_to =
+                |connection: &Connection| connection.to.0 == host && connection.to.1 == port;
+            let place = idle.iter().rposition(is_to);
+            place.and_then(|place| idle.remove(place))
+        };
+        match known {
+            Some(connection) => Ok(connection),
+            None => Ok(Connection {
+                to: (host.to_owned(), port),
+                client: connect(&self.trust, host, port).await?,
+            }),
+        }
+    }
+
+    /// Takes back a connection whose fetch has come to its end without an error.
+    pub(crate) fn release(&self, connection: Connection) {
+        let mut idle = self.idle();
+        idle.push_back(connection);
+        // Connections to machines that have gone are not used again, and come to the front.
+        let too_many = idle.len().saturating_sub(IDLE_MAX);
+        idle.drain(..too_many);
     }
 }
 

@@ -1,4 +1,4 @@
-//! The rows of jobs, as executors give them to each other and to clients.
+//! The Flight service for the rows of jobs, which executors and clients fetch.
 
 use std::pin::Pin;
 
@@ -14,14 +14,13 @@ use tonic::{Request, Response, Status, Streaming};
 
 use crate::check::check_ticket;
 
-/// Gives the rows that a ticket names, and does nothing else of what Arrow Flight knows: what Ballista does of it as well
-/// reads files in pieces that the caller chooses.
+/// Serves `DoGet` and nothing else of Arrow Flight: the actions of Ballista read byte ranges of files that the caller chooses.
 pub(crate) struct Rows {
     service: BallistaFlightService,
 }
 
 impl Rows {
-    /// The rows in a work folder.
+    /// The service for a work directory.
     pub(crate) fn new(work_dir: String) -> Self {
         Self {
             service: BallistaFlightService::new(work_dir),
@@ -91,5 +90,5 @@ impl FlightService for Rows {
 }
 
 fn not_done() -> Status {
-    Status::unimplemented("an executor gives rows by do_get, and does nothing else of Arrow Flight")
+    Status::unimplemented("an executor serves do_get, and no other call of Arrow Flight")
 }

@@ -1,4 +1,4 @@
-//! The sides of a cluster that answer: a scheduler, and executors.
+//! The servers of a cluster: scheduler and executors.
 
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};
@@ -34,12 +34,12 @@ use crate::trust::{CONNECT, Trust, chain};
 use crate::work::WorkFolder;
 use crate::worker::{Equipment, Teller, Worker};
 
-/// How soon those who have gone are missed.
+/// The heartbeats of executors.
 #[derive(Clone, Copy, Debug)]
 pub struct Heartbeats {
-    /// An executor is heard of this often.
+    /// The interval of heartbeats.
     pub every: Duration,
-    /// An executor that was not heard of for so long has gone.
+    /// The time without a heartbeat after which an executor is lost.
     pub lost_after: Duration,
 }
 
@@ -52,19 +52,19 @@ impl Default for Heartbeats {
     }
 }
 
-/// A scheduler that is to be started.
+/// The options of a scheduler.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct SchedulerOptions {
-    /// Where it listens; port 0 takes a free one.
+    /// The address to listen on; port 0 takes a free port.
     pub listen: SocketAddr,
-    /// The name or address that executors call it by, where that is not the one it listens at.
+    /// The host that executors connect to, if it differs from the listen address.
     pub advertise: Option<String>,
-    /// How soon executors that have gone are missed.
+    /// The heartbeats of executors.
     pub heartbeats: Heartbeats,
-    /// The network is the user's own: whoever reaches it may ask and answer.
+    /// The network is trusted: no authentication is required on addresses that are not loopback.
     pub trusted_network: bool,
-    /// How executors and clients are known.
+    /// The authentication of executors and clients.
     pub trust: Trust,
 }
 
@@ -80,38 +80,38 @@ impl Default for SchedulerOptions {
     }
 }
 
-/// An executor that is to be started.
+/// The options of an executor.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct ExecutorOptions {
-    /// Host and port of the scheduler.
+    /// The host and port of the scheduler.
     pub scheduler: String,
-    /// The address that it listens at.
+    /// The address to listen on.
     pub listen: IpAddr,
-    /// The name or address that others call it by, where that is not the one it listens at.
+    /// The host that others connect to, if it differs from the listen address.
     pub advertise: Option<String>,
-    /// The port that it listens at; 0 takes a free one.
+    /// The port to listen on; 0 takes a free port.
     pub port: u16,
-    /// Where rows between stages lie.
+    /// The directory of rows between stages.
     pub work: Arc<WorkFolder>,
-    /// Bytes that all tasks together may hold.
+    /// The memory limit of all tasks together.
     pub memory_limit_bytes: Option<usize>,
-    /// Tasks that run at once.
+    /// The number of concurrent tasks.
     pub cores: usize,
-    /// Folders that captures must lie in; any are read when there are none.
+    /// The directories that captures must lie in; without any, all captures are readable.
     pub roots: Vec<PathBuf>,
-    /// Databases that functions of addresses ask.
+    /// The databases of GeoIP functions.
     pub geoip: Vec<PathBuf>,
-    /// How soon it is missed when it has gone.
+    /// The heartbeats to the scheduler.
     pub heartbeats: Heartbeats,
-    /// The network is the user's own: whoever reaches it may ask for whatever it can read.
+    /// The network is trusted: no authentication is required on addresses that are not loopback.
     pub trusted_network: bool,
-    /// How the scheduler, other executors and clients are known.
+    /// The authentication of the scheduler, other executors and clients.
     pub trust: Trust,
 }
 
 impl ExecutorOptions {
-    /// An executor of the scheduler at this host and port, which keeps rows in this folder.
+    /// An executor of the scheduler at this host and port, with this work directory.
     #[must_use]
     pub fn new(scheduler: impl Into<String>, work: Arc<WorkFolder>) -> Self {
         Self {
@@ -131,7 +131,7 @@ impl ExecutorOptions {
     }
 }
 
-/// A scheduler that listens.
+/// A scheduler that is bound to its address.
 pub struct Scheduler {
     listener: TcpListener,
     config: SchedulerConfig,
@@ -145,10 +145,10 @@ impl fmt::Debug for Scheduler {
 }
 
 impl Scheduler {
-    /// Listens.
+    /// Binds the address.
     ///
     /// # Errors
-    /// When the address is taken, or is not this machine's own and the network was not said to be trusted.
+    /// When the address is in use, or is not loopback and authentication is neither configured nor waived.
     pub async fn bind(options: &SchedulerOptions) -> Result<Self, Error> {
         guarded(options.listen.ip(), options.trusted_network, &options.trust)?;
         let failed = |error: std::io::Error| Error::new(format!("{}: {error}", options.listen));
@@ -187,19 +187,19 @@ impl Scheduler {
         })
     }
 
-    /// Where it listens.
+    /// The address that it is bound to.
     ///
     /// # Errors
-    /// When the system does not say.
+    /// When the system call fails.
     pub fn address(&self) -> Result<SocketAddr, Error> {
         let address = self.listener.local_addr();
         address.map_err(|error| Error::new(error.to_string()))
     }
 
-    /// Schedules until it is dropped.
+    /// Serves until it is dropped.
     ///
     /// # Errors
-    /// When it cannot be started, or its socket fails.
+    /// When the scheduler cannot be started, or its socket fails.
     pub async fn run(self) -> Result<(), Error> {
         let failed = |error: BallistaError| Error::new(error.to_string());
         let config = Arc::new(self.config);
@@ -213,12 +213,12 @@ impl Scheduler {
     }
 }
 
-/// Runs tasks until `end`, or until the scheduler has gone for long. At its end the executor takes no more tasks, says so to
-/// its scheduler, and has some seconds for those that run.
+/// Runs tasks until `end`, or until several heartbeats have failed. A graceful shutdown takes no more tasks, deregisters the
+/// executor, and waits some seconds for running tasks.
 ///
 /// # Errors
-/// When the scheduler cannot be reached or refuses, or the address is not this machine's own and the network was not said to
-/// be trusted.
+/// When the scheduler cannot be reached or rejects the executor, or the address is not loopback and authentication is neither
+/// configured nor waived.
 pub async fn run_executor(
     options: &ExecutorOptions,
     end: impl Future<Output = ()> + Send + 'static,
@@ -233,7 +233,7 @@ pub async fn run_executor(
         let (mut ended, serves) = (ended.clone(), Arc::clone(&serves));
         async move {
             wanted(&mut ended).await;
-            // It ends in order, which it does not come to where it has only just begun to serve.
+            // An executor that has not begun to serve has no graceful shutdown.
             if serves.load(Ordering::Relaxed) {
                 tokio::time::sleep(END_MAX).await;
             }
@@ -245,22 +245,22 @@ pub async fn run_executor(
     }
 }
 
-/// How often an executor looks for rows of jobs that nobody has ended, and how long nothing may have been added to them.
+/// The interval of the removal of abandoned job data, and its minimum age.
 const CLEAN_EVERY: Duration = Duration::from_secs(300);
 const KEPT_MAX: Duration = Duration::from_secs(3600);
 
-/// How long an executor may take to its end. Its scheduler is told at once, and has others do what is unfinished.
+/// The timeout of the graceful shutdown. The scheduler reassigns unfinished tasks at once.
 const END_MAX: Duration = Duration::from_secs(3);
 
-/// Waits until the executor is to end.
+/// Waits until the executor is asked to end.
 async fn wanted(ended: &mut watch::Receiver<bool>) {
     if ended.wait_for(|ended| *ended).await.is_err() {
-        // Whoever could have said so has gone without.
+        // The sender is gone without a request to end.
         std::future::pending::<()>().await;
     }
 }
 
-/// Runs tasks until `ended`; `serves` says since when there is something to end in order.
+/// Runs tasks until `ended`; `serves` is set once a graceful shutdown makes sense.
 async fn serve_tasks(
     options: &ExecutorOptions,
     mut ended: watch::Receiver<bool>,
@@ -271,7 +271,7 @@ async fn serve_tasks(
     host_and_port(&options.scheduler)?;
     let work_dir = options.work.path().to_string_lossy().into_owned();
     introduced(&options.scheduler, trust).await?;
-    // There is one door for rows and tasks.
+    // Rows and tasks are served at one port.
     let failed = |error: std::io::Error| Error::new(format!("{}: {error}", options.listen));
     let door = TcpListener::bind((options.listen, options.port))
         .await
@@ -286,7 +286,6 @@ async fn serve_tasks(
     settings.geoip.clone_from(&options.geoip);
     settings.roots.clone_from(&options.roots);
     let settings = Arc::new(settings);
-    let endpoints = trust.endpoints();
     let advertise = options.advertise.clone();
     let equipment = Equipment {
         host: advertise.unwrap_or_else(|| host(options.listen)),
@@ -294,11 +293,8 @@ async fn serve_tasks(
         cores: options.cores.max(1),
         work_dir,
         memory_limit_bytes: options.memory_limit_bytes,
-        config: Arc::new(move || {
-            config()
-                .with_extension(Arc::clone(&settings))
-                .with_ballista_override_create_grpc_client_endpoint(Arc::clone(&endpoints))
-        }),
+        trust: trust.clone(),
+        config: Arc::new(move || config().with_extension(Arc::clone(&settings))),
         functions: BallistaFunctionRegistry::from(&state),
     };
     let (finishes, finished) = mpsc::unbounded_channel();
@@ -339,25 +335,22 @@ async fn serve_tasks(
     tokio::select! {
         Some(over) = services.join_next() => {
             let over = over.map_err(|error| ends(error.to_string()))?;
-            return Err(ends(over.err().map_or_else(|| "it does not listen any more".to_owned(), |error| error.to_string())));
+            return Err(ends(over.err().map_or_else(|| "a service has ended".to_owned(), |error| error.to_string())));
         }
         () = wanted(&mut ended) => {}
     }
-    // Rows are given until the last task has come to its end.
+    // Rows are served until the last task has ended.
     teller.end(&worker).await;
     Ok(())
 }
 
-/// What sessions of both sides begin with.
+/// The session configuration of scheduler and executors.
 fn config() -> SessionConfig {
-    // Each piece is a task: it goes to whoever is free, and alone is done again when that one is lost.
-    SessionConfig::new_with_ballista()
-        .set_u64(BALLISTA_SCHEDULER_MAX_PARTITIONS_PER_TASK, 1)
-        // Rows of other executors are looked at as they are decoded. Ballista takes the bytes of their files as they are.
-        .with_ballista_shuffle_reader_remote_prefer_flight(true)
+    // Each piece is a task of its own: any free executor takes it, and it alone is repeated when that one is lost.
+    SessionConfig::new_with_ballista().set_u64(BALLISTA_SCHEDULER_MAX_PARTITIONS_PER_TASK, 1)
 }
 
-/// Plans are only cut by a scheduler; the functions in them must have names that it knows.
+/// The scheduler divides plans into stages only, but has to resolve the functions in them by name.
 fn planning_state() -> Result<SessionState, Error> {
     engine_state(&[])
 }
@@ -369,19 +362,19 @@ pub(crate) fn engine_state(geoip: &[PathBuf]) -> Result<SessionState, Error> {
     Ok(engine.session_state())
 }
 
-/// Finds out whether a scheduler lets in who wants to work for it; one that does not listen yet is waited for.
+/// Checks that the scheduler accepts this executor. A scheduler that does not listen yet is waited for.
 async fn introduced(scheduler: &str, trust: &Trust) -> Result<(), Error> {
     let endpoint = trust.endpoint(scheduler)?.connect_timeout(CONNECT);
     let until = Instant::now() + SCHEDULER;
     let mut unanswered = 0;
     loop {
-        // A connection that is ended while a question is on its way may leave it without a word.
+        // A request whose connection is closed meanwhile may get no response.
         let Ok(met) = tokio::time::timeout(ANSWER, asked(&endpoint)).await else {
             unanswered += 1;
             if unanswered == UNANSWERED_MAX {
-                let said = trust.unanswered("it says nothing");
+                let said = trust.unanswered("it does not respond");
                 return Err(Error::new(format!(
-                    "the scheduler at {scheduler} does not let in: {said}"
+                    "the scheduler at {scheduler} rejects the connection: {said}"
                 )));
             }
             continue;
@@ -390,7 +383,7 @@ async fn introduced(scheduler: &str, trust: &Trust) -> Result<(), Error> {
             Ok(Ok(())) => return Ok(()),
             Ok(Err(status)) => {
                 return Err(Error::new(format!(
-                    "the scheduler at {scheduler} does not let in: {}",
+                    "the scheduler at {scheduler} rejects the connection: {}",
                     said_by(&status, trust)
                 )));
             }
@@ -409,7 +402,7 @@ async fn introduced(scheduler: &str, trust: &Trust) -> Result<(), Error> {
     }
 }
 
-/// Asks a scheduler after no job: whether there is a connection, and what it says.
+/// Sends a status request without a job ID, to test the connection and the authentication.
 async fn asked(endpoint: &Endpoint) -> Result<Result<(), Status>, tonic::transport::Error> {
     let channel = endpoint.connect().await?;
     let nothing = GetJobStatusParams::default();
@@ -419,31 +412,31 @@ async fn asked(endpoint: &Endpoint) -> Result<Result<(), Status>, tonic::transpo
     Ok(asked.map(|_| ()))
 }
 
-/// Refuses to listen where strangers could ask.
+/// Rejects an address that other machines can reach, if there is no authentication.
 fn guarded(address: IpAddr, is_trusted: bool, trust: &Trust) -> Result<(), Error> {
     trust.check_member()?;
     if address.is_loopback() || is_trusted || trust.keeps_strangers_out() {
         return Ok(());
     }
     Err(Error::new(format!(
-        "{address} can be reached from other machines, and whoever reaches a cluster reads what its executors can read"
+        "{address} is reachable from other machines, and every peer of a cluster can read what its executors can read"
     ))
     .with_hint(
-        "a token of 32 characters or more lets in who has it (--token-file), and --tls-cert, --tls-key and --tls-ca who has a certificate; --trusted-network says that only your own machines are in that network",
+        "authenticate peers by a token of 32 characters or more (--token-file) or by certificates (--tls-cert, --tls-key, --tls-ca); --trusted-network declares that only your own machines are in that network",
     ))
 }
 
 /// The parts of `HOST:PORT`.
 ///
 /// # Errors
-/// When it is none.
+/// When the text is not a host and a port.
 pub fn host_and_port(text: &str) -> Result<(String, u16), Error> {
     let parts = text.rsplit_once(':').and_then(|(host, port)| {
         let port = port.parse().ok()?;
         (!host.is_empty()).then(|| (host.to_owned(), port))
     });
     parts.ok_or_else(|| {
-        Error::new(format!("{text} is no host and port")).with_hint("write 127.0.0.1:50050")
+        Error::new(format!("{text} is not a host and port")).with_hint("write 127.0.0.1:50050")
     })
 }
 
@@ -462,13 +455,13 @@ fn message_bytes() -> u32 {
     u32::try_from(MESSAGE_BYTES_MAX).unwrap_or(u32::MAX)
 }
 
-/// How long an executor waits for a scheduler that does not listen yet.
+/// The time that an executor waits for a scheduler that does not listen yet.
 const SCHEDULER: Duration = Duration::from_secs(30);
 const LOOK_EVERY: Duration = Duration::from_millis(200);
-/// What a connection with its handshake and an answer may take.
+/// The timeout of a connection with its handshake and a response.
 const ANSWER: Duration = Duration::from_secs(10);
-/// Questions without an answer, after which a scheduler is given up.
+/// The number of requests without a response after which the client gives up.
 pub(crate) const UNANSWERED_MAX: u32 = 3;
 
-/// Where a scheduler listens by default.
+/// The default port of a scheduler.
 pub const DEFAULT_PORT: u16 = 50050;

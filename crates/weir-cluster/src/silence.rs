@@ -1,4 +1,4 @@
-//! Connections of those who say nothing, or nothing that lets them in.
+//! Limits for connections that are not authenticated.
 
 use std::collections::VecDeque;
 use std::io;
@@ -16,17 +16,17 @@ use tokio::task::JoinSet;
 use tokio::time::{Sleep, sleep};
 use tonic::transport::server::Connected;
 
-/// The connections that were not admitted yet. Each takes one of the files that a process may have open, before anything is
-/// known of who made it: where there are too many, the one that has waited longest ends.
+/// The connections that are not authenticated yet. Each takes one of the file descriptors of the process: when there are too many,
+/// the oldest one is closed.
 #[derive(Clone, Default)]
 pub(crate) struct Strangers {
     waiting: Arc<Mutex<Waiting>>,
 }
 
-/// Those that wait, the longest first. A connection ends when its sender is dropped.
+/// The pending connections, the oldest first. A connection is closed when its sender is dropped.
 type Waiting = VecDeque<(Arc<Stranger>, oneshot::Sender<()>)>;
 
-/// Whether a connection was admitted.
+/// Whether a connection is authenticated.
 #[derive(Default)]
 pub(crate) struct Stranger {
     is_admitted: AtomicBool,
@@ -52,7 +52,7 @@ impl Strangers {
             .retain(|(waiting, _)| !Arc::ptr_eq(waiting, stranger));
     }
 
-    /// Ends the half that has waited longest.
+    /// Closes the older half of the pending connections.
     fn make_room(&self) {
         let mut waiting = self.waiting();
         let half = waiting.len().div_ceil(2);
@@ -60,7 +60,7 @@ impl Strangers {
     }
 }
 
-/// The other side of a connection, as the requests that come by it know it.
+/// The state of a connection, as an extension of its requests.
 #[derive(Clone)]
 pub(crate) struct Peer {
     stranger: Arc<Stranger>,
@@ -68,7 +68,7 @@ pub(crate) struct Peer {
 }
 
 impl Peer {
-    /// A request has shown that it may come in.
+    /// Marks the connection as authenticated.
     pub(crate) fn admit(&self) {
         if !self.stranger.is_admitted.swap(true, Ordering::Relaxed) {
             self.strangers.leave(&self.stranger);
@@ -76,15 +76,15 @@ impl Peer {
     }
 }
 
-/// A connection that ends when nothing that could be a question comes by it for a while, or nothing that is admitted for
-/// longer. Later, HTTP/2 asks whether the other side lives.
+/// A connection that is closed when no request arrives within a timeout, or no authenticated request within a longer one. Once it is
+/// authenticated, HTTP/2 keepalive takes over.
 pub(crate) struct Heard<S> {
     stream: S,
     peer: Peer,
     waits: Option<Waits>,
 }
 
-/// Until when more has to come, and how many bytes came.
+/// The deadline of a connection, and the number of bytes that were received.
 struct Waits {
     until: Pin<Box<Sleep>>,
     ended: oneshot::Receiver<()>,
@@ -92,12 +92,12 @@ struct Waits {
     admission: Duration,
 }
 
-/// How long a connection is waited for.
+/// The timeouts of a connection.
 #[derive(Clone, Copy)]
 struct Patience {
-    /// It may be without a question for so long. A client sends one as soon as it is connected.
+    /// The timeout for the first request. A client sends one as soon as it is connected.
     silence: Duration,
-    /// Once it has begun one, it may be for so long until one was admitted.
+    /// The timeout for the first authenticated request, once a request has begun.
     admission: Duration,
 }
 
@@ -122,7 +122,7 @@ impl<S> Heard<S> {
         }
     }
 
-    /// Ready when the connection has waited too long, or for others.
+    /// Ready when the deadline has passed, or the connection was closed in favour of newer ones.
     fn poll_over(&mut self, context: &mut Context<'_>) -> Poll<io::Error> {
         let Some(waits) = &mut self.waits else {
             return Poll::Pending;
@@ -134,7 +134,10 @@ impl<S> Heard<S> {
         }
         let is_late = waits.until.as_mut().poll(context).is_ready();
         match is_ended || is_late {
-            true => Poll::Ready(io::Error::new(io::ErrorKind::TimedOut, "nothing is asked")),
+            true => Poll::Ready(io::Error::new(
+                io::ErrorKind::TimedOut,
+                "no authenticated request before the deadline",
+            )),
             false => Poll::Pending,
         }
     }
@@ -146,14 +149,14 @@ impl<S> Heard<S> {
         let is_silent = waits.heard < QUESTION_MIN;
         waits.heard = waits.heard.saturating_add(bytes);
         if is_silent && waits.heard >= QUESTION_MIN {
-            // Who has begun a handshake or a request is let go on with it.
+            // The peer has begun a handshake or a request.
             waits.until = Box::pin(sleep(waits.admission));
         }
     }
 }
 
 impl Heard<TcpStream> {
-    /// Whether the first octet that comes is that of a handshake of TLS (RFC 8446, 5.1).
+    /// Whether the first octet is the record type of a TLS handshake (RFC 8446, 5.1).
     async fn is_tls(&mut self) -> io::Result<bool> {
         let mut first = [0];
         let over = {
@@ -238,7 +241,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Heard<S> {
     }
 }
 
-/// Accepts connections, until it is dropped. Those that begin otherwise than TLS go to `plain`, where there is one.
+/// Accepts connections, until it is dropped. Connections that do not begin with a TLS handshake go to `plain`, if there is one.
 pub(crate) async fn accept(
     listener: TcpListener,
     strangers: Strangers,
@@ -252,12 +255,12 @@ pub(crate) async fn accept(
             Some(_) = looked_at.join_next() => continue,
         };
         let Ok((stream, _)) = accepted else {
-            // The process has as many files open as it may.
+            // The process has no free file descriptor.
             strangers.make_room();
             sleep(ROOM_WITHIN).await;
             continue;
         };
-        // A connection that is slow at worst where this fails.
+        // Without it the connection is slow at worst.
         let _ = stream.set_nodelay(true);
         let mut heard = Heard::new(PATIENCE, stream, &strangers);
         let (tls, plain) = (tls.clone(), plain.clone());
@@ -270,7 +273,7 @@ pub(crate) async fn accept(
                 },
                 None => tls,
             };
-            // A server that has ended takes nothing.
+            // The server may have ended.
             let _ = to.send(heard).await;
         });
     }
@@ -278,15 +281,15 @@ pub(crate) async fn accept(
 
 const PATIENCE: Patience = Patience {
     silence: Duration::from_secs(5),
-    // A scheduler connects to an executor when it registers, and may have nothing to ask for a while. Until then the
-    // connection is one of those that make room for others.
+    // A scheduler connects to an executor when it registers, and may have no request for a while. Until then the connection
+    // counts as one that is not authenticated.
     admission: Duration::from_secs(600),
 };
-/// Bytes that a question has at least: the greeting of HTTP/2 with a frame, or the first message of a handshake. A line of
-/// HTTP/1 has fewer, and is answered when it is there.
+/// The minimum size of a request: the HTTP/2 preface with a frame, or the first message of a TLS handshake. A request line of HTTP/1
+/// may be shorter, and is answered when it is complete.
 const QUESTION_MIN: usize = 33;
-/// Connections that wait to be admitted, at most: a cluster of hundreds of machines connects over more than an instant, and
-/// a process may have a thousand files open, or a few hundred.
+/// The maximum number of connections that are not authenticated. Hundreds of machines do not connect at the same instant, and the
+/// limit of file descriptors can be as low as a few hundred.
 const STRANGERS_MAX: usize = 64;
 const ROOM_WITHIN: Duration = Duration::from_millis(10);
 const TLS_HANDSHAKE: u8 = 22;
@@ -311,14 +314,14 @@ mod tests {
     }
 
     #[test]
-    fn who_says_little_is_waited_for_a_while() {
+    fn connections_without_a_request_time_out() {
         run(async {
             let strangers = Strangers::default();
             for (said, waited) in [
                 (0, SHORT.silence),
                 (1, SHORT.silence),
                 (QUESTION_MIN - 1, SHORT.silence),
-                // Who goes on is waited for longer, and not for ever.
+                // A request that has begun has the longer timeout.
                 (QUESTION_MIN, SHORT.admission),
             ] {
                 let begun = std::time::Instant::now();
@@ -341,7 +344,7 @@ mod tests {
     }
 
     #[test]
-    fn the_longest_silent_one_makes_room() {
+    fn the_oldest_pending_connection_is_closed() {
         run(async {
             let strangers = Strangers::default();
             let connect = || {

@@ -1,9 +1,9 @@
-//! Who may come in: certificates that both sides show, and a token, which is never sent.
+//! Authentication: mutual TLS, and a token, which is never sent.
 //!
-//! Ballista makes its own connections, and lets nobody add a header to what it asks: only what a connection is made of can be
-//! set (`Endpoint`). So what a token proves is part of the connection: the certificates of both sides are made of it
-//! ([`crate::identity`]), or, where there are others, a proof that is bound to the own one goes with the version in the one
-//! header that belongs to a connection, `user-agent`.
+//! Ballista makes connections itself, and has no hook for request headers: only the `Endpoint` of a connection can be configured. So
+//! the token authenticates the connection: the certificates of both sides are derived from it ([`crate::identity`]). With
+//! certificates of files, a proof that is bound to the own certificate is sent in the one header that an `Endpoint` has,
+//! `user-agent`, next to the version.
 
 use std::fmt;
 use std::fs;
@@ -19,7 +19,8 @@ use axum::response::Response;
 use ballista_core::extension::EndpointOverrideFn;
 use tonic::transport::server::TlsConnectInfo;
 use tonic::transport::{
-    Certificate, CertificateDer, ClientTlsConfig, Endpoint, Identity, Server, ServerTlsConfig,
+    Certificate, CertificateDer, Channel, ClientTlsConfig, Endpoint, Identity, Server,
+    ServerTlsConfig,
 };
 use tonic::{Code, Status};
 
@@ -32,44 +33,44 @@ use crate::silence::Peer;
 /// The files of mutual TLS, in PEM.
 #[derive(Clone, Debug)]
 pub struct TlsFiles {
-    /// The certificate that is shown to the other side.
+    /// The own certificate.
     pub certificate: PathBuf,
-    /// Its key.
+    /// The private key of the certificate.
     pub key: PathBuf,
-    /// The certificates that sign those of the other side.
+    /// The certificates of the authorities that sign those of peers.
     pub authorities: PathBuf,
 }
 
-/// Why somebody may not come in.
+/// The reason why a peer is rejected.
 type Refused = (Code, String);
 
-/// How the parts of a cluster know each other: all of them have the same. None by default.
+/// The credentials of a cluster, which all of its parts share. There are none by default.
 #[derive(Clone, Default)]
 pub struct Trust {
     tls: Option<Arc<Tls>>,
     keys: Option<Arc<Keys>>,
-    /// Whether a token is too short to be tried by whoever reaches the network.
+    /// Whether the token is too short to withstand guessing over a network.
     is_short: bool,
 }
 
 struct Tls {
-    /// `None` for who only asks.
+    /// `None` for a client.
     server: Option<ServerTlsConfig>,
     client: ClientTlsConfig,
     shown: Shown,
 }
 
-/// Which certificates are shown.
+/// The origin of the certificates.
 enum Shown {
-    /// Those of files; this is the own one.
+    /// The certificates are of files; this is the own one.
     OfFiles(Vec<u8>),
-    /// Those that are made of the token, of all who are admitted.
+    /// The certificates are derived from the token; these are those of both roles.
     OfToken(Vec<(Role, Vec<u8>)>),
 }
 
 impl fmt::Debug for Trust {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // A token is no text for logs.
+        // The token must not be logged.
         f.debug_struct("Trust")
             .field("tls", &self.tls.is_some())
             .field("token", &self.keys.is_some())
@@ -78,11 +79,11 @@ impl fmt::Debug for Trust {
 }
 
 impl Trust {
-    /// Those know each other who have certificates of the same authorities, and the same token.
+    /// Credentials of certificates of the same authorities, and of the same token.
     ///
     /// # Errors
-    /// When a file cannot be read or is no PEM, a key is not that of its certificate, or a token is short or has other
-    /// characters than printable ones of ASCII.
+    /// When a file is not readable or not PEM, the key does not match the certificate, or the token is short or not printable
+    /// ASCII.
     pub fn new(files: Option<&TlsFiles>, token: Option<String>) -> Result<Self, Error> {
         let keys = token.as_deref().map(Keys::of).transpose()?.map(Arc::new);
         let tls = match (files, &keys) {
@@ -97,7 +98,7 @@ impl Trust {
         })
     }
 
-    /// Those know each other who are given clones of this: it has a token that nobody else has.
+    /// Credentials of a random token, which only the holders of clones have.
     ///
     /// # Errors
     /// When the system has no random numbers.
@@ -105,41 +106,41 @@ impl Trust {
         Self::new(None, Some(Keys::random_token()?))
     }
 
-    /// Those know each other who run as one user of one machine: the token lies in `weir/cluster-token` below
-    /// `$XDG_CACHE_HOME` or `~/.cache` (mode 0600), and is made where there is none.
+    /// Credentials of the processes of one user on one machine: the token is in `weir/cluster-token` below `$XDG_CACHE_HOME` or
+    /// `~/.cache` (mode 0600), and is created if it is missing.
     ///
     /// # Errors
-    /// When there is no such folder, or the file is not this user's alone.
+    /// When there is no cache directory, or the file is accessible to other users.
     pub fn of_user() -> Result<Self, Error> {
         Self::new(None, Some(own::token_below(&own::cache()?)?))
     }
 
-    /// What clients are given in place of the token: who has it may ask, and cannot schedule or execute.
+    /// The client token: it permits queries, and neither scheduling nor execution.
     #[must_use]
     pub fn client_token(&self) -> Option<String> {
         self.keys.as_deref().map(Keys::client_token)
     }
 
-    /// Whether strangers are kept out by certificates, or by a token that is long enough for a network.
+    /// Whether peers are authenticated by certificates, or by a token that is long enough for a network.
     pub(crate) fn keeps_strangers_out(&self) -> bool {
         self.tls.is_some() && !(self.is_short && self.has_certificates_of_token())
     }
 
-    /// Whether the certificates that are shown are those of the token.
+    /// Whether the certificates are derived from the token.
     pub(crate) fn has_certificates_of_token(&self) -> bool {
         self.tls
             .as_deref()
             .is_some_and(|tls| matches!(tls.shown, Shown::OfToken(_)))
     }
 
-    /// Refuses to schedule or to execute with what a client has.
+    /// Rejects a client token, which permits neither scheduling nor execution.
     pub(crate) fn check_member(&self) -> Result<(), Error> {
         self.keys
             .as_ref()
             .map_or(Ok(()), |keys| keys.certificates().map(|_| ()))
     }
 
-    /// A server that speaks TLS where it was asked for.
+    /// Configures the TLS of a server, if there is any.
     pub(crate) fn server(&self, server: Server) -> Result<Server, Error> {
         match &self.tls {
             Some(tls) => {
@@ -153,48 +154,57 @@ impl Trust {
         }
     }
 
-    /// A connection to a part of the cluster, at this host and port.
+    /// An endpoint of the cluster at this host and port.
     ///
     /// # Errors
-    /// When it is no host and port.
+    /// When the text is not a host and a port.
     pub fn endpoint(&self, to: &str) -> Result<Endpoint, Error> {
         let failed = |error: &dyn std::error::Error| {
-            Error::new(format!("{to} is no host and port: {}", chain(error)))
+            Error::new(format!("{to} is not a host and port: {}", chain(error)))
         };
         let plain =
             Endpoint::from_shared(format!("http://{to}")).map_err(|error| failed(&error))?;
         self.changed(plain).map_err(|error| failed(&error))
     }
 
-    /// What becomes of a connection that Ballista makes.
+    /// Configures the connections that Ballista makes.
     pub(crate) fn endpoints(&self) -> EndpointOverrideFn {
         let trust = self.clone();
         Arc::new(move |endpoint| Ok(trust.changed(endpoint)?))
     }
 
-    /// As [`Self::endpoint`], of a connection that lasts.
+    /// As [`Self::endpoint`], with timeouts and keepalive.
     pub(crate) fn calm_endpoint(&self, to: &str) -> Result<Endpoint, Error> {
         Ok(self
             .endpoint(to)?
             .connect_timeout(CONNECT)
             .tcp_nodelay(true)
-            // A machine that has gone says nothing.
+            // Keepalive detects a machine that is gone.
             .http2_keep_alive_interval(KEEP_ALIVE)
             .keep_alive_timeout(KEEP_ALIVE)
             .keep_alive_while_idle(true))
     }
 
+    /// A connection to a part of the cluster.
+    ///
+    /// # Errors
+    /// When the peer cannot be reached, or authentication fails.
+    pub(crate) async fn connect(&self, to: &str) -> Result<Channel, Error> {
+        let channel = self.calm_endpoint(to)?.connect().await;
+        channel.map_err(|error| Error::new(self.unconnected(&chain(&error))))
+    }
+
     fn changed(&self, endpoint: Endpoint) -> Result<Endpoint, tonic::transport::Error> {
         let endpoint = match self.tls.as_deref() {
-            // What an endpoint goes to cannot be changed, so that another takes its place. What was set of the first is
-            // set of all alike.
+            // The URI of an endpoint cannot be changed, so that it is replaced. Its other options are the same for all
+            // endpoints.
             Some(tls) => {
                 let host = endpoint.uri().authority().map(ToString::to_string);
                 Endpoint::from_shared(format!("https://{}", host.unwrap_or_default()))?
                     .tls_config(tls.client.clone())?
                     .connect_timeout(CONNECT)
                     .tcp_nodelay(true)
-                    // A machine that has gone says nothing.
+                    // Keepalive detects a machine that is gone.
                     .http2_keep_alive_interval(KEEP_ALIVE)
                     .keep_alive_timeout(KEEP_ALIVE)
                     .keep_alive_while_idle(true)
@@ -204,7 +214,7 @@ impl Trust {
         endpoint.user_agent(self.agent())
     }
 
-    /// Who asks, with a proof of the token where the certificate is none.
+    /// The user agent: the version, and a proof of the token where the certificate is not derived from it.
     fn agent(&self) -> String {
         let version = env!("CARGO_PKG_VERSION");
         let mut agent = format!("{PROGRAM}{version} {PLANS}{FORMAT}");
@@ -218,7 +228,7 @@ impl Trust {
         agent
     }
 
-    /// As what somebody may come in who shows this certificate and says this of himself.
+    /// The role of a peer with these headers and this certificate.
     fn admit(
         &self,
         headers: &HeaderMap,
@@ -237,17 +247,13 @@ impl Trust {
         let (version, plans) = (word(PROGRAM), word(PLANS));
         if version != Some(env!("CARGO_PKG_VERSION")) || plans != Some(&FORMAT.to_string()) {
             let said = format!(
-                "this is weir {} with plans of format {FORMAT}, and who asks is {}: run the same version on all machines",
+                "this is weir {} with plan format {FORMAT}, and the peer is {}: run the same version on all machines",
                 env!("CARGO_PKG_VERSION"),
                 match (version, plans) {
                     (Some(version), Some(plans)) => {
-                        format!(
-                            "weir {} with plans of format {}",
-                            shown(version),
-                            shown(plans)
-                        )
+                        format!("weir {} with plan format {}", shown(version), shown(plans))
                     }
-                    _ => "no weir".to_owned(),
+                    _ => "not weir".to_owned(),
                 }
             );
             return Err((Code::FailedPrecondition, said));
@@ -255,7 +261,7 @@ impl Trust {
         Ok(role)
     }
 
-    /// As what somebody may come in who shows this certificate and this proof.
+    /// The role of a peer with this certificate and this proof.
     fn role(
         &self,
         certificate: Option<&CertificateDer<'_>>,
@@ -283,13 +289,13 @@ impl Trust {
         }
     }
 
-    /// What is to be said of a peer that no connection could be made to.
+    /// Explains the error of a connection that failed.
     pub(crate) fn unconnected(&self, said: &str) -> String {
         self.explained(said, is_hung_up(said))
     }
 
-    /// What is to be said of a peer that took a connection, and ended it before it said anything. How that is told hangs on
-    /// who noticed first, so that it is not looked for in the words.
+    /// Explains the error of a connection that was closed without a response. The text of the error depends on the side that noticed
+    /// first, so that it is not matched.
     pub(crate) fn unanswered(&self, said: &str) -> String {
         self.explained(said, true)
     }
@@ -300,36 +306,36 @@ impl Trust {
                 ("invalid peer certificate", WRONG_OR_TLS),
                 (
                     "InvalidContentType",
-                    "it has no token, and one was given or made here (--no-token asks without one)",
+                    "the peer has no token, and this side has one (--no-token connects without one)",
                 ),
                 ("alert", WRONG),
             ],
             false => [
                 (
                     "invalid peer certificate",
-                    "its certificate is not one that --tls-ca signed, or is of another name",
+                    "the certificate of the peer is not signed by --tls-ca, or is of another name",
                 ),
                 (
                     "InvalidContentType",
-                    "it does not speak TLS, and --tls-cert was given",
+                    "the peer does not use TLS, and --tls-cert is given",
                 ),
-                ("alert", "it does not take the certificate of --tls-cert"),
+                ("alert", "the peer rejects the certificate of --tls-cert"),
             ],
         };
         let why = known.iter().find(|(part, _)| said.contains(part));
         match (why, self.tls.is_some()) {
             (Some((_, why)), true) => format!("{why} ({said})"),
-            // A server that waits for a handshake hangs up.
+            // A server that waits for a handshake closes the connection.
             (None, true) if is_hung_up && self.has_certificates_of_token() => {
                 format!("{WRONG} ({said})")
             }
             (None, true) if is_hung_up => {
                 format!(
-                    "it does not take the certificate of --tls-cert, or does not speak TLS ({said})"
+                    "the peer rejects the certificate of --tls-cert, or does not use TLS ({said})"
                 )
             }
             (_, false) if is_hung_up => format!(
-                "it hangs up: if it speaks TLS, give --tls-cert, --tls-key and --tls-ca ({said})"
+                "the peer closes the connection: if it uses TLS, give --tls-cert, --tls-key and --tls-ca ({said})"
             ),
             _ => said.to_owned(),
         }
@@ -363,7 +369,7 @@ impl Tls {
             .identity(identity)
             .ca_certificate(authorities)
             .timeout(CONNECT);
-        // Files that do not go together are told of now, and not to who connects.
+        // A key that does not match the certificate is an error now, and not at the first connection.
         let failed = |error: tonic::transport::Error| {
             let (certificate, key) = (files.certificate.display(), files.key.display());
             Error::new(format!("{certificate}, {key}: {}", chain(&error)))
@@ -405,11 +411,11 @@ impl Tls {
     }
 }
 
-/// Lets those in who may come in.
+/// The middleware that authenticates requests, and checks the role.
 pub(crate) async fn admitted(State(trust): State<Trust>, request: Request, next: Next) -> Response {
-    // Pages of the web can ask what they like of this machine, and say so.
+    // Web pages can send requests to this machine, by HTTP/1.1 or with an Origin.
     if request.version() < Version::HTTP_2 || request.headers().contains_key(ORIGIN) {
-        let said = "a cluster is asked by programs, over HTTP/2";
+        let said = "a cluster accepts requests over HTTP/2 without an Origin only";
         return Status::permission_denied(said).into_http();
     }
     let of_tls = request.extensions().get::<TlsConnectInfo<Peer>>();
@@ -417,8 +423,7 @@ pub(crate) async fn admitted(State(trust): State<Trust>, request: Request, next:
     let certificate = certificates.as_ref().and_then(|all| all.first());
     match trust.admit(request.headers(), certificate) {
         Ok(role) if role == Role::Client && !CLIENT_CALLS.contains(&request.uri().path()) => {
-            let said =
-                "a client may ask, and neither schedule nor execute: that takes the whole token";
+            let said = "a client token permits queries only: scheduling and execution need the token of the cluster";
             Status::permission_denied(said).into_http()
         }
         Ok(_) => {
@@ -448,12 +453,12 @@ fn is_hung_up(said: &str) -> bool {
     .any(|part| said.contains(part))
 }
 
-/// What others say of themselves, for a message.
+/// A word of the peer, cut for an error message.
 fn shown(word: &str) -> String {
     word.chars().take(SHOWN_MAX).collect()
 }
 
-/// What an error says, with what it comes from.
+/// The message of an error with its sources.
 pub(crate) fn chain(error: &dyn std::error::Error) -> String {
     let mut said = error.to_string();
     let mut source = error.source();
@@ -471,12 +476,12 @@ const PROGRAM: &str = "weir/";
 const PLANS: &str = "plans/";
 const PROOF: &str = "proof/";
 const WRONG: &str =
-    "the token is wrong: it is not that of --token-file there, or of the user who started it";
-const WRONG_OR_TLS: &str = "the token is wrong: it is not that of --token-file there, or of the user who started it; if it speaks \
+    "the token is wrong: it is not that of --token-file of the peer, or of the user who started it";
+const WRONG_OR_TLS: &str = "the token is wrong: it is not that of --token-file of the peer, or of the user who started it; if it uses \
                             TLS, give --tls-cert, --tls-key and --tls-ca";
-/// Characters of a token that keeps strangers out of a network: whoever connects can try others at home.
+/// The minimum length of a token on a network: the certificate of a server permits offline guessing.
 const NETWORK_TOKEN_MIN: usize = 32;
-/// What a client asks for.
+/// The calls that a client token permits.
 const CLIENT_CALLS: [&str; 7] = [
     "/ballista.protobuf.SchedulerGrpc/ExecuteQuery",
     "/ballista.protobuf.SchedulerGrpc/GetJobStatus",
@@ -504,7 +509,7 @@ mod tests {
         Trust::new(None, Some(token.to_owned())).unwrap()
     }
 
-    /// What somebody shows whose token this is.
+    /// The certificate of a member.
     fn certificate(of: &Trust) -> CertificateDer<'static> {
         let keys = of.keys.as_ref().unwrap();
         let [(_, member), _] = keys.certificates().unwrap();
@@ -512,7 +517,7 @@ mod tests {
     }
 
     #[test]
-    fn a_token_lets_in_who_has_it_and_is_never_shown() {
+    fn a_token_authenticates_and_is_never_shown() {
         let trust = with("0123456789abcdef");
         let known = agent(&trust.agent());
         let admitted = trust.admit(&known, Some(&certificate(&trust)));
@@ -542,7 +547,7 @@ mod tests {
     }
 
     #[test]
-    fn the_token_of_a_client_makes_no_member() {
+    fn a_client_token_is_not_that_of_a_member() {
         let trust = with("0123456789abcdef");
         let client = with(&trust.client_token().unwrap());
         assert!(trust.check_member().is_ok());
@@ -552,7 +557,7 @@ mod tests {
     }
 
     #[test]
-    fn another_version_is_refused_with_one_sentence() {
+    fn another_version_is_rejected_with_one_sentence() {
         let trust = Trust::default();
         assert!(trust.admit(&agent(&trust.agent()), None).is_ok());
         for other in ["weir/9.9.9 plans/1", "tonic/0.14", ""] {
@@ -566,7 +571,7 @@ mod tests {
     }
 
     #[test]
-    fn who_ends_a_connection_without_a_word_is_told_of_whatever_noticed_it() {
+    fn a_closed_connection_is_explained_whichever_side_noticed() {
         let trust = Trust::default();
         for said in [
             "operation was canceled: connection was not ready",
@@ -574,7 +579,7 @@ mod tests {
             "transport error",
         ] {
             let told = trust.unanswered(said);
-            assert!(told.contains("if it speaks TLS, give --tls-cert"), "{told}");
+            assert!(told.contains("if it uses TLS, give --tls-cert"), "{told}");
             assert!(told.contains(said), "{told}");
         }
         let refused = "tcp connect error: Connection refused (os error 111)";
@@ -582,7 +587,7 @@ mod tests {
     }
 
     #[test]
-    fn a_token_that_is_guessed_or_no_header_is_refused() {
+    fn short_and_unprintable_tokens_are_rejected() {
         for token in ["", "short", "0123456789 abcdef", "0123456789abcdef\u{e9}"] {
             assert!(Trust::new(None, Some(token.to_owned())).is_err(), "{token}");
         }

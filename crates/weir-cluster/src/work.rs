@@ -1,4 +1,4 @@
-//! The folder in which an executor keeps rows between the stages of a statement.
+//! The work directory of an executor, for rows between the stages of a statement.
 
 use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
 use std::io::{self, Read as _, Write as _};
@@ -12,33 +12,33 @@ use tempfile::TempDir;
 
 use crate::error::Error;
 
-/// A folder of one executor, which only its user can enter (mode 0700). It is removed when this value is dropped.
+/// The work directory of one executor, with mode 0700. It is removed when this value is dropped.
 ///
-/// Ballista removes every folder below the one that it works in, so that it never gets a folder which a user has: this one
-/// has a random name (`weir-executor-…`) below the folder of the user, and holds a file, its mark, which is locked for as
-/// long as the executor lives. A folder that a killed executor left has a mark that is not locked, and is removed by the next
-/// executor below the same folder. A folder without a mark is never removed.
+/// Ballista removes every directory below its work directory, so that it never gets a directory of the user: this one has a random
+/// name (`weir-executor-…`) below the directory of the user, and a marker file, which is locked as long as the executor runs. The
+/// directory of a killed executor has a marker that is not locked, and is removed by the next executor below the same parent. A
+/// directory without a marker is never removed.
 #[derive(Debug)]
 pub struct WorkFolder {
-    // Fields are dropped in this order: the folder goes while its mark is still locked.
+    // Fields are dropped in this order: the directory is removed while its marker is still locked.
     folder: TempDir,
     _mark: File,
     abandoned: Vec<PathBuf>,
 }
 
 impl WorkFolder {
-    /// Makes a folder below `parent`, which is made, too, where there is none, and removes the folders below it that killed
-    /// executors of the same user and the same machine have left.
+    /// Creates a directory below `parent`, which is created if it is missing, and removes the directories of killed executors of
+    /// the same user and machine below it.
     ///
     /// # Errors
-    /// When `parent` cannot be written to, or its name is not UTF-8, which Ballista needs.
+    /// When `parent` is not writable, or its name is not UTF-8, which Ballista requires.
     pub fn create_in(parent: &Path) -> Result<Self, Error> {
         let failed = |error: io::Error| {
             let shown = parent.display();
             Error::new(format!(
-                "rows between stages cannot be kept in {shown}: {error}"
+                "cannot create a work directory in {shown}: {error}"
             ))
-            .with_hint("--work-dir names a folder on a disk with space that can be written to")
+            .with_hint("--work-dir names a writable directory on a disk with space")
         };
         DirBuilder::new()
             .recursive(true)
@@ -64,21 +64,20 @@ impl WorkFolder {
         })
     }
 
-    /// The folder.
+    /// The path of the directory.
     #[must_use]
     pub fn path(&self) -> &Path {
         self.folder.path()
     }
 
-    /// Removes the rows of jobs to which nothing was added for so long: their scheduler has ended without saying that they
-    /// are over.
+    /// Removes the rows of jobs that were not modified for so long: their scheduler has ended without removing them.
     pub(crate) fn remove_older_than(&self, age: Duration) {
         let Ok(entries) = fs::read_dir(self.path()) else {
             return;
         };
         for entry in entries.flatten() {
             let name = entry.file_name();
-            // Folders of jobs have such names, and those in which DataFusion sorts have a hyphen in theirs.
+            // Job IDs of Ballista are alphanumeric, and the spill directories of DataFusion have a hyphen in their names.
             let is_job = name
                 .as_encoded_bytes()
                 .iter()
@@ -91,20 +90,20 @@ impl WorkFolder {
                     .map(|since| since > age)
             };
             if is_job && is_old() == Some(true) {
-                // What cannot be removed now is tried again later, and goes with the whole folder.
+                // A failure is retried later, and at the end the whole work directory is removed.
                 let _ = fs::remove_dir_all(folder);
             }
         }
     }
 
-    /// The folders of killed executors that were removed when this one was made.
+    /// The directories of killed executors that were removed when this one was created.
     #[must_use]
     pub fn abandoned(&self) -> &[PathBuf] {
         &self.abandoned
     }
 }
 
-/// When something in a folder was written last.
+/// The latest modification time of a directory and everything in it.
 fn last_written(folder: &Path) -> Option<SystemTime> {
     let mut last = folder.symlink_metadata().ok()?.modified().ok()?;
     let mut folders = vec![folder.to_owned()];
@@ -120,8 +119,8 @@ fn last_written(folder: &Path) -> Option<SystemTime> {
     Some(last)
 }
 
-/// Puts the mark into a folder. The mark takes its name when it is locked, so that no mark of a living executor is ever
-/// seen unlocked.
+/// Creates the marker file of a directory. It is renamed once it is locked, so that the marker of a running executor is never
+/// visible without a lock.
 fn write_mark(folder: &Path) -> io::Result<File> {
     let unlocked = folder.join(UNLOCKED_MARK);
     let mut mark = OpenOptions::new()
@@ -130,20 +129,20 @@ fn write_mark(folder: &Path) -> io::Result<File> {
         .mode(PRIVATE_FILE)
         .open(&unlocked)?;
     mark.write_all(machine().as_bytes())?;
-    // Where a file system has no locks, no executor takes one of another for abandoned either.
+    // On a file system without locks no directory is considered abandoned.
     let _ = mark.try_lock();
     fs::rename(unlocked, folder.join(MARK))?;
     Ok(mark)
 }
 
-/// Removes the folders below `parent` that killed executors of this owner and machine have left, and names them.
+/// Removes the directories of killed executors of this owner and machine below `parent`, and returns their paths.
 fn remove_abandoned(parent: &Path, owner: u32) -> io::Result<Vec<PathBuf>> {
     let mut removed = Vec::new();
     for entry in fs::read_dir(parent)? {
         let Ok(entry) = entry else { continue };
         let is_named = entry.file_name().to_string_lossy().starts_with(PREFIX);
         let folder = entry.path();
-        // The lock is held until the folder is gone: another executor that starts now leaves it alone.
+        // The lock is held until the directory is removed, so that another executor that starts now skips it.
         if is_named
             && let Some(_mark) = abandoned_mark(&folder, owner)
             && fs::remove_dir_all(&folder).is_ok()
@@ -154,9 +153,9 @@ fn remove_abandoned(parent: &Path, owner: u32) -> io::Result<Vec<PathBuf>> {
     Ok(removed)
 }
 
-/// The mark of a folder that an executor of this owner and machine made and that no living executor has, locked.
+/// The marker of a directory of a killed executor of this owner and machine, locked.
 fn abandoned_mark(folder: &Path, owner: u32) -> Option<File> {
-    // Links are not followed: what they lead to was not made here.
+    // Symbolic links are not followed.
     let found = folder.symlink_metadata().ok()?;
     let path = folder.join(MARK);
     let shown = path.symlink_metadata().ok()?;
@@ -171,13 +170,13 @@ fn abandoned_mark(folder: &Path, owner: u32) -> Option<File> {
     let mut made_on = String::new();
     let mut start = (&mut mark).take(MARK_BYTES_MAX);
     start.read_to_string(&mut made_on).ok()?;
-    // A lock of another machine on a shared file system may not be seen here.
+    // The lock of another machine on a shared file system may not be visible here.
     (made_on == machine()).then_some(())?;
     mark.try_lock().ok()?;
     Some(mark)
 }
 
-/// What a mark says: which machine the executor runs on. Its name is known on Linux; elsewhere the lock alone decides.
+/// The content of a marker: the host of the executor. The host name is known on Linux; elsewhere the lock alone decides.
 fn machine() -> String {
     let name = fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
     format!(
@@ -186,7 +185,7 @@ fn machine() -> String {
     )
 }
 
-/// What the names of work folders begin with.
+/// The prefix of the names of work directories.
 const PREFIX: &str = "weir-executor-";
 const MARK: &str = "made-by-weir";
 const UNLOCKED_MARK: &str = "made-by-weir.new";
@@ -198,7 +197,7 @@ const MARK_BYTES_MAX: u64 = 4096;
 mod tests {
     use super::*;
 
-    /// A folder with files and folders as users have them, some of which look like those of executors.
+    /// A directory with files of a user, some of which have names like those of executors.
     fn of_a_user() -> TempDir {
         let folder = tempfile::tempdir().unwrap();
         let at = |name: &str| folder.path().join(name);
@@ -241,7 +240,7 @@ mod tests {
     fn folders_of_killed_executors_are_removed_and_no_others() {
         let user = of_a_user();
         let living = WorkFolder::create_in(user.path()).unwrap();
-        // An executor that is killed leaves its folder, and the system ends its lock.
+        // A killed executor leaves its directory, and the system releases its lock.
         let killed = WorkFolder::create_in(user.path()).unwrap();
         let WorkFolder { folder, _mark, .. } = killed;
         let left = folder.keep();
@@ -272,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_of_jobs_that_nobody_ended_are_removed_when_they_are_old() {
+    fn rows_of_abandoned_jobs_are_removed_when_they_are_old() {
         let parent = tempfile::tempdir().unwrap();
         let work = WorkFolder::create_in(parent.path()).unwrap();
         let hours_ago = SystemTime::now() - Duration::from_secs(2 * 3600);
@@ -298,7 +297,7 @@ mod tests {
         let other = tempfile::tempdir().unwrap();
         fs::write(other.path().join(MARK), machine()).unwrap();
         std::os::unix::fs::symlink(other.path(), user.path().join("weir-executor-link")).unwrap();
-        // A mark that is a link is none.
+        // A marker that is a symbolic link does not count.
         let marked = user.path().join("weir-executor-marked");
         fs::create_dir(&marked).unwrap();
         std::os::unix::fs::symlink(other.path().join(MARK), marked.join(MARK)).unwrap();
@@ -308,7 +307,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_that_cannot_be_written_to_is_named() {
+    fn an_unwritable_parent_is_named_in_the_error() {
         let user = of_a_user();
         let error = WorkFolder::create_in(&user.path().join("weir-executor-list.txt")).unwrap_err();
         assert!(

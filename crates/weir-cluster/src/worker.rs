@@ -1,8 +1,8 @@
-//! What runs the tasks of an executor, and tells its scheduler what became of them.
+//! Runs the tasks of an executor, and reports their status to the scheduler.
 //!
-//! It is put together of Ballista's parts, without the process that Ballista makes of them: that one takes tasks at a port
-//! before which nothing can be put, answers to whoever a message names, ends for good when its scheduler has missed it
-//! for a while, and removes folders that it did not make.
+//! It uses the parts of Ballista's executor, but not its executor process: that one serves tasks at a port without authentication,
+//! reports statuses to any address that a message names, ends for good when its heartbeats were overdue, and removes directories
+//! that it did not create.
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -25,7 +25,7 @@ use ballista_core::serde::scheduler::TaskKey;
 use ballista_core::serde::scheduler::from_proto::get_task_definition_vec;
 use ballista_core::serde::{BallistaCodec, BallistaLogicalExtensionCodec};
 use ballista_core::{ConfigProducer, RuntimeProducer};
-use ballista_executor::execution_engine::{DefaultExecutionEngine, ExecutionEngine};
+use ballista_executor::execution_engine::ExecutionEngine;
 use ballista_executor::executor::{Executor, TasksDrainedFuture};
 use ballista_executor::metrics::LoggingMetricsCollector;
 use ballista_executor::runtime_cache::{DefaultSessionRuntimeCache, MemoryPoolPolicy};
@@ -41,40 +41,44 @@ use tonic::transport::Channel;
 use crate::client::MESSAGE_BYTES_MAX;
 use crate::codec::WeirCodec;
 use crate::error::Error;
-use crate::pool::Connections;
+use crate::pool::ConnectionPool;
+use crate::shuffle::ValidatingEngine;
+use crate::trust::Trust;
 
-/// What an executor is made of.
+/// The configuration of a worker.
 pub(crate) struct Equipment {
-    /// The name or address that others call it by, and the port of its door.
+    /// The host and port that others connect to.
     pub(crate) host: String,
     pub(crate) port: u16,
-    /// Tasks that run at once.
+    /// The number of concurrent tasks.
     pub(crate) cores: usize,
-    /// Where rows between stages lie.
+    /// The directory of rows between stages.
     pub(crate) work_dir: String,
-    /// Bytes that all tasks together may hold; `None` for most of the machine's.
+    /// The memory limit of all tasks together; `None` for most of the memory of the machine.
     pub(crate) memory_limit_bytes: Option<usize>,
-    /// What sessions begin with.
+    /// The authentication of other executors.
+    pub(crate) trust: Trust,
+    /// Makes the configuration of sessions.
     pub(crate) config: ConfigProducer,
     pub(crate) functions: BallistaFunctionRegistry,
 }
 
-/// Runs tasks.
+/// Runs the tasks of an executor.
 pub(crate) struct Worker {
     executor: Executor,
     engine: Arc<dyn ExecutionEngine>,
     codec: BallistaCodec,
-    /// Tasks have threads of their own, so that doors and heartbeats are answered while they run.
+    /// Tasks have threads of their own, so that services and heartbeats respond while they run.
     threads: Option<Runtime>,
     places: Arc<Semaphore>,
-    /// Tasks that run or wait.
+    /// The capacity of running and queued tasks.
     room: Arc<Semaphore>,
     finished: mpsc::UnboundedSender<TaskStatus>,
 }
 
 impl Drop for Worker {
     fn drop(&mut self) {
-        // It may be dropped where nobody may wait.
+        // A runtime cannot be shut down by waiting in an async context.
         if let Some(threads) = self.threads.take() {
             threads.shutdown_background();
         }
@@ -82,10 +86,10 @@ impl Drop for Worker {
 }
 
 impl Worker {
-    /// Takes up its place; what became of tasks goes to `finished`.
+    /// A worker, which sends the statuses of tasks to `finished`.
     ///
     /// # Errors
-    /// When there are no threads, or less memory than a byte for each core.
+    /// When no threads can be started, or there is less than a byte of memory for each core.
     pub(crate) fn new(
         equipment: Equipment,
         finished: mpsc::UnboundedSender<TaskStatus>,
@@ -98,9 +102,8 @@ impl Worker {
             .thread_stack_size(STACK_BYTES)
             .build()
             .map_err(|error| Error::new(format!("no threads: {error}")))?;
-        let engine: Arc<dyn ExecutionEngine> = Arc::new(DefaultExecutionEngine::with_client_pool(
-            Arc::new(Connections::default()),
-        ));
+        let pool = ConnectionPool::new(equipment.trust.clone());
+        let engine: Arc<dyn ExecutionEngine> = Arc::new(ValidatingEngine::new(pool));
         let work_dir = equipment.work_dir.clone();
         let base: RuntimeProducer = Arc::new(move |_| {
             RuntimeEnvBuilder::new()
@@ -110,7 +113,7 @@ impl Worker {
         let of_core = equipment.memory_limit_bytes.unwrap_or_else(most_of_memory) / cores;
         if of_core == 0 {
             return Err(Error::new(format!(
-                "there is less memory than a byte for each of {cores} cores"
+                "the memory limit is less than a byte for each of {cores} cores"
             )));
         }
         let shared: MemoryPoolPolicy = Arc::new(move |base, _, cores| {
@@ -146,10 +149,10 @@ impl Worker {
         })
     }
 
-    /// Takes the tasks of a stage, which run when there is a place.
+    /// Queues the tasks of a stage.
     ///
     /// # Errors
-    /// When no plan can be made of what they are.
+    /// When the plan cannot be decoded, or the queue is full.
     pub(crate) fn take(self: &Arc<Self>, tasks: MultiTaskDefinition) -> Result<(), BallistaError> {
         let functions = &self.executor.function_registry;
         let tasks = get_task_definition_vec::<LogicalPlanNode, PhysicalPlanNode>(
@@ -167,15 +170,16 @@ impl Worker {
         };
         for task in tasks {
             let room = Arc::clone(&self.room).try_acquire_owned();
-            let room = room
-                .map_err(|_| BallistaError::General(format!("{TASKS_MAX} tasks wait already")))?;
+            let room = room.map_err(|_| {
+                BallistaError::General(format!("{TASKS_MAX} tasks are queued already"))
+            })?;
             let worker = Arc::clone(self);
             threads.spawn(async move {
                 let _room = room;
                 let place = Arc::clone(&worker.places).acquire_owned().await;
                 let status = worker.run(task).await;
                 drop(place);
-                // Nobody is told when the executor comes to its end.
+                // The receiver is dropped when the executor ends.
                 let _ = worker.finished.send(status);
             });
         }
@@ -247,7 +251,7 @@ impl Worker {
             .collect_plan_metrics()
             .into_iter()
             .map(TryInto::try_into);
-        // What was found damaged is told of a task that failed, too.
+        // A failed task reports its located errors, too.
         *metrics = measured
             .collect::<Result<_, BallistaError>>()
             .unwrap_or_default();
@@ -260,11 +264,11 @@ impl Worker {
         })
     }
 
-    /// Ends tasks that run.
+    /// Cancels running tasks.
     pub(crate) async fn cancel(&self, tasks: Vec<RunningTaskInfo>) {
         for task in tasks {
             let (stage, task_id) = (task.stage_id as usize, task.task_id as usize);
-            // One that has come to its end before is none to be ended.
+            // The task may have ended already.
             let _ = self
                 .executor
                 .cancel_task(task.job_id.into(), stage, task_id)
@@ -272,7 +276,7 @@ impl Worker {
         }
     }
 
-    /// Where rows between stages lie.
+    /// The directory of rows between stages.
     pub(crate) fn work_dir(&self) -> &str {
         &self.executor.work_dir
     }
@@ -282,7 +286,7 @@ impl Worker {
     }
 }
 
-/// Tells a scheduler of tasks, and that the executor lives.
+/// Reports the statuses of tasks and heartbeats to the scheduler.
 #[derive(Clone)]
 pub(crate) struct Teller {
     scheduler: SchedulerGrpcClient<Channel>,
@@ -299,7 +303,7 @@ impl Teller {
         }
     }
 
-    /// Says who it is. The scheduler connects to its door before it answers.
+    /// Registers the executor. The scheduler connects to its port before it responds.
     pub(crate) async fn register(&mut self) -> Result<(), Error> {
         let metadata = Some(self.registration.clone());
         let registered = self
@@ -311,8 +315,8 @@ impl Teller {
             .map_err(|status| Error::new(status.message()))
     }
 
-    /// Says that it lives, again and again; ends with what is wrong when it was not heard several times. A scheduler that has
-    /// given it up takes it up again.
+    /// Sends heartbeats; returns an error after several failed ones in a row. A scheduler that has removed the executor registers it
+    /// again at a heartbeat.
     pub(crate) async fn live(mut self, every: Duration) -> Error {
         let mut unheard = 0;
         loop {
@@ -324,9 +328,7 @@ impl Teller {
                 Err(said) => {
                     unheard += 1;
                     if unheard == UNHEARD_MAX {
-                        return Error::new(format!(
-                            "it has not heard this executor {UNHEARD_MAX} times: {said}"
-                        ));
+                        return Error::new(format!("{UNHEARD_MAX} heartbeats failed: {said}"));
                     }
                 }
             }
@@ -349,7 +351,7 @@ impl Teller {
             .map_err(|status| status.message().to_owned())
     }
 
-    /// Tells of tasks that have come to their end, until there are none any more.
+    /// Reports the statuses of ended tasks, until the sender is dropped.
     pub(crate) async fn tell(mut self, mut finished: mpsc::UnboundedReceiver<TaskStatus>) {
         let mut task_status = Vec::new();
         while finished.recv_many(&mut task_status, TOLD_MAX).await > 0 {
@@ -357,14 +359,14 @@ impl Teller {
                 executor_id: self.registration.id.clone(),
                 task_status: std::mem::take(&mut task_status),
             };
-            // A scheduler that has ended the job meanwhile does not want to know, and one that has gone has the tasks done again.
+            // A scheduler that has ended the job ignores the status, and one that was restarted repeats the tasks.
             let _ = self.scheduler.update_task_status(told).await;
         }
     }
 
-    /// Takes no more tasks, says so, and waits for those that run.
+    /// Deregisters the executor, and waits for running tasks.
     pub(crate) async fn end(mut self, worker: &Worker) {
-        // A scheduler that does not hear has no tasks for it either.
+        // A scheduler that is gone has no tasks for it.
         let _ = self
             .beat(executor_status::Status::Terminating(String::new()))
             .await;
@@ -394,7 +396,7 @@ fn registration(equipment: &Equipment) -> ExecutorRegistration {
     }
 }
 
-/// Most of what this machine, or the group of processes that this one is in, may have.
+/// Most of the memory of this machine, or of the control group of this process.
 fn most_of_memory() -> usize {
     let mut system = sysinfo::System::new();
     system.refresh_memory();
@@ -410,12 +412,12 @@ fn now_ms() -> u64 {
     u64::try_from(now.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// Tasks that run or wait, at most.
+/// The maximum number of running and queued tasks.
 const TASKS_MAX: usize = 10_000;
-/// Sessions whose caches are kept.
+/// The number of cached sessions.
 const SESSIONS: usize = 16;
-/// Heartbeats in a row that a scheduler has not heard when it is given up.
+/// The number of failed heartbeats in a row after which the executor ends.
 const UNHEARD_MAX: u32 = 5;
-/// Tasks that are told of in one message.
+/// The maximum number of statuses in one message.
 const TOLD_MAX: usize = 256;
 const STACK_BYTES: usize = 16 << 20;

@@ -411,7 +411,7 @@ fn a_scheduler_that_was_restarted_is_said_and_answers_the_next_statement() {
     let ended = asked.wait_with_output().unwrap();
     let said = String::from_utf8_lossy(&ended.stderr).into_owned();
     assert_eq!(ended.status.code(), Some(3), "{said}");
-    assert!(said.contains("the scheduler has gone"), "{said}");
+    assert!(said.contains("the scheduler is gone"), "{said}");
     assert_eq!(
         said.lines()
             .filter(|line| line.starts_with("error"))
@@ -445,7 +445,7 @@ fn a_full_work_folder_is_a_clear_error() {
         .collect();
     assert_eq!(errors.len(), 1, "{}", full.stderr);
     assert!(
-        errors[0].contains("File too large") && errors[0].contains("work folder"),
+        errors[0].contains("File too large") && errors[0].contains("work directory"),
         "{}",
         full.stderr
     );
@@ -541,16 +541,16 @@ fn certificates_and_a_token_let_in_who_has_them() {
     assert_eq!(there.code, Some(0), "{}", there.stderr);
     assert_eq!(there.stdout, here.stdout, "{}", there.stderr);
     for (with, said) in [
-        ("", "if it speaks TLS, give --tls-cert"),
+        ("", "if it uses TLS, give --tls-cert"),
         (ours, "the token is missing"),
         (&format!("{ours} --token-file other"), "the token is wrong"),
         (
             "--tls-cert theirs.pem --tls-key theirs.key --tls-ca ours-ca.pem --token-file token",
-            "does not take the certificate of --tls-cert",
+            "rejects the certificate of --tls-cert",
         ),
         (
             "--tls-cert ours.pem --tls-key ours.key --tls-ca theirs-ca.pem --token-file token",
-            "its certificate is not one that --tls-ca signed",
+            "is not signed by --tls-ca",
         ),
     ] {
         let refused = cluster.ask(&format!("weir query {with} --format csv {sql}"));
@@ -712,7 +712,7 @@ fn strangers_are_not_let_in_by_accident() {
     let wrong = run("weir query --cluster nowhere \"SELECT 1\"", &folder);
     assert_eq!(wrong.code, Some(2), "{}", wrong.stderr);
     assert!(
-        wrong.stderr.contains("no host and port"),
+        wrong.stderr.contains("not a host and port"),
         "{}",
         wrong.stderr
     );

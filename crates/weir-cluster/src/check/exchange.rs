@@ -1,4 +1,4 @@
-//! Nodes of Ballista, by which rows go from stage to stage. A scheduler puts them into plans; no client does.
+//! The shuffle operators of Ballista. A scheduler adds them to the plans of stages; the plans of clients have none.
 
 use ballista_core::serde::protobuf::ballista_physical_plan_node::PhysicalPlanType;
 use ballista_core::serde::protobuf::{
@@ -12,25 +12,27 @@ use prost::Message;
 use super::plan::{PARTITIONS_MAX, counted};
 use super::{Checked, Refused, executor_id, expression, host, job_id, port, value};
 
-/// What a node of Ballista is in a stage.
+/// The position of a shuffle operator in a stage.
 pub(super) enum Exchange {
-    /// The end of a stage, above one input.
+    /// A shuffle writer, at the root of a stage.
     Writer,
-    /// A beginning of a stage, with so many partitions.
+    /// A shuffle reader, at a leaf of a stage, with its number of partitions.
     Reader(u64),
 }
 
-/// Looks at the bytes of a node.
+/// Validates a serialized node.
 pub(super) fn exchange(bytes: &[u8]) -> Result<Exchange, Refused> {
     let node = BallistaPhysicalPlanNode::decode(bytes).map_err(|error| {
-        Refused::malformed(format!("a node of a stage that cannot be read: {error}"))
+        Refused::malformed(format!("the shuffle operator cannot be decoded: {error}"))
     })?;
     match &node.physical_plan_type {
         Some(PhysicalPlanType::ShuffleWriter(writer)) => {
             job_id(&writer.job_id)?;
             match writer.input.is_none() && writer.output_partitioning.is_none() {
                 true => Ok(Exchange::Writer),
-                false => Err(Refused::not_allowed("a ShuffleWriterExec of another form")),
+                false => Err(Refused::not_allowed(
+                    "a ShuffleWriterExec with an input of its own",
+                )),
             }
         }
         Some(PhysicalPlanType::SortShuffleWriter(writer)) => {
@@ -43,7 +45,7 @@ pub(super) fn exchange(bytes: &[u8]) -> Result<Exchange, Refused> {
             let name = said.split('(').next().unwrap_or_default();
             Err(Refused::not_allowed(format!("the node {name} of Ballista")))
         }
-        None => Err(Refused::malformed("a node of a stage that is none")),
+        None => Err(Refused::malformed("the shuffle operator is empty")),
     }
 }
 
@@ -51,12 +53,12 @@ fn sort_writer(writer: &SortShuffleWriterExecNode) -> Checked {
     job_id(&writer.job_id)?;
     if writer.input.is_some() {
         return Err(Refused::not_allowed(
-            "a SortShuffleWriterExec of another form",
+            "a SortShuffleWriterExec with an input of its own",
         ));
     }
     counted("rows of a batch", writer.batch_size, ROWS_MAX)?;
     let Some(partitioning) = &writer.output_partitioning else {
-        return Err(Refused::malformed("rows that are dealt out by nothing"));
+        return Err(Refused::malformed("the partitioning is missing"));
     };
     expression::each(&partitioning.hash_expr)?;
     counted("partitions", partitioning.partition_count, PARTITIONS_MAX)
@@ -75,14 +77,14 @@ fn reader(node: &ShuffleReaderExecNode) -> Result<u64, Refused> {
     )?;
     let declared = match &node.partitioning {
         Some(of) => partitions(of)?,
-        None => return Err(Refused::malformed("rows of a stage in no partitions")),
+        None => return Err(Refused::malformed("the shuffle reader has no partitioning")),
     };
     let partitions = declared.max(node.partition.len() as u64);
     counted("partitions", partitions, READ_MAX)?;
     Ok(partitions)
 }
 
-/// How many partitions there are.
+/// The number of partitions of a partitioning.
 pub(super) fn partitions(of: &Partitioning) -> Result<u64, Refused> {
     match &of.partition_method {
         Some(PartitionMethod::RoundRobin(count) | PartitionMethod::Unknown(count)) => Ok(*count),
@@ -90,18 +92,18 @@ pub(super) fn partitions(of: &Partitioning) -> Result<u64, Refused> {
             expression::each(&hash.hash_expr)?;
             Ok(hash.partition_count)
         }
-        Some(PartitionMethod::Range(_)) => {
-            Err(Refused::not_allowed("rows that are dealt out by ranges"))
-        }
-        None => Err(Refused::malformed("rows that are dealt out by nothing")),
+        Some(PartitionMethod::Range(_)) => Err(Refused::not_allowed("range partitioning")),
+        None => Err(Refused::malformed("the partitioning is missing")),
     }
 }
 
-/// Where rows of a stage lie: names of jobs become paths, and those of machines are connected to.
+/// Validates the locations of a partition: job IDs become paths, and the reader connects to the hosts.
 fn locations(partition: &ShuffleReaderPartition) -> Checked {
     for location in &partition.location {
         let (Some(of), Some(executor)) = (&location.partition_id, &location.executor_meta) else {
-            return Err(Refused::malformed("rows of a stage that lie nowhere"));
+            return Err(Refused::malformed(
+                "the location of a partition is incomplete",
+            ));
         };
         job_id(&of.job_id)?;
         executor_id(&executor.id)?;
@@ -112,7 +114,7 @@ fn locations(partition: &ShuffleReaderPartition) -> Checked {
             || location.partition_stats.is_none()
         {
             return Err(Refused::malformed(
-                "rows of a stage without their size or their machine",
+                "the location of a partition has no statistics or no executor metadata",
             ));
         }
     }
@@ -133,12 +135,12 @@ fn coalesced(plan: &CoalescePlan) -> Checked {
     {
         true => Ok(()),
         false => Err(Refused::malformed(
-            "a partition that the stage before does not have",
+            "the coalesced shuffle reader has an upstream index out of range",
         )),
     }
 }
 
-/// Partitions that are read, at most: a stage may have as many as there are pieces of captures.
+/// The maximum number of partitions that a stage reads. A stage can have a partition for each piece of a capture.
 pub(super) const READ_MAX: u64 = 1 << 16;
-/// Rows of a batch, at most.
+/// The maximum number of rows of a batch.
 pub(super) const ROWS_MAX: u64 = 1 << 16;

@@ -1,4 +1,4 @@
-//! Expressions of operators.
+//! Validation of physical expressions.
 
 use datafusion_proto::protobuf::physical_expr_node::ExprType;
 use datafusion_proto::protobuf::{
@@ -8,11 +8,13 @@ use datafusion_proto::protobuf::{
 
 use super::{Checked, Refused, shown, value};
 
-/// An expression that has to be there.
+/// Validates an expression that is required.
 pub(super) fn needed(node: Option<&PhysicalExprNode>) -> Checked {
     match node {
         Some(node) => expression(node, 0),
-        None => Err(Refused::malformed("an operator without its expression")),
+        None => Err(Refused::malformed(
+            "the expression of an operator is missing",
+        )),
     }
 }
 
@@ -42,7 +44,7 @@ pub(super) fn window(node: &PhysicalWindowExprNode) -> Checked {
     windowed(node, 0)
 }
 
-/// The bounds of a window.
+/// Validates the bounds of a window frame.
 pub(super) fn frame(frame: Option<&WindowFrame>) -> Checked {
     let Some(frame) = frame else {
         return Ok(());
@@ -60,19 +62,19 @@ pub(super) fn frame(frame: Option<&WindowFrame>) -> Checked {
     Ok(())
 }
 
-/// A function is found by its name among those of weir. One that brings its definition along is not one of them.
+/// Validates the reference to a function. The functions of weir are looked up by name, and have no serialized definition.
 pub(super) fn function(name: &str, definition: Option<&Vec<u8>>) -> Checked {
     match definition {
         None => Ok(()),
         Some(bytes) if bytes.is_empty() => Ok(()),
         Some(_) => Err(Refused::not_allowed(format!(
-            "the function {} with a definition",
+            "the serialized definition of the function {}",
             shown(name)
         ))),
     }
 }
 
-/// How deep an expression is with so many operands, which are put together pair by pair.
+/// The depth of an expression with so many operands. DataFusion makes a tree of binary expressions of them.
 pub(super) fn deeper(depth: usize, operands: usize) -> Result<usize, Refused> {
     match depth.saturating_add(operands.max(1)) {
         depth if depth <= DEPTH_MAX => Ok(depth),
@@ -91,7 +93,9 @@ fn all(nodes: &[PhysicalExprNode], depth: usize) -> Checked {
 fn some(node: Option<&PhysicalExprNode>, depth: usize) -> Checked {
     match node {
         Some(node) => expression(node, depth),
-        None => Err(Refused::malformed("an expression without its operand")),
+        None => Err(Refused::malformed(
+            "the operand of an expression is missing",
+        )),
     }
 }
 
@@ -112,7 +116,7 @@ fn windowed(node: &PhysicalWindowExprNode, depth: usize) -> Checked {
 fn expression(node: &PhysicalExprNode, depth: usize) -> Checked {
     let depth = deeper(depth, 1)?;
     let Some(kind) = &node.expr_type else {
-        return Err(Refused::malformed("an empty expression"));
+        return Err(Refused::malformed("the plan has an empty expression"));
     };
     match kind {
         ExprType::Column(_) | ExprType::UnknownColumn(_) => Ok(()),
@@ -168,12 +172,12 @@ fn expression(node: &PhysicalExprNode, depth: usize) -> Checked {
             value::data_type(of.return_type.as_ref(), 1)?;
             all(&of.args, depth)
         }
-        ExprType::Extension(_) => Err(Refused::not_allowed("an expression of an extension")),
+        ExprType::Extension(_) => Err(Refused::not_allowed("an extension expression")),
         ExprType::HashExpr(_) => Err(Refused::not_allowed("a hash expression")),
         ExprType::ScalarSubquery(_) => Err(Refused::not_allowed("a subquery in an expression")),
         ExprType::DynamicFilter(_) => Err(Refused::not_allowed("a dynamic filter")),
         ExprType::HigherOrderUdf(of) => Err(Refused::not_allowed(format!(
-            "the function of functions {}",
+            "the higher-order function {}",
             shown(&of.name)
         ))),
         ExprType::Lambda(_) | ExprType::LambdaVariable(_) => {
@@ -183,5 +187,5 @@ fn expression(node: &PhysicalExprNode, depth: usize) -> Checked {
     }
 }
 
-/// Levels of an expression, at most, when it is put together: it is walked by recursion.
+/// The maximum depth of an expression. DataFusion walks expressions recursively.
 const DEPTH_MAX: usize = 1024;

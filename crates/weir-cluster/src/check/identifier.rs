@@ -1,23 +1,23 @@
-//! Names of jobs, sessions, executors and machines. Those of jobs become folders.
+//! Validation of job IDs, session IDs, executor IDs, hosts and ports. Job IDs become names of directories.
 
 use super::{Checked, Refused, shown};
 
-/// A name that becomes a folder: no separators, no dots.
+/// Validates a job ID, which becomes the name of a directory: it has no separators and no dots.
 pub(crate) fn job_id(id: &str) -> Checked {
-    is_of("job", id, 64, |byte| {
+    is_of("job ID", id, 64, |byte| {
         byte.is_ascii_alphanumeric() || b"_-".contains(&byte)
     })
 }
 
 pub(crate) fn session_id(id: &str) -> Checked {
-    is_of("session", id, 200, is_plain)
+    is_of("session ID", id, 200, is_plain)
 }
 
 pub(crate) fn executor_id(id: &str) -> Checked {
-    is_of("executor", id, 200, is_plain)
+    is_of("executor ID", id, 200, is_plain)
 }
 
-/// A name or an address of a machine.
+/// Validates a host name or an IP address.
 pub(crate) fn host(name: &str) -> Checked {
     is_of("host", name, 255, |byte| {
         is_plain(byte) || b"[]%".contains(&byte)
@@ -27,7 +27,7 @@ pub(crate) fn host(name: &str) -> Checked {
 pub(crate) fn port(number: u32) -> Checked {
     match u16::try_from(number) {
         Ok(number) if number > 0 => Ok(()),
-        _ => Err(Refused::malformed(format!("{number} is no port"))),
+        _ => Err(Refused::malformed(format!("{number} is not a port"))),
     }
 }
 
@@ -39,7 +39,7 @@ fn is_of(what: &str, id: &str, most: usize, is_allowed: impl Fn(u8) -> bool) -> 
     match !id.is_empty() && id.len() <= most && id.bytes().all(is_allowed) {
         true => Ok(()),
         false => Err(Refused::malformed(format!(
-            "\"{}\" is no name of a {what}",
+            "\"{}\" is not a valid {what}",
             shown(id)
         ))),
     }

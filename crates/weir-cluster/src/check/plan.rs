@@ -1,4 +1,4 @@
-//! Plans of operators.
+//! Validation of physical plans.
 
 use datafusion_proto::protobuf::physical_plan_node::PhysicalPlanType;
 use datafusion_proto::protobuf::{
@@ -11,19 +11,19 @@ use super::exchange::{self, Exchange, READ_MAX, ROWS_MAX};
 use super::{Checked, Refused, expression, predicate, rows, value};
 use crate::codec::{Sent, sent_node};
 
-/// Who sends a plan.
+/// The role of the sender of a plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Sender {
-    /// One who asks: a whole plan, which a scheduler cuts into stages.
+    /// A client sends a whole plan, which the scheduler divides into stages.
     Client,
-    /// A scheduler: a stage, which writes its rows into the work folder and reads those of other stages.
+    /// A scheduler sends the plan of a stage, between a shuffle writer and shuffle readers.
     Scheduler,
 }
 
-/// Looks at the bytes of a plan.
+/// Validates a serialized plan.
 ///
 /// # Errors
-/// When something is in it that weir's own plans have not.
+/// When the plan has an operator, expression or number that weir's own plans do not have.
 pub(crate) fn check_plan(bytes: &[u8], sender: Sender) -> Checked {
     let node = read(bytes)?;
     let walk = match sender {
@@ -39,13 +39,13 @@ pub(crate) fn check_plan(bytes: &[u8], sender: Sender) -> Checked {
         }
     };
     counted(
-        "partitions that go to partitions",
+        "pairs of partitions",
         walk.sources.saturating_mul(walk.exchanged_max),
         EXCHANGED_MAX,
     )
 }
 
-/// Looks at what is done with each piece of a capture.
+/// Validates the embedded plan that runs for each piece of a capture.
 ///
 /// # Errors
 /// As [`check_plan`].
@@ -53,7 +53,7 @@ pub(crate) fn check_template(bytes: &[u8]) -> Checked {
     Walk::new(Place::Template).plan(&read(bytes)?)
 }
 
-/// Whether a number is within its limit.
+/// Checks a number against its limit.
 pub(super) fn counted(what: &str, found: u64, most: u64) -> Checked {
     match found <= most {
         true => Ok(()),
@@ -63,25 +63,25 @@ pub(super) fn counted(what: &str, found: u64, most: u64) -> Checked {
 
 fn read(bytes: &[u8]) -> Result<PhysicalPlanNode, Refused> {
     PhysicalPlanNode::decode(bytes)
-        .map_err(|error| Refused::malformed(format!("a plan that cannot be read: {error}")))
+        .map_err(|error| Refused::malformed(format!("the plan cannot be decoded: {error}")))
 }
 
-/// Where a node stands.
+/// The part of a plan in which a node stands.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Place {
     Whole,
     Stage,
-    /// In what is done with each piece of a capture.
+    /// The embedded plan of a piece node.
     Template,
 }
 
-/// What was counted on the way through a plan. It recurses as deep as its message nests.
+/// The totals of a plan that is being validated. The recursion is as deep as the message nests.
 struct Walk {
     place: Place,
     nodes: u64,
-    /// Partitions of all leaves.
+    /// The partitions of all leaves.
     sources: u64,
-    /// Partitions that rows are dealt out to, where there are most.
+    /// The largest number of output partitions of a repartitioning.
     exchanged_max: u64,
 }
 
@@ -97,31 +97,27 @@ impl Walk {
         }
     }
 
-    /// A stage: its rows are written for the next one.
+    /// Validates the plan of a stage, whose root is a shuffle writer.
     fn stage(&mut self, node: &PhysicalPlanNode) -> Checked {
         let Some(PhysicalPlanType::Extension(of)) = &node.physical_plan_type else {
-            return Err(Refused::not_allowed(
-                "a task that does not write the rows of a stage",
-            ));
+            return Err(Refused::not_allowed("a stage without a shuffle writer"));
         };
         match (exchange::exchange(&of.node)?, of.inputs.as_slice()) {
             (Exchange::Writer, [input]) => self.plan(input),
-            _ => Err(Refused::not_allowed(
-                "a task that does not write the rows of a stage",
-            )),
+            _ => Err(Refused::not_allowed("a stage without a shuffle writer")),
         }
     }
 
     fn input(&mut self, input: &Input) -> Checked {
         match input {
             Some(input) => self.plan(input),
-            None => Err(Refused::malformed("an operator without its input")),
+            None => Err(Refused::malformed("the input of an operator is missing")),
         }
     }
 
     fn inputs(&mut self, inputs: &[PhysicalPlanNode]) -> Checked {
         match inputs {
-            [] => Err(Refused::malformed("an operator without its inputs")),
+            [] => Err(Refused::malformed("the inputs of an operator are missing")),
             inputs => inputs.iter().try_for_each(|input| self.plan(input)),
         }
     }
@@ -140,7 +136,7 @@ impl Walk {
         self.nodes += 1;
         counted("operators", self.nodes, NODES_MAX)?;
         let Some(kind) = &node.physical_plan_type else {
-            return Err(Refused::malformed("an empty node of a plan"));
+            return Err(Refused::malformed("the plan has an empty node"));
         };
         match kind {
             PhysicalPlanType::Empty(of) => {
@@ -205,10 +201,10 @@ impl Walk {
             }
             PhysicalPlanType::SortMergeJoin(of) => {
                 expression::joined(&of.on, of.filter.as_ref())?;
-                // They are directions of the columns that are joined on, without expressions.
+                // The sort options are those of the join columns, and have no expressions.
                 if of.sort_options.iter().any(|of| of.expr.is_some()) {
                     return Err(Refused::malformed(
-                        "a join that is sorted by more than its columns",
+                        "the sort options of a SortMergeJoinExec have expressions",
                     ));
                 }
                 self.sides(&of.left, &of.right)
@@ -252,9 +248,9 @@ impl Walk {
         if of.dynamic_filter.is_some() {
             return Err(Refused::not_allowed("a dynamic filter"));
         }
-        // There is room for all of them from the beginning.
+        // DataFusion allocates room for the limit when the operator starts.
         if let Some(limit) = &of.limit {
-            counted("best groups", limit.limit, BEST_MAX)?;
+            counted("groups of a TopK aggregate", limit.limit, BEST_MAX)?;
         }
         value::schema(of.input_schema.as_ref())?;
         value::schema(of.schema.as_ref())?;
@@ -270,18 +266,22 @@ impl Walk {
     fn unnest(&mut self, of: &UnnestExecNode) -> Checked {
         value::schema(of.schema.as_ref())?;
         for list in &of.list_type_columns {
-            counted("levels of lists", u64::from(list.depth), LISTS_MAX)?;
+            counted("levels of nested lists", u64::from(list.depth), LISTS_MAX)?;
         }
         for recursion in of.options.iter().flat_map(|options| &options.recursions) {
-            counted("levels of lists", u64::from(recursion.depth), LISTS_MAX)?;
+            counted(
+                "levels of nested lists",
+                u64::from(recursion.depth),
+                LISTS_MAX,
+            )?;
             if recursion.input_column.is_none() || recursion.output_column.is_none() {
-                return Err(Refused::malformed("lists of no column"));
+                return Err(Refused::malformed("the unnest options have no column"));
             }
         }
         self.input(&of.input)
     }
 
-    /// A node of weir, or of Ballista.
+    /// Validates an extension node, of weir or of Ballista.
     fn extension(&mut self, of: &PhysicalExtensionNode) -> Checked {
         let Some(sent) = sent_node(&of.node)? else {
             return match (
@@ -290,7 +290,9 @@ impl Walk {
                 of.inputs.as_slice(),
             ) {
                 (Place::Stage, Exchange::Reader(partitions), []) => self.leaf(partitions),
-                _ => Err(Refused::not_allowed("a node of Ballista where none stands")),
+                _ => Err(Refused::not_allowed(
+                    "an operator of Ballista at this place of a plan",
+                )),
             };
         };
         match (sent, self.place, of.inputs.as_slice()) {
@@ -309,12 +311,14 @@ impl Walk {
                 self.place = around;
                 self.plan(input)
             }
-            _ => Err(Refused::not_allowed("a node of weir where none stands")),
+            _ => Err(Refused::not_allowed(
+                "an operator of weir at this place of a plan",
+            )),
         }
     }
 }
 
-/// What a cluster never runs.
+/// The error for an operator that is not on the allowlist.
 fn never(node: &PhysicalPlanType) -> Refused {
     Refused::not_allowed(match node {
         PhysicalPlanType::ParquetScan(_) => "a scan of Parquet (ParquetScan)",

@@ -1,4 +1,4 @@
-//! What a scan asks of its rows, which travels in terms of SQL.
+//! Validation of the filters of scans, which are serialized logical expressions.
 
 use datafusion_proto::protobuf::LogicalExprNode;
 use datafusion_proto::protobuf::logical_expr_node::ExprType;
@@ -7,10 +7,10 @@ use prost::Message;
 use super::expression::{deeper, function};
 use super::{Checked, Refused, shown, value};
 
-/// The bytes of a predicate.
+/// Validates a serialized filter.
 pub(super) fn predicate(bytes: &[u8]) -> Checked {
     let node = LogicalExprNode::decode(bytes).map_err(|error| {
-        Refused::malformed(format!("a filter of a scan that cannot be read: {error}"))
+        Refused::malformed(format!("the filter of a scan cannot be decoded: {error}"))
     })?;
     expression(&node, 0)
 }
@@ -22,23 +22,21 @@ fn all(nodes: &[LogicalExprNode], depth: usize) -> Checked {
 fn some(node: Option<&LogicalExprNode>, depth: usize) -> Checked {
     match node {
         Some(node) => expression(node, depth),
-        None => Err(Refused::malformed("a filter of a scan without its operand")),
+        None => Err(Refused::malformed("the operand of a filter is missing")),
     }
 }
 
 fn expression(node: &LogicalExprNode, depth: usize) -> Checked {
     let depth = deeper(depth, 1)?;
     let Some(kind) = &node.expr_type else {
-        return Err(Refused::malformed("an empty filter of a scan"));
+        return Err(Refused::malformed("the filter of a scan is empty"));
     };
     match kind {
         ExprType::Column(_) => Ok(()),
         ExprType::Literal(literal) => value::scalar(Some(literal)),
         ExprType::Alias(of) => some(of.expr.as_deref(), depth),
         ExprType::BinaryExpr(of) => match of.operands.as_slice() {
-            [] | [_] => Err(Refused::malformed(
-                "a filter of a scan without its operands",
-            )),
+            [] | [_] => Err(Refused::malformed("the operands of a filter are missing")),
             operands => all(operands, deeper(depth, operands.len())?),
         },
         ExprType::IsNullExpr(of) => some(of.expr.as_deref(), depth),
@@ -104,7 +102,7 @@ fn expression(node: &LogicalExprNode, depth: usize) -> Checked {
         | ExprType::Unnest(_)
         | ExprType::Lambda(_)
         | ExprType::LambdaVariable(_) => Err(Refused::not_allowed(
-            "a filter of a scan that asks for more than a row",
+            "a filter of a scan over more than one row",
         )),
         ExprType::ScalarSubqueryExpr(_) => {
             Err(Refused::not_allowed("a subquery in a filter of a scan"))

@@ -1,14 +1,20 @@
-//! Rows in a plan, in the stream format of Arrow IPC.
+//! Validation of Arrow IPC messages: the tables in memory of plans, in the stream format, and record batches of Arrow Flight.
+//!
+//! Arrow's readers trust the numbers of a message. A buffer outside of the body panics, and the uncompressed length in front of a
+//! compressed buffer is allocated before anything is decompressed, so that 8 octets abort the process.
 
+use std::io::Read as _;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use arrow::ipc::reader::StreamReader;
-use arrow::ipc::{Message, MessageHeader, RecordBatch, root_as_message};
+use arrow::ipc::{
+    BodyCompressionMethod, CompressionType, Message, MessageHeader, RecordBatch, root_as_message,
+};
 
 use super::{Checked, Refused};
 
-/// Rows of a table in memory. What says where something lies has to lie in what was sent, and nothing is compressed: a
-/// few bytes would be any number of them.
+/// Validates a table in memory in the stream format. All buffers lie within the message, and none is compressed: a few bytes could
+/// expand to any number.
 pub(super) fn stream(bytes: &[u8]) -> Checked {
     messages(bytes)?;
     match bytes.is_empty() {
@@ -20,14 +26,18 @@ pub(super) fn stream(bytes: &[u8]) -> Checked {
     }
 }
 
-/// Whether something can be read, now that it cannot take more memory than it was sent in: Arrow panics at some of what it
-/// does not know, and here nothing has been begun yet.
+/// Decodes something whose size is validated. Arrow panics at some malformed messages; the panic is caught here, before a task
+/// runs.
 pub(super) fn readable<E>(read: impl FnOnce() -> Result<(), E>) -> Checked {
+    caught(read)
+        .map_err(|_| Refused::malformed("the rows or a literal of a plan cannot be decoded"))
+}
+
+/// Runs a reader of Arrow, and turns a panic into an error.
+pub(crate) fn caught<T, E>(read: impl FnOnce() -> Result<T, E>) -> Result<T, Option<E>> {
     match catch_unwind(AssertUnwindSafe(read)) {
-        Ok(Ok(())) => Ok(()),
-        _ => Err(Refused::malformed(
-            "rows or a literal of a plan that cannot be read",
-        )),
+        Ok(read) => read.map_err(Some),
+        Err(_) => Err(None),
     }
 }
 
@@ -51,14 +61,15 @@ fn messages(mut bytes: &[u8]) -> Checked {
     Ok(())
 }
 
-/// One message whose body is so long.
+/// Validates one message with the length of its body.
 pub(super) fn message(header: &[u8], body: usize) -> Checked {
     looked_at(&read(header)?, body)
 }
 
 fn read(header: &[u8]) -> Result<Message<'_>, Refused> {
-    root_as_message(header)
-        .map_err(|error| Refused::malformed(format!("rows of a plan that cannot be read: {error}")))
+    root_as_message(header).map_err(|error| {
+        Refused::malformed(format!("the rows of a plan cannot be decoded: {error}"))
+    })
 }
 
 fn word(bytes: &[u8]) -> Result<(u32, &[u8]), Refused> {
@@ -74,52 +85,162 @@ fn looked_at(message: &Message<'_>, body: usize) -> Checked {
             let dictionary = message.header_as_dictionary_batch();
             batch(dictionary.and_then(|dictionary| dictionary.data()), body)
         }
-        _ => Err(Refused::malformed("rows of a plan that are none")),
+        _ => Err(Refused::malformed(
+            "an Arrow IPC message of a plan is not a record batch",
+        )),
     }
 }
 
 fn batch(batch: Option<RecordBatch<'_>>, body: usize) -> Checked {
     let Some(batch) = batch else {
-        return Err(Refused::malformed("rows of a plan that are none"));
+        return Err(Refused::malformed(
+            "an Arrow IPC message of a plan is not a record batch",
+        ));
     };
     if batch.compression().is_some() {
         return Err(Refused::not_allowed("compressed rows in a plan"));
     }
-    let is_row_count = |count: i64| (0..=ROWS_MAX).contains(&count);
-    let mut counts_fit = is_row_count(batch.length());
-    for node in batch.nodes().into_iter().flatten() {
-        counts_fit &=
-            is_row_count(node.length()) && (0..=node.length()).contains(&node.null_count());
+    counts(batch, ROWS_MAX)?;
+    buffers_within(batch, body)
+}
+
+/// Validates a record batch of Arrow Flight, before Arrow decodes it.
+///
+/// # Errors
+/// When the header is not that of a record batch, a count is negative or larger than the body can hold, a buffer lies outside
+/// of the body, or the buffers take more than [`BATCH_BYTES_MAX`] when they are decompressed.
+pub(crate) fn flight_batch(header: &[u8], body: &[u8]) -> Checked {
+    let message = root_as_message(header)
+        .map_err(|error| Refused::malformed(format!("the header of a record batch: {error}")))?;
+    let Some(batch) = message.header_as_record_batch() else {
+        return Err(Refused::malformed(
+            "an Arrow Flight message is not a record batch",
+        ));
+    };
+    buffers_within(batch, body.len())?;
+    let bytes = match batch.compression() {
+        Some(compression) => {
+            if (compression.codec(), compression.method())
+                != (CompressionType::LZ4_FRAME, BodyCompressionMethod::BUFFER)
+            {
+                return Err(Refused::malformed(
+                    "a record batch has another compression than LZ4 frames",
+                ));
+            }
+            decompressed_bytes(batch, body)?
+        }
+        None => body.len(),
+    };
+    // A value that is not NULL takes a bit at least.
+    let most = i64::try_from(bytes.saturating_mul(8)).unwrap_or(i64::MAX);
+    counts(batch, most.max(ROWS_MAX))?;
+    if batch.length() > ROWS_MAX {
+        return Err(too_many_rows(ROWS_MAX));
     }
-    if !counts_fit {
-        return Err(Refused::malformed(format!(
-            "rows of a plan are {ROWS_MAX} at most"
-        )));
-    }
+    Ok(())
+}
+
+/// The decompressed size of the buffers of a batch. Each buffer is empty or begins with its uncompressed length.
+fn decompressed_bytes(batch: RecordBatch<'_>, body: &[u8]) -> Result<usize, Refused> {
+    let mut all: usize = 0;
     for buffer in batch.buffers().into_iter().flatten() {
+        let (Ok(offset), Ok(length)) = (
+            usize::try_from(buffer.offset()),
+            usize::try_from(buffer.length()),
+        ) else {
+            return Err(outside());
+        };
+        let bytes = body.get(offset..).and_then(|rest| rest.get(..length));
+        let bytes = bytes.ok_or_else(outside)?;
+        if bytes.is_empty() {
+            continue;
+        }
+        let (length, frame) = bytes.split_first_chunk().ok_or_else(outside)?;
+        let decompressed = match i64::from_le_bytes(*length) {
+            NOT_COMPRESSED => frame.len(),
+            length => usize::try_from(length).map_err(|_| {
+                Refused::malformed("the uncompressed length of a buffer is negative")
+            })?,
+        };
+        all = all.saturating_add(decompressed);
+        if all > BATCH_BYTES_MAX {
+            return Err(Refused::malformed(format!(
+                "a record batch takes more than {BATCH_BYTES_MAX} bytes when it is decompressed"
+            )));
+        }
+        // A frame that is longer than it says is decompressed whole by Arrow. Only a large one can be much longer.
+        let is_compressed = i64::from_le_bytes(*length) != NOT_COMPRESSED;
+        if is_compressed && frame.len() > BATCH_BYTES_MAX / LZ4_RATIO_MAX {
+            let mut rest = lz4_flex::frame::FrameDecoder::new(frame)
+                .take(u64::try_from(decompressed).unwrap_or(u64::MAX) + 1);
+            let found = std::io::copy(&mut rest, &mut std::io::sink());
+            if !found.is_ok_and(|found| usize::try_from(found) == Ok(decompressed)) {
+                return Err(Refused::malformed(
+                    "a buffer of a record batch has another length than it says",
+                ));
+            }
+        }
+    }
+    Ok(all)
+}
+
+/// Validates the numbers of rows, elements and NULLs.
+fn counts(batch: RecordBatch<'_>, most: i64) -> Checked {
+    let is_count = |count: i64| (0..=most).contains(&count);
+    let mut fits = is_count(batch.length());
+    for node in batch.nodes().into_iter().flatten() {
+        fits &= is_count(node.length()) && (0..=node.length()).contains(&node.null_count());
+    }
+    match fits {
+        true => Ok(()),
+        false => Err(too_many_rows(most)),
+    }
+}
+
+/// Checks that all buffers lie within a body of so many bytes.
+fn buffers_within(batch: RecordBatch<'_>, body: usize) -> Checked {
+    let buffers = batch.buffers();
+    for buffer in buffers.into_iter().flatten() {
         let end = usize::try_from(buffer.offset())
             .ok()
             .zip(usize::try_from(buffer.length()).ok());
         match end.and_then(|(offset, length)| offset.checked_add(length)) {
             Some(end) if end <= body => {}
-            _ => return Err(cut()),
+            _ => return Err(outside()),
         }
     }
+    let known = buffers.map_or(0, |buffers| buffers.len());
     for count in batch.variadicBufferCounts().into_iter().flatten() {
-        if !usize::try_from(count).is_ok_and(|count| count <= body) {
-            return Err(cut());
+        if !usize::try_from(count).is_ok_and(|count| count <= known) {
+            return Err(outside());
         }
     }
     Ok(())
 }
 
+fn outside() -> Refused {
+    Refused::malformed("a buffer of a record batch lies outside of its message")
+}
+
+fn too_many_rows(most: i64) -> Refused {
+    Refused::malformed(format!(
+        "a count of a record batch is negative or above {most}"
+    ))
+}
+
 fn cut() -> Refused {
-    Refused::malformed("rows of a plan that lie outside of the message")
+    Refused::malformed("the rows of a plan lie outside of the message")
 }
 
 const CONTINUES: u32 = u32::MAX;
-/// Rows of a batch, and elements of a column, at most.
+/// The maximum number of rows of a batch, and of elements of a column of a plan.
 const ROWS_MAX: i64 = 1 << 22;
+/// The maximum decompressed size of a record batch of Arrow Flight. Executors send about 2 MiB, or one row.
+const BATCH_BYTES_MAX: usize = 256 << 20;
+/// An upper bound of the compression ratio of LZ4 blocks.
+const LZ4_RATIO_MAX: usize = 256;
+/// The uncompressed length of a buffer that is not compressed (Arrow's `Message.fbs`).
+const NOT_COMPRESSED: i64 = -1;
 
 #[cfg(test)]
 mod tests {
@@ -145,11 +266,11 @@ mod tests {
     }
 
     #[test]
-    fn rows_lie_in_what_was_sent() {
+    fn rows_lie_within_the_message() {
         let whole = sent();
         assert!(stream(&whole).is_ok());
         assert!(stream(&[]).is_ok());
-        // Each is read, or refused.
+        // Each mutation is decoded or rejected.
         for place in 0..whole.len() {
             for bit in 0..8 {
                 let mut other = whole.clone();

@@ -1,31 +1,31 @@
-//! Settings of a session: those that an operator looks at while it runs, and those that a plan is cut into stages by.
+//! Validation of session settings: those that operators read when they run, and those of the planner.
 
 use ballista_core::serde::protobuf::KeyValuePair;
 use datafusion::config::ConfigOptions;
 
 use super::{Checked, Refused, shown};
 
-/// What a value of a setting may be.
+/// The type and range of a setting.
 #[derive(Clone, Copy)]
 enum Kind {
     Flag,
     Number(u64, u64),
     Fraction,
-    /// A word of so many characters, at most, such as the name of a time zone.
+    /// A word of at most so many characters, such as the name of a time zone.
     Word(usize),
 }
 
-/// Whether a client may send a setting.
+/// Whether a setting is on the allowlist for clients.
 pub(crate) fn is_allowed(key: &str) -> bool {
     kind(key).is_some()
 }
 
-/// Looks at the settings of a client.
+/// Validates the settings of a client.
 ///
 /// # Errors
-/// When one is not listed, or its value would make an operator take more than it should.
+/// When a setting is not on the allowlist, or its value is out of range.
 pub(crate) fn check_settings(settings: &[KeyValuePair]) -> Checked {
-    // What a scheduler makes of them later, when a job would wait for ever for a value that it cannot read.
+    // The scheduler parses the values only when the job is queued, where a parse error would leave the job waiting for ever.
     let mut config = ConfigOptions::new();
     settings.iter().try_for_each(|setting| {
         let Some(kind) = kind(&setting.key) else {
@@ -37,7 +37,7 @@ pub(crate) fn check_settings(settings: &[KeyValuePair]) -> Checked {
         match &setting.value {
             Some(value) if !fits(kind, value) || config.set(&setting.key, value).is_err() => {
                 Err(Refused::malformed(format!(
-                    "{} is no value that {} may have in a cluster",
+                    "{} is not a valid value of {} in a cluster",
                     shown(value),
                     setting.key
                 )))
@@ -47,7 +47,7 @@ pub(crate) fn check_settings(settings: &[KeyValuePair]) -> Checked {
     })
 }
 
-/// The settings of a client among those that a scheduler sends, which sends all of its own with them.
+/// The settings of the client among those that a scheduler sends. The scheduler sends its own settings along with them.
 ///
 /// # Errors
 /// As [`check_settings`].
@@ -64,7 +64,7 @@ fn kind(key: &str) -> Option<Kind> {
     let found = EXECUTION.iter().find(|(name, _)| *name == key);
     match found {
         Some((_, kind)) => Some(*kind),
-        // They decide between plans that give the same rows.
+        // Settings of the optimizer choose between plans with equal results.
         None if key.starts_with("datafusion.optimizer.") => Some(Kind::Word(20)),
         None => None,
     }
@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn settings_of_an_engine_may_be_sent_and_others_not() {
+    fn settings_of_an_engine_are_allowed_and_others_are_not() {
         let entries = ConfigOptions::new().entries();
         let own: Vec<_> = entries
             .into_iter()
@@ -161,7 +161,7 @@ mod tests {
                 value: entry.value,
             })
             .collect();
-        // Each that is listed is one that there is.
+        // Each setting on the allowlist exists in DataFusion.
         let of_execution = own
             .iter()
             .filter(|of| of.key.starts_with("datafusion.execution."));
@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn of_what_a_scheduler_sends_a_client_s_settings_are_kept() {
+    fn settings_of_the_scheduler_are_removed() {
         let kept = allowed_settings(vec![
             setting("ballista.scheduler.max_partitions_per_task", "1"),
             setting("datafusion.execution.batch_size", "4096"),

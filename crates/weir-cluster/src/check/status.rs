@@ -1,21 +1,21 @@
-//! What became of a task.
+//! Validation of task statuses.
 
 use ballista_core::serde::protobuf::{TaskStatus, task_status};
 
 use super::{Checked, Refused};
 
-/// Looks at the status of a task that an executor has come to the end of.
+/// Validates the status of a task that has ended on an executor.
 pub(crate) fn finished(status: &TaskStatus, executor: &str) -> Checked {
     match &status.status {
         Some(task_status::Status::Successful(of)) => {
             if of.executor_id != executor {
                 return Err(Refused::malformed(
-                    "a task of another executor than tells of it",
+                    "the executor ID of the task is not that of the sender",
                 ));
             }
-            // They are of stages that weir's plans have not.
+            // weir's plans have no operators that report them.
             if !of.runtime_stats.is_empty() || !of.window_state.is_empty() {
-                return Err(Refused::not_allowed("a task with states of its operators"));
+                return Err(Refused::not_allowed("a task status with operator state"));
             }
             match of
                 .partitions
@@ -24,14 +24,14 @@ pub(crate) fn finished(status: &TaskStatus, executor: &str) -> Checked {
             {
                 true => Ok(()),
                 false => Err(Refused::malformed(format!(
-                    "a partition above {PARTITION_MAX}"
+                    "the number of a partition is above {PARTITION_MAX}"
                 ))),
             }
         }
         Some(task_status::Status::Failed(_)) => Ok(()),
-        Some(task_status::Status::Running(_)) | None => Err(Refused::malformed(
-            "a task that has not come to an end is told of",
-        )),
+        Some(task_status::Status::Running(_)) | None => {
+            Err(Refused::malformed("the task of a status has not ended"))
+        }
     }
 }
 
@@ -58,7 +58,7 @@ mod tests {
     }
 
     #[test]
-    fn a_task_has_come_to_an_end_on_the_executor_that_tells_of_it() {
+    fn a_status_is_of_a_task_that_has_ended_on_its_sender() {
         assert!(finished(&successful(|_| {}), "e").is_ok());
         let failed = task_status::Status::Failed(FailedTask::default());
         assert!(

@@ -1,4 +1,4 @@
-//! What rows of a job are asked for by.
+//! Validation of Arrow Flight tickets.
 
 use ballista_core::serde::protobuf::Action;
 use ballista_core::serde::protobuf::action::ActionType;
@@ -6,19 +6,19 @@ use prost::Message;
 
 use super::{Checked, Refused, job_id};
 
-/// Looks at a ticket of Arrow Flight. Its numbers and its job become a path; its machine is not asked for.
+/// Validates a ticket. Its job ID and numbers become a path; its host is not used.
 pub(crate) fn check_ticket(bytes: &[u8]) -> Checked {
     let action = Action::decode(bytes)
-        .map_err(|error| Refused::malformed(format!("a ticket that cannot be read: {error}")))?;
+        .map_err(|error| Refused::malformed(format!("the ticket cannot be decoded: {error}")))?;
     match action.action_type {
         Some(ActionType::FetchPartition(fetch)) => {
             job_id(&fetch.job_id)?;
             match fetch.byte_ranges.is_empty() {
                 true => Ok(()),
-                false => Err(Refused::not_allowed("rows by the bytes of their file")),
+                false => Err(Refused::not_allowed("a ticket with byte ranges")),
             }
         }
-        _ => Err(Refused::not_allowed("a ticket that asks for no rows")),
+        _ => Err(Refused::not_allowed("a ticket that is not FetchPartition")),
     }
 }
 

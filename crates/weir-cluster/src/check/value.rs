@@ -1,4 +1,4 @@
-//! Types and literals.
+//! Validation of data types and literals.
 
 use datafusion_proto_common::arrow_type::ArrowTypeEnum;
 use datafusion_proto_common::protobuf_common::{
@@ -7,7 +7,7 @@ use datafusion_proto_common::protobuf_common::{
 
 use super::{Checked, Refused, rows};
 
-/// The columns that a node says it has.
+/// Validates the schema of a node.
 pub(super) fn schema(schema: Option<&Schema>) -> Checked {
     match schema {
         Some(schema) => schema.columns.iter().try_for_each(|of| field(of, 1)),
@@ -23,8 +23,8 @@ fn field(field: &Field, width: u64) -> Checked {
     data_type(field.arrow_type.as_deref(), width)
 }
 
-/// A type; `width` values of it make one value of what it is a part of. A NULL of lists of a fixed size has all of its
-/// elements.
+/// Validates a data type. One value of the outermost type has `width` values of this one: a NULL of a fixed-size list has all of
+/// its elements.
 pub(super) fn data_type(of: Option<&ArrowType>, width: u64) -> Checked {
     let Some(of) = of.and_then(|of| of.arrow_type_enum.as_ref()) else {
         return Ok(());
@@ -64,26 +64,28 @@ pub(super) fn data_type(of: Option<&ArrowType>, width: u64) -> Checked {
                     | ArrowTypeEnum::Uint32(_)
                     | ArrowTypeEnum::Uint64(_),
                 ) => data_type(dictionary.value.as_deref(), width),
-                _ => Err(Refused::malformed("the keys of a dictionary are integers")),
+                _ => Err(Refused::malformed(
+                    "the keys of a dictionary are not integers",
+                )),
             }
         }
         ArrowTypeEnum::Decimal32(of) => decimal(of.precision, of.scale, 9),
         ArrowTypeEnum::Decimal64(of) => decimal(of.precision, of.scale, 18),
         ArrowTypeEnum::Decimal128(of) => decimal(of.precision, of.scale, 38),
         ArrowTypeEnum::Decimal256(of) => decimal(of.precision, of.scale, 76),
-        ArrowTypeEnum::Union(_) => Err(Refused::not_allowed("a union of types")),
-        ArrowTypeEnum::RunEndEncoded(_) => Err(Refused::not_allowed("a type of runs")),
+        ArrowTypeEnum::Union(_) => Err(Refused::not_allowed("a union type")),
+        ArrowTypeEnum::RunEndEncoded(_) => Err(Refused::not_allowed("a run-end encoded type")),
         _ => Ok(()),
     }
 }
 
-/// The elements of a type of a fixed size, with all around it.
+/// The number of elements of a fixed-size type, multiplied with those of the types around it.
 fn fixed(size: i32, width: u64) -> Result<u64, Refused> {
     let most = FIXED_MAX / width.max(1);
     match u64::try_from(size) {
         Ok(size) if size <= most => Ok(width * size.max(1)),
         _ => Err(Refused::malformed(format!(
-            "a type of {size} elements of a fixed size"
+            "a fixed-size type of {size} elements"
         ))),
     }
 }
@@ -93,15 +95,15 @@ fn decimal(precision: u32, scale: i32, most: u32) -> Checked {
     match (1..=most).contains(&precision) && range.contains(&i64::from(scale)) {
         true => Ok(()),
         false => Err(Refused::malformed(format!(
-            "a decimal number of {precision} digits, {scale} behind the point"
+            "a decimal type of precision {precision} and scale {scale}"
         ))),
     }
 }
 
-/// A literal.
+/// Validates a literal.
 pub(super) fn scalar(of: Option<&ScalarValue>) -> Checked {
     let Some(value) = of.and_then(|of| of.value.as_ref()) else {
-        return Err(Refused::malformed("a literal without a value"));
+        return Err(Refused::malformed("a literal has no value"));
     };
     match value {
         Value::NullValue(of) => data_type(Some(of), 1),
@@ -126,16 +128,14 @@ pub(super) fn scalar(of: Option<&ScalarValue>) -> Checked {
         Value::Decimal256Value(of) => digits(&of.value, 32),
         Value::FixedSizeBinaryValue(of) => match usize::try_from(of.length) {
             Ok(length) if length == of.values.len() => Ok(()),
-            _ => Err(Refused::malformed(
-                "a literal of a fixed size that has another",
-            )),
+            _ => Err(Refused::malformed("a fixed-size literal has another size")),
         },
         Value::DictionaryValue(of) => {
             data_type(of.index_type.as_ref(), 1)?;
             scalar(of.value.as_deref())
         }
-        Value::UnionValue(_) => Err(Refused::not_allowed("a literal of a union of types")),
-        Value::RunEndEncodedValue(_) => Err(Refused::not_allowed("a literal of runs")),
+        Value::UnionValue(_) => Err(Refused::not_allowed("a union literal")),
+        Value::RunEndEncodedValue(_) => Err(Refused::not_allowed("a run-end encoded literal")),
         _ => Ok(()),
     }
 }
@@ -144,13 +144,13 @@ fn digits(bytes: &[u8], length: usize) -> Checked {
     match bytes.len() == length {
         true => Ok(()),
         false => Err(Refused::malformed(format!(
-            "a decimal number of {} bytes",
+            "a decimal literal of {} bytes",
             bytes.len()
         ))),
     }
 }
 
-/// A literal that is a column of one row, whose type is that which the literal says.
+/// Validates a nested literal: a column of one row, of the type that the literal has.
 fn nested(value: &Value, of: &ScalarNestedValue) -> Checked {
     schema(of.schema.as_ref())?;
     let columns = of.schema.iter().flat_map(|schema| &schema.columns);
@@ -182,7 +182,9 @@ fn nested(value: &Value, of: &ScalarNestedValue) -> Checked {
             | (Value::MapValue(_), [Some(ArrowTypeEnum::Map(_))])
     );
     if !goes_together {
-        return Err(Refused::malformed("a literal of another type than it says"));
+        return Err(Refused::malformed(
+            "the type of a nested literal is not that of its schema",
+        ));
     }
     for dictionary in &of.dictionaries {
         rows::message(&dictionary.ipc_message, dictionary.arrow_data.len())?;
@@ -190,7 +192,7 @@ fn nested(value: &Value, of: &ScalarNestedValue) -> Checked {
     rows::message(&of.ipc_message, of.arrow_data.len())
 }
 
-/// Elements of a type of a fixed size, at most, with the types around it.
+/// The maximum number of elements of a fixed-size type, with the types around it.
 const FIXED_MAX: u64 = 1 << 16;
 
 #[cfg(test)]
@@ -206,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn what_takes_memory_by_its_type_is_bounded() {
+    fn fixed_size_types_are_bounded() {
         let list = |of, size| {
             DataType::FixedSizeList(
                 Arc::new(arrow::datatypes::Field::new("item", of, true)),
@@ -228,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn literals_are_of_the_size_and_the_type_that_they_say() {
+    fn literals_have_their_declared_size_and_type() {
         let literal = |scalar: &Scalar| ScalarValue::try_from(scalar).unwrap();
         let list = Scalar::List(Scalar::new_list_nullable(
             &[Scalar::from(1_i32)],

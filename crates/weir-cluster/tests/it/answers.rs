@@ -1,8 +1,8 @@
-//! Answers, counters and damage: those of one engine.
+//! Results, counters and located errors of a cluster equal those of one engine.
 
 use crate::samples::{Asks, enter};
 
-/// Statements with the order of their rows in them, or that have one row.
+/// Statements with an ORDER BY, or with one row.
 const ORDERED: &[&str] = &[
     "SELECT count(*), sum(frame.len), min(frame.time), max(frame.time), avg(frame.len) FROM 'day/*.pcap'",
     "SELECT ip.src, count(*), sum(frame.len) FROM 'day/*.pcap' GROUP BY 1 ORDER BY 2 DESC, 1",
@@ -58,7 +58,7 @@ fn answers_are_those_of_one_engine() {
     }
 }
 
-/// Rows that nobody put into an order come in that of the files.
+/// Rows without an ORDER BY have the order of the files.
 #[test]
 fn rows_come_in_the_order_of_the_files() {
     enter();
@@ -75,14 +75,14 @@ fn rows_come_in_the_order_of_the_files() {
     );
 }
 
-/// All tables of what packets carry, each with all of its columns.
+/// All tables of protocols, each with all of its columns.
 #[test]
 fn tables_of_conversations_are_whole() {
     enter();
     let (here, there) = (Asks::here(), Asks::there());
     for extraction in weir_tables::EXTRACTIONS {
         let sql = match extraction.name {
-            // Wants arguments of its own.
+            // The function requires arguments.
             "stream" => continue,
             name => format!("SELECT * FROM {name}('day/*.pcap')"),
         };
@@ -134,7 +134,7 @@ fn views_go_with_the_statements_that_name_them() {
     assert!(plan.contains("PieceQuery"), "{plan}");
 }
 
-/// What only this process can read is read here, and that is said.
+/// A source that only this process can read is read here, with a note.
 #[test]
 fn what_cannot_be_sent_is_answered_here_and_said() {
     enter();
@@ -156,7 +156,7 @@ fn what_cannot_be_sent_is_answered_here_and_said() {
     );
 }
 
-/// A file that an executor does not have is no file without packets.
+/// A file that is missing on an executor is an error.
 #[test]
 fn a_file_that_is_gone_fails_the_statement() {
     enter();

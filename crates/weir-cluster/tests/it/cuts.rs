@@ -1,5 +1,5 @@
-//! One large capture in pieces: the groups are those of the whole file, and a cut that was wrong is found before a row is
-//! given.
+//! One large capture in pieces: the groups equal those of the whole file, and a wrong cut is found before the first row is
+//! returned.
 
 use std::fs::File;
 use std::io::BufWriter;
@@ -50,11 +50,11 @@ fn one_capture_in_pieces_gives_what_it_gives_whole() {
             found.rows.first()
         );
         assert_eq!(found.records, expected.records, "{sql}");
-        // What both have read is the whole, each byte once.
+        // Both executors together have read each byte once.
         assert_eq!(found.bytes, expected.bytes, "{sql}");
         assert!(found.notes.is_empty(), "{sql}: {:?}", found.notes);
     }
-    // Which number a record has, and rounded sums, are of the whole file.
+    // Record numbers and rounded sums are those of the whole file.
     for sql in [
         "SELECT max(frame.number) FROM 'large.pcap'",
         "SELECT sum(CAST(frame.len AS double) / 3) FROM 'large.pcap'",
@@ -118,7 +118,7 @@ fn a_capture_that_carries_captures_is_read_again_in_one_piece() {
     );
 }
 
-/// What is damaged is found by who reads the whole, and told once.
+/// Damage is reported once, as by an engine that reads the whole file.
 #[test]
 fn a_damaged_capture_in_pieces_tells_of_it_as_whole() {
     made("large.pcap", |out| {

@@ -1,11 +1,11 @@
-//! What `deploy/cluster` says is YAML, and its commands are those that there are.
+//! The files of `deploy/cluster` are valid YAML, and their commands exist.
 
 use std::path::Path;
 use std::process::Command;
 
 use weir_testkit::Limited as _;
 
-/// A parser reads both files, and gives the arguments of each `weir` in them, a line each.
+/// Parses both files, and prints the arguments of each `weir` command on a line.
 const READ: &str = r#"
 import sys, yaml
 compose = yaml.safe_load(open(sys.argv[1]))
@@ -32,7 +32,7 @@ assert kinds == ["Namespace", "NetworkPolicy", "Service", "Deployment", "Deploym
 "#;
 
 #[test]
-fn what_is_deployed_are_commands_that_there_are() {
+fn deployed_commands_exist() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../deploy/cluster");
     let known = Command::new("python3")
         .args(["-c", "import yaml"])
@@ -69,7 +69,7 @@ fn what_is_deployed_are_commands_that_there_are() {
         for word in command.split(' ').filter(|word| word.starts_with("--")) {
             assert!(known.contains(&word), "{word}: {command}");
         }
-        // Machines reach each other only when that was said.
+        // The containers listen on addresses that are not loopback.
         assert!(command.contains("--trusted-network"), "{command}");
     }
 }

@@ -1,6 +1,6 @@
-//! Messages of a cluster that were changed without knowing what they are: each is let in or refused, and nothing else.
+//! Random mutations of the messages of a cluster: each is accepted or rejected, without a panic.
 //!
-//! The seeds are in `fuzz/cluster/corpus`, where the fuzz target begins with them. `WEIR_SEEDS=anew` writes them again.
+//! The seeds are in `fuzz/cluster/corpus`, the corpus of the fuzz target. `WEIR_SEEDS=anew` writes them again.
 
 use std::collections::VecDeque;
 use std::fs;
@@ -30,11 +30,11 @@ use weir_testkit::{Rng, mutate};
 
 use crate::samples::enter;
 
-/// Keeps the plans that a cluster would be sent, and leaves them to the engine.
+/// Records the plans that would be sent to a cluster, and leaves their execution to the engine.
 #[derive(Debug, Default)]
-struct Kept(Mutex<Vec<PhysicalPlanNode>>);
+struct Recorder(Mutex<Vec<PhysicalPlanNode>>);
 
-impl Cluster for Kept {
+impl Cluster for Recorder {
     fn sent(&self, plan: &Arc<dyn ExecutionPlan>) -> Option<Arc<dyn ExecutionPlan>> {
         let codec = WeirCodec::default();
         let node = PhysicalPlanNode::try_from_physical_plan(Arc::clone(plan), &codec).ok()?;
@@ -54,10 +54,10 @@ impl Cluster for Kept {
 /// The plans of some statements.
 fn plans() -> Vec<PhysicalPlanNode> {
     enter();
-    let kept = Arc::new(Kept::default());
+    let recorder = Arc::new(Recorder::default());
     let mut options = Options::default();
     options.threads = Some(2);
-    options.cluster = Some(Arc::clone(&kept) as Arc<dyn Cluster>);
+    options.cluster = Some(Arc::clone(&recorder) as Arc<dyn Cluster>);
     let engine = Engine::new(&options).unwrap();
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .thread_stack_size(16 << 20)
@@ -79,7 +79,7 @@ fn plans() -> Vec<PhysicalPlanNode> {
             }
         });
     }
-    let plans = kept.0.lock().unwrap().clone();
+    let plans = recorder.0.lock().unwrap().clone();
     assert!(plans.len() >= 6, "{}", plans.len());
     plans
 }
@@ -101,7 +101,7 @@ fn stage(plan: PhysicalPlanNode) -> PhysicalPlanNode {
     }
 }
 
-/// A message of each kind, with the byte of its door in front.
+/// A message of each type, with the byte of its type in front.
 fn seeds() -> Vec<(String, Vec<u8>)> {
     let mut seeds = Vec::new();
     let mut add = |name: String, door: u8, message: Vec<u8>| {
@@ -195,7 +195,7 @@ fn corpus() -> PathBuf {
     crates.join("../../fuzz/cluster/corpus/cluster_doors")
 }
 
-/// A message without the folder of this machine in which the samples are, in as many bytes.
+/// A message with the path of the samples replaced by another one of the same length.
 fn of_no_machine(mut seed: Vec<u8>) -> Vec<u8> {
     let folder = enter().to_str().unwrap().as_bytes();
     let other = [b"/".to_vec(), vec![b'x'; folder.len() - 1]].concat();
@@ -208,7 +208,7 @@ fn of_no_machine(mut seed: Vec<u8>) -> Vec<u8> {
 }
 
 #[test]
-fn messages_of_a_cluster_are_let_in() {
+fn messages_of_a_cluster_are_accepted() {
     let is_anew = std::env::var("WEIR_SEEDS").is_ok_and(|said| said == "anew");
     for (name, seed) in seeds() {
         assert!(look_at_message(&seed), "{name}");
@@ -217,13 +217,13 @@ fn messages_of_a_cluster_are_let_in() {
             fs::create_dir_all(corpus()).unwrap();
             fs::write(&path, of_no_machine(seed)).unwrap();
         }
-        // Those that are kept may be of another version's plans, and are of the same kinds.
+        // The stored seeds may be plans of another version, and are of the same types.
         assert!(path.exists(), "WEIR_SEEDS=anew writes {}", path.display());
     }
 }
 
 #[test]
-fn changed_messages_are_let_in_or_refused() {
+fn mutated_messages_are_accepted_or_rejected() {
     enter();
     let mut seeds: Vec<_> = fs::read_dir(corpus())
         .unwrap()
@@ -244,7 +244,7 @@ fn changed_messages_are_let_in_or_refused() {
         };
         let (is_let_in, mut took) = look();
         let_in += u32::from(is_let_in);
-        // The first panic of Arrow's reader, which is caught, has its backtrace looked up, and the machine does other things.
+        // The first caught panic of Arrow resolves its backtrace, which takes a while, and the machine may be busy.
         if took > SLOW {
             took = took.min(look().1);
         }
@@ -256,7 +256,7 @@ fn changed_messages_are_let_in_or_refused() {
     {
         let _ = look_at_message(prefix);
     }
-    // Some changes are of names and numbers that may be others, and most are not.
+    // Some mutations change names and numbers to other valid ones, and most do not.
     assert!((1..5_999).contains(&let_in), "{let_in}");
     assert!(slowest < SLOW, "{slowest:?}");
 }
@@ -265,14 +265,14 @@ const SLOW: Duration = Duration::from_secs(2);
 
 fn change(random: &mut Rng, message: &mut Vec<u8>, others: &[Vec<u8>]) {
     match random.below(4) {
-        // Another door, or a number that says how much follows.
+        // Another type, or a length.
         0 => {
             let at = random.below(message.len().max(1) as u64) as usize;
             if let Some(byte) = message.get_mut(at) {
                 *byte = random.next_u32() as u8;
             }
         }
-        // A part of another message.
+        // The end is that of another message.
         1 => {
             let other = random.pick(others);
             let from = random.below(other.len() as u64) as usize;

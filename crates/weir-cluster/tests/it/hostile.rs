@@ -1,5 +1,5 @@
-//! What strangers send: plans of other programs, and names, counts and settings that nobody means. Each is refused at the
-//! door, touches no file, and leaves a cluster that answers.
+//! Messages of attackers: plans of other programs, and invalid names, counts and settings. The services reject each of them, no
+//! file is touched, and the cluster goes on answering.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -37,7 +37,7 @@ use crate::samples::{Asks, cluster, enter};
 
 const QUESTION: &str = "SELECT ip.src, count(*) FROM 'day/*.pcap' GROUP BY 1";
 
-/// A connection that says it is of this version.
+/// A connection whose user agent has this version.
 fn channel(to: &str) -> Channel {
     let agent = format!(
         "weir/{} plans/{}",
@@ -49,7 +49,7 @@ fn channel(to: &str) -> Channel {
     endpoint.timeout(Duration::from_secs(20)).connect_lazy()
 }
 
-/// The doors of the cluster of all tests, and that it answers.
+/// The services of the cluster that the tests share.
 struct Doors {
     executor: String,
     asks: Asks,
@@ -120,7 +120,7 @@ fn exchange(of: Exchange, inputs: Vec<PhysicalPlanNode>) -> PhysicalPlanNode {
     )
 }
 
-/// A plan as a task has it.
+/// The plan of a stage.
 fn stage(job: &str, plan: PhysicalPlanNode) -> PhysicalPlanNode {
     let writer = ShuffleWriterExecNode {
         job_id: job.to_owned(),
@@ -142,14 +142,14 @@ fn dealt_out(count: u64) -> PhysicalPlanNode {
     )))
 }
 
-/// A field of a protobuf message that is bytes.
+/// A protobuf field of type bytes.
 fn field(tag: u32, bytes: &[u8]) -> Vec<u8> {
     let mut field = Vec::new();
     prost::encoding::bytes::encode(tag, &bytes.to_vec(), &mut field);
     field
 }
 
-/// Pieces whose work is a plan with a piece, and so on.
+/// Piece nodes whose embedded plan has a piece node, and so on.
 fn nested(levels: usize) -> PhysicalPlanNode {
     let mut plan = empty(1);
     for _ in 0..levels {
@@ -162,7 +162,7 @@ fn nested(levels: usize) -> PhysicalPlanNode {
     plan
 }
 
-/// A scan of lines of a file and a copy into another, as DataFusion makes them.
+/// A scan of a file and a sink of another one, as DataFusion plans them.
 async fn foreign(secret: &Path, target: &Path) -> [(&'static str, PhysicalPlanNode); 2] {
     let context = SessionContext::new();
     let options = CsvReadOptions::new().has_header(false).file_extension("");
@@ -214,12 +214,12 @@ fn runtime() -> tokio::runtime::Runtime {
 }
 
 #[test]
-fn no_plan_of_others_is_run() {
+fn plans_of_other_programs_are_rejected() {
     let doors = Doors::open();
     let folder = folder("hostile-plans");
     let (secret, target) = (folder.join("secret"), folder.join("written.csv"));
     std::fs::write(&secret, "a secret of the executor's user\n").unwrap();
-    // Who is told of a task is not who sent it.
+    // The scheduler endpoint of a message must not be contacted.
     let told = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     told.set_nonblocking(true).unwrap();
     let endpoint = told.local_addr().unwrap().to_string();
@@ -277,7 +277,7 @@ fn no_plan_of_others_is_run() {
                 .into_inner();
             assert_eq!(answered.failed_jobs, ["stranger"], "{name}");
         }
-        // A node that sleeps, one that reads what another stage has written, and texts that Ballista would plan.
+        // A node that sleeps, a shuffle writer of a client, and a logical plan.
         let chaos = exchange(
             Exchange::ChaosExec(ChaosExecNode::default()),
             vec![empty(1)],
@@ -298,7 +298,7 @@ fn no_plan_of_others_is_run() {
             Code::PermissionDenied,
             "physical plan",
         );
-        // A task that may run is told of to the one scheduler, which knows of no such task.
+        // The status of a valid task goes to the configured scheduler, which ignores it as unknown.
         let task = TaskDefinition {
             job_id: "stranger".to_owned(),
             session_id: "stranger".to_owned(),
@@ -315,12 +315,12 @@ fn no_plan_of_others_is_run() {
         doors.tasks().launch_task(tasks).await.unwrap();
     });
     doors.answers();
-    assert!(told.accept().is_err(), "somebody else was told of a task");
+    assert!(told.accept().is_err(), "another endpoint was contacted");
     assert!(!target.exists(), "a file was written");
 }
 
 #[test]
-fn no_depth_count_or_setting_ends_a_cluster() {
+fn depths_counts_and_settings_are_bounded() {
     let doors = Doors::open();
     runtime().block_on(async {
         for levels in [2, 100, 3_000, 20_000] {
@@ -404,7 +404,7 @@ fn no_depth_count_or_setting_ends_a_cluster() {
 }
 
 #[test]
-fn what_never_ran_is_not_told_of() {
+fn statuses_of_unknown_tasks_are_rejected() {
     let doors = Doors::open();
     runtime().block_on(async {
         let failed = || Some(task_status::Status::Failed(FailedTask::default()));
@@ -423,19 +423,13 @@ fn what_never_ran_is_not_told_of() {
                 Code::NotFound,
                 "none of the 1 tasks",
             ),
-            (
-                "nothing",
-                0,
-                None,
-                Code::InvalidArgument,
-                "not come to an end",
-            ),
+            ("nothing", 0, None, Code::InvalidArgument, "has not ended"),
             (
                 "../nothing",
                 0,
                 failed(),
                 Code::InvalidArgument,
-                "no name of a job",
+                "is not a valid job ID",
             ),
         ] {
             let task = TaskStatus {
@@ -454,7 +448,7 @@ fn what_never_ran_is_not_told_of() {
                 said,
             );
         }
-        // Executors without a size, a host or a port.
+        // Executors without resources, a host or a port.
         for metadata in [
             None,
             Some(ExecutorRegistration::default()),
@@ -480,7 +474,7 @@ fn what_never_ran_is_not_told_of() {
 }
 
 #[test]
-fn names_of_jobs_lead_nowhere() {
+fn job_ids_are_not_paths() {
     let doors = Doors::open();
     let folder = folder("hostile-names");
     std::fs::create_dir_all(folder.join("1/0")).unwrap();
@@ -496,7 +490,7 @@ fn names_of_jobs_lead_nowhere() {
             folder.to_str().unwrap(),
         ] {
             let mut scheduler = Doors::scheduler();
-            let said = "no name of a job";
+            let said = "is not a valid job ID";
             let job_id = || job.to_owned();
             let asked = GetJobStatusParams { job_id: job_id() };
             refused(
@@ -568,9 +562,9 @@ fn names_of_jobs_lead_nowhere() {
     doors.answers();
 }
 
-/// Pages of the web ask what they like of this machine, by HTTP/1.1 and with their origin.
+/// Web pages can send requests to this machine, by HTTP/1.1 or with an Origin.
 #[test]
-fn pages_of_the_web_are_not_answered() {
+fn requests_of_web_pages_are_rejected() {
     use std::io::{Read as _, Write as _};
 
     let doors = Doors::open();
@@ -610,14 +604,14 @@ fn pages_of_the_web_are_not_answered() {
         let origin = "http://page.example".parse().unwrap();
         request.metadata_mut().insert("origin", origin);
         let answered = Doors::scheduler().get_job_status(request).await;
-        refused(answered, Code::PermissionDenied, "by programs");
+        refused(answered, Code::PermissionDenied, "without an Origin");
     });
     doors.answers();
 }
 
-/// Ballista makes files of rows that all can read: the folder around them lets nobody else in.
+/// Ballista creates world-readable files of rows: the directory around them has mode 0700.
 #[test]
-fn rows_lie_where_only_their_user_comes() {
+fn work_directories_are_private() {
     use std::os::unix::fs::PermissionsExt as _;
 
     Doors::open().answers();
@@ -633,7 +627,7 @@ fn rows_lie_where_only_their_user_comes() {
     }
 }
 
-/// An executor with `--root` asks neither stores nor the web, in whatever form a statement comes.
+/// An executor with `--root` connects neither to object stores nor to the web, whatever the statement is.
 #[test]
 fn an_executor_with_a_root_fetches_no_address() {
     let folder = folder("hostile-root");
@@ -681,10 +675,10 @@ fn an_executor_with_a_root_fetches_no_address() {
     }
 }
 
-/// Connections that say nothing hold no place of those who ask: there are more of them than a process may have files open
-/// where the limit is low, and each is let go when others need its place.
+/// Idle connections do not exhaust the file descriptors of a process: there are more of them here than a low limit, and the
+/// oldest ones are closed in favour of new ones.
 #[test]
-fn silent_connections_keep_nobody_out() {
+fn idle_connections_do_not_block_others() {
     let doors = Doors::open();
     let scheduler = cluster().scheduler().to_string();
     for door in [&scheduler, &doors.executor] {
@@ -692,13 +686,13 @@ fn silent_connections_keep_nobody_out() {
             .map(|number| {
                 use std::io::Write as _;
                 let mut stream = std::net::TcpStream::connect(door).unwrap();
-                // Some begin, and do not go on.
+                // Some begin a request, and do not complete it.
                 let said: &[u8] = match number % 3 {
                     0 => b"",
                     1 => b"PRI * HTTP/2.0\r\n",
                     _ => b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0",
                 };
-                // It may have been let go already.
+                // It may have been closed already.
                 let _ = stream.write_all(said);
                 stream
             })
@@ -706,8 +700,8 @@ fn silent_connections_keep_nobody_out() {
         let begun = std::time::Instant::now();
         doors.answers();
         assert!(begun.elapsed() < Duration::from_secs(10));
-        // Those that are left are as many as may wait.
-        weir_testkit::until("room for others", || {
+        // The number of open ones is that of pending connections.
+        weir_testkit::until("closed connections", || {
             silent.iter().filter(|stream| is_open(stream)).count() <= 64
         });
     }
@@ -722,7 +716,7 @@ fn is_open(stream: &std::net::TcpStream) -> bool {
     loop {
         match stream.read(&mut bytes) {
             Ok(0) => return false,
-            // Settings that a server sends at once.
+            // The SETTINGS frame of the server.
             Ok(_) => {}
             Err(error) => return error.kind() == ErrorKind::WouldBlock,
         }

@@ -1,4 +1,4 @@
-//! Answers of a cluster beside those of one engine.
+//! Results of a cluster compared with those of one engine.
 
 #![allow(
     clippy::unwrap_used,
@@ -6,6 +6,7 @@
 )]
 
 mod answers;
+mod crafted;
 mod cuts;
 mod deployed;
 mod fuzzed;

@@ -1,5 +1,5 @@
-//! What the design stands on: a piece is a partition of a table in memory, which a scheduler hands out; a leaf of our own
-//! is run whole by each task.
+//! The assumption of the design: a piece is a partition of a table in memory, which the scheduler assigns to one task; a leaf that
+//! Ballista does not know is run whole by each task.
 
 use std::sync::Arc;
 
@@ -31,7 +31,7 @@ fn a_piece_is_read_once() {
     assert_eq!(answered.rows, here.rows);
     assert_eq!(answered.records, here.records);
     assert_eq!(answered.bytes, here.bytes);
-    // The scan by itself, and what DataFusion makes of its rows.
+    // A scan without a fused aggregate.
     let sql = "SELECT count(*), max(length(layers)) FROM (SELECT frame.layers AS layers FROM 'day/[0-3].pcap')";
     let plan = there.plan(sql);
     assert!(plan.contains("pieces=4"), "{plan}");
@@ -41,7 +41,7 @@ fn a_piece_is_read_once() {
     );
 }
 
-/// What would happen without pieces: a leaf that the scheduler does not know is run whole by each of four tasks.
+/// Without pieces, a leaf that the scheduler does not know would be run whole by each of four tasks.
 #[test]
 fn a_leaf_of_our_own_would_be_read_by_each_task() {
     enter();
@@ -54,11 +54,11 @@ fn a_leaf_of_our_own_would_be_read_by_each_task() {
         Boundedness::Bounded,
     );
     let plan: Arc<dyn ExecutionPlan> = Arc::new(Leaf(Arc::new(properties)));
-    // It cannot even travel, so that nobody comes upon it by accident.
+    // It cannot be serialized, so that this cannot happen by accident.
     assert!(client.sent(&plan).is_none());
 }
 
-/// Reads by itself, as scans do that are not cut into pieces.
+/// A leaf like a scan that is not divided into pieces.
 #[derive(Debug)]
 struct Leaf(Arc<PlanProperties>);
 

@@ -1,4 +1,4 @@
-//! Statements made at random: the answers of a cluster are those of one engine.
+//! Random statements: the results of a cluster equal those of one engine.
 
 use weir_testkit::Rng;
 
@@ -141,6 +141,6 @@ fn random_statements_come_to_the_same() {
     }
     assert!(with_rows * 2 > rounds, "{with_rows}");
     assert!(here_only.is_empty(), "{here_only:#?}");
-    // Some have no answer anywhere: a function is asked of what it does not take.
+    // Some statements fail everywhere: a function does not accept its argument.
     assert!(answered * 4 > rounds * 3, "{answered}");
 }

@@ -1,4 +1,4 @@
-//! The captures that are asked, and who asks.
+//! The sample captures, the shared cluster, and engines to query them.
 
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
@@ -48,7 +48,7 @@ pub(crate) fn cluster() -> &'static LocalCluster {
     })
 }
 
-/// The rows of an answer as text, what was damaged, and what was noted.
+/// The rows of a result as text, with located errors and notes.
 #[derive(Debug, Default)]
 pub(crate) struct Answered {
     pub(crate) rows: Vec<String>,
@@ -57,7 +57,7 @@ pub(crate) struct Answered {
     pub(crate) records: u64,
     pub(crate) bytes: u64,
     pub(crate) stopped: u64,
-    /// Executors that have read a piece.
+    /// The number of executors that have read a piece.
     pub(crate) readers: u64,
 }
 
@@ -68,7 +68,7 @@ impl Answered {
     }
 }
 
-/// Asks the cluster, or this process.
+/// An engine, with a cluster or without.
 pub(crate) struct Asks {
     runtime: tokio::runtime::Runtime,
     engine: Engine,
@@ -86,7 +86,7 @@ impl Asks {
         Self::there_with(Options::default())
     }
 
-    /// Asks with large captures cut into pieces of this size.
+    /// With large captures cut into pieces of this size.
     pub(crate) fn there_in(piece_bytes: u64) -> Self {
         let client = cluster().client(3).unwrap().with_piece_bytes(piece_bytes);
         let mut options = Options::default();
@@ -100,7 +100,7 @@ impl Asks {
         Self::with(&options, Some(client))
     }
 
-    /// Asks by this client.
+    /// With this client.
     pub(crate) fn by(client: Client) -> Self {
         let mut options = Options::default();
         options.cluster = Some(Arc::new(client.clone()));
@@ -121,7 +121,7 @@ impl Asks {
         self.ask_after(sql, || {})
     }
 
-    /// As [`Self::ask`], once both executors have read: one may still be starting, or be busy for another test.
+    /// As [`Self::ask`], repeated until both executors have read a piece: one may still be starting, or be busy with another test.
     pub(crate) fn ask_both(&self, sql: &str) -> Answered {
         for _ in 0..100 {
             let answered = self.ask(sql).unwrap();
@@ -133,7 +133,7 @@ impl Asks {
         panic!("{sql}: one executor reads all");
     }
 
-    /// Does something between planning a statement and starting it.
+    /// As [`Self::ask`], with a closure that runs between planning and execution.
     pub(crate) fn ask_after(&self, sql: &str, between: impl Fn()) -> Result<Answered, Error> {
         let before = self.engine.scan_report().counters().totals();
         let mut rows = Vec::new();

@@ -1,4 +1,4 @@
-//! Certificates and a token at every door: who has them is answered, and nobody else.
+//! Authentication by certificates and a token at every service.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -36,7 +36,7 @@ fn openssl(folder: &Path, line: &str) {
     assert!(output.status.success(), "openssl {line}: {said}");
 }
 
-/// Two authorities, and of each a certificate of this machine.
+/// Two authorities, each with a certificate of this machine.
 fn certificates(name: &str) -> Option<PathBuf> {
     if Command::new("openssl")
         .arg("version")
@@ -83,7 +83,7 @@ fn trust(files: Option<&TlsFiles>, token: Option<&str>) -> Trust {
     Trust::new(files, token.map(ToOwned::to_owned)).unwrap()
 }
 
-/// A connection of somebody who knows a cluster by this, and says this of himself where it is told.
+/// A connection with these credentials, and another user agent if there is one.
 fn channel(to: &str, trust: &Trust, agent: Option<&str>) -> Channel {
     let mut endpoint = trust.endpoint(to).unwrap();
     if let Some(agent) = agent {
@@ -93,7 +93,7 @@ fn channel(to: &str, trust: &Trust, agent: Option<&str>) -> Channel {
 }
 
 #[test]
-fn who_has_certificate_and_token_is_answered_at_every_door_and_nobody_else() {
+fn certificates_and_token_are_required_at_every_service() {
     let Some(folder) = certificates("tls") else {
         return;
     };
@@ -103,7 +103,7 @@ fn who_has_certificate_and_token_is_answered_at_every_door_and_nobody_else() {
     );
     let trusted = trust(Some(&ours), Some(TOKEN));
     let cluster = LocalCluster::start_trusted(&folder, 2, None, &trusted).unwrap();
-    // Groups go from executor to executor, and rows come home.
+    // Rows are exchanged between executors, and fetched by the client.
     let sql = "SELECT ip.src, count(*), sum(frame.len) FROM 'day/*.pcap' GROUP BY 1 ORDER BY 1";
     let there = Asks::by(cluster.client(3).unwrap());
     let answered = there.ask_both(sql);
@@ -111,7 +111,7 @@ fn who_has_certificate_and_token_is_answered_at_every_door_and_nobody_else() {
     let executors = there.client.as_ref().unwrap().executors();
     assert!(!executors.is_empty());
 
-    // Who asks the scheduler.
+    // Clients of the scheduler.
     let scheduler = cluster.scheduler().to_string();
     let work = Arc::new(WorkFolder::create_in(&folder.join("stranger")).unwrap());
     for (trust, said) in [
@@ -122,16 +122,13 @@ fn who_has_certificate_and_token_is_answered_at_every_door_and_nobody_else() {
         ),
         (
             trust(Some(&theirs), Some(TOKEN)),
-            "does not take the certificate of --tls-cert",
+            "rejects the certificate of --tls-cert",
         ),
         (
             trust(Some(&files(&folder, "ours", "theirs")), Some(TOKEN)),
-            "its certificate is not one that --tls-ca signed",
+            "is not signed by --tls-ca",
         ),
-        (
-            trust(None, Some(TOKEN)),
-            "if it speaks TLS, give --tls-cert",
-        ),
+        (trust(None, Some(TOKEN)), "if it uses TLS, give --tls-cert"),
     ] {
         let asks = Asks::by(Client::trusted(scheduler.clone(), 3, trust.clone()).unwrap());
         let refused = asks.ask(sql).unwrap_err().to_string();
@@ -141,7 +138,7 @@ fn who_has_certificate_and_token_is_answered_at_every_door_and_nobody_else() {
             !refused.contains('\n') && !refused.contains(TOKEN),
             "{refused}"
         );
-        // Who would work for it.
+        // An executor of the scheduler.
         let mut options = ExecutorOptions::new(scheduler.clone(), Arc::clone(&work));
         options.trust = trust;
         let runtime = tokio::runtime::Runtime::new().unwrap();
@@ -151,7 +148,7 @@ fn who_has_certificate_and_token_is_answered_at_every_door_and_nobody_else() {
         assert!(refused.to_string().contains(said), "{said}: {refused}");
     }
 
-    // Who goes to the doors by other programs: each is refused, at each.
+    // Other programs are rejected at every service.
     let runtime = tokio::runtime::Runtime::new().unwrap();
     runtime.block_on(async {
         for (trust, code) in [
@@ -165,7 +162,7 @@ fn who_has_certificate_and_token_is_answered_at_every_door_and_nobody_else() {
                 Some(Code::Unauthenticated) => {
                     assert_eq!(status.code(), Code::Unauthenticated, "{door}: {status:?}");
                 }
-                // What is no TLS, or of a stranger, does not come so far that anybody would answer.
+                // Without TLS, or with another certificate, there is no gRPC response.
                 Some(_) => assert!(
                     matches!(
                         status.code(),
@@ -173,7 +170,7 @@ fn who_has_certificate_and_token_is_answered_at_every_door_and_nobody_else() {
                     ),
                     "{door}: {status:?}"
                 ),
-                // Let in, and told that it makes no sense.
+                // Authenticated, and rejected for its content.
                 None => assert_ne!(status.code(), Code::Unauthenticated, "{door}: {status:?}"),
             };
             let to = channel(&scheduler, &trust, None);
@@ -201,7 +198,7 @@ fn who_has_certificate_and_token_is_answered_at_every_door_and_nobody_else() {
                 refused(&status, "rows");
             }
         }
-        // A proof that was seen is nothing beside another certificate, and an executor of another version is refused.
+        // A proof for another certificate is rejected.
         let seen = format!(
             "weir/{} plans/{} proof/{}",
             env!("CARGO_PKG_VERSION"),
@@ -218,7 +215,7 @@ fn who_has_certificate_and_token_is_answered_at_every_door_and_nobody_else() {
 }
 
 #[test]
-fn addresses_of_others_are_listened_at_with_certificates_only() {
+fn public_addresses_require_authentication() {
     let Some(folder) = certificates("tls-guard") else {
         return;
     };
@@ -226,7 +223,7 @@ fn addresses_of_others_are_listened_at_with_certificates_only() {
     let runtime = tokio::runtime::Runtime::new().unwrap();
     let mut options = SchedulerOptions::default();
     options.listen = "0.0.0.0:0".parse().unwrap();
-    // A token alone would be sent where all can read it.
+    // A short token does not withstand guessing over a network.
     for trust in [Trust::default(), trust(None, Some(TOKEN))] {
         options.trust = trust;
         let refused = runtime.block_on(Scheduler::bind(&options)).unwrap_err();
@@ -235,7 +232,7 @@ fn addresses_of_others_are_listened_at_with_certificates_only() {
     let ours = files(&folder, "ours", "ours");
     options.trust = trust(Some(&ours), None);
     assert!(runtime.block_on(Scheduler::bind(&options)).is_ok());
-    // Files that do not go together, or are none, are told of at once.
+    // Files that do not match, or do not exist, are an error at once.
     let mut wrong = ours.clone();
     wrong.key = folder.join("theirs.key");
     let refused = Trust::new(Some(&wrong), None).unwrap_err().to_string();
@@ -248,9 +245,9 @@ fn addresses_of_others_are_listened_at_with_certificates_only() {
     }
 }
 
-/// A connection to a token's cluster that says it is of another version.
+/// A connection with the token of the cluster, and the user agent of another version.
 #[test]
-fn another_version_is_refused_whatever_its_token() {
+fn another_version_is_rejected_whatever_its_token() {
     let folder = folder("token-version");
     let trusted = trust(None, Some(TOKEN));
     let cluster = LocalCluster::start_trusted(&folder, 1, None, &trusted).unwrap();
@@ -263,9 +260,9 @@ fn another_version_is_refused_whatever_its_token() {
             .unwrap_err();
         assert_eq!(status.code(), Code::FailedPrecondition);
         assert!(
-            status.message().contains(
-                "weir 9.9.9 with plans of format 99: run the same version on all machines"
-            ),
+            status
+                .message()
+                .contains("weir 9.9.9 with plan format 99: run the same version on all machines"),
             "{status:?}"
         );
     });
@@ -279,9 +276,9 @@ fn folder(name: &str) -> PathBuf {
 
 const SQL: &str = "SELECT ip.src, count(*) FROM 'day/*.pcap' GROUP BY 1 ORDER BY 1";
 
-/// With a token alone, all that goes from part to part is encrypted for its holders.
+/// With a token alone, all connections are authenticated and encrypted.
 #[test]
-fn a_token_alone_keeps_others_from_every_door() {
+fn a_token_is_required_at_every_service() {
     let folder = folder("token-alone");
     let trusted = trust(None, Some(TOKEN));
     let cluster = LocalCluster::start_trusted(&folder, 2, None, &trusted).unwrap();
@@ -326,16 +323,16 @@ fn a_token_alone_keeps_others_from_every_door() {
             }
         });
     }
-    // Who has a token does not ask where there is none: it would be somebody else who listens.
+    // A client with a token does not send requests to a server without one, which may be an impostor.
     let open = LocalCluster::start_below(&folder, 1, None).unwrap();
     let asks = Asks::by(Client::trusted(open.scheduler().to_string(), 3, trusted).unwrap());
     let refused = asks.ask(SQL).unwrap_err().to_string();
-    assert!(refused.contains("it has no token"), "{refused}");
+    assert!(refused.contains("the peer has no token"), "{refused}");
 }
 
-/// Who is admitted as a client asks, and is neither a scheduler nor an executor to anybody.
+/// A client token permits queries, and is rejected for the calls of schedulers and executors.
 #[test]
-fn the_token_of_a_client_asks_and_does_nothing_else() {
+fn a_client_token_permits_queries_only() {
     let Some(certificates) = certificates("tls-roles") else {
         return;
     };
@@ -355,7 +352,12 @@ fn the_token_of_a_client_asks_and_does_nothing_else() {
         runtime.block_on(async {
             let refused = |status: &tonic::Status| {
                 assert_eq!(status.code(), Code::PermissionDenied, "{status:?}");
-                assert!(status.message().contains("a client may ask"), "{status:?}");
+                assert!(
+                    status
+                        .message()
+                        .contains("a client token permits queries only"),
+                    "{status:?}"
+                );
             };
             let mut to = SchedulerGrpcClient::new(channel(&scheduler, &client, None));
             refused(
@@ -405,7 +407,7 @@ fn the_token_of_a_client_asks_and_does_nothing_else() {
                     .unwrap_err(),
             );
         });
-        // It listens for nobody.
+        // A server cannot be started with it.
         let mut options = SchedulerOptions::default();
         options.listen.set_port(0);
         options.trust = client.clone();
@@ -427,9 +429,9 @@ fn the_token_of_a_client_asks_and_does_nothing_else() {
     }
 }
 
-/// The port of a scheduler that has ended, which somebody else of the machine takes: executors and clients go on calling.
+/// Another user binds the port of a scheduler that has ended, while executors and clients go on connecting.
 #[test]
-fn who_takes_the_port_of_a_scheduler_sees_no_token() {
+fn an_impostor_at_the_port_of_a_scheduler_sees_no_token() {
     let Some(certificates) = certificates("tls-thief") else {
         return;
     };
@@ -457,7 +459,7 @@ fn who_takes_the_port_of_a_scheduler_sees_no_token() {
         assert!(!Asks::by(client).ask(SQL).unwrap().rows.is_empty());
         scheduling.shutdown_timeout(Duration::from_millis(200));
 
-        // Those of the client, and those of the executor, which goes on calling.
+        // The connections of the client, and of the executor, which goes on connecting.
         let heard = heard_at(port, 3, || {
             let client = Client::trusted(format!("127.0.0.1:{port}"), 2, trusted.clone()).unwrap();
             assert!(Asks::by(client).ask(SQL).is_err());
@@ -473,15 +475,15 @@ fn who_takes_the_port_of_a_scheduler_sees_no_token() {
                 let is_there = bytes.windows(secret.len()).any(|window| window == secret);
                 assert!(!is_there, "{name}: {}", String::from_utf8_lossy(bytes));
             }
-            // A handshake, which says neither who calls nor what for.
+            // A TLS handshake, which reveals neither the peer nor the request.
             assert_eq!(bytes[0], 22, "{name}");
         }
     }
 }
 
-/// `--cluster local` listens as other schedulers do, and is nobody else's.
+/// The ports of `--cluster local` are accessible to its own process only.
 #[test]
-fn a_cluster_of_one_process_is_asked_by_it_alone() {
+fn a_cluster_of_one_process_is_private() {
     enter();
     let cluster = LocalCluster::start(1, None).unwrap();
     let own = Asks::by(cluster.client(2).unwrap());
@@ -500,9 +502,9 @@ fn a_cluster_of_one_process_is_asked_by_it_alone() {
     }
 }
 
-/// Who looks whether a machine lives has no token.
+/// Health checks need no token.
 #[test]
-fn pages_say_whether_a_scheduler_lives() {
+fn health_checks_need_no_token() {
     use std::io::{Read as _, Write as _};
 
     let folder = folder("pages");
@@ -520,7 +522,7 @@ fn pages_say_whether_a_scheduler_lives() {
     }
 }
 
-/// What comes to this port while something is done and until there were so many connections, connection by connection.
+/// The bytes that are received at this port while a closure runs and until there were so many connections, by connection.
 fn heard_at(port: u16, connections: usize, done: impl FnOnce()) -> Vec<Vec<u8>> {
     use std::io::{Read as _, Write as _};
 
@@ -546,7 +548,7 @@ fn heard_at(port: u16, connections: usize, done: impl FnOnce()) -> Vec<Vec<u8>> 
             stream
                 .set_read_timeout(Some(Duration::from_millis(100)))
                 .unwrap();
-            // Settings of HTTP/2, as a server sends them.
+            // The SETTINGS frame of an HTTP/2 server.
             let _ = stream.write_all(&[0, 0, 0, 4, 0, 0, 0, 0, 0]);
             let (mut bytes, mut part) = (Vec::new(), [0; 4096]);
             while let Ok(count @ 1..) = stream.read(&mut part) {

@@ -1,0 +1,284 @@
+//! The reader of rows between stages.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use arrow::array::RecordBatch;
+use arrow::datatypes::SchemaRef;
+use ballista_core::JobId;
+use ballista_core::error::BallistaError;
+use ballista_core::execution_plans::ShuffleReaderExec;
+use ballista_core::serde::scheduler::PartitionLocation;
+use ballista_executor::execution_engine::{
+    DefaultExecutionEngine, ExecutionEngine, QueryStageExecutor,
+};
+use datafusion::common::internal_datafusion_err;
+use datafusion::common::tree_node::{Transformed, TreeNode as _, TreeNodeRecursion};
+use datafusion::error::{DataFusionError, Result};
+use datafusion::execution::TaskContext;
+use datafusion::physical_expr::PhysicalExpr;
+use datafusion::physical_plan::coalesce::LimitedBatchCoalescer;
+use datafusion::physical_plan::metrics::{BaselineMetrics, ExecutionPlanMetricsSet, MetricsSet};
+use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
+use datafusion::physical_plan::{
+    DisplayAs, DisplayFormatType, ExecutionPlan, Partitioning, PlanProperties,
+    SendableRecordBatchStream,
+};
+use datafusion::prelude::SessionConfig;
+use futures::stream::BoxStream;
+use futures::{StreamExt as _, TryStreamExt as _};
+
+use crate::fetch::{FetchError, Location, fetch};
+use crate::pool::ConnectionPool;
+
+/// Makes the stages of an executor, whose readers validate the rows of other executors.
+pub(crate) struct ValidatingEngine {
+    pool: ConnectionPool,
+    engine: DefaultExecutionEngine,
+}
+
+impl ValidatingEngine {
+    pub(crate) fn new(pool: ConnectionPool) -> Self {
+        Self {
+            pool,
+            engine: DefaultExecutionEngine::new(),
+        }
+    }
+}
+
+impl ExecutionEngine for ValidatingEngine {
+    fn create_query_stage_exec(
+        &self,
+        job_id: JobId,
+        stage_id: usize,
+        task_id: usize,
+        global_output_partition_ids: Vec<usize>,
+        plan: Arc<dyn ExecutionPlan>,
+        work_dir: &str,
+        config: &SessionConfig,
+    ) -> Result<Arc<dyn QueryStageExecutor>> {
+        let plan = plan.transform(|node| {
+            Ok(match node.downcast_ref::<ShuffleReaderExec>() {
+                Some(reader) => Transformed::yes(Arc::new(ValidatingReaderExec {
+                    reader: Arc::new(reader.clone()),
+                    work_dir: work_dir.to_owned(),
+                    pool: self.pool.clone(),
+                    metrics: ExecutionPlanMetricsSet::new(),
+                })),
+                None => Transformed::no(node),
+            })
+        })?;
+        self.engine.create_query_stage_exec(
+            job_id,
+            stage_id,
+            task_id,
+            global_output_partition_ids,
+            plan.data,
+            work_dir,
+            config,
+        )
+    }
+}
+
+/// Reads what a [`ShuffleReaderExec`] would. That one is left with the files of this executor's own work folder.
+#[derive(Clone, Debug)]
+struct ValidatingReaderExec {
+    reader: Arc<ShuffleReaderExec>,
+    work_dir: String,
+    pool: ConnectionPool,
+    metrics: ExecutionPlanMetricsSet,
+}
+
+impl ValidatingReaderExec {
+    /// The rows in files of the own work folder.
+    fn local(
+        &self,
+        locations: Vec<PartitionLocation>,
+        context: Arc<TaskContext>,
+    ) -> Result<SendableRecordBatchStream> {
+        let reader = ShuffleReaderExec::try_new(
+            self.reader.stage_id,
+            vec![locations],
+            self.schema(),
+            Partitioning::UnknownPartitioning(1),
+        )?;
+        reader
+            .with_work_dir(self.work_dir.clone())
+            .execute(0, context)
+    }
+}
+
+impl DisplayAs for ValidatingReaderExec {
+    fn fmt_as(&self, kind: DisplayFormatType, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.reader.fmt_as(kind, f)
+    }
+}
+
+impl ExecutionPlan for ValidatingReaderExec {
+    fn name(&self) -> &'static str {
+        "ValidatingReaderExec"
+    }
+
+    fn properties(&self) -> &Arc<PlanProperties> {
+        self.reader.properties()
+    }
+
+    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
+        Vec::new()
+    }
+
+    fn apply_expressions(
+        &self,
+        _f: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
+    ) -> Result<TreeNodeRecursion> {
+        Ok(TreeNodeRecursion::Continue)
+    }
+
+    fn with_new_children(
+        self: Arc<Self>,
+        _children: Vec<Arc<dyn ExecutionPlan>>,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        Ok(self)
+    }
+
+    fn execute(
+        &self,
+        partition: usize,
+        context: Arc<TaskContext>,
+    ) -> Result<SendableRecordBatchStream> {
+        let place = if self.reader.broadcast { 0 } else { partition };
+        let locations = self.reader.partition.get(place).cloned();
+        let locations =
+            locations.ok_or_else(|| internal_datafusion_err!("there is no partition {place}"))?;
+        let (local, remote): (Vec<_>, Vec<_>) = locations
+            .into_iter()
+            .partition(|of| of.path(&self.work_dir).is_ok_and(|path| path.exists()));
+        let batch_size = context.session_config().batch_size();
+        let (pool, schema) = (self.pool.clone(), self.schema());
+        let remote = futures::stream::iter(remote)
+            .map(move |location| remote_rows(pool.clone(), location, Arc::clone(&schema)))
+            .buffered(FETCHES)
+            .try_flatten();
+        let rows = self.local(local, context)?.chain(remote);
+        let metrics = BaselineMetrics::new(&self.metrics, partition);
+        let rows = coalesced(rows.boxed(), self.schema(), batch_size).inspect(move |batch| {
+            if let Ok(batch) = batch {
+                metrics.record_output(batch.num_rows());
+            }
+        });
+        Ok(Box::pin(RecordBatchStreamAdapter::new(self.schema(), rows)))
+    }
+
+    fn metrics(&self) -> Option<MetricsSet> {
+        Some(self.metrics.clone_inner())
+    }
+}
+
+/// The rows of a location on another executor.
+async fn remote_rows(
+    pool: ConnectionPool,
+    location: PartitionLocation,
+    schema: SchemaRef,
+) -> Result<BoxStream<'static, Result<RecordBatch>>> {
+    let of = Location {
+        host: location.executor_meta.host.clone(),
+        port: location.executor_meta.port,
+        layout: location.layout().into(),
+        partition: location.partition_id.clone().into(),
+        file_id: location.file_id,
+    };
+    let mut attempt = 1;
+    let (connection, rows) = loop {
+        let opened = async {
+            let connection = pool.acquire(&of.host, of.port).await?;
+            let rows = fetch(connection.client.clone(), &of, Arc::clone(&schema)).await?;
+            Ok((connection, rows))
+        };
+        match opened.await {
+            Ok(opened) => break opened,
+            Err(FetchError::Lost(_)) if attempt < ATTEMPTS => {
+                attempt += 1;
+                tokio::time::sleep(ATTEMPT_AFTER).await;
+            }
+            Err(error) => return Err(failed(&location, error)),
+        }
+    };
+    let rows = rows.map_err(move |error| failed(&location, error));
+    // A connection whose fetch was not read to its end is closed.
+    let rows = futures::stream::try_unfold(
+        (Box::pin(rows), Some(connection)),
+        move |(mut rows, mut connection)| {
+            let pool = pool.clone();
+            async move {
+                match rows.try_next().await? {
+                    Some(batch) => Ok(Some((batch, (rows, connection)))),
+                    None => {
+                        if let Some(connection) = connection.take() {
+                            pool.release(connection);
+                        }
+                        Ok(None)
+                    }
+                }
+            }
+        },
+    );
+    Ok(rows.boxed())
+}
+
+/// The error of a task that could not read the rows of a location. When they are lost, the scheduler has them computed again; it
+/// knows that from Ballista's own error.
+fn failed(location: &PartitionLocation, error: FetchError) -> DataFusionError {
+    let executor = &location.executor_meta;
+    match error {
+        FetchError::Lost(message) => BallistaError::FetchFailed(
+            executor.id.clone(),
+            location.partition_id.stage_id,
+            location.partition_id.partition_id,
+            message,
+        )
+        .into_datafusion(),
+        FetchError::Malformed(_) => DataFusionError::Execution(format!(
+            "the executor {}:{} sends {error}",
+            executor.host, executor.port
+        )),
+    }
+}
+
+/// Small batches put together to batches of about so many rows.
+fn coalesced(
+    rows: BoxStream<'static, Result<RecordBatch>>,
+    schema: SchemaRef,
+    batch_size: usize,
+) -> impl futures::Stream<Item = Result<RecordBatch>> {
+    let batches = LimitedBatchCoalescer::new(schema, batch_size, None);
+    futures::stream::try_unfold(
+        (rows, batches, false),
+        |(mut rows, mut batches, mut is_over)| async move {
+            loop {
+                if let Some(batch) = batches.next_completed_batch() {
+                    return Ok(Some((batch, (rows, batches, is_over))));
+                }
+                if is_over {
+                    return Ok(None);
+                }
+                match rows.try_next().await? {
+                    Some(batch) if batch.num_rows() == 0 => {}
+                    Some(batch) => {
+                        batches.push_batch(batch)?;
+                    }
+                    None => {
+                        batches.finish()?;
+                        is_over = true;
+                    }
+                }
+            }
+        },
+    )
+}
+
+/// Fetches that a task has open at once.
+const FETCHES: usize = 4;
+/// Attempts to fetch rows before they are said to be lost.
+const ATTEMPTS: u32 = 3;
+const ATTEMPT_AFTER: Duration = Duration::from_millis(200);
