@@ -24,6 +24,7 @@ use crate::address;
 use crate::anonymous;
 use crate::answer::{Answer, Snapshot};
 use crate::bounded;
+use crate::copies::CountCopies;
 use crate::copy::{self, Copy, CopyOptions, RowEncoder};
 use crate::distinct::DistinctAsKeys;
 use crate::error::{Error, ErrorKind};
@@ -307,6 +308,7 @@ impl Engine {
         planners.extend(SessionStateDefaults::default_expr_planners());
         let state = SessionStateBuilder::new()
             .with_config(config)
+            .with_analyzer_rule(Arc::new(CountCopies))
             .with_optimizer_rules(logical_rules)
             .with_runtime_env(runtime)
             .with_default_features()
@@ -333,6 +335,7 @@ impl Engine {
             context.register_udf(function);
         }
         context.register_udf(number::div());
+        context.register_udf(number::negative());
         context.register_udaf(number::sum());
         context.register_udaf(top_k::approx_top_k());
         bounded::register(

@@ -17,7 +17,7 @@ use datafusion::logical_expr::{BinaryExpr, Cast, Expr, ExprSchemable, Operator};
 
 use crate::passes::{Inputs, Pass};
 
-pub(crate) use arithmetic::{DIV, Operation, div, operation, operations};
+pub(crate) use arithmetic::{DIV, NEGATIVE, Operation, div, negative, operation, operations};
 pub(crate) use sum::sum;
 
 /// Gives the operators of numbers their meaning.
@@ -65,6 +65,13 @@ fn widen_expr(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
                     Ok(Transformed::yes(negated))
                 }
                 _ => Ok(Transformed::no(Expr::Negative(inner))),
+            }
+        }
+        Expr::ScalarFunction(ScalarFunction { func, mut args }) if func.name() == NEGATIVE => {
+            match args.pop() {
+                Some(inner) => widen_expr(Expr::Negative(Box::new(inner)), schema)
+                    .map(|negated| Transformed::yes(negated.data)),
+                None => plan_err!("a sign stands in front of a value"),
             }
         }
         // The mean of a decimal would be one, cut to four more digits than its values have.
