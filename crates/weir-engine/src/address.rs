@@ -3,18 +3,19 @@
 //!
 //! An address is a binary value, so that it groups, joins and compares as bytes. The planner knows
 //! nothing of that: left alone it would compare the bytes of `10.0.0.1` with its nine characters,
-//! and find nothing. [`coerce`] runs over every plan before the planner's own type coercion.
+//! and find nothing. [`Addresses`] is a pass over every plan before the planner's own type coercion.
 
 use std::sync::Arc;
 
 use arrow::datatypes::DataType;
 use datafusion::common::tree_node::{Transformed, TreeNode};
-use datafusion::common::{Column, DFSchema, NullEquality, ScalarValue, plan_err};
+use datafusion::common::{
+    Column, DFSchema, DFSchemaRef, NullEquality, ScalarValue, internal_err, plan_err,
+};
 use datafusion::error::Result;
 use datafusion::logical_expr::expr::{
     Alias, Between, InList, InSubquery, Like, ScalarFunction, SetComparison, Sort, WindowFunction,
 };
-use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::{
     BinaryExpr, Case, Cast, Expr, ExprSchemable, Join, JoinConstraint, JoinType, LogicalPlan,
     LogicalPlanBuilder, Operator, Projection, Subquery, TryCast, Union, WindowFrame,
@@ -27,43 +28,38 @@ use crate::function::{
     self, ADDRESS, ADDRESS_TEXT, CIDR_MATCH, HASH_FUNCTIONS, MIXING_FUNCTIONS, TEXT_FUNCTIONS,
     parse_network,
 };
+use crate::passes::{Inputs, Pass};
 use crate::payload;
 use crate::top_k::APPROX_TOP_K;
 
-/// Makes comparisons of addresses with text compare addresses, everywhere in the plan.
-pub(crate) fn coerce(plan: LogicalPlan) -> Result<LogicalPlan> {
-    let coerced = plan.transform_up_with_subqueries(|plan| {
-        let plan = coerce_node(plan)?;
-        let scope = Scope::of_inputs(&plan)?;
-        // Parents know an expression by its name, which must not change with it.
-        let names = NamePreserver::new(&plan);
-        plan.map_expressions(|expr| {
-            let name = names.save(&expr);
-            let coerced = expr.transform_up(|expr| scope.coerce(expr))?;
-            Ok(coerced.update_data(|expr| name.restore(expr)))
-        })?
-        .transform_data(|plan| Ok(Transformed::yes(plan.recompute_schema()?)))
-    })?;
-    Ok(coerced.data)
-}
+/// Makes comparisons of addresses with text compare addresses.
+pub(crate) struct Addresses;
 
-/// Makes addresses and texts meet as one of both where a plan node itself compares or mixes them.
-fn coerce_node(plan: LogicalPlan) -> Result<LogicalPlan> {
-    match plan {
-        LogicalPlan::Join(join) => coerce_keys(join),
-        LogicalPlan::Union(union) => coerce_union(union),
-        plan => Ok(plan),
+impl Pass for Addresses {
+    /// Makes addresses and texts meet as one of both where a plan node itself compares or mixes them.
+    fn node(&self, plan: LogicalPlan, inputs: &Inputs) -> Result<Transformed<LogicalPlan>> {
+        match plan {
+            LogicalPlan::Join(join) => coerce_keys(join, inputs),
+            LogicalPlan::Union(union) => coerce_union(union, inputs),
+            plan => Ok(Transformed::no(plan)),
+        }
+    }
+
+    fn expr(&self, expr: Expr, inputs: &Inputs) -> Result<Transformed<Expr>> {
+        Scope::of(inputs).coerce(expr)
     }
 }
 
 /// The keys of USING and NATURAL joins, and the columns of INTERSECT and EXCEPT.
-fn coerce_keys(mut join: Join) -> Result<LogicalPlan> {
-    let scope = |input: &LogicalPlan| -> Result<Scope> {
-        Ok(Scope {
-            inputs: vec![(input.schema().as_ref().clone(), addresses(input)?)],
-        })
+fn coerce_keys(mut join: Join, inputs: &Inputs) -> Result<Transformed<LogicalPlan>> {
+    let [left, right] = inputs.each.as_slice() else {
+        return internal_err!("a join has two inputs");
     };
-    let (left, right) = (scope(&join.left)?, scope(&join.right)?);
+    let side = |each| Scope { each, inputs };
+    let (left, right) = (
+        side(std::slice::from_ref(left)),
+        side(std::slice::from_ref(right)),
+    );
     let mut changed = false;
     for (key, other) in &mut join.on {
         let (scope, text) = match (left.is_address(key), right.is_address(other)) {
@@ -84,16 +80,15 @@ fn coerce_keys(mut join: Join) -> Result<LogicalPlan> {
         // USING is for columns; which of both is shown has been decided already.
         join.join_constraint = JoinConstraint::On;
     }
-    Ok(LogicalPlan::Join(join))
+    Ok(match changed {
+        true => Transformed::yes(LogicalPlan::Join(join)),
+        false => Transformed::no(LogicalPlan::Join(join)),
+    })
 }
 
 /// Where one branch has addresses and another one text, the column is text.
-fn coerce_union(union: Union) -> Result<LogicalPlan> {
-    let flags = union
-        .inputs
-        .iter()
-        .map(|input| addresses(input))
-        .collect::<Result<Vec<_>>>()?;
+fn coerce_union(union: Union, inputs: &Inputs) -> Result<Transformed<LogicalPlan>> {
+    let flags: Vec<_> = inputs.each.iter().map(|(_, flags)| flags.clone()).collect();
     let is_mixed = |position: usize| {
         let has_address = flags.iter().any(|flags| flags.get(position) == Some(&true));
         let has_text = union.inputs.iter().any(|input| {
@@ -104,14 +99,15 @@ fn coerce_union(union: Union) -> Result<LogicalPlan> {
     };
     let mixed: Vec<bool> = (0..union.schema.fields().len()).map(is_mixed).collect();
     if !mixed.contains(&true) {
-        return Ok(LogicalPlan::Union(union));
+        return Ok(Transformed::no(LogicalPlan::Union(union)));
     }
     let inputs = union.inputs.iter().zip(flags).map(|(input, flags)| {
         let wanted = flags.iter().zip(&mixed).map(|(is, mixed)| *is && *mixed);
         with_text(input.as_ref().clone(), wanted.collect()).map(Arc::new)
     });
     let inputs = inputs.collect::<Result<_>>()?;
-    Ok(LogicalPlan::Union(Union::try_new_with_loose_types(inputs)?))
+    let union = Union::try_new_with_loose_types(inputs)?;
+    Ok(Transformed::yes(LogicalPlan::Union(union)))
 }
 
 /// Turns the address columns of the answer into text.
@@ -131,7 +127,7 @@ pub(crate) fn to_text(plan: LogicalPlan) -> Result<LogicalPlan> {
         }
         LogicalPlan::Ddl(_) | LogicalPlan::Statement(_) | LogicalPlan::Dml(_) => Ok(plan),
         plan => {
-            let flags = addresses(&plan)?;
+            let flags = addresses(&plan);
             with_text(plan, flags)
         }
     }
@@ -139,7 +135,7 @@ pub(crate) fn to_text(plan: LogicalPlan) -> Result<LogicalPlan> {
 
 /// For each column of a plan that is an address, the column of a table that it is, under whatever name.
 pub(crate) fn origins(plan: &LogicalPlan) -> Vec<Option<String>> {
-    let flags = addresses(plan).unwrap_or_default();
+    let flags = addresses(plan);
     let columns = plan.schema().columns();
     let columns = columns.iter().zip(flags);
     columns
@@ -188,69 +184,92 @@ fn with_text(plan: LogicalPlan, flags: Vec<bool>) -> Result<LogicalPlan> {
     if !flags.contains(&true) {
         return Ok(plan);
     }
-    let exprs = plan
-        .schema()
-        .iter()
-        .zip(flags)
-        .map(|((relation, field), is)| {
-            let column = Expr::Column(Column::new(relation.cloned(), field.name()));
-            if is {
-                function::address_text()
-                    .call(vec![column])
-                    .alias_qualified(relation.cloned(), field.name())
-            } else {
-                column
-            }
-        });
-    let exprs = exprs.collect();
-    Ok(LogicalPlan::Projection(Projection::try_new(
-        exprs,
-        plan.into(),
-    )?))
+    let schema = Arc::clone(plan.schema());
+    // The columns that stay what they are need not be looked up: tables have hundreds.
+    let columns = schema.iter().zip(flags).map(|((relation, field), is)| {
+        let column = Expr::Column(Column::new(relation.cloned(), field.name()));
+        if is {
+            let text = function::address_text()
+                .call(vec![column])
+                .alias_qualified(relation.cloned(), field.name());
+            let (_, field) = text.to_field(schema.as_ref())?;
+            Ok((text, (relation.cloned(), field)))
+        } else {
+            Ok((column, (relation.cloned(), Arc::clone(field))))
+        }
+    });
+    let (exprs, fields): (Vec<Expr>, Vec<_>) =
+        columns.collect::<Result<Vec<_>>>()?.into_iter().unzip();
+    let projection = match schema.functional_dependencies().is_empty() {
+        true => {
+            let fields = DFSchema::new_with_metadata(fields, schema.metadata().clone())?;
+            Projection::try_new_with_schema(exprs, plan.into(), Arc::new(fields))?
+        }
+        false => Projection::try_new(exprs, plan.into())?,
+    };
+    Ok(LogicalPlan::Projection(projection))
 }
 
 /// Which columns of a plan's output are addresses.
-fn addresses(plan: &LogicalPlan) -> Result<Vec<bool>> {
-    let own = || {
-        let fields = plan.schema().fields();
-        fields.iter().map(|field| is_address(field)).collect()
+fn addresses(plan: &LogicalPlan) -> Vec<bool> {
+    let below = plan.inputs().into_iter().map(addresses).collect();
+    flags(plan, &Inputs::of(plan, below))
+}
+
+/// Which columns are addresses as their types say.
+pub(crate) fn own(plan: &LogicalPlan) -> Vec<bool> {
+    let fields = plan.schema().fields();
+    fields.iter().map(|field| is_address(field)).collect()
+}
+
+/// Which columns of a plan's output are addresses, where that is known of its inputs.
+pub(crate) fn flags(plan: &LogicalPlan, inputs: &Inputs) -> Vec<bool> {
+    let scope = Scope::of(inputs);
+    let of_exprs = |exprs: &[Expr]| -> Vec<bool> {
+        let exprs = exprs.iter().enumerate();
+        let flags = exprs.map(
+            |(position, expr)| match scope.handed_through(position, expr) {
+                Some(is) => is,
+                None => scope.is_address(expr),
+            },
+        );
+        flags.collect()
     };
-    let of_exprs = |exprs: &[Expr]| -> Result<Vec<bool>> {
-        let scope = Scope::of_inputs(plan)?;
-        Ok(exprs.iter().map(|expr| scope.is_address(expr)).collect())
+    let of_input = |index: usize| -> Vec<bool> {
+        let input = inputs.each.get(index);
+        input.map(|(_, flags)| flags.clone()).unwrap_or_default()
     };
     let flags: Vec<bool> = match plan {
-        LogicalPlan::Projection(projection) => of_exprs(&projection.expr)?,
+        LogicalPlan::TableScan(_) => own(plan),
+        LogicalPlan::Projection(projection) => of_exprs(&projection.expr),
         LogicalPlan::Aggregate(aggregate) => {
-            let mut flags = of_exprs(&aggregate.group_expr)?;
+            let mut flags = of_exprs(&aggregate.group_expr);
             // Grouping sets have their columns in another order, and one more.
             let group_columns = plan.schema().fields().len() - aggregate.aggr_expr.len();
             if flags.len() != group_columns {
-                flags = own();
+                flags = own(plan);
                 flags.truncate(group_columns);
             }
-            flags.extend(of_exprs(&aggregate.aggr_expr)?);
+            flags.extend(of_exprs(&aggregate.aggr_expr));
             flags
         }
         LogicalPlan::Window(window) => {
-            let mut flags = addresses(&window.input)?;
-            flags.extend(of_exprs(&window.window_expr)?);
+            let mut flags = of_input(0);
+            flags.extend(of_exprs(&window.window_expr));
             flags
         }
         LogicalPlan::Join(join) => {
-            let left = || addresses(&join.left);
-            let right = || addresses(&join.right);
+            let (left, right) = (of_input(0), of_input(1));
             match join.join_type {
-                JoinType::LeftSemi | JoinType::LeftAnti => left()?,
-                JoinType::RightSemi | JoinType::RightAnti => right()?,
-                JoinType::LeftMark => [left()?, vec![false]].concat(),
-                JoinType::RightMark => [right()?, vec![false]].concat(),
-                _ => [left()?, right()?].concat(),
+                JoinType::LeftSemi | JoinType::LeftAnti => left,
+                JoinType::RightSemi | JoinType::RightAnti => right,
+                JoinType::LeftMark => [left, vec![false]].concat(),
+                JoinType::RightMark => [right, vec![false]].concat(),
+                _ => [left, right].concat(),
             }
         }
         LogicalPlan::Union(union) => {
-            let inputs = union.inputs.iter().map(|input| addresses(input));
-            let inputs = inputs.collect::<Result<Vec<_>>>()?;
+            let inputs: Vec<_> = inputs.each.iter().map(|(_, flags)| flags).collect();
             let is_null = |input: &LogicalPlan, position: usize| {
                 let field = input.schema().fields().get(position);
                 field.is_some_and(|field| field.data_type() == &DataType::Null)
@@ -266,37 +285,43 @@ fn addresses(plan: &LogicalPlan) -> Result<Vec<bool>> {
             };
             (0..union.schema.fields().len()).map(is_address).collect()
         }
-        other => match other.inputs().as_slice() {
-            [] => own(),
-            inputs => addresses(inputs[0])?,
-        },
+        _ => of_input(0),
     };
     if flags.len() == plan.schema().fields().len() {
-        Ok(flags)
+        flags
     } else {
-        Ok(own())
+        own(plan)
     }
 }
 
 /// The columns that an expression of a plan node can see.
-struct Scope {
-    inputs: Vec<(DFSchema, Vec<bool>)>,
+struct Scope<'i> {
+    each: &'i [(DFSchemaRef, Vec<bool>)],
+    inputs: &'i Inputs,
 }
 
-impl Scope {
-    fn of_inputs(plan: &LogicalPlan) -> Result<Self> {
-        let mut inputs = Vec::new();
-        if let LogicalPlan::TableScan(_) = plan {
-            inputs.push((plan.schema().as_ref().clone(), addresses(plan)?));
+impl<'i> Scope<'i> {
+    fn of(inputs: &'i Inputs) -> Self {
+        Self {
+            each: &inputs.each,
+            inputs,
         }
-        for input in plan.inputs() {
-            inputs.push((input.schema().as_ref().clone(), addresses(input)?));
-        }
-        Ok(Self { inputs })
+    }
+
+    /// Whether the expression at this place is an address, where it is the column that the one input has at the same
+    /// place, as all those of `SELECT *` are: looking each of hundreds up would compare it with all before it.
+    fn handed_through(&self, position: usize, expr: &Expr) -> Option<bool> {
+        let (Expr::Column(column), [(schema, flags)]) = (expr, self.each) else {
+            return None;
+        };
+        let flag = flags.get(position)?;
+        let (relation, field) = schema.iter().nth(position)?;
+        let is_same = relation == column.relation.as_ref() && *field.name() == column.name;
+        is_same.then_some(*flag)
     }
 
     fn column_is_address(&self, column: &Column) -> bool {
-        self.inputs.iter().any(|(schema, flags)| {
+        self.each.iter().any(|(schema, flags)| {
             schema
                 .maybe_index_of_column(column)
                 .and_then(|index| flags.get(index).copied())
@@ -305,16 +330,12 @@ impl Scope {
     }
 
     fn data_type(&self, expr: &Expr) -> Option<DataType> {
-        self.inputs
+        self.each
             .iter()
-            .find_map(|(schema, _)| expr.get_type(schema).ok())
-            .or_else(|| {
-                let mut inputs = self.inputs.iter();
-                let mut joined = inputs.next()?.0.clone();
-                for (schema, _) in inputs {
-                    joined.merge(schema);
-                }
-                expr.get_type(&joined).ok()
+            .find_map(|(schema, _)| expr.get_type(schema.as_ref()).ok())
+            .or_else(|| match self.each {
+                [] | [_] => None,
+                _ => expr.get_type(self.inputs.all()).ok(),
             })
     }
 
@@ -325,9 +346,7 @@ impl Scope {
             Expr::Column(column) => self.column_is_address(column),
             Expr::OuterReferenceColumn(field, _) => is_address(field),
             Expr::Alias(Alias { expr, .. }) => self.is_address(expr),
-            Expr::ScalarSubquery(subquery) => {
-                addresses(&subquery.subquery).is_ok_and(|flags| flags.first() == Some(&true))
-            }
+            Expr::ScalarSubquery(subquery) => addresses(&subquery.subquery).first() == Some(&true),
             Expr::ScalarFunction(function) if function.func.name() == ADDRESS => true,
             Expr::ScalarFunction(function) if HASH_FUNCTIONS.contains(&function.func.name()) => {
                 false
@@ -519,7 +538,7 @@ impl Scope {
     fn coerce_subquery(&self, expr: Expr, subquery: Subquery) -> Result<(Expr, Subquery)> {
         let plan = &subquery.subquery;
         let column = plan.schema().iter().next();
-        let is_address = addresses(plan)?.first() == Some(&true);
+        let is_address = addresses(plan).first() == Some(&true);
         match column {
             Some((relation, field)) if self.is_address(&expr) && is_text(field.data_type()) => {
                 let text = Expr::Column(Column::new(relation.cloned(), field.name()));

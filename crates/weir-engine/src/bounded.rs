@@ -13,10 +13,9 @@ use arrow::compute::cast;
 use arrow::datatypes::{DataType, FieldRef, Int64Type};
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
 use datafusion::common::utils::take_function_args;
-use datafusion::common::{DFSchema, ExprSchema, Result, ScalarValue};
+use datafusion::common::{ExprSchema, Result, ScalarValue};
 use datafusion::config::ConfigOptions;
 use datafusion::error::DataFusionError;
-use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::interval_arithmetic::Interval;
 use datafusion::logical_expr::simplify::{ExprSimplifyResult, SimplifyContext};
 use datafusion::logical_expr::sort_properties::{ExprProperties, SortProperties};
@@ -30,6 +29,8 @@ use datafusion::logical_expr::{
 use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_expr::expressions::{BinaryExpr as PhysicalBinaryExpr, Column};
 use datafusion::prelude::SessionContext;
+
+use crate::passes::{self, Inputs, Pass};
 
 /// How large the values of a function become.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -112,7 +113,8 @@ pub fn bound_functions(context: &SessionContext) {
 /// # Errors
 /// When the plan does not fit together.
 pub fn bound_operators(plan: LogicalPlan) -> Result<LogicalPlan> {
-    operators(plan, VALUES_BYTES_MAX)
+    let bytes_max = VALUES_BYTES_MAX;
+    passes::walked(plan, &[&BoundedOperators { bytes_max }])
 }
 
 fn bounded(function: &ScalarUDF, growth: Growth, bytes_max: usize) -> ScalarUDF {
@@ -279,28 +281,18 @@ pub(crate) fn concatenation(bytes_max: usize) -> ScalarUDF {
     })
 }
 
-/// Puts bounded functions in the places of operators, everywhere in a plan.
-pub(crate) fn operators(plan: LogicalPlan, bytes_max: usize) -> Result<LogicalPlan> {
-    let bounded = plan.transform_up_with_subqueries(|plan| {
-        let mut schema = DFSchema::empty();
-        for input in plan.inputs() {
-            schema.merge(input.schema());
-        }
-        if let LogicalPlan::TableScan(_) = plan {
-            schema.merge(plan.schema());
-        }
-        // Parents know an expression by its name, which must not change with it.
-        let names = NamePreserver::new(&plan);
-        plan.map_expressions(|expr| {
-            let name = names.save(&expr);
-            let bounded = expr.transform_up(|expr| Ok(operator(expr, &schema, bytes_max)))?;
-            Ok(bounded.update_data(|expr| name.restore(expr)))
-        })
-    })?;
-    Ok(bounded.data)
+/// Puts bounded functions in the places of operators.
+pub(crate) struct BoundedOperators {
+    pub(crate) bytes_max: usize,
 }
 
-fn operator(expr: Expr, schema: &DFSchema, bytes_max: usize) -> Transformed<Expr> {
+impl Pass for BoundedOperators {
+    fn expr(&self, expr: Expr, inputs: &Inputs) -> Result<Transformed<Expr>> {
+        Ok(operator(expr, inputs, self.bytes_max))
+    }
+}
+
+fn operator(expr: Expr, inputs: &Inputs, bytes_max: usize) -> Transformed<Expr> {
     let Expr::BinaryExpr(BinaryExpr {
         left,
         op: Operator::StringConcat,
@@ -309,6 +301,7 @@ fn operator(expr: Expr, schema: &DFSchema, bytes_max: usize) -> Transformed<Expr
     else {
         return Transformed::no(expr);
     };
+    let schema = inputs.all();
     let types = (left.get_type(schema), right.get_type(schema));
     match types {
         (Ok(one), Ok(other)) if one.is_string() || other.is_string() => {

@@ -24,6 +24,7 @@ use crate::address;
 use crate::anonymous;
 use crate::answer::{Answer, Snapshot};
 use crate::bounded;
+use crate::copies::CountCopies;
 use crate::copy::{self, Copy, CopyOptions, RowEncoder};
 use crate::distinct::DistinctAsKeys;
 use crate::error::{Error, ErrorKind};
@@ -41,6 +42,7 @@ use crate::narrow;
 use crate::networks;
 use crate::number;
 use crate::over::CountWindowRows;
+use crate::passes;
 use crate::payload::{self, PayloadPlanner};
 use crate::piece::{Asked, Cluster, CutIntoPieces, SendAway};
 use crate::prepared::{self, PreparedStatements};
@@ -52,9 +54,9 @@ use crate::root::Root;
 use crate::sample::{Planner, SamplePlanner};
 use crate::scan_report::ScanReport;
 use crate::share::{self, ShareReadings};
+use crate::star;
 use crate::statement::Statement;
 use crate::top_k;
-use crate::vocabulary;
 use crate::window::{self, PlanWindows};
 use crate::zone;
 
@@ -306,6 +308,7 @@ impl Engine {
         planners.extend(SessionStateDefaults::default_expr_planners());
         let state = SessionStateBuilder::new()
             .with_config(config)
+            .with_analyzer_rule(Arc::new(CountCopies))
             .with_optimizer_rules(logical_rules)
             .with_runtime_env(runtime)
             .with_default_features()
@@ -332,6 +335,7 @@ impl Engine {
             context.register_udf(function);
         }
         context.register_udf(number::div());
+        context.register_udf(number::negative());
         context.register_udaf(number::sum());
         context.register_udaf(top_k::approx_top_k());
         bounded::register(
@@ -493,16 +497,12 @@ impl Engine {
 
     /// Says what of a statement is not done, or not allowed.
     fn check(&self, statement: &Statement) -> Result<(), Error> {
-        let scalars = self
-            .context
-            .state_ref()
-            .read()
-            .scalar_functions()
-            .keys()
-            .cloned()
-            .collect();
         self.allow(statement)?;
-        grammar::check(statement, &scalars)
+        let state = self.context.state_ref();
+        let state = state.read();
+        grammar::check(statement, &|name| {
+            state.scalar_functions().contains_key(name)
+        })
     }
 
     /// The logical plan of a statement as it may be planned, with places for parameters in it.
@@ -726,20 +726,29 @@ impl Engine {
         statement.visit_mut(&mut scope.resolver());
         // What is written as a capture has its record whole, which nobody names.
         let names = narrow::words(&statement).filter(|_| !records);
+        let column = resolved.first_column_of_one();
+        let narrowed = column.and_then(|column| star::narrowed(&statement.inner, &column));
         let headers = scope.headers.into_inner();
         let headers = headers.unwrap_or_else(PoisonError::into_inner);
         resolver.register(&mut resolved, names.as_ref(), &headers)?;
         let state = self.context.state();
         let zone = state.config().options().execution.time_zone.clone();
         let mut origins = Vec::new();
-        let plan = state
-            .statement_to_plan(statement.inner)
-            .await
-            .and_then(address::coerce)
-            .and_then(|plan| vocabulary::coerce(plan, &self.scan_report))
-            .and_then(number::widen)
-            .and_then(|plan| bounded::operators(plan, self.values_bytes_max()))
-            .and_then(window::with_keys)
+        let whole = match narrowed {
+            Some(narrowed) => {
+                let planned = state.statement_to_plan(narrowed).await;
+                planned.ok().and_then(star::widened)
+            }
+            None => None,
+        };
+        let planned = match whole {
+            Some(plan) => Ok(plan),
+            None => state.statement_to_plan(statement.inner).await,
+        };
+        let plan = planned
+            .and_then(|plan| {
+                passes::with_meanings(plan, &self.scan_report, self.values_bytes_max())
+            })
             .inspect(|plan| origins = address::origins(plan))
             .and_then(address::to_text)
             .and_then(|plan| zone::to_zone(plan, zone.as_deref()))

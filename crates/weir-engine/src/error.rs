@@ -172,6 +172,19 @@ impl Error {
                 },
                 arithmetic_hint(error),
             ),
+            DataFusionError::NotImplemented(message)
+                if message.contains("`retract_batch` is not implemented: ") =>
+            {
+                let (_, call) = message.rsplit_once("implemented: ").unwrap_or_default();
+                let function = call.split('(').next().unwrap_or_default();
+                (
+                    format!("not supported: {function} over a frame whose beginning moves"),
+                    Some(
+                        "a frame that begins with UNBOUNDED PRECEDING has it; array_agg over this one makes a list"
+                            .to_owned(),
+                    ),
+                )
+            }
             // Some messages go on with the planner's own notation of the whole expression.
             DataFusionError::NotImplemented(message) => {
                 let short = message.split(['(', '{']).next().unwrap_or(message);

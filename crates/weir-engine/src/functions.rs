@@ -12,6 +12,7 @@ use weir_tables::EXTRACTIONS;
 
 use crate::error::{Error, ErrorKind};
 use crate::names::similar;
+use crate::number;
 use crate::payload;
 use crate::statement::Statement;
 
@@ -381,4 +382,9 @@ const OWN: &[(&str, &str, &str)] = &[
 const TABLES: &[&str] = &["packets", "records", "clf", "generate_series", "range"];
 
 /// Functions that plans are made of, and that nobody writes.
-const INTERNAL: &[&str] = &["address_or_other", payload::PART, payload::LIKE];
+const INTERNAL: &[&str] = &[
+    "address_or_other",
+    payload::PART,
+    payload::LIKE,
+    number::NEGATIVE,
+];

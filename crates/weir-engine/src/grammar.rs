@@ -9,7 +9,6 @@
 mod size;
 mod verdict;
 
-use std::collections::HashSet;
 use std::ops::ControlFlow;
 
 use datafusion::sql::sqlparser::ast::{
@@ -26,13 +25,13 @@ use crate::sample::Sample;
 use crate::statement::Statement;
 use verdict::Verdict;
 
-/// Looks at every part of a statement. `scalars` are the functions of one row.
+/// Looks at every part of a statement. `is_scalar` knows the functions of one row.
 ///
 /// # Errors
 /// The first part that is not honoured.
-pub(crate) fn check(statement: &Statement, scalars: &HashSet<String>) -> Result<(), Error> {
+pub(crate) fn check(statement: &Statement, is_scalar: &dyn Fn(&str) -> bool) -> Result<(), Error> {
     let mut walker = Walker {
-        scalars,
+        is_scalar,
         refusal: None,
     };
     statement.visit(&mut walker);
@@ -43,7 +42,7 @@ pub(crate) fn check(statement: &Statement, scalars: &HashSet<String>) -> Result<
 }
 
 struct Walker<'s> {
-    scalars: &'s HashSet<String>,
+    is_scalar: &'s dyn Fn(&str) -> bool,
     refusal: Option<Error>,
 }
 
@@ -82,7 +81,7 @@ impl Visitor for Walker<'_> {
         let looked = verdict::expression(expr)
             .outcome()
             .and_then(|()| match expr {
-                Expr::Function(function) => look_at_function(function, self.scalars),
+                Expr::Function(function) => look_at_function(function, self.is_scalar),
                 _ => Ok(()),
             });
         self.take(looked)
@@ -778,7 +777,7 @@ fn look_at_factor(factor: &TableFactor) -> Result<(), Error> {
     }
 }
 
-fn look_at_function(function: &Function, scalars: &HashSet<String>) -> Result<(), Error> {
+fn look_at_function(function: &Function, is_scalar: &dyn Fn(&str) -> bool) -> Result<(), Error> {
     let Function {
         name,
         uses_odbc_syntax: _,
@@ -836,7 +835,7 @@ fn look_at_function(function: &Function, scalars: &HashSet<String>) -> Result<()
         look_at_orders(order_by)?;
     }
     look_at_orders(within_group)?;
-    if !scalars.contains(&name) {
+    if !is_scalar(&name) {
         return Ok(());
     }
     let of_rows = [

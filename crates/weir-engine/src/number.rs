@@ -9,36 +9,24 @@ mod arithmetic;
 mod sum;
 
 use arrow::datatypes::{DataType, TimeUnit};
-use datafusion::common::tree_node::{Transformed, TreeNode};
+use datafusion::common::tree_node::Transformed;
 use datafusion::common::{DFSchema, ScalarValue, plan_err};
 use datafusion::error::Result;
 use datafusion::logical_expr::expr::ScalarFunction;
-use datafusion::logical_expr::expr_rewriter::NamePreserver;
-use datafusion::logical_expr::{BinaryExpr, Cast, Expr, ExprSchemable, LogicalPlan, Operator};
+use datafusion::logical_expr::{BinaryExpr, Cast, Expr, ExprSchemable, Operator};
 
-pub(crate) use arithmetic::{DIV, Operation, div, operation, operations};
+use crate::passes::{Inputs, Pass};
+
+pub(crate) use arithmetic::{DIV, NEGATIVE, Operation, div, negative, operation, operations};
 pub(crate) use sum::sum;
 
-/// Gives the operators of the plan their meaning, everywhere in it.
-pub(crate) fn widen(plan: LogicalPlan) -> Result<LogicalPlan> {
-    let widened = plan.transform_up_with_subqueries(|plan| {
-        let mut schema = DFSchema::empty();
-        for input in plan.inputs() {
-            schema.merge(input.schema());
-        }
-        if let LogicalPlan::TableScan(_) = plan {
-            schema.merge(plan.schema());
-        }
-        // Parents know an expression by its name, which must not change with it.
-        let names = NamePreserver::new(&plan);
-        plan.map_expressions(|expr| {
-            let name = names.save(&expr);
-            let widened = expr.transform_up(|expr| widen_expr(expr, &schema))?;
-            Ok(widened.update_data(|expr| name.restore(expr)))
-        })?
-        .transform_data(|plan| Ok(Transformed::yes(plan.recompute_schema()?)))
-    })?;
-    Ok(widened.data)
+/// Gives the operators of numbers their meaning.
+pub(crate) struct Arithmetic;
+
+impl Pass for Arithmetic {
+    fn expr(&self, expr: Expr, inputs: &Inputs) -> Result<Transformed<Expr>> {
+        widen_expr(expr, inputs.all())
+    }
 }
 
 fn widen_expr(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
@@ -77,6 +65,13 @@ fn widen_expr(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
                     Ok(Transformed::yes(negated))
                 }
                 _ => Ok(Transformed::no(Expr::Negative(inner))),
+            }
+        }
+        Expr::ScalarFunction(ScalarFunction { func, mut args }) if func.name() == NEGATIVE => {
+            match args.pop() {
+                Some(inner) => widen_expr(Expr::Negative(Box::new(inner)), schema)
+                    .map(|negated| Transformed::yes(negated.data)),
+                None => plan_err!("a sign stands in front of a value"),
             }
         }
         // The mean of a decimal would be one, cut to four more digits than its values have.

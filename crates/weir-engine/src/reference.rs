@@ -135,6 +135,14 @@ impl Made {
 }
 
 impl Resolved {
+    /// A column of the table, where the statement names one table and nothing else.
+    pub(crate) fn first_column_of_one(&self) -> Option<String> {
+        match self.made.as_slice() {
+            [(_, made)] => Some(made.schema().fields().first()?.name().clone()),
+            _ => None,
+        }
+    }
+
     /// Notes what a table has, and what it is called if it has a name.
     fn note(&mut self, table: Option<&str>, schema: &Schema) {
         let names = schema.fields().iter().map(|field| field.name().clone());

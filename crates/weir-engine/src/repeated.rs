@@ -18,10 +18,17 @@ use datafusion::logical_expr::{
 };
 use datafusion::optimizer::{ApplyOrder, Optimizer, OptimizerConfig, OptimizerRule};
 
-/// The rules of DataFusion's optimizer, as far as they are sound.
+use crate::joined::{ELIMINATE_JOIN, OfJoins};
+
+/// The rules of DataFusion's optimizer, as far as they are sound, and where they have something to do.
 #[must_use]
 pub fn optimizer_rules() -> Vec<Arc<dyn OptimizerRule + Send + Sync>> {
     let mut rules = Optimizer::new().rules;
+    for rule in &mut rules {
+        if rule.name() == ELIMINATE_JOIN {
+            *rule = Arc::new(OfJoins(Arc::clone(rule)));
+        }
+    }
     let mut index = 0;
     while let Some(rule) = rules.get(index) {
         if rule.name() == "optimize_projections" {

@@ -9,7 +9,8 @@ use datafusion::sql::parser::{
 };
 use datafusion::sql::sqlparser::ast::{
     self, BinaryOperator, Expr, FunctionArg, LimitClause, ObjectName, PipeOperator, Query,
-    SelectFlavor, SelectItem, SetExpr, TableAlias, TableFactor, Value, Visitor, VisitorMut,
+    SelectFlavor, SelectItem, SetExpr, TableAlias, TableFactor, UnaryOperator, Value, Visitor,
+    VisitorMut,
 };
 use datafusion::sql::sqlparser::keywords::Keyword;
 use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan, Tokenizer};
@@ -20,7 +21,8 @@ use crate::embedded::Parameter;
 use crate::error::{Error, ErrorKind};
 use crate::gate;
 use crate::names::{call, keep_written_names};
-use crate::number::DIV;
+use crate::number::{DIV, NEGATIVE};
+use crate::reworded;
 use crate::root::Root;
 use crate::syntax;
 use crate::walk::{walk, walk_mut};
@@ -538,7 +540,18 @@ struct FromFirst;
 impl VisitorMut for FromFirst {
     type Break = ();
 
+    fn pre_visit_statement(&mut self, statement: &mut ast::Statement) -> ControlFlow<()> {
+        reworded::name_columns_of_view(statement);
+        ControlFlow::Continue(())
+    }
+
+    fn pre_visit_table_factor(&mut self, factor: &mut TableFactor) -> ControlFlow<()> {
+        reworded::name_columns_of_factor(factor);
+        ControlFlow::Continue(())
+    }
+
     fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<()> {
+        reworded::name_columns_of_with(query);
         if let SetExpr::Select(select) = query.body.as_mut()
             && select.flavor == SelectFlavor::FromFirstNoSelect
             && select.projection.is_empty()
@@ -583,6 +596,20 @@ impl VisitorMut for FromFirst {
             let left = std::mem::replace(left, null());
             let right = std::mem::replace(right, null());
             *expr = call(DIV, vec![*left, *right]);
+        }
+        if let Expr::Function(function) = expr
+            && let Some(text) = reworded::sliding_text(function)
+        {
+            *expr = text;
+        }
+        if let Expr::UnaryOp {
+            op: UnaryOperator::Minus,
+            expr: inner,
+        } = expr
+            && reworded::has_sign_of_its_own(inner)
+        {
+            let inner = std::mem::replace(inner.as_mut(), Expr::Value(Value::Null.into()));
+            *expr = call(NEGATIVE, vec![inner]);
         }
         ControlFlow::Continue(())
     }

@@ -1,6 +1,6 @@
 //! Closed vocabularies in plans: what they are compared with means the word that the column has.
 //!
-//! [`coerce`] runs over every plan, as the one for addresses does. A literal is replaced by the word, or told
+//! [`Words`] is a pass over every plan, as the one for addresses is. A literal is replaced by the word, or told
 //! of when the column can never have it; other texts are read for each row.
 
 use std::sync::Arc;
@@ -8,11 +8,10 @@ use std::sync::Arc;
 use arrow::array::{Array, ArrayRef, AsArray, StringViewBuilder};
 use arrow::compute::cast;
 use arrow::datatypes::DataType;
-use datafusion::common::tree_node::{Transformed, TreeNode};
+use datafusion::common::tree_node::Transformed;
 use datafusion::common::{Column, DFSchema, ScalarValue, exec_err};
 use datafusion::error::Result;
 use datafusion::logical_expr::expr::{Alias, InList, InSubquery, Like};
-use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::{
     BinaryExpr, ColumnarValue, Expr, ExprSchemable, JoinConstraint, LogicalPlan,
     LogicalPlanBuilder, Operator, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature,
@@ -21,46 +20,35 @@ use datafusion::logical_expr::{
 use weir_tables::Vocabulary;
 
 use crate::names::similar;
+use crate::passes::{Inputs, Pass};
 use crate::scan_report::ScanReport;
 
-/// Makes comparisons of words compare what is meant by them, everywhere in the plan.
-pub(crate) fn coerce(plan: LogicalPlan, scan_report: &ScanReport) -> Result<LogicalPlan> {
-    let coerced = plan.transform_up_with_subqueries(|plan| {
-        let plan = coerce_keys(plan)?;
-        let mut schema = DFSchema::empty();
-        for input in plan.inputs() {
-            schema.merge(input.schema());
-        }
-        if let LogicalPlan::TableScan(_) = plan {
-            schema.merge(plan.schema());
-        }
-        let has_words = schema
-            .fields()
-            .iter()
-            .any(|field| Vocabulary::of_field(field).is_some());
-        if !has_words {
-            return Ok(Transformed::no(plan));
+/// Makes comparisons of words compare what is meant by them, and tells of those that a column never has.
+pub(crate) struct Words<'r> {
+    pub(crate) scan_report: &'r ScanReport,
+}
+
+impl Pass for Words<'_> {
+    fn node(&self, plan: LogicalPlan, _inputs: &Inputs) -> Result<Transformed<LogicalPlan>> {
+        Ok(coerce_keys(plan))
+    }
+
+    fn expr(&self, expr: Expr, inputs: &Inputs) -> Result<Transformed<Expr>> {
+        if !inputs.has_words() {
+            return Ok(Transformed::no(expr));
         }
         let scope = Scope {
-            schema: &schema,
-            scan_report,
+            schema: inputs.all(),
+            scan_report: self.scan_report,
         };
-        // Parents know an expression by its name, which must not change with it.
-        let names = NamePreserver::new(&plan);
-        plan.map_expressions(|expr| {
-            let name = names.save(&expr);
-            let coerced = expr.transform_up(|expr| scope.coerce(expr))?;
-            Ok(coerced.update_data(|expr| name.restore(expr)))
-        })?
-        .transform_data(|plan| Ok(Transformed::yes(plan.recompute_schema()?)))
-    })?;
-    Ok(coerced.data)
+        scope.coerce(expr)
+    }
 }
 
 /// The keys of USING and NATURAL joins.
-fn coerce_keys(plan: LogicalPlan) -> Result<LogicalPlan> {
+fn coerce_keys(plan: LogicalPlan) -> Transformed<LogicalPlan> {
     let LogicalPlan::Join(mut join) = plan else {
-        return Ok(plan);
+        return Transformed::no(plan);
     };
     let mut changed = false;
     for (key, other) in &mut join.on {
@@ -82,7 +70,10 @@ fn coerce_keys(plan: LogicalPlan) -> Result<LogicalPlan> {
         // USING is for columns; which of both is shown has been decided already.
         join.join_constraint = JoinConstraint::On;
     }
-    Ok(LogicalPlan::Join(join))
+    match changed {
+        true => Transformed::yes(LogicalPlan::Join(join)),
+        false => Transformed::no(LogicalPlan::Join(join)),
+    }
 }
 
 /// The vocabulary of the column that an expression is.

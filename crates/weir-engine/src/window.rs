@@ -24,7 +24,7 @@ mod rule;
 mod time_order;
 
 pub(crate) use length::nanoseconds;
-pub(crate) use logical::{is_grouped, with_keys};
+pub(crate) use logical::{WindowKeys, is_grouped};
 pub(crate) use rule::PlanWindows;
 pub(crate) use time_order::TimeOrder;
 

@@ -81,9 +81,10 @@ pub fn push_json_string(out: &mut String, text: &str) {
             Some('\n') => out.push_str("\\n"),
             Some('\r') => out.push_str("\\r"),
             Some('\t') => out.push_str("\\t"),
-            // All controls are in the basic plane: four digits are enough.
             Some(other) => {
-                let _ = write!(out, "\\u{:04x}", u32::from(other));
+                for unit in other.encode_utf16(&mut [0; 2]) {
+                    let _ = write!(out, "\\u{unit:04x}");
+                }
             }
             None => {}
         }
@@ -144,7 +145,8 @@ mod tests {
     #[test]
     fn json_strings_hold_no_raw_controls() {
         let mut out = String::new();
-        push_json_string(&mut out, "a\"b\\c\n\x1b\u{9b}\u{2028}é😀");
-        assert_eq!(out, "\"a\\\"b\\\\c\\n\\u001b\\u009b\\u2028é😀\"");
+        push_json_string(&mut out, "a\"b\\c\n\x1b\u{9b}\u{2028}é😀\u{e0041}");
+        let expected = "\"a\\\"b\\\\c\\n\\u001b\\u009b\\u2028é😀\\udb40\\udc41\"";
+        assert_eq!(out, expected);
     }
 }

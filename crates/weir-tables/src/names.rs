@@ -1,4 +1,4 @@
-//! Names that people bring along: Wireshark's, Zeek's, ECS's, IPFIX's, tcpdump's.
+//! Names that people bring along: Wireshark's, Zeek's, Suricata's, ECS's, IPFIX's, tcpdump's.
 //!
 //! The columns bear Wireshark's names, but not each of its names is a column: `ip.addr` is two of them,
 //! `tcp.stream` is a number that a packet alone does not have. This is the table of such names: what they mean
@@ -350,6 +350,14 @@ pub const NAMES: &[Name] = &[
     column("Wireshark", "tcp.segment_data", "tcp.payload"),
     told("tcp.reassembled.data", "tcp.payload has what each packet brings; http('trace.pcap') and the other tables read what is put together"),
     column("Wireshark", "ip.tos", "ip.dsfield"),
+    column("Wireshark", "ip.protocol", "ip.proto"),
+    column("Wireshark", "ip.length", "ip.len"),
+    column("Wireshark", "http.response_in", "http.response.frame"),
+    column("Wireshark", "http.request_in", "http.request.frame"),
+    column("Wireshark", "x509ce.dnsname", "x509.san.dns"),
+    column("Wireshark", "x509af.serialnumber", "x509.serial"),
+    column("Wireshark", "x509sat.utf8string", "x509.subject"),
+    column("Wireshark", "x509sat.printablestring", "x509.subject"),
     column("Wireshark", "ipv6.hop_limit", "ipv6.hlim"),
     told("ip.host", "addresses are not looked up; write ip.addr"),
     told("ip.src_host", "addresses are not looked up; write ip.src"),
@@ -406,6 +414,50 @@ pub const NAMES: &[Name] = &[
     told("community_id", "FROM flows('trace.pcap') has it as flow.community_id"),
     told("uid", "flow.id numbers the flows of a capture, and flow.community_id is the same in every tool: FROM flows('trace.pcap')"),
     column("Zeek", "ts", "frame.time"),
+    of_flow("Zeek", "duration", "flow.duration"),
+    told("local_orig", "write cidr_match(addr.src, '10.0.0.0/8')"),
+    told("local_resp", "write cidr_match(addr.dst, '10.0.0.0/8')"),
+    column("Zeek", "referrer", "http.referer"),
+    column("Zeek", "next_protocol", "tls.next_protocol"),
+    // Suricata (EVE).
+    column("Suricata", "flow_id", "flow.id"),
+    column("Suricata", "app_proto", "flow.service"),
+    column("Suricata", "flow.pkts_toserver", "flow.packets_src"),
+    column("Suricata", "flow.pkts_toclient", "flow.packets_dst"),
+    column("Suricata", "flow.bytes_toserver", "flow.bytes_src"),
+    column("Suricata", "flow.bytes_toclient", "flow.bytes_dst"),
+    column("Suricata", "flow.age", "flow.duration"),
+    column("Suricata", "tls.sni", "tls.handshake.extensions_server_name"),
+    column("Suricata", "quic.sni", "tls.handshake.extensions_server_name"),
+    column("Suricata", "tls.ja3", "tls.handshake.ja3"),
+    column("Suricata", "tls.ja3.hash", "tls.handshake.ja3"),
+    column("Suricata", "tls.ja3s", "tls.handshake.ja3s"),
+    column("Suricata", "tls.ja3s.hash", "tls.handshake.ja3s"),
+    column("Suricata", "tls.ja4", "tls.handshake.ja4"),
+    column("Suricata", "tls.alpn", "tls.handshake.extensions_alpn_str"),
+    told("tls.subject", "x509.subject of tls('trace.pcap') lists those of the certificates: x509.subject[1] is that of the server's own"),
+    told("tls.issuerdn", "x509.issuer of tls('trace.pcap') lists those of the certificates: x509.issuer[1] is that of the server's own"),
+    told("tls.serial", "x509.serial of tls('trace.pcap') lists those of the certificates: x509.serial[1] is that of the server's own"),
+    told("tls.fingerprint", "x509.fingerprint_sha1 of tls('trace.pcap') lists those of the certificates: x509.fingerprint_sha1[1] is that of the server's own"),
+    told("tls.notbefore", "x509.not_valid_before of tls('trace.pcap') lists those of the certificates: x509.not_valid_before[1] is that of the server's own"),
+    told("tls.notafter", "x509.not_valid_after of tls('trace.pcap') lists those of the certificates: x509.not_valid_after[1] is that of the server's own"),
+    column("Suricata", "dns.rrname", "dns.qry.name"),
+    column("Suricata", "dns.rrtype", "dns.qry.type_name"),
+    column("Suricata", "dns.rcode", "dns.rcode_name"),
+    column("Suricata", "dns.ttl", "dns.resp.ttl"),
+    told("dns.rdata", "dns.a, dns.aaaa, dns.cname and others of dns('trace.pcap') have it by type; lookup.answers of lookups('trace.pcap') has all of it"),
+    column("Suricata", "http.hostname", "http.host"),
+    column("Suricata", "http.url", "http.request.uri"),
+    column("Suricata", "http.http_method", "http.request.method"),
+    column("Suricata", "http.http_user_agent", "http.user_agent"),
+    column("Suricata", "http.http_refer", "http.referer"),
+    column("Suricata", "http.http_content_type", "http.content_type"),
+    column("Suricata", "http.status", "http.response.code"),
+    column("Suricata", "http.protocol", "http.request.version"),
+    column("Suricata", "dhcp.client_mac", "dhcp.hw.mac_addr"),
+    column("Suricata", "dhcp.assigned_ip", "dhcp.ip.your"),
+    column("Suricata", "dhcp.hostname", "dhcp.option.hostname"),
+    column("Suricata", "dhcp.requested_ip", "dhcp.option.requested_ip_address"),
     // ECS.
     column("ECS", "source.ip", "addr.src"),
     column("ECS", "source.address", "addr.src"),
@@ -440,6 +492,14 @@ pub const NAMES: &[Name] = &[
     column("ECS", "url.domain", "http.host"),
     column("ECS", "user_agent.original", "http.user_agent"),
     column("ECS", "http.response.status_code", "http.response.code"),
+    column("ECS", "http.request.referrer", "http.referer"),
+    column("ECS", "http.request.body.bytes", "http.request.body_len"),
+    column("ECS", "http.response.body.bytes", "http.response.body_len"),
+    column("ECS", "tls.client.ja4", "tls.handshake.ja4"),
+    column("ECS", "dns.id_number", "dns.id"),
+    told("dns.answers", "dns.a, dns.aaaa, dns.cname and others of dns('trace.pcap') have them by type; lookup.answers of lookups('trace.pcap') has all of them"),
+    told("network.bytes", "of packets write sum(frame.len); of flows flow.bytes_src + flow.bytes_dst"),
+    told("network.packets", "of packets write count(*); of flows flow.packets_src + flow.packets_dst"),
     // IPFIX; flows has more of them.
     column("IPFIX", "sourceipv4address", "ip.src"),
     column("IPFIX", "destinationipv4address", "ip.dst"),
@@ -485,6 +545,25 @@ pub const NAMES: &[Name] = &[
     column("tcpdump", "protocol", "proto"),
     column("tcpdump", "vlan", "vlan.id"),
     column("tcpdump", "ttl", "ip.ttl"),
+    column("tcpdump", "tcp.sport", "tcp.srcport"),
+    column("tcpdump", "tcp.dport", "tcp.dstport"),
+    column("tcpdump", "tcp.src_port", "tcp.srcport"),
+    column("tcpdump", "tcp.dst_port", "tcp.dstport"),
+    column("tcpdump", "udp.sport", "udp.srcport"),
+    column("tcpdump", "udp.dport", "udp.dstport"),
+    column("tcpdump", "udp.src_port", "udp.srcport"),
+    column("tcpdump", "udp.dst_port", "udp.dstport"),
+    column("tcpdump", "tcp.window", "tcp.window_size_value"),
+    column("tcpdump", "sni", "tls.handshake.extensions_server_name"),
+    column("tcpdump", "qname", "dns.qry.name"),
+    column("tcpdump", "dns.qname", "dns.qry.name"),
+    column("tcpdump", "dns.query", "dns.qry.name"),
+    column("tcpdump", "dns.qtype", "dns.qry.type_name"),
+    column("tcpdump", "http.method", "http.request.method"),
+    column("tcpdump", "http.uri", "http.request.uri"),
+    column("tcpdump", "http.status_code", "http.response.code"),
+    column("tcpdump", "rtp.payload_type", "rtp.p_type"),
+    column("tcpdump", "rtp.pt", "rtp.p_type"),
     told("time", "write frame.time"),
     told("info", "it is text for Wireshark's screen; the tables dns, tls, http, sip and others have its facts as columns: weir tables lists them"),
 ];
@@ -616,6 +695,9 @@ mod tests {
         for name in NAMES {
             assert_eq!(name.name, name.name.to_ascii_lowercase());
             assert!(!packets(name.name), "{} is a column", name.name);
+            let is_first = |other: &&Name| other.name == name.name && other.with == name.with;
+            let first = NAMES.iter().find(is_first);
+            assert_eq!(first, Some(name), "{} stands twice", name.name);
             let columns: Vec<&str> = match name.meaning {
                 Meaning::Sides(columns) => columns.to_vec(),
                 Meaning::Column(column) => vec![column],
@@ -659,6 +741,14 @@ mod tests {
             ("user_agent", "http.user_agent of http('trace.pcap')"),
             ("ja3", "tls.handshake.ja3 of tls('trace.pcap')"),
             ("server_name", "tls.handshake.extensions_server_name"),
+            ("tls.sni", "tls.handshake.extensions_server_name"),
+            ("TLS.SNI", "FROM tls('trace.pcap')"),
+            ("sni", "tls.handshake.extensions_server_name"),
+            ("dns.rrname", "dns.qry.name"),
+            ("http.hostname", "http.host"),
+            ("tls.issuerdn", "x509.issuer[1]"),
+            ("app_proto", "flow.service"),
+            ("x509ce.dNSName", "x509.san.dns"),
         ] {
             let found = advice(name, &packets).unwrap_or_default();
             assert!(found.contains(part), "{name}: {found}");
@@ -698,6 +788,15 @@ mod tests {
             Some(Meaning::Sides(&["ip.src", "ip.dst"]))
         );
         assert_eq!(meaning("ip.addr", &flows), None);
+        let tls = |name: &str| name == "tls.handshake.extensions_server_name";
+        assert_eq!(
+            meaning("tls.sni", &tls),
+            Some(Meaning::Column("tls.handshake.extensions_server_name"))
+        );
+        assert_eq!(
+            meaning("tcp.dport", &packets),
+            Some(Meaning::Column("tcp.dstport"))
+        );
         assert!(advice("ip.addr", &flows).unwrap().contains("addr.any"));
     }
 }

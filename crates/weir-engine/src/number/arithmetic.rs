@@ -6,7 +6,7 @@ use arrow::array::{Array, ArrayRef, AsArray, Datum, Float64Array};
 use arrow::compute::kernels::numeric;
 use arrow::datatypes::{DataType, Float64Type};
 use arrow::error::ArrowError;
-use datafusion::common::{ScalarValue, exec_err};
+use datafusion::common::{ScalarValue, exec_err, plan_err};
 use datafusion::error::Result;
 use datafusion::logical_expr::{
     ColumnarValue, Expr, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
@@ -166,6 +166,53 @@ impl ScalarUDFImpl for Arithmetic {
             }
             _ => exec_err!("{} takes two numbers", self.name()),
         }
+    }
+}
+
+/// `negative(a)`, as which `-a` is planned where `a` is no literal: the planner refuses the sign in front of unsigned columns.
+pub(crate) const NEGATIVE: &str = "negative";
+
+/// The function that stands for a sign until the types are known.
+pub(crate) fn negative() -> ScalarUDF {
+    ScalarUDF::from(Negative {
+        signature: Signature::any(1, Volatility::Immutable),
+    })
+}
+
+#[derive(Debug, PartialEq, Eq, Hash)]
+struct Negative {
+    signature: Signature,
+}
+
+impl ScalarUDFImpl for Negative {
+    fn name(&self) -> &'static str {
+        NEGATIVE
+    }
+
+    fn signature(&self) -> &Signature {
+        &self.signature
+    }
+
+    fn return_type(&self, arguments: &[DataType]) -> Result<DataType> {
+        match arguments {
+            [kind] if kind.is_integer() => Ok(DataType::Int64),
+            [
+                kind @ (DataType::Float16
+                | DataType::Float32
+                | DataType::Float64
+                | DataType::Decimal128(..)
+                | DataType::Decimal256(..)
+                | DataType::Interval(_)
+                | DataType::Duration(_)
+                | DataType::Null),
+            ] => Ok(kind.clone()),
+            [kind] => plan_err!("- stands in front of numbers and intervals, not of {kind}"),
+            _ => exec_err!("a sign stands in front of one value"),
+        }
+    }
+
+    fn invoke_with_args(&self, _args: ScalarFunctionArgs) -> Result<ColumnarValue> {
+        exec_err!("a sign was left to run as a function")
     }
 }
 

@@ -9,18 +9,20 @@ use datafusion::logical_expr::expr::ScalarFunction;
 use datafusion::logical_expr::{Aggregate, Expr, LogicalPlan, Projection};
 
 use super::function::{CLOSED_BY, GROUPED, SESSION, barrier};
+use crate::passes::Pass;
 
 /// Gives sessions and windows closed by a record the other keys of their GROUP BY as arguments: each
-/// group has its own. (The optimiser may put more keys beside them: those of a DISTINCT.)
-///
-/// # Errors
-/// When windows stand where they cannot be computed.
-pub(crate) fn with_keys(plan: LogicalPlan) -> Result<LogicalPlan> {
-    let keyed = plan.transform_up_with_subqueries(|plan| match plan {
-        LogicalPlan::Aggregate(aggregate) => aggregate_with_keys(aggregate),
-        plan => Ok(Transformed::no(plan)),
-    })?;
-    Ok(keyed.data)
+/// group has its own. (The optimiser may put more keys beside them: those of a DISTINCT.) Windows that stand where they cannot be
+/// computed are refused.
+pub(crate) struct WindowKeys;
+
+impl Pass for WindowKeys {
+    fn finish(&self, plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
+        match plan {
+            LogicalPlan::Aggregate(aggregate) => aggregate_with_keys(aggregate),
+            plan => Ok(Transformed::no(plan)),
+        }
+    }
 }
 
 fn aggregate_with_keys(aggregate: Aggregate) -> Result<Transformed<LogicalPlan>> {

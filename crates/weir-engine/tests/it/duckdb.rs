@@ -455,6 +455,84 @@ fn query(random: &mut Rng) -> String {
     sql
 }
 
+/// A query of one or two columns with few different rows, some of them NULL, or of others by set operations.
+fn set(random: &mut Rng, depth: u64) -> String {
+    if depth == 0 {
+        return match random.below(3) {
+            0 => {
+                let condition = condition(random, 0);
+                format!(
+                    "SELECT CAST(\"frame.len\" % 3 AS VARCHAR) AS a, CAST(\"ip.ttl\" % 3 AS VARCHAR) AS b \
+                     FROM TABLE WHERE {condition}"
+                )
+            }
+            _ => {
+                let value = |random: &mut Rng| match random.below(3) {
+                    0 => "CAST(NULL AS VARCHAR)".to_owned(),
+                    number => format!("'{number}'"),
+                };
+                let rows: Vec<String> = (0..1 + random.below(9))
+                    .map(|_| format!("({}, {})", value(random), value(random)))
+                    .collect();
+                format!("SELECT a, b FROM (VALUES {}) AS v(a, b)", rows.join(", "))
+            }
+        };
+    }
+    let operator = pick(&["INTERSECT", "EXCEPT", "UNION"], random);
+    let all = pick(&["ALL", "ALL", "ALL", ""], random);
+    let other = random.below(depth);
+    let (left, right) = (set(random, depth - 1), set(random, other));
+    match random.below(4) {
+        0 => format!("SELECT * FROM (({left}) {operator} {all} ({right})) AS s"),
+        1 => format!(
+            "WITH w AS (({left}) {operator} {all} ({right})) SELECT b AS a, a AS b FROM w WHERE a IS DISTINCT FROM '2'"
+        ),
+        _ => format!("({left}) {operator} {all} ({right})"),
+    }
+}
+
+/// INTERSECT ALL gave every row of the left side that is on the right at all, and EXCEPT ALL none of them.
+#[test]
+fn copies_are_counted_as_in_duckdb() {
+    let folder = samples::enter();
+    let mut options = weir_engine::Options::default();
+    options.threads = Some(2);
+    let runner = Runner::new(&options);
+    let numbers = COLUMNS
+        .iter()
+        .map(|name| format!("CAST(\"{name}\" AS BIGINT) AS \"{name}\""));
+    let columns: Vec<String> = numbers
+        .chain(TEXTS.iter().map(|name| quoted(name)))
+        .collect();
+    let columns = columns.join(", ");
+    let copy = format!("COPY (SELECT {columns} FROM 'demo/voip.pcap') TO 'copies.parquet'");
+    runner.rows(&copy).unwrap();
+    let mut random = Rng::new(7);
+    let queries: Vec<String> = (0..60)
+        .map(|index| set(&mut random, 1 + index % 3))
+        .collect();
+    let file = format!("'{}'", folder.join("copies.parquet").display());
+    let statements = queries.iter().map(|sql| sql.replace("TABLE", &file));
+    let Some(theirs) = duckdb(&statements.collect::<Vec<_>>()) else {
+        return;
+    };
+    let mut wrong = String::new();
+    for (sql, theirs) in queries.iter().zip(theirs) {
+        let sql = sql.replace("TABLE", "'demo/voip.pcap'");
+        let theirs = theirs.unwrap();
+        match runner.rows(&sql) {
+            Ok(ours) if agree(&ours.rows, &theirs) => {}
+            Ok(ours) => {
+                let _ = writeln!(wrong, "{sql}\n  {:?}\n  {theirs:?}", ours.rows);
+            }
+            Err(error) => {
+                let _ = writeln!(wrong, "{sql}\n  {error}");
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong}");
+}
+
 /// 1,000 queries made at random, over generated captures, in four settings.
 #[test]
 fn queries_give_what_duckdb_gives() {

@@ -66,6 +66,7 @@ slt_files!(
     prepared,
     records,
     references,
+    sets,
     top_k,
     views,
     vocabulary,

@@ -1,0 +1,159 @@
+//! Forms of a statement that DataFusion does not plan, in the words of those that it does.
+
+use std::collections::HashSet;
+
+use datafusion::sql::sqlparser::ast::{
+    self, CastKind, DataType, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArgumentList,
+    FunctionArguments, Ident, NullTreatment, ObjectName, Query, SelectItem, SetExpr, TableAlias,
+    TableFactor, Value, WindowFrameBound, WindowType, With,
+};
+
+use crate::names::call;
+
+/// `string_agg(a, ',') OVER (… ROWS 2 PRECEDING)`: DataFusion's has no way to leave out what has left the frame, which
+/// `array_agg` has; the elements of its list are put together then.
+pub(crate) fn sliding_text(function: &Function) -> Option<Expr> {
+    let is_text = function.name.to_string().eq_ignore_ascii_case("string_agg");
+    let slides = match &function.over {
+        // What a name stands for is written elsewhere.
+        Some(WindowType::NamedWindow(_)) => true,
+        Some(WindowType::WindowSpec(spec)) => spec
+            .window_frame
+            .as_ref()
+            .is_some_and(|frame| frame.start_bound != WindowFrameBound::Preceding(None)),
+        None => false,
+    };
+    let FunctionArguments::List(list) = &function.args else {
+        return None;
+    };
+    let is_plain = list.duplicate_treatment.is_none() && list.clauses.is_empty();
+    if !is_text || !slides || !is_plain {
+        return None;
+    }
+    let [
+        FunctionArg::Unnamed(FunctionArgExpr::Expr(text)),
+        FunctionArg::Unnamed(FunctionArgExpr::Expr(delimiter)),
+    ] = list.args.as_slice()
+    else {
+        return None;
+    };
+    let (text, delimiter) = (text.clone(), delimiter.clone());
+    let text = Expr::Cast {
+        kind: CastKind::Cast,
+        expr: Box::new(text),
+        data_type: DataType::Varchar(None),
+        array: false,
+        format: None,
+    };
+    let texts = Expr::Function(Function {
+        name: ObjectName::from(vec![Ident::new("array_agg")]),
+        args: FunctionArguments::List(FunctionArgumentList {
+            duplicate_treatment: None,
+            args: vec![FunctionArg::Unnamed(FunctionArgExpr::Expr(text))],
+            clauses: Vec::new(),
+        }),
+        null_treatment: Some(NullTreatment::IgnoreNulls),
+        ..function.clone()
+    });
+    Some(call("array_to_string", vec![texts, delimiter]))
+}
+
+/// True for what a sign in front of it needs the type of: no literal, which the sign is a part of.
+pub(crate) fn has_sign_of_its_own(expr: &Expr) -> bool {
+    match expr {
+        Expr::Identifier(_) | Expr::CompoundIdentifier(_) | Expr::Function(_) => true,
+        Expr::Nested(inner) => match inner.as_ref() {
+            Expr::BinaryOp { .. } => true,
+            inner => has_sign_of_its_own(inner),
+        },
+        _ => false,
+    }
+}
+
+/// Names that a query gives the columns of queries in its WITH. Those of a recursive one are needed where its own columns repeat.
+pub(crate) fn name_columns_of_with(query: &mut Query) {
+    let Some(With {
+        recursive,
+        cte_tables,
+        ..
+    }) = &mut query.with
+    else {
+        return;
+    };
+    for cte in cte_tables {
+        let mut names = names_of(&cte.alias);
+        if names.is_empty() && *recursive {
+            names = own_names(&cte.query.body);
+        }
+        name_repeated(&mut cte.query.body, &names);
+    }
+}
+
+/// Names that stand behind a query in FROM.
+pub(crate) fn name_columns_of_factor(factor: &mut TableFactor) {
+    if let TableFactor::Derived {
+        subquery,
+        alias: Some(alias),
+        ..
+    } = factor
+    {
+        let names = names_of(alias);
+        name_repeated(&mut subquery.body, &names);
+    }
+}
+
+/// Names that stand in front of the query of a view.
+pub(crate) fn name_columns_of_view(statement: &mut ast::Statement) {
+    if let ast::Statement::CreateView(view) = statement {
+        let names: Vec<Ident> = view.columns.iter().map(|it| it.name.clone()).collect();
+        name_repeated(&mut view.query.body, &names);
+    }
+}
+
+fn names_of(alias: &TableAlias) -> Vec<Ident> {
+    alias.columns.iter().map(|it| it.name.clone()).collect()
+}
+
+/// The names that the first SELECT of a query gives; none where it does not name all.
+fn own_names(body: &SetExpr) -> Vec<Ident> {
+    match body {
+        SetExpr::Select(select) => {
+            let names = select.projection.iter().map(|item| match item {
+                SelectItem::ExprWithAlias { alias, .. } => Some(alias.clone()),
+                SelectItem::UnnamedExpr(Expr::Identifier(name)) => Some(name.clone()),
+                SelectItem::UnnamedExpr(Expr::CompoundIdentifier(parts)) => parts.last().cloned(),
+                _ => None,
+            });
+            names.collect::<Option<_>>().unwrap_or_default()
+        }
+        SetExpr::Query(query) => own_names(&query.body),
+        SetExpr::SetOperation { left, .. } => own_names(left),
+        _ => Vec::new(),
+    }
+}
+
+/// DataFusion wants each column of a SELECT to have a name of its own, before it gives it the one that the statement
+/// has for it: `t(a, b) AS (SELECT 1, 1)`. So what repeats has it at once.
+fn name_repeated(body: &mut SetExpr, names: &[Ident]) {
+    match body {
+        SetExpr::Select(select) if select.projection.len() == names.len() => {
+            let mut seen = HashSet::new();
+            for (item, name) in select.projection.iter_mut().zip(names) {
+                let SelectItem::UnnamedExpr(expr) = item else {
+                    continue;
+                };
+                if !seen.insert(expr.to_string()) {
+                    let expr = std::mem::replace(expr, Expr::Value(Value::Null.into()));
+                    let alias = name.clone();
+                    *item = SelectItem::ExprWithAlias { expr, alias };
+                }
+            }
+        }
+        SetExpr::Query(query) => name_repeated(&mut query.body, names),
+        SetExpr::SetOperation { left, right, .. } => {
+            name_repeated(left, names);
+            name_repeated(right, names);
+        }
+        _ => {}
+    }
+}
