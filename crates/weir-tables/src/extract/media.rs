@@ -23,8 +23,13 @@ pub(super) const EXTRACTION: Extraction = Extraction {
     doc: "one row a stream of RTP, with what it lost and how it sounds",
     columns: || columns_with_way(columns(&[], FIELDS)),
     needs: &[Needs::All],
-    start: |_| Box::new(Media::default()),
-    arguments: &[],
+    start: |settings| {
+        Box::new(Media {
+            finder: Finder::default().with_keylog(settings.keylog.as_ref()),
+            ..Media::default()
+        })
+    },
+    arguments: super::settings::SECRETS,
     aliases: &[],
 };
 
