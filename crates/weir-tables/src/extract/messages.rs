@@ -55,6 +55,11 @@ impl Way {
         [self.src.port, self.dst.port]
     }
 
+    /// Both ends, the sender first.
+    pub(super) const fn pair(&self) -> (Endpoint, Endpoint) {
+        (self.src, self.dst)
+    }
+
     /// The other way.
     pub(super) const fn back(self) -> Self {
         Self {
