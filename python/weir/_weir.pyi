@@ -151,6 +151,7 @@ def sip_ladder(
             str | None,
             int | None,
             str | None,
+            str | None,
             float | None,
             float | None,
         ]

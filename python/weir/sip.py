@@ -168,13 +168,14 @@ frame.number, coalesce(sip.request_line, sip.status_line), sip.msg_hdr, sip.msg_
 FROM sip($files{merge}) WHERE sip.call_id = $call_id"""
 
 _MEDIA = """\
-SELECT media.start, addr.src, port.src, addr.dst, port.dst, media.codec, media.lost_percent, media.mos
+SELECT media.start, addr.src, port.src, addr.dst, port.dst, media.protocol, media.codec,
+media.lost_percent, media.mos
 FROM media($files{merge}) WHERE sip.call_id = $call_id"""
 
 
 def ladder(source: Any, call_id: str) -> Ladder:
     """Draws a call as a ladder: a column for each address and port, an arrow for each message, a bar for each
-    stream of sound and video, with loss and MOS.
+    stream of sound, of video and of a fax, with loss and MOS.
 
     ``source`` is a capture of :func:`weir.open`, or what that takes; several files are merged in the
     order of time.
@@ -211,8 +212,8 @@ def ladder(source: Any, call_id: str) -> Ladder:
             )
         )
     media = [
-        (None if start is None else start.ns, src, sport, dst, dport, codec, lost, mos)
-        for start, src, sport, dst, dport, codec, lost, mos in ask(_MEDIA)
+        (None if start is None else start.ns, src, sport, dst, dport, protocol, codec, lost, mos)
+        for start, src, sport, dst, dport, protocol, codec, lost, mos in ask(_MEDIA)
     ]
     return Ladder(*_weir.sip_ladder(f"Call-ID {call_id}", steps, media))
 

@@ -23,7 +23,7 @@ pub struct CallLadder {
     is_cut: bool,
 }
 
-/// A stream of sound or video of a call, as the table `media` has it.
+/// A stream of sound, of video or of a fax of a call, as the table `media` has it.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct MediaStream {
@@ -37,6 +37,8 @@ pub struct MediaStream {
     pub to: Option<String>,
     /// The port that it went to.
     pub to_port: Option<u16>,
+    /// `RTP` or `T.38`.
+    pub protocol: Option<String>,
     /// Its codec.
     pub codec: Option<String>,
     /// Packets that came.
@@ -75,7 +77,7 @@ impl CallLadder {
     pub fn media_sql(captures: &str, call_id: &str) -> String {
         format!(
             "SELECT media.start AS time, addr.src AS src, port.src AS src_port, addr.dst AS dst, port.dst AS dst_port, \
-             media.codec AS codec, media.packets AS packets, media.lost AS lost, media.lost_percent AS lost_percent, \
+             media.protocol AS protocol, media.codec AS codec, media.packets AS packets, media.lost AS lost, media.lost_percent AS lost_percent, \
              media.jitter_mean AS jitter, media.mos AS mos FROM media({captures}) WHERE sip.call_id = {call_id}"
         )
     }
@@ -185,7 +187,11 @@ impl MediaStream {
     /// What stands at its bar: codec, loss and score.
     #[must_use]
     pub fn label(&self) -> String {
-        let mut label = format!("RTP {}", self.codec.as_deref().unwrap_or("?"));
+        let protocol = self.protocol.as_deref().unwrap_or("RTP");
+        let mut label = match (protocol, self.codec.as_deref()) {
+            ("RTP", codec) => format!("RTP {}", codec.unwrap_or("?")),
+            (other, _) => other.to_owned(),
+        };
         if let Some(lost) = self.lost_percent {
             label.push_str(&format!(", {:.1} % lost", lost.max(0.0)));
         }
@@ -229,7 +235,7 @@ fn streams(batch: &RecordBatch) -> Result<Vec<MediaStream>, ArrowError> {
     let lost = columns.cast("lost", &DataType::Int64)?;
     let packets = columns.cast("packets", &DataType::UInt64)?;
     let (src, dst) = (columns.texts("src")?, columns.texts("dst")?);
-    let codec = columns.texts("codec")?;
+    let (protocol, codec) = (columns.texts("protocol")?, columns.texts("codec")?);
     let ports = |name| columns.cast(name, &DataType::UInt32);
     let (src_port, dst_port) = (ports("src_port")?, ports("dst_port")?);
     let amount = |name| columns.cast(name, &DataType::Float64);
@@ -249,6 +255,7 @@ fn streams(batch: &RecordBatch) -> Result<Vec<MediaStream>, ArrowError> {
         from_port: port_at(&src_port, row),
         to: at(&dst, row).map(str::to_owned),
         to_port: port_at(&dst_port, row),
+        protocol: at(&protocol, row).map(str::to_owned),
         codec: at(&codec, row).map(str::to_owned),
         packets: counts.is_valid(row).then(|| counts.value(row)),
         lost: whole(&lost, row),
@@ -389,6 +396,13 @@ mod tests {
         assert_eq!((bar.from, bar.to), (end(1), end(2)));
         assert_eq!(bar.label, "RTP PCMA, 3.0 % lost, MOS 4.0");
         assert_eq!(call.media[0].ends().0, "10.0.0.1:4000");
+        let fax = MediaStream {
+            protocol: Some("T.38".to_owned()),
+            codec: Some("t38".to_owned()),
+            lost_percent: Some(0.0),
+            ..MediaStream::default()
+        };
+        assert_eq!(fax.label(), "T.38, 0.0 % lost");
         let text = call.drawn("x").unwrap().text();
         let at = |word: &str| text.find(word).unwrap();
         assert!(at("INVITE") < at("RTP PCMA"), "{text}");

@@ -1,4 +1,4 @@
-//! HTTP/1.0, 1.1 (RFC 9112) and 2 (RFC 9113): requests with their responses, out of both directions of a connection.
+//! HTTP/0.9, 1.0, 1.1 (RFC 9112) and 2 (RFC 9113): requests with their responses, out of both directions of a connection.
 //!
 //! [`Connection`] is fed with the octets of either side as they come and gives an [`Exchange`] for each
 //! request with its response, however they are pipelined and cut. Of a body only the first
@@ -82,6 +82,8 @@ pub enum Fault {
     Cut,
     /// A chunk has no length.
     Chunk,
+    /// A head says in several ways where its body ends, or in none that can be understood.
+    Length,
     /// Its stream was reset.
     Reset,
     /// Fields of HTTP/2 are damaged, or more than are kept.
@@ -100,6 +102,7 @@ impl Fault {
             Self::Malformed => "a malformed head",
             Self::Cut => "a head without its end",
             Self::Chunk => "a chunk without a length",
+            Self::Length => "the body's length is said in several ways, or in none that is one",
             Self::Reset => "the stream was reset",
             Self::Fields => "fields are damaged or too long",
             Self::Uncertain => {
@@ -243,7 +246,7 @@ impl Connection {
         }
         let mut this = std::mem::take(place);
         if matches!(this.state, State::Lost) {
-            if !head::looks_like(bytes) {
+            if !head::looks_like(bytes) && !self.answers_simple(side, bytes) {
                 self.put(side, this);
                 return self.passed(bytes.len());
             }
@@ -474,6 +477,14 @@ impl Connection {
             }
             match state {
                 State::Lost => return bytes.len(),
+                State::Head if self.answers_simple(side, rest) => {
+                    let place = behind(self.place, at);
+                    let parsed = Parsed::Response(0, head::simple_answer());
+                    match self.found(side, parsed, place, stamp) {
+                        Some((_, body)) => *state = State::Body(body),
+                        None => return at,
+                    }
+                }
                 State::Head => {
                     // Empty lines before a request are passed over (RFC 9112, 2.2).
                     if matches!(rest, [b'\r' | b'\n', ..]) {
@@ -527,6 +538,12 @@ impl Connection {
         at
     }
 
+    /// True when these octets of a server begin an answer to a request of HTTP/0.9: a body without a head.
+    fn answers_simple(&self, side: usize, bytes: &[u8]) -> bool {
+        let is_head = bytes.starts_with(b"HTTP/") || b"HTTP/".starts_with(bytes);
+        self.client == Some(1 - (side & 1)) && !is_head && self.pairs.awaits_simple()
+    }
+
     /// Reads a head, and says how its body ends.
     fn head(
         &mut self,
@@ -555,7 +572,11 @@ impl Connection {
             Parsed::Request(length, head) => {
                 self.client.get_or_insert(side);
                 let body = Body::of_request(&head);
+                let is_ambiguous = body::is_ambiguous(&head);
                 self.pairs.request(head, stamp, place);
+                if is_ambiguous {
+                    self.pairs.faulty_request(Fault::Length);
+                }
                 Some((length, body))
             }
             Parsed::Response(length, head) => {
@@ -563,6 +584,9 @@ impl Connection {
                 let exchange = self.pairs.next_response(place)?;
                 if head.is_malformed {
                     exchange.fault.get_or_insert(Fault::Malformed);
+                }
+                if body::is_ambiguous(&head) {
+                    exchange.fault.get_or_insert(Fault::Length);
                 }
                 let method = exchange
                     .request

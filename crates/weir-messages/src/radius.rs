@@ -3,11 +3,11 @@
 use weir_bytes::{array_at, u8_at, u16_be_at, u32_be_at};
 
 /// Ports of servers: authentication, accounting (both also as they were before), and changes of authorization.
-pub const PORTS: [u16; 6] = [1_812, 1_813, 1_645, 1_646, 3_799, 1_700];
+pub const PORTS: [u16; 7] = [1_812, 1_813, 1_645, 1_646, 3_799, 1_700, 2_083];
 /// Octets of a header.
 const HEADER_OCTETS: usize = 20;
 /// Longest packet (RFC 2865, 3).
-const OCTETS_MAX: u16 = 4_096;
+pub const OCTETS_MAX: u16 = 4_096;
 
 /// A packet whose header is there.
 #[derive(Clone, Copy, Debug)]

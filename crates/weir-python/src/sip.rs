@@ -108,13 +108,14 @@ type LadderMessage = (
     Option<String>,
 );
 
-/// A stream of its media: when it began, address and port of either end, codec, percent lost, score.
+/// A stream of its media: when it began, address and port of either end, protocol, codec, percent lost, score.
 type LadderMedia = (
     Option<i64>,
     Option<String>,
     Option<u16>,
     Option<String>,
     Option<u16>,
+    Option<String>,
     Option<String>,
     Option<f64>,
     Option<f64>,
@@ -154,12 +155,12 @@ pub(crate) fn sip_ladder(
             ..Step::default()
         });
     }
-    for (start_ns, from, from_port, to, to_port, codec, lost_percent, mos) in media {
+    for (start_ns, from, from_port, to, to_port, protocol, codec, lost_percent, mos) in media {
         let mut stream = MediaStream::default();
         stream.start_ns = start_ns;
         (stream.from, stream.from_port) = (from, from_port);
         (stream.to, stream.to_port) = (to, to_port);
-        stream.codec = codec;
+        (stream.protocol, stream.codec) = (protocol, codec);
         (stream.lost_percent, stream.mos) = (lost_percent, mos);
         call.push_stream(stream);
     }

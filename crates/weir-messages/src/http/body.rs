@@ -30,23 +30,56 @@ pub(super) enum Step {
 /// Octets of a line of chunks, at most.
 const LINE_OCTETS_MAX: usize = 4_096;
 
-fn is_chunked<L>(head: &Head<L>) -> bool {
-    let codings = head.all("transfer-encoding").last().unwrap_or_default();
-    let last = codings.rsplit(',').next().unwrap_or_default();
-    last.trim().eq_ignore_ascii_case("chunked")
+/// How a body is transferred (RFC 9112, 6.1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Transfer {
+    /// As it is: no coding is named, or one that changes nothing (RFC 2616, 3.6).
+    Plain,
+    Chunked,
+    /// By a coding behind which nothing says where it ends.
+    Unknown,
 }
 
+impl Transfer {
+    fn of<L>(head: &Head<L>) -> Self {
+        let codings = head.all("transfer-encoding").flat_map(|it| it.split(','));
+        let names = codings.map(|it| it.split(';').next().unwrap_or_default().trim());
+        match names.filter(|it| !it.is_empty()).last() {
+            Some(last) if last.eq_ignore_ascii_case("chunked") => Self::Chunked,
+            Some(last) if !last.eq_ignore_ascii_case("identity") => Self::Unknown,
+            _ => Self::Plain,
+        }
+    }
+}
+
+/// The lengths that a head says, `None` for what is none: several fields or values may say it (RFC 9112, 6.3).
+fn lengths<L>(head: &Head<L>) -> impl Iterator<Item = Option<u64>> {
+    let values = head.all("content-length").flat_map(|it| it.split(','));
+    values.map(str::trim).map(|value| {
+        let is_number = !value.is_empty() && value.bytes().all(|byte| byte.is_ascii_digit());
+        value.parse().ok().filter(|_| is_number)
+    })
+}
+
+/// The first length that is one.
 fn length<L>(head: &Head<L>) -> Option<u64> {
-    let value = head.field("content-length")?.trim();
-    let is_number = !value.is_empty() && value.bytes().all(|byte| byte.is_ascii_digit());
-    value.parse().ok().filter(|_| is_number)
+    lengths(head).flatten().next()
+}
+
+/// True where a head says in several ways where its body ends, or in none that can be understood.
+pub(super) fn is_ambiguous<L>(head: &Head<L>) -> bool {
+    let mut all = lengths(head);
+    let Some(first) = all.next() else {
+        return Transfer::of(head) == Transfer::Unknown;
+    };
+    first.is_none() || all.any(|other| other != first) || Transfer::of(head) != Transfer::Plain
 }
 
 impl Body {
     pub(super) fn of_request(head: &Head<RequestLine>) -> Self {
-        match is_chunked(head) {
-            true => Self::ChunkSize,
-            false => Self::Length(length(head).unwrap_or(0)),
+        match Transfer::of(head) {
+            Transfer::Chunked => Self::ChunkSize,
+            _ => Self::Length(length(head).unwrap_or(0)),
         }
     }
 
@@ -57,10 +90,12 @@ impl Body {
         if method == Some("HEAD") || is_tunnel || matches!(code, 100..=199 | 204 | 304) {
             return Self::Length(0);
         }
-        if is_chunked(head) {
-            return Self::ChunkSize;
+        match Transfer::of(head) {
+            Transfer::Chunked => Self::ChunkSize,
+            // A length counts for nothing beside a coding (RFC 9112, 6.3).
+            Transfer::Unknown => Self::Connection,
+            Transfer::Plain => length(head).map_or(Self::Connection, Self::Length),
         }
-        length(head).map_or(Self::Connection, Self::Length)
     }
 
     pub(super) const fn is_done(&self) -> bool {

@@ -85,8 +85,8 @@ pub(super) enum Parsed {
 /// True for the first octets of a message.
 pub(super) fn looks_like(bytes: &[u8]) -> bool {
     let bytes = bytes.trim_ascii_start();
-    if let [b'H', b'T', b'T', b'P', b'/', major, b'.', ..] = bytes {
-        return major.is_ascii_digit();
+    if is_status(bytes) {
+        return true;
     }
     let head = bytes
         .get(..bytes.len().min(LINE_OCTETS_MAX))
@@ -101,15 +101,44 @@ pub(super) fn looks_like(bytes: &[u8]) -> bool {
     let is_method = (1..=32).contains(&method.len())
         && method
             .iter()
-            .all(|byte| byte.is_ascii_uppercase() || matches!(byte, b'-' | b'_'));
-    let version = line.len().checked_sub(9).and_then(|at| line.get(at..));
-    is_method && version.is_some_and(|word| is_version(word.trim_ascii_start()))
+            .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'));
+    is_method && (last_word(line).is_some_and(is_version) || is_simple(line))
 }
 
-/// `HTTP/` with two digits (RFC 9112, 2.3).
+/// True for the beginning of a response: `HTTP/` and a number, in capitals or not, or what servers of SHOUTcast write.
+fn is_status(bytes: &[u8]) -> bool {
+    if let [b'I', b'C', b'Y', b' ', code @ ..] = bytes {
+        return code
+            .get(..3)
+            .is_some_and(|it| it.iter().all(u8::is_ascii_digit));
+    }
+    bytes
+        .get(..5)
+        .is_some_and(|word| word.eq_ignore_ascii_case(b"HTTP/"))
+        && bytes.get(5).is_some_and(u8::is_ascii_digit)
+}
+
+/// What stands behind the last space of a line.
+fn last_word(line: &[u8]) -> Option<&[u8]> {
+    let space = line.iter().rposition(|byte| matches!(byte, b' ' | b'\t'))?;
+    line.get(space + 1..)
+}
+
+/// `HTTP/` and a number, in capitals or not (RFC 9112, 2.3).
 fn is_version(word: &[u8]) -> bool {
-    let digits = word.strip_prefix(b"HTTP/");
-    matches!(digits, Some([major, b'.', minor]) if major.is_ascii_digit() && minor.is_ascii_digit())
+    let number = word.get(5..).unwrap_or_default();
+    word.get(..5)
+        .is_some_and(|name| name.eq_ignore_ascii_case(b"HTTP/"))
+        && number.first().is_some_and(u8::is_ascii_digit)
+        && number
+            .iter()
+            .all(|byte| byte.is_ascii_digit() || *byte == b'.')
+}
+
+/// The line that a request of HTTP/0.9 is: GET and a path.
+fn is_simple(line: &[u8]) -> bool {
+    let path = line.strip_prefix(b"GET ").unwrap_or_default();
+    path.first() == Some(&b'/') && path.iter().all(u8::is_ascii_graphic)
 }
 
 /// The minor version of HTTP/1 by whose rules a message of this version is read (RFC 9110, 2.5), and the version where it is
@@ -149,8 +178,18 @@ fn text(bytes: &[u8]) -> String {
 fn fields(headers: &[httparse::Header<'_>]) -> Vec<(String, String)> {
     headers
         .iter()
-        .map(|header| (header.name.to_owned(), text(header.value)))
+        .map(|header| (header.name.trim_end().to_owned(), unfolded(header.value)))
         .collect()
+}
+
+/// A value whose lines are one (RFC 9112, 5.2).
+fn unfolded(value: &[u8]) -> String {
+    if !value.contains(&b'\n') {
+        return text(value);
+    }
+    let lines = value.split(|byte| *byte == b'\n');
+    let lines: Vec<String> = lines.map(|line| text(line.trim_ascii())).collect();
+    lines.join(" ")
 }
 
 /// Reads a head.
@@ -161,9 +200,7 @@ pub(super) fn parse(bytes: &[u8]) -> Parsed {
         .allow_spaces_after_header_name_in_responses(true)
         .allow_obsolete_multiline_headers_in_responses(true)
         .allow_multiple_spaces_in_request_line_delimiters(true)
-        .allow_multiple_spaces_in_response_status_delimiters(true)
-        .ignore_invalid_headers_in_requests(true)
-        .ignore_invalid_headers_in_responses(true);
+        .allow_multiple_spaces_in_response_status_delimiters(true);
     if bytes.starts_with(b"HTTP/") || b"HTTP/".starts_with(bytes) {
         let mut response = httparse::Response::new(&mut headers);
         return match config.parse_response(&mut response, bytes) {
@@ -262,7 +299,11 @@ fn lenient(bytes: &[u8], end: End) -> Parsed {
     let Some(first) = lines.next() else {
         return Parsed::More;
     };
-    let mut fields = Vec::new();
+    let mut fields: Vec<(String, String)> = Vec::new();
+    // A request of HTTP/0.9 is a line, behind which nothing comes.
+    if is_simple(first) && lines.at == bytes.len() {
+        return Parsed::Request(lines.at, simple(first));
+    }
     loop {
         let Some(field) = lines.next() else {
             match end {
@@ -272,6 +313,14 @@ fn lenient(bytes: &[u8], end: End) -> Parsed {
         };
         if field.is_empty() {
             break;
+        }
+        // A line that begins with a space goes on with the field before (RFC 9112, 5.2).
+        if field.first().is_some_and(u8::is_ascii_whitespace)
+            && let Some((_, value)) = fields.last_mut()
+        {
+            value.push(' ');
+            value.push_str(&text(field.trim_ascii()));
+            continue;
         }
         // What is no field is passed over.
         if let Some(colon) = field.iter().position(|byte| *byte == b':')
@@ -283,7 +332,7 @@ fn lenient(bytes: &[u8], end: End) -> Parsed {
         }
     }
     let is_malformed = true;
-    if first.starts_with(b"HTTP/") {
+    if is_status(first) {
         let line = status_line(first);
         let head = Head {
             line,
@@ -324,15 +373,44 @@ fn status_line(line: &[u8]) -> StatusLine {
     }
 }
 
-/// A first line that ends like that of a request.
+/// A request of HTTP/0.9.
+fn simple(line: &[u8]) -> Head<RequestLine> {
+    let target = line.strip_prefix(b"GET ").unwrap_or_default();
+    Head {
+        line: RequestLine {
+            method: "GET".to_owned(),
+            target: text(target),
+            minor: 0,
+            version: Some(SIMPLE_VERSION.to_owned()),
+        },
+        fields: Vec::new(),
+        is_malformed: false,
+    }
+}
+
+/// The version without heads.
+pub(super) const SIMPLE_VERSION: &str = "HTTP/0.9";
+
+/// The head that an answer of HTTP/0.9 does not have.
+pub(super) fn simple_answer() -> Head<StatusLine> {
+    Head {
+        line: StatusLine {
+            version: Some(SIMPLE_VERSION.to_owned()),
+            ..StatusLine::default()
+        },
+        ..Head::default()
+    }
+}
+
+/// A first line that ends like that of a request, or is that of one without a version.
 fn request_line(line: &[u8]) -> Option<RequestLine> {
     let method = line.get(..line.iter().position(|byte| *byte == b' ')?)?;
-    let end = line.len().checked_sub(9)?;
-    let of_version = line.get(end + 1..).filter(|word| is_version(word))?;
-    let (minor, version) = version(of_version);
+    let of_version = last_word(line).filter(|word| is_version(word));
+    let end = line.len() - of_version.map_or(0, |word| word.len() + 1);
+    let (minor, version) = version(of_version.unwrap_or_default());
     Some(RequestLine {
         method: text(method),
-        target: text(line.get(method.len() + 1..end)?),
+        target: text(line.get(method.len() + 1..end)?.trim_ascii()),
         minor,
         version,
     })

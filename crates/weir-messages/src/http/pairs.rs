@@ -4,7 +4,7 @@
 
 use std::collections::VecDeque;
 
-use super::head::{Head, RequestLine, StatusLine};
+use super::head::{Head, RequestLine, SIMPLE_VERSION, StatusLine};
 use super::{Exchange, Fault, PIPELINE_MAX, Request, Response};
 use crate::tls::Stamp;
 
@@ -362,6 +362,16 @@ impl Pairs {
             last.request == Progress::UnderWay
                 && last.response == Progress::Over
                 && request.is_some_and(|it| it.body_len == 0 && it.head.field("expect").is_some())
+        })
+    }
+
+    /// True when the next response is that of a request of HTTP/0.9, which has no head.
+    pub(super) fn awaits_simple(&self) -> bool {
+        let mut all = self.waiting.iter();
+        let next = all.find(|it| it.response == Progress::Awaited);
+        let request = next.and_then(|next| next.exchange.request.as_ref());
+        request.is_some_and(|it| {
+            it.head.line.version.as_deref() == Some(SIMPLE_VERSION) && it.head.fields.is_empty()
         })
     }
 

@@ -220,6 +220,224 @@ fn malformed_heads_are_read_as_far_as_they_can_be_understood() {
     }
 }
 
+/// First lines that are none by the grammar, with what was understood of them.
+#[test]
+fn first_lines_of_every_kind_have_rows() {
+    let next = "HTTP/1.1 204 No Content\r\n\r\n";
+    for (head, code, version, phrase) in [
+        ("HTTP/1 200 OK\r\n", 200, Some("HTTP/1"), "OK"),
+        ("HTTP/1.10 200 OK\r\n", 200, Some("HTTP/1.10"), "OK"),
+        ("http/1.1 200 OK\r\n", 200, Some("http/1.1"), "OK"),
+        ("ICY 200 OK\r\n", 200, Some("ICY"), "OK"),
+        ("HTTP/1.1 -1 OK\r\n", 0, None, "OK"),
+    ] {
+        let responses = format!("{head}Content-Length: 2\r\n\r\nhi{next}");
+        let requests = "GET /a HTTP/1.1\r\n\r\nGET /b HTTP/1.1\r\n\r\n";
+        for size in [1, 7, 1_000] {
+            let (found, _) = read(requests.as_bytes(), responses.as_bytes(), size);
+            assert_eq!(found.len(), 2, "{head:?} by {size}");
+            let response = found[0].response.as_ref().unwrap();
+            let line = &response.head.line;
+            let told = (line.code, line.version.as_deref(), line.phrase.as_str());
+            assert_eq!(told, (code, version, phrase), "{head:?}");
+            assert_eq!(response.body, b"hi", "{head:?}");
+            assert_eq!(found[0].fault, Some(Fault::Malformed), "{head:?}");
+            assert_eq!(found[1].fault, None, "{head:?}");
+        }
+    }
+    for (line, method, target, version) in [
+        ("GET /a HTTP/1", "GET", "/a", Some("HTTP/1")),
+        ("get /a http/1.1", "get", "/a", Some("http/1.1")),
+        ("GET /a\tHTTP/1.1", "GET", "/a", None),
+        ("GET /a", "GET", "/a", Some("")),
+    ] {
+        let request = format!("{line}\r\nHost: a\r\n\r\n");
+        let mut connection = Connection::searching();
+        let mut found = Vec::new();
+        let mut each = |it| found.push(it);
+        for (side, bytes) in [(0, request.as_str()), (1, next)] {
+            connection.take(side, bytes.as_bytes(), Stamp::default(), &mut each);
+        }
+        connection.finish(&mut each);
+        assert_eq!(found.len(), 1, "{line:?}");
+        let head = &found[0].request.as_ref().unwrap().head;
+        let told = (head.line.method.as_str(), head.line.target.as_str());
+        assert_eq!(told, (method, target), "{line:?}");
+        assert_eq!(head.line.version.as_deref(), version, "{line:?}");
+        assert_eq!(head.field("host"), Some("a"), "{line:?}");
+        assert_eq!(found[0].fault, Some(Fault::Malformed), "{line:?}");
+        let code = found[0].response.as_ref().unwrap().head.line.code;
+        assert_eq!(code, 204, "{line:?}");
+    }
+}
+
+/// A field that breaks the grammar is not lost, and the body that it tells of is none of the next message.
+#[test]
+fn fields_of_every_kind_are_read_in_both_directions() {
+    for (fields, name, value, is_malformed) in [
+        ("X: a\r\n b\r\n\tc\r\n", "x", "a b c", true),
+        ("X : a\r\n", "x", "a", true),
+        ("X: a\nY: b\n", "y", "b", false),
+        ("X: a\0b\r\n", "x", "a\0b", true),
+        ("no field\r\nX: a\r\n", "x", "a", true),
+        ("X@: a\r\nX: b\r\n", "x@", "a", true),
+        (": a\r\nX: b\r\n", "x", "b", true),
+        ("X:\r\n", "x", "", false),
+    ] {
+        let messages = |first: &str, next: &str| {
+            format!("{first}\r\n{fields}Content-Length : 2\r\n\r\nhi{next}\r\n\r\n")
+        };
+        let requests = messages("POST /a HTTP/1.1", "GET /b HTTP/1.1");
+        let responses = messages("HTTP/1.1 200", "HTTP/1.1 204");
+        for size in [1, 5, 1_000] {
+            let (found, _) = read(requests.as_bytes(), responses.as_bytes(), size);
+            assert_eq!(found.len(), 2, "{fields:?} by {size}");
+            let request = found[0].request.as_ref().unwrap();
+            let response = found[0].response.as_ref().unwrap();
+            assert_eq!(request.head.field(name), Some(value), "{fields:?}");
+            assert_eq!(response.head.field(name), Some(value), "{fields:?}");
+            let bodies = (request.body.as_slice(), response.body.as_slice());
+            assert_eq!(bodies, (&b"hi"[..], &b"hi"[..]), "{fields:?}");
+            assert!(request.head.is_malformed, "{fields:?}");
+            if is_malformed && !fields.contains(" b\r\n") && !fields.contains("X :") {
+                assert!(response.head.is_malformed, "{fields:?}");
+            }
+            assert_eq!(found[1].fault, None, "{fields:?}");
+        }
+    }
+}
+
+/// What says where a body ends, and says it twice or strangely.
+#[test]
+fn lengths_that_contradict_each_other_are_a_fault() {
+    let chunks = "2\r\nhi\r\n0\r\n\r\n";
+    let next = "HTTP/1.1 204 No Content\r\n\r\n";
+    for (fields, sent, body, fault) in [
+        (
+            "Content-Length: 2\r\nContent-Length: 2\r\n",
+            "hi",
+            "hi",
+            None,
+        ),
+        ("Content-Length: 2, 2\r\n", "hi", "hi", None),
+        (
+            "Content-Length: 2\r\nContent-Length: 4\r\n",
+            "hi",
+            "hi",
+            Some(Fault::Length),
+        ),
+        (
+            "Content-Length: +2\r\nContent-Length: 2\r\n",
+            "hi",
+            "hi",
+            Some(Fault::Length),
+        ),
+        ("Transfer-Encoding: CHUNKED\r\n", chunks, "hi", None),
+        ("Transfer-Encoding: gzip, chunked\r\n", chunks, "hi", None),
+        (
+            "Transfer-Encoding: gzip\r\nTransfer-Encoding:\tChunked\r\n",
+            chunks,
+            "hi",
+            None,
+        ),
+        (
+            "Transfer-Encoding: chunked\r\nContent-Length: 5\r\n",
+            chunks,
+            "hi",
+            Some(Fault::Length),
+        ),
+        (
+            "Transfer-Encoding: identity\r\nContent-Length: 2\r\n",
+            "hi",
+            "hi",
+            None,
+        ),
+        (
+            "Transfer-Encoding: chunked\r\n",
+            "2;a=\"b\"\nhi\n000\nX: y\n\n",
+            "hi",
+            None,
+        ),
+        (
+            "Transfer-Encoding: chunked\r\n",
+            "0000000000000000000000002 \r\nhi\r\n0\r\n\r\n",
+            "hi",
+            None,
+        ),
+    ] {
+        let requests = "GET /a HTTP/1.1\r\n\r\nGET /b HTTP/1.1\r\n\r\n";
+        let responses = format!("HTTP/1.1 200 OK\r\n{fields}\r\n{sent}{next}");
+        for size in [1, 6, 1_000] {
+            let (found, _) = read(requests.as_bytes(), responses.as_bytes(), size);
+            assert_eq!(found.len(), 2, "{fields:?} by {size}");
+            let response = found[0].response.as_ref().unwrap();
+            assert_eq!(response.body, body.as_bytes(), "{fields:?}");
+            assert_eq!(found[0].fault, fault, "{fields:?}");
+            let code = found[1].response.as_ref().unwrap().head.line.code;
+            assert_eq!(code, 204, "{fields:?}");
+        }
+    }
+    // Without a length that is one the body has all that comes.
+    for fields in [
+        "Transfer-Encoding: xchunked\r\nContent-Length: 1\r\n",
+        "Transfer-Encoding: chunked, gzip\r\n",
+        "Content-Length: -2\r\n",
+    ] {
+        let responses = format!("HTTP/1.1 200 OK\r\n{fields}\r\nhi");
+        let (mut found, mut connection) = read(REQUESTS, responses.as_bytes(), 1_000);
+        connection.end(1, &mut |it| found.push(it));
+        assert_eq!(
+            found[0].response.as_ref().unwrap().body,
+            b"hi",
+            "{fields:?}"
+        );
+        assert_eq!(found[0].fault, Some(Fault::Length), "{fields:?}");
+    }
+    // A chunk without a length ends what can be read, and says so.
+    for chunk in [
+        "0x2\r\nhi",
+        "-2\r\nhi",
+        "\r\nhi",
+        "11111111111111111\r\nhi",
+        "2\r\nhi!\r\n",
+    ] {
+        let responses = format!("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n{chunk}");
+        let (found, _) = read(b"GET /a HTTP/1.1\r\n\r\n", responses.as_bytes(), 1_000);
+        assert_eq!(found[0].fault, Some(Fault::Chunk), "{chunk:?}");
+        assert!(!found[0].response.as_ref().unwrap().is_whole, "{chunk:?}");
+    }
+}
+
+/// RFC 1945, 4: a line is answered by a body, which the end of the connection ends.
+#[test]
+fn requests_of_http_0_9_are_answered_by_a_body() {
+    for (body, is_status) in [
+        ("<html>\r\nhello", false),
+        ("\r\nHTTP/", false),
+        ("HTTP/1.0 400 Bad\r\n\r\n", true),
+    ] {
+        let mut connection = Connection::searching();
+        let mut found = Vec::new();
+        let mut each = |it| found.push(it);
+        connection.take(0, b"GET /old\r\n", Stamp::default(), &mut each);
+        connection.take(1, body.as_bytes(), Stamp::default(), &mut each);
+        connection.end(1, &mut each);
+        connection.finish(&mut each);
+        assert_eq!(found.len(), 1, "{body:?}");
+        let line = &found[0].request.as_ref().unwrap().head.line;
+        assert_eq!(
+            (line.target.as_str(), line.version.as_deref()),
+            ("/old", Some("HTTP/0.9"))
+        );
+        let response = found[0].response.as_ref().unwrap();
+        match is_status {
+            true => assert_eq!(response.head.line.code, 400),
+            false => assert_eq!(response.body, body.as_bytes()),
+        }
+        assert_eq!(found[0].fault, None, "{body:?}");
+    }
+}
+
 /// A head that ends with its connection, before a gap or with the capture is a message that was cut.
 #[test]
 fn heads_without_their_ends_are_messages() {

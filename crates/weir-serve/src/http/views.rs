@@ -140,6 +140,7 @@ fn described(call: &CallLadder) -> Value {
             "start": stream.start_ns.map(instant),
             "from": from,
             "to": to,
+            "protocol": stream.protocol,
             "codec": stream.codec,
             "packets": stream.packets,
             "lost": stream.lost,

@@ -100,7 +100,7 @@ impl Extract for CallTable {
             &mut |sight| match sight {
                 Sight::Rtp(sight) => streams.rtp(sight),
                 Sight::Rtcp(bytes, way, _) => streams.rtcp(bytes, way),
-                Sight::Fax(..) => {}
+                Sight::Fax(sight) => streams.fax(sight),
             },
         );
         self.push(row.file, rows);

@@ -54,6 +54,9 @@ impl<F: Cut> Conversation<F> {
         framer.cut(chunk.content, &mut |piece| match piece {
             Piece::Message(bytes) => {
                 let is_message = each(bytes, *is_sure);
+                if *is_sure && !is_message {
+                    *lost_bytes = lost_bytes.saturating_add(bytes.len() as u64);
+                }
                 *is_sure |= is_message;
                 goes_on &= *is_sure;
             }

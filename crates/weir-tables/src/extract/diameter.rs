@@ -16,8 +16,8 @@ pub(super) const EXTRACTION: Extraction = Extraction {
     doc: "one row a message of Diameter, over TCP or SCTP, on any port",
     columns: || columns_with_way(columns(&[], FIELDS)),
     needs: &[Needs::All],
-    start: |_| Box::new(Messages::<Diameter>::default()),
-    arguments: &[],
+    start: Messages::<Diameter>::opened,
+    arguments: super::settings::SECRETS,
     aliases: &[],
 };
 

@@ -28,8 +28,8 @@ pub(super) const EXTRACTION: Extraction = Extraction {
         columns_with_way(own)
     },
     needs: &[Needs::All],
-    start: |_| Box::new(Messages::<Dns>::default()),
-    arguments: &[],
+    start: Messages::<Dns>::opened,
+    arguments: super::settings::SECRETS,
     aliases: &[],
 };
 

@@ -32,13 +32,13 @@ pub(super) const EXTRACTION: Extraction = Extraction {
     doc: "one row a Megaco (H.248) command, with its reply",
     columns: || columns(&["frame.file"], FIELDS),
     needs: &[Needs::All],
-    start: |_| {
+    start: |settings| {
         Box::new(H248 {
-            lifter: Lifter::new(),
+            lifter: Lifter::with_keylog(settings.keylog.as_ref()),
             messages: Messages::new(),
         })
     },
-    arguments: &[],
+    arguments: super::settings::SECRETS,
     aliases: &[],
 };
 

@@ -18,7 +18,7 @@ use crate::scan::Rows;
 
 pub(super) const EXTRACTION: Extraction = Extraction {
     name: "http",
-    doc: "one row a request of HTTP/1.0, 1.1 or 2 with its response, on any port",
+    doc: "one row a request of HTTP/0.9, 1.0, 1.1 or 2 with its response, on any port",
     columns: || columns_with_way(columns(&[], FIELDS)),
     needs: &[Needs::All],
     start: |settings| {
@@ -265,6 +265,7 @@ fn version<'e>(
     let was_upgraded = exchange.interim.as_ref().is_some_and(|it| it.code == 101);
     Some(Value::Text(match (exchange.stream, other) {
         (Some(_), _) if !(of_request && was_upgraded) => "HTTP/2",
+        (_, Some(other)) if other.is_empty() => return None,
         (_, Some(other)) => other,
         _ if minor == 0 => "HTTP/1.0",
         _ => "HTTP/1.1",
@@ -414,5 +415,5 @@ static FIELDS: &[ItemField<Say<Exchange>>] = &[
     ItemField::new("http.missing", Kind::U64, Say::Value(|e| number(request(e, |it| it.missing).unwrap_or(0) + response(e, |it| it.missing).unwrap_or(0))),
         "Octets of both bodies that were not captured", "weir"),
     ItemField::new("http.fault", Kind::Text, Say::Value(|e| e.fault.map(|fault| Value::Text(fault.as_str()))),
-        "What is wrong: bytes were not captured, what follows is no head, a malformed head, a head without its end, a chunk without a length, the stream was reset, fields are damaged or too long, or the response may be that of a later request", "weir"),
+        "What is wrong: bytes were not captured, what follows is no head, a malformed head, a head without its end, a chunk without a length, a body whose length is said in several ways or in none, the stream was reset, fields are damaged or too long, or the response may be that of a later request", "weir"),
 ];

@@ -15,8 +15,8 @@ pub(super) const EXTRACTION: Extraction = Extraction {
     doc: "one row a question of DNS with its answer, in Zeek's words",
     columns: || columns_with_way(columns(&[], FIELDS)),
     needs: &[Needs::All],
-    start: |_| Box::new(Messages::<Lookups>::default()),
-    arguments: &[],
+    start: Messages::<Lookups>::opened,
+    arguments: super::settings::SECRETS,
     aliases: &[],
 };
 

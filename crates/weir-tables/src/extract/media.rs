@@ -1,4 +1,4 @@
-//! `media`: one row a stream of RTP.
+//! `media`: one row a stream of RTP, or of T.38 over UDPTL.
 
 mod announced;
 mod columns;
@@ -20,11 +20,16 @@ use crate::scan::Rows;
 
 pub(super) const EXTRACTION: Extraction = Extraction {
     name: "media",
-    doc: "one row a stream of RTP, with what it lost and how it sounds",
+    doc: "one row a stream of RTP or of T.38, with what it lost and how it sounds",
     columns: || columns_with_way(columns(&[], FIELDS)),
     needs: &[Needs::All],
-    start: |_| Box::new(Media::default()),
-    arguments: &[],
+    start: |settings| {
+        Box::new(Media {
+            finder: Finder::default().with_keylog(settings.keylog.as_ref()),
+            ..Media::default()
+        })
+    },
+    arguments: super::settings::SECRETS,
     aliases: &[],
 };
 
@@ -83,7 +88,9 @@ impl Extract for Media {
                 streams.rtp(sight, &mut |stream| told.push_back(stream));
             }
             Sight::Rtcp(bytes, way, _) => streams.rtcp(bytes, way),
-            Sight::Fax(..) => {}
+            Sight::Fax(sight) => {
+                streams.fax(sight, &mut |stream| told.push_back(stream));
+            }
         });
         self.push(rows);
     }

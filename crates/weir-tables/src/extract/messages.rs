@@ -9,6 +9,7 @@ use weir_packet::{Kind, Value};
 use super::conversation::{Conversation, Cut, Piece};
 use super::followed::{Followed, Looks};
 use super::opened::OpenedPayloads;
+use super::settings::Settings;
 use super::value::{address, number};
 use super::{Extract, Item, ItemField, columns, in_words, push_item};
 use crate::scan::Rows;
@@ -52,6 +53,11 @@ impl Way {
     /// Ports of both ends.
     pub(super) const fn ports(&self) -> [u16; 2] {
         [self.src.port, self.dst.port]
+    }
+
+    /// Both ends, the sender first.
+    pub(super) const fn pair(&self) -> (Endpoint, Endpoint) {
+        (self.src, self.dst)
     }
 
     /// The other way.
@@ -213,6 +219,14 @@ impl<P: Protocol> Default for Messages<P> {
 }
 
 impl<P: Protocol> Messages<P> {
+    /// Those of a protocol that TLS may carry: what it seals is read by the secrets of the settings.
+    pub(super) fn opened(settings: &Settings) -> Box<dyn Extract> {
+        Box::new(Self {
+            payloads: OpenedPayloads::with_keylog(settings.keylog.as_ref()),
+            ..Self::default()
+        })
+    }
+
     fn chunk(
         streams: &mut Followed<Conversation<Framer<P>>>,
         lost_bytes: &mut u64,

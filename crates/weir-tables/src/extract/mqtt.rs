@@ -28,8 +28,8 @@ pub(super) const EXTRACTION: Extraction = Extraction {
         columns_with_way(own)
     },
     needs: &[Needs::All],
-    start: |_| Box::new(Messages::<Mqtt>::default()),
-    arguments: &[],
+    start: Messages::<Mqtt>::opened,
+    arguments: super::settings::SECRETS,
     aliases: &[("mqtt.conack.flags.sp", "mqtt.session_present")],
 };
 

@@ -2,12 +2,12 @@
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
-use weir_messages::radius::{Packet, code_word, status_word};
+use weir_messages::radius::{OCTETS_MAX, PORTS, Packet, code_word, status_word};
 use weir_packet::{Kind, Needs, Value};
 
 use super::asked::{Asked, Requests};
 use super::list::{Cache, Say};
-use super::messages::{Messages, Protocol, Push, Way, columns_with_way};
+use super::messages::{Length, Messages, Protocol, Push, Way, columns_with_way};
 use super::value::{address, frame, number, seconds};
 use super::{Extraction, Item, ItemField, columns};
 
@@ -16,10 +16,13 @@ pub(super) const EXTRACTION: Extraction = Extraction {
     doc: "one row a packet of RADIUS, on any port",
     columns: || columns_with_way(columns(&[], FIELDS)),
     needs: &[Needs::All],
-    start: |_| Box::new(Messages::<Radius>::default()),
-    arguments: &[],
+    start: Messages::<Radius>::opened,
+    arguments: super::settings::SECRETS,
     aliases: &[],
 };
+
+/// Octets of a packet's header (RFC 2865, 3).
+const HEADER_OCTETS: u16 = 20;
 
 #[derive(Default)]
 struct Radius(Requests<u8>);
@@ -29,6 +32,34 @@ impl Protocol for Radius {
 
     fn is_datagram(bytes: &[u8], ports: [u16; 2]) -> bool {
         Packet::new(bytes, ports).is_some()
+    }
+
+    /// Over TCP (RFC 6613) and TLS (RFC 6614) packets follow one another.
+    fn begins(bytes: &[u8], ports: [u16; 2]) -> Option<bool> {
+        let is_known = code_word(*bytes.first()?).is_some();
+        let is_port = ports.iter().any(|port| PORTS.contains(port));
+        match Self::length(bytes) {
+            Length::Wait => (is_port && is_known).then_some(true),
+            Length::Message { total, .. } if is_port && bytes.len() < total => {
+                is_known.then_some(true)
+            }
+            Length::Message { total, .. } => Packet::new(bytes.get(..total)?, ports).map(|_| true),
+            Length::Broken => None,
+        }
+    }
+
+    fn length(bytes: &[u8]) -> Length {
+        let [_, _, high, low, ..] = bytes else {
+            return Length::Wait;
+        };
+        let total = u16::from_be_bytes([*high, *low]);
+        match (HEADER_OCTETS..=OCTETS_MAX).contains(&total) {
+            true => Length::Message {
+                skip: 0,
+                total: total.into(),
+            },
+            false => Length::Broken,
+        }
     }
 
     fn message(&mut self, bytes: &[u8], way: &Way, push: &mut Push<'_>) -> bool {

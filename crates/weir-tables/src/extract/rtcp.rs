@@ -17,8 +17,13 @@ pub(super) const EXTRACTION: Extraction = Extraction {
     doc: "one row a report of RTCP: a packet, or each of its blocks, chunks or sources",
     columns: || columns_with_way(columns(&[], FIELDS)),
     needs: &[Needs::All],
-    start: |_| Box::new(Rtcp::default()),
-    arguments: &[],
+    start: |settings| {
+        Box::new(Rtcp {
+            finder: Finder::default().with_keylog(settings.keylog.as_ref()),
+            ..Rtcp::default()
+        })
+    },
+    arguments: super::settings::SECRETS,
     aliases: &[],
 };
 

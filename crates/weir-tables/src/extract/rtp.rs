@@ -15,8 +15,8 @@ pub(super) const EXTRACTION: Extraction = Extraction {
     doc: "one row a packet of RTP, where signalling says or on any port where several go on",
     columns: || columns_with_way(columns(&[], FIELDS)),
     needs: &[Needs::All],
-    start: |_| Box::new(Rtp::default()),
-    arguments: &[],
+    start: |settings| Box::new(Rtp(Finder::default().with_keylog(settings.keylog.as_ref()))),
+    arguments: super::settings::SECRETS,
     aliases: &[],
 };
 

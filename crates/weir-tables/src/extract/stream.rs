@@ -4,9 +4,10 @@ use std::cell::OnceCell;
 use std::collections::VecDeque;
 
 use weir_flow::{Carried, Content, Interest, Payload, Payloads};
-use weir_packet::{Kind, Needs, Value};
+use weir_packet::{Kind, Needs, Packet, Value};
 
 use super::messages::{Way, WithWay, columns_with_way};
+use super::opened::OpenedPayloads;
 use super::value::number;
 use super::{Extract, Extraction, Item, ItemField, columns, in_words, push_item};
 use crate::scan::Rows;
@@ -18,8 +19,17 @@ pub(super) const EXTRACTION: Extraction = Extraction {
     doc: "one row a piece of a TCP stream, in order and without what was sent twice, or a datagram of UDP or SCTP",
     columns: all_columns,
     needs: &[Needs::Transport],
-    start: |_| Box::new(Pieces::default()),
-    arguments: &[],
+    start: |settings| {
+        Box::new(Pieces {
+            payloads: match &settings.keylog {
+                Some(log) => Carriers::Opened(Box::new(OpenedPayloads::with_keylog(Some(log)))),
+                None => Carriers::Plain(Box::new(Payloads::new())),
+            },
+            last: None,
+            file: String::new(),
+        })
+    },
+    arguments: super::settings::SECRETS,
     aliases: &[],
 };
 
@@ -102,7 +112,7 @@ fn all_columns() -> Vec<Column> {
 
 /// Puts what packets carry in order.
 struct Pieces {
-    payloads: Payloads,
+    payloads: Carriers,
     /// What was ready only when the capture ended.
     last: Option<VecDeque<Kept>>,
     file: String,
@@ -117,12 +127,31 @@ struct Kept {
     from_originator: Option<bool>,
 }
 
-impl Default for Pieces {
-    fn default() -> Self {
-        Self {
-            payloads: Payloads::new(),
-            last: None,
-            file: String::new(),
+/// What hands on the pieces: as they were sent, or with secrets as what they seal.
+enum Carriers {
+    Plain(Box<Payloads>),
+    Opened(Box<OpenedPayloads>),
+}
+
+impl Carriers {
+    fn packet(&mut self, packet: &Packet<'_>, each: &mut dyn FnMut(&Payload<'_>) -> Interest) {
+        match self {
+            Self::Plain(payloads) => payloads.packet(packet, each),
+            Self::Opened(payloads) => payloads.packet(packet, each),
+        }
+    }
+
+    fn finish(&mut self, each: &mut dyn FnMut(&Payload<'_>) -> Interest) {
+        match self {
+            Self::Plain(payloads) => payloads.finish(each),
+            Self::Opened(payloads) => payloads.finish(each),
+        }
+    }
+
+    fn given_up(&self) -> Vec<(u64, &'static str)> {
+        match self {
+            Self::Plain(payloads) => payloads.given_up().into_iter().collect(),
+            Self::Opened(payloads) => payloads.given_up().collect(),
         }
     }
 }

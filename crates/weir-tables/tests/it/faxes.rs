@@ -6,6 +6,8 @@ use weir_packet::{Decoder, Frame, LinkType};
 use weir_tables::{CallSight, CallWatch};
 use weir_testkit::packet::{Ipv4, protocol, udp};
 
+use crate::{sip, wire};
+
 const SENDER: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
 const RECEIVER: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 2);
 
@@ -31,10 +33,9 @@ fn sip(first: &str, address: Ipv4Addr, port: u16) -> Vec<u8> {
     .into_bytes()
 }
 
-#[test]
-fn faxes_are_media_of_their_call() {
-    // The first octet is the upper half of the number in sequence: it looks like anything.
-    let packets = [
+/// A call with a fax of three datagrams and two back.
+fn packets() -> Vec<Vec<u8>> {
+    vec![
         datagram(
             false,
             [5060, 5060],
@@ -47,10 +48,57 @@ fn faxes_are_media_of_their_call() {
             [5000, 4000],
             b"\x80\x00\x03\xc0\x01\x80\0\0\x01\x06\0\0\0\0",
         ),
-        datagram(true, [5000, 4000], b"\xff\xff\x01\x06\0\0"),
+        datagram(true, [5000, 4000], b"\x80\x01\x01\x06\0\0"),
         // Between other sockets.
         datagram(false, [4001, 5001], b"\0\x01\x01\x06\0\0"),
+        // Number 3 did not come.
+        datagram(false, [4000, 5000], b"\0\x02\x01\x06\0\0"),
+        datagram(false, [4000, 5000], b"\0\x04\x01\x06\0\0"),
+        // STUN keeps the way open.
+        datagram(
+            false,
+            [4000, 5000],
+            b"\0\x01\0\0\x21\x12\xa4\x42abcdefghijkl",
+        ),
+    ]
+}
+
+#[test]
+fn faxes_have_rows_of_media_and_count_for_their_calls() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("fax.pcap");
+    wire::write(&packets(), &path);
+    let media = sip::read("media", &[&path], 10);
+    let columns = [
+        "media.protocol",
+        "media.type",
+        "media.codec",
+        "sip.call_id",
+        "port.dst",
+        "media.packets",
+        "media.lost",
+        "rtp.ssrc",
+        "media.mos",
     ];
+    let columns = columns.map(|name| sip::column(&media, name));
+    let rows: Vec<Vec<&str>> = (0..media.num_rows())
+        .map(|row| columns.iter().map(|column| &*column[row]).collect())
+        .collect();
+    assert_eq!(
+        rows,
+        [
+            ["T.38", "image", "t38", "fax", "5000", "3", "1", "", ""],
+            ["T.38", "image", "t38", "fax", "4000", "2", "0", "", ""],
+        ]
+    );
+    let calls = sip::read("calls", &[&path], 10);
+    assert_eq!(sip::column(&calls, "call.lost"), ["1"]);
+    assert_eq!(sip::read("rtp", &[&path], 10).num_rows(), 0);
+}
+
+#[test]
+fn faxes_are_media_of_their_call() {
+    let packets = packets();
     let mut watch = CallWatch::default();
     let mut decoder = Decoder::default();
     let mut found = Vec::new();
@@ -65,8 +113,8 @@ fn faxes_are_media_of_their_call() {
             }
         });
     }
-    let expected: Vec<_> = (3..=5)
+    let expected: Vec<_> = [3, 4, 5, 7, 8]
         .map(|frame| (frame, "fax".to_owned(), "T.38", false))
-        .collect();
+        .to_vec();
     assert_eq!(found, expected);
 }

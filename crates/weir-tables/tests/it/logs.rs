@@ -357,14 +357,23 @@ const HTTP: &[Field] = &[
 
 const INFLATED: &str = "Zeek counts what a compressed body inflates to";
 
-const ZERO_NINE: &str = "a request of HTTP/0.9";
+const ZERO_NINE: &str = "an answer of HTTP/0.9 has no status, and all that comes is its body";
 const OCTETS: &str =
     "the method comes octet by octet: a first head is looked for where a piece begins";
 
 const HTTP_DIFFERENCES: &[(&str, &str, &str)] = &[
     ("core.tcp-padding", "method", OCTETS),
     ("core.tcp-padding", "uri", OCTETS),
-    ("http.http-09-content-length-confusion", "a line", ZERO_NINE),
+    (
+        "http.http-09-content-length-confusion",
+        "status_code",
+        ZERO_NINE,
+    ),
+    (
+        "http.http-09-content-length-confusion",
+        "status_msg",
+        ZERO_NINE,
+    ),
     (
         "http.http-09-content-length-confusion",
         "response_body_len",

@@ -192,6 +192,105 @@ fn http_2_is_read_through_tls() {
     }
 }
 
+/// `tests/tls/make_messages.py` says what was sent.
+#[test]
+fn messages_of_every_protocol_are_read_through_tls() {
+    let (capture, keys) = (file("messages.pcap"), file("messages-keys.log"));
+    let tables: &[(&str, &[&str], &[&str])] = &[
+        (
+            "dns",
+            &[
+                "frame.number",
+                "dns.qry.name",
+                "dns.flags.response",
+                "proto",
+            ],
+            &["8\tprivate.test\tfalse\ttcp", "9\tprivate.test\ttrue\ttcp"],
+        ),
+        ("lookups", &["lookup.query"], &["private.test"]),
+        (
+            "mqtt",
+            &["frame.number", "mqtt.msgtype", "mqtt.topic"],
+            &["19\t1\t", "20\t2\t", "21\t3\t[private/topic]"],
+        ),
+        (
+            "diameter",
+            &["frame.number", "diameter.cmd.code", "diameter.origin_host"],
+            &["31\t257\thost.private.test", "32\t257\thost.private.test"],
+        ),
+        (
+            "radius",
+            &["radius.code", "radius.user_name"],
+            &["1\talice", "2\t"],
+        ),
+        (
+            "h248",
+            &["h248.transaction_id", "h248.command"],
+            &["5\tServiceChange"],
+        ),
+        (
+            "media",
+            &["media.found_by", "sip.call_id", "media.packets"],
+            &["sip\tprivate@weir.test\t3"],
+        ),
+        (
+            "rtp",
+            &["sip.call_id", "rtp.seq"],
+            &[
+                "private@weir.test\t0",
+                "private@weir.test\t1",
+                "private@weir.test\t2",
+            ],
+        ),
+    ];
+    for (table, columns, expected) in tables {
+        let (sealed, _) = read(table, &capture, None);
+        // Between ports of Megaco what is sealed may look like a damaged message.
+        assert!(*table == "h248" || sealed.num_rows() == 0, "{table}");
+        let found = lines(&sealed, columns);
+        assert!(
+            !found.iter().any(|row| expected.contains(&row.as_str())),
+            "{found:?}"
+        );
+        let (batch, notes) = read(table, &capture, Some(&keys));
+        assert!(notes.is_empty(), "{table}: {notes:?}");
+        assert_eq!(lines(&batch, columns), *expected, "{table}");
+    }
+    let filter = "dns or mqtt or diameter";
+    if let Some(theirs) = theirs_of(
+        "messages.pcap",
+        "messages-keys.log",
+        filter,
+        &["frame.number"],
+    ) {
+        let mut ours = Vec::new();
+        for table in ["dns", "mqtt", "diameter"] {
+            ours.extend(lines(
+                &read(table, &capture, Some(&keys)).0,
+                &["frame.number"],
+            ));
+        }
+        assert_eq!(ours, theirs);
+    }
+    // What was sent, in the order in which it was.
+    let (pieces, _) = read("stream", &capture, Some(&keys));
+    let data = column(&pieces, "stream.text");
+    assert!(
+        data[0].contains("private") && data[0].len() == 32,
+        "{data:?}"
+    );
+    assert!(
+        data.iter()
+            .any(|text| text.starts_with("INVITE sip:b@weir.test"))
+    );
+    let (records, _) = read("stream", &capture, None);
+    assert!(
+        !column(&records, "stream.text")
+            .iter()
+            .any(|text| text.contains("INVITE"))
+    );
+}
+
 #[test]
 fn what_follows_a_missing_segment_is_not_made_up() {
     let folder = tempfile::tempdir().unwrap();

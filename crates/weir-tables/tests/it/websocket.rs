@@ -476,3 +476,53 @@ fn a_connection_without_a_handshake_ends_at_its_first_violation() {
     };
     assert!(note.contains("without a handshake"), "{note}");
 }
+
+/// What precedes the handshake of a connection hides it no more: a proxy's tunnel, SOCKS, a header of the PROXY protocol,
+/// and other requests.
+#[test]
+fn connections_behind_proxies_and_other_requests_are_read() {
+    let (client, server) = (true, false);
+    let asked =
+        b"GET /chat HTTP/1.1\r\nHost: h\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n"
+            .to_vec();
+    let agreed =
+        b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n"
+            .to_vec();
+    let said = |bytes: &[u8], from_client| (from_client, bytes.to_vec());
+    let befores: [Vec<(bool, Vec<u8>)>; 6] = [
+        vec![
+            said(b"CONNECT h:80 HTTP/1.1\r\nHost: h:80\r\n\r\n", client),
+            said(b"HTTP/1.1 200 Connection established\r\n\r\n", server),
+        ],
+        vec![
+            said(b"\x05\x01\0", client),
+            said(b"\x05\0", server),
+            said(b"\x05\x01\0\x01\x0a\0\0\x02\0\x50", client),
+            said(b"\x05\0\0\x01\0\0\0\0\0\0", server),
+        ],
+        vec![said(b"PROXY TCP4 192.0.2.1 192.0.2.2 1 80\r\n", client)],
+        vec![
+            said(b"GET / HTTP/1.1\r\nHost: h\r\n\r\n", client),
+            said(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi", server),
+        ],
+        vec![
+            said(&asked, client),
+            said(
+                b"HTTP/1.1 401 Unauthorized\r\nContent-Length: 0\r\n\r\n",
+                server,
+            ),
+        ],
+        vec![],
+    ];
+    for before in befores {
+        let mut frames = before;
+        frames.push((client, asked.clone()));
+        frames.push((server, agreed.clone()));
+        frames.push((client, frame(true, 0x81, b"one")));
+        frames.push((server, frame(false, 0x81, b"two")));
+        let (batch, notes) = without_handshake(true, &frames);
+        let texts = crate::sip::column(&batch, "websocket.payload.text");
+        assert_eq!(texts, ["one", "two"], "{frames:x?}");
+        assert_eq!(notes, Vec::<String>::new());
+    }
+}

@@ -68,7 +68,8 @@ pub(super) struct Row {
     /// What a filter looks at, in lower case.
     sought: String,
     bytes: usize,
-    streams: Vec<(SocketAddr, SocketAddr)>,
+    /// The streams that have an entry: their sockets and their protocol.
+    streams: Vec<(SocketAddr, SocketAddr, &'static str)>,
 }
 
 /// A message, or the beginning of a stream.
@@ -301,16 +302,17 @@ impl Pages {
         let Some(row) = self.at(number) else {
             return false;
         };
-        let pair = (media.src, media.dst);
-        if media.is_rtp && !row.streams.contains(&pair) && row.streams.len() < STREAMS_MAX {
-            row.streams.push(pair);
+        let stream = (media.src, media.dst, media.protocol);
+        let is_stream = media.protocol != "RTCP";
+        if is_stream && !row.streams.contains(&stream) && row.streams.len() < STREAMS_MAX {
+            row.streams.push(stream);
             let before = row.bytes;
             row.push(Entry {
                 time_ns: media.time_ns,
                 frame: media.frame,
                 src: media.src,
                 dst: media.dst,
-                label: "RTP".to_owned(),
+                label: media.protocol.to_owned(),
                 bytes: None,
                 is_repeat: false,
                 is_failure: false,
@@ -491,13 +493,24 @@ pub(super) mod tests {
 
     /// A datagram between hosts of 10.0.0.0/8, decoded and taken.
     pub(in crate::sip::calls) fn send(book: &mut Book, seconds: f64, from: u8, to: u8, text: &str) {
+        send_between(book, seconds, (from, 5060), (to, 5060), text.as_bytes());
+    }
+
+    /// The same, between ports.
+    fn send_between(
+        book: &mut Book,
+        seconds: f64,
+        (from, source): (u8, u16),
+        (to, destination): (u8, u16),
+        payload: &[u8],
+    ) {
         let (src, dst) = ([10, 0, 0, from].into(), [10, 0, 0, to].into());
         let datagram = udp(
             IpAddr::V4(src),
             IpAddr::V4(dst),
-            5060,
-            5060,
-            text.as_bytes(),
+            source,
+            destination,
+            payload,
         );
         let ip = Ipv4::new(src, dst, protocol::UDP).packet(&datagram);
         let bytes = ethernet([2; 6], [4; 6], ethertype::IPV4, &ip);
@@ -616,6 +629,38 @@ pub(super) mod tests {
                 "dora@atlanta.example REGISTER Some(200) None 2",
             ]
         );
+    }
+
+    /// A fax goes on between the sockets of the sound before it.
+    #[test]
+    fn a_fax_stands_in_the_ladder_behind_the_sound() {
+        let mut book = Book::new(1 << 20);
+        for (cseq, media) in [
+            ("1 INVITE", "m=audio 4000 RTP/AVP 8"),
+            ("2 INVITE", "m=image 4000 udptl t38"),
+        ] {
+            let body = format!("v=0\r\nc=IN IP4 10.0.0.1\r\n{media}\r\n");
+            let head = message("INVITE sip:bob@biloxi.example SIP/2.0", "fax", "a", cseq);
+            let head = head.replace(
+                "Content-Length: 0\r\n\r\n",
+                &format!(
+                    "Content-Type: application/sdp\r\nContent-Length: {}\r\n\r\n",
+                    body.len()
+                ),
+            );
+            send(&mut book, 0.0, 1, 2, &format!("{head}{body}"));
+            let datagram: &[u8] = match cseq {
+                "1 INVITE" => b"\x80\x08\0\x01\0\0\0\xa0\0\0\0\x07sound",
+                _ => b"\0\x01\x01\x06\0\0",
+            };
+            for _ in 0..2 {
+                send_between(&mut book, 0.5, (2, 5000), (1, 4000), datagram);
+            }
+        }
+        let row = book.rows().next().unwrap();
+        let labels: Vec<&str> = row.entries().iter().map(|it| it.label.as_str()).collect();
+        assert_eq!(labels.len(), 4, "{labels:?}");
+        assert_eq!((labels[1], labels[3]), ("RTP", "T.38"));
     }
 
     #[test]

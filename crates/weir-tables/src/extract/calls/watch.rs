@@ -118,7 +118,10 @@ impl CallWatch {
                         streams.rtcp(bytes, way);
                         (*way, *announced, "RTCP")
                     }
-                    Sight::Fax(way, announced) => (*way, Some(*announced), "T.38"),
+                    Sight::Fax(sight) => {
+                        streams.fax(sight);
+                        (sight.way, Some(&*sight.announced), "T.38")
+                    }
                 };
                 (each.borrow_mut())(&CallSight::Media(CallMedia {
                     call_id: call_id.and_then(|it| it.call_id.as_deref()),

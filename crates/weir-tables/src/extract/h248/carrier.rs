@@ -1,13 +1,17 @@
 //! Where Megaco messages lie in packets: UDP, SCTP and TCP, by port and by content.
 
+use std::sync::Arc;
 use weir_flow::framing::{Framed, Framer, Framing};
-use weir_flow::{Carried, Chunk, Content, Interest, Payload, Payloads};
+
+use weir_flow::{Carried, Chunk, Content, Interest, Payload};
 use weir_h248::{Arena, DecodeOptions, Encoding, Endpoint, decode_as, detect};
+use weir_messages::tls::KeyLog;
 use weir_packet::Packet;
 
 use crate::extract::conversation::{Conversation, Cut, Piece};
 use crate::extract::followed::Followed;
 use crate::extract::in_words;
+use crate::extract::opened::OpenedPayloads;
 
 /// Ports of the protocol: text, binary (RFC 3525 D.1).
 const PORTS: [u16; 2] = [2944, 2945];
@@ -45,10 +49,11 @@ pub struct Lifted<'p> {
 /// like a message in some encoding; elsewhere over UDP and TCP what begins as only a message does and
 /// decodes.
 ///
-/// Fragments, segments and chunks are put together, and tunnels looked into, as [`Payloads`] does.
+/// Fragments, segments and chunks are put together, and tunnels looked into, as [`weir_flow::Payloads`] does; what probes sent
+/// on by HEP is read as what they saw, and a header of the PROXY protocol is passed over.
 #[derive(Debug, Default)]
 pub struct Lifter {
-    payloads: Payloads,
+    payloads: OpenedPayloads,
     streams: Streams,
 }
 
@@ -73,6 +78,14 @@ impl Lifter {
     #[must_use]
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// The same; what TLS carries is read by these secrets.
+    pub(crate) fn with_keylog(log: Option<&Arc<KeyLog>>) -> Self {
+        Self {
+            payloads: OpenedPayloads::with_keylog(log),
+            ..Self::default()
+        }
     }
 
     /// Takes the next packet of the capture, decoded to its transport header, and hands on the messages

@@ -42,13 +42,22 @@ impl RtpSight<'_> {
     }
 }
 
+/// A datagram of T.38 that was found.
+pub(in crate::extract) struct FaxSight {
+    pub(in crate::extract) way: Way,
+    /// Its number in sequence (ITU-T T.38, 9.1).
+    pub(in crate::extract) sequence: u16,
+    pub(in crate::extract) octets: u64,
+    pub(in crate::extract) announced: Arc<Announcement>,
+}
+
 /// Something that was found.
 pub(in crate::extract) enum Sight<'p> {
     Rtp(&'p RtpSight<'p>),
     /// A packet of RTCP, which way it came, and what announced its media.
     Rtcp(&'p [u8], Way, Option<&'p Announcement>),
-    /// A datagram of T.38, which way it came, and what announced it.
-    Fax(Way, &'p Announcement),
+    /// A datagram of T.38 over UDPTL.
+    Fax(&'p FaxSight),
 }
 
 type Each<'e> = dyn FnMut(&Sight<'_>) + 'e;
@@ -165,6 +174,8 @@ const SEQUENCE_STEP_MAX: u16 = 16;
 const TIMESTAMP_STEP_MAX: u32 = 90_000 * 60;
 /// The payload type that events have where nothing else is said.
 const EVENTS: u8 = 101;
+/// What messages of STUN have behind their type and length (RFC 8489, 5).
+const STUN_COOKIE: [u8; 4] = [0x21, 0x12, 0xa4, 0x42];
 /// Ports of gateways and call agents of MGCP (RFC 3435, 3.5).
 const MGCP_PORTS: [u16; 2] = [2_427, 2_727];
 
@@ -243,9 +254,10 @@ impl MediaFinder {
         let way = Way::of(payload);
         let pair = (way.src, way.dst);
         let announced = self.announced.of_packet(&way, bytes);
-        if let Some(fax) = announced.as_deref().filter(|it| it.media.is_fax()) {
-            return each(&Sight::Fax(way, fax));
-        }
+        let announced = match announced {
+            Some(fax) if fax.media.is_fax() => return fax_sight(bytes, way, fax, each),
+            other => other,
+        };
         let is_sure = announced.is_some() || self.known.contains_key(&pair);
         if rtcp::is_rtcp(bytes, is_sure) {
             return each(&Sight::Rtcp(bytes, way, announced.as_deref()));
@@ -266,8 +278,8 @@ impl MediaFinder {
     /// Takes a datagram that cannot be RTP, and may be a fax.
     fn fax(&mut self, bytes: &[u8], way: Way, each: &mut Each<'_>) {
         let announced = self.announced.of_packet(&way, bytes);
-        if let Some(fax) = announced.as_deref().filter(|it| it.media.is_fax()) {
-            each(&Sight::Fax(way, fax));
+        if let Some(fax) = announced.filter(|it| it.media.is_fax()) {
+            fax_sight(bytes, way, fax, each);
         }
     }
 
@@ -366,6 +378,21 @@ impl Candidate {
         }
         self.sequence = packet.sequence();
         self.timestamp = packet.timestamp();
+    }
+}
+
+/// Hands on a datagram between sockets that were announced for a fax, unless it is STUN, or too short for UDPTL.
+fn fax_sight(bytes: &[u8], way: Way, announced: Arc<Announcement>, each: &mut Each<'_>) {
+    let is_stun = bytes.get(4..8) == Some(&STUN_COOKIE) && bytes.first().is_some_and(|it| *it < 4);
+    if let [high, low, _, _, ..] = bytes
+        && !is_stun
+    {
+        each(&Sight::Fax(&FaxSight {
+            way,
+            sequence: u16::from_be_bytes([*high, *low]),
+            octets: bytes.len() as u64,
+            announced,
+        }));
     }
 }
 

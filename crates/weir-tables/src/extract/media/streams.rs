@@ -1,4 +1,4 @@
-//! The streams of RTP that packets make, and what was said of them.
+//! The streams of RTP and of T.38 that packets make, and what was said of them.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -8,14 +8,15 @@ use weir_messages::rtp::rtcp::{self, Report};
 use weir_messages::rtp::{Arrival, Codec, Event, Measure, Packet as RtpPacket};
 
 use super::announced::Announcement;
-use super::finder::{Pair, RtpSight};
+use super::finder::{FaxSight, Pair, RtpSight};
 use crate::extract::messages::Way;
 
-/// A stream: packets from one socket to another with the same source.
+/// A stream: packets from one socket to another with the same source, or those of a fax.
 pub(in crate::extract) struct Stream {
     /// Its sockets, with record and time of its last packet.
     pub(in crate::extract) way: Way,
-    pub(in crate::extract) ssrc: u32,
+    /// Synchronization source; `None` of T.38 over UDPTL, which has none.
+    pub(in crate::extract) ssrc: Option<u32>,
     pub(in crate::extract) start_ns: Option<i64>,
     pub(in crate::extract) first_frame: u64,
     pub(in crate::extract) measure: Measure,
@@ -77,17 +78,38 @@ const OF_CALL_MAX: usize = 64;
 impl CallStreams {
     /// Takes a packet.
     pub(in crate::extract) fn rtp(&mut self, sight: &RtpSight<'_>) {
+        let key = (sight.way.pair(), Some(sight.packet.ssrc()));
+        self.take(key, sight.announced.as_ref(), &mut |streams, tell| {
+            streams.rtp(sight, tell)
+        });
+    }
+
+    /// Takes a datagram of T.38.
+    pub(in crate::extract) fn fax(&mut self, sight: &FaxSight) {
+        let key = (sight.way.pair(), None);
+        self.take(key, Some(&sight.announced), &mut |streams, tell| {
+            streams.fax(sight, tell)
+        });
+    }
+
+    /// Has `take` take what is of the stream `key`, which says whether that is new.
+    fn take(
+        &mut self,
+        key: Key,
+        announced: Option<&Arc<Announcement>>,
+        take: &mut dyn FnMut(&mut Streams, &mut Tell<'_>) -> bool,
+    ) {
         let Self {
             streams,
             by_call,
             past,
             past_order,
         } = self;
-        let is_new = streams.rtp(sight, &mut |stream| {
+        let is_new = take(streams, &mut |stream| {
             let Some(call_id) = stream.call_id() else {
                 return;
             };
-            let key = ((stream.way.src, stream.way.dst), stream.ssrc);
+            let key = (stream.way.pair(), stream.ssrc);
             if let Some(keys) = by_call.get_mut(call_id) {
                 keys.retain(|known| *known != key);
                 if keys.is_empty() {
@@ -104,14 +126,9 @@ impl CallStreams {
                 past.remove(&oldest);
             }
         });
-        let call_id = sight
-            .announced
-            .as_ref()
-            .and_then(|it| it.call_id.as_deref());
-        let Some(call_id) = call_id else {
+        let Some(call_id) = announced.and_then(|it| it.call_id.as_deref()) else {
             return;
         };
-        let key = ((sight.way.src, sight.way.dst), sight.packet.ssrc());
         if is_new {
             let keys = by_call.entry(call_id.to_owned()).or_default();
             if !keys.contains(&key) && keys.len() < OF_CALL_MAX {
@@ -169,17 +186,17 @@ const KEYS_MAX: usize = 256;
 const NAME_OCTETS_MAX: usize = 255;
 
 impl Stream {
-    fn new(sight: &RtpSight<'_>) -> Self {
+    fn new(way: &Way, ssrc: Option<u32>, announced: Option<&Arc<Announcement>>) -> Self {
         Self {
-            way: sight.way,
-            ssrc: sight.packet.ssrc(),
-            start_ns: sight.way.time_ns,
-            first_frame: sight.way.frame,
+            way: *way,
+            ssrc,
+            start_ns: way.time_ns,
+            first_frame: way.frame,
             measure: Measure::default(),
             octets: 0,
             payload_types: Vec::new(),
             codecs: Vec::new(),
-            announced: sight.announced.clone(),
+            announced: announced.cloned(),
             keys: String::new(),
             events: 0,
             pressed: Pressed::default(),
@@ -233,13 +250,36 @@ impl Stream {
         self.way.frame = sight.way.frame;
     }
 
+    /// Takes a datagram of T.38, whose numbers say what was lost and nothing says when it was to come.
+    fn take_fax(&mut self, sight: &FaxSight) {
+        self.measure.take(&Arrival {
+            time_ns: sight.way.time_ns.unwrap_or_default(),
+            sequence: sight.sequence,
+            timestamp: 0,
+            marker: false,
+            clock_rate: None,
+            is_comfort_noise: false,
+        });
+        self.octets = self.octets.saturating_add(sight.octets);
+        if self.codecs.is_empty() {
+            self.codecs.push("t38".to_owned());
+        }
+        self.way.time_ns = sight.way.time_ns;
+        self.way.frame = sight.way.frame;
+    }
+
+    /// True for T.38 over UDPTL, which is no RTP.
+    pub(in crate::extract) const fn is_fax(&self) -> bool {
+        self.ssrc.is_none()
+    }
+
     /// True when a packet is of another call, which has the same sockets and source after a pause.
-    fn is_before(&self, sight: &RtpSight<'_>) -> bool {
-        let (Some(own), Some(next)) = (&self.announced, &sight.announced) else {
+    fn is_before(&self, way: &Way, announced: Option<&Arc<Announcement>>) -> bool {
+        let (Some(own), Some(next)) = (&self.announced, announced) else {
             return false;
         };
         let is_other = !Arc::ptr_eq(own, next) && own.call_id != next.call_id;
-        let (then, now) = (self.way.time_ns, sight.way.time_ns);
+        let (then, now) = (self.way.time_ns, way.time_ns);
         is_other
             && now
                 .unwrap_or_default()
@@ -365,7 +405,7 @@ impl Press {
 /// Longest packet of sound that counts as delay.
 const PACKET_MS_MAX: f64 = 120.0;
 
-type Key = (Pair, u32);
+type Key = (Pair, Option<u32>);
 
 /// The streams of a capture.
 #[derive(Default)]
@@ -398,10 +438,31 @@ impl Streams {
 
     /// Takes a packet; true when it is the first of a stream.
     pub(in crate::extract) fn rtp(&mut self, sight: &RtpSight<'_>, tell: &mut Tell<'_>) -> bool {
-        let now_ns = sight.way.time_ns.unwrap_or_default();
+        let (way, announced) = (&sight.way, sight.announced.as_ref());
+        let ssrc = Some(sight.packet.ssrc());
+        self.take(way, ssrc, announced, &mut |it| it.take(sight), tell)
+    }
+
+    /// Takes a datagram of T.38; true when it is the first of a stream.
+    pub(in crate::extract) fn fax(&mut self, sight: &FaxSight, tell: &mut Tell<'_>) -> bool {
+        let (way, announced) = (&sight.way, Some(&sight.announced));
+        self.take(way, None, announced, &mut |it| it.take_fax(sight), tell)
+    }
+
+    /// Finds the stream of what came this way, or begins it, and hands it to `take`; true when it is new.
+    fn take(
+        &mut self,
+        way: &Way,
+        ssrc: Option<u32>,
+        announced: Option<&Arc<Announcement>>,
+        take: &mut dyn FnMut(&mut Stream),
+        tell: &mut Tell<'_>,
+    ) -> bool {
+        let now_ns = way.time_ns.unwrap_or_default();
         self.expire(now_ns, tell);
-        let key = ((sight.way.src, sight.way.dst), sight.packet.ssrc());
-        let is_of_next_call = self.open.get(&key).is_some_and(|it| it.is_before(sight));
+        let key = (way.pair(), ssrc);
+        let known = self.open.get(&key);
+        let is_of_next_call = known.is_some_and(|it| it.is_before(way, announced));
         if is_of_next_call {
             self.close(&key, tell);
         }
@@ -417,14 +478,17 @@ impl Streams {
             if !is_of_next_call {
                 self.order.push_back((key, now_ns));
             }
-            let keys = self.by_source.entry(key.1).or_default();
-            if keys.len() < OF_SOURCE_MAX {
-                keys.push(key);
+            if let Some(ssrc) = ssrc {
+                let keys = self.by_source.entry(ssrc).or_default();
+                if keys.len() < OF_SOURCE_MAX {
+                    keys.push(key);
+                }
             }
-            self.open.insert(key, Box::new(Stream::new(sight)));
+            let stream = Stream::new(way, ssrc, announced);
+            self.open.insert(key, Box::new(stream));
         }
         if let Some(stream) = self.open.get_mut(&key) {
-            stream.take(sight);
+            take(stream);
         }
         is_new
     }
@@ -497,10 +561,12 @@ impl Streams {
 
     fn close(&mut self, key: &Key, tell: &mut Tell<'_>) {
         if let Some(stream) = self.open.remove(key) {
-            if let Some(keys) = self.by_source.get_mut(&key.1) {
+            if let Some(ssrc) = key.1
+                && let Some(keys) = self.by_source.get_mut(&ssrc)
+            {
                 keys.retain(|known| known != key);
                 if keys.is_empty() {
-                    self.by_source.remove(&key.1);
+                    self.by_source.remove(&ssrc);
                 }
             }
             tell(stream);

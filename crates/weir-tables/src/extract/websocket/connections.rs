@@ -333,7 +333,9 @@ fn first_bytes(bytes: &[u8], is_start: bool) -> Option<bool> {
         return (!is_whole || upgrades()).then_some(true);
     }
     if begins(b"HTTP/1.") {
-        return Some(false);
+        // Any other answer is that of a request before: to a page, or to CONNECT.
+        let may_agree = bytes.get(9).is_none_or(|hundreds| *hundreds == b'1');
+        return may_agree.then_some(false);
     }
     if is_start {
         return None;
@@ -398,6 +400,9 @@ mod tests {
             (b"GET / HTTP/1.1\r\nUpgrade: WebSocket\r\n\r\n", Some(true)),
             (b"GET / HTTP/1.1\r\nHost: h\r\n\r\n", None),
             (b"HTTP/1.1 101 Switching", Some(false)),
+            (b"HTTP/1.1 103 Early Hints", Some(false)),
+            (b"HTTP/1.1 ", Some(false)),
+            (b"HTTP/1.1 200 Connection established\r\n\r\n", None),
             (b"POST / HTTP/1.1\r\n", None),
             (b"\x81\x02hi", Some(false)),
             (b"\x81\x82\0\0\0\0hi\x89\x80\0\0\0\0", Some(true)),

@@ -16,17 +16,6 @@ const MESSAGE_DIFFERENCES: &[Difference] = &[
         reason: "SSDP is HTTP in datagrams, which http() does not read.",
     },
     Difference {
-        capture: "zeek/testing__btest__Traces__http__http-09-content-length-confusion.pcap",
-        filters: &[
-            "http.request",
-            "http.request.method or http2.headers.method",
-            "http.request.method",
-            "http.request.method == \"GET\"",
-        ],
-        right: Right::Tshark,
-        reason: "HTTP/0.9 is not read.",
-    },
-    Difference {
         capture: "messages/http2.pcap",
         filters: &["http.response"],
         right: Right::Tshark,
