@@ -57,7 +57,7 @@ fn a_summary_says_what_is_in_a_capture_and_reads_it_once() {
     assert!(page.contains("<h2>Capture</h2>"), "{page}");
     let ended = run("weir summary demo/voip.pcap -o x.pdf", &folder);
     assert!(
-        ended.code == Some(2) && ended.stderr.contains("and not pdf"),
+        ended.code == Some(2) && ended.stderr.contains("found the ending .pdf"),
         "{}",
         ended.stderr
     );
