@@ -441,7 +441,7 @@ mod tests {
     fn a_panic_of_a_thread_is_an_internal_error() {
         let runtime = tokio::runtime::Runtime::new().unwrap();
         let thread = runtime.spawn(async { panic!("a fault") });
-        let ended: tokio::task::JoinError = runtime.block_on(thread).map(|()| ()).unwrap_err();
+        let ended: tokio::task::JoinError = runtime.block_on(thread).unwrap_err();
         let ended = DataFusionError::ExecutionJoin(Box::new(ended)).context("in a plan");
         let error = Error::from_datafusion(ErrorKind::Run, ended, &[]);
         assert_eq!(error.kind(), ErrorKind::Internal);

@@ -102,7 +102,7 @@ impl Fault {
             Self::Malformed => "a malformed head",
             Self::Cut => "a head without its end",
             Self::Chunk => "a chunk without a length",
-            Self::Length => "the body's length is said in several ways, or in none that is one",
+            Self::Length => "the head gives several lengths of the body, or none that is valid",
             Self::Reset => "the stream was reset",
             Self::Fields => "fields are damaged or too long",
             Self::Uncertain => {

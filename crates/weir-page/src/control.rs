@@ -3,7 +3,7 @@
 /// True for characters that steer a terminal or change the order in which text is read: C0, DEL, C1, the line and paragraph
 /// separators (U+2028, U+2029), the byte order mark, the bidirectional formatting characters of UAX #9, and those that take no
 /// room and so hide in a name: spaces of no width, invisible operators, annotations and tags. Text of others is
-/// shown with an escape in their place. The joiners U+200C and U+200D are none: words of some scripts and emoji have them.
+/// shown with an escape in their place. The joiners U+200C and U+200D are left alone: words of some scripts and emoji have them.
 #[must_use]
 pub const fn is_control(character: char) -> bool {
     matches!(

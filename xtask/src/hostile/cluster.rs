@@ -485,14 +485,14 @@ fn send(door: SocketAddr, octets: &[u8], random: &mut Rng, half_open: &mut Vec<T
 
 /// What a client of HTTP/2 begins with (RFC 9113, 3.4).
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
-/// What is asked before anything is changed.
+/// The statements whose messages are recorded and changed.
 const STATEMENTS: &[&str] = &[
     "SELECT count(*) FROM 'office.pcapng'",
     "SELECT ip.src, count(*), sum(frame.len) FROM ['office.pcapng', 'voip.pcap'] GROUP BY 1 ORDER BY 1",
     "SELECT frame.number, ip.src FROM 'voip.pcap' WHERE frame.len BETWEEN 100 AND 200",
     "SELECT sip.method, count(*) FROM sip('voip.pcap') GROUP BY 1",
 ];
-/// What is asked meanwhile.
+/// The statement whose answers are timed meanwhile.
 const QUESTION: &str = "SELECT count(*) FROM 'voip.pcap'";
 const ANSWER_WITHIN: Duration = Duration::from_secs(20);
 /// Statements that may fail once nothing is sent any more.

@@ -408,9 +408,9 @@ impl<'s> Judge<'s> {
             // A packet that is not there has no row, and a connection without packets has none.
             FLOW_PACKETS => return is_lost(row),
             FLOWS => return self.is_gone(id(row)),
-            // Nothing can be said of a connection that is not there at all.
+            // A connection that is not there at all has no rows.
             _ if self.is_gone(id(row)) => return true,
-            // Of datagrams nobody knows how many there were.
+            // Datagrams have no numbers that would show how many there were.
             _ if !rows.state.is_tcp => return true,
             _ => {}
         }

@@ -6,7 +6,7 @@
 /// What a column depends on besides the message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// What is said. As it was, unless octets are missing; then as it was, or NULL.
+    /// The content of the message. As it was, unless octets are missing; then as it was, or NULL.
     Content,
     /// The number of a record: that of the same record, unless segments were out of order.
     Frame,
@@ -112,7 +112,7 @@ pub(super) const TABLES: &[Table] = &[
     own(
         FLOWS,
         &[
-            // Who began is not known where the beginning is missing.
+            // The originator is unknown where the beginning is missing.
             ("addr.src", Sum),
             ("addr.dst", Sum),
             ("port.src", Sum),

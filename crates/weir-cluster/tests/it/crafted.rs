@@ -449,7 +449,7 @@ fn crafted(schema: &SchemaRef) -> Vec<(String, Vec<FlightData>)> {
     });
     add("no body", &plain, &|of| of.data_body = Vec::new().into());
     add("no header", &plain, &|of| {
-        of.data_header = Vec::new().into()
+        of.data_header = Vec::new().into();
     });
     add("a header of zeros", &plain, &|of| {
         of.data_header = vec![0; 64].into();

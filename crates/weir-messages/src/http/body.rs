@@ -52,7 +52,7 @@ impl Transfer {
     }
 }
 
-/// The lengths that a head says, `None` for what is none: several fields or values may say it (RFC 9112, 6.3).
+/// The lengths that a head gives, `None` for a value that is not a number: several fields or values may give one (RFC 9112, 6.3).
 fn lengths<L>(head: &Head<L>) -> impl Iterator<Item = Option<u64>> {
     let values = head.all("content-length").flat_map(|it| it.split(','));
     values.map(str::trim).map(|value| {

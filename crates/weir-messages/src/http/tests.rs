@@ -220,7 +220,7 @@ fn malformed_heads_are_read_as_far_as_they_can_be_understood() {
     }
 }
 
-/// First lines that are none by the grammar, with what was understood of them.
+/// First lines that break the grammar, with what was understood of them.
 #[test]
 fn first_lines_of_every_kind_have_rows() {
     let next = "HTTP/1.1 204 No Content\r\n\r\n";

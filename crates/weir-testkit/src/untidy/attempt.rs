@@ -55,7 +55,7 @@ fn attempt(header: &Header, frame: &Frame, seq: u32) -> Frame {
     added(frame, header.with_segment(&frame.bytes, &segment))
 }
 
-/// The answer of a host that listens to nobody there (RFC 9293, 3.10.7.1).
+/// The answer of a host on which no program listens at the port (RFC 9293, 3.10.7.1).
 fn refusal(header: &Header, frame: &Frame, seq: u32, link: u16) -> Frame {
     let mut bytes = frame.bytes.clone();
     if link == link_type::ETHERNET {

@@ -118,6 +118,8 @@ const RESPONSE_2: &[(&str, &str)] = &[
 const SWITCHED: &str =
     "the response that switches to HTTP/2 is http.info_code of the row of its request";
 
+const ZERO_NINE: &str =
+    "a request of HTTP/0.9 ends with its line; tshark waits for an empty line, and has no version";
 const SPACES: &str = "tshark ends a target at its first space";
 const BEHIND: &str = "tshark, which is told not to put bodies together, takes a body that begins with POST for a head that goes on into the next response";
 const NUL: &str = "the value begins with a NUL: tshark has none; in a second packet the request itself is the difference";
@@ -167,6 +169,21 @@ const REQUEST_DIFFERENCES: &[(&str, &str, &str)] = &[
         "zeek/testing__btest__Traces__http__content-length-in-request-body.pcap",
         "http.request.version",
         BEHIND,
+    ),
+    (
+        "zeek/testing__btest__Traces__http__http-09-content-length-confusion.pcap",
+        "http.request.method",
+        ZERO_NINE,
+    ),
+    (
+        "zeek/testing__btest__Traces__http__http-09-content-length-confusion.pcap",
+        "http.request.uri",
+        ZERO_NINE,
+    ),
+    (
+        "zeek/testing__btest__Traces__http__http-09-content-length-confusion.pcap",
+        "http.request.version",
+        ZERO_NINE,
     ),
 ];
 const RESPONSE_DIFFERENCES: &[(&str, &str, &str)] = &[
