@@ -120,6 +120,8 @@ const SWITCHED: &str =
 
 const ZERO_NINE: &str =
     "a request of HTTP/0.9 ends with its line; tshark waits for an empty line, and has no version";
+const ZERO_NINE_ANSWER: &str =
+    "an answer of HTTP/0.9 has no head, and http() has it as a response; tshark has it as data";
 const SPACES: &str = "tshark ends a target at its first space";
 const BEHIND: &str = "tshark, which is told not to put bodies together, takes a body that begins with POST for a head that goes on into the next response";
 const NUL: &str = "the value begins with a NUL: tshark has none; in a second packet the request itself is the difference";
@@ -187,6 +189,16 @@ const REQUEST_DIFFERENCES: &[(&str, &str, &str)] = &[
     ),
 ];
 const RESPONSE_DIFFERENCES: &[(&str, &str, &str)] = &[
+    (
+        "zeek/testing__btest__Traces__http__http-09-content-length-confusion.pcap",
+        "http.response.version",
+        ZERO_NINE_ANSWER,
+    ),
+    (
+        "zeek/testing__btest__Traces__http__http-09-content-length-confusion.pcap",
+        "http.time",
+        ZERO_NINE_ANSWER,
+    ),
     ("messages/http2.pcap", "http.response.code", SWITCHED),
     ("messages/http2.pcap", "http.response.phrase", SWITCHED),
     ("messages/http2.pcap", "http.response.version", SWITCHED),
