@@ -30,7 +30,7 @@ use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_expr::expressions::{BinaryExpr as PhysicalBinaryExpr, Column};
 use datafusion::prelude::SessionContext;
 
-use crate::passes::{self, Inputs, Pass};
+use crate::passes::{Inputs, Pass};
 
 /// How large the values of a function become.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -101,20 +101,6 @@ pub(crate) fn register(context: &SessionContext, bytes_max: usize) {
     for (function, growth) in known {
         context.register_udf(bounded(&function, growth, bytes_max));
     }
-}
-
-/// Puts bounded functions in the places of those that are not, in a session of another's making.
-pub fn bound_functions(context: &SessionContext) {
-    register(context, VALUES_BYTES_MAX);
-}
-
-/// Puts bounded functions in the places of operators, everywhere in a plan of such a session.
-///
-/// # Errors
-/// When the plan does not fit together.
-pub fn bound_operators(plan: LogicalPlan) -> Result<LogicalPlan> {
-    let bytes_max = VALUES_BYTES_MAX;
-    passes::walked(plan, &[&BoundedOperators { bytes_max }])
 }
 
 fn bounded(function: &ScalarUDF, growth: Growth, bytes_max: usize) -> ScalarUDF {

@@ -24,6 +24,7 @@ use crate::address;
 use crate::anonymous;
 use crate::answer::{Answer, Snapshot};
 use crate::bounded;
+use crate::catalog::Catalog;
 use crate::copies::CountCopies;
 use crate::copy::{self, Copy, CopyOptions, RowEncoder};
 use crate::distinct::DistinctAsKeys;
@@ -134,6 +135,8 @@ pub struct Options {
     pub read_only: bool,
     /// The folder that names of files begin in, where that is not the process's own.
     pub folder: Option<PathBuf>,
+    /// Tables and functions beside those of captures.
+    pub catalog: Option<Arc<dyn Catalog>>,
     /// Other machines that read captures and put together what they have read.
     pub cluster: Option<Arc<dyn Cluster>>,
 }
@@ -344,6 +347,10 @@ impl Engine {
         );
         let remote = Remote::new(options)?;
         remote.register(&context)?;
+        if let Some(catalog) = &options.catalog {
+            let registered = catalog.register(&context);
+            registered.map_err(|error| Error::from_datafusion(ErrorKind::Run, error, &[]))?;
+        }
         Ok(Self {
             asked,
             remote,
@@ -373,6 +380,11 @@ impl Engine {
     /// The session that tables are registered in.
     pub(crate) const fn context(&self) -> &SessionContext {
         &self.context
+    }
+
+    /// The tables and functions beside those of captures.
+    pub(crate) const fn catalog(&self) -> Option<&Arc<dyn Catalog>> {
+        self.options.catalog.as_ref()
     }
 
     /// The functions and rules that it plans with, for sessions elsewhere that run its plans: with those, too, that no
@@ -464,6 +476,9 @@ impl Engine {
             Some(executed) => executed,
             None => statement,
         };
+        // As it was written, too: a pass may take a part away that writes.
+        self.allow(&statement)?;
+        let statement = self.rewritten(statement);
         self.check(&statement)?;
         prepared::check(&statement)?;
         if let Some(inner) = prepared::inner(&statement) {
@@ -507,10 +522,12 @@ impl Engine {
 
     /// The logical plan of a statement as it may be planned, with places for parameters in it.
     pub(crate) async fn logical_checked(&self, statement: Statement) -> Result<Logical, Error> {
-        let mut statement = match self.prepared().executed(&statement)? {
+        let statement = match self.prepared().executed(&statement)? {
             Some(executed) => executed,
             None => statement,
         };
+        self.allow(&statement)?;
+        let mut statement = self.rewritten(statement);
         self.check(&statement)?;
         if let Some(root) = &self.root {
             statement.keep_in(root)?;

@@ -25,7 +25,7 @@ use crate::walk::walk;
 ///
 /// # Errors
 /// When it is not SQL, or larger or deeper than statements may be.
-pub fn parse_postgres(sql: &str) -> Result<Vec<ast::Statement>, Error> {
+pub(crate) fn parse_postgres(sql: &str) -> Result<Vec<ast::Statement>, Error> {
     on_stack(|| {
         look_at_text(sql)?;
         let dialect = PostgreSqlDialect {};

@@ -26,6 +26,7 @@ mod anonymous;
 mod answer;
 mod bounded;
 mod call;
+mod catalog;
 mod clf;
 mod copies;
 mod copy;
@@ -85,14 +86,13 @@ mod window;
 mod zone;
 
 pub use answer::{Answer, Snapshot};
-pub use bounded::{bound_functions, bound_operators};
 pub use call::packets_of_call;
+pub use catalog::Catalog;
 pub use copy::{EncodeError, RowEncoder, RowFormat, RowWriter};
 pub use embedded::{Parameter, sql_type};
 pub use engine::{Engine, Options, Planned, SharedMemory};
 pub use error::{Error, ErrorKind};
 pub use functions::FunctionEntry;
-pub use gate::parse_postgres;
 pub use ladder::{CallLadder, MediaStream, socket};
 pub use names::nearest;
 pub use offered::{Ended, Offered};
@@ -101,7 +101,6 @@ pub use piece::{
     ScanDescription, TemplateScan, false_cuts, without_cuts,
 };
 pub use remote::{NewOutput, READS_REMOTE, remove_unfinished};
-pub use repeated::optimizer_rules;
 pub use scan_report::ScanReport;
 pub use served::Described;
 pub use statement::{Made, Recipe, Statement};

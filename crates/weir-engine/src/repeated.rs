@@ -21,8 +21,7 @@ use datafusion::optimizer::{ApplyOrder, Optimizer, OptimizerConfig, OptimizerRul
 use crate::joined::{ELIMINATE_JOIN, OfJoins};
 
 /// The rules of DataFusion's optimizer, as far as they are sound, and where they have something to do.
-#[must_use]
-pub fn optimizer_rules() -> Vec<Arc<dyn OptimizerRule + Send + Sync>> {
+pub(crate) fn optimizer_rules() -> Vec<Arc<dyn OptimizerRule + Send + Sync>> {
     let mut rules = Optimizer::new().rules;
     for rule in &mut rules {
         if rule.name() == ELIMINATE_JOIN {

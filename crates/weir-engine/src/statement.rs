@@ -47,6 +47,8 @@ pub struct Recipe {
     pub files: Vec<(Vec<String>, String)>,
     /// Values that took the places of parameters, as [`Statement::bind`] puts them.
     pub values: Arc<[(String, Parameter)]>,
+    /// The text is parsed by [`Statement::parse_postgres`].
+    pub is_postgres: bool,
 }
 
 impl Recipe {
@@ -58,6 +60,7 @@ impl Recipe {
             index,
             files: Vec::new(),
             values: Arc::default(),
+            is_postgres: false,
         }
     }
 
@@ -66,7 +69,10 @@ impl Recipe {
     /// # Errors
     /// When the text is not SQL or has fewer statements, or the values do not fit its parameters.
     pub fn statement(&self) -> Result<Statement, Error> {
-        let mut statements = Statement::parse(&self.text)?;
+        let mut statements = match self.is_postgres {
+            true => Statement::parse_postgres(&self.text)?,
+            false => Statement::parse(&self.text)?,
+        };
         if self.index >= statements.len() {
             return Err(Error::new(ErrorKind::Syntax, "no statement"));
         }
@@ -183,6 +189,32 @@ impl Statement {
                 Ok(statement)
             })
             .collect()
+    }
+
+    /// Parses a text in PostgreSQL's own dialect, which some questions of its clients are written in, within the same
+    /// limits.
+    ///
+    /// # Errors
+    /// When the text is not SQL.
+    pub fn parse_postgres(sql: &str) -> Result<Vec<Self>, Error> {
+        let statements = gate::parse_postgres(sql)?;
+        let text: Arc<str> = Arc::from(sql);
+        let statements = statements.into_iter().enumerate();
+        let statements = statements.map(|(index, parsed)| {
+            let mut inner = DfStatement::Statement(Box::new(parsed));
+            if let Some(query) = top_query(&mut inner) {
+                keep_written_names(query);
+            }
+            let recipe = Recipe {
+                is_postgres: true,
+                ..Recipe::new(Arc::clone(&text), index)
+            };
+            Self {
+                inner,
+                recipe: Some(recipe),
+            }
+        });
+        Ok(statements.collect())
     }
 
     /// How another process makes this statement; `None` for one that was made of others.

@@ -5,22 +5,38 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
 
 use arrow::datatypes::SchemaRef;
+use weir_engine::{Described, Engine, Options, Statement};
 
 use crate::error::Failure;
-use crate::files::{FileKind, Listed};
+use crate::files::{FileKind, Files, Listed};
 use crate::house::House;
 use crate::session::Session;
 
 /// The files below the roots as tables, for clients that browse.
 pub(crate) struct Columns {
-    house: Arc<House>,
-    /// The engine that looks at files: at one after the other.
-    session: tokio::sync::Mutex<Session>,
+    files: Arc<Files>,
+    looks: tokio::sync::Mutex<Looks>,
     known: Mutex<HashMap<String, Known>>,
 }
 
+/// What looks at files: at one after the other.
+enum Looks {
+    /// A session, whose statements may run in another process.
+    Elsewhere(Box<Session>),
+    /// An engine in this process, once it is made.
+    Here(Box<Options>, Option<Box<Engine>>),
+}
+
 /// A file as it was when it was looked at: its size, when it changed, and its columns where it is a table.
-type Known = (u64, SystemTime, Option<SchemaRef>);
+type Known = (u64, SystemTime, Option<Arc<FileColumns>>);
+
+/// The columns of a file.
+#[derive(Debug)]
+pub(crate) struct FileColumns {
+    pub(crate) schema: SchemaRef,
+    /// Of columns that are addresses, the columns that they come from.
+    pub(crate) origins: Vec<Option<String>>,
+}
 
 impl std::fmt::Debug for Columns {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -30,52 +46,79 @@ impl std::fmt::Debug for Columns {
 
 impl Columns {
     pub(crate) fn new(house: &Arc<House>) -> Result<Self, Failure> {
-        Ok(Self {
-            session: tokio::sync::Mutex::new(Session::new(house)?),
-            house: Arc::clone(house),
+        let session = Box::new(Session::new(house)?);
+        Ok(Self::with(&house.files, Looks::Elsewhere(session)))
+    }
+
+    /// Those that an engine with these options finds in this process.
+    pub(crate) fn here(files: &Arc<Files>, options: Options) -> Self {
+        Self::with(files, Looks::Here(Box::new(options), None))
+    }
+
+    fn with(files: &Arc<Files>, looks: Looks) -> Self {
+        Self {
+            files: Arc::clone(files),
+            looks: tokio::sync::Mutex::new(looks),
             known: Mutex::default(),
-        })
+        }
     }
 
     /// The files that are listed as tables.
     pub(crate) fn tables(&self) -> Vec<Listed> {
-        let all = self.house.files.all();
+        let all = self.files.all();
         let tables = all.iter().filter(|file| file.kind != FileKind::Other);
         tables.take(TABLES_MAX).cloned().collect()
     }
 
-    /// The file of a name.
-    pub(crate) fn file(&self, name: &str) -> Option<Listed> {
-        let all = self.house.files.all();
-        all.iter().find(|file| file.name == name).cloned()
-    }
-
     /// The columns of a file, as they were when it was last changed; `None` for what is no table.
     pub(crate) async fn of(&self, file: &Listed) -> Option<SchemaRef> {
+        let known = self.described(file).await?;
+        Some(Arc::clone(&known.schema))
+    }
+
+    /// The columns of a file, and where its addresses come from.
+    pub(crate) async fn described(&self, file: &Listed) -> Option<Arc<FileColumns>> {
         let known = || self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((size, modified, schema)) = known().get(&file.path)
+        if let Some((size, modified, columns)) = known().get(&file.path)
             && (*size, *modified) == (file.size, file.modified)
         {
-            return schema.clone();
+            return columns.clone();
         }
         let sql = format!("SELECT * FROM '{}'", file.path.replace('\'', "''"));
-        let session = self.session.lock().await;
-        let statement = session.parse(&sql).ok().and_then(|mut all| all.pop());
-        let described = match statement {
-            Some(statement) => session.describe(statement).await.ok(),
-            None => None,
-        };
-        drop(session);
-        let schema = described.map(|described| described.schema);
+        let described = self.looks.lock().await.at(&sql).await;
+        let columns = described.map(|described| {
+            Arc::new(FileColumns {
+                schema: described.schema,
+                origins: described.address_origins,
+            })
+        });
         let mut known = known();
         if known.len() >= TABLES_MAX * 4 {
             known.clear();
         }
         known.insert(
             file.path.clone(),
-            (file.size, file.modified, schema.clone()),
+            (file.size, file.modified, columns.clone()),
         );
-        schema
+        columns
+    }
+}
+
+impl Looks {
+    async fn at(&mut self, sql: &str) -> Option<Described> {
+        match self {
+            Self::Elsewhere(session) => {
+                let statement = session.parse(sql).ok()?.pop()?;
+                session.describe(statement).await.ok()
+            }
+            Self::Here(options, engine) => {
+                if engine.is_none() {
+                    *engine = Some(Box::new(Engine::new(options).ok()?));
+                }
+                let statement = Statement::parse(sql).ok()?.pop()?;
+                engine.as_ref()?.describe(statement).await.ok()
+            }
+        }
     }
 }
 

@@ -11,6 +11,8 @@ use tokio::runtime::Handle;
 use tokio::sync::watch;
 use weir_engine::{ScanReport, SharedMemory};
 
+use crate::catalog::{Catalog, Registered};
+use crate::columns::Columns;
 use crate::error::{Error, Failure, Kind};
 use crate::files::Files;
 use crate::options::Options;
@@ -24,7 +26,9 @@ pub(crate) struct House {
     pub(crate) options: Options,
     /// The threads that statements run on.
     pub(crate) workers: Handle,
-    pub(crate) files: Files,
+    pub(crate) files: Arc<Files>,
+    /// What every session has of the catalog.
+    catalog: Arc<Catalog>,
     /// Turns of statements.
     pub(crate) turns: Arc<Turns>,
     /// What is held for clients between their messages.
@@ -122,7 +126,10 @@ impl House {
             }
             roots.push(folder);
         }
+        let files = Arc::new(Files::new(roots.clone()));
+        let catalog = Columns::here(&files, engine_options(&options, &roots));
         Ok(Self {
+            catalog: Arc::new(Catalog::new(catalog)),
             turns: Turns::new(
                 options.limits.queries_max,
                 // In a process that runs statements no rows wait but in its pipe.
@@ -133,7 +140,7 @@ impl House {
                 // Each has a process.
                 options.workers.as_ref().map(|_| WAITING_MAX),
             ),
-            files: Files::new(roots.clone()),
+            files,
             retention: Retention::of_all(),
             memory: (options.engine.memory_limit_bytes)
                 .map(|bytes| SharedMemory::new(bytes, options.limits.queries_max)),
@@ -165,13 +172,9 @@ impl House {
 
     /// How an engine of a connection works.
     pub(crate) fn engine_options(&self) -> weir_engine::Options {
-        let mut options = self.options.engine.clone();
-        options.root = None;
-        options.roots.clone_from(&self.roots);
-        options.read_only = !self.options.allow_write;
+        let mut options = engine_options(&self.options, &self.roots);
         options.shared_memory.clone_from(&self.memory);
-        // What ends the sources of one connection does not end those of another.
-        options.stop = weir_tables::Stop::default();
+        options.catalog = Some(Arc::new(Registered(Arc::clone(&self.catalog))));
         options
     }
 
@@ -179,6 +182,18 @@ impl House {
     pub(crate) fn running(&self) -> MutexGuard<'_, HashMap<String, Arc<Running>>> {
         self.running.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// How an engine works that reads what is below the roots.
+fn engine_options(options: &Options, roots: &[PathBuf]) -> weir_engine::Options {
+    let is_read_only = !options.allow_write;
+    let mut options = options.engine.clone();
+    options.root = None;
+    options.roots = roots.to_vec();
+    options.read_only = is_read_only;
+    // What ends the sources of one connection does not end those of another.
+    options.stop = weir_tables::Stop::default();
+    options
 }
 
 /// What is counted.

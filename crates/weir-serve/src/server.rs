@@ -163,7 +163,7 @@ impl Server {
         let mut doors = JoinSet::new();
         if let Some(open) = self.postgres {
             let tls = open.tls.map(|tls| tls.0);
-            let pg = Arc::new(pg::Door::new(&self.house, &columns, tls).map_err(failed)?);
+            let pg = Arc::new(pg::Door::new(&self.house, tls).map_err(failed)?);
             let listener = tokio::net::TcpListener::from_std(open.listener).map_err(listening)?;
             doors.spawn(door::serve(pg, listener));
         }

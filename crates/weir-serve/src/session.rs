@@ -10,17 +10,17 @@ use std::time::{Duration, Instant};
 
 use arrow::array::{AsArray, RecordBatch};
 use arrow::datatypes::{SchemaRef, UInt64Type};
-use datafusion::error::DataFusionError;
+use datafusion::sql::parser::Statement as DfStatement;
 use futures::FutureExt;
 use futures::future::BoxFuture;
-use futures::stream::{self, BoxStream, StreamExt, TryStreamExt};
+use futures::stream::{self, BoxStream, StreamExt};
 use tokio::runtime::Handle;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 use weir_engine::{Described, Engine, Parameter, ScanReport, Statement};
 use weir_tables::Totals;
 
-use crate::catalog::{Catalog, Question, Values};
+use crate::catalog::{asks_catalog, is_relation};
 use crate::deadline::Deadline;
 use crate::error::{Failure, Kind};
 use crate::house::{Counted, House, Metrics, Running};
@@ -155,7 +155,13 @@ impl Session {
                 ),
             ));
         }
-        Ok(Statement::parse(sql)?)
+        Ok(Statement::parse(sql).or_else(|error| {
+            // What clients ask the catalog may be written in PostgreSQL's own dialect.
+            match Statement::parse_postgres(sql) {
+                Ok(statements) if statements.iter().all(is_of_catalog) => Ok(statements),
+                _ => Err(error),
+            }
+        })?)
     }
 
     /// Puts files in the places of names that the catalog has.
@@ -165,7 +171,10 @@ impl Session {
         let is_plain = |name: &Vec<String>| name.len() == 1 && !name[0].contains('.');
         if !names.iter().all(is_plain) || statement.is_described() {
             let files = &self.house.files;
-            statement.name_files(&mut |parts| files.path_of(parts));
+            statement.name_files(&mut |parts| match is_relation(parts) {
+                true => None,
+                false => files.path_of(parts),
+            });
         }
     }
 
@@ -182,26 +191,6 @@ impl Session {
                 let order = remote.describe(&self.log(), &statement)?;
                 let priority = Arc::clone(&order.priority);
                 self.on_workers(order.described(), Some(priority)).await?
-            }
-        }
-    }
-
-    /// What a question to the catalog would answer with.
-    pub(crate) async fn describe_catalog(
-        &self,
-        catalog: &Arc<Catalog>,
-        sql: String,
-    ) -> Result<Question, Failure> {
-        match &self.runs {
-            Runs::Here(_) => {
-                let catalog = Arc::clone(catalog);
-                let asked = async move { catalog.ask(&sql).await };
-                self.on_workers(async { computing(asked) }, None).await?
-            }
-            Runs::InProcesses(remote) => {
-                let order = remote.describe_catalog(sql);
-                let priority = Arc::clone(&order.priority);
-                self.on_workers(order.question(), Some(priority)).await?
             }
         }
     }
@@ -318,26 +307,6 @@ impl Session {
             self.log().push(id, entry);
         }
         Ok(answer)
-    }
-
-    /// Starts a question to the catalog, as any other statement.
-    ///
-    /// # Errors
-    /// When it cannot be run, or the server ends.
-    pub(crate) async fn start_catalog(
-        &self,
-        catalog: &Arc<Catalog>,
-        sql: String,
-        values: Values,
-    ) -> Result<Answer, Failure> {
-        let (work, priority) = match &self.runs {
-            Runs::Here(_) => {
-                let work = begin_catalog(Arc::clone(catalog), sql, values).boxed();
-                (work, None)
-            }
-            Runs::InProcesses(remote) => in_process(remote.run_catalog(sql, &values)?),
-        };
-        self.begin(work, priority, None).await
     }
 
     /// Does the work of a statement on the threads of statements, when it is its turn.
@@ -615,21 +584,12 @@ async fn begin(engine: Arc<Engine>, statement: Statement) -> Result<Begun, Failu
     })
 }
 
-/// Plans and starts a question to the catalog in this process.
-async fn begin_catalog(
-    catalog: Arc<Catalog>,
-    sql: String,
-    values: Values,
-) -> Result<Begun, Failure> {
-    let frame = catalog.frame(&sql, values).await?;
-    let schema: SchemaRef = Arc::new(frame.schema().as_arrow().clone());
-    let failed = |error: DataFusionError| Failure::new(Kind::Run, error.strip_backtrace());
-    let batches = frame.execute_stream().await.map_err(failed)?;
-    Ok(Begun {
-        origins: vec![None; schema.fields().len()],
-        schema,
-        batches: batches.map_err(failed).boxed(),
-    })
+/// Whether a statement asks the catalog.
+fn is_of_catalog(statement: &Statement) -> bool {
+    match statement.parsed() {
+        DfStatement::Statement(statement) => asks_catalog(statement.as_ref()),
+        _ => false,
+    }
 }
 
 /// What comes from the threads of statements.

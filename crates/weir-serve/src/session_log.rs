@@ -107,17 +107,9 @@ impl Default for Log {
 }
 
 impl Log {
-    /// That of the catalog, in which nothing is ever changed.
-    pub(crate) const fn of_catalog() -> Self {
-        Self {
-            id: CATALOG_ID,
-            entries: Vec::new(),
-        }
-    }
-
     /// A number for a state that no session has been in.
     pub(crate) fn next_id() -> u64 {
-        static NEXT: AtomicU64 = AtomicU64::new(CATALOG_ID + 1);
+        static NEXT: AtomicU64 = AtomicU64::new(1);
         NEXT.fetch_add(1, Ordering::Relaxed)
     }
 
@@ -184,8 +176,6 @@ impl Log {
     }
 }
 
-/// The state of the catalog, which is the same for all.
-const CATALOG_ID: u64 = 1;
 /// Statements that a session remembers.
 const ENTRIES_MAX: usize = 4096;
 

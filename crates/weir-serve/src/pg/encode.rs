@@ -28,6 +28,7 @@ use pgwire::api::portal::Format;
 use pgwire::api::results::{FieldFormat, FieldInfo};
 use pgwire::messages::data::DataRow;
 
+use crate::catalog::named_type;
 use crate::error::{Failure, Kind};
 
 /// The columns of an answer as the protocol describes them.
@@ -62,6 +63,9 @@ pub(crate) fn type_of(field: &Arc<Field>, origin: Option<&str>) -> Type {
             return Type::MACADDR;
         }
     }
+    if let Some(known) = named_type(field) {
+        return known;
+    }
     match field.data_type() {
         DataType::Null => Type::TEXT,
         DataType::Decimal256(..) | DataType::Decimal32(..) | DataType::Decimal64(..) => {
@@ -82,6 +86,8 @@ enum Column {
     I16(ArrayRef),
     I32(ArrayRef),
     I64(ArrayRef),
+    /// Numbers of 32 bits without a sign.
+    Oid(ArrayRef),
     F32(ArrayRef),
     F64(ArrayRef),
     /// Text as it is.
@@ -216,10 +222,12 @@ fn column(
             false => Column::Mac(text),
         });
     }
+    if *info.datatype() == Type::OID || *info.datatype() == Type::XID {
+        return Ok(Column::Oid(to(&DataType::Int64)?));
+    }
     Ok(match array.data_type() {
         DataType::Boolean => Column::Bool(array.as_boolean().clone()),
         DataType::Int8 | DataType::UInt8 | DataType::Int16 => Column::I16(to(&DataType::Int16)?),
-        // Oids of the catalog are written as numbers by their own types.
         DataType::Int32 | DataType::UInt16 => Column::I32(to(&DataType::Int32)?),
         DataType::UInt32 | DataType::Int64 => Column::I64(to(&DataType::Int64)?),
         DataType::UInt64
@@ -386,6 +394,7 @@ fn write(column: &Column, row: usize, binary: bool, out: &mut BytesMut) -> Resul
         Column::I16(array)
         | Column::I32(array)
         | Column::I64(array)
+        | Column::Oid(array)
         | Column::F32(array)
         | Column::F64(array)
         | Column::Text(array)
@@ -435,6 +444,16 @@ fn write(column: &Column, row: usize, binary: bool, out: &mut BytesMut) -> Resul
             sized(out, |out| {
                 if binary {
                     out.put_i64(value);
+                } else {
+                    text(out, value);
+                }
+            })
+        }
+        Column::Oid(array) => {
+            let value = array.as_primitive::<Int64Type>().value(row);
+            sized(out, |out| {
+                if binary {
+                    out.put_u32(u32::try_from(value).unwrap_or_default());
                 } else {
                     text(out, value);
                 }

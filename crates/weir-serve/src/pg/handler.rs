@@ -5,8 +5,6 @@ use std::future::Future;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use arrow_pg::datatypes::df::deserialize_parameters_with_server_types;
-use arrow_pg::datatypes::{arrow_schema_to_pg_fields, encode_recordbatch};
 use async_trait::async_trait;
 use bytes::{BufMut, BytesMut};
 use futures::sink::{Sink, SinkExt};
@@ -33,12 +31,9 @@ use weir_engine::Statement;
 use super::cursor::{self, Asked, Cursor, Cursors, Declared, Fetched};
 use super::encode::{self, Encoder};
 use super::parameter::parameter;
-use super::prepare::{Doing, Prepared, Preparer, ask, copied, formatted, no_cursor};
+use super::prepare::{Doing, Prepared, Preparer, copied, formatted, no_cursor};
 use super::route::{CopyFormat, CopyOut, Part, Setting, counted, parts};
 use super::setting;
-use super::told::Told;
-use super::types;
-use crate::catalog::{Catalog, Question, Values};
 use crate::error::{Failure, Kind};
 use crate::retained::of_values;
 use crate::session::{Answer, Session};
@@ -57,7 +52,6 @@ impl<C> Client for C where
 /// One connection.
 pub(super) struct Connection {
     session: Arc<Session>,
-    catalog: Arc<Catalog>,
     /// What is to be said before the statement at work is complete.
     notices: Arc<Mutex<Vec<String>>>,
     cursors: Cursors,
@@ -113,10 +107,9 @@ fn described(fields: &[FieldInfo]) -> RowDescription {
 }
 
 impl Connection {
-    pub(super) fn new(session: Arc<Session>, catalog: Arc<Catalog>) -> Self {
+    pub(super) fn new(session: Arc<Session>) -> Self {
         Self {
             session,
-            catalog,
             notices: Arc::default(),
             cursors: Cursors::default(),
         }
@@ -327,7 +320,7 @@ impl Connection {
             may_run(client)?;
             return self.copy(client, &copy).await;
         }
-        let parts = parts(&self.session, &self.catalog, sql);
+        let parts = parts(&self.session, sql);
         let parts = parts.map_err(|failure| refusal("ERROR", &failure, Some(sql)))?;
         if parts.is_empty() {
             return self.empty(client).await;
@@ -345,10 +338,6 @@ impl Connection {
                     self.run(statement).await?;
                     let tag = setting::set(client, "timezone", &zone).await?;
                     self.complete(client, tag).await?;
-                }
-                Part::Catalog(text) => {
-                    may_run(client)?;
-                    self.ask_catalog(client, &text).await?;
                 }
                 Part::Engine(statement) => {
                     may_run(client)?;
@@ -475,56 +464,6 @@ impl Connection {
         self.complete(client, Tag::new(tag)).await
     }
 
-    /// Sends what the catalog says to a text.
-    async fn ask_catalog<C: Client>(&self, client: &mut C, sql: &str) -> PgWireResult<()>
-    where
-        C::Error: Debug,
-        PgWireError: From<<C as Sink<PgWireBackendMessage>>::Error>,
-    {
-        if let Some(told) = Told::of(sql) {
-            return self.send_rows(client, told.rows()).await;
-        }
-        let question = ask(&self.session, &self.catalog, sql).await;
-        let question = question.map_err(|failure| refusal("ERROR", &failure, Some(sql)))?;
-        if !question.parameters.is_empty() {
-            let message = "the question has parameters, and no values are given";
-            return Err(refused(&Failure::new(Kind::Plan, message)));
-        }
-        let rows = self
-            .catalog_rows(question.sql, Values::default(), &Format::UnifiedText)
-            .await;
-        self.send_rows(client, rows?).await
-    }
-
-    /// The rows of a question to the catalog.
-    async fn catalog_rows(
-        &self,
-        sql: String,
-        values: Values,
-        format: &Format,
-    ) -> PgWireResult<QueryResponse> {
-        let answer = self.session.start_catalog(&self.catalog, sql, values).await;
-        let answer = answer.map_err(|failure| refused(&failure))?;
-        let fields = arrow_schema_to_pg_fields(&answer.schema, format, None)?;
-        let fields = Arc::new(fields);
-        let known = Arc::clone(&fields);
-        let rows = stream::unfold(Some(answer), move |answer| {
-            let fields = Arc::clone(&known);
-            async move {
-                let mut answer = answer?;
-                match answer.next().await {
-                    Ok(Some(batch)) => {
-                        let rows: Vec<_> = encode_recordbatch(fields, batch).collect();
-                        Some((stream::iter(rows), Some(answer)))
-                    }
-                    Ok(None) => None,
-                    Err(failure) => Some((stream::iter(vec![Err(refused(&failure))]), None)),
-                }
-            }
-        });
-        Ok(QueryResponse::new(fields, rows.flatten()))
-    }
-
     /// Does a statement that says how many rows it has written.
     async fn count(&self, statement: Statement, tag: Tag) -> PgWireResult<Tag> {
         let count = self.session.count(statement).await;
@@ -643,22 +582,6 @@ impl Connection {
         let prepared = &portal.statement.statement;
         match &*prepared.doing {
             Doing::Nothing(tag) => self.complete(client, Tag::new(tag)).await?,
-            Doing::Told(told) => {
-                may_run(client)?;
-                return Ok(Some(told.rows()));
-            }
-            Doing::Types => {
-                may_run(client)?;
-                let bytes = portal.parameters.first().and_then(Option::as_deref);
-                let numbers = bytes.and_then(types::numbers).ok_or_else(|| {
-                    refused(&Failure::new(
-                        Kind::Plan,
-                        "a parameter is no oid[] in binary",
-                    ))
-                })?;
-                let fields = formatted(&prepared.fields, &portal.result_column_format);
-                return Ok(Some(types::rows(&numbers, fields)));
-            }
             Doing::Copy(copy) => {
                 may_run(client)?;
                 self.copy(client, copy).await?;
@@ -670,10 +593,6 @@ impl Connection {
                 self.complete(client, tag).await?;
             }
             Doing::Setting(asked) => return self.keep(client, asked).await,
-            Doing::Catalog(question) => {
-                may_run(client)?;
-                return self.begin_catalog(portal, question).await.map(Some);
-            }
             Doing::Declare(declared, of) => {
                 may_run(client)?;
                 let mut ahead = ahead(&declared.name, of.clone(), &portal.parameters)?;
@@ -723,25 +642,6 @@ impl Connection {
             }
         }
         Ok(None)
-    }
-
-    /// Starts a question to the catalog with the values of its parameters.
-    async fn begin_catalog(
-        &self,
-        portal: &Portal<Prepared>,
-        question: &Question,
-    ) -> PgWireResult<QueryResponse> {
-        let known = question.parameters.iter();
-        let inferred: Vec<_> = known.clone().map(|one| one.inferred.as_ref()).collect();
-        let wire: Vec<_> = known.map(|one| Some(&one.kind)).collect();
-        let wanted = question.parameters.len();
-        if portal.parameter_len() != wanted {
-            return Err(refused(&other_count(portal.parameter_len(), wanted)));
-        }
-        let values = deserialize_parameters_with_server_types(portal, &inferred, &wire)?;
-        let values = Values::new(values).map_err(|failure| refused(&failure))?;
-        self.catalog_rows(question.sql.clone(), values, &portal.result_column_format)
-            .await
     }
 
     /// Does a portal, or goes on with it.
@@ -950,7 +850,6 @@ impl ExtendedQueryHandler for Connection {
     fn query_parser(&self) -> Arc<Preparer> {
         Arc::new(Preparer {
             session: Arc::clone(&self.session),
-            catalog: Arc::clone(&self.catalog),
             cursors: self.cursors.clone(),
         })
     }

@@ -1,19 +1,16 @@
 //! The PostgreSQL protocol.
 //!
 //! The messages are pgwire's; who answers them is here: the tree of a statement says who does it (`route`): the
-//! catalog, the connection (`setting`) or the engine of the connection (`handler`), whose rows are written by `encode`.
+//! connection (`setting`) or the engine of the connection (`handler`), whose rows are written by `encode`.
 
 mod cursor;
 mod encode;
 mod handler;
 mod parameter;
 mod prepare;
-mod rewrite;
 mod route;
 mod setting;
 mod startup;
-mod told;
-mod types;
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
@@ -32,13 +29,12 @@ use tokio::net::TcpStream;
 use tokio_rustls::TlsAcceptor;
 use tokio_util::codec::{Framed, FramedParts};
 
-use crate::catalog::Catalog;
-use crate::columns::Columns;
 use crate::door::STARTUP_MAX;
 use crate::error::{Failure, Kind};
 use crate::guard::{Guarded, Lengths};
 use crate::house::House;
 use crate::session::Session;
+pub(crate) use encode::type_of;
 use handler::Connection;
 use prepare::Prepared;
 use startup::{Startup, Welcome};
@@ -50,22 +46,16 @@ pub(crate) struct Door {
     pub(crate) house: Arc<House>,
     pub(crate) tls: Option<TlsAcceptor>,
     welcome: Arc<Welcome>,
-    catalog: Arc<Catalog>,
 }
 
 impl Door {
-    pub(crate) fn new(
-        house: &Arc<House>,
-        columns: &Arc<Columns>,
-        tls: Option<TlsAcceptor>,
-    ) -> Result<Self, Failure> {
+    pub(crate) fn new(house: &Arc<House>, tls: Option<TlsAcceptor>) -> Result<Self, Failure> {
         Ok(Self {
             tls,
             welcome: Arc::new(Welcome::new(
                 house.options.password.as_deref(),
                 !house.options.allow_write,
             )),
-            catalog: Arc::new(Catalog::new(columns)?),
             house: Arc::clone(house),
         })
     }
@@ -106,10 +96,7 @@ impl Door {
         let Ok(session) = Session::new(&self.house) else {
             return refuse(socket, "XX000", "an engine cannot be made").await;
         };
-        let handler = Arc::new(Connection::new(
-            Arc::new(session),
-            Arc::clone(&self.catalog),
-        ));
+        let handler = Arc::new(Connection::new(Arc::new(session)));
         let startup = Arc::new(Startup::new(&self.welcome));
         let cancel = Arc::new(self.cancels());
         let mut ending = self.house.ending.clone();

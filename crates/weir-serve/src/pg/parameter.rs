@@ -3,6 +3,7 @@
 use arrow::datatypes::DataType;
 use chrono::{DateTime, NaiveDate, SecondsFormat, TimeDelta};
 use pgwire::api::Type;
+use postgres_types::Kind as TypeKind;
 use weir_engine::Parameter;
 
 use crate::error::{Failure, Kind};
@@ -131,11 +132,51 @@ fn of_binary(bytes: &[u8], kind: &Type) -> Option<Parameter> {
             }
             _ => return None,
         },
-        Type::TEXT | Type::VARCHAR | Type::BPCHAR | Type::NAME | Type::UNKNOWN => {
+        Type::TEXT | Type::VARCHAR | Type::BPCHAR | Type::NAME | Type::CHAR | Type::UNKNOWN => {
             Parameter::Text(std::str::from_utf8(bytes).ok()?.to_owned())
         }
-        _ => return None,
+        _ => match kind.kind() {
+            TypeKind::Array(element) => list(bytes, element)?,
+            _ => return None,
+        },
     })
+}
+
+/// A binary array of one dimension, or of none.
+fn list(bytes: &[u8], element: &Type) -> Option<Parameter> {
+    let mut rest = bytes;
+    let mut word = || {
+        let (word, others) = rest.split_first_chunk::<4>()?;
+        rest = others;
+        Some(i32::from_be_bytes(*word))
+    };
+    let (dimensions, _has_nulls, kind) = (word()?, word()?, word()?);
+    let count = match dimensions {
+        0 => 0,
+        1 => {
+            let (count, _first) = (word()?, word()?);
+            usize::try_from(count).ok()?
+        }
+        _ => return None,
+    };
+    if u32::try_from(kind).ok()? != element.oid() {
+        return None;
+    }
+    // Each element has its length at least, so that the count allocates nothing.
+    let mut values = Vec::new();
+    for _ in 0..count {
+        let (len, others) = rest.split_first_chunk::<4>()?;
+        rest = others;
+        values.push(match usize::try_from(i32::from_be_bytes(*len)) {
+            Ok(len) => {
+                let (value, others) = rest.split_at_checked(len)?;
+                rest = others;
+                of_binary(value, element)?
+            }
+            Err(_) => Parameter::Null,
+        });
+    }
+    Some(Parameter::List(values))
 }
 
 /// A binary `numeric`.
@@ -207,5 +248,40 @@ mod tests {
             text(&Type::UNKNOWN, "a"),
             Some(Parameter::Text("a".to_owned()))
         );
+    }
+
+    #[test]
+    fn lists_are_whole_or_refused() {
+        let words = |words: &[u32]| -> Vec<u8> {
+            words.iter().flat_map(|word| word.to_be_bytes()).collect()
+        };
+        let list = |bytes: &[u8]| parameter(Some(bytes), &Type::OID_ARRAY, true).ok();
+        let oid = Type::OID.oid();
+        let null = u32::MAX;
+        let good = words(&[1, 1, oid, 3, 1, 4, 16385, null, 4, u32::MAX]);
+        let expected = [
+            Parameter::Integer(16385),
+            Parameter::Null,
+            Parameter::Integer(u32::MAX.into()),
+        ];
+        assert_eq!(list(&good), Some(Parameter::List(expected.to_vec())));
+        assert_eq!(
+            list(&words(&[0, 0, oid])),
+            Some(Parameter::List(Vec::new()))
+        );
+        for len in 0..good.len() {
+            assert_eq!(list(&good[..len]), None, "{len}");
+        }
+        for bad in [
+            // Two dimensions, none of them known, other elements, and counts and lengths beyond the message.
+            words(&[2, 0, oid, 1, 1, 1, 1, 4, 7]),
+            words(&[u32::MAX, 0, oid]),
+            words(&[1, 0, Type::INT4.oid(), 1, 1, 4, 7]),
+            words(&[1, 0, oid, 0x7fff_ffff, 1, 4, 7]),
+            words(&[1, 0, oid, null, 1, 4, 7]),
+            words(&[1, 0, oid, 1, 1, 0x7fff_ffff, 7]),
+        ] {
+            assert_eq!(list(&bad), None, "{bad:?}");
+        }
     }
 }

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use arrow_pg::datatypes::arrow_schema_to_pg_fields;
 use async_trait::async_trait;
 use pgwire::api::portal::Format;
 use pgwire::api::results::FieldInfo;
@@ -15,12 +14,8 @@ use super::cursor::{self, Asked, Cursors, Declared, Fetched};
 use super::encode;
 use super::handler::{refusal, refused};
 use super::parameter::type_of_parameter;
-use super::rewrite::for_catalog;
 use super::route::{CopyOut, Part, Setting, cast_parameters, copies_in, copy_out, counted, parts};
 use super::setting;
-use super::told::Told;
-use super::types;
-use crate::catalog::{Catalog, Question};
 use crate::error::{Failure, Kind};
 use crate::retained::{Retained, of_statement};
 use crate::session::Session;
@@ -39,14 +34,10 @@ pub(super) struct Prepared {
 /// Who does a statement, and how.
 pub(super) enum Doing {
     Engine(Statement),
-    Catalog(Question),
     Copy(CopyOut),
     Nothing(&'static str),
     Setting(Setting),
     TimeZone(Statement, String),
-    Told(Told),
-    /// asyncpg asks what types are.
-    Types,
     /// A cursor for a query.
     Declare(Declared, Prepared),
     Fetch(Fetched),
@@ -63,7 +54,6 @@ impl Prepared {
     pub(super) fn is_query(&self) -> bool {
         match &*self.doing {
             Doing::Engine(statement) => statement.is_query() && statement.gives_rows(),
-            Doing::Catalog(_) | Doing::Told(_) => !self.fields.is_empty(),
             _ => false,
         }
     }
@@ -72,7 +62,6 @@ impl Prepared {
 /// Makes prepared statements.
 pub(super) struct Preparer {
     pub(super) session: Arc<Session>,
-    pub(super) catalog: Arc<Catalog>,
     pub(super) cursors: Cursors,
 }
 
@@ -140,7 +129,7 @@ impl Preparer {
             return Ok(Some(plain(Doing::Copy(copy), Vec::new())));
         }
         let failed = |failure: Failure| refusal("ERROR", &failure, Some(sql));
-        let mut parts = parts(&self.session, &self.catalog, sql).map_err(failed)?;
+        let mut parts = parts(&self.session, sql).map_err(failed)?;
         let Some(part) = parts.pop() else {
             return Ok(None);
         };
@@ -150,14 +139,15 @@ impl Preparer {
         }
         let statement = match part {
             Part::Engine(statement) => statement,
-            Part::Catalog(text) => return self.of_catalog(&text, types).await.map(Some),
             Part::Nothing(tag) => return Ok(Some(plain(Doing::Nothing(tag), Vec::new()))),
             Part::TimeZone(statement, zone) => {
                 return Ok(Some(plain(Doing::TimeZone(statement, zone), Vec::new())));
             }
             Part::Connection(asked) => {
                 let fields = match &asked {
-                    Setting::Show(name) => Told::one(setting::shown_as(name), "").fields(),
+                    Setting::Show(name) => {
+                        setting::Shown::new(setting::shown_as(name), "").fields()
+                    }
                     _ => Vec::new(),
                 };
                 return Ok(Some(plain(Doing::Setting(asked), fields)));
@@ -238,47 +228,6 @@ impl Preparer {
             retained: Vec::new(),
         })
     }
-
-    /// Prepares a question to the catalog.
-    async fn of_catalog(&self, sql: &str, types: &[Option<Type>]) -> PgWireResult<Prepared> {
-        if types::asks(sql) {
-            return Ok(Prepared {
-                parameters: vec![Type::OID_ARRAY],
-                fields: Arc::new(types::fields()),
-                doing: Arc::new(Doing::Types),
-                retained: Vec::new(),
-            });
-        }
-        if let Some(told) = Told::of(sql) {
-            let given = |index| types.get(index).cloned().flatten();
-            let kinds = (0..told.parameters).map(|index| given(index).unwrap_or(Type::TEXT));
-            return Ok(Prepared {
-                parameters: kinds.collect(),
-                fields: Arc::new(told.fields()),
-                doing: Arc::new(Doing::Told(told)),
-                retained: Vec::new(),
-            });
-        }
-        let question = ask(&self.session, &self.catalog, sql).await;
-        let question = question.map_err(|failure| refusal("ERROR", &failure, Some(sql)))?;
-        let fields = arrow_schema_to_pg_fields(&question.schema, &Format::UnifiedText, None)?;
-        let parameters = question.parameters.iter();
-        Ok(Prepared {
-            parameters: parameters.map(|one| one.kind.clone()).collect(),
-            fields: Arc::new(fields),
-            doing: Arc::new(Doing::Catalog(question)),
-            retained: Vec::new(),
-        })
-    }
-}
-
-/// Looks at a question to the catalog.
-pub(super) async fn ask(
-    session: &Session,
-    catalog: &Arc<Catalog>,
-    sql: &str,
-) -> Result<Question, Failure> {
-    session.describe_catalog(catalog, for_catalog(sql)).await
 }
 
 /// The fields with the formats that a client wants.

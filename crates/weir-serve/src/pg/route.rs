@@ -1,18 +1,15 @@
 //! Who does a statement? Its tree says so, and nothing else: a word in a text is a word.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::ops::ControlFlow;
 
 use datafusion::sql::parser::Statement as DfStatement;
-use datafusion::sql::sqlparser::ast::{
-    self, Expr, Ident, ObjectName, Query, TableFactor, Value, Visitor,
-};
+use datafusion::sql::sqlparser::ast::{self, Expr, Value, Visitor};
 use pgwire::api::Type;
 use pgwire::api::results::Tag;
-use weir_engine::{Statement, parse_postgres, walk};
+use weir_engine::{Statement, walk};
 
-use crate::catalog::Catalog;
-use crate::error::{Failure, Kind};
+use crate::error::Failure;
 use crate::session::Session;
 
 /// One statement of a text, and who does it.
@@ -20,8 +17,6 @@ use crate::session::Session;
 pub(super) enum Part {
     /// The engine.
     Engine(Statement),
-    /// The catalog, which is asked with this text.
-    Catalog(String),
     /// The connection itself.
     Connection(Setting),
     /// The time zone is a setting of the engine and of the connection.
@@ -45,59 +40,39 @@ pub(super) enum Setting {
 /// The statements of a text, each with who does it.
 ///
 /// # Errors
-/// When the text is not SQL, or one statement asks the catalog and files.
-pub(super) fn parts(session: &Session, catalog: &Catalog, sql: &str) -> Result<Vec<Part>, Failure> {
-    let (places, _) = weir_engine::statements(sql);
-    let texts: Vec<&str> = places
-        .into_iter()
-        .filter_map(|place| sql.get(place))
-        .collect();
+/// When the text is not SQL.
+pub(super) fn parts(session: &Session, sql: &str) -> Result<Vec<Part>, Failure> {
+    let of_all = |statements: Vec<Statement>| {
+        let parts = statements
+            .into_iter()
+            .map(|statement| part(session, statement));
+        parts.collect()
+    };
     match session.parse_written(sql) {
-        Ok(statements) => {
-            let is_cut = texts.len() == statements.len();
-            let parts = statements.into_iter().enumerate();
-            let parts = parts.map(|(index, statement)| match texts.get(index) {
-                Some(text) if is_cut => part(session, catalog, statement, text),
-                _ => {
-                    let text = statement.parsed().to_string();
-                    part(session, catalog, statement, &text)
-                }
-            });
-            parts.collect()
-        }
-        // What clients ask the catalog is written in PostgreSQL's own dialect.
-        Err(failure) if texts.len() > 1 => {
+        Ok(statements) => Ok(of_all(statements)),
+        // One of several may be a question to the catalog in PostgreSQL's own dialect.
+        Err(failure) => {
+            let (places, _) = weir_engine::statements(sql);
+            let texts: Vec<&str> = places
+                .into_iter()
+                .filter_map(|place| sql.get(place))
+                .collect();
+            if texts.len() < 2 {
+                return Err(failure);
+            }
             let mut all = Vec::new();
             for text in texts {
-                match parts(session, catalog, text) {
-                    Ok(parts) => all.extend(parts),
+                match session.parse_written(text) {
+                    Ok(statements) => all.extend::<Vec<Part>>(of_all(statements)),
                     Err(_) => return Err(failure),
                 }
             }
             Ok(all)
         }
-        Err(failure) => match of_postgres(catalog, sql) {
-            true => Ok(vec![Part::Catalog(sql.to_owned())]),
-            false => Err(failure),
-        },
     }
 }
 
-/// Whether a text that the engine does not read is a question to the catalog.
-fn of_postgres(catalog: &Catalog, sql: &str) -> bool {
-    let parsed = parse_postgres(sql).unwrap_or_default();
-    match parsed.as_slice() {
-        [ast::Statement::Query(query)] => subject(query, catalog) == Subject::Catalog,
-        _ => false,
-    }
-}
-
-fn part(
-    session: &Session,
-    catalog: &Catalog,
-    mut statement: Statement,
-    text: &str,
-) -> Result<Part, Failure> {
+fn part(session: &Session, statement: Statement) -> Part {
     use ast::Statement as S;
     let of_engine = |mut statement: Statement| {
         session.name_files(&mut statement);
@@ -105,10 +80,10 @@ fn part(
     };
     let parsed = match statement.parsed() {
         DfStatement::Statement(parsed) => parsed.as_ref(),
-        DfStatement::Reset(_) => return Ok(Part::Nothing("RESET")),
-        _ => return Ok(of_engine(statement)),
+        DfStatement::Reset(_) => return Part::Nothing("RESET"),
+        _ => return of_engine(statement),
     };
-    Ok(match parsed {
+    match parsed {
         S::Set(ast::Set::SingleAssignment {
             variable, values, ..
         }) => {
@@ -150,19 +125,8 @@ fn part(
         S::Discard { .. } => Part::Nothing("DISCARD ALL"),
         S::LISTEN { .. } => Part::Nothing("LISTEN"),
         S::UNLISTEN { .. } => Part::Nothing("UNLISTEN"),
-        S::Query(query) => match subject(query, catalog) {
-            Subject::Catalog => Part::Catalog(text.to_owned()),
-            Subject::Files => {
-                session.name_files(&mut statement);
-                Part::Engine(statement)
-            }
-            Subject::Both => {
-                let message = "files and the catalog are asked in queries of their own";
-                return Err(Failure::new(Kind::Plan, message));
-            }
-        },
         _ => of_engine(statement),
-    })
+    }
 }
 
 /// The values of a SET as text.
@@ -178,130 +142,6 @@ fn written(values: &[Expr]) -> String {
     values.iter().map(text).collect::<Vec<_>>().join(", ")
 }
 
-/// What a query is about.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Subject {
-    Files,
-    Catalog,
-    Both,
-}
-
-fn subject(query: &Query, catalog: &Catalog) -> Subject {
-    let mut given = Given(HashSet::new());
-    let _ = walk(query, &mut given);
-    let mut about = About {
-        catalog,
-        given: given.0,
-        asks_catalog: false,
-        asks_files: false,
-        calls_catalog: false,
-    };
-    let _ = walk(query, &mut about);
-    match (about.asks_catalog, about.asks_files) {
-        (true, true) => Subject::Both,
-        (true, false) => Subject::Catalog,
-        // A function that the engine does not have is for it to say.
-        (false, true) => Subject::Files,
-        (false, false) if about.calls_catalog => Subject::Catalog,
-        (false, false) => Subject::Files,
-    }
-}
-
-/// The names that a query gives to queries of its own.
-struct Given(HashSet<String>);
-
-impl Visitor for Given {
-    type Break = ();
-
-    fn pre_visit_query(&mut self, query: &Query) -> ControlFlow<()> {
-        for cte in query.with.iter().flat_map(|with| &with.cte_tables) {
-            self.0.insert(cte.alias.name.value.to_ascii_lowercase());
-        }
-        ControlFlow::Continue(())
-    }
-}
-
-/// Looks at what a query names in FROM and which functions it calls.
-struct About<'c> {
-    catalog: &'c Catalog,
-    given: HashSet<String>,
-    asks_catalog: bool,
-    asks_files: bool,
-    calls_catalog: bool,
-}
-
-impl About<'_> {
-    fn call(&mut self, name: &ObjectName) -> bool {
-        let parts: Vec<String> = name
-            .0
-            .iter()
-            .filter_map(|part| part.as_ident())
-            .map(|ident| ident.value.to_ascii_lowercase())
-            .collect();
-        let is_catalog = match parts.as_slice() {
-            [name] => name.starts_with("pg_") || OF_CATALOG.contains(&name.as_str()),
-            [schema, _] => schema == "pg_catalog" || schema == "information_schema",
-            _ => false,
-        };
-        self.calls_catalog |= is_catalog;
-        is_catalog
-    }
-}
-
-impl Visitor for About<'_> {
-    type Break = ();
-
-    fn pre_visit_table_factor(&mut self, factor: &TableFactor) -> ControlFlow<()> {
-        match factor {
-            TableFactor::Table {
-                name, args: None, ..
-            } => {
-                let is_given = match name.0.as_slice() {
-                    [ast::ObjectNamePart::Identifier(Ident { value, .. })] => {
-                        self.given.contains(&value.to_ascii_lowercase())
-                    }
-                    _ => false,
-                };
-                match self.catalog.has(name) {
-                    _ if is_given => {}
-                    true => self.asks_catalog = true,
-                    false => self.asks_files = true,
-                }
-            }
-            TableFactor::Table {
-                name,
-                args: Some(_),
-                ..
-            }
-            | TableFactor::Function { name, .. } => {
-                let is_neutral = name.0.last().and_then(|part| part.as_ident());
-                let is_neutral = is_neutral.is_some_and(|ident| {
-                    NEUTRAL.contains(&ident.value.to_ascii_lowercase().as_str())
-                });
-                if !self.call(name) && !is_neutral {
-                    self.asks_files = true;
-                }
-            }
-            _ => {}
-        }
-        ControlFlow::Continue(())
-    }
-
-    fn pre_visit_expr(&mut self, expr: &Expr) -> ControlFlow<()> {
-        match expr {
-            Expr::Function(function) => {
-                self.call(&function.name);
-            }
-            Expr::Cast { data_type, .. } => {
-                let name = data_type.to_string().to_ascii_lowercase();
-                self.calls_catalog |= name.starts_with("reg") || name.starts_with("pg_catalog.");
-            }
-            _ => {}
-        }
-        ControlFlow::Continue(())
-    }
-}
-
 /// Settings that a connection keeps, and some that clients are told when they change.
 const KEPT: &[&str] = &[
     "application_name",
@@ -311,36 +151,6 @@ const KEPT: &[&str] = &[
     "intervalstyle",
     "search_path",
     "statement_timeout",
-];
-
-/// Functions in FROM that the catalog has as well as the engine.
-const NEUTRAL: &[&str] = &["generate_series", "range", "string_to_array", "unnest"];
-
-/// Functions of PostgreSQL that tell of the connection and of the catalog.
-const OF_CATALOG: &[&str] = &[
-    "version",
-    "current_schema",
-    "current_schemas",
-    "current_database",
-    "current_catalog",
-    "current_user",
-    "session_user",
-    "user",
-    "current_setting",
-    "set_config",
-    "format_type",
-    "obj_description",
-    "col_description",
-    "shobj_description",
-    "has_table_privilege",
-    "has_schema_privilege",
-    "has_database_privilege",
-    "has_any_column_privilege",
-    "quote_ident",
-    "to_regclass",
-    "to_regtype",
-    "inet_server_addr",
-    "txid_current",
 ];
 
 /// The types that a statement gives its parameters itself, as `$1::bigint` does.
@@ -371,7 +181,16 @@ pub(super) fn cast_parameters(statement: &Statement) -> HashMap<usize, Type> {
 
 /// A type by its name.
 fn named_type(name: &str) -> Option<Type> {
-    Some(match name.to_ascii_lowercase().as_str() {
+    let name = name.to_ascii_lowercase();
+    let name = name.strip_prefix("pg_catalog.").unwrap_or(&name);
+    Some(match name {
+        "oid" => Type::OID,
+        "oid[]" => Type::OID_ARRAY,
+        "text[]" | "name[]" | "varchar[]" => Type::TEXT_ARRAY,
+        "bigint[]" | "int8[]" | "integer[]" | "int[]" | "int4[]" | "smallint[]" | "int2[]" => {
+            Type::INT8_ARRAY
+        }
+        "regclass" | "regtype" | "regnamespace" | "regrole" | "regproc" => Type::TEXT,
         "bigint" | "int8" | "integer" | "int" | "int4" | "smallint" | "int2" => Type::INT8,
         "double" | "double precision" | "float8" | "real" | "float" => Type::FLOAT8,
         "boolean" | "bool" => Type::BOOL,

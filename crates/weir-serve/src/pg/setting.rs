@@ -1,20 +1,57 @@
 //! What a connection keeps: settings that are its own, and whether it is in a transaction, which has no effect.
 
 use std::fmt::Debug;
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures::sink::{Sink, SinkExt};
-use pgwire::api::ClientInfo;
-use pgwire::api::results::Tag;
+use futures::stream;
+use pgwire::api::results::{DataRowEncoder, FieldFormat, FieldInfo, QueryResponse, Tag};
+use pgwire::api::{ClientInfo, Type};
 use pgwire::error::{ErrorInfo, PgWireError, PgWireResult};
 use pgwire::messages::PgWireBackendMessage;
 use pgwire::messages::response::TransactionStatus;
 use pgwire::messages::startup::ParameterStatus;
 
 use super::handler::{Client, may_run, refused};
-use super::told::Told;
 use crate::catalog::setting;
 use crate::error::{Failure, Kind};
+
+/// The value of a setting, as an answer of one row.
+pub(super) struct Shown {
+    column: String,
+    value: String,
+}
+
+impl Shown {
+    pub(super) fn new(column: &str, value: impl Into<String>) -> Self {
+        Self {
+            column: column.to_owned(),
+            value: value.into(),
+        }
+    }
+
+    /// The column as it is described.
+    pub(super) fn fields(&self) -> Vec<FieldInfo> {
+        let name = self.column.clone();
+        vec![FieldInfo::new(
+            name,
+            None,
+            None,
+            Type::TEXT,
+            FieldFormat::Text,
+        )]
+    }
+
+    /// The row.
+    pub(super) fn rows(&self) -> QueryResponse {
+        let fields = Arc::new(self.fields());
+        let mut encoder = DataRowEncoder::new(Arc::clone(&fields));
+        let row = encoder.encode_field(&self.value);
+        let row = row.map(|()| encoder.take_row());
+        QueryResponse::new(fields, stream::iter([row]))
+    }
+}
 
 /// Keeps a setting, and says so to clients that go by it.
 pub(super) async fn set<C: Client>(client: &mut C, name: &str, value: &str) -> PgWireResult<Tag>
@@ -60,7 +97,7 @@ pub(super) fn limit<C: ClientInfo>(client: &C) -> Option<Duration> {
 ///
 /// # Errors
 /// When there is none of this name.
-pub(super) fn show<C: ClientInfo>(client: &C, name: &str) -> PgWireResult<Told> {
+pub(super) fn show<C: ClientInfo>(client: &C, name: &str) -> PgWireResult<Shown> {
     may_run(client)?;
     let kept = |name: &str| client.metadata().get(name).cloned();
     let (column, value) = match name {
@@ -85,7 +122,7 @@ pub(super) fn show<C: ClientInfo>(client: &C, name: &str) -> PgWireResult<Told> 
         }
     };
     match value {
-        Some(value) => Ok(Told::one(column, value)),
+        Some(value) => Ok(Shown::new(column, value)),
         None => {
             let message = format!("unrecognized configuration parameter \"{name}\"");
             let info = ErrorInfo::new("ERROR".to_owned(), "42704".to_owned(), message);

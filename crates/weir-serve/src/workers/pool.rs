@@ -10,7 +10,6 @@ use arrow::buffer::Buffer;
 use arrow::datatypes::{DataType, SchemaRef};
 use arrow::ipc::reader::StreamDecoder;
 use futures::stream::{self, StreamExt};
-use pgwire::api::Type;
 use tokio::runtime::Handle;
 use tokio::sync::Notify;
 use weir_engine::{Described, Recipe, ScanReport, Statement};
@@ -18,7 +17,6 @@ use weir_tables::Totals;
 
 use super::link::{Link, Priority, Watched};
 use super::wire::{Progress, Reply, SessionState, Task, Work, Written, broken};
-use crate::catalog::{CatalogParameter, Question, Values};
 use crate::error::{Failure, Kind};
 use crate::options::WorkerProgram;
 use crate::session::Begun;
@@ -317,7 +315,6 @@ pub(crate) struct Order {
     writes_below: Option<PathBuf>,
     writes: bool,
     work: Work,
-    octets: Vec<u8>,
     /// That of its process.
     pub(crate) priority: Arc<Priority>,
 }
@@ -334,7 +331,6 @@ impl Remote {
             writes_below: self.writes_below.clone(),
             writes: false,
             work,
-            octets: Vec::new(),
         }
     }
 
@@ -356,19 +352,6 @@ impl Remote {
     /// What a statement would answer with.
     pub(crate) fn describe(&self, log: &Log, statement: &Statement) -> Result<Order, Failure> {
         Ok(self.order(log, Work::Describe(Written::new(statement)?)))
-    }
-
-    /// What a question to the catalog would answer with.
-    pub(crate) fn describe_catalog(&self, sql: String) -> Order {
-        self.order(&Log::of_catalog(), Work::DescribeCatalog(sql))
-    }
-
-    /// The rows of a question to the catalog.
-    pub(crate) fn run_catalog(&self, sql: String, values: &Values) -> Result<Order, Failure> {
-        Ok(Order {
-            octets: values.octets()?,
-            ..self.order(&Log::of_catalog(), Work::RunCatalog(sql))
-        })
     }
 }
 
@@ -398,7 +381,7 @@ impl Order {
             writes_below: self.writes_below,
             work: self.work,
         };
-        if let Err(failure) = link.give(task, self.octets).await {
+        if let Err(failure) = link.give(task, Vec::new()).await {
             held.lose();
             return Err(failure);
         }
@@ -438,14 +421,13 @@ impl Order {
 
     async fn read_description(
         self,
-    ) -> Result<(SchemaRef, Vec<Option<String>>, SchemaRef, Vec<u32>), Failure> {
+    ) -> Result<(SchemaRef, Vec<Option<String>>, SchemaRef), Failure> {
         let (mut held, _) = self.give().await?;
         match held.next().await? {
             (
                 Reply::Described {
                     origins,
                     schema_bytes,
-                    kinds,
                 },
                 mut octets,
             ) if schema_bytes <= octets.len() => {
@@ -453,7 +435,7 @@ impl Order {
                 let parameters = octets.split_off(schema_bytes);
                 let schema = schema_of(octets)?;
                 let parameters = schema_of(parameters)?;
-                Ok((schema, origins, parameters, kinds))
+                Ok((schema, origins, parameters))
             }
             _ => Err(broken("no columns")),
         }
@@ -461,29 +443,10 @@ impl Order {
 
     /// What a statement would answer with.
     pub(crate) async fn described(self) -> Result<Described, Failure> {
-        let (schema, origins, parameters, _) = self.read_description().await?;
+        let (schema, origins, parameters) = self.read_description().await?;
         let parameters = parameters.fields().iter();
         let parameters = parameters.map(|field| known(field.data_type()));
         Ok(Described::new(schema, origins, parameters.collect()))
-    }
-
-    /// What a question to the catalog would answer with.
-    pub(crate) async fn question(self) -> Result<Question, Failure> {
-        let sql = match &self.work {
-            Work::DescribeCatalog(sql) => sql.clone(),
-            _ => String::new(),
-        };
-        let (schema, _, parameters, kinds) = self.read_description().await?;
-        let parameters = parameters.fields().iter().zip(kinds);
-        let parameters = parameters.map(|(field, kind)| CatalogParameter {
-            inferred: known(field.data_type()),
-            kind: Type::from_oid(kind).unwrap_or(Type::UNKNOWN),
-        });
-        Ok(Question {
-            sql,
-            schema,
-            parameters: parameters.collect(),
-        })
     }
 }
 

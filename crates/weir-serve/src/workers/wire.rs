@@ -2,7 +2,7 @@
 //!
 //! A worker process begins with a line of its own (`GREETING`); what a program prints before is passed over. Each message
 //! behind it is a frame: the length of a text of JSON and of the octets behind it, both as four octets with the lowest first, and
-//! then both. The octets are Arrow's streaming format, where a message has columns, rows or values. Both ends are the same
+//! then both. The octets are Arrow's streaming format, where a message has columns or rows. Both ends are the same
 //! program, one started by the other.
 
 use std::io::{self, Read};
@@ -43,10 +43,6 @@ pub(super) enum Work {
     Describe(Written),
     /// The rows of a statement.
     Run(Written),
-    /// What a question to the catalog would answer with.
-    DescribeCatalog(String),
-    /// The rows of a question to the catalog, with the values of its parameters in Arrow's format.
-    RunCatalog(String),
 }
 
 /// A statement, as the text that it was parsed from and what was put into it.
@@ -56,6 +52,7 @@ pub(super) struct Written {
     index: usize,
     files: Vec<(Vec<String>, String)>,
     values: Vec<(String, Value)>,
+    is_postgres: bool,
 }
 
 /// A value of a parameter.
@@ -96,8 +93,6 @@ pub(super) enum Reply {
     Described {
         origins: Vec<Option<String>>,
         schema_bytes: usize,
-        /// PostgreSQL's numbers of the types of parameters, of a question to the catalog.
-        kinds: Vec<u32>,
     },
     Failed(Failure),
 }
@@ -141,6 +136,7 @@ impl Written {
             values: values
                 .map(|(name, value)| (name.clone(), Value::new(value)))
                 .collect(),
+            is_postgres: recipe.is_postgres,
         }
     }
 
@@ -152,6 +148,7 @@ impl Written {
             .collect();
         let values = values.ok_or_else(|| broken("a value that is not a number"))?;
         recipe.values = Arc::from(values);
+        recipe.is_postgres = self.is_postgres;
         Ok(recipe.statement()?)
     }
 }

@@ -14,8 +14,6 @@ use weir_tables::Totals;
 
 use super::pieces;
 use super::wire::{self, Frame, Progress, Reply, Request, Task, Work, Written, broken};
-use crate::catalog::{Catalog, Values};
-use crate::columns::Columns;
 use crate::error::{Error, Failure};
 use crate::house::House;
 use crate::options::{Limits, Options};
@@ -54,7 +52,6 @@ pub fn work(mut options: Options, uploads: &Path) -> Result<(), Error> {
         house: Arc::new(house),
         out,
         current: None,
-        catalog: None,
     };
     // Statements are parsed and let go on those threads, as deep as they may be.
     let done = runtime.block_on(runtime.spawn(worker.run(requests)));
@@ -122,7 +119,6 @@ struct Worker {
     house: Arc<House>,
     out: mpsc::Sender<Frame>,
     current: Option<Current>,
-    catalog: Option<Arc<Catalog>>,
 }
 
 /// The session that the last task left.
@@ -139,14 +135,14 @@ impl Worker {
         if self.say(&Reply::Ready, Vec::new()).await.is_err() {
             return;
         }
-        while let Some((request, octets)) = requests.recv().await {
+        while let Some((request, _)) = requests.recv().await {
             // A request to end what has ended already comes too late.
             let Request::Task(task) = request else {
                 continue;
             };
             let is_change = task.session.next_id.is_some();
             let outcome = tokio::select! {
-                outcome = self.task(*task, octets) => outcome,
+                outcome = self.task(*task) => outcome,
                 _ = requests.recv() => {
                     // What cannot look up goes on until it is done: the server waits for a moment, and then ends this process.
                     self.house.turns.all_given_back().await;
@@ -170,7 +166,7 @@ impl Worker {
         sent.map_err(|_| broken("its output is closed"))
     }
 
-    async fn task(&mut self, task: Task, octets: Vec<u8>) -> Result<(), Failure> {
+    async fn task(&mut self, task: Task) -> Result<(), Failure> {
         let session = self.session(&task).await?;
         let next_id = task.session.next_id;
         match task.work {
@@ -179,22 +175,7 @@ impl Worker {
                 let parameters = described.parameters.into_iter();
                 let parameters = parameters.map(|kind| kind.unwrap_or(DataType::Null));
                 let parameters = parameters.collect::<Vec<_>>();
-                self.described(
-                    &described.schema,
-                    described.address_origins,
-                    &parameters,
-                    Vec::new(),
-                )
-                .await
-            }
-            Work::DescribeCatalog(sql) => {
-                let catalog = self.catalog()?;
-                let question = session.describe_catalog(&catalog, sql).await?;
-                let known = question.parameters.iter();
-                let kinds = known.clone().map(|one| one.kind.oid()).collect();
-                let parameters = known.map(|one| one.inferred.clone().unwrap_or(DataType::Null));
-                let parameters = parameters.collect::<Vec<_>>();
-                self.described(&question.schema, Vec::new(), &parameters, kinds)
+                self.described(&described.schema, described.address_origins, &parameters)
                     .await
             }
             Work::Run(written) => {
@@ -202,12 +183,6 @@ impl Worker {
                 if let (Some(id), Some(current)) = (next_id, &mut self.current) {
                     current.id = id;
                 }
-                self.rows(answer, &session).await
-            }
-            Work::RunCatalog(sql) => {
-                let values = Values::read(&octets)?;
-                let catalog = self.catalog()?;
-                let answer = session.start_catalog(&catalog, sql, values).await?;
                 self.rows(answer, &session).await
             }
         }
@@ -254,23 +229,11 @@ impl Worker {
         Ok(session)
     }
 
-    /// The catalog, which knows the columns of files that it has looked at.
-    fn catalog(&mut self) -> Result<Arc<Catalog>, Failure> {
-        if let Some(catalog) = &self.catalog {
-            return Ok(Arc::clone(catalog));
-        }
-        let columns = Arc::new(Columns::new(&self.house)?);
-        let catalog = Arc::new(Catalog::new(&columns)?);
-        self.catalog = Some(Arc::clone(&catalog));
-        Ok(catalog)
-    }
-
     async fn described(
         &self,
         schema: &Schema,
         origins: Vec<Option<String>>,
         parameters: &[DataType],
-        kinds: Vec<u32>,
     ) -> Result<(), Failure> {
         let fields = parameters.iter().enumerate();
         let fields =
@@ -281,7 +244,6 @@ impl Worker {
         let reply = Reply::Described {
             origins,
             schema_bytes,
-            kinds,
         };
         self.say(&reply, octets).await
     }

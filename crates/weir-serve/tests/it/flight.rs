@@ -430,7 +430,8 @@ fn limits_are_named() {
         options.limits.text_bytes_max = 1000;
         options.limits.connections_max = 2;
         options.limits.rows_max = Some(5);
-        options.limits.time_max = Some(Duration::from_millis(700));
+        // The other statements are planned within it, on a machine that does much else, too.
+        options.limits.time_max = Some(Duration::from_secs(3));
     });
     run(async {
         let mut client = connect(&served).await;

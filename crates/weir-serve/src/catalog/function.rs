@@ -1,0 +1,626 @@
+//! Functions of PostgreSQL that clients ask the catalog with.
+
+use std::sync::Arc;
+
+use arrow::array::{Array, AsArray};
+use arrow::compute::cast;
+use arrow::datatypes::DataType;
+use datafusion::common::ScalarValue;
+use datafusion::error::{DataFusionError, Result};
+use datafusion::logical_expr::expr_fn::SimpleScalarUDF;
+use datafusion::logical_expr::{ColumnarValue, ScalarUDF, Signature, TypeSignature, Volatility};
+
+use super::Catalog;
+use super::cell::{self, Cell};
+use super::relation::TYPES;
+use super::rows::{OWNER, SCHEMAS};
+use super::setting::{VERSION, setting};
+use crate::files::{CATALOG, SCHEMA};
+
+/// What a function makes of a row of arguments, each as text.
+type Body = fn(&Catalog, &[Option<&str>]) -> Result<Cell>;
+
+/// The functions, by their names, with the types of their values.
+pub(super) fn all(catalog: &Arc<Catalog>) -> Vec<ScalarUDF> {
+    let names = || DataType::new_list(DataType::Utf8, true);
+    let one = |name: &str, kind: DataType, body: Body| function(catalog, name, kind, body);
+    let mut all = vec![
+        one(
+            "current_database",
+            DataType::Utf8,
+            |_, _| Ok(CATALOG.into()),
+        ),
+        one("current_role", DataType::Utf8, |_, _| Ok(CATALOG.into())),
+        one("current_schema", DataType::Utf8, |_, _| Ok(SCHEMA.into())),
+        one("current_schemas", names(), |_, arguments| {
+            let with_own = arguments.first() == Some(&Some("true"));
+            let own = with_own.then(|| "pg_catalog".to_owned());
+            Ok(Cell::Texts(
+                own.into_iter().chain([SCHEMA.to_owned()]).collect(),
+            ))
+        }),
+        one("current_setting", DataType::Utf8, |_, arguments| {
+            // asyncpg asks for jit, and whatever else is not known is off.
+            Ok(text(arguments, 0)
+                .map(|name| setting(name).unwrap_or("off"))
+                .into())
+        }),
+        // A setting that a client has asked for may be set again, which has no effect.
+        one("set_config", DataType::Utf8, |_, arguments| {
+            Ok(text(arguments, 1).into())
+        }),
+        one("format_type", DataType::Utf8, |_, arguments| {
+            let modifier = number(arguments, 1).unwrap_or(-1);
+            Ok(number(arguments, 0)
+                .map(|oid| format_type(oid, modifier))
+                .into())
+        }),
+        one("parse_ident", names(), |_, arguments| {
+            let Some(name) = text(arguments, 0) else {
+                return Ok(Cell::Null);
+            };
+            let parts = super::rewrite::name_parts(name);
+            let parts = parts
+                .ok_or_else(|| plan(format!("string is not a valid identifier: \"{name}\"")))?;
+            Ok(Cell::Texts(parts))
+        }),
+        one("pg_backend_pid", DataType::Int32, |_, _| {
+            Ok(i64::from(std::process::id()).into())
+        }),
+        one("pg_char_to_encoding", DataType::Int32, |_, _| {
+            Ok(UTF8.into())
+        }),
+        one("pg_database_size", DataType::Int64, |catalog, _| {
+            Ok(catalog.bytes().into())
+        }),
+        one("pg_encoding_to_char", DataType::Utf8, |_, arguments| {
+            Ok(number(arguments, 0)
+                .map(|number| if number == UTF8 { "UTF8" } else { "" })
+                .into())
+        }),
+        one("pg_get_userbyid", DataType::Utf8, |_, arguments| {
+            Ok(number(arguments, 0)
+                .map(|oid| match oid {
+                    OWNER => CATALOG.to_owned(),
+                    other => format!("unknown (OID={other})"),
+                })
+                .into())
+        }),
+        one("pg_size_pretty", DataType::Utf8, |_, arguments| {
+            Ok(number(arguments, 0).map(size_pretty).into())
+        }),
+        one("quote_ident", DataType::Utf8, |_, arguments| {
+            Ok(text(arguments, 0).map(quote_ident).into())
+        }),
+        one("quote_literal", DataType::Utf8, |_, arguments| {
+            Ok(text(arguments, 0)
+                .map(|text| format!("'{}'", text.replace('\'', "''")))
+                .into())
+        }),
+        one("to_regclass", DataType::Int64, |catalog, arguments| {
+            Ok(text(arguments, 0)
+                .and_then(|name| catalog.oid_of(name))
+                .into())
+        }),
+        one("to_regtype", DataType::Int64, |_, arguments| {
+            Ok(text(arguments, 0).and_then(type_oid).into())
+        }),
+        one("to_regnamespace", DataType::Int64, |_, arguments| {
+            Ok(text(arguments, 0).and_then(schema_oid).into())
+        }),
+        one("version", DataType::Utf8, |_, _| {
+            Ok(format!("PostgreSQL {VERSION}").into())
+        }),
+        // What casts of the kind `x::regclass` become.
+        one("regclass_oid", DataType::Int64, |catalog, arguments| {
+            named(text(arguments, 0), "relation", |name| catalog.oid_of(name))
+        }),
+        one("regclass_name", DataType::Utf8, |catalog, arguments| {
+            Ok(number(arguments, 0)
+                .map(|oid| match catalog.relation_of(oid) {
+                    Some((_, name)) => quote_ident(&name),
+                    None => oid.to_string(),
+                })
+                .into())
+        }),
+        one("regtype_oid", DataType::Int64, |_, arguments| {
+            named(text(arguments, 0), "type", type_oid)
+        }),
+        one("regtype_name", DataType::Utf8, |_, arguments| {
+            Ok(number(arguments, 0).map(|oid| format_type(oid, -1)).into())
+        }),
+        one("regnamespace_oid", DataType::Int64, |_, arguments| {
+            named(text(arguments, 0), "schema", schema_oid)
+        }),
+        one("regnamespace_name", DataType::Utf8, |_, arguments| {
+            Ok(number(arguments, 0)
+                .map(|oid| {
+                    let known = SCHEMAS.iter().find(|(known, _)| *known == oid);
+                    known.map_or_else(|| oid.to_string(), |(_, name)| (*name).to_owned())
+                })
+                .into())
+        }),
+        one("regrole_oid", DataType::Int64, |_, arguments| {
+            named(text(arguments, 0), "role", |name| {
+                name.parse().ok().or((name == CATALOG).then_some(OWNER))
+            })
+        }),
+        one("regrole_name", DataType::Utf8, |_, arguments| {
+            Ok(number(arguments, 0)
+                .map(|oid| {
+                    if oid == OWNER {
+                        CATALOG.to_owned()
+                    } else {
+                        oid.to_string()
+                    }
+                })
+                .into())
+        }),
+        // A function has its name here, and no number.
+        one("regproc_name", DataType::Utf8, |_, arguments| {
+            Ok(text(arguments, 0)
+                .map(|name| name.strip_prefix("pg_catalog.").unwrap_or(name))
+                .into())
+        }),
+    ];
+    for name in ["current_user", "session_user", "user"] {
+        all.push(one(name, DataType::Utf8, |_, _| Ok(CATALOG.into())));
+    }
+    for name in [
+        "pg_relation_size",
+        "pg_table_size",
+        "pg_total_relation_size",
+    ] {
+        all.push(one(name, DataType::Int64, |catalog, arguments| {
+            Ok(text(arguments, 0)
+                .and_then(|relation| catalog.bytes_of(relation))
+                .into())
+        }));
+    }
+    // The privileges stand last: what is there may be read.
+    for name in PRIVILEGES {
+        all.push(one(name, DataType::Boolean, |_, arguments| {
+            let Some(Some(asked)) = arguments.last() else {
+                return Ok(Cell::Null);
+            };
+            let of_readers = |asked: &str| {
+                let asked = asked.trim().to_ascii_uppercase();
+                ["SELECT", "USAGE", "CONNECT", "EXECUTE", "MEMBER", "SET"].contains(&asked.as_str())
+            };
+            Ok(asked.split(',').any(of_readers).into())
+        }));
+    }
+    let kinds: [(&[&str], DataType, Body); 6] = [
+        (TRUE, DataType::Boolean, |_, _| Ok(true.into())),
+        (FALSE, DataType::Boolean, |_, _| Ok(false.into())),
+        (UNKNOWN, DataType::Utf8, |_, _| Ok(Cell::Null)),
+        (NO_NUMBER, DataType::Int64, |_, _| Ok(Cell::Null)),
+        (ZERO, DataType::Int64, |_, _| Ok(0.into())),
+        (ENCODING, DataType::Utf8, |_, _| Ok("UTF8".into())),
+    ];
+    for (names, kind, body) in kinds {
+        all.extend(names.iter().map(|name| one(name, kind.clone(), body)));
+    }
+    all
+}
+
+/// Every object is visible.
+const TRUE: &[&str] = &[
+    "pg_collation_is_visible",
+    "pg_conversion_is_visible",
+    "pg_function_is_visible",
+    "pg_opclass_is_visible",
+    "pg_operator_is_visible",
+    "pg_opfamily_is_visible",
+    "pg_statistics_obj_is_visible",
+    "pg_table_is_visible",
+    "pg_ts_config_is_visible",
+    "pg_ts_dict_is_visible",
+    "pg_ts_parser_is_visible",
+    "pg_ts_template_is_visible",
+    "pg_type_is_visible",
+];
+const FALSE: &[&str] = &[
+    "pg_is_in_recovery",
+    "pg_is_other_temp_schema",
+    "pg_relation_is_publishable",
+    "row_security_active",
+];
+/// What there is none of: descriptions, and definitions of what is not there.
+const UNKNOWN: &[&str] = &[
+    "col_description",
+    "obj_description",
+    "pg_get_constraintdef",
+    "pg_get_expr",
+    "pg_get_function_arg_default",
+    "pg_get_function_arguments",
+    "pg_get_function_identity_arguments",
+    "pg_get_function_result",
+    "pg_get_function_sqlbody",
+    "pg_get_functiondef",
+    "pg_get_indexdef",
+    "pg_get_partition_constraintdef",
+    "pg_get_partkeydef",
+    "pg_get_ruledef",
+    "pg_get_serial_sequence",
+    "pg_get_statisticsobjdef",
+    "pg_get_statisticsobjdef_columns",
+    "pg_get_triggerdef",
+    "pg_get_viewdef",
+    "pg_relation_filepath",
+    "pg_tablespace_location",
+    "shobj_description",
+    "inet_server_addr",
+    "inet_client_addr",
+];
+const NO_NUMBER: &[&str] = &[
+    "inet_client_port",
+    "inet_server_port",
+    "pg_get_replica_identity_index",
+    "pg_sequence_last_value",
+    "to_regproc",
+];
+const ZERO: &[&str] = &[
+    "age",
+    "pg_indexes_size",
+    "pg_my_temp_schema",
+    "pg_stat_get_numscans",
+    "pg_tablespace_size",
+    "txid_current",
+];
+const ENCODING: &[&str] = &["getdatabaseencoding", "pg_client_encoding"];
+const PRIVILEGES: &[&str] = &[
+    "has_any_column_privilege",
+    "has_column_privilege",
+    "has_database_privilege",
+    "has_foreign_data_wrapper_privilege",
+    "has_function_privilege",
+    "has_language_privilege",
+    "has_parameter_privilege",
+    "has_schema_privilege",
+    "has_sequence_privilege",
+    "has_server_privilege",
+    "has_table_privilege",
+    "has_tablespace_privilege",
+    "has_type_privilege",
+    "pg_has_role",
+];
+
+/// Whether a function of this name is one of the catalog's.
+pub(super) fn is_known(name: &str) -> bool {
+    const OWN: &[&str] = &[
+        "current_catalog",
+        "current_database",
+        "current_role",
+        "current_schema",
+        "current_schemas",
+        "current_setting",
+        "current_user",
+        "format_type",
+        "parse_ident",
+        "quote_ident",
+        "quote_literal",
+        "session_user",
+        "set_config",
+        "to_regclass",
+        "to_regnamespace",
+        "to_regproc",
+        "to_regtype",
+        "user",
+        "version",
+    ];
+    name.starts_with("pg_")
+        || [OWN, TRUE, FALSE, UNKNOWN, ENCODING, PRIVILEGES]
+            .iter()
+            .any(|names| names.contains(&name))
+}
+
+/// A function of any arguments.
+fn function(catalog: &Arc<Catalog>, name: &str, kind: DataType, body: Body) -> ScalarUDF {
+    let signature = Signature::one_of(
+        vec![TypeSignature::VariadicAny, TypeSignature::Nullary],
+        Volatility::Stable,
+    );
+    let (catalog, made) = (Arc::clone(catalog), kind.clone());
+    let run = move |arguments: &[ColumnarValue]| {
+        let is_one = arguments
+            .iter()
+            .all(|value| matches!(value, ColumnarValue::Scalar(_)));
+        let arrays = ColumnarValue::values_to_arrays(arguments)?;
+        let texts = arrays.iter().map(|array| cast(array, &DataType::Utf8));
+        let texts = texts.collect::<Result<Vec<_>, _>>()?;
+        let rows = texts.first().map_or(1, Array::len);
+        let cells = (0..rows).map(|row| {
+            let values = texts.iter().map(|array| {
+                let array = array.as_string::<i32>();
+                array.is_valid(row).then(|| array.value(row))
+            });
+            body(&catalog, &values.collect::<Vec<_>>())
+        });
+        let cells = cells.collect::<Result<Vec<_>>>()?;
+        let array = cell::array(&made, &cells);
+        match is_one {
+            true => Ok(ColumnarValue::Scalar(ScalarValue::try_from_array(
+                &array, 0,
+            )?)),
+            false => Ok(ColumnarValue::Array(array)),
+        }
+    };
+    ScalarUDF::from(SimpleScalarUDF::new_with_signature(
+        name,
+        signature,
+        kind,
+        Arc::new(run),
+    ))
+}
+
+fn text<'a>(arguments: &[Option<&'a str>], index: usize) -> Option<&'a str> {
+    arguments.get(index).copied().flatten()
+}
+
+fn number(arguments: &[Option<&str>], index: usize) -> Option<i64> {
+    text(arguments, index)?.parse().ok()
+}
+
+fn plan(message: String) -> DataFusionError {
+    DataFusionError::Plan(message)
+}
+
+/// The number of a thing that a text names, which has to be there.
+fn named(name: Option<&str>, what: &str, oid: impl Fn(&str) -> Option<i64>) -> Result<Cell> {
+    let Some(name) = name else {
+        return Ok(Cell::Null);
+    };
+    let oid = oid(name).ok_or_else(|| plan(format!("{what} \"{name}\" does not exist")))?;
+    Ok(oid.into())
+}
+
+fn schema_oid(name: &str) -> Option<i64> {
+    let known = SCHEMAS.iter().find(|(_, known)| *known == name);
+    name.parse().ok().or(known.map(|(oid, _)| *oid))
+}
+
+/// The number of a type by one of its names.
+pub(super) fn type_oid(name: &str) -> Option<i64> {
+    if let Ok(oid) = name.parse() {
+        return Some(oid);
+    }
+    let name = name.trim().to_ascii_lowercase();
+    let name = name
+        .strip_prefix("pg_catalog.")
+        .unwrap_or(&name)
+        .replace('"', "");
+    let (name, is_array) = match name.strip_suffix("[]") {
+        Some(name) => (name, true),
+        None => (name.as_str(), false),
+    };
+    let known = LONG_NAMES.iter().find(|(_, long)| *long == name);
+    let name = known.map_or(name, |(short, _)| *short);
+    let found = TYPES.iter().find(|known| known.name == name);
+    let array = || {
+        TYPES
+            .iter()
+            .find(|known| name.strip_prefix('_') == Some(known.name))
+    };
+    match (found, is_array) {
+        (Some(found), false) => Some(found.oid),
+        (Some(found), true) => Some(found.array_oid),
+        (None, _) => array().map(|found| found.array_oid),
+    }
+}
+
+/// A type as SQL writes it, with its modifier: the length of a text, the digits of a number.
+pub(super) fn format_type(oid: i64, modifier: i64) -> String {
+    if oid == 0 {
+        return "-".to_owned();
+    }
+    let mut types = TYPES.iter();
+    let Some(known) = types.find(|known| known.oid == oid || known.array_oid == oid) else {
+        return "???".to_owned();
+    };
+    let long = LONG_NAMES.iter().find(|(short, _)| *short == known.name);
+    let name = long.map_or(known.name, |(_, long)| *long);
+    let length = modifier - 4;
+    let name = match known.name {
+        "varchar" | "bpchar" if length > 0 => format!("{name}({length})"),
+        "bpchar" => "character".to_owned(),
+        "char" => "\"char\"".to_owned(),
+        "numeric" if length >= 0 => format!("{name}({},{})", length >> 16, length & 0x7ff),
+        _ => name.to_owned(),
+    };
+    match known.oid == oid {
+        true => name,
+        false => format!("{name}[]"),
+    }
+}
+
+/// Types whose names in SQL are others than in the catalog.
+const LONG_NAMES: &[(&str, &str)] = &[
+    ("bit", "bit"),
+    ("bool", "boolean"),
+    ("bpchar", "character"),
+    ("float4", "real"),
+    ("float8", "double precision"),
+    ("int2", "smallint"),
+    ("int4", "integer"),
+    ("int8", "bigint"),
+    ("time", "time without time zone"),
+    ("timestamp", "timestamp without time zone"),
+    ("timestamptz", "timestamp with time zone"),
+    ("timetz", "time with time zone"),
+    ("varbit", "bit varying"),
+    ("varchar", "character varying"),
+];
+
+/// An identifier in quotes, where it needs them.
+fn quote_ident(name: &str) -> String {
+    let is_plain = name.starts_with(|c: char| c.is_ascii_lowercase() || c == '_')
+        && name
+            .chars()
+            .all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_');
+    match is_plain && !RESERVED.contains(&name) {
+        true => name.to_owned(),
+        false => format!("\"{}\"", name.replace('"', "\"\"")),
+    }
+}
+
+/// Words that are no names without quotes.
+const RESERVED: &[&str] = &[
+    "all",
+    "analyse",
+    "analyze",
+    "and",
+    "any",
+    "array",
+    "as",
+    "asc",
+    "both",
+    "case",
+    "cast",
+    "check",
+    "collate",
+    "column",
+    "constraint",
+    "create",
+    "current_catalog",
+    "current_date",
+    "current_role",
+    "current_time",
+    "current_timestamp",
+    "current_user",
+    "default",
+    "deferrable",
+    "desc",
+    "distinct",
+    "do",
+    "else",
+    "end",
+    "except",
+    "false",
+    "fetch",
+    "for",
+    "foreign",
+    "from",
+    "grant",
+    "group",
+    "having",
+    "in",
+    "initially",
+    "intersect",
+    "into",
+    "lateral",
+    "leading",
+    "limit",
+    "localtime",
+    "localtimestamp",
+    "not",
+    "null",
+    "offset",
+    "on",
+    "only",
+    "or",
+    "order",
+    "placing",
+    "primary",
+    "references",
+    "returning",
+    "select",
+    "session_user",
+    "some",
+    "symmetric",
+    "table",
+    "then",
+    "to",
+    "trailing",
+    "true",
+    "union",
+    "unique",
+    "user",
+    "using",
+    "variadic",
+    "when",
+    "where",
+    "window",
+    "with",
+];
+
+/// A number of bytes as PostgreSQL's `pg_size_pretty` writes it: bytes up to 10 kB, then the unit of which there are
+/// fewer than 10,240, rounded to the nearest.
+fn size_pretty(size: i64) -> String {
+    const UNITS: [&str; 5] = ["kB", "MB", "GB", "TB", "PB"];
+    if size.unsigned_abs() < 10 * 1024 {
+        return format!("{size} bytes");
+    }
+    // Half units are kept, so that the last step can round.
+    let mut halves = size / 512;
+    for unit in UNITS {
+        if halves.unsigned_abs() < 20 * 1024 - 1 || unit == "PB" {
+            return format!("{} {unit}", (halves + halves.signum()) / 2);
+        }
+        halves /= 1024;
+    }
+    format!("{size} bytes")
+}
+
+/// PostgreSQL's number of UTF-8.
+pub(super) const UTF8: i64 = 6;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_are_written_as_postgresql_writes_them() {
+        for (size, expected) in [
+            (0, "0 bytes"),
+            (10_239, "10239 bytes"),
+            (10_240, "10 kB"),
+            (1_958_924, "1913 kB"),
+            (10_485_247, "10239 kB"),
+            (10_485_248, "10 MB"),
+            (i64::MAX, "8192 PB"),
+        ] {
+            assert_eq!(size_pretty(size), expected, "{size}");
+        }
+    }
+
+    #[test]
+    fn types_have_their_names_and_numbers() {
+        for (oid, modifier, name) in [
+            (20, -1, "bigint"),
+            (1016, -1, "bigint[]"),
+            (1043, 24, "character varying(20)"),
+            (1043, -1, "character varying"),
+            (1700, 655_366, "numeric(10,2)"),
+            (1184, -1, "timestamp with time zone"),
+            (869, -1, "inet"),
+            (0, -1, "-"),
+            (99_999_999, -1, "???"),
+        ] {
+            assert_eq!(format_type(oid, modifier), name);
+        }
+        for (name, oid) in [
+            ("bigint", Some(20)),
+            ("int8[]", Some(1016)),
+            ("_int8", Some(1016)),
+            ("pg_catalog.text", Some(25)),
+            ("nothing", None),
+        ] {
+            assert_eq!(type_oid(name), oid, "{name}");
+        }
+    }
+
+    #[test]
+    fn names_are_quoted_where_they_need_it() {
+        for (name, quoted) in [
+            ("office", "office"),
+            ("office.pcapng", "\"office.pcapng\""),
+            ("Office", "\"Office\""),
+            ("user", "\"user\""),
+            ("a\"b", "\"a\"\"b\""),
+            ("", "\"\""),
+        ] {
+            assert_eq!(quote_ident(name), quoted);
+        }
+    }
+}
