@@ -169,7 +169,7 @@ impl<T> Directory<T> {
         let entry = segment.swap_remove(at);
         self.len -= 1;
         if segment.capacity() > 2 * segment.len() + 8 {
-            self.tighten(hash);
+            self.tighten(hash, Segment::shrink);
         }
         if self.len < self.merge_below {
             self.merge();
@@ -180,10 +180,10 @@ impl<T> Directory<T> {
     /// Gives memory back after removals from the segment of `hash`.
     #[cold]
     #[inline(never)]
-    fn tighten(&mut self, hash: u64) {
+    fn tighten(&mut self, hash: u64, shrink: impl Fn(&mut Segment<T>)) {
         let segment = self.slab.of_mut(hash);
         let before = segment.bytes();
-        segment.shrink();
+        shrink(segment);
         self.entry_bytes = self.entry_bytes + segment.bytes() - before;
     }
 
@@ -199,7 +199,7 @@ impl<T> Directory<T> {
             *len -= 1;
             taken(entry);
         });
-        self.tighten(hash);
+        self.tighten(hash, Segment::shrink_closely);
         // A merger for every eight entries that have gone: there are no more than seven.
         while self.len < self.merge_below && self.merge() {}
     }
@@ -294,7 +294,7 @@ impl<T> Directory<T> {
         let lower = self.slab.get_mut(number - (1 << number.ilog2()));
         let len = lower.len() + upper_len;
         let before = lower.bytes();
-        if len > LANES || (upper_len > 0 && lower.grow_to(len).is_err()) {
+        if len > LANES || (upper_len > 0 && lower.grow_closely(len).is_err()) {
             return false;
         }
         self.entry_bytes = self.entry_bytes + lower.bytes() - before;

@@ -61,6 +61,11 @@ const fn roomy(len: usize) -> usize {
     if room < LANES { room } else { LANES }
 }
 
+/// The capacity of a segment of `len` entries in a table that loses entries: there is room for one more at least.
+const fn close(len: usize) -> usize {
+    len + len / 16 + 1
+}
+
 impl<T> Segment<T> {
     /// A segment without entries, and without memory.
     pub(crate) const fn new() -> Self {
@@ -343,6 +348,20 @@ impl<T> Segment<T> {
         if room < self.capacity() {
             let _ = self.set_capacity(room);
         }
+    }
+
+    /// Gives back nearly all memory that is unused, behind a removal of many entries. Where the allocator cannot make a
+    /// block smaller, it stays.
+    pub(crate) fn shrink_closely(&mut self) {
+        let room = if self.len == 0 { 0 } else { close(self.len()) };
+        if room < self.capacity() {
+            let _ = self.set_capacity(room);
+        }
+    }
+
+    /// Makes memory for so many entries, in a table that loses entries.
+    pub(crate) fn grow_closely(&mut self, len: usize) -> Result<(), AllocError> {
+        self.set_capacity(close(len).max(self.capacity()))
     }
 
     /// Gives back all memory that is unused. Where the allocator cannot make a block smaller, it stays.
