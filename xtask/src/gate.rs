@@ -247,6 +247,7 @@ pub(crate) fn ci(tier: Tier, from: Option<&str>) -> Result<()> {
     for (name, version) in &versions {
         eprintln!("    {name}: {version}");
     }
+    let _compiled = CompiledHere;
     // What is judged is what is there now: whatever is committed meanwhile has passed nothing.
     let state = Checkout::now();
     let mut passed = Vec::new();
@@ -277,6 +278,25 @@ pub(crate) fn ci(tier: Tier, from: Option<&str>) -> Result<()> {
         None => state.keep(tier, &passed, &versions)?,
     }
     Ok(())
+}
+
+/// Writes at the gate's end, passed or not, in which checkout it ran: what is in the target folder by then was compiled from
+/// that checkout's sources. A gate that is killed writes nothing, and the next `.ci/run` compiles the workspace anew.
+struct CompiledHere;
+
+impl Drop for CompiledHere {
+    fn drop(&mut self) {
+        let written = target_dir().and_then(|folder| {
+            let checkout = root()?.canonicalize()?;
+            Ok(fs::write(
+                folder.join("gate-checkout"),
+                format!("{}\n", checkout.display()),
+            )?)
+        });
+        if let Err(error) = written {
+            eprintln!("note: the next gate compiles the workspace anew: {error:#}");
+        }
+    }
 }
 
 /// What is judged.
