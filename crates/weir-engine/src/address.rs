@@ -98,7 +98,13 @@ fn coerce_union(union: Union, inputs: &Inputs) -> Result<Transformed<LogicalPlan
         has_address && has_text
     };
     let mixed: Vec<bool> = (0..union.schema.fields().len()).map(is_mixed).collect();
-    if !mixed.contains(&true) {
+    // A branch that is a union itself may have become text: the schema still says what it was, and the planner of
+    // aggregates holds it against what comes.
+    let is_outdated = |(position, field)| {
+        is_address(field) && flags.iter().all(|flags| flags.get(position) != Some(&true))
+    };
+    let mut fields = union.schema.fields().iter().map(AsRef::as_ref).enumerate();
+    if !mixed.contains(&true) && !fields.any(is_outdated) {
         return Ok(Transformed::no(LogicalPlan::Union(union)));
     }
     let inputs = union.inputs.iter().zip(flags).map(|(input, flags)| {
