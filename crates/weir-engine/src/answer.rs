@@ -77,7 +77,7 @@ impl Answer {
         let (sender, receiver) = channel(BATCHES_AHEAD);
         let mut tasks = JoinSet::new();
         tasks.spawn(async move {
-            // Who does not wait for the count does not want it.
+            // A receiver that is gone needs no count.
             let _ = sender.send(copy.run(records).await).await;
         });
         Self {
@@ -103,7 +103,7 @@ impl Answer {
         }
     }
 
-    /// True when the answer comes to its end only when the engine is told to stop.
+    /// True when the answer ends only when the engine is stopped.
     #[must_use]
     pub const fn is_growing(&self) -> bool {
         self.growing

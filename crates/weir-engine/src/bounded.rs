@@ -511,7 +511,7 @@ fn series(args: &[ColumnarValue], rows: usize) -> Result<usize> {
     })))
 }
 
-/// About how long an interval is; 0 of what is none.
+/// About how long an interval is; 0 for other values.
 fn nanoseconds(step: &ScalarValue) -> u64 {
     const DAY: i64 = 86_400_000_000_000;
     let length = match step {

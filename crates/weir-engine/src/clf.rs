@@ -366,7 +366,7 @@ impl ExecutionPlan for ClfScan {
                 }]);
             }
             if !rows.is_empty() {
-                // Who gave up waiting needs no rest.
+                // A receiver that is gone needs no rest.
                 let _ = sender.blocking_send(rows.take());
             }
             Ok(())

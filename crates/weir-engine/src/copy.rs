@@ -357,7 +357,7 @@ impl RowsCopy {
     }
 }
 
-/// The file, held by the writer of its format and by who gives it its name.
+/// The file, held by the writer of its format and by the writer that gives it its name.
 #[derive(Clone)]
 struct Shared(Arc<Mutex<Option<BufWriter<NewOutput>>>>);
 

@@ -57,7 +57,7 @@ impl Delimited {
     /// Looks at the beginnings of the files.
     ///
     /// # Errors
-    /// When one cannot be read or has rows that are none, or when they have different columns.
+    /// When one cannot be read or has malformed rows, or when they have different columns.
     pub(crate) fn open(files: &[Location], dialect: Dialect) -> Result<Self, String> {
         let mut names: Vec<String> = Vec::new();
         let mut guesses: Vec<Guess> = Vec::new();

@@ -376,6 +376,6 @@ fn value_name(number: usize) -> String {
 
 /// As many as a row may be copied.
 const TAGS_MAX: usize = 255;
-/// What names begin with that nobody else gives.
+/// The prefix of internal names.
 const PREFIX: &str = "__distinct_";
 const TAG: &str = "__distinct_tag";

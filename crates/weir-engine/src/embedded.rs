@@ -223,7 +223,7 @@ struct Binder<'v> {
 }
 
 impl Binder<'_> {
-    /// The value of a placeholder; `None` for what is none, and for one without a value.
+    /// The value of a placeholder; `None` for other expressions, and for a placeholder without a value.
     fn value(&mut self, expr: &Expr) -> Option<Expr> {
         let Expr::Value(value) = expr else {
             return None;

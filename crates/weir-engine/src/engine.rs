@@ -45,7 +45,7 @@ use crate::number;
 use crate::over::CountWindowRows;
 use crate::passes;
 use crate::payload::{self, PayloadPlanner};
-use crate::piece::{Asked, Cluster, CutIntoPieces, SendAway};
+use crate::piece::{Cluster, CutIntoPieces, PlannedStatement, SendAway};
 use crate::prepared::{self, PreparedStatements};
 use crate::reference::Resolver;
 use crate::registries;
@@ -178,7 +178,7 @@ pub struct Engine {
     root: Option<Root>,
     remote: Remote,
     /// What is being planned, for those who send it away.
-    asked: Arc<Asked>,
+    asked: Arc<PlannedStatement>,
     options: Options,
 }
 
@@ -288,7 +288,7 @@ impl Engine {
         if options.memory_limit_bytes.is_some() && options.cluster.is_none() {
             rules.push(Arc::new(CountWindowRows));
         }
-        let asked = Arc::<Asked>::default();
+        let asked = Arc::<PlannedStatement>::default();
         if let Some(cluster) = &options.cluster {
             rules.push(Arc::new(SendAway {
                 cluster: Arc::clone(cluster),
@@ -678,7 +678,7 @@ impl Engine {
         functions::all(&self.context.state())
     }
 
-    /// The captures that paths, patterns, folders, archives and addresses mean, as FROM takes them, for who reads them
+    /// The captures that paths, patterns, folders, archives and addresses mean, as FROM takes them, for programs that read them
     /// without a statement.
     ///
     /// # Errors
@@ -741,7 +741,7 @@ impl Engine {
             return Err(refusal);
         }
         statement.visit_mut(&mut scope.resolver());
-        // What is written as a capture has its record whole, which nobody names.
+        // Rows that are written as a capture need their whole record, which no word of the statement names.
         let names = narrow::words(&statement).filter(|_| !records);
         let column = resolved.first_column_of_one();
         let narrowed = column.and_then(|column| star::narrowed(&statement.inner, &column));

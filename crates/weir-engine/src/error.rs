@@ -34,7 +34,7 @@ pub enum ErrorKind {
     Run,
     /// A fault of the program ended the statement: a thread of it panicked.
     Internal,
-    /// Who embeds the engine does not allow it.
+    /// The program that embeds the engine does not allow it.
     Refused,
     /// It is larger or deeper than statements may be.
     Limit,

@@ -123,8 +123,8 @@ pub(crate) fn address() -> ScalarUDF {
     ScalarUDF::from(AddressFunction::new(ADDRESS, 1))
 }
 
-/// What an address is compared with: the address that a text is, or bytes that no address has when it is
-/// none. As a NULL it would make the comparison unknown.
+/// What an address is compared with: the address that a text is, or bytes that no address has when the text is
+/// no address. As a NULL it would make the comparison unknown.
 pub(crate) fn address_or_other() -> ScalarUDF {
     ScalarUDF::from(AddressFunction::new(ADDRESS_OR_OTHER, 1))
 }
@@ -242,8 +242,8 @@ impl ScalarUDFImpl for OctetLength {
     }
 }
 
-/// `display_filter('tcp.port == 443')`: whether the packet passes. The scan decides it; there is no value of a
-/// row of which it could be told.
+/// `display_filter('tcp.port == 443')`: whether the packet passes. The scan decides it; no value of a
+/// row shows it.
 #[derive(Debug, PartialEq, Eq, Hash)]
 struct DisplayFilterFunction {
     signature: Signature,

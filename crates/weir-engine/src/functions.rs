@@ -188,7 +188,7 @@ const OWN: &[(&str, &str, &str)] = &[
     (
         "oui",
         "oui(eth.src)",
-        "Who made a card, by the IEEE's registry of 2022-08; NULL for addresses that are made up",
+        "The manufacturer of a network card, by the IEEE's registry of 2022-08; NULL for locally administered addresses",
     ),
     (
         "service_name",
@@ -243,22 +243,22 @@ const OWN: &[(&str, &str, &str)] = &[
     (
         "json_get_str",
         "json_get_str(websocket.payload.text, 'name')",
-        "A text of JSON; NULL for what is none",
+        "A string of JSON; NULL for values of other types",
     ),
     (
         "json_get_int",
         "json_get_int(websocket.payload.text, 'id')",
-        "A whole number of JSON; NULL for what is none",
+        "A whole number of JSON; NULL for values of other types",
     ),
     (
         "json_get_float",
         "json_get_float(mqtt.msg, 't')",
-        "A number of JSON; NULL for what is none",
+        "A number of JSON; NULL for values of other types",
     ),
     (
         "json_get_bool",
         "json_get_bool(websocket.payload.text, 'ok')",
-        "A truth of JSON; NULL for what is none",
+        "A boolean of JSON; NULL for values of other types",
     ),
     (
         "json_contains",
@@ -381,7 +381,7 @@ const OWN: &[(&str, &str, &str)] = &[
 /// Table functions beside those of what packets carry.
 const TABLES: &[&str] = &["packets", "records", "clf", "generate_series", "range"];
 
-/// Functions that plans are made of, and that nobody writes.
+/// Functions that plans are made of, and that statements may not call.
 const INTERNAL: &[&str] = &[
     "address_or_other",
     payload::PART,

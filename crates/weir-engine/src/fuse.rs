@@ -35,7 +35,7 @@ use crate::scan::CaptureScan;
 use convert::{Scope, Types};
 pub(crate) use node::{FusedAggregate, Pass};
 use sketch::Borrowed;
-pub(crate) use work::{AggregateSpec, Certified, Kept, ScanInput, Work};
+pub(crate) use work::{AggregateSpec, Certified, GrantedGroups, ScanInput, Work};
 
 /// See the module. Stands in front of the rules that deal out partitions, so that they see one
 /// operator that reads side by side by itself.

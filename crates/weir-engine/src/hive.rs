@@ -32,7 +32,7 @@ type Values = Vec<Option<String>>;
 
 impl Partitions {
     /// The partitions that these files are in; `None` where no folder is named so, and where not all files are below
-    /// folders of the same keys, with what is to be said of that.
+    /// folders of the same keys, with a note about that.
     pub(crate) fn of(files: &[Location]) -> (Option<Self>, Option<String>) {
         let mut keys: Option<Vec<String>> = None;
         let mut parts: BTreeMap<Values, Vec<Location>> = BTreeMap::new();

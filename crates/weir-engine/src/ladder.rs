@@ -1,4 +1,4 @@
-//! A call out of captures as a ladder: what is asked for it, and what becomes of the answers.
+//! A call out of captures as a ladder: the statements for it, and the diagram of their answers.
 
 use std::net::SocketAddr;
 
@@ -153,7 +153,7 @@ impl CallLadder {
         Some(ladder)
     }
 
-    /// The bar of a stream. Who sent SIP from the same address has its column.
+    /// The bar of a stream. It has the column of the party that sent SIP from the same address.
     fn bar(&self, stream: &MediaStream) -> Step {
         let (from, to) = (stream.from.as_deref(), stream.to.as_deref());
         let of_sip = (self.column_of(from), self.column_of(to));

@@ -25,14 +25,14 @@ use groups::LiveGroups;
 #[derive(Debug, Default)]
 pub(crate) struct Live {
     pub(crate) tee: Option<CaptureTee>,
-    asked: Mutex<Asked>,
+    asked: Mutex<GroupsRequest>,
     /// Wakes who waits for rows, and has groups.
     awaken: Notify,
 }
 
 /// A wish for the groups as they stand.
 #[derive(Debug, Default)]
-enum Asked {
+enum GroupsRequest {
     #[default]
     Nothing,
     For(Sender<Vec<RecordBatch>>),
@@ -48,19 +48,19 @@ impl Live {
         }
     }
 
-    /// Asks the aggregate for its groups as they stand; `None` when it has come to its end.
+    /// Asks the aggregate for its groups as they stand; `None` when it has ended.
     pub(crate) fn ask(&self) -> Option<Receiver<Vec<RecordBatch>>> {
         let mut asked = self.lock();
-        if matches!(*asked, Asked::Closed) {
+        if matches!(*asked, GroupsRequest::Closed) {
             return None;
         }
         let (sender, receiver) = channel();
-        *asked = Asked::For(sender);
+        *asked = GroupsRequest::For(sender);
         self.awaken.notify_one();
         Some(receiver)
     }
 
-    /// Comes to its end when somebody has asked.
+    /// Completes at the next request.
     async fn awoken(&self) {
         self.awaken.notified().await;
     }
@@ -69,7 +69,7 @@ impl Live {
     fn asked(&self) -> Option<Sender<Vec<RecordBatch>>> {
         let mut asked = self.lock();
         match std::mem::take(&mut *asked) {
-            Asked::For(sender) => Some(sender),
+            GroupsRequest::For(sender) => Some(sender),
             other => {
                 *asked = other;
                 None
@@ -77,13 +77,13 @@ impl Live {
         }
     }
 
-    /// Gives the groups to who asked for them, if someone did.
+    /// Sends the groups to the request that waits for them, if there is one.
     pub(crate) fn give<E>(
         &self,
         groups: impl FnOnce() -> Result<Vec<RecordBatch>, E>,
     ) -> Result<(), E> {
         if let Some(sender) = self.asked() {
-            // Who does not wait any more does not want them.
+            // A receiver that is gone does not want them.
             let _ = sender.send(groups()?);
         }
         Ok(())
@@ -91,10 +91,10 @@ impl Live {
 
     /// The final answer follows.
     pub(crate) fn close(&self) {
-        *self.lock() = Asked::Closed;
+        *self.lock() = GroupsRequest::Closed;
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, Asked> {
+    fn lock(&self) -> std::sync::MutexGuard<'_, GroupsRequest> {
         self.asked.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -215,7 +215,7 @@ pub(crate) fn has_groups(plan: &Arc<dyn ExecutionPlan>) -> bool {
     walked.is_ok() && found
 }
 
-/// A node that gives its groups to who asks: those of a source without an end, and whole ones.
+/// A node that sends its groups on request: those of a source without an end, and whole ones.
 fn has_own_groups(plan: &Arc<dyn ExecutionPlan>) -> bool {
     let fused = plan.downcast_ref::<FusedAggregate>();
     plan.downcast_ref::<LiveGroups>().is_some()

@@ -494,7 +494,7 @@ impl Meanings<'_> {
 impl VisitorMut for Meanings<'_> {
     type Break = ();
 
-    /// What is asked for by such a name is given by it.
+    /// Columns that are selected by such a name are given by it.
     fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<()> {
         let mut body = Some(query.body.as_mut());
         while let Some(part) = body.take() {

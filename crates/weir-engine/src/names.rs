@@ -236,7 +236,7 @@ impl Scope {
     fn wrap_addresses(&self, function: &mut Function) {
         let name = function.name.to_string().to_ascii_lowercase();
         if name == "length" && self.has_bytes(function) {
-            // The planner's would count characters, and fail where the bytes are none.
+            // The planner's would count characters, and fail where the bytes are not UTF-8.
             function.name = ObjectName::from(vec![Ident::new(OCTET_LENGTH)]);
             return;
         }

@@ -119,7 +119,7 @@ impl ScalarUDFImpl for OfAddress {
     }
 }
 
-/// The type that a function of an address takes in place of one; `None` where there can be none.
+/// The type that a function of an address takes in place of one; `None` where no network is possible.
 pub(crate) fn taken(kind: &DataType) -> Option<DataType> {
     match kind {
         DataType::Binary | DataType::BinaryView | DataType::LargeBinary => {

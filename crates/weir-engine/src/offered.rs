@@ -32,7 +32,7 @@ use crate::engine::{Engine, Logical, Planned};
 use crate::error::{Error, ErrorKind};
 use crate::statement::Statement;
 
-/// What is done when a reading of such a table has come to its end, with all that the scan report knows by then. Its error
+/// A hook that runs at the end of a reading of such a table, when the scan report is complete. Its error
 /// ends the reading.
 pub type Ended = Arc<dyn Fn() -> std::result::Result<(), String> + Send + Sync>;
 
@@ -172,7 +172,7 @@ impl TableProvider for Offered {
             builder = builder.limit(0, limit)?;
         }
         let plan = builder.build()?;
-        // What is wrong with it is said while it is planned there.
+        // Its faults are reported while it is planned there.
         let (engine, own) = (Arc::clone(&self.engine), plan.clone());
         let planned = self.runtime.spawn(async move { engine.planned(own).await });
         let planned = planned
@@ -237,7 +237,7 @@ fn is_taken(filter: &Expr) -> bool {
 struct OfferedScan {
     engine: Arc<Engine>,
     plan: LogicalPlan,
-    /// For who executes it first; it is planned anew for each that follows.
+    /// For the first execution; each that follows plans anew.
     planned: Arc<Mutex<Option<Planned>>>,
     schema: SchemaRef,
     ended: Ended,

@@ -1,6 +1,6 @@
 //! SQL over bytes that may be text: payloads.
 //!
-//! DataFusion's functions of text make text of bytes first, and end the query at the first byte that is none. Here
+//! DataFusion's functions of text make text of bytes first, and end the query at the first byte that is not UTF-8. Here
 //! `contains`, `LIKE`, `~`, `regexp_match` and the like ask the bytes themselves ([`weir_tables::Search`]), the same
 //! in the scan and behind it; of text they are DataFusion's, unchanged.
 //!
@@ -506,7 +506,7 @@ impl<'a> Regexes<'a> {
     }
 }
 
-/// What is asked of each row's bytes with that row's part.
+/// Searches each row's bytes with that row's pattern.
 fn each(bytes: &BinaryViewArray, parts: &ArrayRef, search: fn(&[u8]) -> Search) -> BooleanArray {
     let mut last: Option<(Vec<u8>, Search)> = None;
     let rows = bytes.iter().zip(needles(parts));

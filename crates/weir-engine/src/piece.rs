@@ -25,7 +25,7 @@ use datafusion::physical_plan::ExecutionPlan;
 pub use described::{QueryDescription, ScanDescription, TemplateScan};
 pub use node::{PieceExec, PieceWork};
 pub use report::{PieceProgress, Reports};
-pub(crate) use rule::{Asked, CutIntoPieces, SendAway};
+pub(crate) use rule::{CutIntoPieces, PlannedStatement, SendAway};
 
 /// Where plans run that are not run here.
 pub trait Cluster: fmt::Debug + Send + Sync {

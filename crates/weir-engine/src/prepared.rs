@@ -210,7 +210,7 @@ fn placeholder(expr: &Expr) -> Option<&str> {
     }
 }
 
-/// Says that a statement has parameters, to which nobody gives values, or ones that are no numbers.
+/// Checks that a statement has no parameters that are without values or are no numbers.
 ///
 /// # Errors
 /// So.

@@ -78,8 +78,7 @@ pub(crate) fn predicate(filter: &Expr, table: &Table) -> Option<Predicate> {
     }
 }
 
-/// What a function looks for in the bytes that are its first argument; `None` when it is none that looks for what
-/// is written.
+/// What a function looks for in the bytes that are its first argument; `None` for other functions.
 fn search(function: &ScalarFunction) -> Option<Search> {
     let ScalarFunction { func, args } = function;
     let written = |at: usize| match args.get(at) {

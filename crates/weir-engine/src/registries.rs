@@ -108,8 +108,8 @@ impl ScalarUDFImpl for OfRegistry {
     }
 }
 
-/// Who has the prefix of a MAC address; the longest prefix counts. `None` for addresses that nobody registered, as
-/// those are that a system makes up.
+/// The organization that registered the prefix of a MAC address; the longest prefix counts. `None` for unregistered
+/// addresses, such as locally administered ones.
 fn maker(address: &[u8]) -> Option<&'static str> {
     let [first, rest @ ..] = address.first_chunk::<6>()?;
     // Addresses of 4 and 16 bytes are of IP.
@@ -241,7 +241,7 @@ mod tests {
             (&[0x00, 0x00, 0x0c, 0, 0, 1], Some("Cisco Systems, Inc")),
             // The group addresses of IPv4 are of a prefix of IANA's.
             (&[0x01, 0x00, 0x5e, 0, 0, 1], Some("ICANN, IANA Department")),
-            // 70-B3-D5 is shared by those that have 36 bits, and nobody has all of it.
+            // 70-B3-D5 is shared by owners of 36 bits, and no organization has all of it.
             (&[0x70, 0xb3, 0xd5, 0x00, 0x3f, 1], Some("ANYROAM")),
             (&[0x70, 0xb3, 0xd5, 0xff, 0xff, 1], None),
             (&[0x02, 0x42, 0xac, 0x11, 0, 2], None),

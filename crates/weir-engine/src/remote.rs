@@ -39,7 +39,7 @@ impl Remote {
     /// Reaches objects as the options say. A session that is kept in folders reads only what it is allowed to.
     ///
     /// # Errors
-    /// When an option of a store, or the address of what is allowed, is none.
+    /// When an option of a store, or the address of what is allowed, is malformed.
     pub(crate) fn new(options: &Options) -> Result<Self, Error> {
         let mut of_stores = weir_remote::Options::default();
         of_stores.settings.clone_from(&options.remote_settings);
@@ -156,8 +156,8 @@ impl From<&weir_remote::Error> for Error {
     }
 }
 
-/// Has stores remove what they have of objects that are not whole, and local files that are not whole be removed. For who
-/// ends the program, on a signal; it may wait some seconds for stores.
+/// Has stores remove what they have of objects that are not whole, and local files that are not whole be removed. For programs that
+/// end on a signal; it may wait some seconds for stores.
 pub fn remove_unfinished() {
     weir_file::remove_unfinished();
     #[cfg(feature = "remote")]

@@ -46,7 +46,7 @@ pub(crate) struct Reading {
     pub(crate) lateness: Option<Duration>,
     /// A thread may read ahead of the one that decodes.
     pub(crate) read_ahead: bool,
-    /// When what is asked of records is compiled.
+    /// When filters and aggregates of records are compiled.
     pub(crate) compile: Compile,
 }
 
@@ -484,7 +484,7 @@ pub(crate) struct Steps {
     pub(crate) scan_report: Arc<ScanReport>,
     pub(crate) metrics: Metrics,
     pub(crate) counters: Arc<Counters>,
-    /// What is wrong with the sources was said before.
+    /// The faults of the sources were reported before.
     is_again: bool,
 }
 

@@ -93,7 +93,7 @@ impl ScanReport {
         lock(&self.errors).extend(errors);
     }
 
-    /// Notes are told once, however often a statement is planned.
+    /// Each note is reported once, however often a statement is planned.
     pub fn add_notes(&self, notes: Vec<String>) {
         let mut known = lock(&self.notes);
         for note in notes {

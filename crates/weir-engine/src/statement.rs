@@ -229,7 +229,7 @@ impl Statement {
         matches!(self.inner, DfStatement::Explain(_))
     }
 
-    /// True for a plain query: what is asked changes nothing that others see.
+    /// True for a plain query, which changes nothing that others see.
     #[must_use]
     pub fn is_query(&self) -> bool {
         match &self.inner {

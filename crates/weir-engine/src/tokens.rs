@@ -1,6 +1,6 @@
 //! Of which words does a text of SQL consist, and where do its statements end?
 //!
-//! For who shows or completes statements while they are written: the text is cut as the parser cuts it, and
+//! For programs that show or complete statements while they are written: the text is cut as the parser cuts it, and
 //! need not be whole.
 
 use std::ops::Range;
@@ -94,7 +94,7 @@ pub fn tokens(sql: &str) -> Vec<Token> {
 }
 
 /// The statements of a text, each without the semicolon behind it, and whether the last one has its own.
-/// What has nothing but comments is none.
+/// A text of nothing but comments is no statement.
 #[must_use]
 pub fn statements(sql: &str) -> (Vec<Range<usize>>, bool) {
     let mut statements = Vec::new();

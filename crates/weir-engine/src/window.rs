@@ -34,7 +34,7 @@ use arrow::record_batch::RecordBatch;
 use datafusion::error::Result;
 use futures::{Stream, TryStreamExt};
 
-/// How late a record of a stream may be where nobody said: the ports of a capture card interleave
+/// How late a record of a stream may be where no option is set: the ports of a capture card interleave
 /// their records up to a second out of order.
 pub(crate) const LATENESS_DEFAULT: Duration = Duration::from_secs(1);
 

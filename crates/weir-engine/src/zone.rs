@@ -19,7 +19,7 @@ use crate::error::{Error, ErrorKind};
 /// the zone that this machine is set to, UTC where it is set to none.
 ///
 /// # Errors
-/// When it is none.
+/// When the name is unknown and is no offset.
 pub(crate) fn known(name: &str) -> Result<String, Error> {
     let local;
     let name = match name.trim() {

@@ -9,8 +9,8 @@ use weir_engine::{Described, Engine, Options, Statement};
 
 use crate::error::Failure;
 use crate::files::{FileKind, Files, Listed};
-use crate::house::House;
 use crate::session::Session;
+use crate::shared::Shared;
 
 /// The files below the roots as tables, for clients that browse.
 pub(crate) struct Columns {
@@ -45,9 +45,9 @@ impl std::fmt::Debug for Columns {
 }
 
 impl Columns {
-    pub(crate) fn new(house: &Arc<House>) -> Result<Self, Failure> {
-        let session = Box::new(Session::new(house)?);
-        Ok(Self::with(&house.files, Looks::Elsewhere(session)))
+    pub(crate) fn new(shared: &Arc<Shared>) -> Result<Self, Failure> {
+        let session = Box::new(Session::new(shared)?);
+        Ok(Self::with(&shared.files, Looks::Elsewhere(session)))
     }
 
     /// Those that an engine with these options finds in this process.

@@ -70,7 +70,7 @@ pub(crate) enum Kind {
     Cancelled,
     /// It ran for longer than it may.
     Timeout,
-    /// The server comes to its end.
+    /// The server is shutting down.
     Ending,
 }
 

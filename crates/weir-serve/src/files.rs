@@ -104,7 +104,7 @@ impl Files {
         files
     }
 
-    /// Looks again when somebody asks next.
+    /// Has the next question look at the folders again.
     pub(crate) fn forget(&self) {
         *self.known.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }

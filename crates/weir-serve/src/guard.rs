@@ -51,7 +51,7 @@ impl Lengths {
         self.is_malformed
     }
 
-    /// Takes more bytes; false when a message begins that is too long, or one has come that is none.
+    /// Takes more bytes; false when a message begins that is too long, or has come with parts that do not fit into it.
     pub(crate) fn take(&mut self, mut bytes: &[u8]) -> bool {
         while !bytes.is_empty() && self.refused.is_none() && !self.is_malformed {
             if self.rest > 0 {
@@ -83,7 +83,7 @@ impl Lengths {
                     false => u32::from_be_bytes([b, c, d, e]),
                 };
                 let length = usize::try_from(length).unwrap_or(usize::MAX);
-                // Who has not said a password yet says little.
+                // Messages before the password are short.
                 let most = match self.is_first || a == b'p' {
                     true => FIRST_MAX.min(self.most),
                     false => self.most,
@@ -154,7 +154,7 @@ fn fits(kind: u8, body: &[u8]) -> bool {
                 _ => parts.skip(usize::try_from(length).ok()?),
             }
         }),
-        // Nobody calls functions by their numbers any more.
+        // FunctionCall is obsolete, and no client sends it.
         _ => None,
     };
     read.is_some() && parts.0.is_empty()
@@ -237,7 +237,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Guarded<S> {
         if let Poll::Ready(Ok(())) = polled {
             let new = buffer.filled().get(before..).unwrap_or_default();
             if !this.lengths.take(new) {
-                let error = io::Error::new(io::ErrorKind::InvalidData, "a message that is none");
+                let error = io::Error::new(io::ErrorKind::InvalidData, "invalid message format");
                 return Poll::Ready(Err(error));
             }
         }

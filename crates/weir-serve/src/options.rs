@@ -1,4 +1,4 @@
-//! What a server is told.
+//! The options of a server.
 
 use std::ffi::OsString;
 use std::net::SocketAddr;
@@ -72,7 +72,7 @@ pub struct Limits {
     pub text_bytes_max: usize,
     /// Bytes of a capture that is dropped into the page.
     pub upload_bytes_max: u64,
-    /// How long statements may run on when the server is told to end.
+    /// How long statements may run on when the server ends.
     pub grace: Duration,
 }
 

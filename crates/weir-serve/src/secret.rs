@@ -1,4 +1,4 @@
-//! Secrets and names that nobody guesses.
+//! Secrets, and random names that cannot be guessed.
 
 use std::fmt::Write as _;
 
@@ -15,7 +15,7 @@ pub(crate) fn is_same(given: &str, right: &str) -> bool {
     given.len() == right.len() && differs == 0
 }
 
-/// A name of [`NAME_LEN`] hex digits that nobody guesses.
+/// A random name of [`NAME_LEN`] hex digits.
 ///
 /// # Errors
 /// When the system has no random numbers.

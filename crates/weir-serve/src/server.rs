@@ -11,14 +11,14 @@ use tokio_rustls::TlsAcceptor;
 
 use crate::columns::Columns;
 use crate::error::{Error, Failure};
-use crate::house::House;
 use crate::options::Options;
-use crate::{door, flight, http, pg, tls};
+use crate::shared::Shared;
+use crate::{flight, http, listener, pg, tls};
 
-/// A server whose doors are open as soon as it is there.
+/// A server whose listeners are bound as soon as it is there.
 #[derive(Debug)]
 pub struct Server {
-    house: Arc<House>,
+    shared: Arc<Shared>,
     postgres: Option<Open>,
     http: Option<Open>,
     flight: Option<Open>,
@@ -27,7 +27,7 @@ pub struct Server {
     workers: Workers,
 }
 
-/// A door that is open.
+/// A listener that is bound.
 #[derive(Debug)]
 struct Open {
     listener: TcpListener,
@@ -58,14 +58,14 @@ impl Drop for Workers {
 }
 
 impl Server {
-    /// Opens the doors. Nobody is let in before [`Server::run`].
+    /// Binds the listeners. No connection is accepted before [`Server::run`].
     ///
     /// # Errors
     /// When a root is no folder, an address is taken, an address that others reach is to be served without a password
     /// or token, or the TLS that was asked for cannot be had.
     pub fn start(options: Options) -> Result<Self, Error> {
-        let doors = [options.listen, options.http, options.flight];
-        if doors.iter().all(Option::is_none) {
+        let addresses = [options.listen, options.http, options.flight];
+        if addresses.iter().all(Option::is_none) {
             return Err(Error::new("no address to listen at")
                 .with_hint("--listen, --http or --flight takes one"));
         }
@@ -116,9 +116,9 @@ impl Server {
         let postgres = open(options.listen, b"postgresql")?;
         let http = open(options.http, b"http/1.1")?;
         let flight = open(options.flight, b"h2")?;
-        let house = Arc::new(House::new(options, workers.handle().clone(), ending)?);
+        let shared = Arc::new(Shared::new(options, workers.handle().clone(), ending)?);
         Ok(Self {
-            house,
+            shared,
             postgres,
             http,
             flight,
@@ -148,10 +148,10 @@ impl Server {
     /// True when clients have to speak TLS.
     #[must_use]
     pub fn is_secure(&self) -> bool {
-        self.house.options.tls.is_some()
+        self.shared.options.tls.is_some()
     }
 
-    /// Answers until `end` is done: who is connected then is told so, and what runs has a moment to come to its end.
+    /// Serves until `end` is done: connections get a message then, and statements that run have [`Options::grace`] to finish.
     ///
     /// # Errors
     /// When the catalog cannot be made.
@@ -159,33 +159,33 @@ impl Server {
         let failed = |failure: Failure| Error::new(failure.message);
         let listening =
             |error: std::io::Error| Error::new(format!("an address cannot be served: {error}"));
-        let columns = Arc::new(Columns::new(&self.house).map_err(failed)?);
-        let mut doors = JoinSet::new();
+        let columns = Arc::new(Columns::new(&self.shared).map_err(failed)?);
+        let mut listeners = JoinSet::new();
         if let Some(open) = self.postgres {
             let tls = open.tls.map(|tls| tls.0);
-            let pg = Arc::new(pg::Door::new(&self.house, tls).map_err(failed)?);
+            let pg = Arc::new(pg::Protocol::new(&self.shared, tls).map_err(failed)?);
             let listener = tokio::net::TcpListener::from_std(open.listener).map_err(listening)?;
-            doors.spawn(door::serve(pg, listener));
+            listeners.spawn(listener::serve(pg, listener));
         }
         if let Some(open) = self.http {
             let tls = open.tls.map(|tls| tls.0);
-            let http = Arc::new(http::Door::new(&self.house, tls));
+            let http = Arc::new(http::Protocol::new(&self.shared, tls));
             let listener = tokio::net::TcpListener::from_std(open.listener).map_err(listening)?;
-            doors.spawn(door::serve(http, listener));
+            listeners.spawn(listener::serve(http, listener));
         }
         if let Some(open) = self.flight {
             let tls = open.tls.map(|tls| tls.0);
-            let flight = flight::Door::new(&self.house, &columns, tls).map_err(failed)?;
+            let flight = flight::Protocol::new(&self.shared, &columns, tls).map_err(failed)?;
             let listener = tokio::net::TcpListener::from_std(open.listener).map_err(listening)?;
-            doors.spawn(door::serve(Arc::new(flight), listener));
+            listeners.spawn(listener::serve(Arc::new(flight), listener));
         }
         end.await;
-        // Doors hear it; who has gone already does not.
+        // The listeners end by it, unless all of them have ended already.
         let _ = self.end.send(true);
-        while doors.join_next().await.is_some() {}
-        let grace = self.house.options.limits.grace + std::time::Duration::from_secs(1);
+        while listeners.join_next().await.is_some() {}
+        let grace = self.shared.options.limits.grace + std::time::Duration::from_secs(1);
         let open = || {
-            let open = &self.house.metrics.connections_open;
+            let open = &self.shared.metrics.connections_open;
             open.load(std::sync::atomic::Ordering::Relaxed)
         };
         let empty = async {

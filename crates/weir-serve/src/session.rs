@@ -23,15 +23,15 @@ use weir_tables::Totals;
 use crate::catalog::{asks_catalog, is_relation};
 use crate::deadline::Deadline;
 use crate::error::{Failure, Kind};
-use crate::house::{Counted, House, Metrics, Running};
 use crate::retained::Retention;
 use crate::session_log::{Entry, Log};
+use crate::shared::{Counted, Metrics, Running, Shared};
 use crate::turn::{self, GiveBack, Turn, Unsent};
 use crate::workers::{Heard, Order, Pool, Priority, Remote, written_bytes};
 
 /// The statements of one connection.
 pub(crate) struct Session {
-    pub(crate) house: Arc<House>,
+    pub(crate) shared: Arc<Shared>,
     runs: Runs,
     /// What is held for this connection between its messages.
     pub(crate) retention: Arc<Retention>,
@@ -48,51 +48,51 @@ enum Runs {
 
 impl Session {
     /// A session whose statements run where the server's do.
-    pub(crate) fn new(house: &Arc<House>) -> Result<Self, Failure> {
-        match house.pool() {
-            Some(pool) => Ok(Self::remote(house, pool, None)),
+    pub(crate) fn new(shared: &Arc<Shared>) -> Result<Self, Failure> {
+        match shared.pool() {
+            Some(pool) => Ok(Self::remote(shared, pool, None)),
             None => Ok(Self::of(
-                house,
-                Arc::new(Engine::new(&house.engine_options())?),
+                shared,
+                Arc::new(Engine::new(&shared.engine_options())?),
             )),
         }
     }
 
     /// One whose statements may write into a folder of the server, and nowhere else.
-    pub(crate) fn writing_below(house: &Arc<House>, folder: &Path) -> Result<Self, Failure> {
-        if let Some(pool) = house.pool() {
-            return Ok(Self::remote(house, pool, Some(folder.to_path_buf())));
+    pub(crate) fn writing_below(shared: &Arc<Shared>, folder: &Path) -> Result<Self, Failure> {
+        if let Some(pool) = shared.pool() {
+            return Ok(Self::remote(shared, pool, Some(folder.to_path_buf())));
         }
-        let mut options = house.engine_options();
+        let mut options = shared.engine_options();
         options.root = Some(folder.to_path_buf());
         options.read_only = false;
-        Ok(Self::of(house, Arc::new(Engine::new(&options)?)))
+        Ok(Self::of(shared, Arc::new(Engine::new(&options)?)))
     }
 
-    fn remote(house: &Arc<House>, pool: &Arc<Pool>, writes_below: Option<PathBuf>) -> Self {
+    fn remote(shared: &Arc<Shared>, pool: &Arc<Pool>, writes_below: Option<PathBuf>) -> Self {
         let heard = Arc::<Heard>::default();
         let remote = Remote {
             pool: Arc::clone(pool),
             writes_below,
             heard: Arc::clone(&heard),
         };
-        Self::with(house, Runs::InProcesses(remote), heard)
+        Self::with(shared, Runs::InProcesses(remote), heard)
     }
 
     /// That of an engine that was made for it.
-    pub(crate) fn of(house: &Arc<House>, engine: Arc<Engine>) -> Self {
+    pub(crate) fn of(shared: &Arc<Shared>, engine: Arc<Engine>) -> Self {
         let heard = Heard {
             report: Arc::clone(engine.scan_report()),
             ..Heard::default()
         };
-        Self::with(house, Runs::Here(engine), Arc::new(heard))
+        Self::with(shared, Runs::Here(engine), Arc::new(heard))
     }
 
-    fn with(house: &Arc<House>, runs: Runs, heard: Arc<Heard>) -> Self {
+    fn with(shared: &Arc<Shared>, runs: Runs, heard: Arc<Heard>) -> Self {
         Self {
-            house: Arc::clone(house),
+            shared: Arc::clone(shared),
             runs,
-            retention: Retention::of_one(&house.retention),
+            retention: Retention::of_one(&shared.retention),
             log: Mutex::default(),
             heard,
         }
@@ -145,7 +145,7 @@ impl Session {
 
     /// The statements of a text as they are written.
     pub(crate) fn parse_written(&self, sql: &str) -> Result<Vec<Statement>, Failure> {
-        let limit = self.house.options.limits.text_bytes_max;
+        let limit = self.shared.options.limits.text_bytes_max;
         if sql.len() > limit {
             return Err(Failure::new(
                 Kind::Limit,
@@ -170,7 +170,7 @@ impl Session {
         let names = statement.table_names();
         let is_plain = |name: &Vec<String>| name.len() == 1 && !name[0].contains('.');
         if !names.iter().all(is_plain) || statement.is_described() {
-            let files = &self.house.files;
+            let files = &self.shared.files;
             statement.name_files(&mut |parts| match is_relation(parts) {
                 true => None,
                 false => files.path_of(parts),
@@ -195,14 +195,14 @@ impl Session {
         }
     }
 
-    /// Plans something on the threads of statements, when it is its turn; it ends when nobody waits for it.
+    /// Plans something on the threads of statements, when it is its turn; it ends when its future is dropped.
     async fn on_workers<T: Send + 'static>(
         &self,
         work: impl Future<Output = T> + Send + 'static,
         priority: Option<Arc<Priority>>,
     ) -> Result<T, Failure> {
-        let deadline = Deadline::new(&self.house.options.limits, None);
-        let turn = deadline.within(self.house.turns.take()).await?;
+        let deadline = Deadline::new(&self.shared.options.limits, None);
+        let turn = deadline.within(self.shared.turns.take()).await?;
         let turn = turn.map_err(|_| gone())?;
         let _give_back = turn.give_back();
         let work = async move {
@@ -211,11 +211,11 @@ impl Session {
             drop(turn);
             done
         };
-        let mut task = Task(self.house.workers.spawn(work));
+        let mut task = Task(self.shared.workers.spawn(work));
         (&mut task.0)
             .await
             .map_err(|error| match error.is_panic() {
-                true => panicked(&self.house),
+                true => panicked(&self.shared),
                 false => gone(),
             })?
     }
@@ -253,7 +253,7 @@ impl Session {
         Ok(last)
     }
 
-    /// Does a statement whose rows nobody wants.
+    /// Runs a statement and discards its rows.
     ///
     /// # Errors
     /// When it fails.
@@ -316,11 +316,14 @@ impl Session {
         priority: Option<Arc<Priority>>,
         name: Option<String>,
     ) -> Result<Answer, Failure> {
-        let house = &self.house;
-        if *house.ending.borrow() {
-            return Err(Failure::new(Kind::Ending, "the server comes to its end"));
+        let shared = &self.shared;
+        if *shared.ending.borrow() {
+            return Err(Failure::new(
+                Kind::Ending,
+                "the database system is shutting down",
+            ));
         }
-        Metrics::add(&house.metrics.queries, 1);
+        Metrics::add(&shared.metrics.queries, 1);
         let begun = Instant::now();
         let running = Arc::new(Running {
             scan_report: Arc::clone(self.report()),
@@ -328,11 +331,11 @@ impl Session {
             end: tokio::sync::Notify::new(),
         });
         let named = name
-            .map(|name| Named::new(house, name, &running))
+            .map(|name| Named::new(shared, name, &running))
             .transpose()?;
-        // It holds while nobody asks for rows, too.
-        let deadline = Deadline::new(&house.options.limits, None);
-        let turn = house.turns.take();
+        // It holds while no rows are fetched, too.
+        let deadline = Deadline::new(&shared.options.limits, None);
+        let turn = shared.turns.take();
         let turn = deadline.within(turn).await?.map_err(|_| gone())?;
         let give_back = turn.give_back();
         let (schema_sender, schema) = oneshot::channel();
@@ -344,14 +347,14 @@ impl Session {
             sender,
             deadline,
             ended: Arc::clone(&ended),
-            house: Arc::clone(house),
+            shared: Arc::clone(shared),
             priority,
         };
-        let task = Task(house.workers.spawn(task.run(work, schema_sender)));
+        let task = Task(shared.workers.spawn(task.run(work, schema_sender)));
         let (schema, origins) = match schema.await {
             Ok(Ok(known)) => known,
             Ok(Err(failure)) => {
-                Metrics::add(&house.metrics.queries_failed, 1);
+                Metrics::add(&shared.metrics.queries_failed, 1);
                 return Err(failure);
             }
             Err(_) => return Err(ended.get().cloned().unwrap_or_else(gone)),
@@ -361,18 +364,18 @@ impl Session {
             origins,
             batches,
             rows: 0,
-            rows_max: house.options.limits.rows_max,
+            rows_max: shared.options.limits.rows_max,
             before,
             begun,
             state: State::Runs,
             heard: Arc::clone(&self.heard),
-            house: Arc::clone(house),
+            shared: Arc::clone(shared),
             running,
             ended,
             _task: task,
             _turn: give_back,
             _named: named,
-            _counted: Counted::new(house, |metrics| &metrics.queries_running),
+            _counted: Counted::new(shared, |metrics| &metrics.queries_running),
         })
     }
 }
@@ -387,7 +390,7 @@ struct Work {
     deadline: Deadline,
     /// Why it ended before its end.
     ended: Arc<OnceLock<Failure>>,
-    house: Arc<House>,
+    shared: Arc<Shared>,
     /// That of its process; `None` where it computes in this one.
     priority: Option<Arc<Priority>>,
 }
@@ -406,7 +409,7 @@ impl Work {
             Ok(Ok(Ok(()) | Err(Unsent::Gone))) => return,
             Ok(Ok(Err(Unsent::Displaced))) => displaced(),
             Ok(Err(failure)) => failure,
-            Err(_) => panicked(&self.house),
+            Err(_) => panicked(&self.shared),
         };
         // It is read when the channel ends.
         let _ = self.ended.set(failure);
@@ -503,8 +506,8 @@ fn displaced() -> Failure {
 }
 
 /// A statement panicked: that is a fault of the program, which is counted, and the server goes on.
-fn panicked(house: &House) -> Failure {
-    Metrics::add(&house.metrics.panics, 1);
+fn panicked(shared: &Shared) -> Failure {
+    Metrics::add(&shared.metrics.panics, 1);
     Failure::new(Kind::Internal, "an internal error ended the statement")
         .with_hint("it is a bug of weir: the server's standard error has its place")
 }
@@ -533,20 +536,20 @@ impl<T> Drop for Task<T> {
 
 /// A statement that others may ask for.
 struct Named {
-    house: Arc<House>,
+    shared: Arc<Shared>,
     name: String,
 }
 
 impl Named {
-    fn new(house: &Arc<House>, name: String, running: &Arc<Running>) -> Result<Self, Failure> {
-        let mut all = house.running();
+    fn new(shared: &Arc<Shared>, name: String, running: &Arc<Running>) -> Result<Self, Failure> {
+        let mut all = shared.running();
         if all.contains_key(&name) {
             let message = format!("a query called {name} runs already");
             return Err(Failure::new(Kind::Plan, message));
         }
         all.insert(name.clone(), Arc::clone(running));
         Ok(Self {
-            house: Arc::clone(house),
+            shared: Arc::clone(shared),
             name,
         })
     }
@@ -554,7 +557,7 @@ impl Named {
 
 impl Drop for Named {
     fn drop(&mut self) {
-        self.house.running().remove(&self.name);
+        self.shared.running().remove(&self.name);
     }
 }
 
@@ -618,7 +621,7 @@ pub(crate) struct Answer {
     begun: Instant,
     state: State,
     heard: Arc<Heard>,
-    house: Arc<House>,
+    shared: Arc<Shared>,
     running: Arc<Running>,
     ended: Arc<OnceLock<Failure>>,
     _task: Task<()>,
@@ -627,7 +630,7 @@ pub(crate) struct Answer {
     _counted: Counted,
 }
 
-/// What is to be said of an answer at its end.
+/// The notices about an answer at its end.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Report {
     pub(crate) records: u64,
@@ -650,7 +653,7 @@ impl Answer {
         match item {
             Some(Item::Batch(batch, _counted)) => {
                 self.rows = self.rows.saturating_add(batch.num_rows() as u64);
-                Metrics::add(&self.house.metrics.rows, batch.num_rows() as u64);
+                Metrics::add(&self.shared.metrics.rows, batch.num_rows() as u64);
                 match self.rows_max {
                     Some(most) if self.rows > most => {
                         self.state = State::Failed;
@@ -678,7 +681,7 @@ impl Answer {
         }
     }
 
-    /// What is to be said besides the rows.
+    /// The notices beside the rows.
     pub(crate) fn report(&self) -> Report {
         let scan_report = &self.heard.report;
         let now = scan_report.counters().totals();
@@ -717,7 +720,7 @@ impl Answer {
 
 impl Drop for Answer {
     fn drop(&mut self) {
-        let metrics = &self.house.metrics;
+        let metrics = &self.shared.metrics;
         let now = self.heard.report.counters().totals();
         Metrics::add(
             &metrics.records,
@@ -732,5 +735,5 @@ impl Drop for Answer {
     }
 }
 
-/// Batches that wait for who reads them.
+/// Batches that wait for their reader.
 const BATCHES_AHEAD: usize = 2;

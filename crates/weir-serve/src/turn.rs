@@ -353,7 +353,7 @@ mod tests {
         assert_eq!(turns.queue().bytes, 110);
         drop(receivers.remove(0));
         assert_eq!(turns.queue().bytes, 90);
-        // Nobody is left to be ended but the second, and then the new one itself.
+        // Only the second statement can be ended now, and then the new one itself.
         let (closed, other) = mpsc::channel(1);
         drop(other);
         let gone = turn.hand_on(&closed, 50, |counted| counted).await;

@@ -45,7 +45,7 @@ pub(crate) struct FusedAggregate {
 }
 
 impl Pass {
-    /// Whether what is asked of the records is compiled, or why not; `None` where nobody would mind.
+    /// Whether the filter and the aggregates of the records are compiled, or why not; `None` where it makes no difference.
     fn compiles(&self, functions: &[Function]) -> Option<Result<(), &'static str>> {
         let reading = &self.scan_input.reading;
         let aggregate = Aggregate::new(self.branches.clone(), functions)?;

@@ -61,12 +61,12 @@ impl AggregateSpec {
 }
 
 /// Groups, with the memory that they were granted.
-pub(crate) struct Kept {
+pub(crate) struct GrantedGroups {
     pub(crate) aggregate: Aggregate,
     reservation: MemoryReservation,
 }
 
-impl Kept {
+impl GrantedGroups {
     /// Asks for the memory of finished groups.
     pub(crate) fn new(aggregate: Aggregate, context: &TaskContext) -> Result<Self> {
         let reservation = reserve(context);
@@ -105,15 +105,15 @@ pub(crate) struct Work {
 }
 
 impl Work {
-    /// Nobody waits for the groups any more.
+    /// The receiver of the groups is gone.
     pub(crate) fn is_cancelled(&self) -> bool {
         self.answer.is_closed()
     }
 
     /// Reads everything into one aggregate: in the order of the passes and of their files, so that
     /// the outcome hangs on neither the number of threads nor on their luck.
-    pub(crate) fn run(&self, passes: Vec<Pass>, functions: Vec<Function>) -> Result<Kept> {
-        let mut whole: Option<Kept> = None;
+    pub(crate) fn run(&self, passes: Vec<Pass>, functions: Vec<Function>) -> Result<GrantedGroups> {
+        let mut whole: Option<GrantedGroups> = None;
         for pass in passes {
             let kept = match &pass.consumer {
                 Some(consumer) => consumer.groups(self)?,
@@ -139,7 +139,7 @@ impl Work {
         &self,
         scan_input: &ScanInput,
         specs: &[AggregateSpec],
-    ) -> Result<Vec<Kept>> {
+    ) -> Result<Vec<GrantedGroups>> {
         let counters = Arc::new(Counters::default());
         if let Some(part) = scan_input.part {
             let read = self.read_part(scan_input, specs, part, &counters)?;
@@ -147,7 +147,7 @@ impl Work {
             self.scan_report.add_errors(read.errors);
             drop(read.reservation);
             let groups = read.scan.into_groups().into_iter();
-            let groups = groups.map(|aggregate| Kept::new(aggregate, &self.context));
+            let groups = groups.map(|aggregate| GrantedGroups::new(aggregate, &self.context));
             return groups.collect();
         }
         let read = match self.parts(scan_input)? {
@@ -160,12 +160,12 @@ impl Work {
             })?,
         };
         self.metrics.update(&counters);
-        let mut whole: Vec<Kept> = Vec::new();
+        let mut whole: Vec<GrantedGroups> = Vec::new();
         for part in read {
             self.scan_report.add_errors(part.errors);
             let groups = part.scan.into_groups().into_iter();
             drop(part.reservation);
-            let groups = groups.map(|aggregate| Kept::new(aggregate, &self.context));
+            let groups = groups.map(|aggregate| GrantedGroups::new(aggregate, &self.context));
             let groups = groups.collect::<Result<Vec<_>>>()?;
             if whole.is_empty() {
                 whole = groups;
@@ -186,7 +186,7 @@ impl Work {
         let [source] = sources.as_slice() else {
             return Ok(None);
         };
-        // What is wrong with the file is found again, and told, by who reads it in one.
+        // Reading the file in one piece finds its damage again, and reports it.
         Ok(Parts::new(source, scan_input.parts).unwrap_or_default())
     }
 

@@ -1,8 +1,8 @@
 //! Groups of rows without an end that DataFusion's aggregates compute, which can be looked at as they stand.
 //!
 //! DataFusion's own operator gives its groups at the end only, and forgets them as it gives them. Here each batch of rows
-//! becomes a batch of states, states are put together now and then, and the groups are what the states come to: whenever
-//! somebody asks, and at the end. What [`FusedAggregate`](crate::fuse::FusedAggregate) knows, it does itself.
+//! becomes a batch of states, states are put together now and then, and the groups are what the states come to: at
+//! every request, and at the end. What [`FusedAggregate`](crate::fuse::FusedAggregate) knows, it does itself.
 
 use std::fmt;
 use std::sync::Arc;
@@ -53,7 +53,7 @@ struct Steps {
 
 impl LiveGroups {
     /// The same groups as this plan's, when it is an aggregate that is not done in another way: it does not end
-    /// by itself before its input does, and nobody counts on the order of the groups.
+    /// by itself before its input does, and no node depends on the order of the groups.
     pub(crate) fn of(plan: &Arc<dyn ExecutionPlan>) -> Result<Option<Self>> {
         let Some(top) = plan.downcast_ref::<AggregateExec>() else {
             return Ok(None);
@@ -189,7 +189,7 @@ impl States {
         collect(last, Arc::clone(&self.context)).await
     }
 
-    /// Takes up all rows, and shows the groups to who asks for them in between.
+    /// Takes up all rows, and sends the groups to requests in between.
     async fn read(mut self, mut rows: SendableRecordBatchStream, live: &Live) -> Result<Self> {
         loop {
             let taken = tokio::select! {
@@ -203,7 +203,7 @@ impl States {
                 self.add(batch).await?;
             }
             if let Some(sender) = live.asked() {
-                // Who does not wait any more does not want them.
+                // A receiver that is gone does not want them.
                 let _ = sender.send(self.groups().await?);
             }
         }

@@ -41,12 +41,12 @@ pub struct ScanDescription {
     pub limit: Option<usize>,
     /// How ambiguous traffic is decoded.
     pub decode: DecodeOptions,
-    /// When what is asked of records is compiled.
+    /// When filters and aggregates of records are compiled.
     pub compile: Compile,
 }
 
 impl ScanDescription {
-    /// Packets without columns, to be filled in by who got a description from elsewhere.
+    /// Packets without columns, for a caller that fills in a description from elsewhere.
     #[must_use]
     pub fn new() -> Self {
         Self {
@@ -61,7 +61,7 @@ impl ScanDescription {
         }
     }
 
-    /// What `scan` is; `None` when it cannot be told in these terms: it hangs on the order of several sources, on
+    /// What `scan` is; `None` when it cannot be described in these terms: it depends on the order of several sources, on
     /// arguments of its table or of its source, on a layout, or on bytes that only this process has.
     pub(crate) fn of(scan: &CaptureScan) -> Option<Self> {
         let reading = scan.reading();
@@ -241,7 +241,7 @@ pub struct QueryDescription {
     pub lateness: Option<Duration>,
     /// The zone of instants.
     pub time_zone: Option<String>,
-    /// When what is asked of records is compiled.
+    /// When filters and aggregates of records are compiled.
     pub compile: Compile,
     /// Aggregates are left to DataFusion.
     pub unfused: bool,

@@ -137,7 +137,7 @@ impl PieceExec {
         })
     }
 
-    /// The names of the files whose parts do not go together, by what was told of them.
+    /// The names of the files whose parts do not go together, by their reports.
     pub(super) fn false_cuts(&self, reports: &Reports) -> Vec<String> {
         let mut wrong = Vec::new();
         for (index, piece) in self.pieces.iter().enumerate() {
@@ -362,7 +362,7 @@ impl Reader {
             piece: first.piece,
         };
         let report = Arc::new(ScanReport::default());
-        // What was found until the end is told, whatever the end is.
+        // The damage that was found is reported, whether the piece ends well or not.
         let certified = Arc::new(Certified::default());
         let told = Telling {
             report: &report,

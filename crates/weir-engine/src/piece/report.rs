@@ -239,7 +239,7 @@ const CUT_UNSOUND: &str = "cut_unsound";
 const NOTE: &str = "note";
 /// No text of ours has it.
 const SEPARATOR: char = '\u{1f}';
-/// Damaged places of a piece that are told one by one; the others are counted.
+/// Damaged places of a piece that are reported one by one; the others are counted.
 const ERRORS_MAX: usize = 100;
 
 #[cfg(test)]

@@ -29,11 +29,11 @@ use crate::scan_report::ScanReport;
 
 /// The statement that is being planned, for rules that see its plan only.
 #[derive(Debug, Default)]
-pub(crate) struct Asked {
+pub(crate) struct PlannedStatement {
     asked: Mutex<(Option<String>, Vec<String>)>,
 }
 
-impl Asked {
+impl PlannedStatement {
     /// A plain query with this text is planned next, or something that has no such text.
     pub(crate) fn plan(&self, sql: Option<String>) {
         self.lock().0 = sql;
@@ -146,8 +146,8 @@ impl Cut {
             .map(Some)
     }
 
-    /// What gives the states of the groups of an aggregate in pieces; `None` when it is none, or one that scans do not
-    /// know, or of several readings.
+    /// What gives the states of the groups of an aggregate in pieces; `None` for other nodes, for aggregates that scans do not
+    /// compute, and for those of several readings.
     fn aggregate(&self, node: &Arc<dyn ExecutionPlan>) -> Result<Option<Arc<dyn ExecutionPlan>>> {
         let failed = Mutex::new(None);
         let changed = in_part_by(node, PARTIAL_BYTES_MAX, |partial, fused| {
@@ -212,7 +212,7 @@ impl Cut {
         if wanted < 2 {
             return None;
         }
-        // What is wrong with the file is found by who reads it.
+        // Reading the file finds what is wrong with it.
         let found = Parts::new(source, wanted).ok().flatten()?;
         let parts = (0..found.count()).map(|number| {
             Piece::Part(Part {
@@ -279,7 +279,7 @@ impl Cut {
             _ => told,
         };
         let of_reading = self.readings.iter().position(|known| known == reading);
-        // Who cuts the same files otherwise has other pieces, and what was read twice was read twice.
+        // A reading that cuts the same files otherwise has other pieces, and counts as a second reading.
         let shape = match (
             why_whole,
             pieces.iter().any(|it| matches!(it, Piece::Part(_))),
@@ -320,7 +320,7 @@ fn told(node: &Arc<dyn ExecutionPlan>) -> String {
 #[derive(Debug)]
 pub(crate) struct SendAway {
     pub(crate) cluster: Arc<dyn Cluster>,
-    pub(crate) asked: Arc<Asked>,
+    pub(crate) asked: Arc<PlannedStatement>,
     pub(crate) scan_report: Arc<ScanReport>,
     pub(crate) options: Options,
 }

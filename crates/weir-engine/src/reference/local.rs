@@ -87,7 +87,7 @@ impl Resolver<'_> {
     }
 
     /// Of what lies side by side: the captures, or where there is none what is as the first that is anything. What is left out
-    /// is told.
+    /// is reported.
     fn alike(&self, place: &str, all: Vec<Location>) -> Result<Vec<Location>, Error> {
         let kinds: Vec<Option<FileKind>> = all.iter().map(|one| kind_of(one).ok()).collect();
         let is_of_captures = kinds.contains(&Some(FileKind::Capture));

@@ -155,7 +155,7 @@ impl ExecutionPlan for SampleExec {
             Draw::Blocks(part) => each(rows, lots, part, BLOCK_ROWS, baseline).boxed(),
             Draw::Count(count) => {
                 let reservation = MemoryConsumer::new("Sample").register(context.memory_pool());
-                let kept = Kept::new(count, reservation);
+                let kept = LowestRows::new(count, reservation);
                 let batches = kept.all_of(rows, lots, baseline);
                 futures::stream::once(batches)
                     .map_ok(|batches| futures::stream::iter(batches.into_iter().map(Ok)))
@@ -216,7 +216,7 @@ fn each(
 }
 
 /// The rows with the lowest lots so far.
-struct Kept {
+struct LowestRows {
     count: u64,
     batches: Vec<(RecordBatch, Vec<u64>)>,
     rows: u64,
@@ -225,7 +225,7 @@ struct Kept {
     reservation: MemoryReservation,
 }
 
-impl Kept {
+impl LowestRows {
     fn new(count: u64, reservation: MemoryReservation) -> Self {
         Self {
             count,

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use datafusion::error::Result;
 
 use super::{SharedRows, Slots};
-use crate::fuse::{AggregateSpec, Kept, ScanInput, Work};
+use crate::fuse::{AggregateSpec, GrantedGroups, ScanInput, Work};
 use crate::scan_report::ScanReport;
 
 /// The aggregates of all consumers, and their groups once one of them has read.
@@ -15,7 +15,7 @@ pub(crate) struct SharedGroups {
     specs: Vec<AggregateSpec>,
     slots: Slots,
     /// `None` before the scan, then the groups of each consumer until it takes them.
-    read: Mutex<Option<Vec<Option<Kept>>>>,
+    read: Mutex<Option<Vec<Option<GrantedGroups>>>>,
 }
 
 /// A consumer of a shared scan that wants groups, by its number.
@@ -36,7 +36,7 @@ impl SharedGroups {
     }
 
     /// The groups of one consumer: the first that asks reads for all.
-    fn groups(&self, number: usize, work: &Work) -> Result<Option<Kept>> {
+    fn groups(&self, number: usize, work: &Work) -> Result<Option<GrantedGroups>> {
         let mut read = self.read.lock().unwrap_or_else(PoisonError::into_inner);
         let answers = match read.take() {
             Some(answers) => answers,
@@ -75,7 +75,7 @@ impl GroupsConsumer {
     }
 
     /// The groups, once all is read.
-    pub(crate) fn groups(&self, work: &Work) -> Result<Option<Kept>> {
+    pub(crate) fn groups(&self, work: &Work) -> Result<Option<GrantedGroups>> {
         match self {
             Self::Groups(scan, number) => scan.groups(*number, work),
             Self::Rows(scan, number) => scan.groups(*number, work),

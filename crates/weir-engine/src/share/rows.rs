@@ -12,7 +12,7 @@ use datafusion::physical_plan::metrics::RecordOutput;
 use weir_tables::{Counters, SharedScan, Source, WantedRows};
 
 use super::Slots;
-use crate::fuse::{AggregateSpec, Kept, Work};
+use crate::fuse::{AggregateSpec, GrantedGroups, Work};
 use crate::scan::{Reading, Steps, failed};
 use crate::scan_report::ScanReport;
 
@@ -30,7 +30,7 @@ enum State {
     Unread,
     Reading(Box<Running>),
     /// The groups of each consumer until it takes them, and the last rows.
-    Read(Vec<Option<Kept>>, Vec<Queue>),
+    Read(Vec<Option<GrantedGroups>>, Vec<Queue>),
     /// The error, which every consumer gets.
     Failed(String),
 }
@@ -107,7 +107,7 @@ impl SharedRows {
     }
 
     /// The groups of one consumer, which drives the scan to its end.
-    pub(super) fn groups(&self, number: usize, work: &Work) -> Result<Option<Kept>> {
+    pub(super) fn groups(&self, number: usize, work: &Work) -> Result<Option<GrantedGroups>> {
         let counters = Arc::new(Counters::default());
         let reader = Reader {
             scan_report: &work.scan_report,
@@ -259,7 +259,7 @@ impl Running {
     fn end(self) -> Result<State> {
         self.scan_report.add_notes(self.scan.notes());
         let groups = self.scan.into_groups().into_iter();
-        let groups = groups.map(|aggregate| Kept::new(aggregate, &self.context).map(Some));
+        let groups = groups.map(|aggregate| GrantedGroups::new(aggregate, &self.context).map(Some));
         Ok(State::Read(groups.collect::<Result<_>>()?, self.queues))
     }
 }

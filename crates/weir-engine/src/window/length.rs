@@ -64,7 +64,7 @@ const fn is_interval(value: &ScalarValue) -> bool {
     )
 }
 
-/// The nanoseconds of an interval; `None` when it has months, is none, or is out of range.
+/// The nanoseconds of an interval; `None` when it has months, is no interval, or is out of range.
 pub(crate) fn nanoseconds(value: &ScalarValue) -> Option<i64> {
     match value {
         ScalarValue::IntervalMonthDayNano(Some(interval)) if interval.months == 0 => {

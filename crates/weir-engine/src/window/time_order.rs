@@ -191,7 +191,7 @@ impl Work {
 }
 
 impl Drop for Work {
-    /// Also where nobody wants the rest: what was left out until then was left out.
+    /// Counts late records also where the rest of the rows is not read.
     fn drop(&mut self) {
         let (late, lateness_ns) = (self.late.value(), self.held.lateness_ns);
         let lateness = std::time::Duration::from_nanos(lateness_ns.unsigned_abs());

@@ -11,18 +11,18 @@ use crate::slt::Runner;
 
 /// What a capture says of a record that both pcap and pcapng can say.
 #[derive(Debug, PartialEq, Eq)]
-struct Kept {
+struct CopiedRecord {
     time_ns: Option<i64>,
     wire_len: u32,
     link_type: u32,
     data: Vec<u8>,
 }
 
-fn records(path: &Path) -> Vec<Kept> {
+fn records(path: &Path) -> Vec<CopiedRecord> {
     let mut reader = weir_capture::open(path).unwrap();
     let mut records = Vec::new();
     while let Some(record) = reader.next().unwrap() {
-        records.push(Kept {
+        records.push(CopiedRecord {
             time_ns: record.time_ns,
             wire_len: record.wire_len,
             link_type: record.link_type,
@@ -73,13 +73,13 @@ fn records_are_kept_byte_by_byte() {
             let whole = records(Path::new(path));
             let mut expected = Vec::new();
             for number in numbers(&runner, path, condition) {
-                let Kept {
+                let CopiedRecord {
                     time_ns,
                     wire_len,
                     link_type,
                     data,
                 } = &whole[number - 1];
-                expected.push(Kept {
+                expected.push(CopiedRecord {
                     // A record without a time gets the time 0.
                     time_ns: time_ns.or(Some(0)),
                     // ERF's header counts outside of ERF's own files.

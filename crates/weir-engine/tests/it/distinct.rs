@@ -70,7 +70,7 @@ fn a_limit_of_memory_changes_no_answer() {
     }
 }
 
-/// Two of them by group made sets of which each took kilobytes that nobody counted: 3.2 GB under 64 MiB.
+/// Two of them by group made sets of which each took kilobytes that were not counted: 3.2 GB under 64 MiB.
 #[test]
 fn distinct_values_are_groups_under_a_limit() {
     samples::enter();

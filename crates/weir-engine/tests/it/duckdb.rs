@@ -44,7 +44,7 @@ for line in sys.stdin:
     let text = statements.join("\n") + "\n";
     let mut input = child.stdin.take().unwrap();
     let writer = std::thread::spawn(move || {
-        // Who is not installed does not read.
+        // A program that is not installed does not read.
         let _ = input.write_all(text.as_bytes());
     });
     let output = child.wait_with_output().unwrap();

@@ -1,4 +1,4 @@
-//! What somebody asks in the first hour: names that come from other tools, and forty questions about a network.
+//! Questions of the first hour: names that come from other tools, and forty questions about a network.
 //!
 //! Each name either answers or says exactly what to write; each question of a protocol that is decoded stands in the
 //! cookbook, whose test runs its query.

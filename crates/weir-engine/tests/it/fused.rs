@@ -271,7 +271,7 @@ fn groups_in_parts_give_what_datafusion_gives() {
     assert_eq!(sorted(&limited, &distinct), sorted(&plain, &distinct));
 }
 
-/// What does not fit is kept on disk, which is told. (On one thread, as what several have at a time hangs on
+/// What does not fit is kept on disk, which is reported. (On one thread, as what several have at a time hangs on
 /// their luck.)
 #[test]
 fn what_is_spilled_is_told() {

@@ -36,7 +36,7 @@ fn an_anonymized_capture_has_no_original_address_anywhere() {
         let addresses: BTreeSet<String> = rows(&runner, &sql).into_iter().collect();
         assert!(addresses.len() > 4, "{addresses:?}");
         for address in &addresses {
-            // Of nobody.
+            // Addresses that belong to no host.
             if ["0.0.0.0", "255.255.255.255", "ff:ff:ff:ff:ff:ff"].contains(&address.as_str()) {
                 continue;
             }

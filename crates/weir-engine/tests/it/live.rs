@@ -19,7 +19,7 @@ struct Replay {
     bytes: Mutex<Option<Vec<u8>>>,
     /// Bytes that were read so far.
     read: Arc<AtomicU64>,
-    /// Bytes at which to wait until somebody has looked.
+    /// Bytes at which to wait until the groups were read.
     until: Arc<AtomicU64>,
     asked: Arc<Mutex<Option<bool>>>,
 }
@@ -168,7 +168,7 @@ fn rows_of_messages_come_while_packets_come() {
 }
 
 /// Groups over messages, calls and flows came at the end only, as did those over packets that the scan does not compute
-/// itself: they are what they would be if the capture ended now, whenever somebody looks, and at the end.
+/// itself: they are what they would be if the capture ended now, at every request and at the end.
 #[test]
 fn groups_over_messages_are_seen_before_the_end() {
     samples::enter();

@@ -126,7 +126,7 @@ fn parts_of_every_format_give_what_the_file_gives() {
         let (rows, in_parts) = answer(&sql);
         assert!(!rows.is_empty() && in_parts, "{sql}");
     }
-    // Which number a record has is known to who has read those before it.
+    // The number of a record is known only after reading those before it.
     for sql in [
         format!("SELECT max(frame.number) FROM '{pcap}'"),
         format!("SELECT count(*) FROM packets('{erf}', sorted => true)"),

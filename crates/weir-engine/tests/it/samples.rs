@@ -318,7 +318,7 @@ fn net() -> Vec<(u64, Vec<u8>)> {
         .collect()
 }
 
-/// Payloads of which the first is no text, and the last is none.
+/// Payloads of which the first is no text, and the last is empty.
 fn bytes() -> Vec<(u64, Vec<u8>)> {
     let payloads: [&[u8]; 6] = [
         b"\xff\xfeGET /login HTTP/1.0\r\nHost: a.example\r\n\xff",

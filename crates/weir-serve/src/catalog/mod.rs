@@ -85,7 +85,7 @@ impl Catalog {
         Some((SCHEMA, file.name))
     }
 
-    /// The bytes of a file that a number or a name means; those of other relations are none.
+    /// The bytes of a file that a number or a name means; other relations have none.
     fn bytes_of(&self, text: &str) -> Option<i64> {
         let oid = self.oid_of(text)?;
         let mut files = self.files().into_iter();

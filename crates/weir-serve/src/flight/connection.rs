@@ -1,4 +1,4 @@
-//! One connection: what is asked on it, and what it keeps.
+//! One connection: its requests, and what it keeps between them.
 
 use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -37,17 +37,17 @@ use super::lists;
 use super::parameter;
 use super::prepared::{Shelf, Values};
 use super::status::{refused, too_long};
-use super::ticket::{Asked, What};
+use super::ticket::{StatementTicket, What};
 use crate::columns::Columns;
 use crate::deadline::Deadline;
 use crate::error::{Failure, Kind};
-use crate::house::House;
 use crate::retained::{Retained, Retention, of_statement, of_values};
 use crate::session::{Session, counted};
+use crate::shared::Shared;
 
 /// One connection.
 pub(super) struct Connection {
-    house: Arc<House>,
+    shared: Arc<Shared>,
     columns: Arc<Columns>,
     /// What those carry who have said the password.
     bearer: String,
@@ -69,14 +69,14 @@ struct Outlook {
 }
 
 impl Connection {
-    pub(super) fn new(house: &Arc<House>, columns: &Arc<Columns>, bearer: String) -> Self {
+    pub(super) fn new(shared: &Arc<Shared>, columns: &Arc<Columns>, bearer: String) -> Self {
         Self {
-            house: Arc::clone(house),
+            shared: Arc::clone(shared),
             columns: Arc::clone(columns),
             bearer,
             kept: Mutex::default(),
             shelf: Shelf::default(),
-            retention: Retention::of_one(&house.retention),
+            retention: Retention::of_one(&shared.retention),
             retained: Mutex::default(),
         }
     }
@@ -86,12 +86,12 @@ impl Connection {
     }
 
     fn deadline(&self) -> Deadline {
-        Deadline::new(&self.house.options.limits, None)
+        Deadline::new(&self.shared.options.limits, None)
     }
 
     /// An engine that knows what the connection keeps.
     async fn session(&self) -> Result<Session, Failure> {
-        let session = Session::new(&self.house)?;
+        let session = Session::new(&self.shared)?;
         let kept = self.kept().clone();
         session.take_up(kept).await?;
         Ok(session)
@@ -105,7 +105,7 @@ impl Connection {
         text: &str,
     ) -> Result<(), Failure> {
         for statement in &statements {
-            if !self.house.options.allow_write {
+            if !self.shared.options.allow_write {
                 statement.read_only()?;
             }
             if !may_be_kept(statement) {
@@ -150,7 +150,7 @@ impl Connection {
     }
 
     /// Starts what a ticket asks for.
-    async fn ask(&self, asked: Asked) -> Result<FlightStream, Failure> {
+    async fn ask(&self, asked: StatementTicket) -> Result<FlightStream, Failure> {
         let (text, rows) = match asked.what {
             What::Text(text) => (text, vec![Vec::new()]),
             What::Prepared(handle) => {
@@ -166,7 +166,7 @@ impl Connection {
     /// Does what has an effect, and counts the rows that were written; -1 where nothing says how many.
     async fn update(&self, text: &str, rows: Vec<Values>) -> Result<i64, Failure> {
         let is_copy = {
-            let session = Session::new(&self.house)?;
+            let session = Session::new(&self.shared)?;
             let statements = session.parse(text)?;
             let last = statements.last().map(Statement::parsed);
             matches!(last, Some(DfStatement::CopyTo(_)))
@@ -216,8 +216,8 @@ impl Connection {
         })
     }
 
-    /// What is asked for, as the client gets to know before it fetches it. What has no rows is done now: clients
-    /// fetch in the background, and ask meanwhile what they build on it.
+    /// The FlightInfo of a statement. A statement without rows runs now: clients fetch in the background, and send
+    /// meanwhile the statements that build on it.
     async fn info(
         &self,
         text: &str,
@@ -230,9 +230,9 @@ impl Connection {
             true => {
                 let rows = vec![values.clone()];
                 self.update(text, rows).await.map_err(sent)?;
-                Asked::new(What::Done)
+                StatementTicket::new(What::Done)
             }
-            false => Asked::new(what),
+            false => StatementTicket::new(what),
         };
         let asked = asked.map_err(sent)?;
         let ticket = TicketStatementQuery {
@@ -251,8 +251,8 @@ impl Connection {
             let Some(query) = query else {
                 continue;
             };
-            let asked = Asked::read(&query.statement_handle)?;
-            let running = self.house.running().get(&asked.name).cloned();
+            let asked = StatementTicket::read(&query.statement_handle)?;
+            let running = self.shared.running().get(&asked.name).cloned();
             if let Some(running) = running {
                 running.end.notify_one();
                 is_found = true;
@@ -356,7 +356,7 @@ impl FlightSqlService for Connection {
         &self,
         _request: Request<Streaming<HandshakeRequest>>,
     ) -> Result<Response<<Self as FlightService>::HandshakeStream>, Status> {
-        // Who has come this far has said the password.
+        // The password of a client that has come this far was right.
         let said = HandshakeResponse {
             protocol_version: 0,
             payload: self.bearer.clone().into(),
@@ -364,7 +364,7 @@ impl FlightSqlService for Connection {
         let said: <Self as FlightService>::HandshakeStream = Box::pin(stream::iter([Ok(said)]));
         let mut response = Response::new(said);
         let bearer = format!("Bearer {}", self.bearer).parse();
-        let bearer = bearer.map_err(|_| Status::internal("the token is none"))?;
+        let bearer = bearer.map_err(|_| Status::internal("the token is no value of a header"))?;
         response.metadata_mut().insert("authorization", bearer);
         Ok(response)
     }
@@ -391,7 +391,7 @@ impl FlightSqlService for Connection {
     }
 
     async fn do_get_statement(&self, ticket: TicketStatementQuery, _: Request<Ticket>) -> Got {
-        let asked = Asked::read(&ticket.statement_handle).map_err(sent)?;
+        let asked = StatementTicket::read(&ticket.statement_handle).map_err(sent)?;
         let stream = self.ask(asked).await.map_err(sent)?;
         Ok(Response::new(stream))
     }
@@ -402,7 +402,7 @@ impl FlightSqlService for Connection {
         _: Request<Ticket>,
     ) -> Got {
         let handle = String::from_utf8_lossy(&query.prepared_statement_handle).into_owned();
-        let asked = Asked::new(What::Prepared(handle)).map_err(sent)?;
+        let asked = StatementTicket::new(What::Prepared(handle)).map_err(sent)?;
         let stream = self.ask(asked).await.map_err(sent)?;
         Ok(Response::new(stream))
     }
@@ -423,7 +423,7 @@ impl FlightSqlService for Connection {
     ) -> Result<DoPutPreparedStatementResult, Status> {
         let handle = String::from_utf8_lossy(&query.prepared_statement_handle).into_owned();
         let prepared = self.shelf.get(&handle).map_err(sent)?;
-        let most = self.house.options.limits.text_bytes_max;
+        let most = self.shared.options.limits.text_bytes_max;
         let (rows, retained) = rows_of(request.into_inner(), most, &self.retention).await?;
         prepared.bind(rows, retained).map_err(sent)?;
         Ok(DoPutPreparedStatementResult {
@@ -438,7 +438,7 @@ impl FlightSqlService for Connection {
     ) -> Result<i64, Status> {
         let handle = String::from_utf8_lossy(&query.prepared_statement_handle).into_owned();
         let prepared = self.shelf.get(&handle).map_err(sent)?;
-        let most = self.house.options.limits.text_bytes_max;
+        let most = self.shared.options.limits.text_bytes_max;
         // Without parameters there is a command and no rows.
         if prepared.parameters > 0 {
             let (rows, retained) = rows_of(request.into_inner(), most, &self.retention).await?;
@@ -525,7 +525,7 @@ impl FlightSqlService for Connection {
         query: CommandGetSqlInfo,
         request: Request<FlightDescriptor>,
     ) -> Info {
-        let infos = lists::sql_info(&self.house.options)?;
+        let infos = lists::sql_info(&self.shared.options)?;
         info(&query, &infos.schema(), request)
     }
 
@@ -535,7 +535,7 @@ impl FlightSqlService for Connection {
         // Others than these are not known; who asks for them gets none.
         let wants_all = query.info.is_empty();
         query.info.retain(|number| *number <= SQL_INFO_MAX);
-        let infos = lists::sql_info(&self.house.options)?;
+        let infos = lists::sql_info(&self.shared.options)?;
         if query.info.is_empty() && !wants_all {
             return listed(Ok(RecordBatch::new_empty(infos.schema())));
         }

@@ -33,7 +33,7 @@ pub(super) struct Flow {
     deadline: Deadline,
     answer: Option<Answer>,
     schema: SchemaRef,
-    /// What is to be said at the end.
+    /// Notices, which are sent at the end.
     notes: Arc<Mutex<Vec<(&'static str, String)>>>,
 }
 
@@ -88,7 +88,7 @@ impl Flow {
         Ok(None)
     }
 
-    /// Keeps what is to be said of an answer that has ended.
+    /// Keeps the notices about an answer that has ended.
     fn note(&self, report: Report) {
         let damage = report.damage.into_iter().map(|text| (DAMAGE, text));
         let notes = report.notes.into_iter().map(|text| (NOTE, text));
@@ -137,7 +137,7 @@ fn messages(
         .map(|message| message.map_err(Status::from))
 }
 
-/// The end of an answer that something is to be said of: gRPC has its place in the trailers.
+/// The end of an answer with notices: gRPC has its place in the trailers.
 fn closing(notes: &[(&'static str, String)]) -> Option<Status> {
     if notes.is_empty() {
         return None;

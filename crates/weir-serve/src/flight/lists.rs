@@ -138,7 +138,7 @@ pub(super) async fn tables(
     builder.build()
 }
 
-/// What puts tables together, for what is asked of them.
+/// The builder of the answer to GetTables.
 pub(super) fn tables_builder(mut query: CommandGetTables) -> GetTablesBuilder {
     let wants_some = !query.table_types.is_empty();
     query.table_types.retain(|kind| kind == TABLE);

@@ -2,8 +2,8 @@
 //!
 //! The messages are arrow-flight's and tonic's; who answers them is here. A connection (`connection`) keeps views,
 //! settings and prepared statements (`prepared`); each statement has an engine of its own, since several of one
-//! connection run at once. A `ticket` says what is asked for, so that nothing is kept between the question and its
-//! answer, which `flow` streams. `lists` says what there is.
+//! connection run at once. A `ticket` names its statement, so that nothing is kept between GetFlightInfo and
+//! DoGet, whose rows `flow` streams. `lists` says what there is.
 
 mod connection;
 mod flow;
@@ -36,29 +36,29 @@ use tonic::Status;
 use tonic::body::Body;
 
 use crate::columns::Columns;
-use crate::door::STARTUP_MAX;
 use crate::error::Failure;
-use crate::house::House;
+use crate::listener::STARTUP_MAX;
 use crate::secret;
+use crate::shared::Shared;
 use connection::Connection;
 
 /// What speaks Flight SQL.
-pub(crate) struct Door {
-    house: Arc<House>,
+pub(crate) struct Protocol {
+    shared: Arc<Shared>,
     columns: Arc<Columns>,
     tls: Option<TlsAcceptor>,
     /// What those carry who have said the password once.
     bearer: String,
 }
 
-impl Door {
+impl Protocol {
     pub(crate) fn new(
-        house: &Arc<House>,
+        shared: &Arc<Shared>,
         columns: &Arc<Columns>,
         tls: Option<TlsAcceptor>,
     ) -> Result<Self, Failure> {
         Ok(Self {
-            house: Arc::clone(house),
+            shared: Arc::clone(shared),
             columns: Arc::clone(columns),
             tls,
             bearer: secret::random_name()?,
@@ -69,17 +69,17 @@ impl Door {
         self: Arc<Self>,
         socket: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
     ) {
-        let limits = &self.house.options.limits;
+        let limits = &self.shared.options.limits;
         let (most, grace) = (limits.text_bytes_max, limits.grace);
-        let connection = Connection::new(&self.house, &self.columns, self.bearer.clone());
+        let connection = Connection::new(&self.shared, &self.columns, self.bearer.clone());
         let server = FlightServiceServer::new(connection)
             .max_decoding_message_size(most.saturating_add(SLACK));
         let server = TowerToHyperService::new(server);
-        let mut ending = self.house.ending.clone();
+        let mut ending = self.shared.ending.clone();
         let service = service_fn(move |request: Request<Incoming>| {
-            let (door, server) = (Arc::clone(&self), server.clone());
+            let (protocol, server) = (Arc::clone(&self), server.clone());
             async move {
-                if let Err(status) = door.admit(request.headers()) {
+                if let Err(status) = protocol.admit(request.headers()) {
                     return Ok::<_, Infallible>(status.into_http());
                 }
                 let Ok(response) = server.call(request).await;
@@ -102,7 +102,7 @@ impl Door {
         if headers.contains_key(ORIGIN) {
             return Err(Status::permission_denied("a page of another site asks"));
         }
-        let options = &self.house.options;
+        let options = &self.shared.options;
         let (password, token) = (options.password.as_deref(), options.token.as_deref());
         if password.is_none() && token.is_none() {
             return Ok(());
@@ -136,12 +136,12 @@ impl Door {
     }
 }
 
-impl crate::door::Door for Door {
-    fn house(&self) -> &Arc<House> {
-        &self.house
+impl crate::listener::Protocol for Protocol {
+    fn shared(&self) -> &Arc<Shared> {
+        &self.shared
     }
 
-    async fn welcome(self: Arc<Self>, socket: TcpStream) {
+    async fn serve_connection(self: Arc<Self>, socket: TcpStream) {
         let _ = socket.set_nodelay(true);
         match self.tls.clone() {
             None => self.converse(socket).await,
@@ -154,7 +154,7 @@ impl crate::door::Door for Door {
         }
     }
 
-    async fn turn_away(self: Arc<Self>, socket: TcpStream, message: String) {
+    async fn refuse_connection(self: Arc<Self>, socket: TcpStream, message: String) {
         let service = service_fn(move |_: Request<Incoming>| {
             let status = Status::resource_exhausted(message.clone());
             async move { Ok::<Response<Body>, Infallible>(status.into_http()) }
@@ -174,7 +174,7 @@ impl crate::door::Door for Door {
     }
 }
 
-/// How connections are served: clients that have gone without a word are noticed, and nobody asks without end at once.
+/// How connections are served: keep-alives find clients that have gone without a word, and requests at once are limited.
 fn builder() -> http2::Builder<TokioExecutor> {
     let mut builder = http2::Builder::new(TokioExecutor::new());
     builder

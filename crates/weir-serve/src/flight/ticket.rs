@@ -1,12 +1,12 @@
-//! What is asked for, on its way to the client and back.
+//! Tickets of statements, on their way to the client and back.
 
 use crate::error::{Failure, Kind};
 use crate::secret::{NAME_LEN, random_name};
 
-/// What a ticket asks for. The client holds it, and the server keeps nothing for it: a ticket allows no more than
+/// The ticket of a statement. The client holds it, and the server keeps nothing for it: a ticket allows no more than
 /// asking does.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Asked {
+pub(super) struct StatementTicket {
     /// By which it is cancelled.
     pub(super) name: String,
     pub(super) what: What,
@@ -20,7 +20,7 @@ pub(super) enum What {
     Done,
 }
 
-impl Asked {
+impl StatementTicket {
     pub(super) fn new(what: What) -> Result<Self, Failure> {
         Ok(Self {
             name: random_name()?,
@@ -75,16 +75,16 @@ mod tests {
             What::Prepared("abc".to_owned()),
             What::Done,
         ] {
-            let asked = Asked::new(what).unwrap();
+            let asked = StatementTicket::new(what).unwrap();
             let bytes = asked.bytes();
-            assert_eq!(Asked::read(&bytes).unwrap(), asked);
+            assert_eq!(StatementTicket::read(&bytes).unwrap(), asked);
             for cut in 0..=NAME_LEN {
-                assert!(Asked::read(&bytes[..cut]).is_err(), "{cut}");
+                assert!(StatementTicket::read(&bytes[..cut]).is_err(), "{cut}");
             }
         }
         let other = format!("X{}SELECT 1", "0".repeat(NAME_LEN));
-        assert!(Asked::read(other.as_bytes()).is_err());
-        assert!(Asked::read(&[0xff; 100]).is_err());
-        assert!(Asked::read(format!("T{}", "é".repeat(NAME_LEN)).as_bytes()).is_err());
+        assert!(StatementTicket::read(other.as_bytes()).is_err());
+        assert!(StatementTicket::read(&[0xff; 100]).is_err());
+        assert!(StatementTicket::read(format!("T{}", "é".repeat(NAME_LEN)).as_bytes()).is_err());
     }
 }

@@ -18,11 +18,11 @@ use weir_tables::{EXTRACTIONS, Origin, Table};
 
 use super::Refusal;
 use crate::error::Failure;
-use crate::house::House;
+use crate::shared::Shared;
 
 /// The files below the roots.
-pub(super) async fn files(State(house): State<Arc<House>>) -> Json<Value> {
-    let files = house.files.all();
+pub(super) async fn files(State(shared): State<Arc<Shared>>) -> Json<Value> {
+    let files = shared.files.all();
     let files = files.iter().map(|file| {
         json!({
             "name": file.name,
@@ -36,8 +36,8 @@ pub(super) async fn files(State(house): State<Arc<House>>) -> Json<Value> {
 }
 
 /// The interface whose packets are `live`; null when there is none.
-pub(super) async fn live(State(house): State<Arc<House>>) -> Json<Value> {
-    let feed = house.options.engine.feed.as_ref();
+pub(super) async fn live(State(shared): State<Arc<Shared>>) -> Json<Value> {
+    let feed = shared.options.engine.feed.as_ref();
     Json(json!({ "interface": feed.map(|feed| feed.name()) }))
 }
 
@@ -90,22 +90,22 @@ fn entries(all: impl Iterator<Item = FunctionEntry>) -> Json<Value> {
 }
 
 /// The functions of SQL, those of tables among them.
-fn known(house: &House) -> Result<Vec<FunctionEntry>, Refusal> {
-    let engine = Engine::new(&house.engine_options()).map_err(Failure::from)?;
+fn known(shared: &Shared) -> Result<Vec<FunctionEntry>, Refusal> {
+    let engine = Engine::new(&shared.engine_options()).map_err(Failure::from)?;
     Ok(engine.functions())
 }
 
 /// The functions of SQL.
-pub(super) async fn functions(State(house): State<Arc<House>>) -> Result<Json<Value>, Refusal> {
-    let all = known(&house)?;
+pub(super) async fn functions(State(shared): State<Arc<Shared>>) -> Result<Json<Value>, Refusal> {
+    let all = known(&shared)?;
     Ok(entries(
         all.into_iter().filter(|entry| entry.kind != "table"),
     ))
 }
 
 /// The tables of captures.
-pub(super) async fn tables(State(house): State<Arc<House>>) -> Result<Json<Value>, Refusal> {
-    let all = known(&house)?;
+pub(super) async fn tables(State(shared): State<Arc<Shared>>) -> Result<Json<Value>, Refusal> {
+    let all = known(&shared)?;
     Ok(entries(
         all.into_iter().filter(|entry| entry.kind == "table"),
     ))
@@ -119,7 +119,7 @@ pub(super) struct Dropped {
 
 /// Keeps a capture until the server ends. It is written as it comes, and takes its name when it is whole.
 pub(super) async fn upload(
-    State(house): State<Arc<House>>,
+    State(shared): State<Arc<Shared>>,
     Query(dropped): Query<Dropped>,
     body: Body,
 ) -> Result<Json<Value>, Refusal> {
@@ -136,11 +136,11 @@ pub(super) async fn upload(
             format!("{name}: {error}"),
         )
     };
-    let uploads = house.uploads()?;
+    let uploads = shared.uploads()?;
     let folder = uploads.whole.path();
     let folder = folder.canonicalize().map_err(|error| failed(&error))?;
-    let most = house.options.limits.upload_bytes_max;
-    let mut coming = Coming::new(&house);
+    let most = shared.options.limits.upload_bytes_max;
+    let mut coming = Coming::new(&shared);
     let mut file =
         tempfile::NamedTempFile::new_in(uploads.arriving.path()).map_err(|error| failed(&error))?;
     let mut pieces = body.into_data_stream();
@@ -161,7 +161,7 @@ pub(super) async fn upload(
     let path = folder.join(&name);
     let replaced = std::fs::metadata(&path).map_or(0, |old| old.len());
     file.persist(&path).map_err(|error| failed(&error.error))?;
-    house.files.forget();
+    shared.files.forget();
     Ok(Json(
         json!({"path": path.to_string_lossy(), "size": coming.keep(replaced)}),
     ))
@@ -170,14 +170,14 @@ pub(super) async fn upload(
 /// Bytes of a file that comes. They count for the limit with those of all that have come and that come at the same time,
 /// until this is dropped or, where the file is kept, for good.
 struct Coming {
-    house: Arc<House>,
+    shared: Arc<Shared>,
     bytes: u64,
 }
 
 impl Coming {
-    fn new(house: &Arc<House>) -> Self {
+    fn new(shared: &Arc<Shared>) -> Self {
         Self {
-            house: Arc::clone(house),
+            shared: Arc::clone(shared),
             bytes: 0,
         }
     }
@@ -193,7 +193,7 @@ impl Coming {
     fn add(&mut self, bytes: u64) -> u64 {
         self.bytes = self.bytes.saturating_add(bytes);
         let before = self
-            .house
+            .shared
             .uploaded_bytes
             .fetch_add(bytes, Ordering::Relaxed);
         before.saturating_add(bytes)
@@ -202,7 +202,7 @@ impl Coming {
 
 impl Drop for Coming {
     fn drop(&mut self) {
-        let of_all = &self.house.uploaded_bytes;
+        let of_all = &self.shared.uploaded_bytes;
         of_all.fetch_sub(self.bytes, Ordering::Relaxed);
     }
 }

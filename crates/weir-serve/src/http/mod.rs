@@ -25,21 +25,25 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio_rustls::TlsAcceptor;
 
-use crate::door::STARTUP_MAX;
 use crate::error::{Failure, Kind};
-use crate::house::House;
+use crate::listener::STARTUP_MAX;
 use crate::secret;
+use crate::shared::Shared;
 
 /// What speaks HTTP.
-pub(crate) struct Door {
-    house: Arc<House>,
+pub(crate) struct Protocol {
+    shared: Arc<Shared>,
     tls: Option<TlsAcceptor>,
     router: Router,
 }
 
-impl Door {
-    pub(crate) fn new(house: &Arc<House>, tls: Option<TlsAcceptor>) -> Self {
-        let text = house.options.limits.text_bytes_max.saturating_add(64 << 10);
+impl Protocol {
+    pub(crate) fn new(shared: &Arc<Shared>, tls: Option<TlsAcceptor>) -> Self {
+        let text = shared
+            .options
+            .limits
+            .text_bytes_max
+            .saturating_add(64 << 10);
         let router = Router::new()
             .route(
                 "/query",
@@ -66,10 +70,10 @@ impl Door {
             .route("/metrics", get(metrics))
             .route("/openapi.json", get(page::description))
             .fallback(page::asset)
-            .layer(middleware::from_fn_with_state(Arc::clone(house), guard))
-            .with_state(Arc::clone(house));
+            .layer(middleware::from_fn_with_state(Arc::clone(shared), guard))
+            .with_state(Arc::clone(shared));
         Self {
-            house: Arc::clone(house),
+            shared: Arc::clone(shared),
             tls,
             router,
         }
@@ -100,26 +104,26 @@ impl Door {
             .header_read_timeout(STARTUP_MAX);
         let connection = builder.serve_connection(TokioIo::new(socket), service);
         tokio::pin!(connection);
-        let mut ending = self.house.ending.clone();
+        let mut ending = self.shared.ending.clone();
         tokio::select! {
             _ = connection.as_mut() => return,
             () = ending.wait_for(|ending| *ending).map(drop) => {}
         }
         connection.as_mut().graceful_shutdown();
-        let _ = tokio::time::timeout(self.house.options.limits.grace, connection).await;
+        let _ = tokio::time::timeout(self.shared.options.limits.grace, connection).await;
     }
 }
 
-impl crate::door::Door for Door {
-    fn house(&self) -> &Arc<House> {
-        &self.house
+impl crate::listener::Protocol for Protocol {
+    fn shared(&self) -> &Arc<Shared> {
+        &self.shared
     }
 
-    async fn welcome(self: Arc<Self>, socket: TcpStream) {
+    async fn serve_connection(self: Arc<Self>, socket: TcpStream) {
         self.talk(socket, self.router.clone()).await;
     }
 
-    async fn turn_away(self: Arc<Self>, socket: TcpStream, message: String) {
+    async fn refuse_connection(self: Arc<Self>, socket: TcpStream, message: String) {
         let answer = move || async move {
             let refusal = Refusal::new(StatusCode::SERVICE_UNAVAILABLE, "limit", message);
             ([(CONNECTION, "close")], refusal)
@@ -129,16 +133,16 @@ impl crate::door::Door for Door {
 }
 
 /// Looks at who asks: by which name, from which page, and with which token.
-async fn guard(State(house): State<Arc<House>>, request: Request, next: Next) -> Response {
+async fn guard(State(shared): State<Arc<Shared>>, request: Request, next: Next) -> Response {
     let headers = request.headers();
     let path = request.uri().path();
     // The page asks for its token; what it consists of is no secret.
     let is_open = request.method() == Method::GET
         && (path == "/" || path == "/health" || path.starts_with("/assets/"));
-    if let Err(refusal) = known_host(&house, headers).and_then(|()| known_origin(headers)) {
+    if let Err(refusal) = known_host(&shared, headers).and_then(|()| known_origin(headers)) {
         return refusal.into_response();
     }
-    if let Some(token) = &house.options.token
+    if let Some(token) = &shared.options.token
         && !is_open
         && !has_token(headers, token)
     {
@@ -168,7 +172,7 @@ async fn guard(State(house): State<Arc<House>>, request: Request, next: Next) ->
 }
 
 /// A page of another site that has its name lead to this machine says that name in `Host`.
-fn known_host(house: &House, headers: &HeaderMap) -> Result<(), Refusal> {
+fn known_host(shared: &Shared, headers: &HeaderMap) -> Result<(), Refusal> {
     let host = headers
         .get(HOST)
         .and_then(|host| host.to_str().ok())
@@ -178,7 +182,7 @@ fn known_host(house: &House, headers: &HeaderMap) -> Result<(), Refusal> {
         None => host.rsplit_once(':').map_or(host, |(name, _)| name),
     };
     let is_address = name.parse::<IpAddr>().is_ok();
-    let names = &house.options.host_names;
+    let names = &shared.options.host_names;
     let is_known = names.iter().any(|known| known.eq_ignore_ascii_case(name));
     match is_address || name.eq_ignore_ascii_case("localhost") || is_known {
         true => Ok(()),
@@ -223,9 +227,9 @@ fn has_token(headers: &HeaderMap, token: &str) -> bool {
     secret::is_same(given, token)
 }
 
-async fn metrics(State(house): State<Arc<House>>) -> Response {
+async fn metrics(State(shared): State<Arc<Shared>>) -> Response {
     let kind = (CONTENT_TYPE, "text/plain; version=0.0.4");
-    ([kind], house.metrics.text(house.pool())).into_response()
+    ([kind], shared.metrics.text(shared.pool())).into_response()
 }
 
 /// A request that is not answered.

@@ -19,13 +19,13 @@ use weir_engine::{Parameter, RowFormat, RowWriter};
 use super::{Refusal, json};
 use crate::deadline::Deadline;
 use crate::error::{Failure, Kind};
-use crate::house::House;
 use crate::session::{Answer, Session};
+use crate::shared::Shared;
 
-/// What a request asks for.
+/// The body of a request.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Asked {
+struct QueryRequest {
     sql: String,
     #[serde(default)]
     params: Params,
@@ -112,7 +112,7 @@ fn value(value: &Value, depth: usize) -> Result<Parameter, Failure> {
 
 /// Answers a query.
 pub(super) async fn ask(
-    State(house): State<Arc<House>>,
+    State(shared): State<Arc<Shared>>,
     Query(beside): Query<Beside>,
     headers: HeaderMap,
     body: Bytes,
@@ -133,7 +133,7 @@ pub(super) async fn ask(
         "application/json" => {
             serde_json::from_slice(&body).map_err(|error| bad(error.to_string()))?
         }
-        "text/plain" | "application/sql" => Asked {
+        "text/plain" | "application/sql" => QueryRequest {
             sql: std::str::from_utf8(&body)
                 .map_err(|error| bad(error.to_string()))?
                 .to_owned(),
@@ -169,8 +169,8 @@ pub(super) async fn ask(
         }
     };
     let wanted = asked.timeout_ms.map(Duration::from_millis);
-    let deadline = Deadline::new(&house.options.limits, wanted);
-    let session = Session::new(&house)?;
+    let deadline = Deadline::new(&shared.options.limits, wanted);
+    let session = Session::new(&shared)?;
     let answer = deadline.within(begin(&session, &asked)).await??;
     match written {
         Written::Json => {
@@ -179,14 +179,14 @@ pub(super) async fn ask(
             Ok(([(CONTENT_TYPE, "application/json")], body).into_response())
         }
         Written::File(format, kind) => {
-            let body = streamed(&house, answer, format, deadline, asked.limit).await?;
+            let body = streamed(&shared, answer, format, deadline, asked.limit).await?;
             Ok(([(CONTENT_TYPE, kind)], body).into_response())
         }
     }
 }
 
 /// Does the statements before the last that has rows, and starts that one.
-async fn begin(session: &Session, asked: &Asked) -> Result<Answer, Failure> {
+async fn begin(session: &Session, asked: &QueryRequest) -> Result<Answer, Failure> {
     let mut values = Vec::new();
     match &asked.params {
         Params::Named(named) => {
@@ -206,7 +206,7 @@ async fn begin(session: &Session, asked: &Asked) -> Result<Answer, Failure> {
         .await
 }
 
-/// The first rows of an answer, with what is to be said of it, as one object of JSON on its way out.
+/// The first rows of an answer, with its notices, as one object of JSON on its way out.
 struct JsonFlow {
     answer: Option<Answer>,
     deadline: Deadline,
@@ -309,7 +309,7 @@ impl JsonFlow {
     }
 }
 
-/// Bytes that an encoder has written and nobody has taken.
+/// Bytes that an encoder has written and that are not sent yet.
 #[derive(Clone, Default)]
 struct Basket(Arc<Mutex<Vec<u8>>>);
 
@@ -373,13 +373,13 @@ impl Flow {
 
 /// The rows as they come. An answer that fails on its way ends without its end, which clients notice.
 async fn streamed(
-    house: &House,
+    shared: &Shared,
     answer: Answer,
     format: RowFormat,
     deadline: Deadline,
     left: Option<usize>,
 ) -> Result<Body, Failure> {
-    let Some(encoder) = &house.options.engine.encoder else {
+    let Some(encoder) = &shared.options.engine.encoder else {
         return Err(Failure::new(Kind::Refused, "this server writes JSON only"));
     };
     let basket = Basket::default();
@@ -408,10 +408,10 @@ async fn streamed(
 
 /// How far a query has come.
 pub(super) async fn state(
-    State(house): State<Arc<House>>,
+    State(shared): State<Arc<Shared>>,
     Path(name): Path<String>,
 ) -> Result<Json<Value>, Refusal> {
-    let running = house.running().get(&name).cloned();
+    let running = shared.running().get(&name).cloned();
     let running = running.ok_or_else(|| no_query(&name))?;
     let totals = running.scan_report.counters().totals();
     let planned = running.scan_report.planned_bytes();
@@ -426,12 +426,12 @@ pub(super) async fn state(
 
 /// Ends a query.
 pub(super) async fn end(
-    State(house): State<Arc<House>>,
+    State(shared): State<Arc<Shared>>,
     Path(name): Path<String>,
 ) -> Result<Json<Value>, Refusal> {
-    let running = house.running().get(&name).cloned();
+    let running = shared.running().get(&name).cloned();
     let running = running.ok_or_else(|| no_query(&name))?;
-    // One who asks later than this is told as well.
+    // The permit stays for a statement that begins to wait later than this.
     running.end.notify_one();
     Ok(Json(json!({"state": "cancelled"})))
 }
@@ -444,7 +444,7 @@ fn no_query(name: &str) -> Refusal {
     )
 }
 
-/// Rows of JSON that are given when nobody says how many.
+/// The limit of rows in JSON where a request sets none.
 const ROWS_DEFAULT: usize = 10_000;
 const ROWS_MAX: usize = 1_000_000;
 /// Bytes of JSON that are held back so that what fails early has a status.

@@ -23,7 +23,7 @@ use weir_ws::{
 use super::Refusal;
 use super::views::{captured, each_batch, quoted};
 use crate::error::{Failure, Kind};
-use crate::house::House;
+use crate::shared::Shared;
 
 /// Which capture is studied.
 #[derive(Debug, Deserialize)]
@@ -40,8 +40,8 @@ struct Budget {
 }
 
 impl Budget {
-    fn new(house: &House, messages: usize) -> Self {
-        let most = house.options.limits.time_max.unwrap_or(STUDY_MAX);
+    fn new(shared: &Shared, messages: usize) -> Self {
+        let most = shared.options.limits.time_max.unwrap_or(STUDY_MAX);
         Self {
             ends: Instant::now() + most.min(STUDY_MAX),
             messages,
@@ -75,7 +75,7 @@ fn column(batch: &RecordBatch, index: usize, kind: &DataType) -> Result<Arc<dyn 
 
 /// What each setting of permessage-deflate makes of a capture's WebSocket messages.
 pub(super) async fn websocket(
-    State(house): State<Arc<House>>,
+    State(shared): State<Arc<Shared>>,
     Query(studied): Query<Studied>,
 ) -> Result<Json<Value>, Refusal> {
     let sql = format!(
@@ -83,9 +83,9 @@ pub(super) async fn websocket(
          FROM websocket({}) WHERE websocket.type IN ('text', 'binary') AND websocket.whole",
         quoted(&studied.path)
     );
-    let mut budget = Budget::new(&house, MESSAGES_MAX);
+    let mut budget = Budget::new(&shared, MESSAGES_MAX);
     let mut study = Study::new(StudyOptions::default());
-    each_batch(&house, &sql, |batch| {
+    each_batch(&shared, &sql, |batch| {
         let connections = column(batch, 0, &DataType::UInt64)?;
         let connections = connections.as_primitive::<UInt64Type>();
         let texts = [1, 2, 3].map(|index| column(batch, index, &DataType::Utf8));
@@ -164,7 +164,7 @@ fn columns(names: &[(&str, &str)]) -> Vec<Value> {
 
 /// What a capture's H.248 messages cost in every encoding.
 pub(super) async fn h248(
-    State(house): State<Arc<House>>,
+    State(shared): State<Arc<Shared>>,
     Query(studied): Query<Studied>,
 ) -> Result<Json<Value>, Refusal> {
     let path = quoted(&studied.path);
@@ -175,8 +175,8 @@ pub(super) async fn h248(
          ON p.frame.number = m.of_number AND p.frame.file = m.of_file \
          ORDER BY p.frame.file, p.frame.number LIMIT {PACKETS_MAX}"
     );
-    let capture = captured(&house, &sql).await?.bytes()?;
-    let budget = Budget::new(&house, COMPARED_MAX);
+    let capture = captured(&shared, &sql).await?.bytes()?;
+    let budget = Budget::new(&shared, COMPARED_MAX);
     let compared = tokio::task::spawn_blocking(move || compare(&capture, budget)).await;
     let failed = |message: String| Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, "run", message);
     let compared = compared.map_err(|error| failed(error.to_string()))?;

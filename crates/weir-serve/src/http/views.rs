@@ -22,8 +22,8 @@ use weir_tables::Table;
 
 use super::{Refusal, json as values};
 use crate::error::{Failure, Kind};
-use crate::house::House;
 use crate::session::Session;
+use crate::shared::Shared;
 
 /// Which call is meant.
 #[derive(Debug, Deserialize)]
@@ -51,11 +51,11 @@ pub(super) fn quoted(text: &str) -> String {
 
 /// The rows of a query, as the page takes them, `most` at most.
 async fn rows(
-    house: &Arc<House>,
+    shared: &Arc<Shared>,
     sql: &str,
     most: usize,
 ) -> Result<(Vec<String>, Vec<Value>), Failure> {
-    let session = Session::new(house)?;
+    let session = Session::new(shared)?;
     let statement = session.parse(sql)?.pop();
     let statement = statement.ok_or_else(|| Failure::new(Kind::Syntax, "no statement"))?;
     let mut answer = session.start(statement).await?;
@@ -77,13 +77,13 @@ async fn rows(
 
 /// Draws the messages of a call, and its media.
 pub(super) async fn ladder(
-    State(house): State<Arc<House>>,
+    State(shared): State<Arc<Shared>>,
     Query(call): Query<Call>,
 ) -> Result<Response, Refusal> {
     let (path, id) = (quoted(&call.path), quoted(&call.call_id));
     let mut found = CallLadder::default();
     let asked = CallLadder::messages_sql(&path, &id);
-    each_batch(&house, &asked, |batch| {
+    each_batch(&shared, &asked, |batch| {
         found.push_messages(batch).map_err(broken)?;
         Ok(!found.is_cut())
     })
@@ -93,7 +93,7 @@ pub(super) async fn ladder(
         return Err(Refusal::new(StatusCode::NOT_FOUND, "name", message));
     }
     let asked = CallLadder::media_sql(&path, &id);
-    each_batch(&house, &asked, |batch| {
+    each_batch(&shared, &asked, |batch| {
         found.push_media(batch).map_err(broken)?;
         Ok(true)
     })
@@ -168,11 +168,11 @@ fn broken(error: ArrowError) -> Failure {
 
 /// Has the batches of a query looked at, as long as more are wanted.
 pub(super) async fn each_batch(
-    house: &Arc<House>,
+    shared: &Arc<Shared>,
     sql: &str,
     mut look: impl FnMut(&RecordBatch) -> Result<bool, Failure>,
 ) -> Result<(), Failure> {
-    let session = Session::new(house)?;
+    let session = Session::new(shared)?;
     let statement = session.parse(sql)?.pop();
     let statement = statement.ok_or_else(|| Failure::new(Kind::Syntax, "no statement"))?;
     let mut answer = session.start(statement).await?;
@@ -186,12 +186,12 @@ pub(super) async fn each_batch(
 
 /// The packets of a call, its messages and its sound, as a capture.
 pub(super) async fn call(
-    State(house): State<Arc<House>>,
+    State(shared): State<Arc<Shared>>,
     Query(call): Query<Call>,
 ) -> Result<Response, Refusal> {
     let path = quoted(&call.path);
     let query = weir_engine::packets_of_call(&path, &quoted(&call.call_id));
-    let Captured { folder, file } = captured(&house, &query).await?;
+    let Captured { folder, file } = captured(&shared, &query).await?;
     let headers = [
         (CONTENT_TYPE, "application/vnd.tcpdump.pcap"),
         (CONTENT_DISPOSITION, "attachment; filename=\"call.pcap\""),
@@ -242,13 +242,13 @@ impl Captured {
 }
 
 /// The packets of a query as a capture.
-pub(super) async fn captured(house: &Arc<House>, query: &str) -> Result<Captured, Refusal> {
+pub(super) async fn captured(shared: &Arc<Shared>, query: &str) -> Result<Captured, Refusal> {
     let failed = |error: &dyn std::fmt::Display| {
         Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, "run", error.to_string())
     };
     let folder = tempfile::tempdir().map_err(|error| failed(&error))?;
     // This session writes where no other looks, and its statement is this one.
-    let session = Session::writing_below(house, folder.path())?;
+    let session = Session::writing_below(shared, folder.path())?;
     let sql = format!("COPY ({query}) TO 'some.pcap'");
     let statement = session.parse_written(&sql)?.pop();
     let statement = statement.ok_or_else(|| failed(&"no statement"))?;
@@ -267,7 +267,7 @@ pub(super) struct Followed {
 
 /// What a flow carries, piece by piece.
 pub(super) async fn stream(
-    State(house): State<Arc<House>>,
+    State(shared): State<Arc<Shared>>,
     Query(followed): Query<Followed>,
 ) -> Result<Json<Value>, Refusal> {
     let sql = format!(
@@ -276,9 +276,9 @@ pub(super) async fn stream(
         quoted(&followed.path),
         followed.flow
     );
-    let (_, rows) = rows(&house, &sql, PIECES_MAX).await?;
+    let (_, rows) = rows(&shared, &sql, PIECES_MAX).await?;
     let sender = |row: &Value| (row.get(1).cloned(), row.get(2).cloned());
-    // Who speaks first is called the client, as one who follows a stream expects.
+    // The sender of the first packet is called the client, as in Wireshark's "Follow stream".
     let client = rows.first().map(sender);
     let mut bytes = 0;
     let mut pieces = Vec::new();
@@ -314,7 +314,7 @@ pub(super) struct Which {
 
 /// The columns of a packet that have a value, by their protocols.
 pub(super) async fn packet(
-    State(house): State<Arc<House>>,
+    State(shared): State<Arc<Shared>>,
     Query(which): Query<Which>,
 ) -> Result<Json<Value>, Refusal> {
     let path = quoted(&which.path);
@@ -322,7 +322,7 @@ pub(super) async fn packet(
         "SELECT * FROM packets({path}) WHERE frame.number = {} LIMIT 1",
         which.number
     );
-    let (names, rows) = rows(&house, &sql, 1).await?;
+    let (names, rows) = rows(&shared, &sql, 1).await?;
     let Some(Value::Array(row)) = rows.into_iter().next() else {
         let message = format!("there is no packet {}", which.number);
         return Err(Refusal::new(StatusCode::NOT_FOUND, "name", message));
@@ -353,7 +353,7 @@ pub(super) async fn packet(
         "SELECT * FROM packets({path}) WHERE frame.number = {}",
         which.number
     );
-    let capture = captured(&house, &query).await?;
+    let capture = captured(&shared, &query).await?;
     let failed = |error: weir_capture::Error| {
         Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, "run", error.to_string())
     };

@@ -15,9 +15,9 @@ use weir_engine::{Token, TokenKind, tokens};
 use super::prepare::Prepared;
 use crate::error::{Failure, Kind};
 
-/// What a statement asks of cursors.
+/// A statement about cursors.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Asked {
+pub(super) enum CursorStatement {
     Declare(Declared),
     Fetch(Fetched),
     /// The one of this name, or all.
@@ -38,27 +38,27 @@ pub(super) struct Declared {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Fetched {
     pub(super) name: String,
-    /// All that is left, where it is `None`.
+    /// The number of rows; `None` for all that are left.
     pub(super) count: Option<usize>,
     /// Its rows are passed over.
     pub(super) is_move: bool,
 }
 
-/// What a text of one statement asks of cursors; `None` when it is about something else.
-pub(super) fn asked(sql: &str) -> Option<Result<Asked, Failure>> {
+/// Reads a statement about cursors; `None` when the text is another statement.
+pub(super) fn asked(sql: &str) -> Option<Result<CursorStatement, Failure>> {
     let first = sql.trim_start().get(..7).unwrap_or(sql.trim_start());
     let first = first.to_ascii_lowercase();
-    // Most texts are none, and need not be taken apart. A comment may stand in front.
+    // Most texts are other statements, and need not be taken apart. A comment may stand in front.
     let mut beginnings = ABOUT.iter().chain(&["--", "/*"]);
     if !beginnings.any(|word| first.starts_with(word)) {
         return None;
     }
     let mut words = Words::new(sql);
     let read = match words.next_plain().as_str() {
-        "declare" => declared(sql, &mut words).map(Asked::Declare),
-        "fetch" => fetched(&mut words, false).map(Asked::Fetch),
-        "move" => fetched(&mut words, true).map(Asked::Fetch),
-        "close" => closed(&mut words).map(Asked::Close),
+        "declare" => declared(sql, &mut words).map(CursorStatement::Declare),
+        "fetch" => fetched(&mut words, false).map(CursorStatement::Fetch),
+        "move" => fetched(&mut words, true).map(CursorStatement::Fetch),
+        "close" => closed(&mut words).map(CursorStatement::Close),
         _ => return None,
     };
     Some(read)
@@ -157,7 +157,7 @@ fn closed(words: &mut Words<'_>) -> Result<Option<String>, Failure> {
 }
 
 fn misread(form: &str) -> Failure {
-    Failure::new(Kind::Syntax, "this is said otherwise").with_hint(form)
+    Failure::new(Kind::Syntax, "syntax error in a statement about cursors").with_hint(form)
 }
 
 fn forward_only() -> Failure {
@@ -248,7 +248,7 @@ pub(super) struct Cursor {
 /// How far a cursor is.
 pub(super) enum Rows {
     Ahead,
-    /// The format that its rows are written in was said by its first FETCH.
+    /// Its first FETCH has set the format of its rows.
     Begun(QueryResponse),
     Over,
 }
@@ -372,7 +372,7 @@ mod tests {
     fn statements_about_cursors_are_read() {
         let declared = |name: &str, query: &str, is_binary, is_held| {
             let (name, query) = (name.to_owned(), query.to_owned());
-            Asked::Declare(Declared {
+            CursorStatement::Declare(Declared {
                 name,
                 query,
                 is_binary,
@@ -381,7 +381,7 @@ mod tests {
         };
         let fetched = |name: &str, count, is_move| {
             let name = name.to_owned();
-            Asked::Fetch(Fetched {
+            CursorStatement::Fetch(Fetched {
                 name,
                 count,
                 is_move,
@@ -409,8 +409,8 @@ mod tests {
             ("FETCH NEXT IN c;", fetched("c", Some(1), false)),
             ("FETCH all in c", fetched("c", None, false)),
             ("MOVE 5 FROM c", fetched("c", Some(5), true)),
-            ("CLOSE c", Asked::Close(Some("c".to_owned()))),
-            ("CLOSE ALL", Asked::Close(None)),
+            ("CLOSE c", CursorStatement::Close(Some("c".to_owned()))),
+            ("CLOSE ALL", CursorStatement::Close(None)),
         ] {
             assert_eq!(asked(sql).unwrap().unwrap(), expected, "{sql}");
         }

@@ -151,7 +151,7 @@ impl Encoder {
         }
     }
 
-    /// What is to be said of values that were cut.
+    /// The notice about values that were cut.
     pub(crate) fn told(&self) -> Option<String> {
         let columns = self.fields.iter().zip(&self.finer);
         let names: Vec<&str> = columns

@@ -28,7 +28,7 @@ use pgwire::messages::response::{
 use pgwire::messages::simplequery::Query;
 use weir_engine::Statement;
 
-use super::cursor::{self, Asked, Cursor, Cursors, Declared, Fetched};
+use super::cursor::{self, Cursor, CursorStatement, Cursors, Declared, Fetched};
 use super::encode::{self, Encoder};
 use super::parameter::parameter;
 use super::prepare::{Doing, Prepared, Preparer, copied, formatted, no_cursor};
@@ -52,7 +52,7 @@ impl<C> Client for C where
 /// One connection.
 pub(super) struct Connection {
     session: Arc<Session>,
-    /// What is to be said before the statement at work is complete.
+    /// Notices that are sent before the statement at work is complete.
     notices: Arc<Mutex<Vec<String>>>,
     cursors: Cursors,
 }
@@ -115,7 +115,7 @@ impl Connection {
         }
     }
 
-    /// The rows of an answer, one by one; what is to be said of them is kept for the end.
+    /// The rows of an answer, one by one; notices about them are kept for the end.
     fn rows(&self, answer: Answer, fields: &Arc<Vec<FieldInfo>>) -> QueryResponse {
         let encoder = Encoder::new(Arc::clone(fields));
         let notices = Arc::clone(&self.notices);
@@ -216,7 +216,7 @@ impl Connection {
     /// How long a statement may run: what the client has set, and what the server allows.
     fn limit<C: ClientInfo>(&self, client: &C) -> Option<Duration> {
         let set = setting::limit(client);
-        let most = self.session.house.options.limits.time_max;
+        let most = self.session.shared.options.limits.time_max;
         match (set, most) {
             (Some(set), Some(most)) => Some(set.min(most)),
             (set, most) => set.or(most),
@@ -349,25 +349,29 @@ impl Connection {
     }
 
     /// Does what a simple query asks of cursors.
-    async fn simple_cursor<C: Client>(&self, client: &mut C, asked: Asked) -> PgWireResult<()>
+    async fn simple_cursor<C: Client>(
+        &self,
+        client: &mut C,
+        asked: CursorStatement,
+    ) -> PgWireResult<()>
     where
         C::PortalStore: PortalStore,
         C::Error: Debug,
         PgWireError: From<<C as Sink<PgWireBackendMessage>>::Error>,
     {
         match asked {
-            Asked::Declare(declared) => {
+            CursorStatement::Declare(declared) => {
                 let query = declared.query.as_str();
                 let parsed = self.query_parser().parse_sql(&*client, query, &[]).await?;
                 let prepared = parsed.ok_or_else(|| refused(&no_cursor()))?;
                 let portal = ahead(&declared.name, prepared, &[]);
                 self.declare(client, &declared, portal?).await
             }
-            Asked::Fetch(fetched) => {
+            CursorStatement::Fetch(fetched) => {
                 self.fetch(client, &fetched, &Format::UnifiedText, true)
                     .await
             }
-            Asked::Close(name) => self.close(client, name.as_deref()).await,
+            CursorStatement::Close(name) => self.close(client, name.as_deref()).await,
         }
     }
 
@@ -471,7 +475,7 @@ impl Connection {
         Ok(tag.with_rows(usize::try_from(count).unwrap_or(usize::MAX)))
     }
 
-    /// Does a statement whose rows nobody wants.
+    /// Runs a statement and discards its rows.
     async fn run(&self, statement: Statement) -> PgWireResult<()> {
         let run = self.session.run(statement).await;
         run.map_err(|failure| refused(&failure))
@@ -902,11 +906,11 @@ impl ExtendedQueryHandler for Connection {
             Some(Entry::Value(portal)) => {
                 let handle = handle(client);
                 let limit = self.limit(client);
-                // A number below zero is no limit, as zero is none.
+                // A negative number is no limit, as zero is no limit.
                 let rows_max = usize::try_from(message.max_rows).unwrap_or_default();
                 let work = self.execute(client, &portal, rows_max);
                 Self::until_cancelled(handle, limit, work).await?;
-                // A cursor is a portal to who asks for its columns, as psycopg does.
+                // A cursor is described like a portal: psycopg asks for its columns that way.
                 if let Doing::Declare(declared, of) = &*portal.statement.statement.doing {
                     let shown = ahead(&declared.name, of.clone(), &portal.parameters)?;
                     client.portal_store().put_portal(Arc::new(shown));

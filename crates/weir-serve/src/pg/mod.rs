@@ -29,11 +29,11 @@ use tokio::net::TcpStream;
 use tokio_rustls::TlsAcceptor;
 use tokio_util::codec::{Framed, FramedParts};
 
-use crate::door::STARTUP_MAX;
 use crate::error::{Failure, Kind};
 use crate::guard::{Guarded, Lengths};
-use crate::house::House;
+use crate::listener::STARTUP_MAX;
 use crate::session::Session;
+use crate::shared::Shared;
 pub(crate) use encode::type_of;
 use handler::Connection;
 use prepare::Prepared;
@@ -42,25 +42,25 @@ use startup::{Startup, Welcome};
 type Socket = Framed<Guarded<MaybeTls>, PgWireMessageServerCodec<Prepared>>;
 
 /// What speaks the protocol.
-pub(crate) struct Door {
-    pub(crate) house: Arc<House>,
+pub(crate) struct Protocol {
+    pub(crate) shared: Arc<Shared>,
     pub(crate) tls: Option<TlsAcceptor>,
     welcome: Arc<Welcome>,
 }
 
-impl Door {
-    pub(crate) fn new(house: &Arc<House>, tls: Option<TlsAcceptor>) -> Result<Self, Failure> {
+impl Protocol {
+    pub(crate) fn new(shared: &Arc<Shared>, tls: Option<TlsAcceptor>) -> Result<Self, Failure> {
         Ok(Self {
             tls,
             welcome: Arc::new(Welcome::new(
-                house.options.password.as_deref(),
-                !house.options.allow_write,
+                shared.options.password.as_deref(),
+                !shared.options.allow_write,
             )),
-            house: Arc::clone(house),
+            shared: Arc::clone(shared),
         })
     }
 
-    /// Who ends the statements of other connections.
+    /// The handler of CancelRequest, which ends the statements of other connections.
     fn cancels(&self) -> DefaultCancelHandler {
         DefaultCancelHandler::new(Arc::clone(&self.welcome.manager))
     }
@@ -76,7 +76,7 @@ impl Door {
         if is_mixed {
             parts.read_buf.clear();
         }
-        let most = self.house.options.limits.text_bytes_max;
+        let most = self.shared.options.limits.text_bytes_max;
         let mut lengths = Lengths::new(most.saturating_add(SLACK));
         let fits = lengths.take(&parts.read_buf);
         let mut guarded = FramedParts::new(Guarded::new(parts.io, lengths), parts.codec);
@@ -93,13 +93,13 @@ impl Door {
 
     /// Takes messages as long as they come.
     async fn converse(&self, socket: &mut Socket, watched: &TcpStream) -> std::io::Result<()> {
-        let Ok(session) = Session::new(&self.house) else {
+        let Ok(session) = Session::new(&self.shared) else {
             return refuse(socket, "XX000", "an engine cannot be made").await;
         };
         let handler = Arc::new(Connection::new(Arc::new(session)));
         let startup = Arc::new(Startup::new(&self.welcome));
         let cancel = Arc::new(self.cancels());
-        let mut ending = self.house.ending.clone();
+        let mut ending = self.shared.ending.clone();
         let deadline = tokio::time::Instant::now() + STARTUP_MAX;
         let mut is_begun = false;
         loop {
@@ -107,14 +107,14 @@ impl Door {
                 message = socket.next() => message,
                 () = tokio::time::sleep_until(deadline), if !is_begun => return Ok(()),
                 () = ending.wait_for(|ending| *ending).map(drop) => {
-                    return refuse(socket, "57P01", "the server comes to its end").await;
+                    return refuse(socket, "57P03", "the database system is shutting down").await;
                 }
             };
             let message = match message {
                 Some(Ok(message)) => message,
                 Some(Err(PgWireError::IoError(_))) | None => return Ok(()),
                 Some(Err(error)) => {
-                    let message = format!("a message that is none: {error}");
+                    let message = format!("invalid message format: {error}");
                     return refuse(socket, "08P01", &message).await;
                 }
             };
@@ -142,13 +142,13 @@ impl Door {
                     Arc::new(NoopHandler),
                     Arc::clone(&cancel),
                 );
-                let grace = self.house.options.limits.grace;
-                let mut ending = self.house.ending.clone();
+                let grace = self.shared.options.limits.grace;
+                let mut ending = self.shared.ending.clone();
                 let over = async {
                     let _ = ending.wait_for(|ending| *ending).await;
                     tokio::time::sleep(grace).await;
                 };
-                // What its readers do with bytes that nobody should send ends this connection and nothing else.
+                // A panic of pgwire on malformed messages ends this connection and nothing else.
                 let processed = AssertUnwindSafe(processed).catch_unwind();
                 let processed = processed.map(|done| {
                     done.unwrap_or_else(|_| {
@@ -161,7 +161,10 @@ impl Door {
                     () = has_gone(watched) => return Ok(()),
                     () = over => Err(handler::refusal(
                         "FATAL",
-                        &Failure::new(Kind::Ending, "the server comes to its end"),
+                        &Failure::new(
+                            Kind::Ending,
+                            "terminating connection due to administrator command",
+                        ),
                         None,
                     )),
                 }
@@ -187,12 +190,12 @@ impl Door {
     }
 }
 
-impl crate::door::Door for Door {
-    fn house(&self) -> &Arc<House> {
-        &self.house
+impl crate::listener::Protocol for Protocol {
+    fn shared(&self) -> &Arc<Shared> {
+        &self.shared
     }
 
-    async fn welcome(self: Arc<Self>, socket: TcpStream) {
+    async fn serve_connection(self: Arc<Self>, socket: TcpStream) {
         // Another handle of the same socket tells when the client has gone, while a statement runs.
         let Some((socket, watched)) = twins(socket) else {
             return;
@@ -204,18 +207,19 @@ impl crate::door::Door for Door {
             let _ = self.converse(&mut socket, &watched).await;
         }
         if let Some(length) = socket.get_ref().lengths.refused() {
-            let most = self.house.options.limits.text_bytes_max;
+            let most = self.shared.options.limits.text_bytes_max;
             let message =
                 format!("a message of {length} bytes is more than --max-text allows: {most}");
             let _ = refuse(&mut socket, "54000", &message).await;
         }
         if socket.get_ref().lengths.is_malformed() {
-            let message = "a message that is none: its parts do not fit into it";
+            let message =
+                "invalid message format: the parts of the message are longer than the message";
             let _ = refuse(&mut socket, "08P01", message).await;
         }
     }
 
-    async fn turn_away(self: Arc<Self>, socket: TcpStream, message: String) {
+    async fn refuse_connection(self: Arc<Self>, socket: TcpStream, message: String) {
         let Some((mut socket, true)) = self.opened(socket).await else {
             return;
         };

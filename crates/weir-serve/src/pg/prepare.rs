@@ -10,7 +10,7 @@ use pgwire::api::{ClientInfo, Type};
 use pgwire::error::PgWireResult;
 use weir_engine::Statement;
 
-use super::cursor::{self, Asked, Cursors, Declared, Fetched};
+use super::cursor::{self, CursorStatement, Cursors, Declared, Fetched};
 use super::encode;
 use super::handler::{refusal, refused};
 use super::parameter::type_of_parameter;
@@ -31,7 +31,7 @@ pub(super) struct Prepared {
     pub(super) retained: Vec<Arc<Retained>>,
 }
 
-/// Who does a statement, and how.
+/// What carries a statement out.
 pub(super) enum Doing {
     Engine(Statement),
     Copy(CopyOut),
@@ -195,31 +195,31 @@ impl Preparer {
         }))
     }
 
-    /// Prepares what is asked of cursors.
+    /// Prepares a statement about cursors.
     async fn cursor<C>(
         &self,
         client: &C,
-        asked: Asked,
+        asked: CursorStatement,
         types: &[Option<Type>],
     ) -> PgWireResult<Prepared>
     where
         C: ClientInfo + Unpin + Send + Sync,
     {
         let (doing, parameters, fields) = match asked {
-            Asked::Declare(declared) => {
+            CursorStatement::Declare(declared) => {
                 let of = Box::pin(self.parse_sql(client, &declared.query, types)).await?;
                 let of = of.ok_or_else(|| refused(&no_cursor()))?;
                 let parameters = of.parameters.clone();
                 (Doing::Declare(declared, of), parameters, Arc::default())
             }
-            Asked::Fetch(fetched) => {
+            CursorStatement::Fetch(fetched) => {
                 let fields = match fetched.is_move {
                     true => Arc::default(),
                     false => self.cursors.fields(&fetched.name)?,
                 };
                 (Doing::Fetch(fetched), Vec::new(), fields)
             }
-            Asked::Close(name) => (Doing::Close(name), Vec::new(), Arc::default()),
+            CursorStatement::Close(name) => (Doing::Close(name), Vec::new(), Arc::default()),
         };
         Ok(Prepared {
             doing: Arc::new(doing),

@@ -142,7 +142,7 @@ fn written(values: &[Expr]) -> String {
     values.iter().map(text).collect::<Vec<_>>().join(", ")
 }
 
-/// Settings that a connection keeps, and some that clients are told when they change.
+/// Settings that a connection keeps, and some whose changes are reported to clients (ParameterStatus).
 const KEPT: &[&str] = &[
     "application_name",
     "bytea_output",

@@ -168,7 +168,7 @@ pub(super) fn go_on<C: ClientInfo>(client: &mut C) -> Tag {
     Tag::new("ROLLBACK")
 }
 
-/// A time as PostgreSQL writes it: milliseconds unless a unit is said; 0 is no limit.
+/// A time as PostgreSQL writes it: milliseconds unless it has a unit; 0 is no limit.
 fn timeout(text: &str) -> Result<Option<Duration>, Failure> {
     let text = text.trim();
     if text.eq_ignore_ascii_case("default") {
@@ -202,7 +202,7 @@ fn timeout(text: &str) -> Result<Option<Duration>, Failure> {
 
 const TIMEOUT: &str = "statement_timeout_ms";
 
-/// Settings, and what they are when nobody has set them.
+/// Settings and their defaults.
 const SHOWN: &[(&str, &str)] = &[
     ("application_name", ""),
     ("bytea_output", "hex"),

@@ -26,7 +26,7 @@ use crate::catalog::VERSION;
 pub(super) struct Welcome {
     provider: Arc<DefaultServerParameterProvider>,
     keys: Arc<RandomPidSecretKeyGenerator>,
-    /// Who may cancel what.
+    /// The connections that a CancelRequest with the right key may cancel.
     pub(super) manager: Arc<ConnectionManager>,
     salted: Option<Arc<Salted>>,
 }

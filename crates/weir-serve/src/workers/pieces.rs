@@ -1,4 +1,4 @@
-//! Rows in pieces that every door can hold: a batch may have a long value beside each of its thousands of rows, which is one
+//! Rows in pieces that every protocol can hold: a batch may have a long value beside each of its thousands of rows, which is one
 //! buffer in Arrow's views and lists and gigabytes as text.
 
 use std::sync::Arc;
@@ -155,7 +155,7 @@ fn compact(batch: RecordBatch) -> RecordBatch {
 
 /// Bytes of the rows of a piece.
 const PIECE_BYTES: usize = 4 << 20;
-/// Bytes of one row: doors write it as text, of which an octet may become six.
+/// Bytes of one row: protocols write it as text, of which an octet may become six.
 const ROW_BYTES_MAX: usize = 32 << 20;
 /// Buffers of views that are sent as they are.
 const COMPACT_BYTES: usize = 64 << 10;

@@ -450,7 +450,7 @@ impl Order {
     }
 }
 
-/// A type that is said as `Null` is not known.
+/// The type of a parameter; `Null` stands for one that is not known.
 fn known(kind: &DataType) -> Option<DataType> {
     (*kind != DataType::Null).then(|| kind.clone())
 }

@@ -15,10 +15,10 @@ use weir_tables::Totals;
 use super::pieces;
 use super::wire::{self, Frame, Progress, Reply, Request, Task, Work, Written, broken};
 use crate::error::{Error, Failure};
-use crate::house::House;
 use crate::options::{Limits, Options};
 use crate::server::{STACK_BYTES, statement_threads};
 use crate::session::{Answer, Session};
+use crate::shared::Shared;
 
 /// Runs statements that come on standard input until that ends, and answers on standard output. `options` are those of the
 /// server that started this process, which keeps its uploads in the folder `uploads`.
@@ -37,7 +37,7 @@ pub fn work(mut options: Options, uploads: &Path) -> Result<(), Error> {
     let runtime = statement_threads(options.engine.threads)?;
     // It ends with its input.
     let (_end, ending) = watch::channel(false);
-    let house = House::of_worker(options, runtime.handle().clone(), ending)?;
+    let shared = Shared::of_worker(options, runtime.handle().clone(), ending)?;
     let (sender, requests) = mpsc::channel(2);
     let (out, frames) = mpsc::channel(2);
     let started = |name: &str, work: Box<dyn FnOnce() + Send>| {
@@ -49,14 +49,14 @@ pub fn work(mut options: Options, uploads: &Path) -> Result<(), Error> {
     started("weir-requests", Box::new(move || take_requests(sender)))?;
     let writer = started("weir-rows", Box::new(move || hand_out(frames)))?;
     let worker = Worker {
-        house: Arc::new(house),
+        shared: Arc::new(shared),
         out,
         current: None,
     };
     // Statements are parsed and let go on those threads, as deep as they may be.
     let done = runtime.block_on(runtime.spawn(worker.run(requests)));
     done.map_err(|error| Error::new(error.to_string()))?;
-    // What has been said is on its way before the process ends.
+    // The last messages are written before the process ends.
     let _ = writer.join();
     runtime.shutdown_background();
     Ok(())
@@ -116,7 +116,7 @@ fn hand_out(mut frames: mpsc::Receiver<Frame>) {
 
 /// The state of the process between two tasks.
 struct Worker {
-    house: Arc<House>,
+    shared: Arc<Shared>,
     out: mpsc::Sender<Frame>,
     current: Option<Current>,
 }
@@ -131,7 +131,7 @@ struct Current {
 impl Worker {
     async fn run(mut self, mut requests: mpsc::Receiver<(Request, Vec<u8>)>) {
         // What is made once, or read from the program's file, is there before the first statement.
-        drop(Session::new(&self.house));
+        drop(Session::new(&self.shared));
         if self.say(&Reply::Ready, Vec::new()).await.is_err() {
             return;
         }
@@ -145,7 +145,7 @@ impl Worker {
                 outcome = self.task(*task) => outcome,
                 _ = requests.recv() => {
                     // What cannot look up goes on until it is done: the server waits for a moment, and then ends this process.
-                    self.house.turns.all_given_back().await;
+                    self.shared.turns.all_given_back().await;
                     Err(Failure::cancelled())
                 }
             };
@@ -199,21 +199,21 @@ impl Worker {
             return Ok(Arc::clone(&current.session));
         }
         self.current = None;
-        let mut options = self.house.engine_options();
+        let mut options = self.shared.engine_options();
         options.memory_limit_bytes = task.memory_limit_bytes;
         options.shared_memory = None;
         if let Some(folder) = &task.writes_below {
             options.root = Some(folder.clone());
             options.read_only = false;
         }
-        let session = Session::of(&self.house, Arc::new(Engine::new(&options)?));
+        let session = Session::of(&self.shared, Arc::new(Engine::new(&options)?));
         let Some(statements) = &task.session.statements else {
             return Err(broken("a state that this process is not in"));
         };
         for written in statements {
             session.run(Written::statement(written)?).await?;
         }
-        // What was said of earlier statements was said when they were new.
+        // The notices of earlier statements were sent when these were new.
         drop((
             session.report().take_notes(),
             session.report().take_errors(),
@@ -322,7 +322,7 @@ fn schema_octets(schema: &Schema) -> Result<Vec<u8>, Failure> {
 
 /// Addresses beyond the memory limit and the stacks of threads that a process may ask the system for, used or not.
 const ADDRESSES_BYTES: u64 = 2 << 30;
-/// How often the server is told how far a statement is.
+/// The time between two reports of a statement's progress to the server.
 const LOOK_EVERY: Duration = Duration::from_millis(200);
 /// How long what runs may take to leave nothing behind when the server has gone.
 const GRACE: Duration = Duration::from_secs(2);

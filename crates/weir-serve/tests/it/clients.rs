@@ -83,14 +83,14 @@ with psycopg.connect(where) as c:
             assert [column.name for column in cursor.description] == ["frame.number", "ip.src"]
             assert list(cursor) == rows, binary
             assert cursor.fetchmany(5) == []
-    # Of what nobody will see the end, some rows.
+    # The first rows of a scan that is not read to its end.
     with c.cursor("endless") as cursor:
         cursor.execute("SELECT v FROM generate_series(1, 1000000000000) a(v)")
         assert cursor.fetchmany(3) == [(1,), (2,), (3,)]
         assert c.execute("SELECT 42").fetchone() == (42,)
         assert cursor.fetchone() == (4,)
     for sql, says in (
-        ("FETCH 1 FROM nobody", 'cursor "nobody" does not exist'),
+        ("FETCH 1 FROM unknown", 'cursor "unknown" does not exist'),
         ("DECLARE c SCROLL CURSOR FOR SELECT 1", "only goes forward"),
         ("DECLARE c CURSOR FOR CREATE VIEW v AS SELECT 1", "goes over the rows of a query"),
         ("DECLARE c CURSOR FOR SELECT * FROM '/etc/passwd'", "kept in"),

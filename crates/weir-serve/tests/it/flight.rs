@@ -382,7 +382,7 @@ fn a_cancel_and_a_dropped_stream_end_the_scan() {
         served.wait_for("weir_queries_running 1");
         asked.abort();
         served.wait_for("weir_queries_running 0");
-        // Nobody takes the rows of this one, and its client goes.
+        // The client fetches no rows of this one, and goes.
         let mut stream = connect(&served).await;
         let info = stream
             .execute(

@@ -1,4 +1,4 @@
-//! First messages as nobody should send them, by every door: the server goes on, and no thread of it panics.
+//! Malformed first messages to every protocol: the server goes on, and no thread of it panics.
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
@@ -128,7 +128,7 @@ fn first_messages_that_are_none_end_their_connection_and_nothing_else() {
             send(address, &mutated(&mut rng, messages));
         }
     }
-    // All that was said as it should be is answered still.
+    // Well-formed requests are answered still.
     let whole = served.request(
         "POST /query HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/sql",
         "SELECT 42",

@@ -124,7 +124,7 @@ fn a_capture_that_is_dropped_can_be_asked() {
 fn captures_that_are_dropped_have_so_many_bytes_together() {
     use std::io::Write as _;
     let served = Served::with(|options| options.limits.upload_bytes_max = 1000);
-    // One that does not come to its end counts until its client has gone.
+    // One that is not whole counts until its client has gone.
     let mut socket = std::net::TcpStream::connect(served.http).unwrap();
     let head =
         "POST /upload?name=cut.csv HTTP/1.1\r\nHost: localhost\r\nContent-Length: 900\r\n\r\n";
@@ -249,7 +249,7 @@ fn a_call_is_drawn_and_becomes_a_capture() {
     );
     assert!(ladder["participants"].as_array().unwrap().len() >= 2);
     assert!(get(&format!("/ladder?path=voip.pcap&call_id={call}&format=svg")).contains("<svg"));
-    assert!(get("/ladder?path=voip.pcap&call_id=nobody").starts_with("HTTP/1.1 404"));
+    assert!(get("/ladder?path=voip.pcap&call_id=unknown").starts_with("HTTP/1.1 404"));
     assert!(get("/ladder?path=%2Fetc%2Fpasswd&call_id=x").starts_with("HTTP/1.1 404"));
     assert!(get(&format!("/call.pcap?path=voip.pcap&call_id={call}")).starts_with("HTTP/1.1 200"));
     let packet = body(&get("/packet?path=office.pcapng&number=1"));

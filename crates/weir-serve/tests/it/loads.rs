@@ -11,14 +11,14 @@ use weir_testkit::{Limited as _, until};
 
 use crate::served::Served;
 
-/// A server in a process of its own, whose memory and files are nobody else's.
+/// A server in a process of its own, whose memory and files are its own.
 struct Alone {
     child: Child,
     postgres: SocketAddr,
     http: SocketAddr,
     flight: SocketAddr,
     /// Open as long as the server runs: the harness says into it that a test has run for a minute, and ends when
-    /// nobody listens.
+    /// its other end is closed.
     _told: BufReader<ChildStdout>,
 }
 
@@ -84,7 +84,7 @@ impl Alone {
 
 impl Drop for Alone {
     fn drop(&mut self) {
-        // It ends when nobody writes to it any more.
+        // It ends when its standard input is closed.
         drop(self.child.stdin.take());
         let _ = self.child.wait();
     }

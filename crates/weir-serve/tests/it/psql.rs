@@ -223,7 +223,7 @@ fn long_answers_come_piece_by_piece() {
     assert!(pieces.stderr.is_empty(), "{pieces:?}");
 }
 
-/// Ctrl-C at a terminal, as somebody types it there.
+/// Ctrl-C at a terminal, typed as in a shell.
 #[test]
 fn ctrl_c_ends_the_scan_and_leaves_the_connection() {
     if !has_psql() || !cfg!(unix) {

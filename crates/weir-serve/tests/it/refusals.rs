@@ -234,7 +234,7 @@ fn ten_thousand_connections_are_told_that_there_is_no_place_and_a_statement_can_
                     assert!(answer.contains("--max-connections is 1"), "{answer:?}");
                 }
             }
-            // Who cancels takes no place.
+            // A CancelRequest takes no place.
             cancel.cancel_query(NoTls).await.unwrap();
         };
         let (ended, ()) = tokio::join!(long, others);

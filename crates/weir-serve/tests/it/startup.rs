@@ -8,7 +8,7 @@ use weir_testkit::Limited as _;
 
 use crate::served::Served;
 
-/// The statements of a file: an empty line ends one, and lines with `#` are said to who reads the file.
+/// The statements of a file: an empty line ends one, and lines with `#` are comments.
 fn statements(text: &str) -> impl Iterator<Item = String> {
     let statements = text.split("\n\n").map(|statement| {
         let lines = statement.lines().filter(|line| !line.starts_with('#'));
@@ -76,7 +76,7 @@ fn pgcli_completes_and_lists() {
         .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/startup/pgcli_asks.py"))
         .arg(served.postgres.port().to_string())
         .env("HOME", served.path())
-        // It writes its settings where it is told to look for them.
+        // It writes its settings into its home folder.
         .current_dir(served.path())
         .output_limited()
         .unwrap();

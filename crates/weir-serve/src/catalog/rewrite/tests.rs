@@ -4,7 +4,7 @@ use weir_engine::{Statement, walk_mut};
 
 use super::*;
 
-/// A query behind all passes, as often as is said: a statement that was rewritten may be rewritten again.
+/// A query behind all passes, run `times` times: a statement that was rewritten may be rewritten again.
 fn passed(sql: &str, times: usize) -> String {
     use datafusion::sql::parser::Statement as DfStatement;
     let parsed = Statement::parse(sql).or_else(|_| Statement::parse_postgres(sql));

@@ -24,7 +24,7 @@ impl VisitorMut for TypeTree {
             && let Some(known) = &*KNOWN
         {
             // The types that are asked for are a parameter, or the value that took its place.
-            let mut asked = Asked(None);
+            let mut asked = LookedUpTypes(None);
             let _ = walk_mut(query, &mut asked);
             *query = known.clone();
             let _ = walk_mut(query, &mut asked);
@@ -34,9 +34,9 @@ impl VisitorMut for TypeTree {
 }
 
 /// Takes what a type is looked up in, `any($1::oid[])`, and puts it where that stands again.
-struct Asked(Option<Expr>);
+struct LookedUpTypes(Option<Expr>);
 
-impl VisitorMut for Asked {
+impl VisitorMut for LookedUpTypes {
     type Break = ();
 
     fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<()> {

@@ -22,7 +22,7 @@ use crate::workers::Pool;
 
 /// What all connections share.
 #[derive(Debug)]
-pub(crate) struct House {
+pub(crate) struct Shared {
     pub(crate) options: Options,
     /// The threads that statements run on.
     pub(crate) workers: Handle,
@@ -57,7 +57,7 @@ pub(crate) struct Uploads {
     pub(crate) arriving: TempDir,
 }
 
-/// A statement at work, for who asks how it goes or wants it to end.
+/// A statement at work, for requests that ask for its progress or end it.
 #[derive(Debug)]
 pub(crate) struct Running {
     pub(crate) scan_report: Arc<ScanReport>,
@@ -65,7 +65,7 @@ pub(crate) struct Running {
     pub(crate) end: tokio::sync::Notify,
 }
 
-impl House {
+impl Shared {
     /// That of a server, whose uploads have folders of their own.
     pub(crate) fn new(
         options: Options,
@@ -82,19 +82,19 @@ impl House {
             arriving: folder()?,
         };
         let program = options.workers.clone();
-        let house = Self::with(options, workers, ending, Some(uploads))?;
-        if let (Some(mut program), Some(uploads)) = (program, &house.uploads) {
+        let shared = Self::with(options, workers, ending, Some(uploads))?;
+        if let (Some(mut program), Some(uploads)) = (program, &shared.uploads) {
             program.arguments.push(uploads.whole.path().into());
             let pool = Pool::new(
                 program,
-                &house.workers,
-                &house.turns,
-                house.options.engine.memory_limit_bytes,
-                house.options.limits.queries_max,
+                &shared.workers,
+                &shared.turns,
+                shared.options.engine.memory_limit_bytes,
+                shared.options.limits.queries_max,
             );
-            let _ = house.pool.set(pool);
+            let _ = shared.pool.set(pool);
         }
-        Ok(house)
+        Ok(shared)
     }
 
     /// That of a process that runs the statements of a server.
@@ -268,7 +268,7 @@ impl Metrics {
             (
                 "queries_cancelled_total",
                 "counter",
-                "Statements that nobody waited for to their end",
+                "Statements that were cancelled, or whose clients left",
                 &self.queries_cancelled,
             ),
             (
@@ -317,15 +317,15 @@ impl Metrics {
 /// One more, until it is dropped.
 #[derive(Debug)]
 pub(crate) struct Counted {
-    house: Arc<House>,
+    shared: Arc<Shared>,
     gauge: fn(&Metrics) -> &AtomicU64,
 }
 
 impl Counted {
-    pub(crate) fn new(house: &Arc<House>, gauge: fn(&Metrics) -> &AtomicU64) -> Self {
-        gauge(&house.metrics).fetch_add(1, Ordering::Relaxed);
+    pub(crate) fn new(shared: &Arc<Shared>, gauge: fn(&Metrics) -> &AtomicU64) -> Self {
+        gauge(&shared.metrics).fetch_add(1, Ordering::Relaxed);
         Self {
-            house: Arc::clone(house),
+            shared: Arc::clone(shared),
             gauge,
         }
     }
@@ -333,7 +333,7 @@ impl Counted {
 
 impl Drop for Counted {
     fn drop(&mut self) {
-        (self.gauge)(&self.house.metrics).fetch_sub(1, Ordering::Relaxed);
+        (self.gauge)(&self.shared.metrics).fetch_sub(1, Ordering::Relaxed);
     }
 }
 
