@@ -16,7 +16,7 @@ pub use two::{BLOCK_OCTETS_MAX, FIELD_OCTETS_MAX, STREAMS_MAX};
 use crate::tls::Stamp;
 use body::{Body, Step};
 use head::Parsed;
-use pairs::{Pairs, Place};
+use pairs::{Early, Pairs, Place};
 
 /// Octets of a head, at most: what comes behind is no HTTP.
 pub const HEAD_OCTETS_MAX: usize = 1 << 16;
@@ -66,6 +66,8 @@ pub struct Exchange {
     pub stream: Option<u32>,
     /// What is wrong with it.
     pub fault: Option<Fault>,
+    /// When the response was complete, of one without a request: it may have waited for that.
+    pub over: Option<Stamp>,
 }
 
 /// What is wrong with an exchange.
@@ -168,6 +170,8 @@ pub struct Connection {
     tunnel: Option<usize>,
     /// Where the octets begin that are read.
     place: Option<Place>,
+    /// Octets of each side that were seen, or are known to be missing.
+    sent: [u64; 2],
     /// What it is once it is HTTP/2.
     two: Option<Box<two::Connection>>,
 }
@@ -217,10 +221,14 @@ impl Connection {
     }
 
     /// Says of the next octets of a side, or of a gap, how many octets of it are before them, and how many of the other one their sender
-    /// had received: after a loss this tells which response is that of which request. Without it, their order does.
+    /// had received: this tells of which request a response cannot be, as its server had nothing of it, and after a loss which
+    /// response is that of which request. Without it, their order does.
     pub fn at(&mut self, side: usize, offset: u64, received: Option<u64>) {
-        if let Some(side) = self.sides.get_mut(side) {
-            side.next = received.map(|received| Place { offset, received });
+        if let Some(place) = self.sides.get_mut(side) {
+            place.next = received.map(|received| Place { offset, received });
+        }
+        if let Some(sent) = self.sent.get_mut(side) {
+            *sent = offset;
         }
     }
 
@@ -236,6 +244,7 @@ impl Connection {
             return two.take(side, bytes, stamp, each);
         }
         self.sent(side, bytes.len() as u64);
+        self.pairs.read_at(stamp);
         let Some(place) = self.sides.get_mut(side) else {
             return Told::Over;
         };
@@ -389,11 +398,10 @@ impl Connection {
         self.pairs.hand_on(each);
     }
 
-    /// Takes up how far a side is, where that is known.
+    /// Takes up how far a side is.
     fn sent(&mut self, side: usize, octets: u64) {
-        let next = self.sides.get(side).and_then(|side| side.next);
-        if let Some(next) = next.filter(|_| self.client.is_none_or(|client| client == side)) {
-            self.pairs.client_sent(next.offset.saturating_add(octets));
+        if let Some(sent) = self.sent.get_mut(side) {
+            *sent = sent.saturating_add(octets);
         }
     }
 
@@ -577,11 +585,15 @@ impl Connection {
                 if is_ambiguous {
                     self.pairs.faulty_request(Fault::Length);
                 }
+                if let Some(answer) = self.pairs.early_answer() {
+                    self.answered_early(1 - (side & 1), answer)?;
+                }
                 Some((length, body))
             }
             Parsed::Response(length, head) => {
-                self.client.get_or_insert(1 - (side & 1));
-                let exchange = self.pairs.next_response(place)?;
+                let client = *self.client.get_or_insert(1 - (side & 1));
+                let asked = self.sent.get(client).copied().unwrap_or_default();
+                let exchange = self.pairs.next_response(place, asked)?;
                 if head.is_malformed {
                     exchange.fault.get_or_insert(Fault::Malformed);
                 }
@@ -608,7 +620,8 @@ impl Connection {
                     exchange.interim = Some(head.line);
                 } else {
                     let is_tunnel = method == Some("CONNECT") && code / 100 == 2;
-                    self.is_over = code == 101;
+                    // A request that is captured later is read before that.
+                    self.is_over = code == 101 && (method.is_some() || place.is_none());
                     self.pairs.response(head, stamp);
                     if is_tunnel {
                         self.pairs.response_over(true);
@@ -620,6 +633,27 @@ impl Connection {
                 Some((length, body))
             }
         }
+    }
+
+    /// A request was captured behind the head of its response: what follows that head on the side of the server may be
+    /// otherwise than the head alone says. `None` where a tunnel begins.
+    fn answered_early(&mut self, server: usize, answer: Early) -> Option<()> {
+        match answer {
+            Early::Bodiless => {
+                if let Some(place) = self.sides.get_mut(server) {
+                    place.state = State::Head;
+                }
+                self.pairs.response_over(true);
+            }
+            Early::Tunnel => {
+                self.pairs.response_over(true);
+                self.pairs.request_over(true);
+                self.enter_tunnel();
+                return None;
+            }
+            Early::Switched => self.is_over = true,
+        }
+        Some(())
     }
 
     fn body(&mut self, side: usize, octets: &[u8]) {

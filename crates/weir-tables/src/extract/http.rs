@@ -153,6 +153,15 @@ fn take(
         false => way.back(),
     };
     for exchange in found {
+        // Of a response that waited for its request in vain it is that of the response.
+        let way = match exchange.over {
+            Some(over) => Way {
+                time_ns: over.time_ns,
+                frame: over.frame,
+                ..way
+            },
+            None => way,
+        };
         each(exchange, way);
     }
     (!is_over).then(|| connection.held())
