@@ -172,6 +172,8 @@ pub struct Connection {
     place: Option<Place>,
     /// Octets of each side that were seen, or are known to be missing.
     sent: [u64; 2],
+    /// The client went on in something else behind a request to upgrade: what it sent waits for the response.
+    is_ahead: bool,
     /// What it is once it is HTTP/2.
     two: Option<Box<two::Connection>>,
 }
@@ -308,13 +310,7 @@ impl Connection {
             return self.go_on(side, &begun, stamp, each);
         }
         if this.begun.len() > HEAD_OCTETS_MAX {
-            let is_message = self.cut(side, &this);
-            this.begun = Vec::new();
-            this.state = State::Lost;
-            self.faulty(side, Fault::Head);
-            if is_message {
-                self.message_over(side, false);
-            }
+            self.overflow(side, &mut this);
         }
         self.put(side, this);
         self.pairs.hand_on(each);
@@ -322,6 +318,44 @@ impl Connection {
             true => Told::Over,
             false => Told::More,
         }
+    }
+
+    /// Gives up what a side has begun, as it is longer than a head may be.
+    fn overflow(&mut self, side: usize, this: &mut Side) {
+        let is_message = self.cut(side, this);
+        this.begun = Vec::new();
+        this.state = State::Lost;
+        let is_ahead = self.is_ahead && self.client == Some(side);
+        if !is_ahead {
+            self.faulty(side, Fault::Head);
+        }
+        if is_message {
+            self.message_over(side, false);
+        }
+    }
+
+    /// True where octets of a client that is to be upgraded are none of HTTP/1: what they are says the response.
+    fn is_of_upgrade(&self, side: usize, bytes: &[u8]) -> bool {
+        let is_other = || {
+            let is_line = |byte: &u8| matches!(byte, b' '..=b'~' | b'\t');
+            bytes.starts_with(PREFACE_BEGINS)
+                || !bytes.iter().all(is_line) && !head::looks_like(bytes)
+        };
+        self.client == Some(side) && self.pairs.awaits_upgrade() && is_other()
+    }
+
+    /// A response came that does not upgrade the connection, whose client went on as if it did.
+    fn refused(&mut self, client: usize) {
+        self.is_ahead = false;
+        self.pairs.faulty_response(Fault::Head);
+        let state = State::Lost;
+        self.put(
+            client,
+            Side {
+                state,
+                ..Side::default()
+            },
+        );
     }
 
     /// Passes over octets of which none is HTTP: many of a tunnel say that it carries something else.
@@ -411,6 +445,7 @@ impl Connection {
         match this.state {
             State::Lost if this.has_begun => return,
             State::Lost => {}
+            State::Head if self.is_of_upgrade(side, &this.begun) => return,
             State::Head => {
                 self.cut(side, this);
             }
@@ -445,7 +480,11 @@ impl Connection {
 
     /// Nothing more comes of a head that a side has begun: what is there of it is a message. False when it is none.
     fn cut(&mut self, side: usize, this: &Side) -> bool {
-        if !matches!(this.state, State::Head) || this.begun.is_empty() || self.two.is_some() {
+        let is_head = matches!(this.state, State::Head) && !this.begun.is_empty();
+        if !is_head || self.two.is_some() || self.is_over {
+            return false;
+        }
+        if self.is_of_upgrade(side, &this.begun) {
             return false;
         }
         let parsed = head::parse_cut(&this.begun);
@@ -498,6 +537,10 @@ impl Connection {
                     if matches!(rest, [b'\r' | b'\n', ..]) {
                         at += 1;
                         continue;
+                    }
+                    if self.is_of_upgrade(side, rest) {
+                        self.is_ahead = true;
+                        return at;
                     }
                     let preface = rest.get(..two::PREFACE.len()).unwrap_or(rest);
                     if two::PREFACE.starts_with(preface) {
@@ -623,6 +666,9 @@ impl Connection {
                     // A request that is captured later is read before that.
                     self.is_over = code == 101 && (method.is_some() || place.is_none());
                     self.pairs.response(head, stamp);
+                    if self.is_ahead && !self.is_over && !self.pairs.awaits_upgrade() {
+                        self.refused(client);
+                    }
                     if is_tunnel {
                         self.pairs.response_over(true);
                         self.pairs.request_over(true);
@@ -719,6 +765,8 @@ impl Side {
     }
 }
 
+/// What HTTP/2's preface begins with, and no method does (RFC 9113, 3.4).
+const PREFACE_BEGINS: &[u8] = b"PRI ";
 /// Octets that tell the first line of a head.
 const LINE_OCTETS_MIN: usize = 8;
 

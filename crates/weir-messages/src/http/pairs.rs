@@ -421,6 +421,17 @@ impl Pairs {
         })
     }
 
+    /// True when the last request would upgrade its connection (RFC 9110, 7.8), and has no response yet.
+    pub(super) fn awaits_upgrade(&self) -> bool {
+        let last = self.waiting.back();
+        last.is_some_and(|last| {
+            let request = last.exchange.request.as_ref();
+            last.request == Progress::Over
+                && last.response == Progress::Awaited
+                && request.is_some_and(|it| it.head.field("upgrade").is_some())
+        })
+    }
+
     /// True when the next response is that of a request of HTTP/0.9, which has no head.
     pub(super) fn awaits_simple(&self) -> bool {
         let mut all = self.waiting.iter();

@@ -1192,6 +1192,72 @@ fn an_upgraded_request_has_its_response_on_the_first_stream() {
     }
 }
 
+/// RFC 9110, 7.8: what a client sends behind a request to upgrade is of the other protocol where the response, which was
+/// captured behind it, agrees, and no HTTP where it does not.
+#[test]
+fn what_precedes_the_response_to_an_upgrade_is_what_that_makes_it() {
+    const UPGRADE: Seen<'_> =
+        Seen::Client("GET /1 HTTP/1.1\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n");
+    const AGREED: Seen<'_> = Seen::Server(
+        "HTTP/1.1 101 A\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n\x01\x02hi",
+    );
+    // Masked frames, one with the end of a line in it.
+    let frame = || Seen::Client("\x01\u{02}abcd\t\x08");
+    let other = || Seen::Client("\x02\x03\n\r\n\r\x08\x09\x0a");
+    let switched = [("/1", 101, None)];
+    are(&[UPGRADE, AGREED, frame()], &switched);
+    are(&[UPGRADE, frame(), AGREED], &switched);
+    are(&[UPGRADE, frame(), other(), AGREED, frame()], &switched);
+    are(
+        &[UPGRADE, other(), Seen::ClientGap(9), frame(), AGREED],
+        &switched,
+    );
+    let many = "\x02\x03\n".repeat(HEAD_OCTETS_MAX);
+    are(&[UPGRADE, Seen::Client(&many), AGREED], &switched);
+    // A server that does not agree goes on in HTTP, and its client should have.
+    let not = [("/1", 201, Some(Fault::Head))];
+    are(&[UPGRADE, frame(), OK_1], &not);
+    are(&[UPGRADE, Seen::Client(&many), OK_1], &not);
+    are(&[UPGRADE, OK_1, other()], &[("/1", 201, None)]);
+    // A request behind it is one, whatever the response is, and in whatever pieces it comes.
+    let told = [("/1", 201, None), ("/2", 202, None)];
+    are(&[UPGRADE, GET_2, OK_1, OK_2], &told);
+    let pieces = || [Seen::Client("GE"), Seen::Client("T /2 HTTP/1.1\r\n\r\n")];
+    let [first, second] = pieces();
+    are(&[UPGRADE, first, second, OK_1, OK_2], &told);
+    let [first, second] = pieces();
+    are(&[UPGRADE, first, OK_1, second, OK_2], &told);
+    // Without a response nothing says what it was.
+    are(&[UPGRADE, frame()], &[("/1", 0, None)]);
+}
+
+#[test]
+fn a_preface_may_precede_the_response_that_upgrades_to_http_2() {
+    let request = b"GET /up HTTP/1.1\r\nHost: a\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: \r\n\r\n";
+    let (client, _) = two();
+    let server = [
+        b"HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: h2c\r\n\r\n".to_vec(),
+        frame(4, 0, 0, b""),
+        frame(1, 5, 1, b"\x88"),
+    ]
+    .concat();
+    for size in [5, 17, 1_000] {
+        let mut connection = Connection::default();
+        let mut found = Vec::new();
+        let stamp = Stamp::default();
+        for piece in [&request[..]].into_iter().chain(client.chunks(size)) {
+            connection.take(0, piece, stamp, &mut |it| found.push(it));
+        }
+        connection.take(1, &server, stamp, &mut |it| found.push(it));
+        connection.finish(&mut |it| found.push(it));
+        let told: Vec<_> = found
+            .iter()
+            .map(|it| (it.stream, it.response.as_ref().map(|it| it.head.line.code)))
+            .collect();
+        assert_eq!(told, [(Some(1), Some(200)), (Some(3), None)], "{size}");
+    }
+}
+
 #[test]
 fn every_prefix_of_http_2_is_read_as_far_as_it_goes() {
     let (client, server) = two();
