@@ -7,7 +7,7 @@ use weir_packet::{Kind, Needs, Value};
 
 use super::dns::{begins, is_datagram, length, read};
 use super::messages::{Length, Messages, Protocol, Push, Way, columns_with_way};
-use super::value::{number, seconds};
+use super::value::{by_one_clock, number, seconds};
 use super::{Extraction, Item, ItemField, columns};
 
 pub(super) const EXTRACTION: Extraction = Extraction {
@@ -84,7 +84,7 @@ type Get = for<'l> fn(&'l Lookup<Way>) -> Option<Value<'l>>;
 static FIELDS: &[ItemField<Get>] = &[
     ItemField::new("lookup.trans_id", Kind::U16, |l| number(l.id),
         "Number of question and answer", "RFC 1035, 4.1.1"),
-    ItemField::new("lookup.rtt", Kind::F64, |l| seconds(l.rtt_ns?),
+    ItemField::new("lookup.rtt", Kind::F64, |l| seconds(by_one_clock(l.rtt_ns?)?),
         "Seconds from the question to the answer", "weir"),
     ItemField::new("lookup.query", Kind::Text, |l| l.query.as_deref().map(Value::Text),
         "The name that is asked for, in lower case", "RFC 1035, 4.1.2"),

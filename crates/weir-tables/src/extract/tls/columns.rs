@@ -8,7 +8,7 @@ use weir_packet::{Kind, Value};
 
 use crate::extract::ItemField;
 use crate::extract::list::{List, Say};
-use crate::extract::value::{filled, frame, number, seconds};
+use crate::extract::value::{filled, frame, number, seconds, span_ns};
 
 fn client<T>(session: &Session, get: impl FnOnce(&ClientHello) -> T) -> Option<T> {
     session.client.as_ref().map(get)
@@ -62,7 +62,7 @@ pub(super) static FIELDS: &[ItemField<Say<Session>>] = &[
         "When the client's hello came; the server's where the client's was not seen", "weir"),
     ItemField::new("tls.time", Kind::F64, Say::Value(|s| {
             s.client.as_ref().and(s.server.as_ref())?;
-            seconds(s.server_stamp.time_ns?.saturating_sub(s.client_stamp.time_ns?))
+            seconds(span_ns(s.client_stamp.time_ns, s.server_stamp.time_ns)?)
         }), "Seconds from the client's hello to the server's", "weir"),
     ItemField::new("tls.client_hello.frame", Kind::U64, Say::Value(|s| frame(client(s, |_| s.client_stamp.frame)?)),
         "Number of the record that carries the last octet of the client's hello", "weir"),
