@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::fmt::Write as _;
 use std::net::{Ipv4Addr, Ipv6Addr};
 
-use super::{Data, Message, Question, Record, Section, type_word};
+use super::{Data, Dialect, Message, Question, Record, Section, type_word};
 
 /// Where and when a message came.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -145,22 +145,22 @@ pub struct Lookup<W> {
     pub kind: Option<(u16, u16)>,
     /// The response code, with the bits of EDNS.
     pub rcode: Option<u16>,
-    /// The answer is authoritative.
-    pub is_authoritative: bool,
-    /// The answer, or the question, was cut.
-    pub is_truncated: bool,
-    /// Recursion was asked for.
-    pub recursion_desired: bool,
-    /// Recursion is available.
-    pub recursion_available: bool,
-    /// The three bits of the question that RFC 1035 reserved.
-    pub reserved: u8,
+    /// The answer is authoritative; `None` without an answer.
+    pub is_authoritative: Option<bool>,
+    /// The answer, or the question, was cut; `None` where the one that was seen was not.
+    pub is_truncated: Option<bool>,
+    /// Recursion was asked for: an answer says so, too (RFC 1035, 4.1.1), but none of link-local name resolution.
+    pub recursion_desired: Option<bool>,
+    /// Recursion is available; `None` without an answer.
+    pub recursion_available: Option<bool>,
+    /// The three bits of the question that RFC 1035 reserved; `None` without a question.
+    pub reserved: Option<u8>,
     /// The records of the answer section, each as one text.
     pub answers: Vec<String>,
     /// How long each may be kept, in seconds.
     pub ttls: Vec<u32>,
-    /// The answer has no records at all.
-    pub is_rejected: bool,
+    /// The answer has no records at all; `None` without an answer.
+    pub is_rejected: Option<bool>,
 }
 
 /// Puts questions and answers together.
@@ -283,6 +283,8 @@ impl<W> Pending<W> {
 
 /// A row for each question of a message; one without a question when it has none.
 fn rows_of<W: Clone>(message: &Message<'_>, way: Way, from: &W, is_asked: bool) -> Vec<Lookup<W>> {
+    // There the bit of an answer says something else (RFC 4795, 2.1.1).
+    let says_desired = is_asked || message.dialect() != Dialect::LinkLocal;
     let row = |question: Option<Question<'_>>| Lookup {
         way: from.clone(),
         is_asked,
@@ -295,18 +297,14 @@ fn rows_of<W: Clone>(message: &Message<'_>, way: Way, from: &W, is_asked: bool) 
         query: question.map(|question| question.name.to_string().to_lowercase()),
         kind: question.map(|question| (question.kind, question.class)),
         rcode: None,
-        is_authoritative: false,
-        is_truncated: message.is_truncated(),
-        recursion_desired: is_asked && message.recursion_desired(),
-        recursion_available: false,
-        reserved: if is_asked {
-            (message.flags() >> 4 & 7) as u8
-        } else {
-            0
-        },
+        is_authoritative: None,
+        is_truncated: message.is_truncated().then_some(true),
+        recursion_desired: says_desired.then(|| message.recursion_desired()),
+        recursion_available: None,
+        reserved: is_asked.then(|| (message.flags() >> 4 & 7) as u8),
         answers: Vec::new(),
         ttls: Vec::new(),
-        is_rejected: false,
+        is_rejected: None,
     };
     let mut rows: Vec<_> = message
         .questions()
@@ -327,13 +325,16 @@ impl<W> Lookup<W> {
             .time_ns
             .zip(asked_ns)
             .and_then(|(now, then)| now.checked_sub(then));
-        self.is_authoritative = message.is_authoritative();
-        self.is_truncated |= message.is_truncated();
-        self.recursion_available = message.recursion_available();
-        self.is_rejected = message.count(Section::Question) > 0
-            && [Section::Answer, Section::Authority, Section::Additional]
-                .iter()
-                .all(|section| message.count(*section) == 0);
+        self.is_authoritative = Some(message.is_authoritative());
+        if self.is_asked {
+            let was_cut = self.is_truncated == Some(true) || message.is_truncated();
+            self.is_truncated = Some(was_cut);
+        }
+        self.recursion_available = Some(message.recursion_available());
+        let has_none = [Section::Answer, Section::Authority, Section::Additional]
+            .iter()
+            .all(|section| message.count(*section) == 0);
+        self.is_rejected = Some(message.count(Section::Question) > 0 && has_none);
         let mut rcode = u16::from(message.rcode());
         for record in message.records() {
             if record.kind == super::data::OPT {

@@ -162,6 +162,58 @@ fn deadlines_go_by_the_time_that_has_passed() {
     );
 }
 
+/// What one side says is not known of the other one, but for what RFC 1035, 4.1.1, has it repeat: RD.
+#[test]
+fn what_was_not_seen_of_a_lookup_is_not_known() {
+    let way = |frame| Way {
+        flow: 7,
+        time_ns: Some(5),
+        passed_ns: 5,
+        frame,
+    };
+    // RD, and of the three bits CD; TC as well.
+    let mut question = asking(b"\x03www\x04weir\x04test\0");
+    (question[2], question[3]) = (0x01, 0x10);
+    let mut cut = question.clone();
+    cut[2] |= 0x02;
+    // RD and RA, and AA.
+    let mut response = RESPONSE.to_vec();
+    response[..4].copy_from_slice(&[0, 1, 0x85, 0x80]);
+    let told = |messages: &[&[u8]], dialect| {
+        let mut rows = Vec::new();
+        let mut lookups = Lookups::default();
+        for (bytes, frame) in messages.iter().zip(1..) {
+            let message = Message::new(bytes, dialect).unwrap();
+            lookups.take(&message, way(frame), &(), &mut |row| rows.push(row));
+        }
+        while lookups.finish(&mut |row| rows.push(row)) {}
+        assert_eq!(rows.len(), 1);
+        let row = rows.swap_remove(0);
+        (
+            [
+                row.is_authoritative,
+                row.recursion_available,
+                row.is_rejected,
+            ],
+            row.is_truncated,
+            row.recursion_desired,
+            row.reserved,
+        )
+    };
+    let (yes, no) = (Some(true), Some(false));
+    let of_both = ([yes, yes, no], no, yes, Some(1));
+    assert_eq!(told(&[&question, &response], Dialect::Unicast), of_both);
+    let of_question = ([None; 3], None, yes, Some(1));
+    assert_eq!(told(&[&question], Dialect::Unicast), of_question);
+    let of_answer = ([yes, yes, no], None, yes, None);
+    assert_eq!(told(&[&response], Dialect::Unicast), of_answer);
+    // One that was cut is known to have been.
+    assert_eq!(told(&[&cut], Dialect::Unicast).1, yes);
+    assert_eq!(told(&[&cut, &response], Dialect::Unicast).1, yes);
+    // LLMNR has another bit in the place of RD (RFC 4795, 2.1.1).
+    assert_eq!(told(&[&response], Dialect::LinkLocal).2, None);
+}
+
 /// RFC 5936, 2.2 and RFC 1995, 4: later messages of a transfer were taken for repeated ones.
 #[test]
 fn a_zone_comes_in_several_responses() {
