@@ -42,7 +42,8 @@ pub fn dns(bytes: &[u8]) {
         assert!(entries * 5 <= bytes.len());
         let way = Way {
             flow: 1,
-            time_ns: 5,
+            time_ns: Some(5),
+            passed_ns: 5,
             frame: 1,
         };
         black_box(Questions::default().take(&message, way));

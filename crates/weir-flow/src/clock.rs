@@ -15,9 +15,9 @@ pub(crate) struct Clock {
     now_ns: i64,
 }
 
-/// Steps of one clock, either way, that need no other one to explain them: packets of one clock may be captured out of
-/// order by less than this.
-const STEP_MAX_NS: i64 = 1_000_000_000;
+/// Steps of one clock, either way, that need no other one to explain them, at most: packets of one clock may be captured
+/// out of order by this.
+pub const CLOCK_STEP_NS: i64 = 1_000_000_000;
 
 /// Clocks that are told apart. Where there are more, the last one is set anew.
 const CLOCKS_MAX: usize = 256;
@@ -58,7 +58,7 @@ impl Clock {
     #[inline]
     pub(crate) fn see(&mut self, time_ns: i64) {
         let step = time_ns.saturating_sub(self.last_ns);
-        if !(-STEP_MAX_NS..=STEP_MAX_NS).contains(&step) {
+        if !(-CLOCK_STEP_NS..=CLOCK_STEP_NS).contains(&step) {
             self.change(time_ns);
         }
         self.last_ns = self.last_ns.max(time_ns);
@@ -69,7 +69,7 @@ impl Clock {
     /// Finds the clock on which the least time has passed, or takes up another one.
     #[cold]
     fn change(&mut self, time_ns: i64) {
-        let earliest_ns = self.now_ns.saturating_sub(STEP_MAX_NS);
+        let earliest_ns = self.now_ns.saturating_sub(CLOCK_STEP_NS);
         let at = |behind_ns: i64| time_ns.saturating_add(behind_ns);
         let found = self
             .behind_ns

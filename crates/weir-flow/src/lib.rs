@@ -62,6 +62,7 @@ mod tracker;
 mod wheel;
 
 pub use analysis::{Analysis, Analyzed};
+pub use clock::CLOCK_STEP_NS;
 pub use community_id::CommunityId;
 pub use conversations::{Conversations, Conversed, More, Relative};
 pub use detect::{Application, Context, detect, is_h248_text, is_sip, is_upgrade};

@@ -27,6 +27,9 @@ pub struct Payload<'a> {
     /// Time of the packet that carried it, in nanoseconds since 1970: of what was put together from fragments of IP the one
     /// that completed it, of pieces of a TCP stream as [`Chunk::time_ns`], of messages of SCTP the one with the last octet.
     pub time_ns: Option<i64>,
+    /// The time that has passed by the last packet of the capture so far, in nanoseconds on its first clock: what deadlines
+    /// go by, as times step back where a clock is set, or where several stamped the packets.
+    pub passed_ns: i64,
     /// Number of that packet's frame, from 1; 0 where the capture's end ended a stream.
     pub frame: u64,
     /// What it is.
@@ -48,6 +51,7 @@ impl Payload<'_> {
             key,
             sender,
             time_ns: self.time_ns,
+            passed_ns: self.passed_ns,
             frame: self.frame,
             carried: Carried::Datagram(bytes),
         }
@@ -61,6 +65,7 @@ impl Payload<'_> {
             key: self.key,
             sender: self.sender,
             time_ns: self.time_ns,
+            passed_ns: self.passed_ns,
             frame: self.frame,
             carried: Carried::Stream(chunk),
         }
@@ -188,7 +193,9 @@ impl Payloads {
     pub fn finish(&mut self, each: &mut Each<'_>) {
         self.defragmenter.finish();
         self.hand_on_incomplete(each);
-        self.streams.finish(|chunk| each(&of_chunk(chunk)));
+        let passed_ns = self.table.passed_ns();
+        self.streams
+            .finish(|chunk| each(&of_chunk(chunk, passed_ns)));
     }
 
     /// Hands on what packets begin with whose other fragments did not come.
@@ -235,6 +242,7 @@ impl Payloads {
         let Some((sighting, flow)) = self.number(packet, origin) else {
             return;
         };
+        let passed_ns = self.table.passed_ns();
         match packet.transport() {
             Some(Layer::Tcp) => {
                 let of = PacketOf {
@@ -245,7 +253,7 @@ impl Payloads {
                 };
                 return self
                     .streams
-                    .packet_in(packet, of, |chunk| each(&of_chunk(chunk)));
+                    .packet_in(packet, of, |chunk| each(&of_chunk(chunk, passed_ns)));
             }
             Some(Layer::Sctp) => {
                 return self.messages.packet(packet, |message| {
@@ -254,6 +262,7 @@ impl Payloads {
                         key: message.key,
                         sender: message.sender,
                         time_ns: message.time_ns,
+                        passed_ns,
                         frame: message.frame,
                         carried: Carried::Message {
                             protocol: message.protocol,
@@ -269,6 +278,7 @@ impl Payloads {
                         key: &sighting.key,
                         sender: sighting.sender,
                         time_ns: sighting.time_ns,
+                        passed_ns,
                         frame: packet.frame().number,
                         carried: Carried::Datagram(bytes),
                     });
@@ -305,12 +315,13 @@ pub struct PayloadCounters {
     pub messages: SctpCounters,
 }
 
-fn of_chunk<'a>(chunk: &'a Chunk<'a>) -> Payload<'a> {
+fn of_chunk<'a>(chunk: &'a Chunk<'a>, passed_ns: i64) -> Payload<'a> {
     Payload {
         flow: chunk.flow,
         key: chunk.key,
         sender: chunk.sender,
         time_ns: chunk.time_ns,
+        passed_ns,
         frame: chunk.frame,
         carried: Carried::Stream(chunk),
     }

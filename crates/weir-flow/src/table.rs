@@ -231,6 +231,11 @@ impl FlowTable {
         })
     }
 
+    /// The time that has passed by the packets so far; see [`Clock`].
+    pub(crate) const fn passed_ns(&self) -> i64 {
+        self.clock.now_ns()
+    }
+
     /// Gives out what is over at `now_ns`, at most `looks` flows looked at. True when there may be
     /// more.
     pub fn expire(&mut self, now_ns: i64, looks: usize, mut ended: impl FnMut(FlowRecord)) -> bool {

@@ -16,7 +16,7 @@ pub use two::{BLOCK_OCTETS_MAX, FIELD_OCTETS_MAX, STREAMS_MAX};
 use crate::tls::Stamp;
 use body::{Body, Step};
 use head::Parsed;
-use pairs::{Pairs, Place};
+use pairs::{Early, Pairs, Place};
 
 /// Octets of a head, at most: what comes behind is no HTTP.
 pub const HEAD_OCTETS_MAX: usize = 1 << 16;
@@ -66,6 +66,8 @@ pub struct Exchange {
     pub stream: Option<u32>,
     /// What is wrong with it.
     pub fault: Option<Fault>,
+    /// When the response was complete, of one without a request: it may have waited for that.
+    pub over: Option<Stamp>,
 }
 
 /// What is wrong with an exchange.
@@ -168,6 +170,10 @@ pub struct Connection {
     tunnel: Option<usize>,
     /// Where the octets begin that are read.
     place: Option<Place>,
+    /// Octets of each side that were seen, or are known to be missing.
+    sent: [u64; 2],
+    /// The client went on in something else behind a request to upgrade: what it sent waits for the response.
+    is_ahead: bool,
     /// What it is once it is HTTP/2.
     two: Option<Box<two::Connection>>,
 }
@@ -217,10 +223,14 @@ impl Connection {
     }
 
     /// Says of the next octets of a side, or of a gap, how many octets of it are before them, and how many of the other one their sender
-    /// had received: after a loss this tells which response is that of which request. Without it, their order does.
+    /// had received: this tells of which request a response cannot be, as its server had nothing of it, and after a loss which
+    /// response is that of which request. Without it, their order does.
     pub fn at(&mut self, side: usize, offset: u64, received: Option<u64>) {
-        if let Some(side) = self.sides.get_mut(side) {
-            side.next = received.map(|received| Place { offset, received });
+        if let Some(place) = self.sides.get_mut(side) {
+            place.next = received.map(|received| Place { offset, received });
+        }
+        if let Some(sent) = self.sent.get_mut(side) {
+            *sent = offset;
         }
     }
 
@@ -236,6 +246,7 @@ impl Connection {
             return two.take(side, bytes, stamp, each);
         }
         self.sent(side, bytes.len() as u64);
+        self.pairs.read_at(stamp);
         let Some(place) = self.sides.get_mut(side) else {
             return Told::Over;
         };
@@ -299,13 +310,7 @@ impl Connection {
             return self.go_on(side, &begun, stamp, each);
         }
         if this.begun.len() > HEAD_OCTETS_MAX {
-            let is_message = self.cut(side, &this);
-            this.begun = Vec::new();
-            this.state = State::Lost;
-            self.faulty(side, Fault::Head);
-            if is_message {
-                self.message_over(side, false);
-            }
+            self.overflow(side, &mut this);
         }
         self.put(side, this);
         self.pairs.hand_on(each);
@@ -313,6 +318,44 @@ impl Connection {
             true => Told::Over,
             false => Told::More,
         }
+    }
+
+    /// Gives up what a side has begun, as it is longer than a head may be.
+    fn overflow(&mut self, side: usize, this: &mut Side) {
+        let is_message = self.cut(side, this);
+        this.begun = Vec::new();
+        this.state = State::Lost;
+        let is_ahead = self.is_ahead && self.client == Some(side);
+        if !is_ahead {
+            self.faulty(side, Fault::Head);
+        }
+        if is_message {
+            self.message_over(side, false);
+        }
+    }
+
+    /// True where octets of a client that is to be upgraded are none of HTTP/1: what they are says the response.
+    fn is_of_upgrade(&self, side: usize, bytes: &[u8]) -> bool {
+        let is_other = || {
+            let is_line = |byte: &u8| matches!(byte, b' '..=b'~' | b'\t');
+            bytes.starts_with(PREFACE_BEGINS)
+                || !bytes.iter().all(is_line) && !head::looks_like(bytes)
+        };
+        self.client == Some(side) && self.pairs.awaits_upgrade() && is_other()
+    }
+
+    /// A response came that does not upgrade the connection, whose client went on as if it did.
+    fn refused(&mut self, client: usize) {
+        self.is_ahead = false;
+        self.pairs.faulty_response(Fault::Head);
+        let state = State::Lost;
+        self.put(
+            client,
+            Side {
+                state,
+                ..Side::default()
+            },
+        );
     }
 
     /// Passes over octets of which none is HTTP: many of a tunnel say that it carries something else.
@@ -389,11 +432,10 @@ impl Connection {
         self.pairs.hand_on(each);
     }
 
-    /// Takes up how far a side is, where that is known.
+    /// Takes up how far a side is.
     fn sent(&mut self, side: usize, octets: u64) {
-        let next = self.sides.get(side).and_then(|side| side.next);
-        if let Some(next) = next.filter(|_| self.client.is_none_or(|client| client == side)) {
-            self.pairs.client_sent(next.offset.saturating_add(octets));
+        if let Some(sent) = self.sent.get_mut(side) {
+            *sent = sent.saturating_add(octets);
         }
     }
 
@@ -403,6 +445,7 @@ impl Connection {
         match this.state {
             State::Lost if this.has_begun => return,
             State::Lost => {}
+            State::Head if self.is_of_upgrade(side, &this.begun) => return,
             State::Head => {
                 self.cut(side, this);
             }
@@ -437,7 +480,11 @@ impl Connection {
 
     /// Nothing more comes of a head that a side has begun: what is there of it is a message. False when it is none.
     fn cut(&mut self, side: usize, this: &Side) -> bool {
-        if !matches!(this.state, State::Head) || this.begun.is_empty() || self.two.is_some() {
+        let is_head = matches!(this.state, State::Head) && !this.begun.is_empty();
+        if !is_head || self.two.is_some() || self.is_over {
+            return false;
+        }
+        if self.is_of_upgrade(side, &this.begun) {
             return false;
         }
         let parsed = head::parse_cut(&this.begun);
@@ -490,6 +537,10 @@ impl Connection {
                     if matches!(rest, [b'\r' | b'\n', ..]) {
                         at += 1;
                         continue;
+                    }
+                    if self.is_of_upgrade(side, rest) {
+                        self.is_ahead = true;
+                        return at;
                     }
                     let preface = rest.get(..two::PREFACE.len()).unwrap_or(rest);
                     if two::PREFACE.starts_with(preface) {
@@ -577,11 +628,15 @@ impl Connection {
                 if is_ambiguous {
                     self.pairs.faulty_request(Fault::Length);
                 }
+                if let Some(answer) = self.pairs.early_answer() {
+                    self.answered_early(1 - (side & 1), answer)?;
+                }
                 Some((length, body))
             }
             Parsed::Response(length, head) => {
-                self.client.get_or_insert(1 - (side & 1));
-                let exchange = self.pairs.next_response(place)?;
+                let client = *self.client.get_or_insert(1 - (side & 1));
+                let asked = self.sent.get(client).copied().unwrap_or_default();
+                let exchange = self.pairs.next_response(place, asked)?;
                 if head.is_malformed {
                     exchange.fault.get_or_insert(Fault::Malformed);
                 }
@@ -608,8 +663,12 @@ impl Connection {
                     exchange.interim = Some(head.line);
                 } else {
                     let is_tunnel = method == Some("CONNECT") && code / 100 == 2;
-                    self.is_over = code == 101;
+                    // A request that is captured later is read before that.
+                    self.is_over = code == 101 && (method.is_some() || place.is_none());
                     self.pairs.response(head, stamp);
+                    if self.is_ahead && !self.is_over && !self.pairs.awaits_upgrade() {
+                        self.refused(client);
+                    }
                     if is_tunnel {
                         self.pairs.response_over(true);
                         self.pairs.request_over(true);
@@ -620,6 +679,27 @@ impl Connection {
                 Some((length, body))
             }
         }
+    }
+
+    /// A request was captured behind the head of its response: what follows that head on the side of the server may be
+    /// otherwise than the head alone says. `None` where a tunnel begins.
+    fn answered_early(&mut self, server: usize, answer: Early) -> Option<()> {
+        match answer {
+            Early::Bodiless => {
+                if let Some(place) = self.sides.get_mut(server) {
+                    place.state = State::Head;
+                }
+                self.pairs.response_over(true);
+            }
+            Early::Tunnel => {
+                self.pairs.response_over(true);
+                self.pairs.request_over(true);
+                self.enter_tunnel();
+                return None;
+            }
+            Early::Switched => self.is_over = true,
+        }
+        Some(())
     }
 
     fn body(&mut self, side: usize, octets: &[u8]) {
@@ -685,6 +765,8 @@ impl Side {
     }
 }
 
+/// What HTTP/2's preface begins with, and no method does (RFC 9113, 3.4).
+const PREFACE_BEGINS: &[u8] = b"PRI ";
 /// Octets that tell the first line of a head.
 const LINE_OCTETS_MIN: usize = 8;
 

@@ -233,7 +233,6 @@ pub(super) const TABLES: &[Table] = &[
             ("lookup.rtt", Span),
             ("lookup.question_frame", Frame),
             ("lookup.answer_frame", Frame),
-            ("lookup.rejected", Sum),
         ],
     ),
     own(

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::fmt::Write as _;
 use std::net::{Ipv4Addr, Ipv6Addr};
 
-use super::{Data, Message, Question, Record, Section, type_word};
+use super::{Data, Dialect, Message, Question, Record, Section, type_word};
 
 /// Where and when a message came.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -12,7 +12,9 @@ pub struct Way {
     /// Number of its flow.
     pub flow: u64,
     /// When it came, in nanoseconds.
-    pub time_ns: i64,
+    pub time_ns: Option<i64>,
+    /// The time that had passed in the capture by then, in nanoseconds from anywhere: what deadlines go by. It does not fall.
+    pub passed_ns: i64,
     /// Number of its record.
     pub frame: u64,
 }
@@ -21,9 +23,10 @@ pub struct Way {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Asked {
     /// When it was asked first, in nanoseconds.
-    pub time_ns: i64,
+    pub time_ns: Option<i64>,
     /// Number of the record in which it was.
     pub frame: u64,
+    passed_ns: i64,
     is_answered: bool,
     /// It asks for a zone, which comes in as many responses as it takes (RFC 5936, 2.2; RFC 1995, 4).
     is_of_zone: bool,
@@ -81,6 +84,7 @@ impl Questions {
         let asked = Asked {
             time_ns: way.time_ns,
             frame: way.frame,
+            passed_ns: way.passed_ns,
             is_answered: false,
             is_of_zone: message
                 .questions()
@@ -88,8 +92,8 @@ impl Questions {
         };
         let is_repeat = match known {
             Some(known) => {
-                let is_repeat =
-                    !known.is_answered && way.time_ns.saturating_sub(known.time_ns) < REPEAT_NS;
+                let waited_ns = way.passed_ns.saturating_sub(known.passed_ns);
+                let is_repeat = !known.is_answered && waited_ns < REPEAT_NS;
                 if !is_repeat {
                     *known = asked;
                 }
@@ -124,12 +128,12 @@ pub struct Lookup<W> {
     /// The question was seen.
     pub is_asked: bool,
     /// When the question came; when the answer did, if the question was not seen.
-    pub time_ns: i64,
+    pub time_ns: Option<i64>,
     /// The record of the question.
     pub question_frame: Option<u64>,
     /// The record of the answer.
     pub answer_frame: Option<u64>,
-    /// Time from the question to the answer.
+    /// Time from the question to the answer, as their records have it.
     pub rtt_ns: Option<i64>,
     /// Number of the message.
     pub id: u16,
@@ -141,22 +145,22 @@ pub struct Lookup<W> {
     pub kind: Option<(u16, u16)>,
     /// The response code, with the bits of EDNS.
     pub rcode: Option<u16>,
-    /// The answer is authoritative.
-    pub is_authoritative: bool,
-    /// The answer, or the question, was cut.
-    pub is_truncated: bool,
-    /// Recursion was asked for.
-    pub recursion_desired: bool,
-    /// Recursion is available.
-    pub recursion_available: bool,
-    /// The three bits of the question that RFC 1035 reserved.
-    pub reserved: u8,
+    /// The answer is authoritative; `None` without an answer.
+    pub is_authoritative: Option<bool>,
+    /// The answer, or the question, was cut; `None` where the one that was seen was not.
+    pub is_truncated: Option<bool>,
+    /// Recursion was asked for: an answer says so, too (RFC 1035, 4.1.1), but none of link-local name resolution.
+    pub recursion_desired: Option<bool>,
+    /// Recursion is available; `None` without an answer.
+    pub recursion_available: Option<bool>,
+    /// The three bits of the question that RFC 1035 reserved; `None` without a question.
+    pub reserved: Option<u8>,
     /// The records of the answer section, each as one text.
     pub answers: Vec<String>,
     /// How long each may be kept, in seconds.
     pub ttls: Vec<u32>,
-    /// The answer has no records at all.
-    pub is_rejected: bool,
+    /// The answer has no records at all; `None` without an answer.
+    pub is_rejected: Option<bool>,
 }
 
 /// Puts questions and answers together.
@@ -173,6 +177,8 @@ pub struct Lookups<W> {
 #[derive(Debug)]
 struct Pending<W> {
     key: (u64, u16),
+    /// When it came, by the time that has passed.
+    passed_ns: i64,
     rows: Vec<Lookup<W>>,
 }
 
@@ -208,10 +214,9 @@ impl<W: Clone> Lookups<W> {
         each: &mut dyn FnMut(Lookup<W>),
     ) {
         while let Some((_, oldest)) = self.pending.first_key_value()
-            && (oldest.time_ns().saturating_add(PATIENCE_NS) < way.time_ns
-                || self.pending.len() >= QUESTIONS_MAX)
+            && (oldest.is_late(way) || self.pending.len() >= QUESTIONS_MAX)
         {
-            if oldest.time_ns().saturating_add(PATIENCE_NS) >= way.time_ns {
+            if !oldest.is_late(way) {
                 self.given_up = self.given_up.saturating_add(1);
             }
             self.give_oldest(each);
@@ -230,7 +235,12 @@ impl<W: Clone> Lookups<W> {
         }
         self.next += 1;
         let rows = rows_of(message, way, from, true);
-        self.pending.insert(self.next, Pending { key, rows });
+        let pending = Pending {
+            key,
+            passed_ns: way.passed_ns,
+            rows,
+        };
+        self.pending.insert(self.next, pending);
         self.by_key.entry(key).or_default().push_back(self.next);
     }
 
@@ -265,13 +275,16 @@ impl<W: Clone> Lookups<W> {
 }
 
 impl<W> Pending<W> {
-    fn time_ns(&self) -> i64 {
-        self.rows.first().map_or(i64::MIN, |row| row.time_ns)
+    /// True when it has waited too long by the time of the next message.
+    fn is_late(&self, next: Way) -> bool {
+        next.passed_ns.saturating_sub(self.passed_ns) > PATIENCE_NS
     }
 }
 
 /// A row for each question of a message; one without a question when it has none.
 fn rows_of<W: Clone>(message: &Message<'_>, way: Way, from: &W, is_asked: bool) -> Vec<Lookup<W>> {
+    // There the bit of an answer says something else (RFC 4795, 2.1.1).
+    let says_desired = is_asked || message.dialect() != Dialect::LinkLocal;
     let row = |question: Option<Question<'_>>| Lookup {
         way: from.clone(),
         is_asked,
@@ -284,18 +297,14 @@ fn rows_of<W: Clone>(message: &Message<'_>, way: Way, from: &W, is_asked: bool) 
         query: question.map(|question| question.name.to_string().to_lowercase()),
         kind: question.map(|question| (question.kind, question.class)),
         rcode: None,
-        is_authoritative: false,
-        is_truncated: message.is_truncated(),
-        recursion_desired: is_asked && message.recursion_desired(),
-        recursion_available: false,
-        reserved: if is_asked {
-            (message.flags() >> 4 & 7) as u8
-        } else {
-            0
-        },
+        is_authoritative: None,
+        is_truncated: message.is_truncated().then_some(true),
+        recursion_desired: says_desired.then(|| message.recursion_desired()),
+        recursion_available: None,
+        reserved: is_asked.then(|| (message.flags() >> 4 & 7) as u8),
         answers: Vec::new(),
         ttls: Vec::new(),
-        is_rejected: false,
+        is_rejected: None,
     };
     let mut rows: Vec<_> = message
         .questions()
@@ -311,16 +320,21 @@ fn rows_of<W: Clone>(message: &Message<'_>, way: Way, from: &W, is_asked: bool) 
 impl<W> Lookup<W> {
     fn answer(&mut self, message: &Message<'_>, way: Way) {
         self.answer_frame = Some(way.frame);
-        self.rtt_ns = self
-            .is_asked
-            .then(|| way.time_ns.saturating_sub(self.time_ns));
-        self.is_authoritative = message.is_authoritative();
-        self.is_truncated |= message.is_truncated();
-        self.recursion_available = message.recursion_available();
-        self.is_rejected = message.count(Section::Question) > 0
-            && [Section::Answer, Section::Authority, Section::Additional]
-                .iter()
-                .all(|section| message.count(*section) == 0);
+        let asked_ns = self.time_ns.filter(|_| self.is_asked);
+        self.rtt_ns = way
+            .time_ns
+            .zip(asked_ns)
+            .and_then(|(now, then)| now.checked_sub(then));
+        self.is_authoritative = Some(message.is_authoritative());
+        if self.is_asked {
+            let was_cut = self.is_truncated == Some(true) || message.is_truncated();
+            self.is_truncated = Some(was_cut);
+        }
+        self.recursion_available = Some(message.recursion_available());
+        let has_none = [Section::Answer, Section::Authority, Section::Additional]
+            .iter()
+            .all(|section| message.count(*section) == 0);
+        self.is_rejected = Some(message.count(Section::Question) > 0 && has_none);
         let mut rcode = u16::from(message.rcode());
         for record in message.records() {
             if record.kind == super::data::OPT {

@@ -86,7 +86,8 @@ fn an_answer_finds_its_question() {
     response[0] = 0;
     let way = |time_ns, frame| Way {
         flow: 7,
-        time_ns,
+        time_ns: Some(time_ns),
+        passed_ns: time_ns,
         frame,
     };
     let mut questions = Questions::default();
@@ -96,7 +97,7 @@ fn an_answer_finds_its_question() {
     );
     assert!(questions.take(&message(&question), way(20, 2)).is_repeat);
     let ask = questions.take(&message(&response), way(35, 3));
-    assert_eq!(ask.question.unwrap().time_ns, 10);
+    assert_eq!(ask.question.unwrap().time_ns, Some(10));
     assert!(!ask.is_repeat);
     assert!(questions.take(&message(&response), way(36, 4)).is_repeat);
 
@@ -117,12 +118,109 @@ fn an_answer_finds_its_question() {
     assert!(!lookups.finish(&mut |_| {}));
 }
 
+/// A clock that is set back, or the clocks of two hosts, end no wait: deadlines go by the time that has passed.
+#[test]
+fn deadlines_go_by_the_time_that_has_passed() {
+    const SECOND: i64 = 1_000_000_000;
+    let question = asking(b"\x03www\x04weir\x04test\0");
+    let mut response = RESPONSE.to_vec();
+    response[..2].copy_from_slice(&[0, 1]);
+    let way = |time_s: i64, passed_s: i64, frame| Way {
+        flow: 7,
+        time_ns: Some(time_s * SECOND),
+        passed_ns: passed_s * SECOND,
+        frame,
+    };
+    // A minute and a second later by the clock that stamped the answer, and a second before.
+    for answered_s in [1_061, 1_002, 10] {
+        let mut rows = Vec::new();
+        let mut lookups = Lookups::default();
+        let mut each = |row: Lookup<&str>| rows.push((row.question_frame, row.answer_frame));
+        lookups.take(&message(&question), way(1_000, 1_000, 1), &"a", &mut each);
+        let answered = way(answered_s, 1_001, 2);
+        lookups.take(&message(&response), answered, &"b", &mut each);
+        assert_eq!(rows, [(Some(1), Some(2))], "{answered_s}");
+    }
+    let mut rows = Vec::new();
+    let mut lookups = Lookups::default();
+    let mut each = |row: Lookup<&str>| rows.push((row.question_frame, row.answer_frame));
+    lookups.take(&message(&question), way(1_000, 1_000, 1), &"a", &mut each);
+    lookups.take(&message(&response), way(900, 1_061, 2), &"b", &mut each);
+    assert_eq!(rows, [(Some(1), None), (None, Some(2))]);
+    // The same question is another one after five seconds, whatever its clock says.
+    let mut questions = Questions::default();
+    questions.take(&message(&question), way(1_000, 1_000, 1));
+    assert!(
+        questions
+            .take(&message(&question), way(10, 1_004, 2))
+            .is_repeat
+    );
+    assert!(
+        !questions
+            .take(&message(&question), way(1_001, 1_005, 3))
+            .is_repeat
+    );
+}
+
+/// What one side says is not known of the other one, but for what RFC 1035, 4.1.1, has it repeat: RD.
+#[test]
+fn what_was_not_seen_of_a_lookup_is_not_known() {
+    let way = |frame| Way {
+        flow: 7,
+        time_ns: Some(5),
+        passed_ns: 5,
+        frame,
+    };
+    // RD, and of the three bits CD; TC as well.
+    let mut question = asking(b"\x03www\x04weir\x04test\0");
+    (question[2], question[3]) = (0x01, 0x10);
+    let mut cut = question.clone();
+    cut[2] |= 0x02;
+    // RD and RA, and AA.
+    let mut response = RESPONSE.to_vec();
+    response[..4].copy_from_slice(&[0, 1, 0x85, 0x80]);
+    let told = |messages: &[&[u8]], dialect| {
+        let mut rows = Vec::new();
+        let mut lookups = Lookups::default();
+        for (bytes, frame) in messages.iter().zip(1..) {
+            let message = Message::new(bytes, dialect).unwrap();
+            lookups.take(&message, way(frame), &(), &mut |row| rows.push(row));
+        }
+        while lookups.finish(&mut |row| rows.push(row)) {}
+        assert_eq!(rows.len(), 1);
+        let row = rows.swap_remove(0);
+        (
+            [
+                row.is_authoritative,
+                row.recursion_available,
+                row.is_rejected,
+            ],
+            row.is_truncated,
+            row.recursion_desired,
+            row.reserved,
+        )
+    };
+    let (yes, no) = (Some(true), Some(false));
+    let of_both = ([yes, yes, no], no, yes, Some(1));
+    assert_eq!(told(&[&question, &response], Dialect::Unicast), of_both);
+    let of_question = ([None; 3], None, yes, Some(1));
+    assert_eq!(told(&[&question], Dialect::Unicast), of_question);
+    let of_answer = ([yes, yes, no], None, yes, None);
+    assert_eq!(told(&[&response], Dialect::Unicast), of_answer);
+    // One that was cut is known to have been.
+    assert_eq!(told(&[&cut], Dialect::Unicast).1, yes);
+    assert_eq!(told(&[&cut, &response], Dialect::Unicast).1, yes);
+    // LLMNR has another bit in the place of RD (RFC 4795, 2.1.1).
+    assert_eq!(told(&[&response], Dialect::LinkLocal).2, None);
+}
+
 /// RFC 5936, 2.2 and RFC 1995, 4: later messages of a transfer were taken for repeated ones.
 #[test]
 fn a_zone_comes_in_several_responses() {
     let way = |frame| Way {
         flow: 7,
-        time_ns: 10,
+        time_ns: Some(10),
+        passed_ns: 10,
         frame,
     };
     for (kind, is_repeat) in [(252_u16, false), (251, false), (1, true)] {
@@ -218,7 +316,8 @@ fn questions_without_answers_wait_within_limits() {
     for flow in 0..70_000 {
         let way = Way {
             flow,
-            time_ns: 5,
+            time_ns: Some(5),
+            passed_ns: 5,
             frame: 1,
         };
         questions.take(&message(&bytes), way);

@@ -1,6 +1,6 @@
 //! Which response is that of which request. Responses come in the order of their requests (RFC 9112, 9.3.2); what is
-//! captured of both directions need not, and may lack some. After a loss, what ends had received of each other when they sent
-//! a message says what it cannot belong to.
+//! captured of both directions need not, and may lack some. What ends had received of each other when they sent a message says
+//! what it cannot belong to.
 
 use std::collections::VecDeque;
 
@@ -20,8 +20,12 @@ pub(super) struct Pairs {
     /// Responses that wait for their requests.
     early: usize,
     losses: Losses,
-    /// Octets of the client that were seen, or known to be missing.
+    /// Octets of the client that were seen, or known to be missing, when the last response came.
     client_octets: u64,
+    /// Responses wait for no requests: so many did, and nothing of the client was seen.
+    is_one_sided: bool,
+    /// When the octets came that are read.
+    stamp: Stamp,
 }
 
 /// What was not captured, as far as it matters for the pairs.
@@ -64,6 +68,19 @@ struct Waiting {
     is_doubtful: bool,
     /// Where its request begins, and its response, as far as it is known.
     places: [Option<Place>; 2],
+    /// When its response was complete.
+    over: Option<Stamp>,
+}
+
+/// What a response was, once its request says so that was captured behind it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Early {
+    /// It answers HEAD: nothing follows its head.
+    Bodiless,
+    /// It answers CONNECT (RFC 9110, 9.3.6): a tunnel does.
+    Tunnel,
+    /// It is 101: another protocol does.
+    Switched,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -90,9 +107,9 @@ impl Pairs {
         self.dropped
     }
 
-    /// Says how many octets of the client were seen, or are known to be missing.
-    pub(super) const fn client_sent(&mut self, octets: u64) {
-        self.client_octets = octets;
+    /// Says when the next octets came.
+    pub(super) const fn read_at(&mut self, stamp: Stamp) {
+        self.stamp = stamp;
     }
 
     pub(super) fn held(&self) -> usize {
@@ -147,15 +164,20 @@ impl Pairs {
         }
     }
 
-    /// Finds the exchange that the next response belongs to, or begins one.
-    pub(super) fn next_response(&mut self, place: Option<Place>) -> Option<&mut Exchange> {
+    /// Finds the exchange that the next response belongs to, or begins one. Of the client so many octets were seen.
+    pub(super) fn next_response(
+        &mut self,
+        place: Option<Place>,
+        client_octets: u64,
+    ) -> Option<&mut Exchange> {
+        self.client_octets = client_octets;
         if let Some(cut) = self.answer() {
             cut.exchange.fault.get_or_insert(Fault::Missing);
             self.response_over(false);
         }
-        let at = match place.filter(|_| self.losses.of_client || self.losses.of_server) {
-            Some(place) => self.by_place(place),
-            None => self.by_order(),
+        let at = match place {
+            Some(place) if self.losses.of_client || self.losses.of_server => self.by_place(place),
+            _ => self.by_order(place),
         };
         for passed in self.waiting.iter_mut().take(at) {
             if passed.response == Progress::Awaited {
@@ -174,21 +196,37 @@ impl Pairs {
         Some(&mut next.exchange)
     }
 
-    /// The exchange of the next response by its order: that of the first which has none, with one lost where some was.
-    fn by_order(&mut self) -> usize {
+    /// The exchange of the next response by its order: that of the first which has none, with one lost where some was. A
+    /// server that had nothing of its request did not answer it: it has sent something that no request asked for.
+    fn by_order(&mut self, place: Option<Place>) -> usize {
         let all = self.waiting.iter().enumerate();
         let mut open = all.filter(|(_, it)| it.response == Progress::Awaited);
+        let is_behind = |it: &Waiting| {
+            let both = it.places[0].zip(place);
+            both.is_some_and(|(request, response)| request.offset >= response.received)
+        };
         match (open.next(), open.next()) {
+            (Some((first, it)), _) if is_behind(it) => self.insert(first, None),
             // One response was not captured, and is taken for that of the first.
             (Some((_, first)), Some((second, _))) if first.is_doubtful => second,
             (Some((first, _)), _) => first,
-            (None, _) => self.begin_next(),
+            (None, _) => self.begin_next(place),
         }
     }
 
-    /// Begins an exchange with its response; gives its place.
-    fn begin_next(&mut self) -> usize {
-        let request = match self.is_in_step {
+    /// Begins an exchange with its response; gives its place. Its request is to come where the server had octets of the client
+    /// that were not seen yet. Where it is not known what the server had, the first request of all says that others come.
+    fn begin_next(&mut self, place: Option<Place>) -> usize {
+        let is_early = place.map_or(self.is_in_step, |it| it.received > self.client_octets);
+        if !self.is_in_step && self.early >= EARLY_MAX {
+            self.is_one_sided = true;
+            for early in &mut self.waiting {
+                early.request = Progress::Over;
+            }
+            self.early = 0;
+            self.settle();
+        }
+        let request = match is_early && (self.is_in_step || !self.is_one_sided) {
             true => Progress::Awaited,
             false => Progress::Over,
         };
@@ -210,13 +248,13 @@ impl Pairs {
         let open = all.filter(|(_, it)| it.response == Progress::Awaited);
         let open: Vec<(usize, &Waiting)> = open.collect();
         let Some((first, next)) = open.first() else {
-            return self.by_order();
+            return self.by_order(Some(place));
         };
         let may_have = |it: &Waiting| it.places[0].is_none_or(|request| request.may_have(place));
         let candidates = open.iter().take_while(|(_, it)| may_have(it)).count();
         let Some(most) = candidates.checked_sub(1) else {
             // All requests that are there came after it: that of this response was not captured.
-            return self.insert_lost(*first);
+            return self.insert(*first, Some(Fault::Missing));
         };
         let received = open.iter().map(|(_, it)| it.places[0]);
         let received = received.map(|request| request.map(|it| it.received));
@@ -226,7 +264,7 @@ impl Pairs {
                 let are_known = received.clone().take(candidates).all(|it| it.is_some());
                 let at_least = responses_before(known, received.take(candidates));
                 if at_least == most && self.is_of_unseen(place, open.get(most..)) {
-                    return self.begin_next();
+                    return self.begin_next(Some(place));
                 }
                 let lost = at_least.max(next.is_doubtful.into()).min(most);
                 self.losses.is_uncertain = lost < most || most > 0 && !are_known;
@@ -245,10 +283,10 @@ impl Pairs {
         open.get(lost).map_or(*first, |(at, _)| *at)
     }
 
-    /// Puts an exchange whose request was not captured in front of another one; gives its place.
-    fn insert_lost(&mut self, at: usize) -> usize {
+    /// Puts an exchange without a request in front of another one; gives its place.
+    fn insert(&mut self, at: usize, fault: Option<Fault>) -> usize {
         let exchange = Exchange {
-            fault: Some(Fault::Missing),
+            fault,
             ..Exchange::default()
         };
         self.begin(exchange, Progress::Over);
@@ -321,6 +359,7 @@ impl Pairs {
             response: Progress::Awaited,
             is_doubtful: false,
             places: [None; 2],
+            over: None,
         });
     }
 
@@ -343,6 +382,23 @@ impl Pairs {
         first.filter(|it| it.response == Progress::UnderWay)
     }
 
+    /// What the response to the request under way is, whose head was captured before it.
+    pub(super) fn early_answer(&mut self) -> Option<Early> {
+        let asking = self.asking()?;
+        let request = asking.exchange.request.as_ref()?;
+        let response = asking.exchange.response.as_ref()?;
+        let is_under_way = asking.response == Progress::UnderWay;
+        match (
+            request.head.line.method.as_str(),
+            response.head.line.code / 100,
+        ) {
+            ("HEAD", _) if is_under_way && response.body_len == 0 => Some(Early::Bodiless),
+            ("CONNECT", 2) => Some(Early::Tunnel),
+            _ if response.head.line.code == 101 => Some(Early::Switched),
+            _ => None,
+        }
+    }
+
     /// The request under way.
     pub(super) fn request_under_way(&mut self) -> Option<&mut Request> {
         self.asking()?.exchange.request.as_mut()
@@ -362,6 +418,17 @@ impl Pairs {
             last.request == Progress::UnderWay
                 && last.response == Progress::Over
                 && request.is_some_and(|it| it.body_len == 0 && it.head.field("expect").is_some())
+        })
+    }
+
+    /// True when the last request would upgrade its connection (RFC 9110, 7.8), and has no response yet.
+    pub(super) fn awaits_upgrade(&self) -> bool {
+        let last = self.waiting.back();
+        last.is_some_and(|last| {
+            let request = last.exchange.request.as_ref();
+            last.request == Progress::Over
+                && last.response == Progress::Awaited
+                && request.is_some_and(|it| it.head.field("upgrade").is_some())
         })
     }
 
@@ -388,8 +455,10 @@ impl Pairs {
 
     /// Nothing more of the response under way comes.
     pub(super) fn response_over(&mut self, is_whole: bool) {
+        let stamp = self.stamp;
         if let Some(answer) = self.answer() {
             answer.response = Progress::Over;
+            answer.over = is_whole.then_some(stamp);
             if let Some(response) = &mut answer.exchange.response {
                 response.is_whole = is_whole;
             }
@@ -473,8 +542,12 @@ impl Pairs {
                 return;
             };
             self.forget_early(&first);
-            if first.exchange.request.is_some() || first.exchange.response.is_some() {
-                self.over.push_back(first.exchange);
+            let mut exchange = first.exchange;
+            if exchange.request.is_none() {
+                exchange.over = first.over;
+            }
+            if exchange.request.is_some() || exchange.response.is_some() {
+                self.over.push_back(exchange);
             }
         }
     }

@@ -726,6 +726,187 @@ fn after_any_number_of_lost_messages_responses_are_those_of_their_requests() {
     }
 }
 
+/// Feeds messages in another order than they were sent in: `order` says of which side the next one is. Gives targets, codes and
+/// faults.
+fn captured(sent: &[Sent], order: &[usize]) -> Vec<(String, u16, Option<Fault>)> {
+    let mut connection = Connection::searching();
+    let mut found = Vec::new();
+    let mut each = |it: Exchange| {
+        let target = it.request.as_ref().map(|it| it.head.line.target.clone());
+        let code = it.response.as_ref().map(|it| it.head.line.code);
+        let told = (target.unwrap_or_default(), code.unwrap_or_default());
+        found.push((told.0, told.1, it.fault));
+    };
+    let mut offsets = [0; 2];
+    let mut next = [0, 1].map(|side| sent.iter().filter(move |it| it.side == side));
+    for side in order {
+        let message = next[*side].next().unwrap();
+        connection.at(*side, offsets[*side], Some(message.received));
+        let bytes = message.text.as_bytes();
+        connection.take(*side, bytes, Stamp::default(), &mut each);
+        offsets[*side] += bytes.len() as u64;
+    }
+    connection.finish(&mut each);
+    found
+}
+
+/// All orders of so many messages of each side.
+fn orders(count: usize) -> impl Iterator<Item = Vec<usize>> {
+    let all = 0..1_u32 << (2 * count);
+    let balanced = all.filter(move |bits| bits.count_ones() as usize == count);
+    balanced.map(move |bits| (0..2 * count).map(|at| (bits >> at & 1) as usize).collect())
+}
+
+/// What the server had received says that a request is still to come, in whatever order both sides were captured.
+#[test]
+fn in_any_order_of_both_sides_responses_are_those_of_their_requests() {
+    for count in 1..=5 {
+        let waiting = one_by_one(count, [&[], &[]]);
+        let mut at_once = one_by_one(count, [&[], &[]]);
+        let asked = at_once.iter().filter(|it| it.side == 0);
+        let asked = asked.map(|it| it.text.len() as u64).sum();
+        for message in &mut at_once {
+            message.received = if message.side == 0 { 0 } else { asked };
+        }
+        let told: Vec<_> = (0..count)
+            .map(|n| (format!("/{n}"), 210 + n, None))
+            .collect();
+        for order in orders(count.into()) {
+            for sent in [&waiting, &at_once] {
+                let mut found = captured(sent, &order);
+                found.sort_by(|one, two| one.0.cmp(&two.0));
+                assert_eq!(found, told, "{order:?}");
+            }
+        }
+    }
+}
+
+/// A message of the client, or of the server, whose sender had received so many octets.
+fn sent(side: usize, text: &str, received: u64) -> Sent {
+    Sent {
+        side,
+        text: text.to_owned(),
+        received,
+        is_lost: false,
+    }
+}
+
+#[track_caller]
+fn are_captured(sent: &[Sent], order: &[usize], told: &[(&str, u16, Option<Fault>)]) {
+    let found = captured(sent, order);
+    let found: Vec<_> = found
+        .iter()
+        .map(|(target, code, fault)| (target.as_str(), *code, *fault))
+        .collect();
+    assert_eq!(found, told);
+}
+
+/// RFC 9110, 15.5.9: a server that closes an idle connection says so without being asked, while the next request may be under
+/// way. It had nothing of that.
+#[test]
+fn a_response_that_no_request_asked_for_is_that_of_none() {
+    let get = |n: u8| format!("GET /{n} HTTP/1.1\r\n\r\n");
+    let none = |code: u16| format!("HTTP/1.1 {code} A\r\nContent-Length: 0\r\n\r\n");
+    let (asks, answers) = (get(1).len() as u64, none(201).len() as u64);
+    let messages = [
+        sent(0, &get(1), 0),
+        sent(1, &none(201), asks),
+        sent(1, &none(408), asks),
+        sent(0, &get(2), answers),
+        sent(1, &none(202), 2 * asks),
+    ];
+    let told = [("/1", 201, None), ("", 408, None), ("/2", 202, None)];
+    are_captured(&messages, &[0, 1, 1, 0, 1], &told);
+    are_captured(&messages, &[0, 1, 0, 1, 1], &told);
+    // A server that begins with one.
+    let messages = [
+        sent(1, &none(408), 0),
+        sent(0, &get(1), 0),
+        sent(1, &none(201), asks),
+    ];
+    let told = [("", 408, None), ("/1", 201, None)];
+    are_captured(&messages, &[1, 0, 1], &told);
+    are_captured(&messages, &[0, 1, 1], &told);
+}
+
+/// How a response ends depends on its request: HEAD, CONNECT, and one that leads to another protocol.
+#[test]
+fn a_request_behind_its_response_says_how_that_ends() {
+    let head = "HEAD /1 HTTP/1.1\r\n\r\n";
+    let get = "GET /2 HTTP/1.1\r\n\r\n";
+    let (asks, both) = (head.len() as u64, (head.len() + get.len()) as u64);
+    for length in ["Content-Length: 1000", "Transfer-Encoding: chunked", "A: b"] {
+        let response = format!("HTTP/1.1 201 A\r\n{length}\r\n\r\n");
+        let answers = response.len() as u64;
+        let messages = [
+            sent(0, head, 0),
+            sent(1, &response, asks),
+            sent(0, get, answers),
+            sent(1, "HTTP/1.1 202 A\r\nContent-Length: 2\r\n\r\nab", both),
+        ];
+        let told = [("/1", 201, None), ("/2", 202, None)];
+        for order in [[0, 1, 0, 1], [1, 0, 0, 1], [1, 0, 1, 0]] {
+            are_captured(&messages, &order, &told);
+        }
+    }
+    let connect = "CONNECT a:80 HTTP/1.1\r\n\r\n";
+    let asks = connect.len() as u64;
+    let opened = "HTTP/1.1 200 OK\r\n\r\n";
+    let messages = [
+        sent(0, connect, 0),
+        sent(1, opened, asks),
+        sent(0, get, opened.len() as u64),
+        sent(
+            1,
+            "HTTP/1.1 202 A\r\nContent-Length: 2\r\n\r\nab",
+            asks + get.len() as u64,
+        ),
+    ];
+    let told = [("a:80", 200, None), ("/2", 202, None)];
+    are_captured(&messages, &[0, 1, 0, 1], &told);
+    are_captured(&messages, &[1, 0, 0, 1], &told);
+    let upgrade = "GET /1 HTTP/1.1\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n";
+    let switched = "HTTP/1.1 101 A\r\nUpgrade: websocket\r\n\r\n";
+    let messages = [
+        sent(0, upgrade, 0),
+        sent(1, switched, upgrade.len() as u64),
+        sent(1, "\x01\x02hi", upgrade.len() as u64),
+    ];
+    are_captured(&messages, &[0, 1, 1], &[("/1", 101, None)]);
+    are_captured(&messages, &[1, 0, 1], &[("/1", 101, None)]);
+    are_captured(&messages, &[1, 1, 0], &[("/1", 101, None)]);
+}
+
+/// Of a connection whose client was not captured but for its SYN each response is a row, with the record that completed it.
+#[test]
+fn a_server_alone_has_rows_of_its_responses() {
+    for count in [1_u16, 5, 9, 30] {
+        let mut connection = Connection::searching();
+        let mut found = Vec::new();
+        let mut each = |it: Exchange| {
+            let code = it.response.as_ref().map(|it| it.head.line.code).unwrap();
+            found.push((code, it.over.map(|it| it.frame), it.fault));
+        };
+        let mut offset = 0;
+        for n in 0..count {
+            let text = format!("HTTP/1.1 {} A\r\nContent-Length: 0\r\n\r\n", 201 + n);
+            let stamp = Stamp {
+                frame: u64::from(n) + 1,
+                time_ns: None,
+            };
+            connection.at(1, offset, Some(100 * (u64::from(n) + 1)));
+            connection.take(1, text.as_bytes(), stamp, &mut each);
+            assert!(connection.held() < 16 << 10);
+            offset += text.len() as u64;
+        }
+        connection.finish(&mut each);
+        let told: Vec<_> = (0..count)
+            .map(|n| (201 + n, Some(u64::from(n) + 1), None))
+            .collect();
+        assert_eq!(found, told);
+    }
+}
+
 #[test]
 fn a_response_that_may_be_that_of_another_request_says_so() {
     let text = |n: u16| format!("HTTP/1.1 {} A\r\nContent-Length: 0\r\n\r\n", 200 + n);
@@ -1008,6 +1189,72 @@ fn an_upgraded_request_has_its_response_on_the_first_stream() {
         assert_eq!(exchange.interim.as_ref().unwrap().code, 101);
         connection.finish(&mut |it| found.push(it));
         assert_eq!(found.len(), 3);
+    }
+}
+
+/// RFC 9110, 7.8: what a client sends behind a request to upgrade is of the other protocol where the response, which was
+/// captured behind it, agrees, and no HTTP where it does not.
+#[test]
+fn what_precedes_the_response_to_an_upgrade_is_what_that_makes_it() {
+    const UPGRADE: Seen<'_> =
+        Seen::Client("GET /1 HTTP/1.1\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n");
+    const AGREED: Seen<'_> = Seen::Server(
+        "HTTP/1.1 101 A\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n\x01\x02hi",
+    );
+    // Masked frames, one with the end of a line in it.
+    let frame = || Seen::Client("\x01\u{02}abcd\t\x08");
+    let other = || Seen::Client("\x02\x03\n\r\n\r\x08\x09\x0a");
+    let switched = [("/1", 101, None)];
+    are(&[UPGRADE, AGREED, frame()], &switched);
+    are(&[UPGRADE, frame(), AGREED], &switched);
+    are(&[UPGRADE, frame(), other(), AGREED, frame()], &switched);
+    are(
+        &[UPGRADE, other(), Seen::ClientGap(9), frame(), AGREED],
+        &switched,
+    );
+    let many = "\x02\x03\n".repeat(HEAD_OCTETS_MAX);
+    are(&[UPGRADE, Seen::Client(&many), AGREED], &switched);
+    // A server that does not agree goes on in HTTP, and its client should have.
+    let not = [("/1", 201, Some(Fault::Head))];
+    are(&[UPGRADE, frame(), OK_1], &not);
+    are(&[UPGRADE, Seen::Client(&many), OK_1], &not);
+    are(&[UPGRADE, OK_1, other()], &[("/1", 201, None)]);
+    // A request behind it is one, whatever the response is, and in whatever pieces it comes.
+    let told = [("/1", 201, None), ("/2", 202, None)];
+    are(&[UPGRADE, GET_2, OK_1, OK_2], &told);
+    let pieces = || [Seen::Client("GE"), Seen::Client("T /2 HTTP/1.1\r\n\r\n")];
+    let [first, second] = pieces();
+    are(&[UPGRADE, first, second, OK_1, OK_2], &told);
+    let [first, second] = pieces();
+    are(&[UPGRADE, first, OK_1, second, OK_2], &told);
+    // Without a response nothing says what it was.
+    are(&[UPGRADE, frame()], &[("/1", 0, None)]);
+}
+
+#[test]
+fn a_preface_may_precede_the_response_that_upgrades_to_http_2() {
+    let request = b"GET /up HTTP/1.1\r\nHost: a\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: \r\n\r\n";
+    let (client, _) = two();
+    let server = [
+        b"HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: h2c\r\n\r\n".to_vec(),
+        frame(4, 0, 0, b""),
+        frame(1, 5, 1, b"\x88"),
+    ]
+    .concat();
+    for size in [5, 17, 1_000] {
+        let mut connection = Connection::default();
+        let mut found = Vec::new();
+        let stamp = Stamp::default();
+        for piece in [&request[..]].into_iter().chain(client.chunks(size)) {
+            connection.take(0, piece, stamp, &mut |it| found.push(it));
+        }
+        connection.take(1, &server, stamp, &mut |it| found.push(it));
+        connection.finish(&mut |it| found.push(it));
+        let told: Vec<_> = found
+            .iter()
+            .map(|it| (it.stream, it.response.as_ref().map(|it| it.head.line.code)))
+            .collect();
+        assert_eq!(told, [(Some(1), Some(200)), (Some(3), None)], "{size}");
     }
 }
 

@@ -91,6 +91,10 @@ pub struct Session {
     pub too_long: u64,
     /// The side that is the client.
     client_side: Option<usize>,
+    /// Something of a side was seen.
+    heard: [bool; 2],
+    /// Something of a side's stream is missing.
+    gaps: [bool; 2],
     changed: [bool; 2],
     has_data: [bool; 2],
     directions: [Direction; 2],
@@ -117,6 +121,8 @@ impl Session {
             is_established: false,
             too_long: 0,
             client_side: None,
+            heard: [false; 2],
+            gaps: [false; 2],
             changed: [false; 2],
             has_data: [false; 2],
             directions: Default::default(),
@@ -157,16 +163,45 @@ impl Session {
         self.server.as_ref().map(ServerHello::negotiated)
     }
 
-    /// An earlier session goes on.
+    /// An earlier session goes on. `None` where that is not known: without the server's hello, and up to TLS 1.2 where the
+    /// handshake did not go on to its end, or something of the server is missing that may have been a certificate.
     #[must_use]
-    pub fn is_resumed(&self) -> bool {
-        let Some(server) = &self.server else {
-            return false;
-        };
-        match is_private_hello(server.negotiated()) {
-            true => server.has_key_of_earlier,
-            false => self.is_established && self.certificates.is_empty() && self.group.is_none(),
+    pub fn resumed(&self) -> Option<bool> {
+        let server = self.server.as_ref()?;
+        if is_private_hello(server.negotiated()) {
+            return Some(server.has_key_of_earlier);
         }
+        if !self.certificates.is_empty() || self.group.is_some() {
+            return Some(false);
+        }
+        (self.is_established && !self.lacks_some_of_server()).then_some(true)
+    }
+
+    /// Both sides began to talk in private. `None` where that is not known: of QUIC, where something is missing, and where one
+    /// side did and nothing of the other one was seen.
+    #[must_use]
+    pub fn established(&self) -> Option<bool> {
+        if self.is_established {
+            return Some(true);
+        }
+        let is_seen_in_part = self.heard != [true; 2] && self.changed != [false; 2];
+        let is_unknown = self.carrier == Carrier::Quic || self.gaps != [false; 2];
+        (!is_unknown && !is_seen_in_part).then_some(false)
+    }
+
+    /// The server asked for another hello of the client. `None` where that is not known: without the server's hello, or where
+    /// something of the server is missing.
+    #[must_use]
+    pub fn retried(&self) -> Option<bool> {
+        if self.was_retried {
+            return Some(true);
+        }
+        (self.server.is_some() && !self.lacks_some_of_server()).then_some(false)
+    }
+
+    fn lacks_some_of_server(&self) -> bool {
+        let server = self.client_side.map(|client| 1 - (client & 1));
+        server.is_some_and(|side| self.gaps.get(side) == Some(&true))
     }
 
     /// Octets of a stream, of one side.
@@ -199,6 +234,7 @@ impl Session {
         if let Some(direction) = self.directions.get_mut(side) {
             direction.gap();
         }
+        self.gaps[side & 1] = true;
     }
 
     /// A datagram of QUIC; `None` when it is of another connection. What the client's first packet opens is of this one.
@@ -238,6 +274,7 @@ impl Session {
     }
 
     fn part(&mut self, side: usize, part: Part<'_>, stamp: Stamp) {
+        self.heard[side & 1] = true;
         match part {
             Part::Handshake(kind, body) => self.message(side, kind, body, stamp),
             Part::Ssl2Hello(body) => self.client_hello(side, ClientHello::parse_ssl2(body), stamp),

@@ -255,6 +255,55 @@ fn the_hello_of_a_server_that_asked_for_another_one_is_read() {
     assert_eq!(session.version(), Some(0x0304));
 }
 
+/// A server's hello of TLS 1.2, in one record.
+fn server_hello_of_1_2() -> Vec<u8> {
+    let mut record = vec![22, 3, 3, 0, 42, 2, 0, 0, 38, 3, 3];
+    record.extend_from_slice(&[9; 32]);
+    record.extend_from_slice(&[0, 0xc0, 0x2f, 0]);
+    record
+}
+
+/// What one side says is not known where it was not seen, or not all of it.
+#[test]
+fn what_was_not_seen_of_a_handshake_is_not_known() {
+    const CHANGE: &[u8] = &[20, 3, 3, 0, 1, 1];
+    const CERTIFICATE: &[u8] = &[22, 3, 3, 0, 11, 11, 0, 0, 7, 0, 0, 4, 0, 0, 1, 5];
+    /// Octets of a side, or a gap.
+    type Seen<'s> = (usize, Option<&'s [u8]>);
+    let told = |seen: &[Seen<'_>]| {
+        let mut session = Session::new(Carrier::Tls);
+        for (side, bytes) in seen {
+            match bytes {
+                Some(bytes) => {
+                    session.stream(*side, bytes, Stamp::default());
+                }
+                None => session.gap(*side),
+            }
+        }
+        (session.resumed(), session.established(), session.retried())
+    };
+    let (yes, no) = (Some(true), Some(false));
+    let (client, server) = (hello_record(), server_hello_of_1_2());
+    let client: Seen<'_> = (0, Some(&client));
+    let server: Seen<'_> = (1, Some(&server));
+    let [from_client, from_server] = [0, 1].map(|side| (side, Some(CHANGE)));
+    let certificate = (1, Some(CERTIFICATE));
+    // All of it, with a certificate and without one.
+    let full = [client, server, certificate, from_client, from_server];
+    assert_eq!(told(&full), (no, yes, no));
+    let resumed = [client, server, from_server, from_client];
+    assert_eq!(told(&resumed), (yes, yes, no));
+    // The certificate may be in what is missing.
+    let lacking = [client, server, (1, None), from_client];
+    assert_eq!(told(&lacking), (None, None, None));
+    // One side alone, as far as its hello and further.
+    assert_eq!(told(&[client]), (None, no, None));
+    assert_eq!(told(&[client, from_client]), (None, None, None));
+    assert_eq!(told(&[server, certificate]), (no, no, no));
+    assert_eq!(told(&[server, certificate, from_server]), (no, None, no));
+    assert_eq!(Session::new(Carrier::Quic).established(), None);
+}
+
 #[test]
 fn a_hello_in_the_form_of_ssl_2_is_read() {
     let mut hello = b"\x80\x22\x01\x03\x01\0\x09\0\0\0\x10\0\0\x39\x07\0\xc0\0\0\x2f".to_vec();

@@ -6,18 +6,28 @@ use std::hash::Hash;
 use weir_flow::Endpoint;
 
 use super::messages::Way;
+use super::value::span_ns;
 
 /// When a request came, and in which record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Asked {
-    pub(super) time_ns: Option<i64>,
+    time_ns: Option<i64>,
     pub(super) frame: u64,
+    /// The time that had passed in the capture by then.
+    passed_ns: i64,
+    /// It ended without a response.
+    is_over: bool,
 }
 
 impl Asked {
-    /// Nanoseconds from the request to what came this way.
+    /// Nanoseconds from the request to what came this way; `None` where the clock was set back in between.
     pub(super) fn until(self, way: &Way) -> Option<i64> {
-        way.time_ns?.checked_sub(self.time_ns?)
+        span_ns(self.time_ns, way.time_ns)
+    }
+
+    /// True when so much time has passed that the same number is another request.
+    fn is_old(self, way: &Way) -> bool {
+        way.passed_ns.saturating_sub(self.passed_ns) > ANEW_NS
     }
 }
 
@@ -49,10 +59,11 @@ impl<K: Copy + Eq + Hash> Requests<K> {
         let asked = Asked {
             time_ns: way.time_ns,
             frame: way.frame,
+            passed_ns: way.passed_ns,
+            is_over: false,
         };
         if let Some(known) = self.open.get_mut(&key) {
-            let is_old = known.until(way).is_none_or(|waited_ns| waited_ns > ANEW_NS);
-            if is_old {
+            if known.is_over || known.is_old(way) {
                 *known = asked;
             }
             return;
@@ -70,15 +81,15 @@ impl<K: Copy + Eq + Hash> Requests<K> {
     /// The request that what came this way answers.
     pub(super) fn answer(&self, way: &Way, id: K) -> Option<Asked> {
         let asked = self.open.get(&(way.dst, way.src, id)).copied()?;
-        let waited_ns = asked.until(way)?;
-        (0..=ANEW_NS).contains(&waited_ns).then_some(asked)
+        let is_open = !asked.is_over && !asked.is_old(way);
+        is_open.then_some(asked)
     }
 
     /// What came this way ends a request without being its response.
     pub(super) fn forget(&mut self, way: &Way, id: K) {
         if let Some(known) = self.open.get_mut(&(way.dst, way.src, id)) {
             // Its place stays, so that the order does.
-            known.time_ns = None;
+            known.is_over = true;
         }
     }
 
@@ -93,3 +104,74 @@ impl<K: Copy + Eq + Hash> Requests<K> {
 
 /// After so long, the same number is another request.
 const ANEW_NS: i64 = 60_000_000_000;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECOND: i64 = 1_000_000_000;
+
+    /// From the one end to the other, or back, at these seconds of the record's clock and of the time that has passed.
+    fn way(is_back: bool, time_s: Option<i64>, passed_s: i64, frame: u64) -> Way {
+        let end = |port| Endpoint {
+            address: [10, 0, 0, 1].into(),
+            port,
+        };
+        let way = Way {
+            flow: 1,
+            src: end(1),
+            dst: end(2),
+            transport: "udp",
+            time_ns: time_s.map(|it| it * SECOND),
+            passed_ns: passed_s * SECOND,
+            frame,
+        };
+        if is_back { way.back() } else { way }
+    }
+
+    /// A clock that is set, either way, keeps no response from its request; the time between them is unknown where it was set back.
+    #[test]
+    fn responses_are_those_of_their_requests_whatever_the_clock_says() {
+        for (time_s, passed_s, told) in [
+            (Some(1_002), 1_002, Some(2 * SECOND)),
+            (Some(1_060), 1_060, Some(60 * SECOND)),
+            // The clock was set back, or forward, or is another one.
+            (Some(910), 1_001, None),
+            (Some(5_000), 1_001, Some(4_000 * SECOND)),
+            // Records out of order.
+            (Some(999), 1_000, Some(-SECOND)),
+            (None, 1_001, None),
+        ] {
+            let mut requests = Requests::default();
+            requests.ask(&way(false, Some(1_000), 1_000, 1), 7);
+            let response = way(true, time_s, passed_s, 2);
+            let asked = requests.answer(&response, 7).unwrap();
+            assert_eq!((asked.frame, asked.until(&response)), (1, told));
+            assert!(requests.answer(&response, 8).is_none());
+        }
+    }
+
+    #[test]
+    fn after_a_minute_the_same_number_is_another_request() {
+        let mut requests = Requests::default();
+        requests.ask(&way(false, Some(1_000), 1_000, 1), 7);
+        assert!(
+            requests
+                .answer(&way(true, Some(100), 1_061, 2), 7)
+                .is_none()
+        );
+        // Sent again within a minute it counts from its first, later it is a new one, and so is one behind what ended it.
+        requests.ask(&way(false, Some(100), 1_060, 3), 7);
+        let frame = |requests: &Requests<u32>, passed_s| {
+            let asked = requests.answer(&way(true, None, passed_s, 9), 7);
+            asked.map(|asked| asked.frame)
+        };
+        assert_eq!(frame(&requests, 1_060), Some(1));
+        requests.ask(&way(false, Some(101), 1_061, 4), 7);
+        assert_eq!(frame(&requests, 1_062), Some(4));
+        requests.forget(&way(true, Some(102), 1_062, 5), 7);
+        assert_eq!(frame(&requests, 1_063), None);
+        requests.ask(&way(false, Some(103), 1_063, 6), 7);
+        assert_eq!(frame(&requests, 1_064), Some(6));
+    }
+}

@@ -10,7 +10,7 @@ use weir_packet::{Kind, Needs, Value};
 
 use super::list::List;
 use super::messages::{Length, Messages, Protocol, Push, Way, columns_with_way};
-use super::value::{number, seconds};
+use super::value::{number, seconds, span_ns};
 use super::{Extraction, Item, ItemField, columns};
 
 pub(super) const EXTRACTION: Extraction = Extraction {
@@ -88,7 +88,8 @@ pub(super) fn read<'m>(
     let message = Message::new(bytes, Dialect::of_ports(way.ports()))?;
     let way = weir_messages::dns::Way {
         flow: way.flow,
-        time_ns: way.time_ns.unwrap_or_default(),
+        time_ns: way.time_ns,
+        passed_ns: way.passed_ns,
         frame: way.frame,
     };
     Some((message, way))
@@ -306,7 +307,7 @@ static FIELDS: &[ItemField<Get>] = &[
         }, "Data of the first NULL record, as tunnels use them", "RFC 1035, 3.3.10"),
     ItemField::new("dns.time", Kind::F64, |d| {
             let question = d.ask.question.filter(|_| !d.ask.is_repeat)?;
-            seconds(d.time_ns?.saturating_sub(question.time_ns))
+            seconds(span_ns(question.time_ns, d.time_ns)?)
         }, "Seconds from the question to this response; NULL when an earlier one answered it", "weir"),
     ItemField::new("dns.response_to", Kind::U64, |d| number(d.ask.question.filter(|_| !d.ask.is_repeat)?.frame),
         "Number of the record with the question of this response; NULL when an earlier one answered it", "weir"),

@@ -11,7 +11,7 @@ use super::followed::Followed;
 use super::list::{Cache, List, Say};
 use super::messages::{Way, WithWay, columns_with_way};
 use super::opened::OpenedPayloads;
-use super::value::{filled, frame, number, seconds};
+use super::value::{filled, frame, number, seconds, span_ns};
 use super::{Extract, Extraction, Item, ItemField, columns, in_words, push_item};
 use crate::Row;
 use crate::scan::Rows;
@@ -153,6 +153,15 @@ fn take(
         false => way.back(),
     };
     for exchange in found {
+        // Of a response that waited for its request in vain it is that of the response.
+        let way = match exchange.over {
+            Some(over) => Way {
+                time_ns: over.time_ns,
+                frame: over.frame,
+                ..way
+            },
+            None => way,
+        };
         each(exchange, way);
     }
     (!is_over).then(|| connection.held())
@@ -320,8 +329,8 @@ static FIELDS: &[ItemField<Say<Exchange>>] = &[
             None => response(e, |it| it.stamp.time_ns)?.map(Value::Time),
         }), "When the last octet of the request's head was captured; of the response's where the request was not seen", "weir"),
     ItemField::new("http.time", Kind::F64, Say::Value(|e| {
-            let asked = request(e, |it| it.stamp.time_ns)??;
-            seconds(response(e, |it| it.stamp.time_ns)??.saturating_sub(asked))
+            let asked_ns = request(e, |it| it.stamp.time_ns)?;
+            seconds(span_ns(asked_ns, response(e, |it| it.stamp.time_ns)?)?)
         }), "Seconds from the request's head to the response's", "weir"),
     ItemField::new("http.request.frame", Kind::U64, Say::Value(|e| frame(request(e, |it| it.stamp.frame)?)),
         "Number of the record that carries the last octet of the request's head", "weir"),

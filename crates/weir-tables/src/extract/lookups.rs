@@ -7,7 +7,7 @@ use weir_packet::{Kind, Needs, Value};
 
 use super::dns::{begins, is_datagram, length, read};
 use super::messages::{Length, Messages, Protocol, Push, Way, columns_with_way};
-use super::value::{number, seconds};
+use super::value::{by_one_clock, number, seconds};
 use super::{Extraction, Item, ItemField, columns};
 
 pub(super) const EXTRACTION: Extraction = Extraction {
@@ -84,7 +84,7 @@ type Get = for<'l> fn(&'l Lookup<Way>) -> Option<Value<'l>>;
 static FIELDS: &[ItemField<Get>] = &[
     ItemField::new("lookup.trans_id", Kind::U16, |l| number(l.id),
         "Number of question and answer", "RFC 1035, 4.1.1"),
-    ItemField::new("lookup.rtt", Kind::F64, |l| seconds(l.rtt_ns?),
+    ItemField::new("lookup.rtt", Kind::F64, |l| seconds(by_one_clock(l.rtt_ns?)?),
         "Seconds from the question to the answer", "weir"),
     ItemField::new("lookup.query", Kind::Text, |l| l.query.as_deref().map(Value::Text),
         "The name that is asked for, in lower case", "RFC 1035, 4.1.2"),
@@ -104,22 +104,22 @@ static FIELDS: &[ItemField<Get>] = &[
         "What is to be done: 0 query, 4 notify, 5 update", "RFC 1035, 4.1.1"),
     ItemField::new("lookup.opcode_name", Kind::Text, |l| opcode_word(l.opcode).map(Value::Text),
         "Name of the opcode", "RFC 1035, 4.1.1"),
-    ItemField::new("lookup.aa", Kind::Bool, |l| Some(Value::Bool(l.is_authoritative)),
-        "The answer comes from an authority", "RFC 1035, 4.1.1"),
-    ItemField::new("lookup.tc", Kind::Bool, |l| Some(Value::Bool(l.is_truncated)),
-        "Question or answer were cut", "RFC 1035, 4.1.1"),
-    ItemField::new("lookup.rd", Kind::Bool, |l| Some(Value::Bool(l.recursion_desired)),
-        "The question desires recursion", "RFC 1035, 4.1.1"),
-    ItemField::new("lookup.ra", Kind::Bool, |l| Some(Value::Bool(l.recursion_available)),
-        "Recursion is available", "RFC 1035, 4.1.1"),
-    ItemField::new("lookup.z", Kind::U8, |l| number(l.reserved),
-        "The three bits of the question that were reserved once: 2 authenticated, 1 checking disabled", "RFC 1035, 4.1.1"),
+    ItemField::new("lookup.aa", Kind::Bool, |l| l.is_authoritative.map(Value::Bool),
+        "The answer comes from an authority; NULL without an answer", "RFC 1035, 4.1.1"),
+    ItemField::new("lookup.tc", Kind::Bool, |l| l.is_truncated.map(Value::Bool),
+        "Question or answer were cut; NULL where one of them was not seen and the other was not cut", "RFC 1035, 4.1.1"),
+    ItemField::new("lookup.rd", Kind::Bool, |l| l.recursion_desired.map(Value::Bool),
+        "The question desires recursion, which an answer repeats", "RFC 1035, 4.1.1"),
+    ItemField::new("lookup.ra", Kind::Bool, |l| l.recursion_available.map(Value::Bool),
+        "Recursion is available; NULL without an answer", "RFC 1035, 4.1.1"),
+    ItemField::new("lookup.z", Kind::U8, |l| number(l.reserved?),
+        "The three bits of the question that were reserved once: 2 authenticated, 1 checking disabled; NULL without a question", "RFC 1035, 4.1.1"),
     ItemField::new("lookup.answers", Kind::Texts, |l| Some(Value::Texts(&l.answers)).filter(|_| !l.answers.is_empty()),
         "The records of the answer section, each as a text; names in lower case", "RFC 1035, 4.1.3"),
     ItemField::new("lookup.ttls", Kind::Numbers, |l| Some(Value::Numbers(&l.ttls)).filter(|_| !l.ttls.is_empty()),
         "How long each may be kept, in seconds", "RFC 1035, 4.1.3"),
-    ItemField::new("lookup.rejected", Kind::Bool, |l| Some(Value::Bool(l.is_rejected)),
-        "The answer has a question and no records at all", "weir"),
+    ItemField::new("lookup.rejected", Kind::Bool, |l| l.is_rejected.map(Value::Bool),
+        "The answer has a question and no records at all; NULL without an answer", "weir"),
     ItemField::new("lookup.question_frame", Kind::U64, |l| number(l.question_frame?),
         "Number of the record with the question", "weir"),
     ItemField::new("lookup.answer_frame", Kind::U64, |l| number(l.answer_frame?),

@@ -25,6 +25,8 @@ pub(super) struct Way {
     /// `udp`, `tcp` or `sctp`.
     pub(super) transport: &'static str,
     pub(super) time_ns: Option<i64>,
+    /// The time that had passed in the capture by then, by which deadlines go: see [`Payload::passed_ns`].
+    pub(super) passed_ns: i64,
     /// Number of the record, from 1; 0 when the capture's end completed it.
     pub(super) frame: u64,
 }
@@ -46,8 +48,16 @@ impl Way {
                 _ => "udp",
             },
             time_ns: payload.time_ns,
+            passed_ns: payload.passed_ns,
             frame: payload.frame,
         }
+    }
+
+    /// Takes up when and where the next of the same way came.
+    pub(super) const fn go_on(&mut self, next: &Self) {
+        self.time_ns = next.time_ns;
+        self.passed_ns = next.passed_ns;
+        self.frame = next.frame;
     }
 
     /// Ports of both ends.

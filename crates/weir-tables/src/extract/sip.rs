@@ -94,7 +94,6 @@ impl Extract for Sip {
 #[derive(Default)]
 struct SipRows {
     transactions: Transactions,
-    last_ns: i64,
 }
 
 impl SipRows {
@@ -103,11 +102,10 @@ impl SipRows {
             return;
         };
         let way = &found.way;
-        self.last_ns = way.time_ns.unwrap_or(self.last_ns);
         let digest = Digest::of(&message);
         let is_repeat = self
             .transactions
-            .is_repeat(self.last_ns, Some(way.flow), &digest);
+            .is_repeat(way.passed_ns, Some(way.flow), &digest);
         match legible(&message) {
             None => push(&MessageItem::new(
                 way, &message, &message, digest, is_repeat,

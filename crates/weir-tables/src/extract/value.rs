@@ -2,6 +2,7 @@
 
 use std::net::IpAddr;
 
+use weir_flow::CLOCK_STEP_NS;
 use weir_packet::Value;
 
 /// A number.
@@ -27,6 +28,17 @@ pub(super) fn text(bytes: &[u8]) -> Option<Value<'_>> {
 /// As [`text`], with NULL for the empty one.
 pub(super) fn filled(bytes: &[u8]) -> Option<Value<'_>> {
     text(bytes).filter(|_| !bytes.is_empty())
+}
+
+/// Nanoseconds from one record to a later one; `None` where a time is not known, or [`by_one_clock`] says so.
+pub(super) fn span_ns(from_ns: Option<i64>, to_ns: Option<i64>) -> Option<i64> {
+    by_one_clock(to_ns?.checked_sub(from_ns?)?)
+}
+
+/// The time from one record to a later one. `None` where the later one has the earlier time by more than records of one
+/// clock may be out of order: the clock was set back, and it is not known by how much.
+pub(super) fn by_one_clock(span_ns: i64) -> Option<i64> {
+    (span_ns >= -CLOCK_STEP_NS).then_some(span_ns)
 }
 
 /// A time since another, of nanoseconds into seconds.

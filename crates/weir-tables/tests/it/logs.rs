@@ -217,9 +217,16 @@ const DNS: &[Field] = &[
     ("rcode_name", |v| v.text("lookup.rcode_name")),
     ("AA", |v| v.flag("lookup.aa")),
     ("TC", |v| v.flag("lookup.tc")),
-    ("RD", |v| v.flag("lookup.rd")),
+    // These Zeek takes from questions alone.
+    ("RD", |v| match v.list("lookup.question_frame") {
+        [] => "F".to_owned(),
+        _ => v.flag("lookup.rd"),
+    }),
     ("RA", |v| v.flag("lookup.ra")),
-    ("Z", |v| v.text("lookup.z")),
+    ("Z", |v| match v.list("lookup.z") {
+        [] => "0".to_owned(),
+        _ => v.text("lookup.z"),
+    }),
     ("answers", |v| v.joined("lookup.answers")),
     ("TTLs", |v| v.joined("lookup.ttls")),
     ("rejected", |v| v.flag("lookup.rejected")),

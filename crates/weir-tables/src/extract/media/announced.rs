@@ -166,13 +166,13 @@ impl Socket {
     /// What announced a packet, where nothing has to be chosen: there is one, or it is known of the stream.
     fn at_once(&mut self, way: &Way, bytes: &[u8]) -> Option<Arc<Announcement>> {
         let source = ssrc(bytes);
-        let now = way.time_ns.unwrap_or_default();
+        let now_ns = way.passed_ns;
         let media = &self.media;
         let mut streams = self.streams.iter_mut();
         let known = streams.find(|it| Some(it.ssrc) == source && it.sender == way.src);
         if let Some(known) = known {
             let is_there = media.iter().any(|it| Arc::ptr_eq(it, &known.announcement));
-            let is_going_on = now.saturating_sub(known.last_ns) <= CALL_PAUSE_NS;
+            let is_going_on = now_ns.saturating_sub(known.last_ns) <= CALL_PAUSE_NS;
             let is_other = || {
                 RtpPacket::new(bytes).is_some_and(|packet| {
                     let mut others = media.iter();
@@ -181,7 +181,7 @@ impl Socket {
                 })
             };
             if is_there && is_going_on && (media.len() == 1 || !is_other()) {
-                known.last_ns = now;
+                known.last_ns = now_ns;
                 return Some(Arc::clone(&known.announcement));
             }
         }
@@ -207,7 +207,7 @@ impl Socket {
         self.streams.push(Known {
             sender: way.src,
             ssrc,
-            last_ns: way.time_ns.unwrap_or_default(),
+            last_ns: way.passed_ns,
             announcement: Arc::clone(announcement),
         });
     }
@@ -247,6 +247,7 @@ mod tests {
             dst,
             transport: "udp",
             time_ns: Some(ms * 1_000_000),
+            passed_ns: ms * 1_000_000,
             frame: 1,
         }
     }

@@ -6,7 +6,7 @@ use weir_packet::{Kind, Value};
 use super::Stream;
 use crate::extract::ItemField;
 use crate::extract::list::Say;
-use crate::extract::value::{frame, number, seconds};
+use crate::extract::value::{frame, number, seconds, span_ns};
 
 fn float(value: f64) -> Option<Value<'static>> {
     Some(Value::Float(value))
@@ -51,7 +51,7 @@ pub(super) static FIELDS: &[ItemField<Say<Stream>>] = &[
         "Number of the record with the first packet", "weir"),
     ItemField::new("media.start", Kind::Time, Say::Value(|s| s.start_ns.map(Value::Time)),
         "When the first packet came", "weir"),
-    ItemField::new("media.duration", Kind::F64, Say::Value(|s| seconds(s.way.time_ns?.checked_sub(s.start_ns?)?)),
+    ItemField::new("media.duration", Kind::F64, Say::Value(|s| seconds(span_ns(s.start_ns, s.way.time_ns)?)),
         "Seconds from the first packet to the last", "weir"),
     ItemField::new("media.packets", Kind::U64, Say::Value(|s| number(s.measure.packets())),
         "Packets that came", "RFC 3550, A.3"),

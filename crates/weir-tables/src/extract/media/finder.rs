@@ -436,6 +436,7 @@ mod tests {
                 },
                 transport: "udp",
                 time_ns: None,
+                passed_ns: 0,
                 frame: 1,
             };
             candidate.held.push((bytes.into(), way));

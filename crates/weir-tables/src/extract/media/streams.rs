@@ -246,8 +246,7 @@ impl Stream {
                 self.keys.extend(event.key());
             }
         }
-        self.way.time_ns = sight.way.time_ns;
-        self.way.frame = sight.way.frame;
+        self.way.go_on(&sight.way);
     }
 
     /// Takes a datagram of T.38, whose numbers say what was lost and nothing says when it was to come.
@@ -264,8 +263,7 @@ impl Stream {
         if self.codecs.is_empty() {
             self.codecs.push("t38".to_owned());
         }
-        self.way.time_ns = sight.way.time_ns;
-        self.way.frame = sight.way.frame;
+        self.way.go_on(&sight.way);
     }
 
     /// True for T.38 over UDPTL, which is no RTP.
@@ -279,12 +277,8 @@ impl Stream {
             return false;
         };
         let is_other = !Arc::ptr_eq(own, next) && own.call_id != next.call_id;
-        let (then, now) = (self.way.time_ns, way.time_ns);
-        is_other
-            && now
-                .unwrap_or_default()
-                .saturating_sub(then.unwrap_or_default())
-                > CALL_PAUSE_NS
+        let silent_ns = way.passed_ns.saturating_sub(self.way.passed_ns);
+        is_other && silent_ns > CALL_PAUSE_NS
     }
 
     /// The call that announced it.
@@ -458,7 +452,7 @@ impl Streams {
         take: &mut dyn FnMut(&mut Stream),
         tell: &mut Tell<'_>,
     ) -> bool {
-        let now_ns = way.time_ns.unwrap_or_default();
+        let now_ns = way.passed_ns;
         self.expire(now_ns, tell);
         let key = (way.pair(), ssrc);
         let known = self.open.get(&key);
@@ -549,7 +543,7 @@ impl Streams {
                 return;
             };
             self.order.pop_front();
-            let heard_ns = self.open.get(&key).and_then(|stream| stream.way.time_ns);
+            let heard_ns = self.open.get(&key).map(|stream| stream.way.passed_ns);
             match heard_ns {
                 Some(heard_ns) if now_ns.saturating_sub(heard_ns) <= SILENCE_NS => {
                     self.order.push_back((key, heard_ns));

@@ -46,6 +46,8 @@ pub struct SipWay {
     pub transport: SipTransport,
     /// Time of the packet that completed it, in nanoseconds since 1970.
     pub time_ns: Option<i64>,
+    /// The time that had passed in the capture by then, by which deadlines go.
+    pub passed_ns: i64,
     /// Number of that packet's record; 0 when the capture's end did.
     pub frame: u64,
 }
@@ -157,6 +159,7 @@ fn way(payload: &Payload<'_>, transport: SipTransport) -> SipWay {
         },
         transport,
         time_ns: payload.time_ns,
+        passed_ns: payload.passed_ns,
         frame: payload.frame,
     }
 }

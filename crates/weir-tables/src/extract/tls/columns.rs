@@ -8,7 +8,7 @@ use weir_packet::{Kind, Value};
 
 use crate::extract::ItemField;
 use crate::extract::list::{List, Say};
-use crate::extract::value::{filled, frame, number, seconds};
+use crate::extract::value::{filled, frame, number, seconds, span_ns};
 
 fn client<T>(session: &Session, get: impl FnOnce(&ClientHello) -> T) -> Option<T> {
     session.client.as_ref().map(get)
@@ -62,7 +62,7 @@ pub(super) static FIELDS: &[ItemField<Say<Session>>] = &[
         "When the client's hello came; the server's where the client's was not seen", "weir"),
     ItemField::new("tls.time", Kind::F64, Say::Value(|s| {
             s.client.as_ref().and(s.server.as_ref())?;
-            seconds(s.server_stamp.time_ns?.saturating_sub(s.client_stamp.time_ns?))
+            seconds(span_ns(s.client_stamp.time_ns, s.server_stamp.time_ns)?)
         }), "Seconds from the client's hello to the server's", "weir"),
     ItemField::new("tls.client_hello.frame", Kind::U64, Say::Value(|s| frame(client(s, |_| s.client_stamp.frame)?)),
         "Number of the record that carries the last octet of the client's hello", "weir"),
@@ -84,12 +84,12 @@ pub(super) static FIELDS: &[ItemField<Say<Session>>] = &[
         "The number of the cipher suite that the server chose", "RFC 8446, B.4"),
     ItemField::new("tls.curve", Kind::Text, Say::Value(|s| group_word(group(s)?).map(Value::Text)),
         "The group of the keys that were exchanged: x25519, secp256r1, …", "RFC 8446, 4.2.7; RFC 8422, 5.1.1"),
-    ItemField::new("tls.resumed", Kind::Bool, Say::Value(|s| Some(Value::Bool(s.is_resumed()))),
-        "An earlier session goes on", "RFC 8446, 2.2; RFC 5077"),
-    ItemField::new("tls.established", Kind::Bool, Say::Value(|s| Some(Value::Bool(s.is_established))),
-        "Both sides went on to talk in private; of QUIC that is not seen", "RFC 8446, 2"),
-    ItemField::new("tls.retried", Kind::Bool, Say::Value(|s| Some(Value::Bool(s.was_retried))),
-        "The server asked for another hello of the client", "RFC 8446, 4.1.4"),
+    ItemField::new("tls.resumed", Kind::Bool, Say::Value(|s| s.resumed().map(Value::Bool)),
+        "An earlier session goes on; NULL where that is not known, as of handshakes whose end was not seen", "RFC 8446, 2.2; RFC 5077"),
+    ItemField::new("tls.established", Kind::Bool, Say::Value(|s| s.established().map(Value::Bool)),
+        "Both sides went on to talk in private; NULL where that is not known: of QUIC, and where only one side was seen to, or something is missing", "RFC 8446, 2"),
+    ItemField::new("tls.retried", Kind::Bool, Say::Value(|s| s.retried().map(Value::Bool)),
+        "The server asked for another hello of the client; NULL where its hello was not seen", "RFC 8446, 4.1.4"),
     ItemField::new("tls.last_alert", Kind::Text, Say::Value(|s| alert_word(s.alerts.last()?.description).map(Value::Text)),
         "The last alert in clear: handshake_failure, unknown_ca, …", "RFC 8446, 6"),
     ItemField::new("tls.alert_message.desc", Kind::Numbers, Say::List(|s, list| s.alerts.iter().for_each(|alert| list.number(alert.description))),

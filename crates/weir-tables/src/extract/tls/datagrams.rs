@@ -179,10 +179,9 @@ impl Talks {
         let random = random_of_datagram_hello(bytes);
         if let Some(last) = self.talks.back_mut() {
             let is_another = random.is_some() && last.random.is_some() && random != last.random;
-            let now = way.time_ns.unwrap_or_default();
-            let then = last.way.time_ns.unwrap_or_default();
+            let silent_ns = way.passed_ns.saturating_sub(last.way.passed_ns);
             let is_over = matches!(last.state, State::Over(_));
-            let is_anew = is_over && now.saturating_sub(then) > ANEW_NS;
+            let is_anew = is_over && silent_ns > ANEW_NS;
             if !is_another && !is_anew {
                 last.random = last.random.or(random);
                 return;
