@@ -45,6 +45,7 @@ mod fragment;
 pub mod framing;
 mod history;
 mod key;
+mod missing;
 mod options;
 mod payloads;
 mod ports;

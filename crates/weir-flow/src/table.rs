@@ -10,6 +10,7 @@ use crate::detect::{Application, RtpHeader};
 use crate::flow::{Details, Flow, Side, State};
 use crate::history::{Event, History};
 use crate::key::FlowKey;
+use crate::missing;
 use crate::options::{Counters, Options};
 use crate::record::{ConnState, End, FlowRecord, Totals};
 use crate::sighting::Sighting;
@@ -669,7 +670,8 @@ fn record(flow: &Flow, details: &Details, end: End) -> FlowRecord {
     } else {
         [flow.key.low(), flow.key.high()]
     };
-    let [sent, received] = [0, 1].map(|side| totals(flow, details, side));
+    let is_last = end != End::Active;
+    let [sent, received] = [0, 1].map(|side| totals(flow, details, side, is_last));
     FlowRecord {
         number: flow.number,
         part: flow.part,
@@ -694,7 +696,7 @@ fn record(flow: &Flow, details: &Details, end: End) -> FlowRecord {
     }
 }
 
-fn totals(flow: &Flow, details: &Details, side: usize) -> Totals {
+fn totals(flow: &Flow, details: &Details, side: usize, is_last: bool) -> Totals {
     let end = &flow.sides[side];
     let detail = details.get(flow.detail).map(|detail| detail.sides[side]);
     let detail = detail.unwrap_or_default();
@@ -709,7 +711,7 @@ fn totals(flow: &Flow, details: &Details, side: usize) -> Totals {
         retransmissions: detail.retransmissions,
         out_of_order: detail.out_of_order,
         zero_windows: detail.zero_windows,
-        missed_bytes: detail.missed_bytes,
+        missed_bytes: missing::missed_bytes(&detail, is_last),
         ttl: end.is(Side::SEEN).then_some(end.ttl),
     }
 }

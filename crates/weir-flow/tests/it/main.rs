@@ -6,6 +6,7 @@ mod capture;
 mod flows;
 mod fragments;
 mod hostile;
+mod missing;
 mod networks;
 mod oracle;
 mod sctp;
