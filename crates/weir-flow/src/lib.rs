@@ -46,6 +46,7 @@ pub mod framing;
 mod history;
 mod key;
 mod missing;
+mod openings;
 mod options;
 mod payloads;
 mod ports;

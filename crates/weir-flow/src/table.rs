@@ -223,6 +223,14 @@ impl FlowTable {
         flow.sides[usize::from(!seen.from_originator)].follow_rtp(header)
     }
 
+    /// The number of the first octet of the sender of `seen`, where its SYN was seen.
+    pub(crate) fn first_number(&self, seen: &Seen) -> Option<u32> {
+        let flow = self.flows.get(seen.id)?;
+        let side = usize::from(!seen.from_originator);
+        flow.has_syn(side)
+            .then(|| flow.sides[side].start.wrapping_add(1))
+    }
+
     /// Packets of the sender of `seen` so far, with this one.
     #[must_use]
     pub fn packets_of(&self, seen: &Seen) -> u32 {

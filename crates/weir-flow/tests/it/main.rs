@@ -10,6 +10,7 @@ mod missing;
 mod networks;
 mod oracle;
 mod sctp;
+mod services;
 mod short_way;
 mod streams;
 mod untidy;

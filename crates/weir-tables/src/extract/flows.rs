@@ -163,6 +163,11 @@ impl Extract for Flows {
                 ),
             ),
             (
+                flows.openings_refused,
+                "segments looked at by themselves for flow.service: more than 65,536 connections, or 64 MiB of them, were under way"
+                    .to_owned(),
+            ),
+            (
                 fragments.timed_out,
                 "packets given up: fragments were missing for 60 seconds".to_owned(),
             ),
