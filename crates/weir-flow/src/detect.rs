@@ -94,7 +94,7 @@ pub fn detect(payload: &[u8], context: &Context) -> Application {
     if payload.is_empty() {
         return Application::Unknown;
     }
-    let text = text_protocol(payload, context);
+    let text = text_protocol(without_blank_lines(payload, context), context);
     if text != Application::Unknown {
         return text;
     }
@@ -157,15 +157,37 @@ fn text_protocol(payload: &[u8], context: &Context) -> Application {
     }
 }
 
-/// A reply 220: FTP and SMTP greet alike.
+/// A stream without the empty lines that may stand before a message (RFC 3261, 7.5; RFC 9112, 2.2).
+fn without_blank_lines<'p>(payload: &'p [u8], context: &Context) -> &'p [u8] {
+    let is_text = |byte: &u8| !matches!(byte, b'\r' | b'\n');
+    match payload.iter().position(is_text) {
+        Some(blank) if context.is_stream => payload.get(blank..).unwrap_or_default(),
+        _ => payload,
+    }
+}
+
+/// A reply 220: FTP and SMTP greet alike. The first of its lines that names one of them counts; otherwise, once the
+/// reply is whole, the port does.
 fn greeting(payload: &[u8], context: &Context) -> Application {
-    let line = payload.get(..payload.len().min(256)).unwrap_or_default();
-    if contains(line, b"SMTP") || matches!(context.server_port, 25 | 465 | 587) {
-        Application::Smtp
-    } else if contains(line, b"FTP") || matches!(context.server_port, 21 | 2811) {
-        Application::Ftp
-    } else {
-        Application::Unknown
+    const OCTETS_MAX: usize = 256;
+    let head = payload.get(..OCTETS_MAX).unwrap_or(payload);
+    let mut is_whole = head.len() == OCTETS_MAX;
+    for line in head.split_inclusive(|byte| *byte == b'\n') {
+        if !line.ends_with(b"\n") && head.len() < OCTETS_MAX {
+            break;
+        }
+        if contains(line, b"SMTP") {
+            return Application::Smtp;
+        }
+        if contains(line, b"FTP") {
+            return Application::Ftp;
+        }
+        is_whole |= line.starts_with(b"220 ");
+    }
+    match context.server_port {
+        25 | 465 | 587 if is_whole => Application::Smtp,
+        21 | 2811 if is_whole => Application::Ftp,
+        _ => Application::Unknown,
     }
 }
 
@@ -271,7 +293,7 @@ fn stream_protocol(payload: &[u8], context: &Context) -> Application {
         [0x10, _, 0, 4 | 6, b'M', b'Q', ..] | [0x10, _, _, 0, 4 | 6, b'M', b'Q', ..] => {
             Application::Mqtt
         }
-        [5, methods, ..] if port == 1080 && payload.len() == usize::from(*methods) + 2 => {
+        [5, methods, ..] if port == 1080 && payload.len() >= usize::from(*methods) + 2 => {
             Application::Socks
         }
         [4, 1 | 2, _, _, ..] if port == 1080 => Application::Socks,
@@ -325,7 +347,7 @@ fn is_mysql(payload: &[u8], context: &Context) -> bool {
     let len = u32::from_le_bytes([*l0, *l1, *l2, 0]) as usize;
     let end = version.iter().position(|byte| *byte == 0);
     !context.from_originator
-        && len.saturating_add(4) == payload.len()
+        && len.saturating_add(4) <= payload.len()
         && end.is_some_and(|end| end > 2 && version.iter().take(end).all(u8::is_ascii_graphic))
 }
 
@@ -334,7 +356,7 @@ fn is_postgresql(payload: &[u8]) -> bool {
     let (Some(len), Some(code)) = (u32_be_at(payload, 0), u32_be_at(payload, 4)) else {
         return false;
     };
-    len as usize == payload.len() && (code == 0x0003_0000 && len > 8 || code == 80_877_103)
+    len as usize <= payload.len() && (code == 0x0003_0000 && len > 8 || code == 80_877_103)
 }
 
 /// A message of BER (RFC 4511, 4.1.1): a sequence, a small number, a bind or search.
@@ -477,7 +499,7 @@ fn rtp_or_rtcp(payload: &[u8]) -> Application {
     }
 }
 
-fn contains(bytes: &[u8], word: &[u8]) -> bool {
+pub(crate) fn contains(bytes: &[u8], word: &[u8]) -> bool {
     bytes.windows(word.len()).any(|window| window == word)
 }
 

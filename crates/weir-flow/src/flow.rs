@@ -65,6 +65,9 @@ impl Side {
     pub(crate) const CLOSE_WAITS: u8 = 8;
     /// A packet of it went through the TCP state machine, or was counted for UDP and the like.
     pub(crate) const ACTIVE: u8 = 16;
+    /// Nothing was seen of it but what acknowledges it: `start` is one below the first acknowledgment, `ack` the highest
+    /// one behind that.
+    pub(crate) const ACKNOWLEDGED: u8 = 32;
 
     #[inline]
     pub(crate) const fn is(&self, flag: u8) -> bool {
@@ -513,6 +516,8 @@ pub(crate) struct SideDetail {
     /// Numbers that were counted as missed: their segments may come yet, as captures may have acknowledgments before
     /// what they acknowledge.
     pub(crate) given_up: Ranges,
+    /// The first number of the segment that holds the highest one.
+    pub(crate) tail: u32,
 }
 
 impl SideDetail {

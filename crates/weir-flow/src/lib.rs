@@ -45,6 +45,8 @@ mod fragment;
 pub mod framing;
 mod history;
 mod key;
+mod missing;
+mod openings;
 mod options;
 mod payloads;
 mod ports;

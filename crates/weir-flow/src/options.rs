@@ -89,4 +89,7 @@ pub struct Counters {
     pub evicted: u64,
     /// Rare events that were not noted because there were too many flows with some.
     pub details_refused: u64,
+    /// Segments of TCP that were looked at by themselves for what their connection carries, as the first octets of too
+    /// many connections were kept.
+    pub openings_refused: u64,
 }

@@ -10,6 +10,7 @@ use crate::detect::{Application, RtpHeader};
 use crate::flow::{Details, Flow, Side, State};
 use crate::history::{Event, History};
 use crate::key::FlowKey;
+use crate::missing;
 use crate::options::{Counters, Options};
 use crate::record::{ConnState, End, FlowRecord, Totals};
 use crate::sighting::Sighting;
@@ -220,6 +221,14 @@ impl FlowTable {
             return 0;
         };
         flow.sides[usize::from(!seen.from_originator)].follow_rtp(header)
+    }
+
+    /// The number of the first octet of the sender of `seen`, where its SYN was seen.
+    pub(crate) fn first_number(&self, seen: &Seen) -> Option<u32> {
+        let flow = self.flows.get(seen.id)?;
+        let side = usize::from(!seen.from_originator);
+        flow.has_syn(side)
+            .then(|| flow.sides[side].start.wrapping_add(1))
     }
 
     /// Packets of the sender of `seen` so far, with this one.
@@ -674,7 +683,8 @@ fn record(flow: &Flow, details: &Details, end: End) -> FlowRecord {
     } else {
         [flow.key.low(), flow.key.high()]
     };
-    let [sent, received] = [0, 1].map(|side| totals(flow, details, side));
+    let is_last = end != End::Active;
+    let [sent, received] = [0, 1].map(|side| totals(flow, details, side, is_last));
     FlowRecord {
         number: flow.number,
         part: flow.part,
@@ -699,7 +709,7 @@ fn record(flow: &Flow, details: &Details, end: End) -> FlowRecord {
     }
 }
 
-fn totals(flow: &Flow, details: &Details, side: usize) -> Totals {
+fn totals(flow: &Flow, details: &Details, side: usize, is_last: bool) -> Totals {
     let end = &flow.sides[side];
     let detail = details.get(flow.detail).map(|detail| detail.sides[side]);
     let detail = detail.unwrap_or_default();
@@ -714,7 +724,7 @@ fn totals(flow: &Flow, details: &Details, side: usize) -> Totals {
         retransmissions: detail.retransmissions,
         out_of_order: detail.out_of_order,
         zero_windows: detail.zero_windows,
-        missed_bytes: detail.missed_bytes,
+        missed_bytes: missing::missed_bytes(&detail, is_last),
         ttl: end.is(Side::SEEN).then_some(end.ttl),
     }
 }

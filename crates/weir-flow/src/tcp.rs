@@ -3,7 +3,6 @@
 use crate::course;
 use crate::flow::{Details, Flow, Side, SideDetail, State};
 use crate::history::Event;
-use crate::ranges::Ranges;
 use crate::slab::NONE;
 
 /// What a segment says.
@@ -52,7 +51,7 @@ impl Segment {
 pub(crate) const JUMP_MAX: i32 = 1 << 20;
 
 /// Octets that were acknowledged before they came, at most, and how far behind the last acknowledgment they are.
-const LATE_MAX: i32 = 1 << 24;
+pub(crate) const LATE_MAX: i32 = 1 << 24;
 
 /// Data without any acknowledgment beyond this mean that the acknowledgments go another way.
 const UNACKNOWLEDGED_MAX: u64 = 16_384;
@@ -106,8 +105,10 @@ impl Connection<'_> {
             None
         };
         let advance = self.advance(side, segment);
-        // A FIN alone may show too that data before it are missing.
-        if (segment.len > 0 || segment.is(FIN)) && !segment.is(RST) && !underflow {
+        // A FIN alone may show too that data before it are missing, and so may the number of an acknowledgment.
+        let is_ahead = !segment.is(SYN) && (1..=JUMP_MAX).contains(&advance);
+        let places = segment.len > 0 || segment.is(FIN) || is_ahead;
+        if places && !segment.is(RST) && !underflow {
             self.place_data(side, segment, old_last, advance);
         }
         let closes = self.change_state(&mut side, segment);
@@ -256,6 +257,11 @@ impl Connection<'_> {
         }
         let one_past = segment.seq.wrapping_add(segment.span());
         let has_syn = self.flow.has_syn(side);
+        if self.flow.sides[side].is(Side::ACKNOWLEDGED)
+            && let Some(last) = self.begin_acknowledged(side, segment)
+        {
+            return last;
+        }
         let end = &mut self.flow.sides[side];
         let again = match end.state {
             State::Inactive => {
@@ -297,6 +303,36 @@ impl Connection<'_> {
         end.last
     }
 
+    /// Begins the numbers of a side of which nothing was seen but what acknowledges it: they go on from there, where the
+    /// first acknowledgment was that of its SYN. Gives the highest number before this segment; `None` where the numbers
+    /// begin with the segment.
+    #[cold]
+    fn begin_acknowledged(&mut self, side: usize, segment: &Segment) -> Option<u32> {
+        let saw_syn = self.flow.has_syn(1 - side);
+        let end = &mut self.flow.sides[side];
+        end.flags &= !Side::ACKNOWLEDGED;
+        let known = end.start.wrapping_add(1);
+        let first = segment.seq.wrapping_add(segment.is(SYN).into());
+        let goes_on = match segment.is(SYN) {
+            true => first == known,
+            false => saw_syn && (0..=LATE_MAX).contains(&beyond(first, known)),
+        };
+        if goes_on {
+            end.last = known;
+            return Some(known);
+        }
+        // What comes with the segment, and behind it, is counted anew; of other numbers all is.
+        let from = match segment.is(SYN) || beyond(first, known) < 0 {
+            true => known,
+            false => first,
+        };
+        let top = end.ack;
+        if beyond(top, from) > 0 {
+            self.take_back(side, from, top, top);
+        }
+        None
+    }
+
     /// Has the numbers of a side begin with a SYN that was captured after data that follow it: what is in between was
     /// not seen.
     #[cold]
@@ -308,12 +344,8 @@ impl Connection<'_> {
         }
         end.start = segment.seq;
         let last = end.last;
-        let Self { flow, details } = self;
-        if from != to
-            && beyond(flow.sides[side].ack, from) <= 0
-            && let Some(detail) = details.of(flow)
-        {
-            detail.sides[side].holes.add(from, to);
+        if from != to && beyond(end.ack, from) <= 0 {
+            self.add_hole(side, from, to);
         }
         last
     }
@@ -401,18 +433,15 @@ impl Connection<'_> {
     /// seen or given up before.
     #[inline]
     fn acknowledge(&mut self, peer: usize, segment: &Segment) -> Option<u32> {
-        let end = &mut self.flow.sides[peer];
-        if end.state == State::Inactive {
-            // As if a SYN had been seen.
-            end.start = segment.ack.wrapping_sub(1);
-            end.ack = end.start;
-            end.last = end.start;
+        if self.flow.sides[peer].state == State::Inactive {
+            self.acknowledge_unseen(peer, segment);
             return None;
         }
         // That of a RST is not trusted.
-        if segment.is(RST) {
+        if segment.is(RST) || !self.is_believed(peer, segment) {
             return None;
         }
+        let end = &mut self.flow.sides[peer];
         let before = end.ack;
         let advance = beyond(segment.ack, before);
         // More likely broken than a large connection that happens to come by 0.
@@ -427,6 +456,55 @@ impl Connection<'_> {
             }
         }
         Some(before)
+    }
+
+    /// Takes note of an acknowledgment of `peer`, of which nothing was seen: the first one says where its numbers are, and
+    /// what those that follow acknowledge was not captured.
+    #[cold]
+    fn acknowledge_unseen(&mut self, peer: usize, segment: &Segment) {
+        let is_near = self.is_near(1 - peer, segment);
+        let saw_syn = self.flow.has_syn(1 - peer);
+        let end = &mut self.flow.sides[peer];
+        if end.is(Side::ACKNOWLEDGED) {
+            let first = end.start.wrapping_add(1);
+            let known = match beyond(end.ack, first) > 0 {
+                true => end.ack,
+                false => first,
+            };
+            let advance = beyond(segment.ack, known);
+            if advance > 0 && advance <= LATE_MAX && is_near && !segment.is(RST) {
+                end.ack = segment.ack;
+                self.miss(peer, known, segment.ack);
+                return;
+            }
+            // The first one may have been of another connection.
+            let is_sure = saw_syn || known != first || !is_near;
+            if is_sure || advance.unsigned_abs() <= LATE_MAX.unsigned_abs() {
+                return;
+            }
+        }
+        // As if a SYN had been seen.
+        end.start = segment.ack.wrapping_sub(1);
+        end.ack = end.start;
+        end.last = end.start;
+        end.flags |= Side::ACKNOWLEDGED;
+    }
+
+    /// True of an acknowledgment of `peer` that may be its receiver's. One of a connection that both ends have established
+    /// is, as to Zeek; of others, of which less is known, one that is near what was seen of both.
+    #[inline]
+    fn is_believed(&self, peer: usize, segment: &Segment) -> bool {
+        let end = &self.flow.sides[peer];
+        if self.flow.sides.iter().all(Side::is_clean) {
+            return true;
+        }
+        let is_ahead = |of: u32| beyond(segment.ack, of) > LATE_MAX;
+        self.is_near(1 - peer, segment) && !(is_ahead(end.last) && is_ahead(end.ack))
+    }
+
+    /// True of a segment whose number is near the highest one of its sender.
+    fn is_near(&self, side: usize, segment: &Segment) -> bool {
+        beyond(segment.seq, self.flow.sides[side].last).unsigned_abs() <= JUMP_MAX.unsigned_abs()
     }
 
     /// Moves the highest number on. Gives how far the segment is beyond it.
@@ -466,24 +544,24 @@ impl Connection<'_> {
     fn place_data(&mut self, side: usize, segment: &Segment, old_last: u32, advance: i32) {
         let from = segment.seq.wrapping_add(segment.is(SYN).into());
         let to = from.wrapping_add(segment.len);
-        let is_late = self.flow.detail != NONE && !segment.is_cut && self.take_back(side, from, to);
-        let end = &self.flow.sides[side];
+        let ack = self.flow.sides[side].ack;
+        let top = if beyond(ack, old_last) > 0 {
+            ack
+        } else {
+            old_last
+        };
+        let is_late =
+            self.flow.detail != NONE && !segment.is_cut && self.take_back(side, from, to, top);
         if beyond(from, old_last) >= 0 {
             // What was acknowledged without having been seen is given up.
-            let known = if beyond(end.ack, old_last) > 0 {
-                end.ack
-            } else {
-                old_last
-            };
-            if beyond(from, known) > 0 && end.state != State::Inactive {
-                let Self { flow, details } = self;
-                if let Some(detail) = details.of(flow) {
-                    // The oldest hole is forgotten where there are too many.
-                    detail.sides[side].holes.add(known, from);
-                }
+            if beyond(from, top) > 0 {
+                self.add_hole(side, top, from);
             }
             if segment.is_cut {
                 self.place_cut(side, from, to);
+            }
+            if let Some(detail) = self.details.get_mut(self.flow.detail) {
+                detail.sides[side].tail = from;
             }
             return;
         }
@@ -495,17 +573,11 @@ impl Connection<'_> {
             self.place_cut(side, old_last, to);
         }
         let keep_alive = segment.len == 1 && beyond(from, old_last) == -1;
-        let Self { flow, details } = self;
-        let filled = details.get_mut(flow.detail).is_some_and(|detail| {
-            let detail = &mut detail.sides[side];
-            if !segment.is_cut {
-                detail.cut.remove(from, to);
-            }
-            detail.holes.remove(from, to)
-        });
+        let filled = self.fill(side, segment, from, to);
         if advance > 0 || keep_alive {
             return;
         }
+        let Self { flow, details } = self;
         if let Some(detail) = details.of(flow) {
             let detail = &mut detail.sides[side];
             let counter = if filled || is_late {
@@ -514,105 +586,6 @@ impl Connection<'_> {
                 &mut detail.retransmissions
             };
             *counter = counter.saturating_add(1);
-        }
-    }
-
-    /// Takes back what was counted as missed, and comes after its acknowledgment. True where there was any.
-    fn take_back(&mut self, side: usize, from: u32, to: u32) -> bool {
-        let ack = self.flow.sides[side].ack;
-        let to = if beyond(to, ack) > 0 { ack } else { to };
-        let Some(detail) = self.details.get_mut(self.flow.detail) else {
-            return false;
-        };
-        if beyond(to, from) <= 0 || beyond(ack, to) > LATE_MAX {
-            return false;
-        }
-        let detail = &mut detail.sides[side];
-        let count = detail.given_up.count_within(from, to);
-        if count == 0 {
-            return false;
-        }
-        detail.given_up.remove(from, to);
-        detail.missed_bytes = detail.missed_bytes.saturating_sub(count.into());
-        true
-    }
-
-    /// Takes note of data whose segment was seen and which were not captured whole: to Zeek, which takes
-    /// nothing of such a segment, they are missing when they are acknowledged.
-    #[cold]
-    fn place_cut(&mut self, side: usize, from: u32, to: u32) {
-        let Self { flow, details } = self;
-        let ack = flow.sides[side].ack;
-        // What was acknowledged before it was seen is counted already.
-        let from = if beyond(ack, from) > 0 { ack } else { from };
-        if beyond(to, from) <= 0 {
-            return;
-        }
-        let counts = flow.sides.iter().all(Side::is_clean);
-        if let Some(detail) = details.of(flow) {
-            let detail = &mut detail.sides[side];
-            // A range too many counts before it is acknowledged, rather than never.
-            if let Some((from, to)) = detail.cut.add(from, to)
-                && counts
-            {
-                let len = u64::from(to.wrapping_sub(from));
-                detail.missed_bytes = detail.missed_bytes.saturating_add(len);
-            }
-        }
-    }
-
-    /// The parts of the numbers from `from` to `to` that were not seen before, of a segment that was not
-    /// captured whole.
-    #[cold]
-    fn cut_in_holes(&mut self, side: usize, from: u32, to: u32) {
-        let detail = self.details.get(self.flow.detail);
-        let Some(holes) = detail.map(|detail| detail.sides[side].holes) else {
-            return;
-        };
-        for &(start, end) in holes.as_slice() {
-            let start = if beyond(from, start) > 0 { from } else { start };
-            let end = if beyond(end, to) > 0 { to } else { end };
-            if beyond(end, start) > 0 {
-                self.place_cut(side, start, end);
-            }
-        }
-    }
-
-    /// Counts what `side`'s peer acknowledged from `from` to `to` and was not seen, or not captured.
-    fn find_gaps(&mut self, side: usize, from: u32, to: u32) {
-        let Self { flow, details } = self;
-        let end = flow.sides[side];
-        // The first acknowledgment of a connection whose start was not seen says nothing.
-        let begin = (0..=2).contains(&beyond(to, end.start)) && flow.is(Flow::PARTIAL);
-        let clean = flow.sides.iter().all(Side::is_clean);
-        let mut missed = Missed::default();
-        if let Some(detail) = details.get_mut(flow.detail) {
-            missed.give_up(&mut detail.sides[side], to);
-        }
-        // Beyond what was seen at all.
-        let mut known = end.last;
-        if known == end.start {
-            // The SYN that is counted though none was seen.
-            known = known.wrapping_add(1);
-        }
-        if beyond(from, known) > 0 {
-            known = from;
-        }
-        if beyond(to, known) > 0 {
-            missed.push((known, to));
-        }
-        for (from, to) in missed.ranges().filter(|_| clean && !begin) {
-            if let Some(detail) = self.details.of(self.flow) {
-                let detail = &mut detail.sides[side];
-                let missed = u64::from(to.wrapping_sub(from));
-                detail.missed_bytes = detail.missed_bytes.saturating_add(missed);
-                if missed <= LATE_MAX.unsigned_abs().into() {
-                    // Those of one round of numbers before are not these.
-                    detail.given_up.remove(from, to);
-                    detail.given_up.add(from, to);
-                }
-            }
-            self.count(side, Event::Gap, |detail| &mut detail.gaps);
         }
     }
 
@@ -801,59 +774,6 @@ impl Connection<'_> {
     }
 }
 
-impl SideDetail {
-    /// True while data are missing that were not acknowledged yet.
-    const fn misses_data(&self) -> bool {
-        !self.holes.is_empty() || !self.cut.is_empty()
-    }
-}
-
-/// What one acknowledgment leaves behind: ranges in order, those that touch as one.
-#[derive(Default)]
-struct Missed {
-    at: [(u32, u32); 2 * Ranges::MAX + 1],
-    count: usize,
-}
-
-impl Missed {
-    /// Takes what was not seen below `to`, and what was not captured.
-    fn give_up(&mut self, detail: &mut SideDetail, to: u32) {
-        loop {
-            let hole = detail.holes.as_slice().first();
-            let cut = detail.cut.as_slice().first();
-            let is_hole = match (hole, cut) {
-                (Some(hole), Some(cut)) => beyond(hole.0, cut.0) <= 0,
-                (hole, _) => hole.is_some(),
-            };
-            let ranges = match is_hole {
-                true => &mut detail.holes,
-                false => &mut detail.cut,
-            };
-            // The first of both begins beyond `to`, so the other one does too.
-            let Some(range) = ranges.give_up(to) else {
-                return;
-            };
-            self.push(range);
-        }
-    }
-
-    fn push(&mut self, range: (u32, u32)) {
-        let last = self.count.checked_sub(1);
-        if let Some(last) = last.and_then(|last| self.at.get_mut(last))
-            && last.1 == range.0
-        {
-            last.1 = range.1;
-        } else if let Some(place) = self.at.get_mut(self.count) {
-            *place = range;
-            self.count += 1;
-        }
-    }
-
-    fn ranges(self) -> impl Iterator<Item = (u32, u32)> {
-        self.at.into_iter().take(self.count)
-    }
-}
-
 /// A sequence number with its wraps.
 fn full(number: u32, wraps: u32) -> i64 {
     i64::from(wraps) << 32 | i64::from(number)
@@ -862,6 +782,9 @@ fn full(number: u32, wraps: u32) -> i64 {
 /// Payload bytes of a side by its sequence numbers, as Zeek's `orig_bytes` and `resp_bytes`.
 pub(crate) fn bytes_by_sequence(flow: &Flow, details: &Details, side: usize) -> u64 {
     let (end, peer) = (&flow.sides[side], &flow.sides[1 - side]);
+    if end.state == State::Inactive {
+        return 0;
+    }
     let detail = details.get(flow.detail).map(|detail| detail.sides[side]);
     let (wraps, ack_wraps) = detail.map_or((0, 0), |detail| (detail.wraps, detail.ack_wraps));
     let acknowledged = beyond(end.ack, end.start);

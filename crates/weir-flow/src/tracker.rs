@@ -8,8 +8,9 @@ use crate::fragment::{
     Defragmenter, FragmentCounters, FragmentLimits, Fragmented, Nested, Origin, frame_of,
 };
 use crate::key::{Scope, vlan};
+use crate::openings::Openings;
 use crate::options::{Counters, Options, TUNNELS_MAX, Tunnels};
-use crate::record::FlowRecord;
+use crate::record::{End, FlowRecord};
 use crate::sighting::{Sighting, udp_payload_len};
 use crate::table::{FlowTable, Seen};
 
@@ -21,6 +22,7 @@ pub struct Tracker {
     nested: Nested,
     checksums: Vec<ChecksumField>,
     analysis: Option<Box<Analyzing>>,
+    openings: Openings,
 }
 
 /// The analysis of TCP, and what it said of the last packet.
@@ -34,8 +36,8 @@ struct Analyzing {
 /// A header, and whether its checksum holds, where that can be told.
 type ChecksumField = (Layer, fn(&Packet<'_>) -> Option<bool>);
 
-/// Packets of each direction whose payload is looked at, to recognise the application.
-const LOOKED_AT_MAX: u32 = 16;
+/// Packets of each direction whose payload is looked at by itself, to recognise the application.
+pub(crate) const LOOKED_AT_MAX: u32 = 16;
 
 /// Packets of one source (SSRC) with sequence numbers that go on, in one direction, that are asked for before a flow is
 /// taken for RTP.
@@ -64,6 +66,7 @@ impl Tracker {
             nested: Nested::default(),
             checksums,
             analysis: None,
+            openings: Openings::default(),
         }
     }
 
@@ -98,7 +101,11 @@ impl Tracker {
     /// What was counted so far.
     #[must_use]
     pub const fn counters(&self) -> (Counters, FragmentCounters) {
-        (self.table.counters(), self.defragmenter.counters())
+        let counters = Counters {
+            openings_refused: self.openings.refused,
+            ..self.table.counters()
+        };
+        (counters, self.defragmenter.counters())
     }
 
     /// Counts a packet to its flow. With [`Tunnels::Inner`] it has to be decoded to its innermost header,
@@ -124,6 +131,7 @@ impl Tracker {
                 let is_whole = whole == Fragmented::Whole;
                 let seen = count(
                     &mut self.table,
+                    &mut self.openings,
                     &self.checksums,
                     self.analysis.as_deref_mut(),
                     packet,
@@ -141,6 +149,7 @@ impl Tracker {
                 let whole = decoder.decode_as(frame_of(packet, bytes), layer);
                 let seen = count(
                     &mut self.table,
+                    &mut self.openings,
                     &self.checksums,
                     self.analysis.as_deref_mut(),
                     &whole,
@@ -167,6 +176,7 @@ impl Tracker {
             // What the analysis says is of the packet that was taken up last.
             count(
                 &mut self.table,
+                &mut self.openings,
                 &self.checksums,
                 None,
                 &packet,
@@ -221,6 +231,7 @@ impl Tracker {
         }
         count(
             &mut self.table,
+            &mut self.openings,
             &self.checksums,
             self.analysis.as_deref_mut(),
             packet,
@@ -240,11 +251,12 @@ impl Tracker {
 #[inline]
 fn count(
     table: &mut FlowTable,
+    openings: &mut Openings,
     checksums: &[ChecksumField],
     analyzing: Option<&mut Analyzing>,
     packet: &Packet<'_>,
     origin: Option<Origin>,
-    ended: impl FnMut(FlowRecord),
+    mut ended: impl FnMut(FlowRecord),
 ) -> Option<Seen> {
     let mut sighting = Sighting::of_packet(packet, table.options().scope)?;
     let is_late = origin.is_some_and(|origin| origin.is_late);
@@ -271,18 +283,30 @@ fn count(
         let number = analyzing.number;
         analyzing.last = analyzing.analysis.packet(packet, &sighting, number);
     }
+    let ended = |flow: FlowRecord| {
+        if flow.end != End::Active {
+            openings.forget(flow.number);
+        }
+        ended(flow);
+    };
     let seen = match is_late {
         true => table.late(&sighting, ended)?,
         false => table.packet(&sighting, ended)?,
     };
     if sighting.payload_bytes > 0 {
-        recognise(table, packet, &sighting, &seen);
+        recognise(table, openings, packet, &sighting, &seen);
     }
     Some(seen)
 }
 
 /// Looks at the payload until it is known what the flow carries.
-fn recognise(table: &mut FlowTable, packet: &Packet<'_>, sighting: &Sighting, seen: &Seen) {
+fn recognise(
+    table: &mut FlowTable,
+    openings: &mut Openings,
+    packet: &Packet<'_>,
+    sighting: &Sighting,
+    seen: &Seen,
+) {
     let Some(known) = table.open_application(seen) else {
         return;
     };
@@ -298,16 +322,15 @@ fn recognise(table: &mut FlowTable, packet: &Packet<'_>, sighting: &Sighting, se
         from_originator: seen.from_originator,
         server_port: server.port,
     };
+    if let Some(segment) = &sighting.segment {
+        openings.segment(table, (sighting, segment), seen, payload, &context);
+        return;
+    }
     let found = detect(payload, &context);
     let is_spent = table.packets_of(seen) >= LOOKED_AT_MAX;
     match found {
         Application::Unknown if is_spent => table.set_application(seen, known, true),
         Application::Unknown => {}
-        // The answer may say that it goes on as something else.
-        Application::Http if known != Application::Http => {
-            table.set_application(seen, found, false);
-        }
-        Application::Http => table.set_application(seen, found, is_spent),
         // One packet says little, and any bytes may look like one.
         Application::Rtp => {
             let header = RtpHeader::of(payload);

@@ -444,7 +444,8 @@ fn one_direction_of_a_connection_is_one_flow() {
         1     > A 1 1 ONE
         12000 > A 4 4 TWO
         12001 > FA 7 4";
-    check(lines, &[("SH", 0, "ONETWO", "")]);
+    // The three octets that it acknowledges are those of the other one.
+    check(lines, &[("SH", 3, "ONETWO", "")]);
     // Its end is repeated until it is acknowledged.
     let lines = "
         0     < A  1 1 ONE

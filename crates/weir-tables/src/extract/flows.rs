@@ -66,7 +66,7 @@ const OWN: &[ItemField<Get>] = &[
     ItemField::new("flow.payload_bytes_dst", Kind::U64, |f| number(f.flow.received.payload_bytes), "Bytes above the transport's header from the responder, as often as they were sent", "weir"),
     ItemField::new("flow.bytes_src", Kind::U64, |f| number(f.flow.sent.stream_bytes), "Bytes of the stream from the originator, of TCP by sequence numbers, captured or not", "Zeek, conn.log, orig_bytes"),
     ItemField::new("flow.bytes_dst", Kind::U64, |f| number(f.flow.received.stream_bytes), "Bytes of the stream from the responder, of TCP by sequence numbers, captured or not", "Zeek, conn.log, resp_bytes"),
-    ItemField::new("flow.missed_bytes", Kind::U64, |f| number(f.flow.sent.missed_bytes.saturating_add(f.flow.received.missed_bytes)), "Bytes of TCP, of both directions, that were acknowledged and not captured", "Zeek, conn.log, missed_bytes"),
+    ItemField::new("flow.missed_bytes", Kind::U64, |f| number(f.flow.sent.missed_bytes.saturating_add(f.flow.received.missed_bytes)), "Bytes of TCP, of both directions, that were not captured: those that were acknowledged, and those before others that were seen", "Zeek, conn.log, missed_bytes"),
     ItemField::new("flow.retransmissions_src", Kind::U32, |f| tcp(f.flow, f.flow.sent, |t| t.retransmissions), "Segments of the originator with data that were seen before, without keep-alives; NULL but for TCP", "weir"),
     ItemField::new("flow.retransmissions_dst", Kind::U32, |f| tcp(f.flow, f.flow.received, |t| t.retransmissions), "Segments of the responder with data that were seen before, without keep-alives; NULL but for TCP", "weir"),
     ItemField::new("flow.out_of_order_src", Kind::U32, |f| tcp(f.flow, f.flow.sent, |t| t.out_of_order), "Segments of the originator that came after later ones; NULL but for TCP", "weir"),
@@ -161,6 +161,11 @@ impl Extract for Flows {
                     "retransmissions, gaps and resets not noted: more than {} flows have some",
                     grouped(options.details_max)
                 ),
+            ),
+            (
+                flows.openings_refused,
+                "segments looked at by themselves for flow.service: more than 65,536 connections, or 64 MiB of them, were under way"
+                    .to_owned(),
             ),
             (
                 fragments.timed_out,

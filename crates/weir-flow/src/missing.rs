@@ -1,0 +1,218 @@
+//! Octets of a TCP connection that were not captured: what was acknowledged and not seen, and what lies before octets that
+//! were seen.
+//!
+//! Numbers that were not seen wait as a hole until they come, are acknowledged, or the flow ends. Those of segments that
+//! were seen and not captured whole wait apart from these. What was counted and comes after all is taken back.
+
+use crate::flow::{Flow, Side, SideDetail, State};
+use crate::history::Event;
+use crate::ranges::{Ranges, Removed};
+use crate::tcp::{Connection, LATE_MAX, Segment, beyond};
+
+impl Connection<'_> {
+    /// Counts what `side`'s peer acknowledged from `from` to `to` and was not seen, or not captured.
+    pub(crate) fn find_gaps(&mut self, side: usize, from: u32, to: u32) {
+        let Self { flow, details } = self;
+        let end = flow.sides[side];
+        // The first acknowledgment of a connection whose start was not seen says nothing.
+        let begin = (0..=2).contains(&beyond(to, end.start)) && flow.is(Flow::PARTIAL);
+        let clean = flow.sides.iter().all(Side::is_clean);
+        let mut missed = Missed::default();
+        if let Some(detail) = details.get_mut(flow.detail) {
+            missed.give_up(&mut detail.sides[side], to);
+        }
+        // Beyond what was seen at all.
+        let mut known = end.last;
+        if known == end.start {
+            // The SYN that is counted though none was seen.
+            known = known.wrapping_add(1);
+        }
+        if beyond(from, known) > 0 {
+            known = from;
+        }
+        // Data behind a reset are not taken in, whether they were captured or not.
+        if beyond(to, known) > 0 && !begin && end.state != State::Reset {
+            missed.push((known, to));
+        }
+        for (from, to) in missed.ranges() {
+            self.miss(side, from, to);
+            // Zeek notes those of connections that are established, or closed in order.
+            if clean {
+                self.count(side, Event::Gap, |detail| &mut detail.gaps);
+            }
+        }
+    }
+
+    /// Takes note of a hole. One for which there is no room counts before it is acknowledged, rather than never.
+    #[cold]
+    pub(crate) fn add_hole(&mut self, side: usize, from: u32, to: u32) {
+        let Self { flow, details } = self;
+        let detail = details.of(flow);
+        if let Some((from, to)) = detail.and_then(|detail| detail.sides[side].holes.add(from, to)) {
+            self.miss(side, from, to);
+        }
+    }
+
+    /// Takes out of the holes what a segment carries. True where it was in any.
+    pub(crate) fn fill(&mut self, side: usize, segment: &Segment, from: u32, to: u32) -> bool {
+        let Some(detail) = self.details.get_mut(self.flow.detail) else {
+            return false;
+        };
+        let detail = &mut detail.sides[side];
+        let cut = match segment.is_cut {
+            true => Removed::default(),
+            false => detail.cut.remove(from, to),
+        };
+        let hole = detail.holes.remove(from, to);
+        // A range for which there is no more room counts now, rather than never.
+        for (from, to) in [cut.lost, hole.lost].into_iter().flatten() {
+            self.miss(side, from, to);
+        }
+        hole.any
+    }
+
+    /// Counts the numbers from `from` to `to` as missed, until they come after all.
+    #[cold]
+    pub(crate) fn miss(&mut self, side: usize, from: u32, to: u32) {
+        let Self { flow, details } = self;
+        let Some(detail) = details.of(flow) else {
+            return;
+        };
+        let detail = &mut detail.sides[side];
+        let missed = to.wrapping_sub(from);
+        detail.missed_bytes = detail.missed_bytes.saturating_add(missed.into());
+        if missed <= LATE_MAX.unsigned_abs() {
+            // Those of one round of numbers before are not these.
+            detail.given_up.remove(from, to);
+            detail.given_up.add(from, to);
+        }
+    }
+
+    /// Takes back what was counted as missed of the numbers from `from` to `to`, and comes after all. `top` is the highest
+    /// number that was seen or acknowledged before. True where there was any.
+    pub(crate) fn take_back(&mut self, side: usize, from: u32, to: u32, top: u32) -> bool {
+        let to = if beyond(to, top) > 0 { top } else { to };
+        let Some(detail) = self.details.get_mut(self.flow.detail) else {
+            return false;
+        };
+        if beyond(to, from) <= 0 || beyond(top, to) > LATE_MAX {
+            return false;
+        }
+        let detail = &mut detail.sides[side];
+        let count = detail.given_up.count_within(from, to);
+        if count == 0 {
+            return false;
+        }
+        detail.given_up.remove(from, to);
+        detail.missed_bytes = detail.missed_bytes.saturating_sub(count.into());
+        true
+    }
+
+    /// Takes note of data whose segment was seen and which were not captured whole: to Zeek, which takes
+    /// nothing of such a segment, they are missing when they are acknowledged.
+    #[cold]
+    pub(crate) fn place_cut(&mut self, side: usize, from: u32, to: u32) {
+        let Self { flow, details } = self;
+        let ack = flow.sides[side].ack;
+        // What was acknowledged before it was seen is counted already.
+        let from = if beyond(ack, from) > 0 { ack } else { from };
+        if beyond(to, from) <= 0 {
+            return;
+        }
+        let detail = details.of(flow);
+        // A range too many counts before it is acknowledged, rather than never.
+        if let Some((from, to)) = detail.and_then(|detail| detail.sides[side].cut.add(from, to)) {
+            self.miss(side, from, to);
+        }
+    }
+
+    /// The parts of the numbers from `from` to `to` that were not seen before, of a segment that was not
+    /// captured whole.
+    #[cold]
+    pub(crate) fn cut_in_holes(&mut self, side: usize, from: u32, to: u32) {
+        let detail = self.details.get(self.flow.detail);
+        let Some(holes) = detail.map(|detail| detail.sides[side].holes) else {
+            return;
+        };
+        for &(start, end) in holes.as_slice() {
+            let start = if beyond(from, start) > 0 { from } else { start };
+            let end = if beyond(end, to) > 0 { to } else { end };
+            if beyond(end, start) > 0 {
+                self.place_cut(side, start, end);
+            }
+        }
+    }
+}
+
+impl SideDetail {
+    /// True while data are missing that were not acknowledged yet.
+    pub(crate) const fn misses_data(&self) -> bool {
+        !self.holes.is_empty() || !self.cut.is_empty()
+    }
+
+    /// Octets that were never acknowledged and are missing all the same, as others were seen behind them.
+    fn missing_before_others(&self) -> u64 {
+        let len = |&(from, to): &(u32, u32)| u64::from(to.wrapping_sub(from));
+        let is_likely = |range: &&(u32, u32)| len(range) <= LATE_MAX.unsigned_abs().into();
+        let holes = self.holes.as_slice().iter().filter(is_likely).map(len);
+        let cut = self.cut.as_slice().first();
+        let cut = cut.map_or(0, |first| self.cut.count_within(first.0, self.tail));
+        holes.sum::<u64>().saturating_add(cut.into())
+    }
+}
+
+/// Octets of a side that were not captured, as far as that is known when its flow is given out, for the last time or
+/// not: what is not acknowledged may come yet.
+pub(crate) fn missed_bytes(detail: &SideDetail, is_last: bool) -> u64 {
+    let waiting = match is_last {
+        true => detail.missing_before_others(),
+        false => 0,
+    };
+    detail.missed_bytes.saturating_add(waiting)
+}
+
+/// What one acknowledgment leaves behind: ranges in order, those that touch as one.
+#[derive(Default)]
+struct Missed {
+    at: [(u32, u32); 2 * Ranges::MAX + 1],
+    count: usize,
+}
+
+impl Missed {
+    /// Takes what was not seen below `to`, and what was not captured.
+    fn give_up(&mut self, detail: &mut SideDetail, to: u32) {
+        loop {
+            let hole = detail.holes.as_slice().first();
+            let cut = detail.cut.as_slice().first();
+            let is_hole = match (hole, cut) {
+                (Some(hole), Some(cut)) => beyond(hole.0, cut.0) <= 0,
+                (hole, _) => hole.is_some(),
+            };
+            let ranges = match is_hole {
+                true => &mut detail.holes,
+                false => &mut detail.cut,
+            };
+            // The first of both begins beyond `to`, so the other one does too.
+            let Some(range) = ranges.give_up(to) else {
+                return;
+            };
+            self.push(range);
+        }
+    }
+
+    fn push(&mut self, range: (u32, u32)) {
+        let last = self.count.checked_sub(1);
+        if let Some(last) = last.and_then(|last| self.at.get_mut(last))
+            && last.1 == range.0
+        {
+            last.1 = range.1;
+        } else if let Some(place) = self.at.get_mut(self.count) {
+            *place = range;
+            self.count += 1;
+        }
+    }
+
+    fn ranges(self) -> impl Iterator<Item = (u32, u32)> {
+        self.at.into_iter().take(self.count)
+    }
+}

@@ -1,0 +1,240 @@
+//! What the streams of TCP carry, by their octets: the answer is the same however these are cut into segments.
+//!
+//! A direction is looked at from where it begins, and from where it begins again after the other one: at what is there of
+//! these octets with each segment. Segments that come too early are looked at by themselves as well, and so is each one of
+//! a connection whose beginning was not captured, as no other place is known where something may begin.
+
+use std::collections::HashMap;
+
+use crate::detect::{Application, Context, contains, detect};
+use crate::fragment::Overlap;
+use crate::key::Sender;
+use crate::sighting::Sighting;
+use crate::stream::{Carrier, Part, Reassembler};
+use crate::table::{FlowTable, Seen};
+use crate::tcp::{SYN, Segment};
+
+/// The connections of which it is not known for good what they carry.
+#[derive(Debug, Default)]
+pub(crate) struct Openings {
+    open: HashMap<u64, Box<Opening>>,
+    /// Octets that are kept of all of them.
+    held: usize,
+    /// Segments that were looked at by themselves, as too much was kept of other connections.
+    pub(crate) refused: u64,
+}
+
+/// A connection.
+#[derive(Debug)]
+struct Opening {
+    sides: [Side; 2],
+    /// The sender of the last octets.
+    turn: Option<Sender>,
+    /// It is taken for HTTP for the beginning of a line.
+    is_guess: bool,
+}
+
+/// A direction of a connection.
+#[derive(Debug)]
+struct Side {
+    stream: Reassembler,
+    /// The first octets since the other direction said something.
+    run: Vec<u8>,
+    /// What the run is taken for, as far as it goes.
+    found: Application,
+    /// More of the run says nothing else.
+    is_told: bool,
+}
+
+/// Octets of a direction among which it is looked for what the connection carries.
+pub(crate) const OCTETS_MAX: u64 = 32_768;
+/// Octets from one place that are looked at: a head that upgrades to another protocol.
+const RUN_OCTETS_MAX: usize = 4_096;
+/// Octets that wait for others of their direction.
+const WAITING_OCTETS_MAX: usize = 16_384;
+/// Connections at one time, and octets that are kept of all.
+const CONNECTIONS_MAX: usize = 1 << 16;
+const HELD_OCTETS_MAX: usize = 64 << 20;
+
+impl Side {
+    const fn new() -> Self {
+        Self {
+            stream: Reassembler::new(Overlap::First),
+            run: Vec::new(),
+            found: Application::Unknown,
+            is_told: false,
+        }
+    }
+
+    fn held(&self) -> usize {
+        self.stream.held() + self.run.capacity()
+    }
+
+    /// Takes a segment in. Gives what the octets that are in order now are taken for, where there are any.
+    fn take(
+        &mut self,
+        (seq, payload, len): (u32, &[u8], u32),
+        is_turn: bool,
+        context: &Context,
+    ) -> Option<Application> {
+        let Self {
+            stream,
+            run,
+            found,
+            is_told,
+        } = self;
+        let mut is_turn = is_turn;
+        let mut all = None;
+        let mut part = |_, part: Part<'_>, _| {
+            let is_gap = matches!(part, Part::Gap(_));
+            if std::mem::take(&mut is_turn) || is_gap {
+                run.clear();
+                (*found, *is_told) = (Application::Unknown, false);
+            }
+            let Part::Bytes(bytes) = part else {
+                return;
+            };
+            if !*is_told {
+                let room = RUN_OCTETS_MAX.saturating_sub(run.len()).min(bytes.len());
+                run.extend_from_slice(bytes.get(..room).unwrap_or_default());
+                *found = detect(run, context);
+                *is_told =
+                    run.len() >= RUN_OCTETS_MAX || *found == Application::Http && is_told_of(run);
+                if *is_told {
+                    *run = Vec::new();
+                }
+            }
+            // What was found before a gap counts as well.
+            all = match (all, *found) {
+                (Some(known), Application::Unknown) => Some(known),
+                (_, found) => Some(found),
+            };
+        };
+        stream.data(seq, payload, len, Carrier::default(), &mut part);
+        while stream.held() > WAITING_OCTETS_MAX && stream.skip_hole(&mut part) {}
+        all
+    }
+}
+
+impl Openings {
+    /// Looks at the payload of a segment, until it is known what its connection carries.
+    pub(crate) fn segment(
+        &mut self,
+        table: &mut FlowTable,
+        (sighting, segment): (&Sighting, &Segment),
+        seen: &Seen,
+        payload: &[u8],
+        context: &Context,
+    ) {
+        let Some(known) = table.open_application(seen) else {
+            return;
+        };
+        let seq = segment.seq.wrapping_add((segment.flags & SYN != 0).into());
+        let first = table.first_number(seen);
+        let is_first = first.is_some_and(|first| first == seq);
+        if is_first && !self.open.contains_key(&seen.number) {
+            // Most say it with their first segment.
+            let found = detect(payload, context);
+            if !matches!(found, Application::Unknown | Application::Http) {
+                table.set_application(seen, found, true);
+                return;
+            }
+        }
+        let Some(opening) = self.opening(seen.number) else {
+            let is_spent = table.packets_of(seen) >= super::tracker::LOOKED_AT_MAX;
+            decide(table, seen, known, detect(payload, context), is_spent);
+            return;
+        };
+        let side = usize::from(sighting.sender == Sender::High);
+        let before = opening.held();
+        let is_turn = opening.turn.is_some_and(|turn| turn != sighting.sender);
+        let is_guess = std::mem::take(&mut opening.is_guess);
+        let [low, high] = &mut opening.sides;
+        let own = if side == 0 { low } else { high };
+        own.stream.begin(first.unwrap_or(seq));
+        let taken = own.take((seq, payload, segment.len), is_turn, context);
+        if taken.is_some() {
+            opening.turn = Some(sighting.sender);
+        }
+        let is_spent = own.stream.offset() >= OCTETS_MAX;
+        let waits = taken.is_none() && own.stream.has_hole();
+        let found = match taken.unwrap_or_default() {
+            Application::Unknown if waits || first.is_none() => detect(payload, context),
+            found => found,
+        };
+        // The rest of its first line may say that it is something else.
+        let is_open = found == Application::Http && !own.is_told;
+        opening.is_guess = is_open && (is_guess || known != Application::Http);
+        let is_other = is_guess && !is_turn && taken == Some(Application::Unknown);
+        let now = opening.held();
+        self.held = self.held.saturating_sub(before).saturating_add(now);
+        if is_other && found == Application::Unknown {
+            table.set_application(seen, found, is_spent);
+        } else {
+            decide(table, seen, known, found, is_spent);
+        }
+        if table.open_application(seen).is_none() {
+            self.forget(seen.number);
+        }
+    }
+
+    /// A flow is over.
+    pub(crate) fn forget(&mut self, number: u64) {
+        if self.open.is_empty() {
+            return;
+        }
+        if let Some(opening) = self.open.remove(&number) {
+            self.held = self.held.saturating_sub(opening.held());
+        }
+    }
+
+    /// The connection of a flow; `None` where there is no room for it.
+    fn opening(&mut self, number: u64) -> Option<&mut Opening> {
+        let is_full = self.open.len() >= CONNECTIONS_MAX || self.held >= HELD_OCTETS_MAX;
+        if is_full && !self.open.contains_key(&number) {
+            self.refused = self.refused.saturating_add(1);
+            return None;
+        }
+        let opening = self.open.entry(number).or_insert_with(|| {
+            Box::new(Opening {
+                sides: [Side::new(), Side::new()],
+                turn: None,
+                is_guess: false,
+            })
+        });
+        Some(opening)
+    }
+}
+
+impl Opening {
+    fn held(&self) -> usize {
+        self.sides.iter().map(Side::held).sum()
+    }
+}
+
+/// True when the first octets of a message of HTTP say all that is asked of it: whether it goes on as something else.
+fn is_told_of(run: &[u8]) -> bool {
+    const SWITCHES: &[u8] = b"HTTP/1.1 101";
+    match run.get(..SWITCHES.len()) {
+        Some(SWITCHES) => contains(run, b"\r\n\r\n"),
+        Some(line) if line.starts_with(b"HTTP/1.") => true,
+        _ => !run.starts_with(b"HTTP/") && run.contains(&b'\n'),
+    }
+}
+
+/// Takes note of what was found.
+fn decide(
+    table: &mut FlowTable,
+    seen: &Seen,
+    known: Application,
+    found: Application,
+    is_spent: bool,
+) {
+    match found {
+        Application::Unknown if is_spent => table.set_application(seen, known, true),
+        Application::Unknown => {}
+        // The answer may say that it goes on as something else.
+        Application::Http => table.set_application(seen, found, is_spent),
+        _ => table.set_application(seen, found, true),
+    }
+}

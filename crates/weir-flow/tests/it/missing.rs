@@ -1,0 +1,181 @@
+//! Octets of TCP that were not captured, counted by hand: those that were acknowledged, and those before others that were
+//! seen, in whatever state the connection is.
+
+use crate::untidy::check;
+
+const HANDSHAKE: &str = "
+    0 > S  0 0
+    1 < SA 0 1
+    2 > A  1 1";
+
+/// What is missed of a connection with these lines behind its handshake, whose streams are these.
+#[track_caller]
+fn established(lines: &str, missed: u64, there: &str, back: &str) {
+    check(
+        &format!("{HANDSHAKE}\n {lines}"),
+        &[("S1", missed, there, back)],
+    );
+}
+
+#[test]
+fn octets_are_missed_where_the_answer_to_the_syn_was_not_captured() {
+    // Three octets behind OK are acknowledged.
+    let lines = "
+        0 > S 0 0
+        2 > A 1 1 GET
+        3 < A 1 4 OK
+        5 > A 4 6";
+    check(lines, &[("OTH", 3, "GET", "OK")]);
+    // The first two of the answer, and they come at last.
+    let lines = "
+        0 > S 0 0
+        2 > A 1 1 GET
+        3 < A 3 4 cd
+        5 > A 4 5";
+    assert_eq!(missed_of(lines), 2);
+    assert_eq!(missed_of(&format!("{lines}\n 6 < A 1 4 ab")), 0);
+    // An acknowledgment without data shows what its sender had sent.
+    let lines = "
+        0 > S 0 0
+        2 > A 1 1 GET
+        3 < A 5 4
+        5 > A 4 5";
+    check(lines, &[("S0", 4, "GET", "")]);
+}
+
+#[test]
+fn octets_are_missed_of_a_connection_that_began_before_the_capture() {
+    let begun = "
+        0 > A 1 1 GET
+        1 < A 1 4 OK";
+    check(begun, &[("OTH", 0, "GET", "OK")]);
+    check(&format!("{begun}\n 2 > A 4 8"), &[("OTH", 5, "GET", "OK")]);
+    check(
+        &format!("{begun}\n 2 < A 5 4 ef\n 3 > A 4 7"),
+        &[("OTH", 2, "GET", "OK[2]ef")],
+    );
+    check(
+        &format!("{begun}\n 2 > A 4 7\n 3 < A 3 4 cdef"),
+        &[("OTH", 0, "GET", "OKcdef")],
+    );
+    // What came before is none of it.
+    assert_eq!(missed_of("0 > A 100 1\n 1 < A 1 90\n 2 < A 1 100 OK"), 0);
+}
+
+#[test]
+fn octets_before_others_are_missed_though_they_were_not_acknowledged() {
+    established("3 > A 1 1 ab\n 4 > A 5 1 ef", 2, "ab[2]ef", "");
+    established(
+        "3 > A 1 1 ab\n 4 > A 5 1 ef\n 5 > A 3 1 cd",
+        0,
+        "abcdef",
+        "",
+    );
+    let lines = "3 > A 1 1 ab\n 4 > FA 5 1";
+    check(&format!("{HANDSHAKE}\n {lines}"), &[("S2", 2, "ab[2]", "")]);
+    // A number shows as much as octets do.
+    established("3 < A 101 1", 100, "", "");
+    established("3 < A 101 1\n 4 > A 1 101", 100, "", "");
+    established("3 < A 4 1\n 4 < A 1 1 abc\n 5 > A 1 4", 0, "", "abc");
+    // A window that is probed (RFC 9293, 3.8.6.1) and a keep-alive (RFC 9293, 3.8.4) show nothing.
+    established(
+        "3 > A 1 1 ab\n 4 < A 1 3\n 5 > A 2 1\n 6 > A 3 1 c",
+        0,
+        "abc",
+        "",
+    );
+}
+
+#[test]
+fn all_holes_count_however_many_there_are() {
+    // Every other octet of thirteen.
+    let odd: String = (0..7)
+        .map(|at| format!("{} > A {} 1 x\n", 3 + at, 1 + 2 * at))
+        .collect();
+    established(&odd, 6, "x[1]x[1]x[1]x[1]x[1]x[1]x", "");
+    established(
+        &format!("{odd} 11 < A 1 14"),
+        6,
+        "x[1]x[1]x[1]x[1]x[1]x[1]x",
+        "",
+    );
+    let even: String = (0..6)
+        .map(|at| format!("{} > A {} 1 y\n", 10 + at, 2 + 2 * at))
+        .collect();
+    established(&format!("{odd} {even}"), 0, "xyxyxyxyxyxyx", "");
+    // Three holes beside a large one, of which the middle comes.
+    let lines = "
+        3 > A 1  1 a
+        4 > A 12 1 b
+        5 > A 14 1 b
+        6 > A 16 1 b
+        7 > A 18 1 b
+        8 > A 5  1 cc";
+    established(lines, 11, "a[3]cc[5]b[1]b[1]b[1]b", "");
+}
+
+#[test]
+fn a_direction_that_was_not_captured_is_missed_as_far_as_it_was_acknowledged() {
+    let lines = "
+        0 > S 0 0
+        1 > A 1 1 ONE
+        2 > A 4 4 TWO";
+    check(lines, &[("S0", 3, "ONETWO", "")]);
+    // Without the beginning the first acknowledgment says where it is.
+    let begun = "
+        1 > A 1 101 ONE
+        2 > A 4 104 TWO";
+    check(begun, &[("OTH", 3, "ONETWO", "")]);
+    // It is there later on.
+    let later = "3 < A 4 7 def\n 4 > A 7 7";
+    assert_eq!(missed_of(&format!("{lines}\n {later}")), 3);
+    let later = "3 < A 104 7 def\n 4 > A 7 107";
+    assert_eq!(missed_of(&format!("{begun}\n {later}")), 3);
+    // All of it comes later, as captures may have it.
+    let late = "3 < SA 0 1\n 3 < A 1 4 abc\n 4 > A 7 4";
+    assert_eq!(missed_of(&format!("{lines}\n {late}")), 0);
+    let late = "3 < A 101 4 abc\n 4 > A 7 104";
+    assert_eq!(missed_of(&format!("{begun}\n {late}")), 0);
+    // An older acknowledgment says nothing.
+    let older = "3 > A 1 1 ONE";
+    check(&format!("{lines}\n {older}"), &[("S0", 3, "ONETWO", "")]);
+}
+
+#[test]
+fn acknowledgments_that_cannot_be_the_receivers_count_nothing() {
+    let begun = "
+        0 > A 1 1 GET
+        1 < A 1 4 OK";
+    let rest = "
+        4 > A 4 3
+        5 < A 3 4 cd
+        6 > A 4 5";
+    for forged in [
+        // Numbers of another connection.
+        "2 < A -900000000 700000",
+        "2 < A -5000000 700",
+        // What cannot have been sent since.
+        "2 < A 3 90000000",
+        // A reset, behind which data count no more.
+        "2 < R 3 700",
+    ] {
+        let missed = missed_of(&format!("{begun}\n {forged}\n {rest}"));
+        assert_eq!(missed, 0, "{forged}");
+    }
+    for forged in ["2 > A 4 90000000", "2 > A -5000000 700"] {
+        let lines = format!("0 > S 0 0\n 1 > A 1 1 GET\n {forged}\n 3 > A 4 3");
+        assert_eq!(missed_of(&lines), 2, "{forged}");
+    }
+}
+
+/// The octets that are missed of all flows.
+fn missed_of(lines: &str) -> u64 {
+    let flows = crate::capture::flows(
+        &crate::untidy::segments(lines),
+        weir_flow::Options::default(),
+    );
+    let missed = flows
+        .iter()
+        .map(|flow| flow.sent.missed_bytes + flow.received.missed_bytes);
+    missed.sum()
+}
