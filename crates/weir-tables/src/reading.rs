@@ -454,6 +454,17 @@ impl<S: Sink> Reading<S> {
     }
 }
 
+/// What merging has read of its captures.
+fn read_so_far(merge: &Merge<Bytes>) -> Totals {
+    let mut totals = Totals::default();
+    for reader in merge.readers() {
+        totals.bytes += reader.bytes_read();
+        totals.source_bytes += reader.source_bytes();
+        totals.times_beyond += reader.times_beyond();
+    }
+    totals
+}
+
 /// How a step of filling the batch ended.
 enum Fill {
     /// There may be more to read.
@@ -470,6 +481,7 @@ impl<S: Sink> Gather<S> {
         reader: &mut Reader<Bytes>,
     ) -> Result<Fill, weir_capture::Error> {
         let (bytes, source_bytes) = (reader.bytes_read(), reader.source_bytes());
+        let times_beyond = reader.times_beyond();
         let mut outcome = Ok(Fill::More);
         let mut left = STEP_RECORDS;
         while left > 0 {
@@ -495,6 +507,7 @@ impl<S: Sink> Gather<S> {
         }
         self.output.totals.bytes += reader.bytes_read().saturating_sub(bytes);
         self.output.totals.source_bytes += reader.source_bytes().saturating_sub(source_bytes);
+        self.output.totals.times_beyond += reader.times_beyond().saturating_sub(times_beyond);
         outcome
     }
 
@@ -503,12 +516,7 @@ impl<S: Sink> Gather<S> {
         files: &[CaptureFile],
         merge: &mut Merge<Bytes>,
     ) -> Result<Fill, weir_capture::FileError> {
-        let read = |merge: &Merge<Bytes>| {
-            merge.readers().fold((0, 0), |(bytes, source), reader| {
-                (bytes + reader.bytes_read(), source + reader.source_bytes())
-            })
-        };
-        let (bytes, source_bytes) = read(merge);
+        let before = read_so_far(merge);
         let mut outcome = Ok(Fill::More);
         for _ in 0..STEP_RECORDS {
             if self.output.sink.is_full() {
@@ -530,9 +538,7 @@ impl<S: Sink> Gather<S> {
                 }
             }
         }
-        let (bytes_now, source_bytes_now) = read(merge);
-        self.output.totals.bytes += bytes_now.saturating_sub(bytes);
-        self.output.totals.source_bytes += source_bytes_now.saturating_sub(source_bytes);
+        self.output.totals.add(&read_so_far(merge).since(&before));
         outcome
     }
 

@@ -300,6 +300,7 @@ impl Worker {
             source_bytes: now.source_bytes,
             stopped: now.stopped,
             unknown_link: now.unknown_link,
+            times_beyond: now.times_beyond,
             planned_bytes: report.planned_bytes(),
         };
         if *said == Some(progress) {
