@@ -66,6 +66,7 @@ impl Shared {
         report.totals.stopped = now.stopped.saturating_sub(self.before.stopped);
         report.totals.unknown_link = now.unknown_link.saturating_sub(self.before.unknown_link);
         report.totals.times_beyond = now.times_beyond.saturating_sub(self.before.times_beyond);
+        report.totals.late = now.late.saturating_sub(self.before.late);
         let errors = scan_report.take_errors();
         report.faults.extend(errors.iter().map(|error| {
             let path = error.path.clone();
@@ -173,7 +174,7 @@ pub(crate) fn ended(engine: &Arc<Engine>, keep: Py<PyAny>) -> weir_engine::Ended
         let is_silent = {
             let report = ended.take_up();
             let totals = &report.totals;
-            let found = totals.stopped + totals.unknown_link + totals.times_beyond;
+            let found = totals.stopped + totals.unknown_link + totals.times_beyond + totals.late;
             report.faults.is_empty() && report.notes.is_empty() && found == 0
         };
         if is_silent {

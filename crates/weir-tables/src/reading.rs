@@ -8,6 +8,7 @@ use weir_capture::{Certificate, Format, Merge, Reader, Record, WriteError};
 use weir_layout::{Layout, Row as LayoutRow, Start};
 use weir_packet::{Decoder, Frame, LinkType, Needs, Options as DecodeOptions, Reason};
 
+use crate::counters::MERGE_WINDOW_BYTES;
 use crate::program::{Framing, Passed, Records, SAMPLE_RECORDS};
 use crate::records::{RawRecord, RecordReader};
 use crate::row::Times;
@@ -449,14 +450,18 @@ impl<S: Sink> Reading<S> {
         let files = files
             .map(|(source, reader)| CaptureFile::new(source, reader))
             .collect();
-        self.input = Some(Input::Merge(sources, files, Merge::new(readers)));
+        let merge = Merge::new(readers).with_window(MERGE_WINDOW_BYTES);
+        self.input = Some(Input::Merge(sources, files, merge));
         true
     }
 }
 
 /// What merging has read of its captures.
 fn read_so_far(merge: &Merge<Bytes>) -> Totals {
-    let mut totals = Totals::default();
+    let mut totals = Totals {
+        late: merge.late(),
+        ..Totals::default()
+    };
     for reader in merge.readers() {
         totals.bytes += reader.bytes_read();
         totals.source_bytes += reader.source_bytes();

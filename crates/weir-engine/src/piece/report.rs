@@ -169,6 +169,7 @@ impl Reports {
                 "compiled" => totals.compiled += value,
                 "compile_refused" => totals.compile_refused += value,
                 "times_beyond" => totals.times_beyond += value,
+                "late" => totals.late += value,
                 ERRORS => errors_found += value,
                 _ => {}
             }
@@ -220,7 +221,7 @@ fn piece_id(rest: &str) -> Option<(PieceId, &str)> {
 
 type OfTotals = fn(&Totals) -> u64;
 
-const COUNTERS: [(&str, OfTotals); 9] = [
+const COUNTERS: [(&str, OfTotals); 10] = [
     ("records", |totals| totals.records),
     ("bytes", |totals| totals.bytes),
     ("source_bytes", |totals| totals.source_bytes),
@@ -230,6 +231,7 @@ const COUNTERS: [(&str, OfTotals); 9] = [
     ("compiled", |totals| totals.compiled),
     ("compile_refused", |totals| totals.compile_refused),
     ("times_beyond", |totals| totals.times_beyond),
+    ("late", |totals| totals.late),
 ];
 
 const PREFIX: &str = "weir.";

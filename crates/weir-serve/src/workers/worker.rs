@@ -301,6 +301,7 @@ impl Worker {
             stopped: now.stopped,
             unknown_link: now.unknown_link,
             times_beyond: now.times_beyond,
+            late: now.late,
             planned_bytes: report.planned_bytes(),
         };
         if *said == Some(progress) {
