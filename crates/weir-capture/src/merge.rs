@@ -1,5 +1,7 @@
 //! Several captures as one, in the order of time.
 
+mod window;
+
 use std::{
     cmp::Reverse,
     collections::BinaryHeap,
@@ -10,12 +12,14 @@ use std::{
 };
 
 use crate::{Error, Options, Reader, Record, open_with, stream::FoundRecord};
+use window::Window;
 
 /// Merges the records of several captures by time.
 ///
-/// Records of one file keep their order, even where its clock runs backwards; at equal times the
-/// file that was named first comes first. A record without a time goes with the record before it.
-/// Memory is one buffer a file.
+/// At equal times the file that was named first comes first. A record without a time goes with the
+/// record before it. Records of one file keep their order, even where its clock runs backwards, unless
+/// there is a window in which they wait for earlier ones ([`Merge::with_window`]). Memory is one buffer
+/// a file, and the window.
 ///
 /// ```no_run
 /// use weir_capture::{Merge, Options, expand};
@@ -36,6 +40,7 @@ pub struct Merge<R: Read> {
     advance: Option<usize>,
     /// Files not looked at yet.
     unread: usize,
+    window: Option<Box<Window>>,
 }
 
 struct Source<R: Read> {
@@ -89,7 +94,25 @@ impl<R: Read> Merge<R> {
             unread: sources.len(),
             advance: None,
             sources,
+            window: None,
         }
+    }
+
+    /// The same, with records of one file in the order of time, too: records wait while all that do take no more than
+    /// `bytes` bytes, so that earlier ones of the same file come before them. Costs a copy of each record.
+    #[must_use]
+    pub fn with_window(self, bytes: usize) -> Self {
+        let window = Box::new(Window::new(self.sources.len(), bytes));
+        Self {
+            window: Some(window),
+            ..self
+        }
+    }
+
+    /// Records so far that were given behind later ones, because these did not wait for so long.
+    #[must_use]
+    pub fn late(&self) -> u64 {
+        self.window.as_ref().map_or(0, |window| window.late())
     }
 
     /// The next record and the number of its file, or `None` when all files are at their end.
@@ -101,6 +124,29 @@ impl<R: Read> Merge<R> {
         reason = "a record borrows from a reader, which Iterator cannot express"
     )]
     pub fn next(&mut self) -> Result<Option<(usize, Record<'_>)>, FileError> {
+        let Some(mut window) = self.window.take() else {
+            let next = self.next_of_files()?;
+            return Ok(next.map(|(_, file, record)| (file, record)));
+        };
+        let filled = self.fill(&mut window);
+        let window = self.window.insert(window);
+        filled?;
+        Ok(window.pop())
+    }
+
+    /// Has records wait until the window is full or all files are at their end.
+    fn fill(&mut self, window: &mut Window) -> Result<(), FileError> {
+        while !window.is_full() {
+            let Some((time_ns, file, record)) = self.next_of_files()? else {
+                break;
+            };
+            window.push(file, time_ns, &record);
+        }
+        Ok(())
+    }
+
+    /// The next record as the files have them, and where it stands in the order of time.
+    fn next_of_files(&mut self) -> Result<Option<(i64, usize, Record<'_>)>, FileError> {
         while self.unread > 0 {
             let file = self.sources.len() - self.unread;
             self.unread -= 1;
@@ -109,7 +155,7 @@ impl<R: Read> Merge<R> {
         if let Some(file) = self.advance.take() {
             self.find(file)?;
         }
-        let Some(Reverse((_, file))) = self.heap.pop() else {
+        let Some(Reverse((time_ns, file))) = self.heap.pop() else {
             return Ok(None);
         };
         self.advance = Some(file);
@@ -117,7 +163,7 @@ impl<R: Read> Merge<R> {
             return Ok(None);
         };
         let record = source.found.and_then(|found| source.reader.record(&found));
-        Ok(record.map(|record| (file, record)))
+        Ok(record.map(|record| (time_ns, file, record)))
     }
 
     /// The readers, in the order in which they were given: for progress.

@@ -22,7 +22,7 @@ use crate::{
 pub(crate) struct NetMon {
     options: Options,
     /// When the capture began, in nanoseconds since 1970.
-    start_ns: i64,
+    start_ns: i128,
     /// The link type of all frames, in version 2.0; later ones say it behind each frame.
     network: u16,
     minor: u8,
@@ -134,12 +134,13 @@ impl NetMon {
             self.note(stream.buffer.offset());
             let interface = self.interface(stream, network)?;
             stream.number += 1;
-            let since_start = i64::try_from(header.delta_us).unwrap_or(i64::MAX);
-            let since_start = since_start.saturating_mul(1_000);
+            // Below 2^64 * 1000.
+            let since_start = i128::from(header.delta_us) * 1_000;
+            let time_ns = stream.held(time_ns.unwrap_or(self.start_ns + since_start));
             let found = FoundRecord {
                 number: stream.number,
                 offset: stream.buffer.offset(),
-                time_ns: Some(time_ns.unwrap_or_else(|| self.start_ns.saturating_add(since_start))),
+                time_ns: Some(time_ns),
                 wire_len: header.wire_len,
                 flags: None,
                 interface,
@@ -197,7 +198,7 @@ impl NetMon {
     }
 
     /// The network of a frame, and its time in nanoseconds since 1970 where the trailer has one.
-    fn trailer(&self, bytes: &[u8]) -> (u16, Option<i64>) {
+    fn trailer(&self, bytes: &[u8]) -> (u16, Option<i128>) {
         let mut fields = Bytes::new(bytes);
         let Ok(network) = fields.u16(Endian::Little) else {
             return (self.network, None);
@@ -211,8 +212,7 @@ impl NetMon {
             return (network, None);
         };
         // In units of 100 ns since 1601.
-        let since_1970 = i64::try_from(time).unwrap_or(i64::MAX) - FROM_1601_TO_1970;
-        (network, Some(since_1970.saturating_mul(100)))
+        (network, Some((i128::from(time) - FROM_1601_TO_1970) * 100))
     }
 
     /// The interface that a network has become.
@@ -272,7 +272,7 @@ impl FileHeader {
     }
 
     /// Nanoseconds since 1970, taking the clock on the wall for UTC.
-    fn start_ns(&self) -> Option<i64> {
+    fn start_ns(&self) -> Option<i128> {
         let [year, month, _, day, hour, minute, second, ms] = self.start.map(i64::from);
         if !(1..=12).contains(&month) {
             return None;
@@ -289,7 +289,7 @@ impl FileHeader {
             - 1
             - 719_468;
         let seconds = ((days * 24 + hour) * 60 + minute) * 60 + second;
-        Some((seconds * 1000 + ms).saturating_mul(1_000_000))
+        Some(i128::from(seconds * 1000 + ms) * 1_000_000)
     }
 }
 
@@ -339,4 +339,4 @@ const MAGIC: &[u8] = b"GMBU";
 const FILE_HEADER_LEN: usize = 128;
 const HEADER_LEN: usize = 16;
 /// In units of 100 ns.
-const FROM_1601_TO_1970: i64 = 116_444_736_000_000_000;
+const FROM_1601_TO_1970: i128 = 116_444_736_000_000_000;

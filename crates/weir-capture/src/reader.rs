@@ -83,6 +83,7 @@ impl<R: Read> Reader<R> {
             interfaces: Vec::new(),
             secrets: Vec::new(),
             number: 0,
+            times_beyond: 0,
             format,
             stop: u64::MAX,
         };
@@ -196,6 +197,13 @@ impl<R: Read> Reader<R> {
             true => &[],
             false => self.stream.window_to_stop(),
         }
+    }
+
+    /// Records so far whose time is outside of what 64 bits of nanoseconds since 1970 hold, 1677-09-21 to 2262-04-11: they
+    /// have the nearest that these hold. pcapng and NetMon have such times; those of pcap, ERF and snoop end in 2106.
+    #[must_use]
+    pub const fn times_beyond(&self) -> u64 {
+        self.stream.times_beyond
     }
 
     /// The number of the record that comes next.

@@ -9,7 +9,8 @@ pub struct Record<'a> {
     pub number: u64,
     /// Byte offset of the record (or block) in the uncompressed stream.
     pub offset: u64,
-    /// Nanoseconds since 1970 UTC, saturating; `None` when the format has no time (pcapng simple
+    /// Nanoseconds since 1970 UTC; the nearest that there is of a time before 1677 or after 2262, which
+    /// [`Reader::times_beyond`](crate::Reader::times_beyond) counts. `None` when the format has no time (pcapng simple
     /// packet block).
     pub time_ns: Option<i64>,
     /// Bytes that the packet had on the wire, as the file says. ERF counts what its record type

@@ -18,6 +18,8 @@ pub(crate) struct Stream<R: Read> {
     pub(crate) secrets: Vec<u8>,
     /// Number of the last record.
     pub(crate) number: u64,
+    /// Records whose time was beyond what [`Record::time_ns`] holds.
+    pub(crate) times_beyond: u64,
     pub(crate) format: Format,
     /// Records that begin here or behind are left to others.
     pub(crate) stop: u64,
@@ -65,6 +67,18 @@ impl<R: Read> Stream<R> {
             },
             flags: found.flags,
         })
+    }
+
+    /// The time of a record in nanoseconds since 1970, or the nearest that 64 bits hold: then the record is counted.
+    #[inline]
+    pub(crate) fn held(&mut self, time_ns: i128) -> i64 {
+        match i64::try_from(time_ns) {
+            Ok(time_ns) => time_ns,
+            Err(_) => {
+                self.times_beyond = self.times_beyond.saturating_add(1);
+                if time_ns < 0 { i64::MIN } else { i64::MAX }
+            }
+        }
     }
 
     /// The part of the window in which records may begin and end.

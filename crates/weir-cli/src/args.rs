@@ -242,7 +242,9 @@ pub(crate) struct Query {
         long,
         help_heading = "Reading",
         long_help = "Merge the captures that one FROM names (a glob or a list) in the order of \
-            time. Without it they follow one another in the order in which they are named"
+            time, and put the packets of one in that order, too: packets wait for earlier ones while \
+            those that wait take 32 MiB, and a warning counts those that come later than that. Without \
+            it captures follow one another in the order in which they are named"
     )]
     pub(crate) merge: bool,
     /// How late records of a stream may be that are put in the order of time: 500ms, 2s

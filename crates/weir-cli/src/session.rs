@@ -466,6 +466,9 @@ impl Session {
                 grouped(totals.records),
             ));
         }
+        for note in totals.notes_of_times() {
+            self.messages.warning(&note);
+        }
         if stats {
             let seconds = since.started.elapsed().as_secs_f64();
             let rate = |number: u64| {

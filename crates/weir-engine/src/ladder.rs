@@ -297,6 +297,7 @@ fn steps(batch: &RecordBatch) -> Result<Vec<Step>, ArrowError> {
         }
         .label(),
         is_repeat: resend.is_valid(row) && resend.value(row),
+        is_response: status.is_valid(row),
         is_failure: number_at(&status, row)
             .and_then(|status| u16::try_from(status).ok())
             .is_some_and(is_failure),

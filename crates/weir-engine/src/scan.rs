@@ -296,11 +296,12 @@ fn equivalences(
         return EquivalenceProperties::new(Arc::clone(schema));
     }
     let single = reading.sources.len() == 1 && partition_count == 1;
-    // Numbers rise within a capture. Times need not, so nothing is promised unless the user does.
-    let ordered_by = if reading.sorted {
-        Some(TIME)
-    } else {
-        single.then_some("frame.number")
+    // Numbers rise within a capture, unless its records are put in order. Times need not, so nothing is promised unless the
+    // user does.
+    let ordered_by = match (reading.sorted, reading.merge) {
+        (true, _) => Some(TIME),
+        (false, true) => None,
+        (false, false) => single.then_some("frame.number"),
     };
     let ordering = ordered_by
         .and_then(|name| PhysicalColumn::new_with_schema(name, schema).ok())

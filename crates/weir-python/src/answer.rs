@@ -65,6 +65,8 @@ impl Shared {
         report.totals.bytes = now.bytes.saturating_sub(self.before.bytes);
         report.totals.stopped = now.stopped.saturating_sub(self.before.stopped);
         report.totals.unknown_link = now.unknown_link.saturating_sub(self.before.unknown_link);
+        report.totals.times_beyond = now.times_beyond.saturating_sub(self.before.times_beyond);
+        report.totals.late = now.late.saturating_sub(self.before.late);
         let errors = scan_report.take_errors();
         report.faults.extend(errors.iter().map(|error| {
             let path = error.path.clone();
@@ -171,7 +173,8 @@ pub(crate) fn ended(engine: &Arc<Engine>, keep: Py<PyAny>) -> weir_engine::Ended
         let ended = std::mem::replace(&mut *lock(&reading), Shared::new(&engine));
         let is_silent = {
             let report = ended.take_up();
-            let found = report.totals.stopped + report.totals.unknown_link;
+            let totals = &report.totals;
+            let found = totals.stopped + totals.unknown_link + totals.times_beyond + totals.late;
             report.faults.is_empty() && report.notes.is_empty() && found == 0
         };
         if is_silent {
@@ -190,9 +193,11 @@ fn parts(report: &Report) -> Parts {
     let mut faults = report.faults.clone();
     // Files are read in parallel; the order of their reports must not differ from run to run.
     faults.sort_by(|one, other| one.0.cmp(&other.0));
+    let mut notes = report.notes.clone();
+    notes.extend(report.totals.notes_of_times());
     (
         faults,
-        report.notes.clone(),
+        notes,
         report.totals.records,
         report.totals.bytes,
         report.totals.stopped,

@@ -708,6 +708,7 @@ impl Answer {
                 stopped - unknown
             ));
         }
+        notes.extend(now.since(&self.before).notes_of_times());
         Report {
             records: now.records.saturating_sub(self.before.records),
             bytes: now.bytes.saturating_sub(self.before.bytes),

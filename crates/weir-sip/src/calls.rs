@@ -105,7 +105,8 @@ pub struct Seen {
 /// [`Call`] for each when it has ended, when nothing is heard of it, or at the end of the input.
 ///
 /// Messages may be seen at several hops: the first of a kind counts. Calls that were under way when
-/// the input began are calls without a start and an answer. A call whose success was not seen is
+/// the input began are calls without a start and an answer, and of those whose INVITE was not seen
+/// [`Call::is_caller_known`] says whether other messages show who called. A call whose success was not seen is
 /// answered where an ACK with a branch of its own, an INVITE within the dialog, or a BYE of the callee
 /// shows it; the times of what was not seen are `None`. The order in which calls are told depends on the
 /// messages alone.
@@ -301,7 +302,7 @@ impl Calls {
             bytes: 0,
         };
         slot.session
-            .take(time_ns, sender, is_repeat, digest, &mut keeper);
+            .take(time_ns, flow, (sender, is_repeat), digest, &mut keeper);
         queues.remove(slot.wait, index);
         slot.wait = slot.session.wait();
         slot.heard_ns = *now_ns;
@@ -454,11 +455,12 @@ impl Calls {
     }
 }
 
-/// True for messages that tell of a call that is not known yet: an INVITE or a response to one, and
-/// a BYE of a dialog that began earlier.
+/// True for messages that tell of a call that is not known yet: an INVITE or a response to one, the CANCEL of
+/// one that begins a call, and a BYE of a dialog that began earlier.
 fn begins_call(digest: &Digest<'_>) -> bool {
     match digest.method {
         Some(Method::Invite) => true,
+        Some(Method::Cancel) => digest.is_request() && digest.to_tag().is_none(),
         Some(Method::Bye) => digest.is_request() && digest.to_tag().is_some(),
         _ => false,
     }

@@ -23,6 +23,8 @@ pub struct Step {
     pub is_repeat: bool,
     /// It is a stream of media, drawn as a bar.
     pub is_media: bool,
+    /// It is a response: where its ends have no columns yet, that of its receiver, who sent the request, comes first.
+    pub is_response: bool,
     /// It is a response that refuses: see [`is_failure`].
     pub is_failure: bool,
     /// Number of its record in the capture.
@@ -237,7 +239,14 @@ impl Ladder {
             self.dropped = self.dropped.saturating_add(1);
             return;
         }
-        let (Some(from), Some(to)) = (self.column(&step.from), self.column(&step.to)) else {
+        let (from, to) = match step.is_response {
+            true => {
+                let to = self.column(&step.to);
+                (self.column(&step.from), to)
+            }
+            false => (self.column(&step.from), self.column(&step.to)),
+        };
+        let (Some(from), Some(to)) = (from, to) else {
             self.dropped = self.dropped.saturating_add(1);
             return;
         };
@@ -369,6 +378,28 @@ mod tests {
         assert_eq!(ladder.columns.len(), Ladder::COLUMNS_MAX);
         assert!(ladder.dropped() > 40);
         assert!(ladder.rungs.len() <= Ladder::STEPS_MAX);
+    }
+
+    /// RFC 3261 §8.2.6: a response goes to the sender of the request, which stood on the right when the request was not captured.
+    #[test]
+    fn who_asked_stands_on_the_left_though_the_request_is_missing() {
+        let mut ladder = Ladder::default();
+        for (from, to, label, is_response) in [
+            ("proxy", "alice", "180 Ringing", true),
+            ("bob", "proxy", "200 OK", true),
+            ("alice", "bob", "ACK", false),
+        ] {
+            ladder.push(Step {
+                from: from.into(),
+                to: to.into(),
+                label: label.into(),
+                is_response,
+                ..Step::default()
+            });
+        }
+        assert_eq!(ladder.columns(), ["alice", "proxy", "bob"]);
+        let ends: Vec<_> = ladder.rungs().iter().map(|it| (it.from, it.to)).collect();
+        assert_eq!(ends, [(1, 0), (2, 1), (0, 2)]);
     }
 
     #[test]

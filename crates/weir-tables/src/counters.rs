@@ -13,6 +13,8 @@ pub struct Counters {
     unknown_link: AtomicU64,
     compiled: AtomicU64,
     compile_refused: AtomicU64,
+    times_beyond: AtomicU64,
+    late: AtomicU64,
 }
 
 /// What [`Counters`] stood at.
@@ -35,6 +37,10 @@ pub struct Totals {
     pub compiled: u64,
     /// Questions that were not compiled because the system gave no memory for machine code.
     pub compile_refused: u64,
+    /// Records whose time is before 1677 or after 2262, which 64 bits of nanoseconds do not hold: they have the nearest.
+    pub times_beyond: u64,
+    /// Records that merging gave behind later ones.
+    pub late: u64,
 }
 
 impl Totals {
@@ -50,7 +56,29 @@ impl Totals {
             unknown_link: self.unknown_link.saturating_sub(before.unknown_link),
             compiled: self.compiled.saturating_sub(before.compiled),
             compile_refused: self.compile_refused.saturating_sub(before.compile_refused),
+            times_beyond: self.times_beyond.saturating_sub(before.times_beyond),
+            late: self.late.saturating_sub(before.late),
         }
+    }
+
+    /// Notes on the times of records: on those that are not theirs, and on those that are out of order.
+    #[must_use]
+    pub fn notes_of_times(&self) -> Vec<String> {
+        let beyond = (self.times_beyond > 0).then(|| {
+            format!(
+                "{} of {} records have a time before 1677-09-21 or after 2262-04-11, which frame.time cannot hold: it has the nearest that it can",
+                self.times_beyond, self.records
+            )
+        });
+        let late = (self.late > 0).then(|| {
+            format!(
+                "{} of {} records are not in the order of time, because they stand more than {} MiB of records behind later ones",
+                self.late,
+                self.records,
+                MERGE_WINDOW_BYTES >> 20
+            )
+        });
+        beyond.into_iter().chain(late).collect()
     }
 
     pub(crate) fn add(&mut self, more: &Self) {
@@ -62,6 +90,8 @@ impl Totals {
         self.unknown_link += more.unknown_link;
         self.compiled += more.compiled;
         self.compile_refused += more.compile_refused;
+        self.times_beyond += more.times_beyond;
+        self.late += more.late;
     }
 }
 
@@ -79,6 +109,9 @@ impl Counters {
         self.compiled.fetch_add(more.compiled, Ordering::Relaxed);
         self.compile_refused
             .fetch_add(more.compile_refused, Ordering::Relaxed);
+        self.times_beyond
+            .fetch_add(more.times_beyond, Ordering::Relaxed);
+        self.late.fetch_add(more.late, Ordering::Relaxed);
     }
 
     /// Takes back what was added for a reading that does not count.
@@ -93,6 +126,8 @@ impl Counters {
             unknown_link: less.unknown_link.wrapping_neg(),
             compiled: less.compiled.wrapping_neg(),
             compile_refused: less.compile_refused.wrapping_neg(),
+            times_beyond: less.times_beyond.wrapping_neg(),
+            late: less.late.wrapping_neg(),
         });
     }
 
@@ -108,6 +143,11 @@ impl Counters {
             unknown_link: self.unknown_link.load(Ordering::Relaxed),
             compiled: self.compiled.load(Ordering::Relaxed),
             compile_refused: self.compile_refused.load(Ordering::Relaxed),
+            times_beyond: self.times_beyond.load(Ordering::Relaxed),
+            late: self.late.load(Ordering::Relaxed),
         }
     }
 }
+
+/// Bytes of records that wait for earlier ones where sources are merged.
+pub(crate) const MERGE_WINDOW_BYTES: usize = 32 << 20;

@@ -25,6 +25,7 @@ mod mqtt;
 mod ntp;
 mod opened;
 mod prefaces;
+pub(crate) mod quoted;
 mod radius;
 mod rtcp;
 mod rtp;

@@ -8,6 +8,7 @@ use weir_capture::{Certificate, Format, Merge, Reader, Record, WriteError};
 use weir_layout::{Layout, Row as LayoutRow, Start};
 use weir_packet::{Decoder, Frame, LinkType, Needs, Options as DecodeOptions, Reason};
 
+use crate::counters::MERGE_WINDOW_BYTES;
 use crate::program::{Framing, Passed, Records, SAMPLE_RECORDS};
 use crate::records::{RawRecord, RecordReader};
 use crate::row::Times;
@@ -449,9 +450,24 @@ impl<S: Sink> Reading<S> {
         let files = files
             .map(|(source, reader)| CaptureFile::new(source, reader))
             .collect();
-        self.input = Some(Input::Merge(sources, files, Merge::new(readers)));
+        let merge = Merge::new(readers).with_window(MERGE_WINDOW_BYTES);
+        self.input = Some(Input::Merge(sources, files, merge));
         true
     }
+}
+
+/// What merging has read of its captures.
+fn read_so_far(merge: &Merge<Bytes>) -> Totals {
+    let mut totals = Totals {
+        late: merge.late(),
+        ..Totals::default()
+    };
+    for reader in merge.readers() {
+        totals.bytes += reader.bytes_read();
+        totals.source_bytes += reader.source_bytes();
+        totals.times_beyond += reader.times_beyond();
+    }
+    totals
 }
 
 /// How a step of filling the batch ended.
@@ -470,6 +486,7 @@ impl<S: Sink> Gather<S> {
         reader: &mut Reader<Bytes>,
     ) -> Result<Fill, weir_capture::Error> {
         let (bytes, source_bytes) = (reader.bytes_read(), reader.source_bytes());
+        let times_beyond = reader.times_beyond();
         let mut outcome = Ok(Fill::More);
         let mut left = STEP_RECORDS;
         while left > 0 {
@@ -495,6 +512,7 @@ impl<S: Sink> Gather<S> {
         }
         self.output.totals.bytes += reader.bytes_read().saturating_sub(bytes);
         self.output.totals.source_bytes += reader.source_bytes().saturating_sub(source_bytes);
+        self.output.totals.times_beyond += reader.times_beyond().saturating_sub(times_beyond);
         outcome
     }
 
@@ -503,12 +521,7 @@ impl<S: Sink> Gather<S> {
         files: &[CaptureFile],
         merge: &mut Merge<Bytes>,
     ) -> Result<Fill, weir_capture::FileError> {
-        let read = |merge: &Merge<Bytes>| {
-            merge.readers().fold((0, 0), |(bytes, source), reader| {
-                (bytes + reader.bytes_read(), source + reader.source_bytes())
-            })
-        };
-        let (bytes, source_bytes) = read(merge);
+        let before = read_so_far(merge);
         let mut outcome = Ok(Fill::More);
         for _ in 0..STEP_RECORDS {
             if self.output.sink.is_full() {
@@ -530,9 +543,7 @@ impl<S: Sink> Gather<S> {
                 }
             }
         }
-        let (bytes_now, source_bytes_now) = read(merge);
-        self.output.totals.bytes += bytes_now.saturating_sub(bytes);
-        self.output.totals.source_bytes += source_bytes_now.saturating_sub(source_bytes);
+        self.output.totals.add(&read_so_far(merge).since(&before));
         outcome
     }
 

@@ -7,7 +7,7 @@ use arrow::error::ArrowError;
 use weir_layout::Layout;
 use weir_packet::{LinkType, Needs, Options as DecodeOptions};
 
-use crate::extract::Extract;
+use crate::extract::{Extract, quoted::Quoted};
 use crate::program::{Framing, Passed, Questions};
 use crate::reading::{Prepared, Reading, Sink};
 use crate::{
@@ -32,6 +32,8 @@ pub struct ScanOptions {
     pub decode: DecodeOptions,
     /// A capture that is slow to read, or compressed, is read ahead on a thread of its own.
     pub read_ahead: bool,
+    /// What errors of ICMP quote is read by extractions as if it were sent, which is how display filters look at messages.
+    pub(crate) quotes: bool,
     /// When what aggregates ask of each record is compiled to machine code.
     pub compile: Compile,
     /// Ends a [`Scan`] with an error in the middle: nobody waits for it any more.
@@ -61,6 +63,7 @@ impl Default for ScanOptions {
             tee: None,
             decode: DecodeOptions::default(),
             read_ahead: false,
+            quotes: false,
             compile: Compile::default(),
             cancel: None,
         }
@@ -212,7 +215,10 @@ impl Gathering {
             predicate.visit_columns(&mut |column| wanted.add(column));
         }
         wanted.needs.extend(table.needs());
-        let mut extract = table.start();
+        let mut extract: Option<Box<dyn Extract>> = match options.quotes {
+            true => Quoted::of(table, options.decode.clone()).map(|quoted| Box::new(quoted) as _),
+            false => table.start(),
+        };
         let mut rows_left = options.limit.unwrap_or(usize::MAX);
         if let (Some(_), Some(tee)) = (&extract, &options.tee) {
             // What is counted are rows, of which a packet may give none or several.

@@ -27,17 +27,16 @@ impl Clock {
         }
     }
 
-    /// Nanoseconds since 1970, saturating.
+    /// Nanoseconds since 1970.
     #[inline]
-    pub(super) fn time_ns(&self, ticks: u64) -> i64 {
+    pub(super) fn time_ns(&self, ticks: u64) -> i128 {
         let ns = match self.resolution {
             Resolution::Multiply(ns) => u128::from(ticks) * u128::from(ns),
             Resolution::Divide(units) => u128::from(ticks / units),
             Resolution::Binary(bits) => (u128::from(ticks) * 1_000_000_000) >> bits,
         };
         // Less than 2^94, so it fits; the sum is below 2^96.
-        let ns = ns as i128 + self.offset_ns;
-        i64::try_from(ns).unwrap_or(if ns < 0 { i64::MIN } else { i64::MAX })
+        ns as i128 + self.offset_ns
     }
 }
 

@@ -175,6 +175,7 @@ impl Pcapng {
         };
         let position = stream.buffer.position();
         stream.number += 1;
+        let time_ns = time_ns.map(|time_ns| stream.held(time_ns));
         let found = FoundRecord {
             number: stream.number,
             offset: stream.buffer.offset(),

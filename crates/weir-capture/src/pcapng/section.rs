@@ -252,7 +252,7 @@ impl Section {
     /// Nanoseconds since 1970 of a packet, and how many bytes it may have; `None` when its interface
     /// is not described.
     #[inline]
-    pub(super) fn time_and_limit(&self, packet: &Packet) -> Option<(Option<i64>, u32)> {
+    pub(super) fn time_and_limit(&self, packet: &Packet) -> Option<(Option<i128>, u32)> {
         let source = self.sources.get(packet.interface as usize)?;
         let time_ns = packet.ticks.map(|ticks| source.clock.time_ns(ticks));
         Some((time_ns, source.record_bytes_max))

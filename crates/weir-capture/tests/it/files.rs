@@ -236,6 +236,101 @@ fn a_record_without_a_time_goes_with_the_one_before() {
     assert_eq!(order, [(0, 1), (1, 3), (1, 33), (0, 4), (1, 6)]);
 }
 
+/// The seconds in the order in which a window of so many bytes gives them, and how many came too late for it.
+fn in_window(files: &[Vec<u8>], bytes: usize) -> (Vec<(usize, u8)>, u64) {
+    let readers = files.iter().map(|file| Reader::new(&file[..]).unwrap());
+    let mut merge = Merge::new(readers.collect()).with_window(bytes);
+    let mut order = Vec::new();
+    while let Some((file, record)) = merge.next().unwrap() {
+        assert_eq!(record.interface.link_type, record.link_type);
+        order.push((file, record.data[0]));
+    }
+    (order, merge.late())
+}
+
+/// The records of one file kept its order, whatever their times.
+#[test]
+fn records_of_one_file_come_in_the_order_of_time_within_a_window() {
+    let file = capture(&[1, 5, 3, 4, 2, 9, 7, 7]);
+    let sorted = [1, 2, 3, 4, 5, 7, 7, 9].map(|second| (0, second));
+    assert_eq!(in_window(&[file.clone()], 1 << 20), (sorted.to_vec(), 0));
+    // A record of a byte takes 161: four wait, and then the earliest is given.
+    let (order, late) = in_window(&[file.clone()], 4 * 161);
+    assert_eq!((order, late), (sorted.to_vec(), 0));
+    // Where two wait, 5 is given in front of 2, and where one does, that is all.
+    let (order, late) = in_window(&[file.clone()], 2 * 161);
+    assert_eq!(order, [1, 3, 4, 2, 5, 7, 7, 9].map(|second| (0, second)));
+    assert_eq!(late, 1);
+    let (order, late) = in_window(&[file], 1);
+    assert_eq!(order, [1, 5, 3, 4, 2, 9, 7, 7].map(|second| (0, second)));
+    assert_eq!(late, 5);
+    // Several files, whose order at equal times is that of their names.
+    let files = [capture(&[5, 1, 6]), capture(&[2, 7, 6, 5])];
+    let (order, late) = in_window(&files, 1 << 20);
+    assert_eq!(
+        order,
+        [(0, 1), (1, 2), (0, 5), (1, 5), (0, 6), (1, 6), (1, 7)]
+    );
+    assert_eq!(late, 0);
+    assert_eq!(in_window(&[], 1 << 20), (vec![], 0));
+}
+
+/// What a record says besides its bytes waits with it.
+#[test]
+fn records_that_wait_are_whole() {
+    let described = |name: &[u8]| {
+        let options = [option(Little, 2, name), option(Little, 9, &[0])].concat();
+        interface(Little, 1, 0, &options)
+    };
+    let comment = option(Little, 1, b"why");
+    let file = [
+        section(Little),
+        described(b"eth0"),
+        described(b"eth1"),
+        enhanced(Little, 1, 9, &[9], 60, &comment),
+        enhanced(Little, 0, 8, &[8], 61, &[]),
+        simple(Little, &[88], 1),
+        // Another section has other interfaces.
+        section(Little),
+        described(b"wlan0"),
+        enhanced(Little, 0, 7, &[7], 62, &[]),
+    ]
+    .concat();
+    let reader = Reader::new(&file[..]).unwrap();
+    let mut merge = Merge::new(vec![reader]).with_window(1 << 20);
+    let mut found = Vec::new();
+    while let Some((_, record)) = merge.next().unwrap() {
+        let name = record.interface.name.clone().unwrap();
+        let comment = record.comment.map(str::to_owned);
+        found.push((
+            record.number,
+            record.data[0],
+            record.wire_len,
+            name,
+            comment,
+        ));
+    }
+    let row = |number, byte, wire_len, name: &str, comment: Option<&str>| {
+        (
+            number,
+            byte,
+            wire_len,
+            name.to_owned(),
+            comment.map(str::to_owned),
+        )
+    };
+    assert_eq!(
+        found,
+        [
+            row(4, 7, 62, "wlan0", None),
+            row(2, 8, 61, "eth0", None),
+            // It has no time, and goes with the one before.
+            row(3, 88, 1, "eth0", None),
+            row(1, 9, 60, "eth1", Some("why")),
+        ]
+    );
+}
+
 #[test]
 fn a_damaged_file_does_not_stop_the_others() {
     let mut cut = capture(&[2, 3]);

@@ -12,5 +12,6 @@ mod pcap;
 mod pcapng;
 mod random;
 mod split;
+mod times;
 mod tshark;
 mod write;

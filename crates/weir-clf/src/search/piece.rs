@@ -3,7 +3,8 @@
 use std::io;
 use std::sync::OnceLock;
 
-use memchr::memmem::Finder;
+use memchr::memmem;
+use regex::bytes::Regex;
 
 use crate::fault::{Fault, FaultKind};
 use crate::forms::notation::{Notation, Rfc6873, in_form};
@@ -12,7 +13,7 @@ use crate::index::sidecar::Span;
 use crate::losses::Losses;
 use crate::record::Record;
 use crate::search::opened::Opened;
-use crate::search::query::Query;
+use crate::search::query::{Needle, Query};
 use crate::search::run::Searched;
 use crate::segment::Segment;
 use crate::walk::{BEHIND_BYTES, Walk, each_record};
@@ -83,7 +84,29 @@ pub(crate) struct Job<'a> {
     pub(crate) query: &'a Query,
     pub(crate) keep: bool,
     /// Finds bytes that stand in every record of RFC 6873 that is looked for. Made when it is asked for.
-    finder: OnceLock<Option<Finder<'static>>>,
+    finder: OnceLock<Option<Finder>>,
+}
+
+/// Finds a [`Needle`].
+enum Finder {
+    Bytes(memmem::Finder<'static>),
+    OneOf(Regex),
+}
+
+impl Finder {
+    fn new(needle: Needle) -> Self {
+        match needle {
+            Needle::Bytes(bytes) => Self::Bytes(memmem::Finder::new(&bytes).into_owned()),
+            Needle::OneOf(regex) => Self::OneOf(regex),
+        }
+    }
+
+    fn find(&self, bytes: &[u8]) -> Option<usize> {
+        match self {
+            Self::Bytes(finder) => finder.find(bytes),
+            Self::OneOf(regex) => regex.find(bytes).map(|found| found.start()),
+        }
+    }
 }
 
 impl<'a> Job<'a> {
@@ -96,11 +119,10 @@ impl<'a> Job<'a> {
         }
     }
 
-    fn finder(&self) -> Option<&Finder<'static>> {
-        let made = self.finder.get_or_init(|| {
-            let needle = self.query.needle()?;
-            Some(Finder::new(&needle).into_owned())
-        });
+    fn finder(&self) -> Option<&Finder> {
+        let made = self
+            .finder
+            .get_or_init(|| self.query.needle().map(Finder::new));
         made.as_ref()
     }
 }
@@ -220,7 +242,7 @@ impl Job<'_> {
     }
 
     /// Looks at the records that hold the needle. False when more bytes are needed.
-    fn find(&self, finder: &Finder<'_>, part: Part<'_>, batch: &mut Batch) -> io::Result<bool> {
+    fn find(&self, finder: &Finder, part: Part<'_>, batch: &mut Batch) -> io::Result<bool> {
         let bytes = part.bytes;
         let mut at = 0_usize;
         while let Some(found) = bytes.get(at..).and_then(|rest| finder.find(rest)) {

@@ -1,6 +1,6 @@
 //! What is looked for.
 
-use std::net::Ipv6Addr;
+use std::net::IpAddr;
 use std::ops::RangeInclusive;
 
 use regex::bytes::Regex;
@@ -23,8 +23,8 @@ pub struct Query {
 pub struct Condition {
     target: Target,
     test: Test,
-    /// Whole values that are IPv6 addresses, which are written in many ways, with their ports.
-    addresses: Vec<(Ipv6Addr, Option<u16>)>,
+    /// Whole values that are addresses, which are written in many ways, with their ports.
+    addresses: Vec<(IpAddr, Option<u16>)>,
 }
 
 /// Where a condition looks.
@@ -40,8 +40,9 @@ pub enum Target {
     User,
     /// The method.
     Method,
-    /// The source or the destination, with its port or without. An IPv6 address is found in every way of writing it
-    /// (RFC 4291, 2.2).
+    /// The source or the destination, with its port or without. An address is found in every way of writing it
+    /// (RFC 4291, 2.2), in brackets or without them; an IPv4 address also as the IPv6 address that stands for it (2.5.5.2),
+    /// and the other way round.
     Address,
     /// The server or the client transaction.
     Transaction,
@@ -96,7 +97,7 @@ impl Condition {
         };
         let values = whole_values(&test).unwrap_or_default();
         let addresses = match target {
-            Target::Address => values.iter().filter_map(|value| ipv6(value)).collect(),
+            Target::Address => values.iter().filter_map(|value| address(value)).collect(),
             _ => Vec::new(),
         };
         Self {
@@ -146,7 +147,7 @@ impl Condition {
         if self.addresses.is_empty() {
             return false;
         }
-        ipv6(written).is_some_and(|(found, found_port)| {
+        address(written).is_some_and(|(found, found_port)| {
             let mut wanted = self.addresses.iter();
             wanted
                 .any(|(address, port)| *address == found && (port.is_none() || *port == found_port))
@@ -177,6 +178,18 @@ impl Condition {
             keys.iter().map(move |&key| (key, hash(whole)))
         });
         Some(pairs.collect())
+    }
+
+    /// One or the other of which stands in every record for which this holds.
+    fn needles(&self) -> Option<Regex> {
+        match (self.values(), &self.addresses[..]) {
+            // With dots, or in the IPv6 address that stands for it, which may have none.
+            (Some([_]), [(IpAddr::V4(address), _)]) => {
+                let dotted = regex::escape(&address.to_string());
+                Regex::new(&format!("{dotted}|(?i-u:ffff)")).ok()
+            }
+            _ => None,
+        }
     }
 
     /// Bytes that stand in every record for which this holds.
@@ -236,8 +249,18 @@ fn whole_values(test: &Test) -> Option<&[Vec<u8>]> {
     }
 }
 
-/// An IPv6 address with its port: `2001:db8::1`, `[2001:db8::1]`, `[2001:db8::1]:5060`.
-fn ipv6(written: &[u8]) -> Option<(Ipv6Addr, Option<u16>)> {
+/// What finds the records that may be looked for.
+#[derive(Debug)]
+pub(crate) enum Needle {
+    /// Bytes that stand in each of them.
+    Bytes(Vec<u8>),
+    /// One or the other stands in each of them.
+    OneOf(Regex),
+}
+
+/// An address with its port: `192.0.2.1:5060`, `2001:db8::1`, `[2001:db8::1]`, `[2001:db8::1]:5060`. An IPv6 address that
+/// stands for one of IPv4 (RFC 4291, 2.5.5.2) is that one.
+fn address(written: &[u8]) -> Option<(IpAddr, Option<u16>)> {
     let host = crate::forms::text::without_port(written);
     let port = written.get(host.len() + 1..).and_then(|port| {
         let port = std::str::from_utf8(port).ok()?;
@@ -247,7 +270,8 @@ fn ipv6(written: &[u8]) -> Option<(Ipv6Addr, Option<u16>)> {
         .strip_prefix(b"[")
         .and_then(|host| host.strip_suffix(b"]"));
     let address = std::str::from_utf8(bare.unwrap_or(host)).ok()?;
-    Some((address.parse().ok()?, port))
+    let address: IpAddr = address.parse().ok()?;
+    Some((address.to_canonical(), port))
 }
 
 impl Query {
@@ -314,13 +338,17 @@ impl Query {
             })
     }
 
-    /// The longest bytes that stand in every record that is looked for.
-    pub(crate) fn needle(&self) -> Option<Vec<u8>> {
+    /// The longest bytes that stand in every record that is looked for, or several of which one does.
+    pub(crate) fn needle(&self) -> Option<Needle> {
         let needles = self.conditions.iter().filter_map(Condition::needle);
         // Shorter ones are in every record.
-        needles
+        let longest = needles
             .filter(|needle| needle.len() >= 4)
-            .max_by_key(Vec::len)
+            .max_by_key(Vec::len);
+        longest.map(Needle::Bytes).or_else(|| {
+            let several = self.conditions.iter().find_map(Condition::needles);
+            several.map(Needle::OneOf)
+        })
     }
 
     /// Whether a zone can hold what is looked for.

@@ -96,6 +96,70 @@ fn an_address_is_found_however_it_is_written() {
     assert_eq!(sources("[2001:db8::1]:5061"), [""; 0]);
 }
 
+/// RFC 4291, 2.5.5.2: `::ffff:192.0.2.1` stands for 192.0.2.1, whose 32 bits may be written as two groups (2.2): c000:201.
+#[test]
+fn an_ipv4_address_is_found_in_ipv6_too() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("calls.clf");
+    let mut records = calls(3, 400);
+    let same = [
+        "192.0.2.1:5060",
+        "192.0.2.1",
+        "[::ffff:192.0.2.1]:5060",
+        "::FFFF:192.0.2.1",
+        "[::ffff:c000:201]:5062",
+        "0:0:0:0:0:FfFf:C000:0201",
+    ];
+    let others = [
+        // One of IPv4 in the deprecated way (2.5.5.1), others, and no address.
+        "[::192.0.2.1]:5060",
+        "[::ffff:c000:210]:5060",
+        "192.0.2.10:5060",
+        "[2001:db8::c000:201]:5060",
+        "192.0.2.1.example:5060",
+    ];
+    for record in &mut records {
+        record.fields[Field::Source as usize] = b"198.51.100.1:5060".to_vec();
+        record.fields[Field::Destination as usize] = b"198.51.100.2:5060".to_vec();
+    }
+    for (record, source) in records
+        .iter_mut()
+        .skip(50)
+        .step_by(20)
+        .zip(same.iter().chain(&others))
+    {
+        record.fields[Field::Source as usize] = source.as_bytes().to_vec();
+    }
+    log(&path, &records);
+    let sources = |wanted: &str| {
+        let found = search_all_ways(&path, &exact(Target::Address, wanted));
+        let sources = found
+            .iter()
+            .map(|record| &record.fields[Field::Source as usize]);
+        sources
+            .map(|source| String::from_utf8(source.clone()).unwrap())
+            .collect::<Vec<_>>()
+    };
+    for wanted in [
+        "192.0.2.1",
+        "[192.0.2.1]",
+        "::ffff:192.0.2.1",
+        "[::ffff:c000:201]",
+        "0:0:0:0:0:FFFF:192.0.2.1",
+    ] {
+        assert_eq!(sources(wanted), same, "{wanted}");
+    }
+    for wanted in [
+        "192.0.2.1:5060",
+        "[::ffff:192.0.2.1]:5060",
+        "[::ffff:c000:0201]:5060",
+    ] {
+        assert_eq!(sources(wanted), [same[0], same[2]], "{wanted}");
+    }
+    assert_eq!(sources("[::192.0.2.1]"), [others[0]]);
+    assert_eq!(sources("192.0.2.1.example"), [others[4]]);
+}
+
 fn every_kind_of_question(form: Form) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("calls.clf");

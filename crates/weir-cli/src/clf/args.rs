@@ -157,7 +157,7 @@ pub(crate) struct Filter {
     /// The status code
     #[arg(long, value_name = "CODE")]
     pub(crate) status: Option<String>,
-    /// Source or destination, with its port or without
+    /// Source or destination, with its port or without, however the address is written
     #[arg(long, value_name = "ADDRESS")]
     pub(crate) address: Option<String>,
     /// A server or client transaction

@@ -11,7 +11,7 @@ use clap::Args;
 use weir_engine::socket;
 use weir_messages::rtp::audio::{Law, SAMPLE_RATE, Track};
 
-use super::{at, no_call, paths, quoted, texts};
+use super::{at, merged, no_call, paths, quoted, texts};
 use crate::args::Global;
 use crate::message::Messages;
 use crate::refusal::Refusal;
@@ -25,7 +25,7 @@ use crate::target::Target;
     long_about = "Write a call's packets, or what was said, to files.\n\n\
         The capture has the SIP messages with the Call-ID and the RTP and RTCP that their SDP announced. The sound has G.711 \
         (A-law and µ-law) of one side on the left and of the other on the right, gaps as silence, up to an hour; the \
-        caller is on the left where SIP came from the address that sound goes to or comes from.",
+        caller is on the left where SIP came from the address that sound goes to or comes from, and shows who called.",
     after_help = EXAMPLES
 )]
 pub(super) struct ExportArgs {
@@ -74,7 +74,7 @@ pub(super) fn run(
     if let Some(path) = &args.output {
         if args.audio.is_none() {
             let session = Session::new(&weir_engine::Options::default(), messages, !global.quiet)?;
-            caller(&session, args)?;
+            first_sender(&session, args)?;
         }
         code = crate::filter::call(&args.files, &args.call_id, path, global, messages)?;
     }
@@ -82,10 +82,29 @@ pub(super) fn run(
 }
 
 /// The address that sent the first message; an error when there is none.
-fn caller(session: &Session, args: &ExportArgs) -> Result<String, Failure> {
+fn first_sender(session: &Session, args: &ExportArgs) -> Result<String, Failure> {
+    let found = first_source(session, args, "sip")?;
+    found.ok_or_else(|| no_call(&args.files, &args.call_id))
+}
+
+/// The address that the call came from, where it is known which side called; an error when there is no message.
+fn caller(session: &Session, args: &ExportArgs) -> Result<Option<String>, Failure> {
+    match first_source(session, args, "calls")? {
+        Some(caller) => Ok(Some(caller)),
+        None => first_sender(session, args).map(|_| None),
+    }
+}
+
+/// The first address of a sender that the rows of a table with the Call-ID have.
+fn first_source(
+    session: &Session,
+    args: &ExportArgs,
+    table: &str,
+) -> Result<Option<String>, Failure> {
     let sql = format!(
-        "SELECT addr.src AS src FROM sip({}) WHERE sip.call_id = {} LIMIT 1",
+        "SELECT addr.src AS src FROM {table}({}{}) WHERE sip.call_id = {} AND addr.src IS NOT NULL LIMIT 1",
         paths(&args.files),
+        merged(&args.files),
         quoted(&args.call_id)
     );
     let mut found = None;
@@ -96,7 +115,7 @@ fn caller(session: &Session, args: &ExportArgs) -> Result<String, Failure> {
             Ok(())
         })?;
     }
-    found.ok_or_else(|| no_call(&args.files, &args.call_id))
+    Ok(found)
 }
 
 fn sound(
@@ -116,11 +135,7 @@ fn sound(
          rtp.ssrc AS ssrc, rtp.timestamp AS timestamp, rtp.codec AS codec, rtp.payload AS payload \
          FROM rtp({}{}) WHERE sip.call_id = {}",
         paths(&args.files),
-        if args.files.len() > 1 {
-            ", merge => true"
-        } else {
-            ""
-        },
+        merged(&args.files),
         quoted(&args.call_id)
     );
     for statement in session.parse(&sql)? {
@@ -172,8 +187,8 @@ struct End {
 /// What was said.
 #[derive(Debug, Default)]
 struct Heard {
-    /// Who called, by the address of its messages.
-    caller: String,
+    /// Who called, by the address of its messages, where that is known.
+    caller: Option<String>,
     /// Whose sound is on the left.
     left: Option<End>,
     begin_ns: Option<i64>,
@@ -186,7 +201,8 @@ impl Heard {
     /// 0 for the left, 1 for the right.
     fn side(&mut self, src: &End, dst: &End) -> usize {
         let left = self.left.get_or_insert_with(|| {
-            let is_answer = dst.address == self.caller && src.address != self.caller;
+            let is_caller = |end: &End| self.caller.as_ref() == Some(&end.address);
+            let is_answer = is_caller(dst) && !is_caller(src);
             if is_answer { dst } else { src }.clone()
         });
         let is_left = if src.address == dst.address {
@@ -294,7 +310,7 @@ mod tests {
     fn the_caller_is_on_the_left_whoever_is_heard_first() {
         let (caller, called) = (end("10.0.0.1", 4_000), end("10.0.0.2", 4_002));
         let mut heard = Heard {
-            caller: "10.0.0.1".to_owned(),
+            caller: Some("10.0.0.1".to_owned()),
             ..Heard::default()
         };
         assert_eq!(heard.side(&called, &caller), 1);

@@ -85,6 +85,10 @@ fn a_call_is_carved_with_its_sound() {
 
 /// A call whose sides both speak, with RTCP; a packet of the called one is missing.
 fn spoken() -> Vec<u8> {
+    capture(&spoken_packets())
+}
+
+fn spoken_packets() -> Vec<Vec<u8>> {
     let invite = message("INVITE sip:b@x SIP/2.0", "spoken", CALLER, 4_000);
     let answer = message("SIP/2.0 200 OK", "spoken", CALLED, 4_002);
     let mut packets = vec![
@@ -119,13 +123,93 @@ fn spoken() -> Vec<u8> {
     let report = [0x80, 0xc9, 0, 1, 0, 0, 0, 7];
     packets.push(datagram(CALLED, CALLER, (4_003, 4_001), &report));
     packets.push(datagram(CALLED, CALLER, (9, 9), b"other"));
+    packets
+}
+
+fn capture(packets: &[Vec<u8>]) -> Vec<u8> {
     let (variant, endian) = (PcapVariant::Micro, Endian::Little);
     let mut writer =
         PcapWriter::new(Vec::new(), link_type::ETHERNET, 65_535, variant, endian).unwrap();
-    for (time_ns, bytes) in (0..).map(|index| index * 10_000_000).zip(&packets) {
+    for (time_ns, bytes) in (0..).map(|index| index * 10_000_000).zip(packets) {
         writer.packet(time_ns, bytes.len() as u32, bytes).unwrap();
     }
     writer.into_inner()
+}
+
+/// The samples of a WAV file, left and right in turn.
+fn samples(path: &std::path::Path) -> Vec<i16> {
+    let wave = std::fs::read(path).unwrap();
+    let at = wave
+        .windows(4)
+        .position(|window| window == b"data")
+        .unwrap()
+        + 8;
+    wave[at..]
+        .chunks_exact(2)
+        .map(|pair| i16::from_le_bytes([pair[0], pair[1]]))
+        .collect()
+}
+
+/// The first message that was captured is that of the called one, whose address was taken for the caller's.
+#[test]
+fn the_sides_of_a_call_are_right_though_its_invite_is_missing() {
+    let folder = folder("the_sides_of_a_call_are_right_though_its_invite_is_missing");
+    let ringing = message("SIP/2.0 180 Ringing", "spoken", CALLED, 4_002);
+    let mut packets = spoken_packets();
+    packets[0] = datagram(CALLED, CALLER, (5060, 5060), &ringing);
+    // RFC 3261 §13.2.1: an INVITE without an offer is answered by one, to which the ACK has the answer.
+    for (method, cseq, at) in [("ACK", "1 ACK", 2), ("BYE", "2 BYE", packets.len())] {
+        let within = message(
+            &format!("{method} sip:b@x SIP/2.0"),
+            "spoken",
+            CALLER,
+            4_000,
+        );
+        let within = String::from_utf8(within).unwrap();
+        let within = within
+            .replace("To: <sip:b@x>", "To: <sip:b@x>;tag=2")
+            .replace("1 INVITE", cseq);
+        let within = datagram(CALLER, CALLED, (5060, 5060), within.as_bytes());
+        packets.insert(at, within);
+    }
+    std::fs::write(folder.join("rings.pcap"), capture(&packets)).unwrap();
+    let ended = run(
+        "weir sip export rings.pcap --call-id spoken --audio out.wav",
+        &folder,
+    );
+    assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+    let samples = samples(&folder.join("out.wav"));
+    let loud = |side: usize| samples.iter().skip(side).step_by(2).find(|it| **it != 0);
+    assert_eq!((loud(0), loud(1)), (Some(&-32_124), Some(&32_124)));
+    let columns = "SELECT addr.src, addr.dst, call.from.user, call.to.user, call.ended_by FROM calls('rings.pcap')";
+    let asked = run(
+        &format!("weir query \"{columns}\" --format csv -q | tail -1"),
+        &folder,
+    );
+    assert_eq!(asked.stdout.trim(), "10.0.0.1,10.0.0.2,a,b,caller");
+    let drawn = run("weir sip ladder rings.pcap --call-id spoken", &folder);
+    let heading = drawn
+        .stdout
+        .lines()
+        .find(|line| line.contains("10.0.0.2:5060"))
+        .unwrap_or_default();
+    let at = |end: &str| heading.find(end);
+    assert!(
+        at("10.0.0.1:5060") < at("10.0.0.2:5060") && at("10.0.0.1:5060").is_some(),
+        "{}",
+        drawn.stdout
+    );
+    // Where nothing shows who called, nothing says it.
+    packets.remove(0);
+    std::fs::write(folder.join("answered.pcap"), capture(&packets)).unwrap();
+    let asked = run(
+        &format!(
+            "weir query \"{}\" --format csv -q | tail -1",
+            columns.replace("rings", "answered")
+        ),
+        &folder,
+    );
+    assert_eq!(asked.stdout.trim(), ",,,,");
 }
 
 #[test]
@@ -142,16 +226,7 @@ fn a_call_is_exported_with_its_sound_on_both_sides() {
         &folder,
     );
     assert_eq!(asked.stdout.trim(), "22,1", "{}", asked.stderr);
-    let wave = std::fs::read(folder.join("out.wav")).unwrap();
-    let at = wave
-        .windows(4)
-        .position(|window| window == b"data")
-        .unwrap()
-        + 8;
-    let samples: Vec<i16> = wave[at..]
-        .chunks_exact(2)
-        .map(|pair| i16::from_le_bytes([pair[0], pair[1]]))
-        .collect();
+    let samples = samples(&folder.join("out.wav"));
     let track = |side: usize| samples.iter().skip(side).step_by(2).copied();
     // The caller, who says -32,124, is on the left; the called one, who says 32,124, on the right, silent where a packet is missing.
     assert!(track(0).all(|sample| sample == -32_124 || sample == 0));

@@ -23,6 +23,7 @@ mod shell;
 mod signals;
 mod statuses;
 mod terminal;
+mod times;
 mod transcript;
 mod websocket;
 

@@ -168,6 +168,8 @@ impl Reports {
                 "unknown_link" => totals.unknown_link += value,
                 "compiled" => totals.compiled += value,
                 "compile_refused" => totals.compile_refused += value,
+                "times_beyond" => totals.times_beyond += value,
+                "late" => totals.late += value,
                 ERRORS => errors_found += value,
                 _ => {}
             }
@@ -219,7 +221,7 @@ fn piece_id(rest: &str) -> Option<(PieceId, &str)> {
 
 type OfTotals = fn(&Totals) -> u64;
 
-const COUNTERS: [(&str, OfTotals); 8] = [
+const COUNTERS: [(&str, OfTotals); 10] = [
     ("records", |totals| totals.records),
     ("bytes", |totals| totals.bytes),
     ("source_bytes", |totals| totals.source_bytes),
@@ -228,6 +230,8 @@ const COUNTERS: [(&str, OfTotals); 8] = [
     ("unknown_link", |totals| totals.unknown_link),
     ("compiled", |totals| totals.compiled),
     ("compile_refused", |totals| totals.compile_refused),
+    ("times_beyond", |totals| totals.times_beyond),
+    ("late", |totals| totals.late),
 ];
 
 const PREFIX: &str = "weir.";

@@ -296,6 +296,8 @@ impl Heard {
         more.source_bytes = now.source_bytes.saturating_sub(before.source_bytes);
         more.stopped = now.stopped.saturating_sub(before.stopped);
         more.unknown_link = now.unknown_link.saturating_sub(before.unknown_link);
+        more.times_beyond = now.times_beyond.saturating_sub(before.times_beyond);
+        more.late = now.late.saturating_sub(before.late);
         self.report.counters().add(&more);
         let planned = now.planned_bytes.saturating_sub(before.planned_bytes);
         self.report.plan_bytes(planned);

@@ -105,6 +105,8 @@ pub(super) struct Progress {
     pub(super) source_bytes: u64,
     pub(super) stopped: u64,
     pub(super) unknown_link: u64,
+    pub(super) times_beyond: u64,
+    pub(super) late: u64,
     pub(super) planned_bytes: u64,
 }
 

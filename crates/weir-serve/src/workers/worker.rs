@@ -300,6 +300,8 @@ impl Worker {
             source_bytes: now.source_bytes,
             stopped: now.stopped,
             unknown_link: now.unknown_link,
+            times_beyond: now.times_beyond,
+            late: now.late,
             planned_bytes: report.planned_bytes(),
         };
         if *said == Some(progress) {

@@ -18,9 +18,13 @@ pub struct Call {
     pub caller: Party,
     /// Who was called.
     pub callee: Party,
+    /// Something shows who called: the INVITE that began the call, a response that only such an INVITE has, or its
+    /// CANCEL. Where nothing does, `caller` and `callee` are From and To of the first message.
+    pub is_caller_known: bool,
     /// The request URI of the first INVITE.
     pub request_uri: Option<Vec<u8>>,
-    /// The sockets of the first INVITE, or of the first message.
+    /// The sockets of the first INVITE, from the caller to the next hop; where it was not seen, those of the request that
+    /// the first message is, or that it answers.
     pub flow: Option<Flow>,
     /// How it stands.
     pub state: CallState,
@@ -28,7 +32,7 @@ pub struct Call {
     pub told: Told,
     /// The final status of the INVITE that began it; `None` when it was not seen.
     pub status: Option<u16>,
-    /// Who ended it, with BYE or CANCEL.
+    /// Who ended it, with BYE or CANCEL; `None` also where it is not known who called.
     pub ended_by: Option<Side>,
     /// The first message.
     pub first_ns: i64,

@@ -17,6 +17,8 @@ pub(super) struct Session {
     call_id: Vec<u8>,
     caller: Party,
     callee: Party,
+    /// Something showed which side sent the INVITE that began the call. What either side sends within the dialog does not.
+    is_caller_known: bool,
     request_uri: Option<Vec<u8>>,
     flow: Option<Flow>,
     first_ns: i64,
@@ -136,7 +138,8 @@ impl Keeper<'_> {
 }
 
 impl Session {
-    /// A session of which `digest` is the first message; From is the caller.
+    /// A session of which `digest` is the first message; its From is taken for the caller, until something shows who
+    /// called.
     pub(super) fn new(
         number: u64,
         time_ns: i64,
@@ -151,8 +154,9 @@ impl Session {
             call_id: keeper.keep(digest.call_id.unwrap_or_default()),
             caller: keeper.party(digest.from),
             callee,
+            is_caller_known: false,
             request_uri: None,
-            flow,
+            flow: flow.map(|flow| flow_of_request(flow, digest)),
             first_ns: time_ns,
             last_ns: time_ns,
             start_ns: None,
@@ -189,8 +193,8 @@ impl Session {
     pub(super) fn take(
         &mut self,
         time_ns: i64,
-        sender: Side,
-        is_repeat: bool,
+        flow: Option<Flow>,
+        (sender, is_repeat): (Side, bool),
         digest: &Digest<'_>,
         keeper: &mut Keeper<'_>,
     ) {
@@ -203,7 +207,7 @@ impl Session {
         };
         match (digest.status, digest.method) {
             (None, Some(Method::Invite)) if digest.to_tag().is_none() => {
-                self.initial_invite(time_ns, digest, keeper);
+                self.initial_invite(time_ns, flow, digest, keeper);
             }
             (None, Some(Method::Invite)) => self.reinvite(sender, digest, remote_tag, keeper),
             (None, Some(Method::Ack)) if sender == Side::Caller => self.ack(digest, keeper),
@@ -216,7 +220,7 @@ impl Session {
                 }
             }
             (None, Some(Method::Cancel)) if self.failure.is_none() && !self.is_answered() => {
-                self.cancel_ns.get_or_insert(time_ns);
+                self.cancel(time_ns, digest);
             }
             (None, Some(Method::Bye)) => {
                 let is_confirmed = self.bye_shows_success(sender);
@@ -240,7 +244,14 @@ impl Session {
         }
     }
 
-    fn initial_invite(&mut self, time_ns: i64, digest: &Digest<'_>, keeper: &mut Keeper<'_>) {
+    fn initial_invite(
+        &mut self,
+        time_ns: i64,
+        flow: Option<Flow>,
+        digest: &Digest<'_>,
+        keeper: &mut Keeper<'_>,
+    ) {
+        self.is_caller_known |= is_outside_of_dialog(digest);
         self.hops = self.hops.max(digest.via_count);
         self.max_forwards = match (self.max_forwards, digest.max_forwards) {
             (Some(a), Some(b)) => Some(a.min(b)),
@@ -251,13 +262,15 @@ impl Session {
             .invite
             .is_some_and(|invite| invite.cseq == cseq && invite.ns.is_none());
         let is_next = self.invite.is_none_or(|invite| cseq > invite.cseq);
+        // What shows that it was answered has overtaken it.
+        let is_overtaken = self.invite.is_none() && self.is_answered();
         if is_next && !self.is_answered() {
             // What the attempt before came to is no longer the end.
             self.failure = None;
             self.cancel_ns = None;
             self.invites = Invites::default();
             self.is_acked = false;
-        } else if !is_late {
+        } else if !is_late && !is_overtaken {
             if self.invite.is_some_and(|invite| invite.cseq == cseq) {
                 self.invites.take(digest);
             }
@@ -271,9 +284,26 @@ impl Session {
         self.attempts = self.attempts.saturating_add(1);
         if self.start_ns.is_none() {
             self.start_ns = Some(time_ns);
+            self.flow = flow.or(self.flow);
             self.request_uri = digest.request_uri.map(|uri| keeper.keep(uri));
             self.caller.contact = keeper.contact(digest);
             self.caller.user_agent = keeper.user_agent(digest);
+        }
+    }
+
+    /// A CANCEL, which has the To of its INVITE and the number of its CSeq (RFC 3261 §9.1): one without a tag is of an INVITE
+    /// that begins the call.
+    fn cancel(&mut self, time_ns: i64, digest: &Digest<'_>) {
+        self.cancel_ns.get_or_insert(time_ns);
+        if !is_outside_of_dialog(digest) {
+            return;
+        }
+        self.is_caller_known = true;
+        if let (None, Some(cseq)) = (self.invite, digest.cseq) {
+            self.invite = Some(Invite {
+                cseq: cseq.number,
+                ns: None,
+            });
         }
     }
 
@@ -336,11 +366,13 @@ impl Session {
             return self.invite.map_or(Answered::Unknown, |_| Answered::Initial);
         };
         if self.invite.is_some_and(|invite| invite.cseq == cseq) {
+            self.is_caller_known |= shows_caller(status, digest);
             return Answered::Initial;
         }
         if self.dialog_cseq.is_some_and(|lowest| cseq >= lowest) {
             return Answered::Other;
         }
+        self.is_caller_known |= shows_caller(status, digest);
         let is_next = self.invite.is_none_or(|invite| cseq > invite.cseq);
         let shows_initial = digest.to_tag().is_none() || (101..200).contains(&status);
         if is_next && shows_initial && !self.is_answered() {
@@ -503,6 +535,7 @@ impl Session {
             call_id: self.call_id.clone(),
             caller: self.caller.clone(),
             callee,
+            is_caller_known: self.is_caller_known,
             request_uri: self.request_uri.clone(),
             flow: self.flow,
             state: self.state(fork),
@@ -514,7 +547,8 @@ impl Session {
             ended_by: fork
                 .bye
                 .map(|(_, side)| side)
-                .or(cancel_ns.map(|_| Side::Caller)),
+                .or(cancel_ns.map(|_| Side::Caller))
+                .filter(|_| self.is_caller_known),
             first_ns: self.first_ns,
             last_ns: self.last_ns,
             start_ns: self.start_ns,
@@ -554,6 +588,30 @@ impl Session {
             (false, None) if self.start_ns.is_none() && !self.forks.is_empty() => CallState::InCall,
             (false, None) => CallState::Trying,
         }
+    }
+}
+
+/// True for a response that no INVITE within a dialog has: its To has no tag (RFC 3261 §8.2.6.2), or it says that the call
+/// rings, is forwarded or queued (§21.1.2 to §21.1.4), or that one of its early dialogs is over (RFC 6228). 183 and others
+/// may answer any INVITE.
+fn shows_caller(status: u16, digest: &Digest<'_>) -> bool {
+    is_outside_of_dialog(digest) || matches!(status, 180..=182 | 199)
+}
+
+/// True when To is there and has no tag; it is not in a message that is cut in front of it.
+fn is_outside_of_dialog(digest: &Digest<'_>) -> bool {
+    digest.to.is_some_and(|to| to.tag().is_none())
+}
+
+/// The sockets of the request that a message is, or that it answers.
+fn flow_of_request(flow: Flow, digest: &Digest<'_>) -> Flow {
+    match digest.is_request() {
+        true => flow,
+        false => Flow {
+            src: flow.dst,
+            dst: flow.src,
+            ..flow
+        },
     }
 }
 

@@ -63,10 +63,8 @@ fn a_refused_reinvite_of_the_other_side_ends_nothing() {
         "10.1 SIP/2.0 491 Request Pending | F: b | T: a | CSeq: 3 INVITE | B: z9hG4bK-6",
         "80 BYE sip:alice@a SIP/2.0 | F: b | T: a | CSeq: 4 BYE | B: z9hG4bK-7",
     ]);
-    assert_eq!(
-        (call.state, call.ended_by),
-        (CallState::Completed, Some(Side::Callee))
-    );
+    // Which side is the caller no message shows.
+    assert_eq!((call.state, call.ended_by), (CallState::Completed, None));
     assert_eq!((call.reinvites, call.status), (2, None));
 }
 
@@ -321,4 +319,90 @@ fn silence_does_not_end_a_call_whose_success_was_lost() {
     assert_eq!(script.calls.counters().expired, 0);
     let calls = script.finish();
     assert_eq!((calls.len(), calls[0].state), (1, CallState::Completed));
+}
+
+/// RFC 3261 §8.2.6.2: the response to an INVITE within a dialog has the To tag of its request; §9.1: CANCEL has the To of
+/// its INVITE; §12.2.1.1: what either side sends within the dialog has both tags, and says nothing of who began it.
+#[test]
+fn who_called_is_known_by_what_only_the_first_invite_has() {
+    for (lines, caller, is_from_alice) in [
+        (&["0 INVITE sip:bob@b SIP/2.0"][..], Some("a"), true),
+        // Responses go to the caller.
+        (&["0 SIP/2.0 100 Trying"], Some("a"), true),
+        (&["0 SIP/2.0 180 Ringing | T: b"], Some("a"), true),
+        (&["0 SIP/2.0 180 Ringing | F: b | T: a"], Some("b"), false),
+        (
+            &["0 SIP/2.0 199 Early Dialog Terminated | T: b"],
+            Some("a"),
+            true,
+        ),
+        (&["0 SIP/2.0 486 Busy Here"], Some("a"), true),
+        (&["0 CANCEL sip:bob@b SIP/2.0"], Some("a"), true),
+        // The answer has overtaken what shows that it is one.
+        (
+            &["0 SIP/2.0 200 OK | T: b", "0 SIP/2.0 180 Ringing | T: b"],
+            Some("a"),
+            true,
+        ),
+        (
+            &["0 SIP/2.0 200 OK | T: b", "0 INVITE sip:bob@b SIP/2.0"],
+            Some("a"),
+            true,
+        ),
+        // These are sent within dialogs as well, by either side.
+        (&["0 INVITE sip:bob@b SIP/2.0 | T: b"], None, true),
+        (&["0 SIP/2.0 100 Trying | T: b"], None, true),
+        (&["0 SIP/2.0 183 Session Progress | T: b"], None, true),
+        (&["0 SIP/2.0 200 OK | T: b"], None, true),
+        (
+            &[
+                "0 SIP/2.0 200 OK | T: b",
+                "1 ACK sip:bob@b SIP/2.0 | T: b | B: z9hG4bK-k",
+            ],
+            None,
+            true,
+        ),
+        (&["0 SIP/2.0 488 Not Acceptable Here | T: b"], None, true),
+        (&["0 BYE sip:bob@b SIP/2.0 | T: b"], None, true),
+        (
+            &[
+                "0 BYE sip:alice@a SIP/2.0 | F: b | T: a | CSeq: 7 BYE",
+                "1 SIP/2.0 200 OK | F: b | T: a | CSeq: 7 BYE",
+            ],
+            None,
+            false,
+        ),
+    ] {
+        let call = call(lines);
+        assert_eq!(call.is_caller_known, caller.is_some(), "{lines:?}");
+        let first = caller.unwrap_or(if is_from_alice { "a" } else { "b" });
+        assert_eq!(
+            call.caller.tag.as_deref(),
+            Some(first.as_bytes()),
+            "{lines:?}"
+        );
+        let ends = call.flow.map(|flow| (flow.src.port(), flow.dst.port()));
+        let expected = if is_from_alice { (1, 2) } else { (2, 1) };
+        assert_eq!(ends, Some(expected), "{lines:?}");
+        assert!(call.is_caller_known || call.ended_by.is_none(), "{lines:?}");
+    }
+}
+
+/// RFC 3261 §9.1 and §15.1.2: the INVITE that a CANCEL speaks of began the call that the 487 ends.
+#[test]
+fn a_cancel_shows_a_lost_invite() {
+    let call = call(&[
+        "4 CANCEL sip:bob@b SIP/2.0",
+        "4.1 SIP/2.0 200 OK | CSeq: 1 CANCEL | T: x",
+        "4.2 SIP/2.0 487 Request Terminated | T: b",
+        "4.3 ACK sip:bob@b SIP/2.0 | T: b",
+    ]);
+    assert_eq!(
+        (call.state, call.status, call.ended_by),
+        (CallState::Cancelled, Some(487), Some(Side::Caller))
+    );
+    assert_eq!((call.start_ns, call.attempts), (None, 0));
+    assert_eq!((call.messages, call.told), (4, Told::Ended));
+    // That of an INVITE within a dialog begins none.
+    assert_eq!(calls(&["4 CANCEL sip:bob@b SIP/2.0 | T: b"]), []);
 }

@@ -1,6 +1,7 @@
 //! Fields of messages: columns of the tables of what packets carry, asked frame by frame.
 //!
-//! A message belongs to the frame that completed it, as in Wireshark. Which frames have one of which a relation holds
+//! A message belongs to the frame that completed it, as in Wireshark, and one that an error of ICMP quotes to the frame of the
+//! error. Which frames have one of which a relation holds
 //! is a bit each, so that a capture of a hundred million packets takes 12 MB for each relation.
 
 use std::collections::HashMap;
@@ -463,6 +464,8 @@ impl Messages {
         let mut failed = vec![Frames::default(); frames.len()];
         let options = ScanOptions {
             decode: decode.clone(),
+            // Their conversations are those of their headers, which are numbered as they are.
+            quotes: *extraction != conversations::EXTRACTION,
             ..ScanOptions::default()
         };
         let wanted = EXCEPT

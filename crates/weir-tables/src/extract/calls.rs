@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use std::ops::Deref;
 
 use weir_packet::{Kind, Needs, Value};
-use weir_sip::{Call, CallLimits, Calls, Digest, Limits, Message, Party};
+use weir_sip::{Call, CallLimits, Calls, Digest, Flow, Limits, Message, Party};
 
 pub use self::watch::{CallMedia, CallSight, CallSound, CallWatch};
 use super::media::{CallStreams, Finder, Heard, Sight};
@@ -199,6 +199,23 @@ impl Deref for HeardCall {
     }
 }
 
+impl HeardCall {
+    /// The caller, where it is known which side that is.
+    fn caller(&self) -> Option<&Party> {
+        self.is_caller_known.then_some(&self.call.caller)
+    }
+
+    /// The callee, where it is known which side that is.
+    fn callee(&self) -> Option<&Party> {
+        self.is_caller_known.then_some(&self.call.callee)
+    }
+
+    /// The sockets of the first INVITE, where it is known which way it went.
+    fn way(&self) -> Option<Flow> {
+        self.flow.filter(|_| self.is_caller_known)
+    }
+}
+
 impl Item for CallItem {
     fn value(&self, index: usize) -> Option<Value<'_>> {
         (FIELDS.get(index)?.get)(&self.0)
@@ -212,8 +229,8 @@ fn some(bytes: &Option<Vec<u8>>) -> Option<Value<'_>> {
 }
 
 /// The URI of a party; NULL when there was no address.
-fn uri(party: &Party) -> Option<Value<'_>> {
-    filled(&party.uri)
+fn uri(party: Option<&Party>) -> Option<Value<'_>> {
+    filled(&party?.uri)
 }
 
 fn span(span_ns: Option<u64>) -> Option<Value<'static>> {
@@ -231,45 +248,45 @@ static FIELDS: &[ItemField<Get>] = &[
     ItemField::new("call.status", Kind::U16, |c| c.status.and_then(number),
         "Final status of the INVITE", "RFC 3261, 21"),
     ItemField::new("call.ended_by", Kind::Text, |c| c.ended_by.map(|side| Value::Text(side.text())),
-        "caller or callee: who sent BYE or CANCEL", "RFC 3261, 9, 15"),
+        "caller or callee: who sent BYE or CANCEL; NULL when it is not known who called", "RFC 3261, 9, 15"),
     ItemField::new("call.told", Kind::Text, |c| Some(Value::Text(c.told.text())),
         "Why the row was made: ended, expired (silent for too long), evicted (too many calls), reused (its Call-ID), input_ended", "weir"),
-    ItemField::new("call.from", Kind::Text, |c| uri(&c.caller),
-        "URI of the caller", "RFC 3261, 20.20"),
-    ItemField::new("call.from.user", Kind::Text, |c| some(&c.caller.user),
+    ItemField::new("call.from", Kind::Text, |c| uri(c.caller()),
+        "URI of the caller; NULL, as all of caller and callee, when no message shows who called", "RFC 3261, 20.20"),
+    ItemField::new("call.from.user", Kind::Text, |c| some(&c.caller()?.user),
         "User of the caller's URI", "RFC 3261, 19.1.1"),
-    ItemField::new("call.from.host", Kind::Text, |c| text(&c.caller.host),
+    ItemField::new("call.from.host", Kind::Text, |c| text(&c.caller()?.host),
         "Host of the caller's URI", "RFC 3261, 19.1.1"),
-    ItemField::new("call.from.tag", Kind::Text, |c| some(&c.caller.tag),
+    ItemField::new("call.from.tag", Kind::Text, |c| some(&c.caller()?.tag),
         "Tag of the caller", "RFC 3261, 19.3"),
-    ItemField::new("call.from.contact", Kind::Text, |c| some(&c.caller.contact),
+    ItemField::new("call.from.contact", Kind::Text, |c| some(&c.caller()?.contact),
         "URI of the caller's Contact", "RFC 3261, 20.10"),
-    ItemField::new("call.from.user_agent", Kind::Text, |c| some(&c.caller.user_agent),
+    ItemField::new("call.from.user_agent", Kind::Text, |c| some(&c.caller()?.user_agent),
         "Software of the caller", "RFC 3261, 20.41"),
-    ItemField::new("call.to", Kind::Text, |c| uri(&c.callee),
+    ItemField::new("call.to", Kind::Text, |c| uri(c.callee()),
         "URI of the callee", "RFC 3261, 20.39"),
-    ItemField::new("call.to.user", Kind::Text, |c| some(&c.callee.user),
+    ItemField::new("call.to.user", Kind::Text, |c| some(&c.callee()?.user),
         "User of the callee's URI", "RFC 3261, 19.1.1"),
-    ItemField::new("call.to.host", Kind::Text, |c| text(&c.callee.host),
+    ItemField::new("call.to.host", Kind::Text, |c| text(&c.callee()?.host),
         "Host of the callee's URI", "RFC 3261, 19.1.1"),
-    ItemField::new("call.to.tag", Kind::Text, |c| some(&c.callee.tag),
+    ItemField::new("call.to.tag", Kind::Text, |c| some(&c.callee()?.tag),
         "Tag of the callee", "RFC 3261, 19.3"),
-    ItemField::new("call.to.contact", Kind::Text, |c| some(&c.callee.contact),
+    ItemField::new("call.to.contact", Kind::Text, |c| some(&c.callee()?.contact),
         "URI of the callee's Contact", "RFC 3261, 20.10"),
-    ItemField::new("call.to.user_agent", Kind::Text, |c| some(&c.callee.user_agent),
+    ItemField::new("call.to.user_agent", Kind::Text, |c| some(&c.callee()?.user_agent),
         "Software of the callee", "RFC 3261, 20.35, 20.41"),
     ItemField::new("sip.r_uri", Kind::Text, |c| some(&c.request_uri),
         "Request URI of the first INVITE", "RFC 3261, 8.1.1.1"),
     ItemField::new("flow.id", Kind::U64, |c| c.flow?.number.and_then(number),
         "Number of the first INVITE's flow, as in flows", "weir"),
-    ItemField::new("addr.src", Kind::Address, |c| address(c.flow?.src.ip()),
-        "Source address of the first INVITE", "RFC 791, 3.1; RFC 8200, 3"),
-    ItemField::new("port.src", Kind::U16, |c| number(c.flow?.src.port()),
-        "Source port of the first INVITE", "RFC 768"),
-    ItemField::new("addr.dst", Kind::Address, |c| address(c.flow?.dst.ip()),
-        "Destination address of the first INVITE", "RFC 791, 3.1; RFC 8200, 3"),
-    ItemField::new("port.dst", Kind::U16, |c| number(c.flow?.dst.port()),
-        "Destination port of the first INVITE", "RFC 768"),
+    ItemField::new("addr.src", Kind::Address, |c| address(c.way()?.src.ip()),
+        "Address that sent the first INVITE, or got the response to it", "RFC 791, 3.1; RFC 8200, 3"),
+    ItemField::new("port.src", Kind::U16, |c| number(c.way()?.src.port()),
+        "Port that sent the first INVITE, or got the response to it", "RFC 768"),
+    ItemField::new("addr.dst", Kind::Address, |c| address(c.way()?.dst.ip()),
+        "Address that got the first INVITE, or sent the response to it", "RFC 791, 3.1; RFC 8200, 3"),
+    ItemField::new("port.dst", Kind::U16, |c| number(c.way()?.dst.port()),
+        "Port that got the first INVITE, or sent the response to it", "RFC 768"),
     ItemField::new("call.first", Kind::Time, |c| Some(Value::Time(c.first_ns)),
         "Time of the first message", "weir"),
     ItemField::new("call.last", Kind::Time, |c| Some(Value::Time(c.last_ns)),

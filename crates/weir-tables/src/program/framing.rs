@@ -6,7 +6,6 @@ use weir_capture::{Reader, RecordFraming};
 use weir_compile::{Builder, Bytes, Operation, Register, Relation, SpaceId};
 use weir_packet::LinkType;
 
-use super::ask::From;
 use super::lower::{Lowering, PORTS_WORD};
 
 /// How the records of a window are told apart.
@@ -111,13 +110,11 @@ impl Lowering<'_> {
                     u64::from(options_max),
                     leave,
                 );
-                if self.asked.asks(From::Time) {
-                    // A later time is the largest that there is, which the reader knows.
-                    let ticks = self.ticks(is_little);
-                    let most = i64::MAX as u64 / tick_ns.max(1);
-                    self.builder
-                        .require(Relation::LessOrEqual, ticks, most, leave);
-                }
+                // A later time is the largest that there is, and counted, by the reader.
+                let ticks = self.ticks(is_little);
+                let most = i64::MAX as u64 / tick_ns.max(1);
+                self.builder
+                    .require(Relation::LessOrEqual, ticks, most, leave);
                 let interface = word(&mut self.builder, at, 8);
                 self.builder
                     .require(Relation::LessOrEqual, interface, 7, leave);

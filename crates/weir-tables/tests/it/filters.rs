@@ -4,6 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
+use std::net::IpAddr;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -12,6 +13,7 @@ use arrow::array::AsArray;
 use arrow::datatypes::UInt64Type;
 use weir_packet::Options;
 use weir_tables::{DisplayFilter, Predicate, Scan, ScanOptions, Source, Table};
+use weir_testkit::packet::{Ipv4, Ipv6, icmp, icmp_echo, icmpv6, protocol, udp};
 use weir_testkit::peer::Question;
 
 use crate::captures::{self, Capture};
@@ -36,6 +38,7 @@ enum Right {
 include!("filters/differences.rs");
 include!("filters/message_differences.rs");
 include!("filters/conversation_differences.rs");
+include!("filters/quoted.rs");
 
 /// Filters, and how tshark is asked.
 struct Filters {

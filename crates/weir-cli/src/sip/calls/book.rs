@@ -47,9 +47,11 @@ pub(super) struct Row {
     pub(super) number: u64,
     /// Call-ID as it was sent.
     pub(super) call_id: Arc<[u8]>,
-    /// Who called, and who was called, as their addresses of record without scheme and parameters.
+    /// From and To of the first message, and of a call who called and who was called, as their addresses of record without
+    /// scheme and parameters.
     pub(super) from: String,
     pub(super) to: String,
+    is_caller_known: bool,
     /// How the call stands; the method of what is no call.
     pub(super) state: String,
     pub(super) is_call: bool,
@@ -84,6 +86,7 @@ pub(super) struct Entry {
     /// The message as it came; nothing of a stream.
     pub(super) bytes: Option<Box<[u8]>>,
     is_repeat: bool,
+    is_response: bool,
     is_failure: bool,
 }
 
@@ -200,6 +203,7 @@ impl Pages {
                     label: Caption::of(digest).label(),
                     bytes: Some(message.bytes.into()),
                     is_repeat: seen.is_repeat,
+                    is_response: !digest.is_request(),
                     is_failure: digest.status.is_some_and(is_failure),
                 };
                 let mut stands = None;
@@ -269,6 +273,7 @@ impl Pages {
             call_id: Arc::clone(&call_id),
             from,
             to,
+            is_caller_known: false,
             state: escaped(&String::from_utf8_lossy(method)).into_owned(),
             is_call: false,
             is_failure: false,
@@ -315,6 +320,7 @@ impl Pages {
                 label: media.protocol.to_owned(),
                 bytes: None,
                 is_repeat: false,
+                is_response: false,
                 is_failure: false,
             });
             let grown = row.bytes.saturating_sub(before);
@@ -371,6 +377,12 @@ fn further(one: Option<Call>, other: Call) -> Call {
 impl Row {
     fn stand(&mut self, call: &Call) {
         self.is_call = true;
+        if call.is_caller_known && !self.is_caller_known {
+            self.is_caller_known = true;
+            let [from, to] =
+                [&call.caller, &call.callee].map(|it| party(it.user.as_deref(), &it.host, &it.uri));
+            (self.from, self.to) = (from, to);
+        }
         call.state.text().clone_into(&mut self.state);
         self.is_failure = matches!(call.state, CallState::Busy | CallState::Rejected);
         self.answer_ns = call.answer_ns;
@@ -388,6 +400,14 @@ impl Row {
             .saturating_add(entry.label.len());
         self.bytes = self.bytes.saturating_add(cost);
         self.entries.push(entry);
+    }
+
+    /// One of `from` and `to` as it is listed: `?` stands in front of both where nothing shows who called.
+    pub(super) fn listed(&self, party: &str) -> String {
+        match self.is_call && !self.is_caller_known {
+            true => format!("? {party}"),
+            false => party.to_owned(),
+        }
     }
 
     /// The messages that are kept, in the order in which they came.
@@ -432,6 +452,7 @@ impl Row {
                 to,
                 label: entry.label.clone(),
                 is_repeat: entry.is_repeat,
+                is_response: entry.is_response,
                 is_media: entry.bytes.is_none(),
                 is_failure: entry.is_failure,
                 frame: (entry.frame > 0).then_some(entry.frame),

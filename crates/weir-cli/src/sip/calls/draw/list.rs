@@ -43,8 +43,8 @@ impl Column {
     fn value(self, row: &Row, book: &Book, room: usize) -> String {
         match self {
             Self::Time => clock(row.first_ns, room >= MILLIS_CELLS),
-            Self::From => row.from.clone(),
-            Self::To => row.to.clone(),
+            Self::From => row.listed(&row.from),
+            Self::To => row.listed(&row.to),
             Self::State => row.state.clone(),
             Self::Length => row.length_s(book.now_ns()).map(span).unwrap_or_default(),
             Self::Reply => match &row.reply {

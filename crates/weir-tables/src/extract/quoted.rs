@@ -1,0 +1,82 @@
+//! What errors of ICMP quote, as display filters read it.
+
+use weir_packet::{Decoder, Frame, Layer, Needs, Options, Packet};
+
+use super::Extract;
+use crate::scan::Rows;
+use crate::{Column, Row, Table};
+
+/// An extraction that also reads the datagrams of UDP that errors of ICMP quote (RFC 792; RFC 4443, 3), as Wireshark does.
+///
+/// They were sent before, and mostly elsewhere than they are captured: tables do not have them as messages. Each is read by
+/// itself, so that it is no question of an answer, and repeats none.
+pub(crate) struct Quoted {
+    table: Table,
+    sent: Box<dyn Extract>,
+    columns: Vec<Column>,
+    decoder: Decoder,
+}
+
+impl Quoted {
+    /// The extraction of a table, if it has one.
+    pub(crate) fn of(table: &Table, options: Options) -> Option<Self> {
+        Some(Self {
+            sent: table.start()?,
+            table: table.clone(),
+            columns: Vec::new(),
+            decoder: Decoder::new(options, [Needs::All]),
+        })
+    }
+}
+
+impl Extract for Quoted {
+    fn wants(&mut self, columns: &[Column]) {
+        self.sent.wants(columns);
+        self.columns = columns.to_vec();
+    }
+
+    fn packet(&mut self, row: &Row<'_>, rows: &mut Rows) {
+        self.sent.packet(row, rows);
+        let Some((layer, bytes)) = quote(row.packet) else {
+            return;
+        };
+        let frame = Frame {
+            data: bytes,
+            // What is missing of it was left out by the sender of the error: the packet is cut.
+            wire_len: u32::from(u16::MAX),
+            ..*row.packet.frame()
+        };
+        let packet = self.decoder.decode_as(frame, layer);
+        if packet.transport() != Some(Layer::Udp) {
+            return;
+        }
+        if let Some(mut alone) = self.table.start() {
+            alone.wants(&self.columns);
+            alone.packet(&Row::new(row.file, &packet), rows);
+        }
+    }
+
+    fn finish(&mut self, rows: &mut Rows) -> bool {
+        self.sent.finish(rows)
+    }
+
+    fn notes(&self) -> Vec<String> {
+        self.sent.notes()
+    }
+}
+
+/// The IP packet that an error of ICMP quotes, from its header on. A redirect is no error: it quotes what was sent on,
+/// and Wireshark shows the headers of that alone.
+fn quote<'p>(packet: &Packet<'p>) -> Option<(Layer, &'p [u8])> {
+    let mut headers = packet.headers();
+    let (layer, message) =
+        headers.find(|(layer, _)| matches!(layer, Layer::Icmp | Layer::Icmpv6))?;
+    let kind = *message.first()?;
+    let is_error = match layer {
+        // Destination unreachable, source quench, time exceeded, parameter problem.
+        Layer::Icmp => matches!(kind, 3 | 4 | 11 | 12),
+        // RFC 4443, 2.1.
+        _ => kind < 128,
+    };
+    headers.find(|(layer, _)| is_error && matches!(layer, Layer::Ipv4 | Layer::Ipv6))
+}
