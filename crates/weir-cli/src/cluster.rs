@@ -12,7 +12,7 @@ use std::time::Duration;
 use clap::{Args, Subcommand};
 use weir_cluster::{
     Client, DEFAULT_PORT, ExecutorOptions, Heartbeats, LocalCluster, Scheduler, SchedulerOptions,
-    TlsFiles, Trust, WorkFolder, host_and_port, run_executor,
+    TlsFiles, Trust, WorkFolder, create_private_files, host_and_port, run_executor,
 };
 
 use crate::message::Messages;
@@ -215,6 +215,8 @@ impl Network {
 
 /// Schedules or executes until a signal ends it.
 pub(crate) fn run(cluster: &Cluster, messages: Messages) -> Result<ExitCode, Failure> {
+    // `client-token` writes to standard output alone. The one thread that runs already waits for signals, and creates no files.
+    create_private_files();
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .thread_name("weir-cluster")

@@ -55,4 +55,4 @@ pub use server::{
     run_executor,
 };
 pub use trust::{TlsFiles, Trust};
-pub use work::WorkFolder;
+pub use work::{WorkFolder, create_private_files};

@@ -8,9 +8,17 @@ use std::os::unix::fs::{
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
+use rustix::fs::Mode;
 use tempfile::TempDir;
 
 use crate::error::Error;
+
+/// Creates all files of this process for its user alone from now on (mode 0600; directories 0700), whatever the umask that it was
+/// started with. Ballista creates files of rows with the mode that the umask leaves. The umask belongs to the whole process, so that
+/// this is for a process that does nothing but schedule or execute.
+pub fn create_private_files() {
+    rustix::process::umask(Mode::RWXG | Mode::RWXO);
+}
 
 /// The work directory of one executor, with mode 0700. It is removed when this value is dropped.
 ///

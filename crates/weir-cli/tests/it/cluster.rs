@@ -510,6 +510,59 @@ fn an_executor_leaves_the_folders_of_its_user_alone() {
     assert_eq!(listed(of_user).stdout, before.stdout);
 }
 
+/// Modes of everything below a folder, with the paths.
+#[cfg(unix)]
+fn modes(folder: &Path) -> Vec<(PathBuf, bool, u32)> {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    let mut modes = Vec::new();
+    let mut folders = vec![folder.to_owned()];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let entry = entry.unwrap();
+            let metadata = entry.metadata().unwrap();
+            if metadata.is_dir() {
+                folders.push(entry.path());
+            }
+            let mode = metadata.permissions().mode() & 0o777;
+            modes.push((entry.path(), metadata.is_dir(), mode));
+        }
+    }
+    modes
+}
+
+/// Ballista creates files with the mode that the umask leaves, and users have one that leaves 0644.
+#[cfg(unix)]
+#[test]
+fn rows_on_the_disk_are_for_the_user_of_the_executor_alone() {
+    let folder = captures("rows_on_the_disk_are_for_the_user_of_the_executor_alone");
+    let mut cluster = Processes::start(&folder, 0);
+    let executor = cluster.executor_by("umask 022;", 0);
+    cluster.executors.push(executor);
+    // The rows beyond the first lines and what a pipe holds are not read, so that the job goes on and its files stay.
+    let sql = "SELECT frame.number, frame.time, ip.src, frame.layers FROM 'long/*.pcap' ORDER BY frame.time, frame.number";
+    let mut asked = weir(&folder)
+        .args(["query", "--cluster", &cluster.address, "--format", "csv"])
+        .arg(sql)
+        .stdout(Stdio::piped())
+        .spawn_limited()
+        .unwrap();
+    let mut rows = BufReader::new(asked.stdout.take().unwrap());
+    for _ in 0..2 {
+        let mut line = String::new();
+        assert!(rows.read_line(&mut line).unwrap() > 0, "{}", cluster.logs());
+    }
+    let modes = modes(&folder.join("work-0"));
+    let of_rows = |(path, _, _): &(PathBuf, bool, u32)| path.extension() == Some("arrow".as_ref());
+    assert!(modes.iter().any(of_rows), "{modes:?}");
+    for (path, is_folder, mode) in modes {
+        let private = if is_folder { 0o700 } else { 0o600 };
+        assert_eq!(mode, private, "{}: {mode:o}", path.display());
+    }
+    asked.kill().unwrap();
+    asked.wait().unwrap();
+}
+
 #[test]
 fn certificates_and_a_token_let_in_who_has_them() {
     if Command::new("openssl")

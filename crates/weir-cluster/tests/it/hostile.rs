@@ -609,7 +609,8 @@ fn requests_of_web_pages_are_rejected() {
     doors.answers();
 }
 
-/// Ballista creates world-readable files of rows: the directory around them has mode 0700.
+/// The directories of rows have mode 0700. The files in them have mode 0600 where the process is an executor and nothing else, which
+/// the tests of the command hold.
 #[test]
 fn work_directories_are_private() {
     use std::os::unix::fs::PermissionsExt as _;
