@@ -24,7 +24,9 @@ pub(crate) use identifier::{executor_id, host, job_id, port, session_id};
 pub(crate) use plan::{Sender, check_plan, check_template};
 pub(crate) use rows::{caught, flight_batch};
 pub(crate) use setting::{allowed_settings, check_settings, is_allowed};
-pub(crate) use status::finished;
+pub(crate) use status::{
+    ERROR_BYTES_MAX, STATUSES_MAX, beat, described, finished, statuses, stopped,
+};
 pub(crate) use ticket::check_ticket;
 
 /// The reason why a message is rejected.

@@ -7,6 +7,7 @@
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -122,6 +123,7 @@ pub(crate) async fn schedule(
     let door = SchedulerDoor {
         scheduler,
         jobs: Mutex::default(),
+        refused: AtomicU64::new(0),
     };
     let service = SchedulerGrpcServer::new(door)
         .max_encoding_message_size(MESSAGE_BYTES_MAX)
@@ -165,6 +167,8 @@ async fn ended(scheduler: BallistaScheduler) -> Error {
 struct SchedulerDoor {
     scheduler: BallistaScheduler,
     jobs: Mutex<Jobs>,
+    /// The number of refused reports of executors.
+    refused: AtomicU64,
 }
 
 /// The progress of jobs, with the order of their arrival.
@@ -186,12 +190,22 @@ impl SchedulerDoor {
         self.jobs.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Counts what executors report and the scheduler refuses.
+    fn counting<T>(&self, checked: Result<T, Refused>) -> Result<T, Refused> {
+        if checked.is_err() {
+            self.refused.fetch_add(1, Ordering::Relaxed);
+        }
+        checked
+    }
+
     /// The statuses of tasks that run on this executor. Ballista does not check that a status is of a known task.
     async fn of_tasks(
         &self,
         executor: &str,
         told: Vec<TaskStatus>,
     ) -> Result<Vec<TaskStatus>, Refused> {
+        check::executor_id(executor)?;
+        check::statuses(told.len())?;
         let running = self.scheduler.state.task_manager.get_running_job_cache();
         let mut known: Vec<TaskStatus> = Vec::new();
         for status in told {
@@ -283,13 +297,26 @@ pub(crate) fn reached(metadata: &mut Option<ExecutorRegistration>) -> Checked {
         .filter_map(|of| of.resource.as_ref())
         .map(|Resource::Vcores(cores)| u64::from(*cores))
         .fold(0, u64::saturating_add);
-    if !(1..=CORES_MAX).contains(&cores) || metadata.os_info.is_none() {
+    check::described(metadata)?;
+    if !(1..=CORES_MAX).contains(&cores) {
         return Err(Refused::malformed(format!(
             "the executor has {cores} cores, and the range is 1 to {CORES_MAX}"
         )));
     }
     metadata.grpc_port = metadata.port;
     Ok(())
+}
+
+/// Validates a heartbeat.
+pub(crate) fn beaten(told: &mut HeartBeatParams) -> Checked {
+    check::beat(told)?;
+    reached(&mut told.metadata)?;
+    match &told.metadata {
+        Some(of) if of.id == told.executor_id => Ok(()),
+        _ => Err(Refused::malformed(
+            "the executor ID is not that of the metadata",
+        )),
+    }
 }
 
 /// Whether a status can be that of a task of a stage: the task exists, it has not succeeded before, and it does not run on
@@ -327,7 +354,7 @@ impl SchedulerGrpc for SchedulerDoor {
         &self,
         mut request: Request<RegisterExecutorParams>,
     ) -> Answer<RegisterExecutorResult> {
-        reached(&mut request.get_mut().metadata)?;
+        self.counting(reached(&mut request.get_mut().metadata))?;
         SchedulerGrpc::register_executor(&self.scheduler, request).await
     }
 
@@ -335,15 +362,7 @@ impl SchedulerGrpc for SchedulerDoor {
         &self,
         mut request: Request<HeartBeatParams>,
     ) -> Answer<HeartBeatResult> {
-        let told = request.get_mut();
-        reached(&mut told.metadata)?;
-        if told
-            .metadata
-            .as_ref()
-            .is_none_or(|of| of.id != told.executor_id)
-        {
-            return Err(Refused::malformed("the executor ID is not that of the metadata").into());
-        }
+        self.counting(beaten(request.get_mut()))?;
         SchedulerGrpc::heart_beat_from_executor(&self.scheduler, request).await
     }
 
@@ -352,11 +371,9 @@ impl SchedulerGrpc for SchedulerDoor {
         mut request: Request<UpdateTaskStatusParams>,
     ) -> Answer<UpdateTaskStatusResult> {
         let told = request.get_mut();
-        check::executor_id(&told.executor_id)?;
         let count = told.task_status.len();
-        told.task_status = self
-            .of_tasks(&told.executor_id, std::mem::take(&mut told.task_status))
-            .await?;
+        let known = self.of_tasks(&told.executor_id, std::mem::take(&mut told.task_status));
+        told.task_status = self.counting(known.await)?;
         if told.task_status.is_empty() {
             return Err(Status::not_found(format!(
                 "none of the {count} tasks runs on the executor that reports them"
@@ -410,7 +427,8 @@ impl SchedulerGrpc for SchedulerDoor {
         SchedulerGrpc::execute_query(&self.scheduler, request).await
     }
 
-    /// The status of a job, with its progress. Without a job ID: whether there is an executor.
+    /// The status of a job, with its progress. Without a job ID: whether there is an executor, and the number of refused reports
+    /// of executors.
     async fn get_job_status(
         &self,
         request: Request<GetJobStatusParams>,
@@ -420,6 +438,8 @@ impl SchedulerGrpc for SchedulerDoor {
             let mut response = Response::new(GetJobStatusResult::default());
             let ready = MetadataValue::from(u64::from(self.scheduler.is_ready()));
             response.metadata_mut().insert(READY, ready);
+            let refused = MetadataValue::from(self.refused.load(Ordering::Relaxed));
+            response.metadata_mut().insert(REFUSED, refused);
             return Ok(response);
         }
         check::job_id(&job)?;
@@ -440,7 +460,7 @@ impl SchedulerGrpc for SchedulerDoor {
         &self,
         request: Request<ExecutorStoppedParams>,
     ) -> Answer<ExecutorStoppedResult> {
-        check::executor_id(&request.get_ref().executor_id)?;
+        self.counting(check::stopped(request.get_ref()))?;
         SchedulerGrpc::executor_stopped(&self.scheduler, request).await
     }
 
@@ -591,6 +611,8 @@ pub(crate) const RECORDS: &str = "weir-records";
 pub(crate) const READERS: &str = "weir-readers";
 /// Metadata of the response without a job ID: whether there is an executor.
 pub(crate) const READY: &str = "weir-ready";
+/// Metadata of the response without a job ID: the number of statuses, heartbeats and registrations of executors that were refused.
+const REFUSED: &str = "weir-refused";
 /// The maximum number of jobs with progress.
 const JOBS_MAX: usize = 1_000;
 /// The maximum number of cores of an executor.

@@ -7,11 +7,11 @@ use ballista_core::serde::protobuf::{
 use prost::Message;
 
 use crate::check::{self, Checked, Refused, Sender, check_plan, check_template};
-use crate::doors::reached;
+use crate::doors::{beaten, reached};
 
 /// Validates a message whose type is in its first byte: 0 a plan of a client, 1 a stage of a scheduler, 2 the embedded plan of a
-/// piece, 3 a query with its settings, 4 statuses of tasks, 5 a Flight ticket, 6 the registration of an executor, 7 tasks. True when
-/// it is accepted.
+/// piece, 3 a query with its settings, 4 statuses of tasks, 5 a Flight ticket, 6 the registration of an executor, 7 tasks, 8 a
+/// heartbeat. True when it is accepted.
 ///
 /// # Panics
 /// When an error is not one short line, or the same message is accepted once and rejected once.
@@ -40,7 +40,8 @@ fn look_at(door: u8, message: &[u8]) -> Checked {
         4 => statuses(&read(message)?),
         5 => check::check_ticket(message),
         6 => reached(&mut read::<RegisterExecutorParams>(message)?.metadata),
-        _ => tasks(read(message)?),
+        7 => tasks(read(message)?),
+        _ => beaten(&mut read(message)?),
     }
 }
 
@@ -59,6 +60,7 @@ fn statement(asked: &ExecuteQueryParams) -> Checked {
 
 fn statuses(told: &UpdateTaskStatusParams) -> Checked {
     check::executor_id(&told.executor_id)?;
+    check::statuses(told.task_status.len())?;
     told.task_status.iter().try_for_each(|status| {
         check::job_id(&status.job_id)?;
         check::finished(status, &told.executor_id)
@@ -74,6 +76,6 @@ fn tasks(sent: LaunchMultiTaskParams) -> Checked {
     })
 }
 
-const DOORS: u8 = 8;
+const DOORS: u8 = 9;
 /// A character has up to four bytes.
 const SAID_MAX: usize = 2048;

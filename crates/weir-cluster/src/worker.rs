@@ -12,9 +12,10 @@ use ballista_core::error::BallistaError;
 use ballista_core::ids::new_instance_id;
 use ballista_core::registry::BallistaFunctionRegistry;
 use ballista_core::serde::protobuf::executor_resource::Resource;
+use ballista_core::serde::protobuf::failed_task::FailedReason;
 use ballista_core::serde::protobuf::scheduler_grpc_client::SchedulerGrpcClient;
 use ballista_core::serde::protobuf::{
-    ExecutorOperatingSystemSpecification, ExecutorRegistration, ExecutorResource,
+    ExecutionError, ExecutorOperatingSystemSpecification, ExecutorRegistration, ExecutorResource,
     ExecutorSpecification, ExecutorStatus, ExecutorStoppedParams, FailedTask, HeartBeatParams,
     MultiTaskDefinition, OperatorMetricsSet, RegisterExecutorParams, RunningTaskInfo,
     ShuffleWritePartition, SuccessfulTask, TaskStatus, UpdateTaskStatusParams, executor_status,
@@ -36,8 +37,10 @@ use datafusion_proto::protobuf::{LogicalPlanNode, PhysicalPlanNode};
 use tokio::runtime::Runtime;
 use tokio::sync::Semaphore;
 use tokio::sync::mpsc;
+use tonic::Code;
 use tonic::transport::Channel;
 
+use crate::check::{ERROR_BYTES_MAX, STATUSES_MAX};
 use crate::client::MESSAGE_BYTES_MAX;
 use crate::codec::WeirCodec;
 use crate::error::Error;
@@ -197,10 +200,11 @@ impl Worker {
             ..TaskStatus::default()
         };
         let done = self.done(task, &mut status.metrics).await;
-        status.end_exec_time = now_ms();
+        // The clock may have been set back meanwhile.
+        status.end_exec_time = now_ms().max(status.start_exec_time);
         status.status = Some(match done {
             Ok(done) => task_status::Status::Successful(done),
-            Err(error) => task_status::Status::Failed(FailedTask::from(error)),
+            Err(error) => task_status::Status::Failed(bounded(FailedTask::from(error))),
         });
         status
     }
@@ -354,14 +358,35 @@ impl Teller {
     /// Reports the statuses of ended tasks, until the sender is dropped.
     pub(crate) async fn tell(mut self, mut finished: mpsc::UnboundedReceiver<TaskStatus>) {
         let mut task_status = Vec::new();
-        while finished.recv_many(&mut task_status, TOLD_MAX).await > 0 {
-            let told = UpdateTaskStatusParams {
-                executor_id: self.registration.id.clone(),
-                task_status: std::mem::take(&mut task_status),
-            };
-            // A scheduler that has ended the job ignores the status, and one that was restarted repeats the tasks.
-            let _ = self.scheduler.update_task_status(told).await;
+        while finished.recv_many(&mut task_status, STATUSES_MAX).await > 0 {
+            let told = std::mem::take(&mut task_status);
+            if !self.is_refused(told.clone()).await {
+                continue;
+            }
+            // One status refuses the whole message.
+            for status in told {
+                let failed = refused(&status);
+                if self.is_refused(vec![status]).await {
+                    self.is_refused(vec![failed]).await;
+                }
+            }
         }
+    }
+
+    /// Reports statuses. True when the scheduler refuses them: each job would wait for its task for ever. A scheduler that has ended
+    /// the job ignores the status, and one that was restarted repeats the tasks.
+    async fn is_refused(&mut self, task_status: Vec<TaskStatus>) -> bool {
+        let told = UpdateTaskStatusParams {
+            executor_id: self.registration.id.clone(),
+            task_status,
+        };
+        let answered = self.scheduler.update_task_status(told).await;
+        let code = answered.err().map(|status| status.code());
+        // The latter two are those of a message that is too large.
+        matches!(
+            code,
+            Some(Code::InvalidArgument | Code::OutOfRange | Code::ResourceExhausted)
+        )
     }
 
     /// Deregisters the executor, and waits for running tasks.
@@ -377,6 +402,28 @@ impl Teller {
         let _ = self.scheduler.executor_stopped(told).await;
         TasksDrainedFuture(Arc::new(worker.executor.clone())).await;
     }
+}
+
+/// The status of a task whose own status the scheduler refuses.
+fn refused(status: &TaskStatus) -> TaskStatus {
+    let failed = FailedTask {
+        error: "the scheduler refuses the status of the task: its numbers or texts are beyond the limits"
+            .to_owned(),
+        failed_reason: Some(FailedReason::ExecutionError(ExecutionError {})),
+        ..FailedTask::default()
+    };
+    TaskStatus {
+        metrics: Vec::new(),
+        status: Some(task_status::Status::Failed(failed)),
+        ..status.clone()
+    }
+}
+
+/// A failure whose text a scheduler takes.
+fn bounded(mut failed: FailedTask) -> FailedTask {
+    let end = failed.error.floor_char_boundary(ERROR_BYTES_MAX);
+    failed.error.truncate(end);
+    failed
 }
 
 fn registration(equipment: &Equipment) -> ExecutorRegistration {
@@ -418,6 +465,4 @@ const TASKS_MAX: usize = 10_000;
 const SESSIONS: usize = 16;
 /// The number of failed heartbeats in a row after which the executor ends.
 const UNHEARD_MAX: u32 = 5;
-/// The maximum number of statuses in one message.
-const TOLD_MAX: usize = 256;
 const STACK_BYTES: usize = 16 << 20;

@@ -14,4 +14,5 @@ mod hostile;
 mod proof;
 mod random;
 mod samples;
+mod statuses;
 mod trusted;

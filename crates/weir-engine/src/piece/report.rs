@@ -157,22 +157,24 @@ impl Reports {
     /// Adds it to what a session has read.
     pub fn tell(self, report: &ScanReport) {
         let mut totals = Totals::default();
-        let mut errors_found = 0;
+        let mut errors_found = 0_u64;
         for ((_, name), value) in &self.counts {
-            match *name {
-                "records" => totals.records += value,
-                "bytes" => totals.bytes += value,
-                "source_bytes" => totals.source_bytes += value,
-                "dropped" => totals.dropped += value,
-                "stopped" => totals.stopped += value,
-                "unknown_link" => totals.unknown_link += value,
-                "compiled" => totals.compiled += value,
-                "compile_refused" => totals.compile_refused += value,
-                "times_beyond" => totals.times_beyond += value,
-                "late" => totals.late += value,
-                ERRORS => errors_found += value,
-                _ => {}
-            }
+            let sum = match *name {
+                "records" => &mut totals.records,
+                "bytes" => &mut totals.bytes,
+                "source_bytes" => &mut totals.source_bytes,
+                "dropped" => &mut totals.dropped,
+                "stopped" => &mut totals.stopped,
+                "unknown_link" => &mut totals.unknown_link,
+                "compiled" => &mut totals.compiled,
+                "compile_refused" => &mut totals.compile_refused,
+                "times_beyond" => &mut totals.times_beyond,
+                "late" => &mut totals.late,
+                ERRORS => &mut errors_found,
+                _ => continue,
+            };
+            // The numbers are those of other machines.
+            *sum = sum.saturating_add(*value);
         }
         report.counters.add(&totals);
         let left_out = errors_found.saturating_sub(self.errors.len() as u64);
