@@ -325,7 +325,7 @@ fn messages_before_any_password_end_their_connection_and_nothing_else() {
         socket.read_to_end(&mut answer).unwrap();
         let answer = String::from_utf8_lossy(&answer).into_owned();
         assert!(
-            answer.contains("its parts do not fit into it"),
+            answer.contains("the parts of the message are longer than the message"),
             "{body:?}: {answer}"
         );
     }
@@ -439,13 +439,17 @@ fn statements_whose_clients_read_nothing_end_when_their_time_is_over() {
     tokio::runtime::Runtime::new().unwrap().block_on(async {
         let client = postgres(&served).await;
         let begun = format!("BEGIN; DECLARE c CURSOR FOR {ENDLESS}; FETCH 1 FROM c");
-        assert_eq!(simple(&client, &begun).await.unwrap(), ["1|1"]);
-        // What had been computed by then comes, and then the reason why no more does.
+        // What had been computed by then comes, and then the reason why no more does; on a busy machine nothing comes before it.
+        let mut fetched = simple(&client, &begun).await;
+        if let Ok(first) = &fetched {
+            assert_eq!(*first, ["1|1"]);
+        }
         let error = loop {
-            if let Err(error) = simple(&client, "FETCH 8192 FROM c").await {
-                break error;
+            match fetched {
+                Err(error) => break error,
+                Ok(_) => tokio::time::sleep(Duration::from_millis(100)).await,
             }
-            tokio::time::sleep(Duration::from_millis(100)).await;
+            fetched = simple(&client, "FETCH 8192 FROM c").await;
         };
         assert!(
             error.contains("ran for longer than it may: 1500 ms"),
