@@ -1,0 +1,346 @@
+//! Messages whose places in their streams are known: captured in any order, lost, and sent without being asked.
+
+use super::*;
+
+/// A message of a connection as it is sent.
+struct Sent {
+    side: usize,
+    text: String,
+    /// Octets of the other direction that its sender had received.
+    received: u64,
+    is_lost: bool,
+}
+
+/// Feeds what was captured, gaps before what is behind them; gives targets, codes and faults.
+fn placed(sent: &[Sent]) -> Vec<(String, u16, Option<Fault>)> {
+    let mut connection = Connection::searching();
+    let mut found = Vec::new();
+    let mut each = |it| found.push(it);
+    let (mut offsets, mut missing) = ([0; 2], [0; 2]);
+    for message in sent {
+        let (side, len) = (message.side, message.text.len() as u64);
+        if message.is_lost {
+            missing[side] += len;
+        } else {
+            let gap = std::mem::take(&mut missing[side]);
+            if gap > 0 {
+                connection.at(side, offsets[side] - gap, Some(message.received));
+                connection.gap(side, gap, &mut each);
+            }
+            connection.at(side, offsets[side], Some(message.received));
+            connection.take(side, message.text.as_bytes(), Stamp::default(), &mut each);
+        }
+        offsets[side] += len;
+    }
+    connection.finish(&mut each);
+    let told = found.iter().map(|it| {
+        let target = it.request.as_ref().map(|it| it.head.line.target.clone());
+        let code = it.response.as_ref().map(|it| it.head.line.code);
+        let (target, code) = (target.unwrap_or_default(), code.unwrap_or_default());
+        (target, code, it.fault)
+    });
+    told.collect()
+}
+
+/// Requests and responses, each request after the response to the one before, of which these are lost: those of the
+/// client, then those of the server.
+fn one_by_one(count: u16, lost: [&[u16]; 2]) -> Vec<Sent> {
+    let mut sent = Vec::new();
+    let mut offsets = [0_u64; 2];
+    for n in 0..count {
+        let request = format!("GET /{n} HTTP/1.1\r\n\r\n");
+        let body = "x".repeat(usize::from(n % 3));
+        let code = 210 + n;
+        let response = format!(
+            "HTTP/1.1 {code} A\r\nContent-Length: {}\r\n\r\n{body}",
+            body.len()
+        );
+        for (side, text) in [request, response].into_iter().enumerate() {
+            let received = offsets[1 - side];
+            offsets[side] += text.len() as u64;
+            let is_lost = lost[side].contains(&n);
+            sent.push(Sent {
+                side,
+                text,
+                received,
+                is_lost,
+            });
+        }
+    }
+    sent
+}
+
+#[test]
+fn after_any_number_of_lost_messages_responses_are_those_of_their_requests() {
+    // All that may be lost of six exchanges.
+    for lost in 0..1_u32 << 12 {
+        let of_side = |side: u32| -> Vec<u16> {
+            (0..6)
+                .filter(|n| lost >> (2 * n + side) & 1 == 1)
+                .map(|n| n as u16)
+                .collect()
+        };
+        let lost = [of_side(0), of_side(1)];
+        let found = placed(&one_by_one(6, [&lost[0], &lost[1]]));
+        let mut seen = [Vec::new(), Vec::new()];
+        for (target, code, fault) in &found {
+            let asked = target.strip_prefix('/').map(|n| n.parse::<u16>().unwrap());
+            let answered = code.checked_sub(210);
+            if let (Some(asked), Some(answered)) = (asked, answered) {
+                assert_eq!(asked, answered, "{lost:?}: {found:?}");
+            }
+            // Where messages of both ends are lost more than one may be.
+            let is_certain = *fault != Some(Fault::Uncertain);
+            let of_one_end = lost.iter().any(Vec::is_empty);
+            assert!(is_certain || !of_one_end, "{lost:?}: {found:?}");
+            seen[0].extend(asked);
+            seen[1].extend(answered);
+        }
+        for (seen, lost) in seen.iter_mut().zip(&lost) {
+            seen.sort_unstable();
+            let there: Vec<u16> = (0..6).filter(|n| !lost.contains(n)).collect();
+            assert_eq!(*seen, there, "{lost:?}: {found:?}");
+        }
+    }
+}
+
+/// Feeds messages in another order than they were sent in: `order` says of which side the next one is. Gives targets, codes and
+/// faults.
+fn captured(sent: &[Sent], order: &[usize]) -> Vec<(String, u16, Option<Fault>)> {
+    let mut connection = Connection::searching();
+    let mut found = Vec::new();
+    let mut each = |it: Exchange| {
+        let target = it.request.as_ref().map(|it| it.head.line.target.clone());
+        let code = it.response.as_ref().map(|it| it.head.line.code);
+        let told = (target.unwrap_or_default(), code.unwrap_or_default());
+        found.push((told.0, told.1, it.fault));
+    };
+    let mut offsets = [0; 2];
+    let mut next = [0, 1].map(|side| sent.iter().filter(move |it| it.side == side));
+    for side in order {
+        let message = next[*side].next().unwrap();
+        connection.at(*side, offsets[*side], Some(message.received));
+        let bytes = message.text.as_bytes();
+        connection.take(*side, bytes, Stamp::default(), &mut each);
+        offsets[*side] += bytes.len() as u64;
+    }
+    connection.finish(&mut each);
+    found
+}
+
+/// All orders of so many messages of each side.
+fn orders(count: usize) -> impl Iterator<Item = Vec<usize>> {
+    let all = 0..1_u32 << (2 * count);
+    let balanced = all.filter(move |bits| bits.count_ones() as usize == count);
+    balanced.map(move |bits| (0..2 * count).map(|at| (bits >> at & 1) as usize).collect())
+}
+
+/// What the server had received says that a request is still to come, in whatever order both sides were captured.
+#[test]
+fn in_any_order_of_both_sides_responses_are_those_of_their_requests() {
+    for count in 1..=5 {
+        let waiting = one_by_one(count, [&[], &[]]);
+        let mut at_once = one_by_one(count, [&[], &[]]);
+        let asked = at_once.iter().filter(|it| it.side == 0);
+        let asked = asked.map(|it| it.text.len() as u64).sum();
+        for message in &mut at_once {
+            message.received = if message.side == 0 { 0 } else { asked };
+        }
+        let told: Vec<_> = (0..count)
+            .map(|n| (format!("/{n}"), 210 + n, None))
+            .collect();
+        for order in orders(count.into()) {
+            for sent in [&waiting, &at_once] {
+                let mut found = captured(sent, &order);
+                found.sort_by(|one, two| one.0.cmp(&two.0));
+                assert_eq!(found, told, "{order:?}");
+            }
+        }
+    }
+}
+
+/// A message of the client, or of the server, whose sender had received so many octets.
+fn sent(side: usize, text: &str, received: u64) -> Sent {
+    Sent {
+        side,
+        text: text.to_owned(),
+        received,
+        is_lost: false,
+    }
+}
+
+#[track_caller]
+fn are_captured(sent: &[Sent], order: &[usize], told: &[(&str, u16, Option<Fault>)]) {
+    let found = captured(sent, order);
+    let found: Vec<_> = found
+        .iter()
+        .map(|(target, code, fault)| (target.as_str(), *code, *fault))
+        .collect();
+    assert_eq!(found, told);
+}
+
+/// RFC 9110, 15.5.9: a server that closes an idle connection says so without being asked, while the next request may be under
+/// way. It had nothing of that.
+#[test]
+fn a_response_that_no_request_asked_for_is_that_of_none() {
+    let get = |n: u8| format!("GET /{n} HTTP/1.1\r\n\r\n");
+    let none = |code: u16| format!("HTTP/1.1 {code} A\r\nContent-Length: 0\r\n\r\n");
+    let (asks, answers) = (get(1).len() as u64, none(201).len() as u64);
+    let messages = [
+        sent(0, &get(1), 0),
+        sent(1, &none(201), asks),
+        sent(1, &none(408), asks),
+        sent(0, &get(2), answers),
+        sent(1, &none(202), 2 * asks),
+    ];
+    let told = [("/1", 201, None), ("", 408, None), ("/2", 202, None)];
+    are_captured(&messages, &[0, 1, 1, 0, 1], &told);
+    are_captured(&messages, &[0, 1, 0, 1, 1], &told);
+    // A server that begins with one.
+    let messages = [
+        sent(1, &none(408), 0),
+        sent(0, &get(1), 0),
+        sent(1, &none(201), asks),
+    ];
+    let told = [("", 408, None), ("/1", 201, None)];
+    are_captured(&messages, &[1, 0, 1], &told);
+    are_captured(&messages, &[0, 1, 1], &told);
+}
+
+/// How a response ends depends on its request: HEAD, CONNECT, and one that leads to another protocol.
+#[test]
+fn a_request_behind_its_response_says_how_that_ends() {
+    let head = "HEAD /1 HTTP/1.1\r\n\r\n";
+    let get = "GET /2 HTTP/1.1\r\n\r\n";
+    let (asks, both) = (head.len() as u64, (head.len() + get.len()) as u64);
+    for length in ["Content-Length: 1000", "Transfer-Encoding: chunked", "A: b"] {
+        let response = format!("HTTP/1.1 201 A\r\n{length}\r\n\r\n");
+        let answers = response.len() as u64;
+        let messages = [
+            sent(0, head, 0),
+            sent(1, &response, asks),
+            sent(0, get, answers),
+            sent(1, "HTTP/1.1 202 A\r\nContent-Length: 2\r\n\r\nab", both),
+        ];
+        let told = [("/1", 201, None), ("/2", 202, None)];
+        for order in [[0, 1, 0, 1], [1, 0, 0, 1], [1, 0, 1, 0]] {
+            are_captured(&messages, &order, &told);
+        }
+    }
+    let connect = "CONNECT a:80 HTTP/1.1\r\n\r\n";
+    let asks = connect.len() as u64;
+    let opened = "HTTP/1.1 200 OK\r\n\r\n";
+    let messages = [
+        sent(0, connect, 0),
+        sent(1, opened, asks),
+        sent(0, get, opened.len() as u64),
+        sent(
+            1,
+            "HTTP/1.1 202 A\r\nContent-Length: 2\r\n\r\nab",
+            asks + get.len() as u64,
+        ),
+    ];
+    let told = [("a:80", 200, None), ("/2", 202, None)];
+    are_captured(&messages, &[0, 1, 0, 1], &told);
+    are_captured(&messages, &[1, 0, 0, 1], &told);
+    let upgrade = "GET /1 HTTP/1.1\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n";
+    let switched = "HTTP/1.1 101 A\r\nUpgrade: websocket\r\n\r\n";
+    let messages = [
+        sent(0, upgrade, 0),
+        sent(1, switched, upgrade.len() as u64),
+        sent(1, "\x01\x02hi", upgrade.len() as u64),
+    ];
+    are_captured(&messages, &[0, 1, 1], &[("/1", 101, None)]);
+    are_captured(&messages, &[1, 0, 1], &[("/1", 101, None)]);
+    are_captured(&messages, &[1, 1, 0], &[("/1", 101, None)]);
+}
+
+/// Of a connection whose client was not captured but for its SYN each response is a row, with the record that completed it.
+#[test]
+fn a_server_alone_has_rows_of_its_responses() {
+    for count in [1_u16, 5, 9, 30] {
+        let mut connection = Connection::searching();
+        let mut found = Vec::new();
+        let mut each = |it: Exchange| {
+            let code = it.response.as_ref().map(|it| it.head.line.code).unwrap();
+            found.push((code, it.over.map(|it| it.frame), it.fault));
+        };
+        let mut offset = 0;
+        for n in 0..count {
+            let text = format!("HTTP/1.1 {} A\r\nContent-Length: 0\r\n\r\n", 201 + n);
+            let stamp = Stamp {
+                frame: u64::from(n) + 1,
+                time_ns: None,
+            };
+            connection.at(1, offset, Some(100 * (u64::from(n) + 1)));
+            connection.take(1, text.as_bytes(), stamp, &mut each);
+            assert!(connection.held() < 16 << 10);
+            offset += text.len() as u64;
+        }
+        connection.finish(&mut each);
+        let told: Vec<_> = (0..count)
+            .map(|n| (201 + n, Some(u64::from(n) + 1), None))
+            .collect();
+        assert_eq!(found, told);
+    }
+}
+
+#[test]
+fn a_response_that_may_be_that_of_another_request_says_so() {
+    let text = |n: u16| format!("HTTP/1.1 {} A\r\nContent-Length: 0\r\n\r\n", 200 + n);
+    let mut sent = Vec::new();
+    let (mut asked, mut answered) = (0, 0);
+    for n in 0..4 {
+        let text = format!("GET /{n} HTTP/1.1\r\n\r\n");
+        asked += text.len() as u64;
+        sent.push(Sent {
+            side: 0,
+            text,
+            received: 0,
+            is_lost: false,
+        });
+    }
+    for n in 0..4 {
+        let text = text(n);
+        answered += text.len() as u64;
+        sent.push(Sent {
+            side: 1,
+            text,
+            received: asked,
+            is_lost: n < 2,
+        });
+    }
+    let found = placed(&sent);
+    let uncertain = Some(Fault::Uncertain);
+    let told: Vec<_> = found
+        .iter()
+        .map(|(target, code, fault)| (target.as_str(), *code, *fault))
+        .collect();
+    // Of requests at once nothing tells how many responses are lost: one is assumed.
+    assert_eq!(
+        told,
+        [
+            ("/0", 0, MISSING),
+            ("/1", 202, uncertain),
+            ("/2", 203, uncertain),
+            ("/3", 0, None)
+        ]
+    );
+    // Of a client that waited for nothing else it is likely that of the next one.
+    let text_4 = "GET /4 HTTP/1.1\r\n\r\n".to_owned();
+    sent.push(Sent {
+        side: 0,
+        text: text_4,
+        received: answered,
+        is_lost: false,
+    });
+    sent.push(Sent {
+        side: 1,
+        text: text(4),
+        received: asked + 18,
+        is_lost: false,
+    });
+    let found = placed(&sent);
+    assert_eq!(found[3], ("/3".to_owned(), 0, MISSING), "{found:?}");
+    assert_eq!(found[4], ("/4".to_owned(), 204, uncertain), "{found:?}");
+}
