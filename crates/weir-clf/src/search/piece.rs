@@ -89,14 +89,14 @@ pub(crate) struct Job<'a> {
 
 /// Finds a [`Needle`].
 enum Finder {
-    Bytes(memmem::Finder<'static>),
+    Bytes(Box<memmem::Finder<'static>>),
     OneOf(Regex),
 }
 
 impl Finder {
     fn new(needle: Needle) -> Self {
         match needle {
-            Needle::Bytes(bytes) => Self::Bytes(memmem::Finder::new(&bytes).into_owned()),
+            Needle::Bytes(bytes) => Self::Bytes(Box::new(memmem::Finder::new(&bytes).into_owned())),
             Needle::OneOf(regex) => Self::OneOf(regex),
         }
     }
