@@ -253,12 +253,15 @@ fn in_window(files: &[Vec<u8>], bytes: usize) -> (Vec<(usize, u8)>, u64) {
 fn records_of_one_file_come_in_the_order_of_time_within_a_window() {
     let file = capture(&[1, 5, 3, 4, 2, 9, 7, 7]);
     let sorted = [1, 2, 3, 4, 5, 7, 7, 9].map(|second| (0, second));
-    assert_eq!(in_window(&[file.clone()], 1 << 20), (sorted.to_vec(), 0));
+    assert_eq!(
+        in_window(std::slice::from_ref(&file), 1 << 20),
+        (sorted.to_vec(), 0)
+    );
     // A record of a byte takes 161: four wait, and then the earliest is given.
-    let (order, late) = in_window(&[file.clone()], 4 * 161);
+    let (order, late) = in_window(std::slice::from_ref(&file), 4 * 161);
     assert_eq!((order, late), (sorted.to_vec(), 0));
     // Where two wait, 5 is given in front of 2, and where one does, that is all.
-    let (order, late) = in_window(&[file.clone()], 2 * 161);
+    let (order, late) = in_window(std::slice::from_ref(&file), 2 * 161);
     assert_eq!(order, [1, 3, 4, 2, 5, 7, 7, 9].map(|second| (0, second)));
     assert_eq!(late, 1);
     let (order, late) = in_window(&[file], 1);

@@ -189,7 +189,7 @@ struct Sum(u64);
 impl Sum {
     fn add(&mut self, what: &str, number: u64) -> Checked {
         counted(what, number, COUNT_MAX)?;
-        self.0 = self.0.checked_add(number).unwrap_or(u64::MAX);
+        self.0 = self.0.saturating_add(number);
         counted(what, self.0, COUNT_MAX)
     }
 }
