@@ -7,7 +7,7 @@ use crate::shell::{folder, run};
 /// A capture of packets at these seconds.
 fn capture(seconds: &[u64], data: &[u8]) -> Vec<u8> {
     let mut writer = PcapngWriter::new(Vec::new(), Endian::Little, &[]).unwrap();
-    let interface = Interface::new(link_type::ETHERNET as u16);
+    let interface = Interface::new(link_type::ETHERNET);
     let interface = writer.interface(interface).unwrap();
     for second in seconds {
         writer
