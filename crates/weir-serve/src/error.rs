@@ -85,6 +85,9 @@ pub(crate) struct Failure {
 }
 
 impl Failure {
+    /// PostgreSQL's text for the end of a connection with its server (57P01).
+    pub(crate) const ENDING: &str = "terminating connection due to administrator command";
+
     pub(crate) fn new(kind: Kind, message: impl Into<String>) -> Self {
         Self {
             kind,

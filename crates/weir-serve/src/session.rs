@@ -318,10 +318,7 @@ impl Session {
     ) -> Result<Answer, Failure> {
         let shared = &self.shared;
         if *shared.ending.borrow() {
-            return Err(Failure::new(
-                Kind::Ending,
-                "the database system is shutting down",
-            ));
+            return Err(Failure::new(Kind::Ending, Failure::ENDING));
         }
         Metrics::add(&shared.metrics.queries, 1);
         let begun = Instant::now();

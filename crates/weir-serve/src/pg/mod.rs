@@ -107,7 +107,11 @@ impl Protocol {
                 message = socket.next() => message,
                 () = tokio::time::sleep_until(deadline), if !is_begun => return Ok(()),
                 () = ending.wait_for(|ending| *ending).map(drop) => {
-                    return refuse(socket, "57P03", "the database system is shutting down").await;
+                    let (code, message) = match is_begun {
+                        true => ("57P01", Failure::ENDING),
+                        false => ("57P03", "the database system is shutting down"),
+                    };
+                    return refuse(socket, code, message).await;
                 }
             };
             let message = match message {
@@ -161,10 +165,7 @@ impl Protocol {
                     () = has_gone(watched) => return Ok(()),
                     () = over => Err(handler::refusal(
                         "FATAL",
-                        &Failure::new(
-                            Kind::Ending,
-                            "terminating connection due to administrator command",
-                        ),
+                        &Failure::new(Kind::Ending, Failure::ENDING),
                         None,
                     )),
                 }

@@ -255,6 +255,49 @@ fn ten_thousand_connections_are_told_that_there_is_no_place_and_a_statement_can_
     });
 }
 
+/// As PostgreSQL: 57P01 is for a session that the end of the server ends, 57P03 for a client that has none yet.
+#[test]
+fn clients_that_wait_get_the_reason_when_the_server_ends() {
+    let served = Served::plain();
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let config = format!("host=127.0.0.1 port={} user=me", served.postgres.port());
+    let (client, connection) = runtime
+        .block_on(tokio_postgres::connect(&config, NoTls))
+        .unwrap();
+    let connection = runtime.spawn(connection);
+    runtime.block_on(client.simple_query("SELECT 1")).unwrap();
+    drop(served);
+    let ended = runtime.block_on(connection).unwrap().unwrap_err();
+    assert_eq!(ended.code(), Some(&SqlState::ADMIN_SHUTDOWN), "{ended}");
+    let message = ended.as_db_error().unwrap().message();
+    assert_eq!(
+        message,
+        "terminating connection due to administrator command"
+    );
+
+    let served = Served::with(|options| options.password = Some("right".to_owned()));
+    let mut socket = TcpStream::connect(served.postgres).unwrap();
+    socket
+        .set_read_timeout(Some(Duration::from_secs(60)))
+        .unwrap();
+    socket
+        .write_all(b"\0\0\0\x11\0\x03\0\0user\0me\0\0")
+        .unwrap();
+    // The server asks for the password, and gets none.
+    let mut first = [0];
+    socket.read_exact(&mut first).unwrap();
+    assert_eq!(first, *b"R");
+    drop(served);
+    let mut rest = Vec::new();
+    socket.read_to_end(&mut rest).unwrap();
+    let rest = String::from_utf8_lossy(&rest);
+    assert!(rest.contains("C57P03"), "{rest:?}");
+    assert!(
+        rest.contains("the database system is shutting down"),
+        "{rest:?}"
+    );
+}
+
 #[test]
 fn bytes_that_are_no_messages_end_the_connection_only() {
     let served = Served::plain();
