@@ -616,12 +616,14 @@ impl<'w> Writer<'w> {
                 let one = self.constant(1);
                 let left = self.builder.ins().isub(left, one);
                 self.builder.def_var(self.left, left);
-                let paused = self.constant(PAUSED);
+                // A block of its own, lest each record has to say why the program may be left behind it.
+                let pause = self.builder.create_block();
                 let first = self.blocks[0];
+                self.builder.ins().brif(left, first, &[], pause, &[]);
+                self.builder.switch_to_block(pause);
+                let paused = self.constant(PAUSED);
                 let leave = self.leave;
-                self.builder
-                    .ins()
-                    .brif(left, first, &[], leave, &[paused.into()]);
+                self.builder.ins().jump(leave, &[paused.into()]);
             }
             End::Leave(why) => {
                 let why = self.constant(why.into());

@@ -10,6 +10,7 @@ use std::fs::{self, File};
 use std::io::{BufWriter, Read};
 use std::path::PathBuf;
 
+use weir_layout::Layout;
 use weir_tables::{
     Aggregate, Branch, Calculation, Compile, Constant, Expression, Function, Operator, Predicate,
     ScanOptions, SharedScan, Source, Table,
@@ -21,6 +22,8 @@ struct Question {
     trace: &'static str,
     predicate: Option<Predicate>,
     keys: Vec<Expression>,
+    /// What is summed beside the count.
+    sum: Option<Expression>,
 }
 
 fn main() {
@@ -124,10 +127,40 @@ fn main() {
         trace,
         predicate,
         keys,
+        sum: Some(Expression::Integer {
+            signed: false,
+            of: Box::new(value("frame.len")),
+        }),
+    });
+    let cells = Table::records(&cells_layout());
+    let cell = |name: &str| {
+        let position = cells.position(name).expect("a field of the layout");
+        cells.columns()[position].clone()
+    };
+    let cell_is =
+        |name, number| Predicate::Compare(cell(name), Operator::Equal, Constant::Integer(number));
+    let by = |name| Expression::Column(cell(name));
+    let of_cells = [
+        ("atm1", None, vec![by("vci")]),
+        ("atm2", None, vec![by("vpi"), by("vci")]),
+        ("atm5", Some(cell_is("vci", 40)), vec![]),
+        (
+            "atm6",
+            Some(Predicate::And(vec![cell_is("vpi", 1), cell_is("vci", 40)])),
+            vec![],
+        ),
+    ]
+    .map(|(name, predicate, keys)| Question {
+        name,
+        trace: "atm",
+        predicate,
+        keys,
+        sum: None,
     });
     let mut times: Vec<(f64, f64, u64)> = Vec::new();
     for question in questions
         .iter()
+        .chain(&of_cells)
         .filter(|question| question.name.contains(&*wanted))
     {
         times.clear();
@@ -138,7 +171,7 @@ fn main() {
             let mut buffer = vec![0; 256 << 10];
             while file.read(&mut buffer).expect("a trace") > 0 {}
             let between = cpu_seconds();
-            let records = run(question, value("frame.len"), &path);
+            let records = run(question, &path);
             let after = cpu_seconds();
             if round > 0 || rounds == 1 {
                 times.push((after - between, between - before, records));
@@ -159,23 +192,25 @@ fn main() {
     }
 }
 
-fn run(question: &Question, length: Expression, path: &PathBuf) -> u64 {
+fn run(question: &Question, path: &PathBuf) -> u64 {
+    let functions: &[Function] = match question.sum {
+        Some(_) => &[Function::CountRows, Function::Sum],
+        None => &[Function::CountRows],
+    };
+    let arguments = [None, question.sum.clone()];
     let branch = Branch {
         predicate: question.predicate.clone(),
         keys: question.keys.clone(),
-        arguments: vec![
-            None,
-            Some(Expression::Integer {
-                signed: false,
-                of: Box::new(length),
-            }),
-        ],
-        filters: vec![None, None],
+        arguments: arguments.into_iter().take(functions.len()).collect(),
+        filters: vec![None; functions.len()],
     };
-    let functions = [Function::CountRows, Function::Sum];
-    let aggregate = Aggregate::new(vec![branch], &functions).expect("integers");
+    let aggregate = Aggregate::new(vec![branch], functions).expect("integers");
     let counters = std::sync::Arc::new(weir_tables::Counters::default());
-    let sources = vec![Source::capture(path)];
+    let source = match question.trace {
+        "atm" => Source::records(path, cells_layout().into()),
+        _ => Source::capture(path),
+    };
+    let sources = vec![source];
     let mut options = ScanOptions::default();
     options.compile = match std::env::var_os("WEIR_NO_COMPILE") {
         Some(_) => Compile::Never,
@@ -189,6 +224,16 @@ fn run(question: &Question, length: Expression, path: &PathBuf) -> u64 {
     counters.totals().records
 }
 
+/// The layout of the cells of the Tribeca benchmark.
+fn cells_layout() -> Layout {
+    let path = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../benchmarks/tribeca/atm.toml"
+    );
+    let text = fs::read_to_string(path).expect("the layout of cells");
+    Layout::parse(&text, &mut |path| Err(path.to_owned())).expect("a layout")
+}
+
 /// The path of a trace, which is made when it is not there.
 fn prepare(kind: &str) -> PathBuf {
     let folder = std::env::temp_dir().join("weir-tables-bench");
@@ -198,6 +243,7 @@ fn prepare(kind: &str) -> PathBuf {
         let out = BufWriter::new(File::create(&path).expect("the temporary folder can be written"));
         let made = match kind {
             "ethernet" => trace::ethernet_pcap(out, 1, 272_000_000),
+            "atm" => trace::atm_cells(out, 1, 260_000_000),
             _ => trace::frame_relay_erf(out, 1, 260_000_000),
         };
         made.expect("room for a trace");

@@ -14,7 +14,7 @@ use arrow::datatypes::SchemaRef;
 use arrow::error::ArrowError;
 use weir_packet::Kind;
 
-use crate::groups::Groups;
+use crate::groups::{Groups, PlaceHash};
 use crate::key::{Key, Words};
 use crate::program::{Column as OutputColumn, MeasurePlan, Mode, Output};
 use crate::{Column, Expression, Origin, Predicate, Row};
@@ -281,6 +281,7 @@ impl Aggregate {
         let mode = match (&plans, self.groups.direct_bits()) {
             (Some(_), _) if self.key.parts() == 0 => Mode::One,
             (Some(_), Some(bits)) => Mode::Direct { bits },
+            (Some(_), None) if self.key.words() <= PlaceHash::WORDS_MAX => Mode::Hashed,
             _ => Mode::Rows,
         };
         let mut columns: Vec<_> = (0..self.key.words()).map(OutputColumn::Key).collect();
@@ -296,6 +297,7 @@ impl Aggregate {
         Output {
             mode,
             rows_word: 0,
+            multiplier_word: 0,
             first_word: 0,
             columns,
             key: self.key.clone(),
@@ -316,6 +318,16 @@ impl Aggregate {
         if output.mode == Mode::One {
             words.copy_from_slice(self.groups.state(0));
         }
+    }
+
+    /// Gives groups places by the hash of their keys; what a program multiplies keys by.
+    pub(crate) fn hash_places(&mut self) -> u64 {
+        self.groups.hash_places()
+    }
+
+    /// Takes their places from groups that are too many for them.
+    pub(crate) fn give_up_places(&mut self) {
+        self.groups.give_up_places();
     }
 
     /// Keys and states of all groups, in their order.

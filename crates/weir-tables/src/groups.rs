@@ -16,11 +16,52 @@ pub(crate) struct Groups {
     slots: Vec<u64>,
     len: usize,
     secrets: [u64; 2],
-    /// Where all keys are small, the complement of the group's number in 32 bits at the place of the key,
-    /// so that 0 stands for no group: then there are no slots.
-    direct: Vec<u64>,
+    /// The complements of groups' numbers in 32 bits, so that 0 stands for no group, at the places of their keys.
+    places: Vec<u64>,
+    /// Which place a key has.
+    place: Place,
+    /// Of [`PlaceHash`].
+    multiplier: u64,
     /// The state of a group that is new.
     fresh: Box<[u64]>,
+}
+
+/// Which place of a table a key has, so that a compiled program finds its group without a search.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Place {
+    /// Groups are searched for in the slots, and have no places.
+    None,
+    /// The place is the key itself: all keys are small, and there are no slots.
+    Key,
+    /// The place is a hash of the key. Several keys may share it, and it has the group that was found last; the slots have all.
+    Hash,
+    /// As with [`Place::Hash`], but there are too many groups, so that none is at its place.
+    Crowded,
+}
+
+/// Places for keys of any size: the upper bits of the product of the key and an odd number that is drawn at random, so that
+/// what an attacker chooses are keys, not places. Words of a key are folded into one, a product each.
+pub(crate) enum PlaceHash {}
+
+impl PlaceHash {
+    /// Bits of a place: 512 KiB of them stay in the second cache of most processors, beside the groups that are in use.
+    pub(crate) const BITS: u32 = 16;
+    /// By how much a product is shifted and folded into itself before the next word is.
+    pub(crate) const FOLD: u32 = 32;
+    /// Words of a key, at most: each takes a product.
+    pub(crate) const WORDS_MAX: usize = 4;
+    /// Words of all groups, above which those that are in use may not stay in the second cache: rows then wait for each group
+    /// by itself, where a search in batches waits for many at once.
+    const CROWD_WORDS: usize = 1 << 16;
+
+    /// The place of a key, which programs compute likewise.
+    #[inline]
+    fn of(multiplier: u64, key: &[u64]) -> usize {
+        let hash = key.iter().fold(0_u64, |hash, word| {
+            (hash ^ hash >> Self::FOLD ^ word).wrapping_mul(multiplier)
+        });
+        (hash >> (u64::BITS - Self::BITS)) as usize
+    }
 }
 
 impl Groups {
@@ -34,7 +75,9 @@ impl Groups {
             slots: vec![0; SLOTS_MIN],
             len: 0,
             secrets: [random.hash_one(0), random.hash_one(1) | 1],
-            direct: Vec::new(),
+            places: Vec::new(),
+            place: Place::None,
+            multiplier: random.hash_one(2) | 1,
             fresh: fresh.into(),
         }
     }
@@ -43,17 +86,63 @@ impl Groups {
     pub(crate) fn of_bits(bits: u32, fresh: Vec<u64>) -> Self {
         let mut groups = Self::new(1, fresh);
         if bits <= DIRECT_BITS_MAX {
-            groups.direct = vec![0; 1 << bits];
+            groups.places = vec![0; 1 << bits];
+            groups.place = Place::Key;
         }
         groups
     }
 
-    /// Forgets all groups, and gives back what they had allocated.
+    /// Gives groups places by the hash of their keys, unless they have some. Gives the number that keys are multiplied by: 0 where
+    /// groups are too many and have none.
+    pub(crate) fn hash_places(&mut self) -> u64 {
+        match self.place {
+            Place::Key | Place::Hash => self.multiplier,
+            Place::Crowded => 0,
+            Place::None => {
+                // Groups get their places when they are found again.
+                self.places = vec![0; 1 << PlaceHash::BITS];
+                self.place = Place::Hash;
+                self.multiplier
+            }
+        }
+    }
+
+    /// Takes their places from groups that are too many for them.
+    pub(crate) fn give_up_places(&mut self) {
+        if self.place == Place::Hash && self.entries.len() > PlaceHash::CROWD_WORDS {
+            self.places.fill(0);
+            self.place = Place::Crowded;
+        }
+    }
+
+    /// Forgets all groups, and gives back what they had allocated, but for the places.
     pub(crate) fn reset(&mut self) {
+        self.forget_places();
         self.entries = Vec::new();
         self.slots = vec![0; SLOTS_MIN];
-        self.direct.fill(0);
         self.len = 0;
+    }
+
+    /// Takes their places from all groups.
+    fn forget_places(&mut self) {
+        let is_sparse = self.len < self.places.len() / SPARSE;
+        match self.place {
+            Place::None => {}
+            Place::Crowded => self.place = Place::Hash,
+            Place::Key | Place::Hash if !is_sparse => self.places.fill(0),
+            Place::Key | Place::Hash => {
+                for key in self.entries.chunks_exact(self.stride) {
+                    let key = key.get(..self.key_words).unwrap_or_default();
+                    let place = match (self.place, key) {
+                        (Place::Key, [key]) => *key as usize,
+                        _ => PlaceHash::of(self.multiplier, key),
+                    };
+                    if let Some(place) = self.places.get_mut(place) {
+                        *place = 0;
+                    }
+                }
+            }
+        }
     }
 
     /// How many groups there are.
@@ -63,19 +152,18 @@ impl Groups {
 
     /// Bytes allocated.
     pub(crate) fn allocated_bytes(&self) -> usize {
-        (self.entries.capacity() + self.slots.capacity() + self.direct.capacity())
+        (self.entries.capacity() + self.slots.capacity() + self.places.capacity())
             * size_of::<u64>()
     }
 
-    /// Bits of the keys, when they are numbers of a place.
+    /// Bits of the keys, when these are places.
     pub(crate) fn direct_bits(&self) -> Option<u32> {
-        let len = self.direct.len();
-        (len > 0).then(|| len.trailing_zeros())
+        (self.place == Place::Key).then(|| self.places.len().trailing_zeros())
     }
 
     /// The groups at the places of their keys, as the complements of their numbers, and keys and states of all.
     pub(crate) fn spaces(&mut self) -> (&mut [u64], &mut [u64]) {
-        (&mut self.direct, &mut self.entries)
+        (&mut self.places, &mut self.entries)
     }
 
     /// The key of a group.
@@ -123,7 +211,7 @@ impl Groups {
                 }
                 (0, new)
             }
-            [a] if !self.direct.is_empty() => self.find_direct(a),
+            [a] if self.place == Place::Key => self.find_direct(a),
             [a] => self.find::<1>(&[a]),
             [a, b] => self.find::<2>(&[a, b]),
             _ => self.find_long(key),
@@ -136,8 +224,8 @@ impl Groups {
     pub(crate) fn find_many(&mut self, keys: &[u64], numbers: &mut [u32]) {
         match self.key_words {
             0 => numbers.fill(0),
-            1 if !self.direct.is_empty() => {
-                for (key, number) in keys.iter().zip(numbers) {
+            1 if self.place == Place::Key => {
+                for (key, number) in keys.iter().zip(&mut *numbers) {
                     *number = self.at_direct(*key);
                     if *number == UNKNOWN {
                         *number = self.find_direct(*key).0 as u32;
@@ -147,8 +235,16 @@ impl Groups {
             1 => self.find_chunks::<1>(keys, numbers),
             2 => self.find_chunks::<2>(keys, numbers),
             words => {
-                for (key, number) in keys.chunks_exact(words).zip(numbers) {
+                for (key, number) in keys.chunks_exact(words).zip(&mut *numbers) {
                     *number = self.find_or_insert(key).0 as u32;
+                }
+            }
+        }
+        if self.place == Place::Hash {
+            for (key, number) in keys.chunks_exact(self.key_words.max(1)).zip(numbers) {
+                let place = PlaceHash::of(self.multiplier, key);
+                if let Some(place) = self.places.get_mut(place) {
+                    *place = u64::from(!*number);
                 }
             }
         }
@@ -157,7 +253,7 @@ impl Groups {
     /// The number of the group with a small key; [`UNKNOWN`] for none.
     #[inline]
     fn at_direct(&self, key: u64) -> u32 {
-        !self.direct.get(key as usize).copied().unwrap_or_default() as u32
+        !self.places.get(key as usize).copied().unwrap_or_default() as u32
     }
 
     fn find_direct(&mut self, key: u64) -> (usize, bool) {
@@ -167,7 +263,7 @@ impl Groups {
         }
         let group = self.len;
         self.insert(&[key]);
-        if let Some(place) = self.direct.get_mut(key as usize) {
+        if let Some(place) = self.places.get_mut(key as usize) {
             // There are no more than 2^DIRECT_BITS_MAX.
             *place = u64::from(!(group as u32));
         }
@@ -293,17 +389,18 @@ impl Groups {
     /// Forgets all groups, and keeps the memory.
     #[cfg(test)]
     pub(crate) fn clear(&mut self) {
+        self.forget_places();
         self.entries.clear();
         self.slots.fill(0);
-        self.direct.fill(0);
         self.len = 0;
     }
 }
 
 const SLOTS_MIN: usize = 64;
-/// Keys of so many bits are numbers of a place: 512 KiB of them, of which only those in use are
-/// ever touched.
+/// Keys of so many bits are places: a MiB of them, of which only those in use are ever touched.
 const DIRECT_BITS_MAX: u32 = 17;
+/// Where one place in so many has a group, each is cleared by itself.
+const SPARSE: usize = 32;
 /// Keys that are looked for together.
 const CHUNK: usize = 32;
 /// No group has this number.
@@ -351,6 +448,8 @@ mod tests {
                 assert_eq!(groups.key(group), key);
                 assert_eq!(groups.state(group), [twin[key]]);
             }
+            // Some have places from here on.
+            groups.hash_places();
             let keys: Vec<u64> = order.iter().rev().flatten().copied().collect();
             let mut numbers = vec![9; order.len()];
             groups.find_many(&keys, &mut numbers);
@@ -360,6 +459,56 @@ mod tests {
             assert!(numbers.iter().copied().eq(0..order.len() as u32));
             groups.clear();
             assert_eq!(groups.find_or_insert(&vec![1; words]), (0, true));
+        }
+    }
+
+    /// The number of the group at the place of a key.
+    fn placed(groups: &mut Groups, key: &[u64]) -> Option<u32> {
+        let place = PlaceHash::of(groups.hash_places(), key);
+        let number = !groups.spaces().0[place] as u32;
+        (number != UNKNOWN).then_some(number)
+    }
+
+    #[test]
+    fn groups_are_at_the_places_of_their_keys_until_they_are_too_many() {
+        for words in [1, 2, 4] {
+            let mut groups = Groups::new(words, vec![0]);
+            let key = |number: usize| {
+                let mut key = vec![0; words];
+                // In the upper half of a word, where a product alone would not carry it far.
+                key[number % words] = (number as u64) << 40;
+                key[words - 1] |= 5;
+                key
+            };
+            assert_ne!(groups.hash_places(), 0);
+            let mut number = [0];
+            for known in 0..300 {
+                groups.find_many(&key(known), &mut number);
+                assert_eq!(number, [known as u32]);
+                assert_eq!(placed(&mut groups, &key(known)), Some(known as u32));
+            }
+            let at_theirs = |groups: &mut Groups| {
+                (0..300)
+                    .filter(|known| placed(groups, &key(*known)) == Some(*known as u32))
+                    .count()
+            };
+            // Few of them share a place, and they are too few to give their places up.
+            let kept = at_theirs(&mut groups);
+            assert!(kept > 280, "{words}: {kept}");
+            groups.give_up_places();
+            assert_eq!(at_theirs(&mut groups), kept);
+            groups.reset();
+            assert!(groups.spaces().0.iter().all(|place| *place == 0));
+
+            for known in 0..=PlaceHash::CROWD_WORDS / (words + 1) {
+                groups.find_many(&key(known), &mut number);
+            }
+            groups.give_up_places();
+            groups.find_many(&key(7), &mut number);
+            assert_eq!((number, groups.hash_places()), ([7], 0));
+            assert!(groups.spaces().0.iter().all(|place| *place == 0));
+            groups.reset();
+            assert_ne!(groups.hash_places(), 0);
         }
     }
 }

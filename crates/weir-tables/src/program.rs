@@ -38,6 +38,16 @@ pub(crate) struct Questions {
     selected: Option<Selected>,
     state: Vec<u64>,
     outputs: Vec<Output>,
+    /// Where keys have places by their hash, how well these serve.
+    hashed: Option<Hashed>,
+}
+
+/// Records since it was last looked at whether places by hash serve, and how many rows of theirs were of groups that are not at
+/// theirs.
+#[derive(Default)]
+struct Hashed {
+    records: u64,
+    searched: u64,
 }
 
 /// The ways that records go through a program: what a compiled one has none of is left to the decoder, so
@@ -210,20 +220,25 @@ impl Questions {
         }
         let mut word = FIRST_FREE_WORD;
         let mut outputs = Vec::with_capacity(aggregates.len());
-        let mut direct_left = DIRECT_MAX;
+        let mut places_left = PLACES_MAX;
         for aggregate in aggregates {
             let mut output = aggregate.output();
-            match output.mode {
-                Mode::Direct { .. } if direct_left == 0 => output.mode = Mode::Rows,
-                Mode::Direct { .. } => direct_left -= 1,
-                _ => {}
+            if output.mode.place_bits().is_some() {
+                match places_left {
+                    0 => output.mode = Mode::Rows,
+                    _ => places_left -= 1,
+                }
             }
             output.rows_word = word;
-            output.first_word = word + 1;
+            output.multiplier_word = word + 1;
+            output.first_word = word + 2;
             word = output.first_word + u32::try_from(output.words()).ok()?;
             outputs.push(output);
         }
         let program = lower::lower(&asked, &outputs, word, framing, link_type, options).ok()?;
+        let mut modes = outputs.iter().map(|output| output.mode);
+        let is_hashed = modes.any(|mode| mode == Mode::Hashed);
+        let hashed = is_hashed.then(Hashed::default);
         Some(Self {
             whole: Runner::interpreted(program),
             narrow: None,
@@ -231,6 +246,7 @@ impl Questions {
             selected: None,
             state: vec![0; word as usize],
             outputs,
+            hashed,
         })
     }
 
@@ -255,6 +271,7 @@ impl Questions {
             selected: Some(Selected::default()),
             state: vec![0; words as usize],
             outputs: Vec::new(),
+            hashed: None,
         })
     }
 
@@ -297,6 +314,22 @@ impl Questions {
         Ok(())
     }
 
+    /// Takes their places from groups, once there are too many of them and many records are of groups that are not at theirs: rows
+    /// of which none is at its place are searched for in batches.
+    fn give_up_places(&mut self, aggregates: &mut [Aggregate]) {
+        let Some(hashed) = &mut self.hashed else {
+            return;
+        };
+        if hashed.records < HASHED_RECORDS {
+            return;
+        }
+        let is_of_use = hashed.searched < hashed.records / SEARCHED_SHARE;
+        *hashed = Hashed::default();
+        if !is_of_use {
+            aggregates.iter_mut().for_each(Aggregate::give_up_places);
+        }
+    }
+
     /// How large the program is.
     #[cfg(test)]
     pub(crate) fn steps(&self) -> usize {
@@ -322,6 +355,9 @@ impl Questions {
             let first = output.first_word as usize;
             aggregate.begin_run(output, &mut self.state[first..first + output.words()]);
             self.state[output.rows_word as usize] = 0;
+            if output.mode == Mode::Hashed {
+                self.state[output.multiplier_word as usize] = aggregate.hash_places();
+            }
         }
         let was_seen = self.sample.left;
         loop {
@@ -329,13 +365,13 @@ impl Questions {
             let is_compiled =
                 self.sample.left == 0 && self.narrow.as_ref().unwrap_or(&self.whole).is_compiled();
             // An array, as a program that selects rows is run once for each of them.
-            let mut spaces: [&mut [u64]; 1 + 2 * DIRECT_MAX] = Default::default();
+            let mut spaces: [&mut [u64]; 1 + 2 * PLACES_MAX] = Default::default();
             let mut count = 1;
             spaces[0] = &mut self.state;
             for (aggregate, output) in aggregates.iter_mut().zip(&self.outputs) {
-                if let Mode::Direct { .. } = output.mode {
-                    let (direct, entries) = aggregate.spaces();
-                    (spaces[count], spaces[count + 1]) = (direct, entries);
+                if output.mode.place_bits().is_some() {
+                    let (places, entries) = aggregate.spaces();
+                    (spaces[count], spaces[count + 1]) = (places, entries);
                     count += 2;
                 }
             }
@@ -362,10 +398,16 @@ impl Questions {
             }
             for (aggregate, output) in aggregates.iter_mut().zip(&self.outputs) {
                 let rows = std::mem::take(&mut self.state[output.rows_word as usize]) as usize;
+                if let (Mode::Hashed, Some(hashed)) = (output.mode, &mut self.hashed) {
+                    hashed.searched += rows as u64;
+                }
                 let first = output.first_word as usize;
                 aggregate.end_run(output, &self.state[first..first + output.words()], rows);
             }
             self.sample.records += run.records;
+            if let Some(hashed) = &mut self.hashed {
+                hashed.records += run.records;
+            }
             match run.exit {
                 Exit::Left(LEAVE_FULL) => {}
                 Exit::Left(LEAVE_RARE) => {
@@ -394,6 +436,7 @@ impl Questions {
             passed.is_useless = selected.runs > RUNS_MIN && selected.passed < selected.runs;
         }
         passed.taken = self.state[TAKEN_WORD as usize];
+        self.give_up_places(aggregates);
         passed
     }
 }
@@ -407,11 +450,15 @@ const MISSED_MAX: u64 = 1024;
 const MISSED_SHARE: u64 = 100;
 /// So often a program that selects rows is run before it is known whether it is of use.
 const RUNS_MIN: u64 = 4096;
+/// So many records show whether groups are at the places of their keys.
+const HASHED_RECORDS: u64 = 1 << 14;
+/// Where one record in so many is of a group that is not, places cost more than they save.
+const SEARCHED_SHARE: u64 = 16;
 /// Branches of all aggregates, at most.
 const BRANCHES_MAX: usize = 16;
 /// Different conditions, at most.
 const CONDITIONS_MAX: usize = 64;
 /// Different fields of headers, at most.
 const FIELDS_MAX: usize = 32;
-/// Aggregates whose keys are numbers of a place, at most: each takes two spaces.
-const DIRECT_MAX: usize = 2;
+/// Aggregates whose keys have places, at most: each takes two spaces.
+const PLACES_MAX: usize = 2;

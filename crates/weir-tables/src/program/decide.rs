@@ -27,6 +27,7 @@ impl Lowering<'_> {
             .collect();
         ready.sort_by_key(|index| asked.conditions[*index].selectivity());
         let mut has_changed = false;
+        let mut required = Vec::new();
         for index in ready {
             path.done |= 1 << index;
             let before = path.alive;
@@ -37,7 +38,7 @@ impl Lowering<'_> {
             match self.outcome(&asked.conditions[index], path) {
                 Outcome::Decided(true) => {}
                 Outcome::Decided(false) => path.alive &= !of,
-                Outcome::Open(any_of) if of == path.alive => self.require(&any_of),
+                Outcome::Open(any_of) if of == path.alive => required.push(any_of),
                 Outcome::Open(any_of) => {
                     let holds = self.holds(&any_of);
                     for branch in 0..asked.branches.len() {
@@ -55,6 +56,7 @@ impl Lowering<'_> {
                 return false;
             }
         }
+        self.require(&required);
         // Those that live on may all have failed.
         if has_changed && asked.branches.len() > 1 {
             let alive = (0..asked.branches.len()).filter(|branch| path.alive >> branch & 1 == 1);
@@ -124,19 +126,40 @@ impl Lowering<'_> {
         })
     }
 
-    /// The record is done unless one of the tests holds.
-    fn require(&mut self, any_of: &[(&Test, Register)]) {
+    /// The record is done unless one of the tests of each condition holds. All are put at once: which of several it is that does not
+    /// hold cannot be foreseen, whether all do mostly can.
+    fn require(&mut self, conditions: &[Vec<(&Test, Register)>]) {
         let next = self.next;
-        match any_of {
-            [(Test::Within(range), value)] => {
-                let (relation, left, right) = self.relation(range, *value);
-                self.builder.require(relation, left, right, next);
-            }
-            any_of => {
-                let holds = self.holds(any_of);
-                self.builder.require(Relation::NotEqual, holds, 0, next);
-            }
+        if let [any_of] = conditions
+            && let [(Test::Within(range), value)] = &any_of[..]
+        {
+            let (relation, left, right) = self.relation(range, *value);
+            return self.builder.require(relation, left, right, next);
         }
+        let mut failing = None;
+        for any_of in conditions {
+            let fails = self.fails(any_of);
+            failing = Some(match failing {
+                None => fails,
+                Some(failing) => self.builder.compute(Operation::Or, failing, fails),
+            });
+        }
+        if let Some(failing) = failing {
+            self.builder.require(Relation::Equal, failing, 0, next);
+        }
+    }
+
+    /// Something else than 0 when none of the tests holds.
+    fn fails(&mut self, any_of: &[(&Test, Register)]) -> Register {
+        if let [(Test::Within(range), value)] = any_of {
+            let (relation, left, right) = self.relation(range, *value);
+            return match relation {
+                Relation::Equal => self.builder.compute(Operation::ExclusiveOr, left, right),
+                relation => self.builder.select((relation, left, right), 0, 1),
+            };
+        }
+        let holds = self.holds(any_of);
+        self.builder.compute(Operation::ExclusiveOr, holds, 1)
     }
 
     /// 1 when one of the tests holds.

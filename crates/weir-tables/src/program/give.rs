@@ -1,11 +1,12 @@
 //! What a record gives to its groups.
 
-use weir_compile::{Builder, Operation, Register, Relation, SpaceId};
+use weir_compile::{Builder, Label, Operation, Register, Relation, SpaceId};
 
 use super::ask::AskedBranch;
 use super::lower::{Lowering, Path};
 use super::output::{Column, Mode, Output};
 use crate::aggregate::ROWS;
+use crate::groups::PlaceHash;
 
 impl Lowering<'_> {
     /// What the record gives to the groups of each branch that takes it.
@@ -48,20 +49,9 @@ impl Lowering<'_> {
         }
         let keys = self.key(branch, output, path);
         let behind = self.builder.label();
-        if let (Some((direct, entries)), [key]) = (self.spaces[branch.aggregate], &keys[..]) {
+        if let Some((places, entries)) = self.spaces[branch.aggregate] {
             let fresh = self.builder.label();
-            // Zero, the complement of the largest number, is no group.
-            let number = self.builder.read(direct, Some(*key), 0);
-            let number = self
-                .builder
-                .compute(Operation::And, number, u64::from(u32::MAX));
-            let number = self
-                .builder
-                .compute(Operation::ExclusiveOr, number, u64::from(u32::MAX));
-            let stride = (output.key_words + output.state_len) as u64;
-            let at = self.builder.compute(Operation::Multiply, number, stride);
-            self.builder
-                .require_words(at, stride as u32, entries, fresh);
+            let at = self.find(output, &keys, (places, entries), fresh);
             let first = output.key_words;
             let offset = move |word: usize| (first + word) as u32;
             self.add(
@@ -95,6 +85,62 @@ impl Lowering<'_> {
         }
         self.builder.jump(behind);
         self.builder.write(behind);
+    }
+
+    /// Where the group of a key lies among the entries; a group that has no place, or has lost it to another, is `fresh`.
+    fn find(
+        &mut self,
+        output: &Output,
+        keys: &[Register],
+        (places, entries): (SpaceId, SpaceId),
+        fresh: Label,
+    ) -> Register {
+        let place = match (output.mode, keys) {
+            (Mode::Hashed, _) => self.place(output, keys, fresh),
+            (_, [key]) => *key,
+            _ => self.builder.copy(0),
+        };
+        let b = &mut self.builder;
+        // Zero, the complement of the largest number, is no group.
+        let number = b.read(places, Some(place), 0);
+        let number = b.compute(Operation::And, number, u64::from(u32::MAX));
+        let number = b.compute(Operation::ExclusiveOr, number, u64::from(u32::MAX));
+        let stride = (output.key_words + output.state_len) as u64;
+        let at = b.compute(Operation::Multiply, number, stride);
+        b.require_words(at, stride as u32, entries, fresh);
+        if output.mode == Mode::Hashed {
+            for (word, key) in (0..).zip(keys) {
+                let known = b.read(entries, Some(at), word);
+                b.require(Relation::Equal, known, *key, fresh);
+            }
+        }
+        at
+    }
+
+    /// The place of a key, as [`PlaceHash`] has it; where groups have given theirs up, all are `fresh`.
+    fn place(&mut self, output: &Output, keys: &[Register], fresh: Label) -> Register {
+        let b = &mut self.builder;
+        let multiplier = b.read(SpaceId::STATE, None, output.multiplier_word);
+        b.require(Relation::NotEqual, multiplier, 0, fresh);
+        let mut product = None;
+        for key in keys {
+            let word = match product {
+                None => *key,
+                Some(before) => {
+                    let folded =
+                        b.compute(Operation::ShiftRight, before, u64::from(PlaceHash::FOLD));
+                    let folded = b.compute(Operation::ExclusiveOr, before, folded);
+                    b.compute(Operation::ExclusiveOr, folded, *key)
+                }
+            };
+            product = Some(b.compute(Operation::Multiply, word, multiplier));
+        }
+        let product = product.unwrap_or_else(|| b.copy(0));
+        b.compute(
+            Operation::ShiftRight,
+            product,
+            u64::from(u64::BITS - PlaceHash::BITS),
+        )
     }
 
     /// The words of the key of a record.

@@ -95,9 +95,9 @@ pub(super) fn lower(
     let mut builder = Builder::new(state_words.into());
     let spaces = outputs
         .iter()
-        .map(|output| match output.mode {
-            Mode::Direct { bits } => Some((builder.space(1 << bits), builder.space(0))),
-            _ => None,
+        .map(|output| {
+            let bits = output.mode.place_bits()?;
+            Some((builder.space(1 << bits), builder.space(0)))
         })
         .collect();
     let taken = builder.carry(TAKEN_WORD);

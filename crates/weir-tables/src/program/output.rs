@@ -4,6 +4,7 @@ use weir_compile::Operation;
 use weir_packet::Kind;
 
 use crate::aggregate::{Function, ROWS};
+use crate::groups::PlaceHash;
 use crate::key::Key;
 
 /// Where the rows of one aggregate go.
@@ -11,6 +12,8 @@ pub(crate) struct Output {
     pub(crate) mode: Mode,
     /// The word with the number of rows that wait.
     pub(crate) rows_word: u32,
+    /// The word with the number that hashes keys to places.
+    pub(crate) multiplier_word: u32,
     /// The first word of the columns of the rows that wait, or of the state of the one group.
     pub(crate) first_word: u32,
     /// What is written of each row that waits.
@@ -32,11 +35,14 @@ pub(crate) enum Mode {
     Rows,
     /// There is one group: its state is in registers.
     One,
-    /// Keys are numbers of a place: rows of groups that are known are added at once, others wait.
+    /// Keys are places: rows of groups that are known are added at once, others wait.
     Direct {
         /// Bits of the keys.
         bits: u32,
     },
+    /// Keys have places by their hash: rows whose group is the last one that was found at its place are added at once,
+    /// others wait.
+    Hashed,
 }
 
 /// A column of the rows that wait.
@@ -86,6 +92,17 @@ impl MeasurePlan {
             counts_rows: matches!(function, Function::CountRows),
             operation,
         })
+    }
+}
+
+impl Mode {
+    /// Bits of a place, where keys have one.
+    pub(crate) const fn place_bits(self) -> Option<u32> {
+        match self {
+            Self::Rows | Self::One => None,
+            Self::Direct { bits } => Some(bits),
+            Self::Hashed => Some(PlaceHash::BITS),
+        }
     }
 }
 

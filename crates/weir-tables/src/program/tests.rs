@@ -790,6 +790,64 @@ fn differ(expected: &Outcome, found: &Outcome) -> String {
     )
 }
 
+/// Datagrams of as many pairs of ends as `of` has numbers, in their order.
+fn datagrams(of: impl Iterator<Item = u32>) -> Vec<u8> {
+    let mut capture = Vec::new();
+    for word in [0xa1b2_c3d4_u32, 0x0004_0002, 0, 0, 65_535, 101] {
+        capture.extend(word.to_le_bytes());
+    }
+    for number in of {
+        for word in [number, 0, 28, 28] {
+            capture.extend(word.to_le_bytes());
+        }
+        let [a, b, c, d] = number.to_be_bytes();
+        capture.extend([0x45, 0, 0, 28, 0, 0, 0, 0, 64, 17, 0, 0]);
+        capture.extend([10, b, c, d, 192, c, d, a]);
+        capture.extend([c, d, 0, 53, 0, 8, 0, 0]);
+    }
+    capture
+}
+
+#[test]
+fn groups_that_are_too_many_for_places_are_those_of_the_decoder() {
+    let table = Table::packets();
+    let value =
+        |name: &str| Expression::Column(table.columns()[table.position(name).unwrap()].clone());
+    // Each comes again, and one of them most often.
+    let numbers = (0..40_000)
+        .chain(0..40_000)
+        .chain((0..40_000).map(|step| step % 3 * step));
+    let capture = datagrams(numbers);
+    for keys in [
+        vec![value("ip.src")],
+        vec![value("ip.src"), value("ip.dst"), value("udp.srcport")],
+    ] {
+        let new = || {
+            let branch = Branch {
+                predicate: None,
+                keys: keys.clone(),
+                arguments: vec![None, Some(value("ip.len"))],
+                filters: vec![None, None],
+            };
+            let functions = [Function::CountRows, Function::Maximum];
+            let aggregate = Aggregate::new(vec![branch], &functions).unwrap();
+            assert_eq!(aggregate.output().mode, Mode::Hashed);
+            vec![aggregate]
+        };
+        let (decoded, _) = read(&capture, new, Way::Decoded, 65_536).unwrap();
+        assert!(decoded.groups[0].len() >= 40_000);
+        for way in [Way::Interpreted, Way::Compiled, Way::Narrowed] {
+            let (found, by_program) = read(&capture, new, way, 65_536).unwrap();
+            assert!(decoded == found, "{way:?}\n{}", differ(&decoded, &found));
+            // Records that the end of a buffer cuts are decoded.
+            assert!(
+                by_program * 100 > decoded.records * 99,
+                "{way:?}: {by_program}"
+            );
+        }
+    }
+}
+
 #[test]
 fn questions_of_the_benchmarks_are_programs_of_a_reasonable_size() {
     let table = Table::packets();

@@ -13,25 +13,31 @@ impl Lowering<'_> {
         let is_little = bits.endian() == Endian::Little;
         let offset = bits.offset();
         let b = &mut self.builder;
-        let word = match bits.bytes() {
-            1 => b.load(at, offset, Bytes::One),
-            2 => b.load_in_order(at, offset, Bytes::Two, is_little),
+        // The word, how many bytes of it are loaded, and how many of those lie below it.
+        let (word, bytes, below) = match bits.bytes() {
+            1 => (b.load(at, offset, Bytes::One), 1, 0),
+            2 => (b.load_in_order(at, offset, Bytes::Two, is_little), 2, 0),
+            3 if offset > 0 => {
+                let word = b.load_in_order(at, offset - 1, Bytes::Four, is_little);
+                (word, 4, u32::from(is_little))
+            }
             3 => {
                 let (high_at, low_at) = if is_little { (1, 0) } else { (0, 2) };
                 let high = b.load_in_order(at, offset + high_at, Bytes::Two, is_little);
                 let low = b.load(at, offset + low_at, Bytes::One);
                 let high = b.compute(Operation::ShiftLeft, high, 8);
-                b.compute(Operation::Or, high, low)
+                (b.compute(Operation::Or, high, low), 3, 0)
             }
-            4 => b.load_in_order(at, offset, Bytes::Four, is_little),
+            4 => (b.load_in_order(at, offset, Bytes::Four, is_little), 4, 0),
             // `Asked` takes no others, and shapes have none.
-            _ => b.load_in_order(at, offset, Bytes::Eight, is_little),
+            _ => (b.load_in_order(at, offset, Bytes::Eight, is_little), 8, 0),
         };
-        let word = match bits.shift() {
+        let shift = bits.shift() + 8 * below;
+        let word = match shift {
             0 => word,
             shift => b.compute(Operation::ShiftRight, word, u64::from(shift)),
         };
-        match bits.shift() + bits.width() < bits.bytes() * 8 {
+        match shift + bits.width() < bytes * 8 {
             true => b.compute(Operation::And, word, bits.mask()),
             false => word,
         }
