@@ -1,4 +1,4 @@
-//! A log that may be given away: who took part is replaced, who it is the same as is not.
+//! A log that may be given away: identities are replaced by pseudonyms, and equal ones stay equal.
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
@@ -7,7 +7,7 @@ use crate::optional::{Optionals, push_optional};
 use crate::record::{Field, Record, present};
 
 /// Replaces users, hosts, addresses, Call-IDs, tags and transactions by keyed pseudonyms: equal values
-/// become equal pseudonyms, within a log and between logs with one key, and without the key nobody can
+/// become equal pseudonyms, within a log and between logs with one key. A reader without the key cannot
 /// try out which name a pseudonym stands for. Methods, statuses, times, flags and ports stay.
 ///
 /// Of optional fields the names of headers and the types of bodies stay, and reason phrases; values
@@ -92,7 +92,7 @@ impl Anonymizer {
         anonymized
     }
 
-    /// Sixteen bytes that only who has the key can compute.
+    /// Sixteen bytes that cannot be computed without the key.
     fn digest(&self, kind: Kind, value: &[u8]) -> [u8; 16] {
         let mut hasher = blake3::Hasher::new_keyed(&self.key);
         hasher.update(&[kind as u8]);

@@ -29,7 +29,7 @@ pub enum FaultKind {
     Time,
     /// The flags cannot be read.
     Flags,
-    /// A field that has to be a number is none, or one that has to be there is not.
+    /// A field is empty or missing, or there are more fields than the form has.
     Field,
     /// An optional field cannot be read.
     Optional,

@@ -55,8 +55,9 @@ impl Follower {
         self.offset
     }
 
-    /// Gives what was written since the last call: each record, and what is none. Gives how many records
-    /// there were. What a `+` of the text draft stands for is known from the place on where following began.
+    /// Gives what was written since the last call: records to `each`, and bytes that are no record to `damaged`. Returns
+    /// the number of records. A `+` of the text draft stands for a value of an earlier line, which is known only if that
+    /// line was read, too.
     ///
     /// # Errors
     /// When the log cannot be read.
@@ -88,7 +89,7 @@ impl Follower {
         };
         let ours = file.metadata()?;
         let read = self.offset.saturating_add(self.pending.len() as u64);
-        // A writer that mends a log cuts off what was no record, which was not given to anybody.
+        // A writer that repairs a log cuts off bytes that were no record, and the caller was not given these.
         let shorter = ours.len() < self.offset.min(read);
         Ok((found.dev(), found.ino()) != (ours.dev(), ours.ino()) || shorter)
     }

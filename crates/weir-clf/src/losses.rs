@@ -54,7 +54,7 @@ const ALL: [(Loss, &str); COUNT] = [
     (Loss::Unparsable, "unparsable fields written as absent"),
     (
         Loss::Assumed,
-        "records with flags that nobody logged (written as S for stateless, R for received, U for UDP, U for unencrypted)",
+        "records that lack flags (written as S for stateless, R for received, U for UDP, U for unencrypted)",
     ),
 ];
 

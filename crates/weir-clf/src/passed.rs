@@ -3,9 +3,9 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// How far a reading of logs has come, for who looks on from another thread. Clones are of the same reading.
+/// The progress of a search or an index run, which another thread may watch. Clones share the same counts.
 ///
-/// Asking costs nothing but the reading of an atomic; no two figures are of the same instant.
+/// A call costs the load of one atomic; no two figures are of the same instant.
 #[derive(Clone, Debug, Default)]
 pub struct Passed(Arc<Counts>);
 
@@ -23,7 +23,7 @@ impl Passed {
         self.0.bytes.load(Ordering::Relaxed)
     }
 
-    /// Bytes of log that the searches begun so far read when nobody ends them early.
+    /// Bytes of log that the searches begun so far read if they are not ended early.
     #[must_use]
     pub fn planned_bytes(&self) -> u64 {
         self.0.planned_bytes.load(Ordering::Relaxed)

@@ -27,7 +27,7 @@ impl Default for ReaderOptions {
     }
 }
 
-/// Reads records one after the other, and says where something is that is none.
+/// Reads records one after the other, and gives the places of bytes that are no record.
 ///
 /// ```
 /// use weir_clf::{Encoder, Field, Form, Item, Reader, Record};
@@ -81,7 +81,7 @@ pub enum Item<'a> {
         /// How long it is, in bytes.
         len: usize,
     },
-    /// Bytes that are none.
+    /// Bytes that are no record.
     Damage(Damage),
 }
 

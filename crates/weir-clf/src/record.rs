@@ -335,8 +335,8 @@ impl fmt::Display for Time {
     }
 }
 
-/// The flags of RFC 6873, section 4.2, with RFC 7355. The drafts have not all of them, and JSON may leave them out:
-/// what a record does not say is `None`.
+/// The flags of RFC 6873, section 4.2, with RFC 7355. `None` stands for a flag that a record does not have: the drafts
+/// have no place for some, and JSON may leave them out.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Flags {
     /// A response, not a request.

@@ -1,4 +1,4 @@
-//! Finding records: by what is asked, over which segments, with or without a sidecar.
+//! Finding records: the conditions of a query, the segments that are searched, with their sidecars or without.
 
 mod dialog;
 mod opened;

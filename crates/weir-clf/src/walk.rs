@@ -1,4 +1,4 @@
-//! A walk over a log, from record to record and past what is none, in any form.
+//! A walk over a log of any form, from record to record, past damaged places.
 
 use std::io;
 

@@ -386,7 +386,7 @@ pub(crate) struct Live {
 /// What HDLC records in ERF files carry.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Hdlc {
-    /// Each frame tells by how it begins
+    /// Detected from the first bytes of each frame
     #[default]
     Guess,
     /// Cisco HDLC

@@ -158,7 +158,7 @@ impl Source {
     }
 }
 
-/// What was counted, and by whom.
+/// The counts of a live capture, by their source.
 #[derive(Debug)]
 pub(crate) enum Counted {
     ByKernel(Arc<Counts>),

@@ -25,7 +25,7 @@ pub(crate) struct Summary {
     output: DocumentArgs,
 }
 
-/// Answers the questions that everybody has first.
+/// Runs the queries of `weir summary`, with which the look at an unknown capture begins.
 pub(crate) fn run(
     summary: &Summary,
     global: Global,

@@ -1,7 +1,7 @@
 //! `weir shell`: questions one after the other, at a terminal or from a script.
 //!
 //! [`Work`] does what lines ask, and knows no terminal; [`editor`] reads lines at one. A script is answered the
-//! same for everybody: what a user keeps at home (`places`) is for the terminal only.
+//! same for every user: the files of a user's home (`places`) are for the terminal only.
 
 mod catalog;
 mod commands;
@@ -238,7 +238,7 @@ fn at_terminal(shell: &Shell, global: Global, messages: Messages) -> Result<Exit
     };
     let mut work = Work::new(session, settings, places.views.clone(), global, messages);
     work.heed_interrupts();
-    // What is wrong with what is kept must not keep anybody from working.
+    // A saved view that fails is reported, and the shell starts without it.
     for failure in work.restore_views() {
         failure.report(messages);
     }

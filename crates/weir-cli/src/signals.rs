@@ -94,7 +94,7 @@ fn wait(mut signals: Signals) {
     }
 }
 
-/// True when whoever started the program wants the signal ignored.
+/// True when the signal was ignored already when the program started, as `nohup` does: it stays so.
 fn is_ignored(signal: i32) -> bool {
     std::fs::read_to_string("/proc/self/status")
         .is_ok_and(|status| ignored_in(&status).is_some_and(|mask| mask >> (signal - 1) & 1 == 1))

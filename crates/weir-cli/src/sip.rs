@@ -83,7 +83,7 @@ impl LadderFormat {
             Some("png") => Ok(Self::Png),
             Some("jpg" | "jpeg" | "gif" | "webp" | "pdf") => Err(Refusal::usage(
                 format!(
-                    "a ladder is text, SVG, PNG or HTML: {} would be none",
+                    "expected a ladder as text, SVG, PNG or HTML, found the name {}",
                     path.display()
                 ),
                 "name it x.png or x.svg, which browsers and editors show and turn into other images",

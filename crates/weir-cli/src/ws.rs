@@ -168,7 +168,7 @@ struct InputArgs {
     inputs: Vec<PathBuf>,
     #[command(flatten)]
     live: LiveArgs,
-    /// What the input is [default: its content tells]
+    /// Format of the input [default: detected from its content]
     #[arg(
         long,
         value_name = "FORMAT",
@@ -187,7 +187,7 @@ struct InputArgs {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum InputFormat {
-    /// Its content tells; a file that is nothing else is lines
+    /// Detected from its content; lines where it is none of the others
     Auto,
     /// Each line is a message
     Lines,

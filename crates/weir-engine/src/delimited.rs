@@ -11,7 +11,7 @@
 //!   into: at least [`SAMPLE_ROWS`] rows and [`SAMPLE_BYTES`] bytes, so that most files are seen whole. Digits
 //!   with a leading zero stay text, as do numbers beyond 64 bits. Times with a zone become UTC.
 //! - A list of words (`.txt`) is one column of text, `word`, with a row a line, whatever stands in it. Blank lines, and those that
-//!   begin with `#`, are none; blanks around a word do not belong to it.
+//!   begin with `#`, make no row; blanks around a word do not belong to it.
 //! - A value behind the sample that does not fit is an error that names its place.
 
 use std::collections::{HashMap, HashSet};

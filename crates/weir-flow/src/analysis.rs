@@ -172,7 +172,7 @@ impl Analysis {
         self.forgotten
     }
 
-    /// Segments whose acknowledgment cannot be told, as too many waited for theirs.
+    /// Segments whose acknowledgment is not known, because too many others waited for theirs.
     #[must_use]
     pub const fn unnoted(&self) -> u64 {
         self.unnoted
@@ -423,8 +423,8 @@ impl Sight<'_> {
         }
     }
 
-    /// Whether it acknowledges what was not seen. Once the peer is known to be behind, it is said again only after
-    /// the peer was seen to have gone on, or to have caught up.
+    /// Flags a segment that acknowledges data that was not seen. Once the peer is known to be behind, later segments are
+    /// flagged only after the peer was seen to have gone on, or to have caught up.
     fn find_unseen(&mut self, peer: &mut End) {
         let ack = self.segment.ack;
         if !self.has(ACK) {

@@ -18,7 +18,7 @@ use crate::options::TUNNELS_MAX;
 use crate::sighting::Sighting;
 use crate::tcp::{ACK, FIN, SYN, Segment};
 
-/// What is said of one header of TCP or UDP.
+/// The conversation of one header of TCP or UDP, and its place in it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Conversed {
@@ -261,7 +261,7 @@ impl Conversations {
         Some(number)
     }
 
-    /// A header of TCP. One that is cut before its window is none.
+    /// Takes a header of TCP. `None` when it is cut before its window.
     fn segment(&mut self, packet: &Packet<'_>, key: FlowKey, sender: Sender) -> Option<Conversed> {
         let segment = segment(packet)?;
         let has = |flags: u8| segment.flags & flags != 0;

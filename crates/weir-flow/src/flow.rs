@@ -207,7 +207,7 @@ impl Flow {
     pub(crate) const PARTIAL: u8 = 2;
     /// Closed by both ends, or reset.
     pub(crate) const CLOSED: u8 = 4;
-    /// It began with a SYN, and ends soon when nobody answers.
+    /// It began with a SYN, and has the short timeout of attempts until there is an answer.
     pub(crate) const ATTEMPT: u8 = 8;
     /// A SYN of the originator and its answer were seen.
     pub(crate) const HANDSHAKE: u8 = 16;

@@ -28,7 +28,7 @@ pub struct Options {
     pub tunnels: Tunnels,
     /// TCP connections end when nothing came for so long; 5 minutes by default.
     pub tcp_idle_ns: u64,
-    /// A SYN that nobody answers ends after so long; 5 seconds by default.
+    /// A connection ends when its SYN has no answer for so long; 5 seconds by default.
     pub tcp_attempt_ns: u64,
     /// Packets are counted to a closed connection for so long; 5 seconds by default.
     pub tcp_close_ns: u64,

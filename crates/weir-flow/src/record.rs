@@ -13,7 +13,7 @@ pub struct FlowRecord {
     pub part: u16,
     /// Both ends, protocol and scope.
     pub key: FlowKey,
-    /// Who began: the sender of the first packet, unless ports or flags say otherwise.
+    /// The end that began: the sender of the first packet, unless ports or flags show that it answered.
     pub originator: Endpoint,
     /// The other end.
     pub responder: Endpoint,
@@ -67,7 +67,7 @@ pub struct Totals {
 pub enum End {
     /// Closed or reset, and silent since.
     Closed,
-    /// Nothing came for as long as its timeout, or nobody answered.
+    /// Nothing came for as long as its timeout, or its SYN had no answer.
     Idle,
     /// It lasts longer than the active timeout; more parts follow.
     Active,

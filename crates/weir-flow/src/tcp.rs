@@ -403,7 +403,7 @@ impl Connection<'_> {
 
     #[inline]
     fn note_window(&mut self, side: usize, segment: &Segment) {
-        // After the peer's FIN, or a RST, nobody minds the window.
+        // After the peer's FIN, or a RST, no data is to come for which the window would count.
         if segment.window == 0
             && !segment.is(RST)
             && self.flow.sides[1 - side].state != State::Closed

@@ -33,7 +33,7 @@ struct Analyzing {
     last: Option<Analyzed>,
 }
 
-/// A header, and whether its checksum holds, where that can be told.
+/// A layer, and a function that gives whether the checksum of its header is right: `None` without what it covers.
 type ChecksumField = (Layer, fn(&Packet<'_>) -> Option<bool>);
 
 /// Packets of each direction whose payload is looked at by itself, to recognise the application.

@@ -64,7 +64,7 @@ impl Finding {
 }
 
 /// Checks a message whose encoding is found by content: strict syntax; elements that its version
-/// does not have; numbers of transactions given twice; digit maps that are none; codes of errors and
+/// does not have; numbers of transactions given twice; digit maps that do not parse; codes of errors and
 /// reasons of service changes; packages that are not known (a warning).
 ///
 /// Syntax that does not decode strictly ends the check, unless lenient reading understands the rest.
@@ -221,7 +221,10 @@ impl Visitor for Names<'_> {
         match (self.records.last().copied(), self.field) {
             (Some(_), "name") => self.package(octets),
             (Some("DigitMapValue"), "body") if DigitMap::parse(octets).is_none() => {
-                let text = format!("the digit map {} is none", octets.escape_ascii());
+                let text = format!(
+                    "the digit map {} does not follow the grammar of digit maps",
+                    octets.escape_ascii()
+                );
                 (self.say)(Severity::Error, text);
             }
             (Some("ServiceChangeParm"), "reason") => self.reason(octets),
@@ -268,7 +271,10 @@ mod tests {
             (
                 "!/2 [1.2.3.4]\nT=1{C=-{MF=a{DM=x{(1|%)}},SC=b{SV{MT=RS,RE=\"cold\"}}}}",
                 &[
-                    (Error, "the digit map (1|%) is none"),
+                    (
+                        Error,
+                        "the digit map (1|%) does not follow the grammar of digit maps",
+                    ),
                     (
                         Error,
                         "the reason \"cold\" is not a code of three digits and a text",

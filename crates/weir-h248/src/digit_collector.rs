@@ -94,8 +94,8 @@ pub enum DigitStep {
     Complete(DigitCompletion),
 }
 
-/// Collects digits by a digit map. It runs no timer: it says how long to wait, and is told when that
-/// time is over.
+/// Collects digits by a digit map. It runs no timer: it gives the time to wait, and the caller calls
+/// [`timeout`](Self::timeout) when that is over.
 ///
 /// ```
 /// use std::time::Duration;

@@ -48,7 +48,7 @@ pub struct EncodeOptions {
 }
 
 /// Which encoding the octets look like: text (as [`Encoding::Pretty`] when it begins with a long
-/// word), an Erlang term, BER, else PER. Nothing when they are empty or can be none.
+/// word), an Erlang term, BER, else PER. `None` when they are empty or no encoding begins like them.
 ///
 /// Looks at the first few octets only.
 #[must_use]

@@ -37,7 +37,7 @@ pub struct Message<'a> {
     pub auth_header: Option<&'a AuthenticationHeader<'a>>,
     /// Version of the protocol, 0 to 99.
     pub version: u8,
-    /// Who sends it.
+    /// The message identifier: the name or address of the sender.
     pub mid: MId<'a>,
     /// Transactions, or an error about a message that could not be understood.
     pub body: MessageBody<'a>,
@@ -54,7 +54,7 @@ impl PartialEq for Message<'_> {
 impl Eq for Message<'_> {}
 
 impl Message<'_> {
-    /// Tells `visitor` every part in order.
+    /// Hands every part to `visitor`, in order.
     pub fn visit(&self, visitor: &mut dyn Visitor) {
         MegacoMessage::visit(&MegacoMessage::from(*self), visitor);
     }
@@ -330,7 +330,7 @@ sequence! {
         [0] opt priority: Option<u8> => Uint15,
         /// An emergency call.
         [1] opt emergency: Option<bool> => bool,
-        /// Who hears whom.
+        /// The topology: between which terminations media flows, and in which direction.
         [2] opt topology: Option<&'a [TopologyRequest<'a>]> => List<TopologyRequest<'a>>,
         /// The IEPS call indicator (version 3).
         [3] ext(3) ieps: Option<bool> => bool,
@@ -378,7 +378,7 @@ choice! {
 }
 
 sequence! {
-    /// Who hears whom: one triple.
+    /// One triple of a topology: two terminations, and in which direction media flows between them.
     TopologyRequest<'a> "TopologyRequest" extensible 2 {
         /// Termination from which media flows.
         [0] req from: TerminationId<'a> => TerminationId<'a>,

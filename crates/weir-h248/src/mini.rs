@@ -14,13 +14,13 @@ use crate::{
     },
 };
 
-/// What can be told of a message without reading its body: enough to answer it with an error.
+/// The head of a message, which is read without its body: enough to answer it with an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Mini<'a> {
     /// Version of the protocol.
     pub version: u8,
-    /// Who sent it.
+    /// The message identifier: the name or address of the sender.
     pub mid: MId<'a>,
     /// Number of its first transaction, if that can be read.
     pub transaction_id: Option<u32>,

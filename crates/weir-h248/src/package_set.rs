@@ -80,7 +80,7 @@ impl<N: Copy + Ord> Names<N> {
     }
 }
 
-/// Why a file of packages is none.
+/// Why a file of packages cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PackageFileError {
     line: usize,

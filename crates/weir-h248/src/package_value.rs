@@ -1,5 +1,5 @@
 //! Values of properties, parameters and statistics by the types that packages give them (H.248.1
-//! clause 12.2): decoded when somebody asks, out of the octets that a message has.
+//! clause 12.2). A message keeps their octets; a value is decoded only when a caller needs it.
 
 use std::fmt;
 

@@ -1,8 +1,8 @@
 //! Which reply answers which request: transactions of captured messages (H.248.1 clauses 8 and D.1).
 //!
-//! A [`Tracker`] is told messages in the order of their times and says what each transaction in them
-//! is to those before: a request, its repetition, a provisional answer, a reply or a segment of one,
-//! an acknowledgement. It runs no timer and looks at no clock: time is what the messages bear.
+//! A [`Tracker`] takes messages in the order of their times and gives the [`Role`] of each transaction in them among
+//! those before: a request, its repetition, a provisional answer, a reply or a segment of one, an acknowledgement. It
+//! runs no timer and looks at no clock: its time is that of the messages.
 
 use std::{
     collections::{HashMap, VecDeque},
@@ -28,9 +28,9 @@ pub struct Endpoint {
 pub struct Sent {
     /// Nanoseconds since some beginning, the same for all messages.
     pub at_ns: i64,
-    /// Who sent it.
+    /// The sender.
     pub from: Endpoint,
-    /// To whom.
+    /// The receiver.
     pub to: Endpoint,
 }
 
@@ -136,8 +136,8 @@ pub struct TrackerCounts {
     pub evicted: u64,
 }
 
-/// A transaction: who asked whom, and its number. The requester's port counts, as a reply goes to
-/// the port that the request came from; the other's does not, as it may answer from another.
+/// A transaction: its requester, its responder and its number. The requester's port counts, as a reply goes to
+/// the port that the request came from; the responder's does not, as it may answer from another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Key {
     requester: Endpoint,
@@ -203,8 +203,8 @@ impl Tracker {
     }
 
     /// Takes note of a message. `token` is what later matches give for its requests: with the
-    /// transaction's place in the message added, so that each has its own. `role` is told of every
-    /// transaction in order; `unanswered` of every request that is forgotten without a reply.
+    /// transaction's place in the message added, so that each has its own. `role` is called for every
+    /// transaction in order, `unanswered` for every request that is forgotten without a reply.
     pub fn message(
         &mut self,
         sent: Sent,

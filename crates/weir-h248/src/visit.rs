@@ -1,6 +1,6 @@
 //! Walking over a message without knowing its types.
 
-/// Is told the parts of a message in order, for showing it as a tree, as JSON or in a column.
+/// Receives the parts of a message in order, to show it as a tree, as JSON or in a column.
 ///
 /// [`Message::visit`](crate::Message::visit) calls it. Records and fields bear the names of ASN.1
 /// and of this crate's structs; components without a value are left out.

@@ -28,8 +28,8 @@ pub(crate) trait Wire<'a> {
     /// The universal tag; 0 for a CHOICE, which has none.
     const TAG: u8;
 
-    /// Whether contents are elements themselves: then the tag has the constructed bit in BER. A string in parts,
-    /// which BER permits, nobody writes, and it is refused.
+    /// Whether contents are elements themselves: then the tag has the constructed bit in BER. BER lets strings have it,
+    /// too, whose contents are parts; the reader refuses these, as no known encoder writes them.
     const FORM: u8 = if matches!(Self::TAG, 0 | 0x10) {
         ber::CONSTRUCTED
     } else {

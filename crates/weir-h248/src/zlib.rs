@@ -99,7 +99,7 @@ struct Matcher {
     /// The last place of every hash, with the number of the input above it.
     heads: Vec<u32>,
     turn: u32,
-    /// For each place the one before with the same hash; 0 is none.
+    /// For each place the one before with the same hash, or 0 where there is none.
     previous: Vec<u16>,
 }
 

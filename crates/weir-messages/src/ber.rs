@@ -87,7 +87,7 @@ fn indefinite(contents: &[u8], depth: usize) -> Option<usize> {
     }
 }
 
-/// A length that only what ends the contents tells.
+/// The indefinite form of a length: the contents go on until their end is marked.
 const INDEFINITE: u8 = 0x80;
 /// Values within values whose lengths are not written.
 const DEPTH_MAX: usize = 16;

@@ -31,7 +31,8 @@ pub struct DhcpOption<'m> {
 }
 
 impl<'m> Message<'m> {
-    /// A view of a message; `None` when it is none. Between other ports than [`PORTS`] it must have options.
+    /// A view of a message; `None` for bytes that do not begin with a header of BOOTP. Between other ports than
+    /// [`PORTS`], where these bytes may be anything, the message must have the magic cookie of options, too.
     #[must_use]
     pub fn new(bytes: &'m [u8], ports: [u16; 2]) -> Option<Self> {
         let is_header = matches!(bytes, [1 | 2, _, 0..=16, ..]) && bytes.len() >= COOKIE_AT;

@@ -59,7 +59,7 @@ pub fn begins(bytes: &[u8]) -> bool {
 pub struct Message<'m>(&'m [u8]);
 
 impl<'m> Message<'m> {
-    /// A view of a message; `None` when it is none.
+    /// A view of a message; `None` for bytes without a whole header, or whose version or length Diameter does not allow.
     #[must_use]
     pub fn new(bytes: &'m [u8]) -> Option<Self> {
         let length = length(bytes)?.ok()?;
@@ -92,7 +92,7 @@ impl<'m> Message<'m> {
         self.flags() & 0x80 != 0
     }
 
-    /// What is asked for, or answered.
+    /// The command code, which a request and its answer share.
     #[must_use]
     pub fn command(&self) -> u32 {
         u24(self.0, 5).unwrap_or_default()

@@ -15,7 +15,7 @@ use std::fmt;
 use weir_bytes::{u16_be_at, u32_be_at};
 
 pub use data::{Data, EdnsOption, EdnsOptions, Strings};
-pub use lookup::{Ask, Asked, Lookup, Lookups, Questions, Way};
+pub use lookup::{Ask, Lookup, Lookups, Query, Questions, Way};
 pub use name::{NAME_OCTETS_MAX, Name, POINTERS_MAX};
 pub use words::{class_word, opcode_word, rcode_word, type_word};
 
@@ -139,7 +139,7 @@ impl<'m> Message<'m> {
         self.number(2)
     }
 
-    /// What is asked for.
+    /// The kind of query: 0 standard query, 1 inverse query, 2 server status, 4 notify, 5 update.
     #[must_use]
     pub fn opcode(&self) -> u8 {
         (self.flags() >> 11 & 15) as u8
@@ -247,17 +247,17 @@ impl std::error::Error for Fault {}
 /// A part of a message (RFC 1035, 4.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Section {
-    /// What is asked.
+    /// The name, type and class that the query is for; in updates (RFC 2136) the zone.
     Question,
-    /// What answers it; prerequisites of updates.
+    /// Records that answer the question; in updates the prerequisites.
     Answer,
-    /// Who knows more; updates.
+    /// Records that name the authoritative servers; in updates the records to add and to delete.
     Authority,
-    /// What helps.
+    /// Records that go with those of the other sections, and EDNS.
     Additional,
 }
 
-/// What is asked for.
+/// The name, type and class that a query is for.
 #[derive(Clone, Copy, Debug)]
 pub struct Question<'m> {
     /// The name.
@@ -275,7 +275,7 @@ pub struct Question<'m> {
 pub struct Record<'m> {
     /// Where it stands.
     pub section: Section,
-    /// Whom it is about.
+    /// The name that owns the record.
     pub name: Name<'m>,
     /// Its type.
     pub kind: u16,
@@ -418,7 +418,7 @@ impl<'m> Walk<'m> {
         let data_at = at + 10;
         self.offset = data_at.saturating_add(data_octets.into());
         if self.offset > bytes.len() {
-            // The record is told; nothing comes behind it.
+            // The record is given with the data that is there; no entry follows it.
             self.stop(Fault::Short);
         }
         Some(Entry::Record(Record {

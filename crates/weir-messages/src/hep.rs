@@ -19,7 +19,7 @@ pub struct Hep<'h> {
     pub protocol: u8,
     /// What it is, in version 3: 1 SIP, 5 RTCP in JSON, and others. Earlier versions carry SIP.
     pub kind: u8,
-    /// Who saw it.
+    /// The number of the capture agent that saw it.
     pub capture_id: Option<u32>,
     /// What it belongs to, such as a Call-ID.
     pub correlation_id: Option<&'h [u8]>,
@@ -58,7 +58,7 @@ impl<'h> Hep<'h> {
             family if FAMILY_V6.contains(family) => (pair(addresses, 16)?, 32),
             _ => return None,
         };
-        // Version 2 has a time and the number of who saw it behind them, with two octets to align it.
+        // Version 2 has a time and the capture agent's number behind them, with two octets to align it.
         let time = if *version == 2 { 12 } else { 0 };
         let header = 8 + octets + time;
         // Some count these in, most do not.

@@ -39,7 +39,7 @@ pub struct Message<L> {
     pub body_len: u64,
     /// The first octets of its body.
     pub body: Vec<u8>,
-    /// Its body came to its end.
+    /// Its body is complete.
     pub is_whole: bool,
     /// Octets of its body that were not captured.
     pub missing: u64,
@@ -76,7 +76,7 @@ pub struct Exchange {
 pub enum Fault {
     /// Something was not captured.
     Missing,
-    /// What was to be a head is none.
+    /// The octets where a head should begin are none of HTTP.
     Head,
     /// A head breaks the grammar, and was read as far as it can be understood.
     Malformed,
@@ -114,10 +114,10 @@ impl Fault {
     }
 }
 
-/// What a connection became.
+/// Whether a connection has to be read on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Told {
-    /// It goes on.
+pub enum ConnectionState {
+    /// More of it may be HTTP.
     More,
     /// Nothing more of it is HTTP/1: it was upgraded, is a tunnel of something else, or never was.
     Over,
@@ -222,9 +222,10 @@ impl Connection {
         self.two.as_ref().map(|two| two.client()).or(self.client)
     }
 
-    /// Says of the next octets of a side, or of a gap, how many octets of it are before them, and how many of the other one their sender
-    /// had received: this tells of which request a response cannot be, as its server had nothing of it, and after a loss which
-    /// response is that of which request. Without it, their order does.
+    /// Gives the place of the next octets of a side, or of a gap: the octets of this side before them, and those of the
+    /// other side that their sender had received. A response cannot be that of a request which its server had not received
+    /// yet, and after a loss this finds the request of each response. Without it, requests and responses are paired by
+    /// their order.
     pub fn at(&mut self, side: usize, offset: u64, received: Option<u64>) {
         if let Some(place) = self.sides.get_mut(side) {
             place.next = received.map(|received| Place { offset, received });
@@ -241,14 +242,14 @@ impl Connection {
         bytes: &[u8],
         stamp: Stamp,
         each: &mut dyn FnMut(Exchange),
-    ) -> Told {
+    ) -> ConnectionState {
         if let Some(two) = &mut self.two {
             return two.take(side, bytes, stamp, each);
         }
         self.sent(side, bytes.len() as u64);
         self.pairs.read_at(stamp);
         let Some(place) = self.sides.get_mut(side) else {
-            return Told::Over;
+            return ConnectionState::Over;
         };
         // A server may begin before its client.
         if self.pairs.depth() == 0 && place.begun.is_empty() && two::begins_with_settings(bytes) {
@@ -315,8 +316,8 @@ impl Connection {
         self.put(side, this);
         self.pairs.hand_on(each);
         match self.is_over {
-            true => Told::Over,
-            false => Told::More,
+            true => ConnectionState::Over,
+            false => ConnectionState::More,
         }
     }
 
@@ -359,14 +360,14 @@ impl Connection {
     }
 
     /// Passes over octets of which none is HTTP: many of a tunnel say that it carries something else.
-    fn passed(&mut self, octets: usize) -> Told {
+    fn passed(&mut self, octets: usize) -> ConnectionState {
         let Some(passed) = &mut self.tunnel else {
-            return Told::More;
+            return ConnectionState::More;
         };
         *passed = passed.saturating_add(octets);
         match *passed > TUNNEL_OCTETS_MAX {
-            true => Told::Over,
-            false => Told::More,
+            true => ConnectionState::Over,
+            false => ConnectionState::More,
         }
     }
 
@@ -383,11 +384,11 @@ impl Connection {
         bytes: &[u8],
         stamp: Stamp,
         each: &mut dyn FnMut(Exchange),
-    ) -> Told {
+    ) -> ConnectionState {
         let other = self.sides.get_mut(1 - (side & 1));
         let waiting = other.map_or_else(Vec::new, |other| std::mem::take(&mut other.begun));
         let Some(two) = &mut self.two else {
-            return Told::More;
+            return ConnectionState::More;
         };
         two.take(1 - (side & 1), &waiting, stamp, each);
         two.take(side, bytes, stamp, each)
@@ -478,7 +479,8 @@ impl Connection {
         self.pairs.hand_on(each);
     }
 
-    /// Nothing more comes of a head that a side has begun: what is there of it is a message. False when it is none.
+    /// Nothing more comes of a head that a side has begun: what is there of it is taken as a message. False when it does
+    /// not begin like one.
     fn cut(&mut self, side: usize, this: &Side) -> bool {
         let is_head = matches!(this.state, State::Head) && !this.begun.is_empty();
         if !is_head || self.two.is_some() || self.is_over {

@@ -14,11 +14,11 @@
 //! # Ok::<(), &str>(())
 //! ```
 //!
-//! Reading is lenient: what is damaged is understood as far as it goes, and a fault says why it stopped.
-//! What grows has a limit with a name, and what was given up for it is counted.
+//! Reading is lenient: a damaged message is read as far as it goes, and a fault gives the reason why it stopped.
+//! Everything that grows has a limit with a name, and what was dropped for it is counted.
 //!
-//! This crate performs no IO, asks no clock, and deliberately does not know packets, captures, flows or
-//! tables: who calls it says what came when, and on which connection.
+//! This crate performs no IO, reads no clock, and deliberately does not know packets, captures, flows or
+//! tables: its caller gives the bytes with their time and their connection.
 
 mod ber;
 pub mod dhcp;
@@ -53,7 +53,7 @@ pub fn printable(bytes: &[u8]) -> String {
     text
 }
 
-/// The octets of a text in base 64 (RFC 4648, 4), with or without its padding; `None` when it is none.
+/// The octets of a text in base 64 (RFC 4648, 4), with or without its padding; `None` for a text in no such form.
 #[must_use]
 pub fn base64(text: &str) -> Option<Vec<u8>> {
     LENIENT_BASE64.decode(text).ok()

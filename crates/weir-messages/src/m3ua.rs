@@ -14,8 +14,8 @@ pub const SCCP: u8 = 3;
 pub struct Message<'m>(&'m [u8]);
 
 impl<'m> Message<'m> {
-    /// A view of a message; `None` when it is none: its version, its class with its type and its length must be some
-    /// that there are.
+    /// A view of a message; `None` for bytes that are not M3UA, whose version is 1, whose class and type are assigned,
+    /// and whose length is that of the bytes.
     #[must_use]
     pub fn new(bytes: &'m [u8]) -> Option<Self> {
         let message = Self(bytes);

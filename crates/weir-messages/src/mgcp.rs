@@ -40,8 +40,8 @@ pub enum Line<'m> {
     },
 }
 
-/// The messages of a datagram: lines with a full stop stand between them (RFC 3435, 3.5.5). What is none is passed
-/// over.
+/// The messages of a datagram: lines with a full stop stand between them (RFC 3435, 3.5.5). Text between them that
+/// does not begin with a line of MGCP is skipped.
 pub fn messages(bytes: &[u8]) -> impl Iterator<Item = Message<'_>> {
     let mut rest = Some(bytes);
     let parts = std::iter::from_fn(move || {

@@ -251,7 +251,7 @@ impl<'p> Fields<'p> {
 
 impl<'p> Packet<'p> {
     /// Reads a whole packet of a connection of this version (5 has properties); what is damaged is read as far as
-    /// it goes. `None` when it is none.
+    /// it goes. `None` when the fixed header is not whole, or its length has more octets than are allowed.
     #[must_use]
     pub fn new(bytes: &'p [u8], version: u8) -> Option<Self> {
         let (header, length) = length(bytes)?.ok()?;

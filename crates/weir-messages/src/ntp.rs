@@ -17,8 +17,9 @@ const EPOCH: i64 = 2_208_988_800;
 const YEAR_2000: u32 = 3_155_673_600;
 
 impl<'m> Packet<'m> {
-    /// A view of a packet; `None` when it is none. Between other ports than [`PORT`] it must have a length and a
-    /// time as packets have.
+    /// A view of a packet; `None` for bytes without a whole header of NTP's versions 1 to 4 and modes 1 to 5. Between
+    /// other ports than [`PORT`], where these bytes may be anything, it must be a usual packet between client and
+    /// server: its length, its stratum and its transmit timestamp are checked, too.
     #[must_use]
     pub fn new(bytes: &'m [u8], ports: [u16; 2]) -> Option<Self> {
         let first = u8_at(bytes, 0)?;

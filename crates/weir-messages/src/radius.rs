@@ -14,8 +14,9 @@ pub const OCTETS_MAX: u16 = 4_096;
 pub struct Packet<'p>(&'p [u8]);
 
 impl<'p> Packet<'p> {
-    /// A view of a packet; `None` when it is none. Between other ports than [`PORTS`] it must have attributes
-    /// that fill it to its last octet.
+    /// A view of a packet; `None` for bytes without a whole header, or whose code or length RADIUS does not have.
+    /// Between other ports than [`PORTS`], where these bytes may be anything, the packet must have attributes that fill
+    /// it to its last octet.
     #[must_use]
     pub fn new(bytes: &'p [u8], ports: [u16; 2]) -> Option<Self> {
         let length = u16_be_at(bytes, 2)?;

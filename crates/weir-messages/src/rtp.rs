@@ -23,8 +23,8 @@ pub struct Packet<'p> {
 const HEADER_OCTETS: usize = 12;
 
 impl<'p> Packet<'p> {
-    /// A view of a packet; `None` when it is none: another version, a header that goes on behind the end, or
-    /// padding that is longer than what is there.
+    /// A view of a packet; `None` for bytes that are not RTP: another version, a packet type of RTCP, a header that goes
+    /// on behind the end, or padding that is longer than what is there.
     #[must_use]
     pub fn new(bytes: &'p [u8]) -> Option<Self> {
         let first = u8_at(bytes, 0)?;

@@ -21,9 +21,9 @@ pub struct Message<'m> {
     pub cause: Option<u8>,
     /// How many relays it may still pass.
     pub hops: Option<u8>,
-    /// Whom it is for.
+    /// The called party address: the receiver.
     pub called: Option<Party<'m>>,
-    /// Who sent it.
+    /// The calling party address: the sender.
     pub calling: Option<Party<'m>>,
     /// Which part of a longer one it is.
     pub segment: Option<Segment>,
@@ -132,7 +132,7 @@ impl<'m> Party<'m> {
 const OPTIONS_MAX: usize = 64;
 
 impl<'m> Message<'m> {
-    /// Reads a message as far as it goes; `None` when its type is none or nothing of it is there.
+    /// Reads a message as far as it goes; `None` when it is empty or its type is not assigned.
     #[must_use]
     pub fn new(bytes: &'m [u8]) -> Option<Self> {
         let kind = u8_at(bytes, 0)?;
@@ -148,7 +148,7 @@ impl<'m> Message<'m> {
     fn read(&mut self, bytes: &'m [u8]) -> Option<()> {
         let reference = |at| u24(bytes, at);
         match self.kind {
-            // Connections: who, then whom, and what the type needs.
+            // Connection-oriented messages: the references of the connection, then the parameters of the type.
             1 => {
                 self.source_reference = reference(1);
                 self.classed(u8_at(bytes, 4)?);
@@ -365,7 +365,7 @@ impl<K> Default for Parts<K> {
 }
 
 impl<K: Copy + Eq + std::hash::Hash> Parts<K> {
-    /// Takes a message; gives what is whole now. `key` tells apart who sends parts with the same number.
+    /// Takes a message; gives its data once all parts are there. `key` tells apart senders whose parts have the same number.
     pub fn take<'p>(&'p mut self, key: K, message: &Message<'p>) -> Option<&'p [u8]> {
         let data = message.data?;
         let Some(segment) = message

@@ -20,7 +20,7 @@ pub struct Message<'m> {
     pub community: Option<&'m [u8]>,
     /// What version 3 says of itself.
     pub security: Option<Security<'m>>,
-    /// What is wanted or told; `None` where it is encrypted or damaged.
+    /// The PDU; `None` where it is encrypted or damaged.
     pub pdu: Option<Pdu<'m>>,
 }
 
@@ -43,7 +43,7 @@ pub struct Security<'m> {
     pub context: Option<&'m [u8]>,
 }
 
-/// What is wanted or told.
+/// A PDU: a request, a response or a notification with its variables.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Pdu<'m> {
     /// 0 get, 1 get next, 2 response, 3 set, 4 trap of version 1, 5 get bulk, 6 inform, 7 trap, 8 report.
@@ -130,8 +130,8 @@ fn value<'m>(tag: u8, contents: &'m [u8]) -> Option<Value<'m>> {
 }
 
 impl<'m> Message<'m> {
-    /// Reads a message; what is damaged behind its head is read as far as it goes. `None` when it is none, that is
-    /// when the head is not there. Between other ports than [`PORTS`] all of it must be there and hold a PDU.
+    /// Reads a message; what is damaged behind its head is read as far as it goes. `None` when the head is not there.
+    /// Between other ports than [`PORTS`] the whole message must be there and hold a PDU.
     #[must_use]
     pub fn new(bytes: &'m [u8], ports: [u16; 2]) -> Option<Self> {
         let mut outer = Ber(bytes);

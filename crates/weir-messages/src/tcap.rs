@@ -75,8 +75,8 @@ pub struct Component {
 }
 
 impl<'m> Message<'m> {
-    /// Reads a message, as far as its components are whole; `None` when it is none, or its transaction has no number.
-    /// What is wrong with one is in [`Message::fault`].
+    /// Reads a message, as far as its components are whole; `None` when its type is not assigned, or its transaction
+    /// has no number. What is wrong with one is in [`Message::fault`].
     #[must_use]
     pub fn new(bytes: &'m [u8]) -> Option<Self> {
         let kind = *bytes.first()?;

@@ -26,7 +26,7 @@ pub use record::{
     Stamp, begins as begins_with_hello, begins_datagram as begins_with_datagram_hello,
     may_begin as may_begin_with_hello, random_of_datagram as random_of_datagram_hello,
 };
-pub use session::{Alert, Carrier, HANDSHAKE_OCTETS_MAX, Session, Told};
+pub use session::{Alert, Carrier, HANDSHAKE_OCTETS_MAX, Session, SessionState};
 pub use suites::suite_word;
 pub use words::{alert_word, group_word, version_word};
 

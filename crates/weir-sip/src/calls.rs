@@ -5,7 +5,7 @@ mod invites;
 mod queue;
 mod session;
 
-pub use call::{Call, CallState, Party, Side, Told};
+pub use call::{Call, CallState, Party, ReportCause, Side};
 
 use std::hash::BuildHasher;
 
@@ -15,38 +15,38 @@ use crate::digest::Digest;
 use crate::method::Method;
 use crate::transaction::{Flow, Transactions};
 use queue::{Queues, Wait};
-use session::{Keeper, Session};
+use session::{Session, TextCopier};
 
 /// How much a [`Calls`] may take, and how long it waits. Times are of the messages, in nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CallLimits {
-    /// Calls that are followed at a time. Beyond it, the one that has been silent for the longest
-    /// time is told: those that ended first, then those that were challenged or redirected, then
-    /// those without an answer. Default 131,072.
+    /// Calls that are followed at a time. Beyond it, the one that has been silent for the longest time is reported
+    /// and forgotten: those that ended first, then those that were challenged or redirected, then those without an
+    /// answer. Default 131,072.
     pub calls_max: usize,
     /// Dialogs of one INVITE. Default 16.
     pub dialogs_max: usize,
     /// Bytes of a text that a call keeps: URI, tag, Call-ID. Default 1,024.
     pub text_bytes_max: usize,
-    /// Bytes of the texts of all calls that are followed; beyond it, calls are told as beyond
+    /// Bytes of the texts of all calls that are followed. Beyond it, calls are reported and forgotten as beyond
     /// `calls_max`. Default 256 MiB.
     pub texts_bytes_max: usize,
-    /// Messages that are remembered to tell those that repeat them. Default 1,048,576.
+    /// Messages that are remembered to recognise retransmissions. Default 1,048,576.
     pub repeats_max: usize,
-    /// Silence after which a call without an answer is told. Default 5 minutes.
+    /// Silence after which a call without an answer is reported. Default 5 minutes.
     pub setup_ns: u64,
-    /// Silence after which an answered call is told. Default 12 hours.
+    /// Silence after which an answered call is reported. Default 12 hours.
     pub talk_ns: u64,
-    /// Silence after which a call that ended is told; until then repeated messages belong to it.
+    /// Silence after which a call that ended is reported; until then retransmissions belong to it.
     /// Default 32 s (RFC 3261 §17.1.1.2, 64 times T1).
     pub linger_ns: u64,
-    /// Silence after which a call is told whose caller was challenged or redirected and did not try
-    /// again, or that was refused where the INVITE was not seen, which may have been one within the call. RFC 3261 sets no end to that (§8.1.3.5, §22): whoever is asked for a password may take
-    /// some time to type it. Default 1 hour.
+    /// Silence after which a call is reported whose caller was challenged or redirected and did not try again, or that
+    /// was refused where the INVITE was not seen, which may have been one within the call. RFC 3261 sets no limit to the
+    /// time until the next attempt (§8.1.3.5, §22): a user may have to type a password first. Default 1 hour.
     pub retry_ns: u64,
-    /// Such calls that are followed at a time; beyond it, the one that has been silent for the
-    /// longest time is told. Default 32,768.
+    /// Such calls that are followed at a time. Beyond it, the one that has been silent for the longest time is reported
+    /// and forgotten. Default 32,768.
     pub retries_max: usize,
 }
 
@@ -79,9 +79,9 @@ pub struct Counters {
     /// Those of them that belong to no call: registrations, subscriptions, options, and what lacks a
     /// Call-ID.
     pub outside: u64,
-    /// Calls told because there were too many.
+    /// Calls reported early because there were too many.
     pub evicted: u64,
-    /// Calls told because nothing was heard of them, though they had not ended.
+    /// Calls reported because they were silent for too long, though they had not ended.
     pub expired: u64,
     /// Texts that were longer than the limit.
     pub texts_clipped: u64,
@@ -101,21 +101,21 @@ pub struct Seen {
     pub call: Option<u64>,
 }
 
-/// Follows INVITE transactions and the dialogs that come of them (RFC 3261 §12, §17), and tells a
-/// [`Call`] for each when it has ended, when nothing is heard of it, or at the end of the input.
+/// Follows INVITE transactions and the dialogs that come of them (RFC 3261 §12, §17), and reports a
+/// [`Call`] for each when it has ended, when it has been silent for too long, or at the end of the input.
 ///
 /// Messages may be seen at several hops: the first of a kind counts. Calls that were under way when
 /// the input began are calls without a start and an answer, and of those whose INVITE was not seen
 /// [`Call::is_caller_known`] says whether other messages show who called. A call whose success was not seen is
 /// answered where an ACK with a branch of its own, an INVITE within the dialog, or a BYE of the callee
-/// shows it; the times of what was not seen are `None`. The order in which calls are told depends on the
+/// shows it; messages that were not seen have no times. The order in which calls are reported depends on the
 /// messages alone.
 ///
 /// ```
 /// use weir_sip::{Calls, CallState, Digest, Limits, Message};
 ///
 /// let mut calls = Calls::default();
-/// let mut told = Vec::new();
+/// let mut reported = Vec::new();
 /// for (second, line, tag) in [
 ///     (0, "INVITE sip:b@h SIP/2.0", ""),
 ///     (1, "SIP/2.0 180 Ringing", ";tag=2"),
@@ -124,11 +124,11 @@ pub struct Seen {
 ///     let text = format!("{line}\r\nVia: SIP/2.0/UDP h;branch=z9hG4bK1\r\nFrom: <sip:a@h>;tag=1\r\n\
 ///         To: <sip:b@h>{tag}\r\nCall-ID: x\r\nCSeq: 1 INVITE\r\n\r\n");
 ///     let message = Message::parse(text.as_bytes(), &Limits::default())?;
-///     calls.take(second * 1_000_000_000, None, &Digest::of(&message), &mut |call| told.push(call));
+///     calls.take(second * 1_000_000_000, None, &Digest::of(&message), &mut |call| reported.push(call));
 /// }
-/// calls.finish(&mut |call| told.push(call));
-/// assert_eq!(told[0].state, CallState::InCall);
-/// assert_eq!(told[0].setup_delay_ns, Some(4_000_000_000));
+/// calls.finish(&mut |call| reported.push(call));
+/// assert_eq!(reported[0].state, CallState::InCall);
+/// assert_eq!(reported[0].setup_delay_ns, Some(4_000_000_000));
 /// # Ok::<(), weir_sip::Fault>(())
 /// ```
 #[derive(Clone, Debug)]
@@ -200,17 +200,17 @@ impl Calls {
         self.live
     }
 
-    /// Takes up the next message; tells the calls that are over by its time. Messages come in the
+    /// Takes up the next message, and reports the calls that are over by its time. Messages come in the
     /// order of time; a step backwards counts as no time at all.
     pub fn take(
         &mut self,
         time_ns: i64,
         flow: Option<Flow>,
         digest: &Digest<'_>,
-        tell: &mut impl FnMut(Call),
+        report: &mut impl FnMut(Call),
     ) -> Seen {
         self.now_ns = self.now_ns.max(time_ns);
-        self.expire(tell);
+        self.expire(report);
         let is_repeat = self.transactions.is_repeat(time_ns, flow, digest);
         self.counters.messages = self.counters.messages.saturating_add(1);
         self.counters.retransmissions = self
@@ -219,7 +219,7 @@ impl Calls {
             .saturating_add(u64::from(is_repeat));
         self.counters.repeats_not_followed = self.transactions.not_followed();
         self.last = None;
-        let call = self.place(time_ns, flow, digest, is_repeat, tell);
+        let call = self.place(time_ns, flow, digest, is_repeat, report);
         if call.is_none() {
             self.counters.outside = self.counters.outside.saturating_add(1);
         }
@@ -230,20 +230,20 @@ impl Calls {
     /// message belongs to no call.
     pub fn stand(&self, each: &mut impl FnMut(Call)) {
         if let Some(slot) = self.last.and_then(|index| self.slot(index)) {
-            slot.session.stand(Told::UnderWay, each);
+            slot.session.stand(ReportCause::UnderWay, each);
         }
     }
 
-    /// Ends the input: tells all calls that are left, in the order of their numbers.
-    pub fn finish(&mut self, tell: &mut impl FnMut(Call)) {
+    /// Ends the input: reports all calls that are left, in the order of their numbers.
+    pub fn finish(&mut self, report: &mut impl FnMut(Call)) {
         let mut left: Vec<Slot> = self.slots.drain(..).flatten().collect();
         left.sort_by_key(|slot| slot.session.number);
         for slot in left {
-            let told = match slot.wait {
-                Wait::Linger | Wait::Retry => Told::Ended,
-                Wait::Setup | Wait::Talk => Told::InputEnded,
+            let cause = match slot.wait {
+                Wait::Linger | Wait::Retry => ReportCause::Ended,
+                Wait::Setup | Wait::Talk => ReportCause::InputEnded,
             };
-            slot.session.tell(told, tell);
+            slot.session.report(cause, report);
         }
         self.free.clear();
         self.queues = Queues::default();
@@ -258,7 +258,7 @@ impl Calls {
         flow: Option<Flow>,
         digest: &Digest<'_>,
         is_repeat: bool,
-        tell: &mut impl FnMut(Call),
+        report: &mut impl FnMut(Call),
     ) -> Option<u64> {
         let call_id = digest.call_id?;
         let mut found = self.find(call_id, digest.from_tag().unwrap_or_default());
@@ -275,14 +275,14 @@ impl Calls {
                 .slot(slot)
                 .is_some_and(|slot| slot.session.is_reused_by(digest))
         {
-            self.tell(slot, Told::Reused, tell);
+            self.report(slot, ReportCause::Reused, report);
             found = None;
         }
         let index = match found {
             Some(index) => index,
             None if begins_call(digest) => {
                 sender = Side::Caller;
-                self.begin(time_ns, flow, digest, tell)
+                self.begin(time_ns, flow, digest, report)
             }
             None => return None,
         };
@@ -296,26 +296,26 @@ impl Calls {
             ..
         } = self;
         let slot = slots.get_mut(index as usize)?.as_mut()?;
-        let mut keeper = Keeper {
+        let mut copier = TextCopier {
             limits,
             counters,
             bytes: 0,
         };
         slot.session
-            .take(time_ns, flow, (sender, is_repeat), digest, &mut keeper);
+            .take(time_ns, flow, (sender, is_repeat), digest, &mut copier);
         queues.remove(slot.wait, index);
         slot.wait = slot.session.wait();
         slot.heard_ns = *now_ns;
         queues.push(slot.wait, index);
-        slot.texts_bytes = slot.texts_bytes.saturating_add(keeper.bytes);
-        *texts_bytes = texts_bytes.saturating_add(keeper.bytes);
+        slot.texts_bytes = slot.texts_bytes.saturating_add(copier.bytes);
+        *texts_bytes = texts_bytes.saturating_add(copier.bytes);
         let number = slot.session.number;
         self.last = Some(index);
         if self.queues.len(Wait::Retry) > self.limits.retries_max.max(1) {
-            self.evict_of(Wait::Retry, tell);
+            self.evict_of(Wait::Retry, report);
         }
         while self.texts_bytes > self.limits.texts_bytes_max && self.live > 1 {
-            self.evict(tell);
+            self.evict(report);
         }
         Some(number)
     }
@@ -327,7 +327,7 @@ impl Calls {
         for text in [call_id, tag] {
             match text.split_at_checked(max) {
                 None => self.key.extend_from_slice(text),
-                // What is longer than a call keeps is told apart by a hash.
+                // What is longer than a call keeps is cause apart by a hash.
                 Some((kept, rest)) => {
                     self.key.extend_from_slice(kept);
                     let hash = ProcessKey.hash_one(rest);
@@ -348,19 +348,19 @@ impl Calls {
         time_ns: i64,
         flow: Option<Flow>,
         digest: &Digest<'_>,
-        tell: &mut impl FnMut(Call),
+        report: &mut impl FnMut(Call),
     ) -> u32 {
         if self.live >= self.limits.calls_max.max(1) {
-            self.evict(tell);
+            self.evict(report);
         }
         self.begun = self.begun.saturating_add(1);
-        let mut keeper = Keeper {
+        let mut copier = TextCopier {
             limits: &self.limits,
             counters: &mut self.counters,
             bytes: 0,
         };
-        let session = Session::new(self.begun, time_ns, flow, digest, &mut keeper);
-        let texts_bytes = keeper.bytes;
+        let session = Session::new(self.begun, time_ns, flow, digest, &mut copier);
+        let texts_bytes = copier.bytes;
         let call_id = digest.call_id.unwrap_or_default();
         // The key is made again: the search for the callee may have changed it.
         self.find(call_id, digest.from_tag().unwrap_or_default());
@@ -388,9 +388,8 @@ impl Calls {
         index
     }
 
-    /// Tells the calls that have been silent for too long, the one with the earliest end of patience
-    /// first.
-    fn expire(&mut self, tell: &mut impl FnMut(Call)) {
+    /// Reports the calls that have been silent for too long, the one with the earliest deadline first.
+    fn expire(&mut self, report: &mut impl FnMut(Call)) {
         loop {
             let due = Wait::ALL
                 .into_iter()
@@ -407,33 +406,33 @@ impl Calls {
             if deadline > self.now_ns {
                 return;
             }
-            let told = match wait {
-                Wait::Linger | Wait::Retry => Told::Ended,
+            let cause = match wait {
+                Wait::Linger | Wait::Retry => ReportCause::Ended,
                 Wait::Setup | Wait::Talk => {
                     self.counters.expired = self.counters.expired.saturating_add(1);
-                    Told::Expired
+                    ReportCause::Expired
                 }
             };
-            self.tell(index, told, tell);
+            self.report(index, cause, report);
         }
     }
 
-    fn evict(&mut self, tell: &mut impl FnMut(Call)) {
+    fn evict(&mut self, report: &mut impl FnMut(Call)) {
         let waits = |wait: &Wait| self.queues.first(*wait).is_some();
         if let Some(wait) = Wait::ALL.into_iter().find(waits) {
-            self.evict_of(wait, tell);
+            self.evict_of(wait, report);
         }
     }
 
-    /// Tells the call that has waited for this the longest.
-    fn evict_of(&mut self, wait: Wait, tell: &mut impl FnMut(Call)) {
+    /// Reports and forgets the call that has waited for this the longest.
+    fn evict_of(&mut self, wait: Wait, report: &mut impl FnMut(Call)) {
         if let Some(index) = self.queues.first(wait) {
             self.counters.evicted = self.counters.evicted.saturating_add(1);
-            self.tell(index, Told::Evicted, tell);
+            self.report(index, ReportCause::Evicted, report);
         }
     }
 
-    fn tell(&mut self, index: u32, told: Told, tell: &mut impl FnMut(Call)) {
+    fn report(&mut self, index: u32, cause: ReportCause, report: &mut impl FnMut(Call)) {
         let slot = self.slots.get_mut(index as usize).and_then(Option::take);
         if let Some(slot) = slot {
             self.index.remove(&slot.key);
@@ -441,7 +440,7 @@ impl Calls {
             self.free.push(index);
             self.live = self.live.saturating_sub(1);
             self.texts_bytes = self.texts_bytes.saturating_sub(slot.texts_bytes);
-            slot.session.tell(told, tell);
+            slot.session.report(cause, report);
         }
     }
 

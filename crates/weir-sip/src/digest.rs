@@ -8,8 +8,8 @@ use crate::scan::{List, trim};
 use crate::start::Start;
 use crate::via::{CSeq, Via};
 
-/// What a log or a table says of one message. Everything is borrowed; what a message lacks is
-/// `None` or empty.
+/// The fields of one message that a log or a table shows. All are borrowed. A field that the message lacks is empty, or
+/// `None`.
 ///
 /// ```
 /// use weir_sip::{Digest, Limits, Message, Method};

@@ -66,7 +66,7 @@ pub struct Framer {
 
 /// What the bytes at hand begin with.
 enum Step {
-    /// Nothing that can be told without more bytes. So many have been searched.
+    /// More bytes have to come before it is known. The next search begins behind these, which were searched in vain.
     More(usize),
     /// A message of this length, which is not all there.
     Until(usize),
@@ -227,7 +227,7 @@ impl Framer {
             if before > 0 {
                 return Step::Skip(before);
             }
-            // A first line shorter than the limit tells whether a message begins here.
+            // A message begins here if the first line, up to the limit of its length, is a start line.
             match memchr(b'\n', bytes.get(..LINE_BYTES_MAX).unwrap_or(bytes)) {
                 Some(end) => {
                     let line = trim_end(bytes.get(..end).unwrap_or_default());

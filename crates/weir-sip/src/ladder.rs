@@ -13,9 +13,9 @@ pub use canvas::{Anchor, Canvas, Ink};
 pub struct Step {
     /// Time in nanoseconds since 1970; the ladder shows that of the first, and what passed since.
     pub time_ns: Option<i64>,
-    /// Who sent it, as the heading of a column: `10.0.0.1:5060`.
+    /// The sender, as the heading of a column: `10.0.0.1:5060`.
     pub from: String,
-    /// Who received it.
+    /// The receiver, as the heading of a column.
     pub to: String,
     /// What it is: see [`Caption::label`].
     pub label: String,
@@ -23,7 +23,7 @@ pub struct Step {
     pub is_repeat: bool,
     /// It is a stream of media, drawn as a bar.
     pub is_media: bool,
-    /// It is a response: where its ends have no columns yet, that of its receiver, who sent the request, comes first.
+    /// It is a response: where its ends have no columns yet, that of its receiver, which sent the request, comes first.
     pub is_response: bool,
     /// It is a response that refuses: see [`is_failure`].
     pub is_failure: bool,

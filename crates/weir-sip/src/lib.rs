@@ -46,7 +46,7 @@ mod uri;
 mod via;
 
 pub use address::Address;
-pub use calls::{Call, CallLimits, CallState, Calls, Counters, Party, Seen, Side, Told};
+pub use calls::{Call, CallLimits, CallState, Calls, Counters, Party, ReportCause, Seen, Side};
 pub use digest::Digest;
 pub use fault::{Fault, FaultKind, Faults, Severity};
 pub use framer::{Framer, FramerEvent};

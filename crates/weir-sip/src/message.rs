@@ -191,8 +191,8 @@ impl<'a> Message<'a> {
         self.headers.value(HeaderName::To).map(Address::parse)
     }
 
-    /// The addresses of a header that may have several, such as Contact or Route. The `*` of a
-    /// Contact is none.
+    /// The addresses of a header that may have several, such as Contact or Route. The `*` that a REGISTER may have as
+    /// its Contact is no address and is left out.
     pub fn addresses(&self, name: HeaderName) -> impl Iterator<Item = Address<'a>> {
         self.headers
             .all(name)

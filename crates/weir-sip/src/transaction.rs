@@ -15,7 +15,7 @@ pub struct Flow {
     pub src: SocketAddr,
     /// Its receiver.
     pub dst: SocketAddr,
-    /// What the caller calls the connection. It tells no messages apart.
+    /// The number that the user of this crate gives the connection. It is no part of what makes messages equal.
     pub number: Option<u64>,
 }
 
@@ -23,7 +23,7 @@ pub struct Flow {
 /// name of its INVITE; an ACK of a success and a CANCEL have names of their own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum TransactionId<'a> {
-    /// The branch has the magic cookie: it names the transaction, with who made it.
+    /// The branch has the magic cookie: it names the transaction, together with the host that made it.
     Branch {
         /// The branch of the topmost Via.
         branch: &'a [u8],
@@ -46,7 +46,7 @@ pub enum TransactionId<'a> {
         host: &'a [u8],
         /// Port of the topmost Via.
         port: Option<u16>,
-        /// The branch of the topmost Via, if it has one: RFC 2543 tells the forks of a request by it.
+        /// The branch of the topmost Via, if it has one: by RFC 2543 the forks of a request differ in it.
         branch: Option<&'a [u8]>,
         /// The method; INVITE for ACK.
         method: Method<'a>,
@@ -83,7 +83,7 @@ impl<'a> Digest<'a> {
     }
 }
 
-/// Tells messages that repeat one of their transaction: retransmissions over UDP, and packets that
+/// Recognises messages that repeat one of their transaction: retransmissions over UDP, and packets that
 /// a capture has twice.
 ///
 /// A message repeats another when transaction, method, status, To tag, RSeq and both sockets are

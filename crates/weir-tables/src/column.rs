@@ -300,7 +300,7 @@ impl Column {
         let is_address = self.kind == Kind::Address;
         let data_type = data_type(self.kind);
         let field = ArrowField::new(&*self.name, data_type, true);
-        // A layout's columns are named by who wrote it.
+        // The user who writes a layout names its columns, whose texts are no vocabulary of weir.
         let is_own = matches!(self.origin, Origin::Packet(..) | Origin::Item(_));
         if Vocabulary::of(&self.name).is_some_and(|_| is_own && self.kind == Kind::Text) {
             field.with_metadata([(VOCABULARY_KEY.to_owned(), self.name.to_string())].into())

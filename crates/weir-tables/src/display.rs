@@ -34,7 +34,7 @@ pub struct DisplayFilter {
     test: Test,
     /// What is read of packets.
     columns: Vec<Column>,
-    /// What is asked of messages.
+    /// The tests on messages.
     messages: Arc<Messages>,
 }
 
@@ -79,7 +79,7 @@ enum Sign {
 /// Where values come from.
 #[derive(Clone, Debug)]
 enum Source {
-    /// Fields of packets; only those of the header of this number, when one is said.
+    /// Fields of packets; only those of the header of this number, if the filter gives one (`ip.src#2`).
     Fields(Vec<&'static Field>, Option<Layer>, Option<u32>),
     /// The bytes from the header of a protocol on.
     Header(Layer, Option<u32>),
@@ -151,7 +151,7 @@ impl DisplayFilter {
     /// Reads a filter and finds its fields.
     ///
     /// # Errors
-    /// When it is none, or asks for what packets do not have: what is wrong, where, and what to write.
+    /// When it does not parse, or has a field that packets do not have: what is wrong, where, and what to write instead.
     pub fn new(text: &str) -> Result<Self, Error> {
         let filter = parse(text)?;
         let table = Table::packets();
@@ -355,8 +355,8 @@ impl Source {
     }
 }
 
-/// Whether what `visit` hands to its argument holds for one, or for all of which there is one. It stops when it is
-/// told false.
+/// Whether what `visit` hands to its argument holds for any, or for all of at least one. `visit` stops when its argument
+/// returns false: the rest cannot change the outcome.
 fn holds(quantifier: Quantifier, visit: impl FnOnce(&mut dyn FnMut(bool) -> bool) -> bool) -> bool {
     let (mut any, mut all) = (false, true);
     visit(&mut |holds| {

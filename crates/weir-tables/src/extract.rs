@@ -156,8 +156,8 @@ impl fmt::Debug for Extraction {
 
 /// Makes rows out of packets.
 pub(crate) trait Extract: Send {
-    /// Is told before the first packet which columns are asked for, by rows or by the predicate: what only others need
-    /// does not have to be found out.
+    /// Gets the columns that the rows and the predicate need, before the first packet: the extractor may leave out work
+    /// that only other columns need.
     fn wants(&mut self, _columns: &[Column]) {}
 
     /// Takes up a packet, and pushes the rows that it completes. The time to push a row is once it is

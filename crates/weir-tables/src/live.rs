@@ -18,7 +18,7 @@ use crate::Predicate;
 pub struct Stop(Arc<AtomicBool>);
 
 impl Stop {
-    /// Asks all who hold a clone to come to an end with what is there already.
+    /// Asks the sources that hold a clone to end with the records that they have already.
     pub fn ask(&self) {
         self.0.store(true, Ordering::Relaxed);
     }
@@ -122,7 +122,7 @@ impl CaptureTee {
         }
     }
 
-    /// The same capture, for who keeps all records and counts what it makes of them.
+    /// The same capture for a table of what packets carry: it keeps all records, and the rows count for the limit.
     pub(crate) fn of_all(self) -> Self {
         Self {
             is_of_all: true,

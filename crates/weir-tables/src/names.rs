@@ -220,7 +220,7 @@ pub fn is_column(name: &str) -> bool {
     elsewhere(name).is_some()
 }
 
-/// What is said of a protocol that is not decoded: which packets carry it.
+/// The hint for a protocol that is not decoded: a condition for the packets that carry it.
 #[must_use]
 pub fn not_decoded(protocol: &str) -> Option<String> {
     let known = NOT_DECODED.iter().find(|(known, ..)| *known == protocol);

@@ -65,7 +65,7 @@ impl Parts {
         }))
     }
 
-    /// True when a file of this kind and size is worth cutting, as far as can be told without reading it.
+    /// True when a file of this kind and size is worth cutting, as far as is known without reading it.
     #[must_use]
     pub fn may_be_of(source: &Source) -> bool {
         let large =

@@ -36,7 +36,7 @@ pub(crate) trait Sink {
         None
     }
 
-    /// What it asks of records may be a program, as far as can be told without looking at them.
+    /// Its conditions and columns may be compiled to a program, as far as is known before records are read.
     fn may_run_program(&self) -> bool {
         false
     }
@@ -72,7 +72,7 @@ pub(crate) enum Prepared {
 /// How far the program of a source is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Compiling {
-    /// There is none, and there will be none.
+    /// No program is made.
     Never,
     /// It is made behind so many records, which are decoded: a small source is done before it would be.
     Behind(u64),
@@ -86,7 +86,7 @@ pub(crate) struct Reading<S> {
     merge: bool,
     read_ahead: bool,
     input: Option<Input>,
-    /// What was read last, for who reads on in it.
+    /// The source that was read last, from which a follower reads on.
     ended: Option<Input>,
     gather: Gather<S>,
     errors: Vec<SourceError>,
@@ -246,7 +246,7 @@ impl<S: Sink> Reading<S> {
                     tee.flush().map_err(keeping_failed)?;
                 }
             }
-            // Who writes the file has not come to the end of the record: no damage.
+            // The program that writes the file has not written all of the record yet, which is no damage.
             Err(error) if self.is_stopped_growing(&error) => self.cut_growing += 1,
             // The reader gives what is left, and then its end.
             Err(error) => self.errors.push(error),
@@ -412,7 +412,7 @@ impl<S: Sink> Reading<S> {
     /// Finds out whether a program may take up records of a source of so many bytes, as far as that is known.
     fn prepare(&mut self, len: Option<u64>) {
         let gather = &mut self.gather;
-        // Who watches the order, or keeps records, looks at each.
+        // A check of the order and a copy of the records take each record one by one, which a program does not give.
         let may_run = gather.order.is_none()
             && gather.output.tee.is_none()
             && gather.output.sink.may_run_program();

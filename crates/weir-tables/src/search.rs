@@ -1,7 +1,7 @@
 //! What is looked for in bytes.
 //!
-//! Payloads are bytes that may be text. What is asked of them is asked of the bytes, so that no byte that is no
-//! character stands in the way: `_` of a LIKE is one byte, and so is `.` of a pattern.
+//! Payloads are bytes that may be text. Conditions apply to the bytes, so that bytes that are no UTF-8 do not make them
+//! fail: `_` of a LIKE is one byte, and so is `.` of a pattern.
 
 use std::fmt;
 
@@ -111,7 +111,7 @@ impl Search {
     /// When the pattern ends with the escape, or needs too much room.
     pub fn like(pattern: &str, escape: Option<char>, ignores_case: bool) -> Result<Self, String> {
         let escape = escape.unwrap_or('\\');
-        // Literal parts between the signs: `%` is None, `_` a part that is one byte of any kind.
+        // The parts of the pattern: literal texts, and the wildcards `%` and `_`.
         let mut parts: Vec<Like> = Vec::new();
         let mut letters = pattern.chars();
         while let Some(letter) = letters.next() {
@@ -168,7 +168,7 @@ impl Search {
     /// Bytes that a regular expression is found in.
     ///
     /// # Errors
-    /// When it is none: what is wrong with it.
+    /// When the pattern does not parse: what is wrong with it.
     pub fn matches(pattern: &str, ignores_case: bool) -> Result<Self, String> {
         let regex = Self::regex(pattern, ignores_case)?;
         Ok(Self::of(What::Matches(regex)))
@@ -177,7 +177,7 @@ impl Search {
     /// A regular expression over bytes.
     ///
     /// # Errors
-    /// When it is none: what is wrong with it.
+    /// When the pattern does not parse: what is wrong with it.
     pub fn regex(pattern: &str, ignores_case: bool) -> Result<Regex, String> {
         RegexBuilder::new(pattern)
             .case_insensitive(ignores_case)
@@ -193,7 +193,7 @@ impl Search {
         Self { part, ..self }
     }
 
-    /// Whether it holds; `None` where the bytes are to be a number and are none.
+    /// Whether it holds; `None` where it compares a number and the bytes cannot be read as one.
     #[must_use]
     pub fn holds(&self, bytes: &[u8]) -> Option<bool> {
         let bytes = self.part.of(bytes);

@@ -48,7 +48,7 @@ struct Takers {
     groups: Vec<Aggregate>,
     /// What all ask as a program, for records that are told apart like these.
     program: Option<(Framing, LinkType, Box<Questions>)>,
-    /// `None` for who wants no more.
+    /// `None` in place of a query that wants no more rows.
     rows: Vec<Option<Gathering>>,
 }
 
@@ -180,7 +180,7 @@ impl SharedScan {
         matches!(rows, Some(Some(rows)) if rows.has_enough())
     }
 
-    /// Nobody wants anything any more.
+    /// No query wants rows or groups any more.
     #[must_use]
     pub fn is_idle(&self) -> bool {
         let takers = self.reading.sink();
@@ -233,13 +233,13 @@ impl SharedScan {
 }
 
 impl Takers {
-    /// Nobody wants rows, which are made of decoded packets.
+    /// True when only groups are wanted: they may be counted by a program, while rows are made of decoded packets.
     fn wants_groups(&self) -> bool {
         self.rows.iter().all(Option::is_none)
     }
 
-    /// The predicates of all who take up rows and groups: a record of which none is true may be passed over unseen.
-    /// `None` where someone wants all, or nobody wants rows.
+    /// The predicates of all queries: a record for which none is true need not be decoded. `None` where no query wants
+    /// rows, where one wants all records, or where one depends on the records before.
     fn selects(&self) -> Option<Vec<&Predicate>> {
         if self.wants_groups() || !self.groups.iter().all(Aggregate::is_of_record) {
             return None;

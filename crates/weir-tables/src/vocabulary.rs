@@ -1,6 +1,6 @@
 //! Columns whose texts are words of a closed list, and what else people call these words.
 //!
-//! Who asks for `proto = 'TCP'` or `flow.service = 'tls'` means the word that the column has. The lists stand
+//! A query with `proto = 'TCP'` or `flow.service = 'tls'` means the word that the column has. The lists stand
 //! here and nowhere else; words of other crates are taken from them.
 
 use std::borrow::Cow;

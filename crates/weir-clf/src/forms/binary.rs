@@ -230,7 +230,7 @@ fn build<'a>(
             }
             // The first has what they hold.
             tag::MESSAGE => {}
-            // RFC 6873 lets nobody but a vendor with a number add fields.
+            // Other groups are left out: RFC 6873 has no place for them, as only vendors with a number may add fields.
             _ => {}
         }
         rest = rest.get(end..).unwrap_or_default();

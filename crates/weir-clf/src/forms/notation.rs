@@ -11,9 +11,9 @@ pub(crate) trait Notation {
     const RECORD_BYTES_MAX: usize = 0xff_ffff;
     /// Bytes at the end of what was searched in vain that may be the beginning of what is looked for.
     const KEPT_BYTES: usize = 1;
-    /// Whether what begins like a record, somewhere in a log, is one. Bodies are in the binary draft as
-    /// they were in the message, where anybody may have put the bytes of a record; in the other forms
-    /// they are in one line.
+    /// Whether bytes that begin like a record, somewhere in a log, are one. The binary draft has bodies as
+    /// they were in the message, whose sender may have put the bytes of a record there; the other forms have
+    /// them in one line.
     const ANYWHERE: bool = true;
 
     /// Reads the record at the beginning of `bytes`, behind which there is nothing when they are `whole`,
@@ -33,7 +33,7 @@ pub(crate) trait Notation {
     /// How many of the first bytes may stand between two records.
     fn stray(bytes: &[u8]) -> usize;
 
-    /// Where the next record may begin when what begins at `at` is none, but says how long it is.
+    /// Where the next record may begin when the one at `at` is damaged, but its length can be read.
     fn behind(_bytes: &[u8], _at: usize) -> Option<usize> {
         None
     }

@@ -127,9 +127,9 @@ pub(crate) fn hop(bytes: &[u8], at: usize) -> Option<usize> {
 }
 
 /// Calls `each` with the place of every record whose `field` is `value`, or which has to be looked at to know.
-/// `None` when `bytes` are not two lines a record from the first byte to the last: some of what was found may
-/// then be none, and more may be there. Records begin where lines do, so that of each nothing else is looked
-/// at but its length.
+/// `None` when `bytes` are not two lines a record from the first byte to the last: `each` may then have been given
+/// places that are no record, and not all that are. Records begin where lines do, so that of each nothing else is
+/// looked at but its length.
 pub(crate) fn each_with(
     bytes: &[u8],
     field: Field,

@@ -41,7 +41,7 @@ pub(crate) fn is_line(bytes: &[u8]) -> bool {
     })
 }
 
-/// Bytes by which [`may_refer`] tells a reference.
+/// Bytes that [`may_refer`] needs to recognise a reference.
 pub(crate) const REFERENCE_BYTES: u64 = 4;
 
 /// Whether a word of the lines may be a `+`.

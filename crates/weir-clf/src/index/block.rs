@@ -303,7 +303,7 @@ pub(crate) struct Header {
 }
 
 impl Header {
-    /// Reads the fixed part; `None` when it is none, or contradicts itself.
+    /// Reads the fixed part; `None` when the magic bytes are wrong, bytes are missing, or fields contradict each other.
     pub(crate) fn of(bytes: &[u8]) -> Option<Self> {
         if bytes.get(..8)? != MAGIC {
             return None;

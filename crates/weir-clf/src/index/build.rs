@@ -27,8 +27,8 @@ pub struct Indexed {
 }
 
 /// Makes the sidecar of a segment anew, and puts it in place of the old one when it is whole. The log
-/// is not touched. A log that nobody writes is sealed: its sidecar counts as long as it is not changed.
-/// Several threads read a large log.
+/// is not touched. A log that no writer has open is sealed: its sidecar is valid as long as the log does not
+/// change. Several threads read a large log.
 ///
 /// # Errors
 /// When the log cannot be read or the sidecar not written; [`io::ErrorKind::Unsupported`] for a log of the

@@ -166,8 +166,8 @@ impl Sidecar {
             .sum()
     }
 
-    /// Where records may be that pass `wanted` and have one of the keys; all keys when `keys` is
-    /// `None`. Spans come in the order of the log and do not overlap. A page that is damaged makes
+    /// Where records may be that pass `wanted` and have one of the keys; without `keys` a record may have any.
+    /// Spans come in the order of the log and do not overlap. A page that is damaged makes
     /// its block's whole part of the log a span. `zones` counts the granules that are to be read.
     pub(crate) fn spans(
         &self,
@@ -182,7 +182,7 @@ impl Sidecar {
         for block in &self.blocks {
             granules.clear();
             let header = &block.header;
-            // No block tells of what lies between: damage, or a block that somebody took away.
+            // No block covers these bytes of the log, as a block of the sidecar is damaged or was removed.
             if header.log_start > reached {
                 spans.push(Span {
                     start: reached,

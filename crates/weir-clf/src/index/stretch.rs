@@ -130,7 +130,7 @@ fn in_stretches<N: Notation>(
             .skip(first)
     };
     std::thread::scope(|scope| {
-        // Each thread takes every so manieth stretch, and runs ahead of who asks by two at most.
+        // Thread n of N takes stretches n, n + N, n + 2N and so on, and is ahead of the reader by two at most.
         let spawn = |first: usize| {
             let (sender, receiver) = sync_channel(2);
             scope.spawn(move || {
@@ -241,7 +241,7 @@ mod tests {
         reader_agrees(N::FORM, &path, &expected, one.damaged);
     }
 
-    /// Reading from the beginning finds the same records and as many places that are none.
+    /// Reading from the beginning finds the same records and as many damaged places.
     fn reader_agrees(form: Form, path: &std::path::Path, marks: &[(Mark, u64)], damaged: u64) {
         let options = crate::ReaderOptions {
             form: Some(form),

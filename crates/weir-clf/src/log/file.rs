@@ -336,8 +336,8 @@ impl Live {
         Ok(sealed)
     }
 
-    /// Begins again at the path, from where somebody else has moved the log away. Its sidecar follows
-    /// it, when it is in the same folder still.
+    /// Begins a new log at the path after another program has moved the old one away. The sidecar of the old one is
+    /// moved along when the log is still in the same folder, and removed otherwise.
     pub(crate) fn reopen(&mut self, options: &WriterOptions) -> io::Result<()> {
         let inode = self.file.metadata()?.ino();
         if std::fs::metadata(&self.path).is_ok_and(|found| found.ino() == inode) {

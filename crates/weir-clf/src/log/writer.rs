@@ -176,7 +176,7 @@ impl Writer {
         self.shared.work.notify_one();
     }
 
-    /// Begins again at the path, for somebody else has moved the log away (`logrotate`).
+    /// Begins a new log at the path after another program, such as `logrotate`, has moved the old one away.
     pub fn reopen(&self) {
         self.shared.lock().reopen = true;
         self.shared.work.notify_one();
@@ -322,7 +322,7 @@ impl Appender {
 
 impl Drop for Appender {
     fn drop(&mut self) {
-        // Who wants to know whether it worked has called commit.
+        // A drop cannot report an error; `commit` does.
         let _ = self.submit();
         self.shared.lock().losses.add(&self.encoder.losses());
     }

@@ -323,7 +323,7 @@ fn parallel(
     let board = Mutex::new(Board::default());
     let changed = Condvar::new();
     let lock = || board.lock().unwrap_or_else(PoisonError::into_inner);
-    // Batches that wait are memory, so nobody runs far ahead.
+    // Batches that wait for an earlier one take memory, so a worker waits when it is too far ahead of the output.
     let ahead = threads.saturating_mul(4);
     let worker = || {
         let mut work = Work::default();

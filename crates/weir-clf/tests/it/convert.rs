@@ -361,9 +361,9 @@ fn the_text_draft_says_what_it_leaves_out() {
     assert_eq!(back[0].fields[Field::CSeq as usize], b"- INVITE");
 }
 
-/// A draft has no place for some flags, and nowhere may be read what nobody wrote there.
+/// A draft has no place for some flags: they are absent when it is read, and not a default.
 #[test]
-fn drafts_were_read_back_with_flags_and_numbers_that_nobody_wrote() {
+fn drafts_were_read_back_with_flags_and_numbers_that_they_do_not_have() {
     let text =
         b"1230756550 192.168.1.2 - REGISTER sip:example.com sip:alice@example.com;tag=iu8u76 \
         sip:alice@example.com 8719u@example.com - hgt678h -\r\n";

@@ -306,7 +306,7 @@ fn a_log_that_was_changed_makes_its_sidecar_stale() {
     let path = folder.path().join("calls.clf");
     let records = calls(23, 3000);
     log(&path, &records);
-    // Somebody edits the middle of a sealed log: the same length, another call.
+    // The middle of a sealed log is edited: it has the same length and another call.
     let mut log = fs::read(&path).unwrap();
     let call = records[1500].call_id().as_bytes();
     let at = memchr::memmem::find(&log, call).unwrap();
@@ -401,9 +401,9 @@ fn damage_hides_nothing_else(form: Form) {
     }
 }
 
-/// Damage in what is read is told, also when the field that is looked for decides what is looked at.
+/// A search that reads only the field that is looked for counts damaged lengths all the same.
 #[test]
-fn a_wrong_length_is_told_by_a_lookup() {
+fn a_wrong_length_is_counted_by_a_lookup() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("calls.clf");
     let records = calls(5, 60);
@@ -524,7 +524,7 @@ fn a_last_line_without_its_end_is_read_and_not_indexed() {
     }
 }
 
-/// Who looks on sees in the end what was done, and how much was to be done, of all searches together.
+/// In the end the progress has the bytes and records of all searches together, and the bytes that were to be read.
 #[test]
 fn what_has_passed_is_what_was_read_and_found() {
     let folder = tempfile::tempdir().unwrap();

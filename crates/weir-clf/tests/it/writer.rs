@@ -200,7 +200,7 @@ fn the_log_goes_on(form: Form) {
             fs::write(sidecar_path(&path), &sidecar[..cut]).unwrap();
         }
         let (mut whole, _) = read(&left);
-        // A line without its end is read, and not kept: nobody knows what was to follow.
+        // A reader gives a last line without its line feed; the writer removes it, as more of it may have been to come.
         let finished = matches!(form, Form::Rfc6873 | Form::Binary) || log[cut - 1] == b'\n';
         if !finished && whole.len() == left_whole(&log, cut) + 1 {
             whole.pop();

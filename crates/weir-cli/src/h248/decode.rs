@@ -117,7 +117,7 @@ fn view(view: View, message: &Message<'_>, several: bool) -> Result<Vec<u8>, Err
     Ok(out)
 }
 
-/// Says what is wrong with a message, where, and what its head tells.
+/// Reports what is wrong with a message, and where, with the sender and the transaction that its head names.
 pub(super) fn report(context: Context, found: &Found, error: &Error) {
     let mut text = format!("{}: {error}", found.name);
     let arena = Arena::new();

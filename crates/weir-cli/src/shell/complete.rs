@@ -755,7 +755,7 @@ pub(super) const KEYWORDS: &[&str] = &[
     "WITH",
 ];
 
-/// As many as anybody looks through.
+/// Candidates of a completion, at most: more than a user looks through.
 const CANDIDATES_MAX: usize = 2_000;
 
 /// Entries of a folder that are looked at.

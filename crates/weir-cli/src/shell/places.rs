@@ -8,8 +8,8 @@ use std::path::PathBuf;
 pub(super) struct Places {
     /// Settings.
     pub(super) config: Option<PathBuf>,
-    /// Statements that are run at start. In the user's own folder only: the folder one works in may be someone
-    /// else's, as its captures are.
+    /// Statements that are run at start. They are read from the user's own folder only: the working folder may come from
+    /// another person, as its captures do.
     pub(super) statements: Option<PathBuf>,
     /// What was typed.
     pub(super) history: Option<PathBuf>,

@@ -155,7 +155,7 @@ fn origin(
 /// A capture that is under way is written to its end.
 fn finish_saving(saving: &mut Saving, messages: Messages) {
     while saving.under_way > 0 {
-        match saving.told() {
+        match saving.finished() {
             Some((text, true)) => messages.error(&text),
             Some((text, false)) => messages.note(&text),
             None => thread::sleep(std::time::Duration::from_millis(10)),

@@ -1,4 +1,4 @@
-//! `weir sip export`: a call as a capture, and what was said as sound.
+//! `weir sip export`: a call as a capture, and its audio as a WAV file.
 
 use std::io::Cursor;
 use std::path::PathBuf;
@@ -21,15 +21,15 @@ use crate::target::Target;
 /// `weir sip export`.
 #[derive(Args, Debug)]
 #[command(
-    about = "Write a call's packets, or what was said, to files",
-    long_about = "Write a call's packets, or what was said, to files.\n\n\
-        The capture has the SIP messages with the Call-ID and the RTP and RTCP that their SDP announced. The sound has G.711 \
-        (A-law and µ-law) of one side on the left and of the other on the right, gaps as silence, up to an hour; the \
-        caller is on the left where SIP came from the address that sound goes to or comes from, and shows who called.",
+    about = "Write a call's packets, or its audio, to files",
+    long_about = "Write a call's packets, or its audio, to files.\n\n\
+        The capture has the SIP messages with the Call-ID and the RTP and RTCP that their SDP announced. The WAV file has G.711 \
+        (A-law and µ-law) of one side on the left channel and of the other on the right, gaps as silence, up to an hour; the \
+        caller is on the left if the capture shows who called, and the caller's audio and SIP have the same address.",
     after_help = EXAMPLES
 )]
 pub(super) struct ExportArgs {
-    /// Captures; the sound of several is merged in the order of time
+    /// Captures; the packets of several are merged in the order of time
     #[arg(value_name = "FILE", required = true)]
     files: Vec<String>,
     /// The Call-ID, as it is written in the messages
@@ -38,7 +38,7 @@ pub(super) struct ExportArgs {
     /// The capture to write: x.pcap or x.pcapng
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// The sound to write: x.wav
+    /// The WAV file to write the audio to: x.wav
     #[arg(long, value_name = "FILE")]
     audio: Option<PathBuf>,
 }
@@ -51,8 +51,8 @@ pub(super) fn run(
 ) -> Result<ExitCode, Failure> {
     if args.output.is_none() && args.audio.is_none() {
         return Err(Refusal::usage(
-            "nothing says what to write",
-            "-o call.pcap, --audio call.wav, or both",
+            "expected a file to write, found neither -o nor --audio",
+            "-o call.pcap writes the packets, --audio call.wav the audio; both may be given",
         )
         .into());
     }
@@ -62,8 +62,11 @@ pub(super) fn run(
             .is_none_or(|extension| !extension.eq_ignore_ascii_case("wav"))
     {
         return Err(Refusal::usage(
-            format!("the sound is a WAV file: {} would be none", path.display()),
-            "name it x.wav",
+            format!(
+                "audio is written as a WAV file, found the name {}",
+                path.display()
+            ),
+            "give the file a name that ends in .wav",
         )
         .into());
     }
@@ -144,7 +147,7 @@ fn sound(
     if heard.packets == 0 {
         session.close(false);
         let message = format!(
-            "no sound in G.711 of the call with Call-ID '{}'",
+            "the call with Call-ID '{}' has no audio in G.711",
             args.call_id
         );
         return Err(Failure::running(message).with_hint(format!(
@@ -160,14 +163,14 @@ fn sound(
     target.put(&wave)?;
     if heard.others > 0 {
         messages.note(&format!(
-            "{} packets of sound in other codings than G.711 were left out",
+            "{} audio packets of other codecs than G.711 were left out",
             heard.others
         ));
     }
     let dropped: u64 = heard.tracks.iter().map(Track::dropped).sum();
     if dropped > 0 {
         messages.note(&format!(
-            "{dropped} packets of sound were left out, because they came more than an hour after the first"
+            "{dropped} audio packets were left out, because they came more than an hour after the first"
         ));
     }
     Ok(session.close(false))
@@ -184,10 +187,10 @@ struct End {
     socket: String,
 }
 
-/// What was said.
+/// The audio of a call.
 #[derive(Debug, Default)]
 struct Heard {
-    /// Who called, by the address of its messages, where that is known.
+    /// The address that the caller sent its SIP messages from, where that is known.
     caller: Option<String>,
     /// Whose sound is on the left.
     left: Option<End>,

@@ -260,11 +260,11 @@ fn a_call_is_exported_with_its_sound_on_both_sides() {
     );
     for (line, code) in [
         (
-            "weir sip export spoken.pcap --call-id nobody --audio none.wav",
+            "weir sip export spoken.pcap --call-id missing --audio none.wav",
             3,
         ),
         (
-            "weir sip export spoken.pcap --call-id nobody -o none.pcap",
+            "weir sip export spoken.pcap --call-id missing -o none.pcap",
             3,
         ),
         ("weir sip export spoken.pcap --call-id spoken", 2),

@@ -1,5 +1,5 @@
-//! A scheduler and two executors, each a process of its own: answers, damage and statuses are those of one process; whoever
-//! is lost is done without, or missed clearly.
+//! A scheduler and two executors, each a process of its own: answers, damage and statuses are those of one process. A
+//! statement goes on without an executor that is lost, or fails with a clear error.
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
@@ -321,7 +321,7 @@ fn a_lost_executor_is_done_without() {
         "{:?}",
         killed.elapsed()
     );
-    // The next statement is answered by who is left, and by who comes.
+    // The executor that is left and the one that joins answer the next statement.
     cluster.executor(2);
     let again = cluster.ask("weir query --format csv \"SELECT count(*) FROM 'day/[0-6].pcap'\"");
     assert_eq!(again.code, Some(0), "{}", again.stderr);
@@ -346,8 +346,8 @@ fn a_cluster_without_executors_says_so() {
     );
     assert_eq!(ended.status.code(), Some(3), "{said}");
     assert!(said.contains("executor"), "{said}");
-    let nobody = cluster.ask("weir query \"SELECT count(*) FROM 'day/0.pcap'\"");
-    assert_eq!(nobody.code, Some(3), "{}", nobody.stderr);
+    let next = cluster.ask("weir query \"SELECT count(*) FROM 'day/0.pcap'\"");
+    assert_eq!(next.code, Some(3), "{}", next.stderr);
     cluster.scheduler.kill().unwrap();
     cluster.scheduler.wait().unwrap();
     let gone = cluster.ask("weir query \"SELECT count(*) FROM 'day/0.pcap'\"");
@@ -372,7 +372,7 @@ fn an_interrupted_statement_leaves_executors_idle() {
         let (at, spent) = (Instant::now(), cluster.cpu());
         let ended = asked.wait_with_output().unwrap();
         assert_eq!(ended.status.code(), Some(130), "round {round}");
-        // Soon nobody does anything any more, though there was work for long.
+        // The executors soon take no processor time any more, though they had work for much longer.
         loop {
             let (before, looked) = (cluster.cpu(), at.elapsed());
             std::thread::sleep(Duration::from_millis(200));
@@ -426,7 +426,7 @@ fn a_scheduler_that_was_restarted_is_said_and_answers_the_next_statement() {
     assert_eq!(there.code, Some(0), "{}", there.stderr);
 }
 
-/// A limit of the size of files stands for a disk that is full: nobody may make file systems in a test.
+/// A limit of the size of files stands for a disk that is full: a test may not make a small file system.
 #[cfg(unix)]
 #[test]
 fn a_full_work_folder_is_a_clear_error() {
@@ -576,10 +576,10 @@ fn certificates_and_a_token_let_in_who_has_them() {
     let folder = captures("certificates_and_a_token_let_in_who_has_them");
     let made = run(
         "echo subjectAltName=IP:127.0.0.1 > names; echo a-token-of-the-test > token; echo a-token-of-others > other; \
-         for who in ours theirs; do \
-         openssl req -x509 -newkey rsa:2048 -nodes -keyout $who-ca.key -out $who-ca.pem -days 30 -subj /CN=$who && \
-         openssl req -newkey rsa:2048 -nodes -keyout $who.key -out $who.csr -subj /CN=machine && \
-         openssl x509 -req -in $who.csr -CA $who-ca.pem -CAkey $who-ca.key -CAcreateserial -out $who.pem -days 30 \
+         for ca in ours theirs; do \
+         openssl req -x509 -newkey rsa:2048 -nodes -keyout $ca-ca.key -out $ca-ca.pem -days 30 -subj /CN=$ca && \
+         openssl req -newkey rsa:2048 -nodes -keyout $ca.key -out $ca.csr -subj /CN=machine && \
+         openssl x509 -req -in $ca.csr -CA $ca-ca.pem -CAkey $ca-ca.key -CAcreateserial -out $ca.pem -days 30 \
          -extfile names || exit 1; done",
         &folder,
     );
@@ -830,7 +830,7 @@ fn users_of_one_machine_cannot_reach_each_other() {
         assert_ne!(executed.code, Some(0), "{said}");
         assert!(executed.stderr.contains(said), "{}", executed.stderr);
     }
-    // A token that others can read is none.
+    // A client refuses a token file that other users can read.
     std::fs::set_permissions(&token, std::fs::Permissions::from_mode(0o644)).unwrap();
     let asked = cluster.ask(sql);
     assert_eq!(asked.code, Some(2), "{}", asked.stderr);

@@ -51,7 +51,7 @@ const OTHERWISE: &[(&str, Run, &str)] = &[
     (
         "weir query \"SELECT addr.src, count(*) FROM 's3://",
         Run::Not,
-        "the bucket is nobody's; remote.rs asks one of this machine",
+        "the bucket does not exist; remote.rs queries one of this machine",
     ),
     (
         "weir query \"SELECT * FROM flows('https://",
@@ -61,12 +61,12 @@ const OTHERWISE: &[(&str, Run, &str)] = &[
     (
         "weir query \"COPY (SELECT * FROM 's3://",
         Run::Not,
-        "the bucket is nobody's; remote.rs asks one of this machine",
+        "the bucket does not exist; remote.rs queries one of this machine",
     ),
     (
         "weir query \"SELECT * FROM calls('gs://",
         Run::Not,
-        "the bucket is nobody's",
+        "the bucket does not exist",
     ),
     (
         "weir cluster scheduler",
@@ -81,22 +81,22 @@ const OTHERWISE: &[(&str, Run, &str)] = &[
     (
         "openssl rand",
         Run::Not,
-        "it is not on every machine, and a token is for machines that are nobody's",
+        "openssl is not on every machine, and the token is for machines that do not exist",
     ),
     (
         "weir cluster client-token",
         Run::Not,
-        "the token is nobody's; cluster.rs has one",
+        "the token file does not exist; cluster.rs makes one",
     ),
     (
         "weir query --cluster 127.0.0.1:50050",
         Run::Not,
-        "the cluster is none of this test, and the bucket nobody's; cluster.rs asks one",
+        "no cluster listens there, and the bucket does not exist; cluster.rs starts a cluster",
     ),
     (
         "weir query --cluster head:50050",
         Run::Not,
-        "its machines and certificates are nobody's; cluster.rs has some",
+        "its machines and certificates do not exist; cluster.rs makes some",
     ),
     ("cargo xtask test", Run::Not, "it is what runs this test"),
     (
@@ -122,7 +122,7 @@ const OTHERWISE: &[(&str, Run, &str)] = &[
     (
         "weir ws study -i lo",
         Run::Live,
-        "nobody sends ten thousand messages over loopback",
+        "no program of the test sends the ten thousand messages that it waits for",
     ),
     (
         "weir clf write -i eth0",

@@ -263,7 +263,7 @@ fn what_is_kept_survives_a_kill() {
     }
 }
 
-/// A capture that is there stays, unless one says so, and then until the new one has come to its end.
+/// `-w` replaces a file that exists only with `--overwrite`, and not before the new capture is complete.
 #[test]
 fn a_live_capture_replaces_another_at_its_end_and_when_asked_to() {
     let file = folder("replaces").join("kept.pcap");

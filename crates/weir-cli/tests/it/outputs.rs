@@ -490,7 +490,7 @@ fn said(sql: &str, folder: &Path) -> String {
     ended.stdout
 }
 
-/// The column was lost: the names of folders said nothing to who read them.
+/// The columns of `PARTITIONED BY` were lost: the reader did not look for them in the names of folders.
 #[test]
 fn a_folder_of_parts_is_read_back_with_the_columns_of_its_names() {
     let folder = folder("a_folder_of_parts_is_read_back_with_the_columns_of_its_names");

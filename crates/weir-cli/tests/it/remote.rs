@@ -435,7 +435,7 @@ fn parts_of_one_large_object_give_the_answer_of_one_reader() {
         let there = query(&url, threads);
         assert_eq!(there.stdout, here.stdout, "{}", there.stderr);
     }
-    // Who wants a few records fetches little.
+    // A query with a LIMIT fetches only the beginning of the object.
     let before = server.bytes();
     let ended = run(
         &format!("weir query --format csv \"SELECT * FROM '{url}' LIMIT 1\""),

@@ -52,7 +52,7 @@ fn a_summary_says_what_is_in_a_capture_and_reads_it_once() {
         ended.stdout
     );
     let ended = run("weir summary cut.pcap -o cut.html && cat cut.html", &folder);
-    assert_eq!(ended.code, Some(1), "damage is told: {}", ended.stderr);
+    assert_eq!(ended.code, Some(1), "status of damage: {}", ended.stderr);
     let page = std::fs::read_to_string(folder.join("cut.html")).unwrap();
     assert!(page.contains("<h2>Capture</h2>"), "{page}");
     let ended = run("weir summary demo/voip.pcap -o x.pdf", &folder);

@@ -1,5 +1,5 @@
-//! Commands that run until they are told to end come to their own ends by Ctrl-C, and by what service managers and lost
-//! terminals send.
+//! Commands without an end of their own finish their work and exit by SIGINT (Ctrl-C), SIGTERM (service managers) and
+//! SIGHUP (a terminal that is closed).
 
 #![cfg(target_os = "linux")]
 

@@ -1,9 +1,9 @@
 //! How commands end: 0 done; 1 done, with damage; 2 usage, names, SQL or environment; 3 failed while running.
-//! And what a newcomer is told for a hundred wrong inputs.
+//! And the errors and hints that a hundred wrong inputs of newcomers get.
 
 use crate::shell::{folder, run};
 
-/// Commands by causes: exit status, and a part of what is said.
+/// Commands by causes: exit status, and a part of what they write to standard error.
 const STATUSES: [(u8, &str, &str); 79] = [
     // Done.
     (0, "weir query 'SELECT 1'", ""),
@@ -22,7 +22,7 @@ const STATUSES: [(u8, &str, &str); 79] = [
     (0, "weir demo d --no-tour", ""),
     (0, "weir clf write call.pcap -o new.clf", "records"),
     (0, "weir clf search calls.clf --count", ""),
-    (0, "weir clf search calls.clf --call-id nobody", ""),
+    (0, "weir clf search calls.clf --call-id missing", ""),
     (0, "weir clf convert calls.clf --format json", ""),
     // What was called otherwise before goes on working, and says so.
     (
@@ -227,8 +227,8 @@ const STATUSES: [(u8, &str, &str); 79] = [
     ),
     (
         3,
-        "weir sip ladder call.pcap --call-id nobody",
-        "no SIP message with Call-ID 'nobody'",
+        "weir sip ladder call.pcap --call-id missing",
+        "no SIP message with Call-ID 'missing'",
     ),
 ];
 

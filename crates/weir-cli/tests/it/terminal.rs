@@ -58,7 +58,7 @@ fn a_script_is_answered_up_to_its_first_failure() {
         "{}",
         ended.stderr
     );
-    // Damage is told by the exit status, as of a query.
+    // Damage gives the exit status that it gives `weir query`.
     let ended = run(
         "echo \"SELECT count(*) AS n FROM 'cut.pcap'\" | weir",
         &folder,
@@ -83,7 +83,7 @@ fn a_script_is_answered_up_to_its_first_failure() {
     let read = |name: &str| std::fs::read_to_string(folder.join(name)).unwrap();
     assert!(read("first.csv").starts_with("call.state\n"));
     assert_eq!(read("all.csv"), "a\n1\n\nb\n2\n");
-    // A file that reads itself comes to an end.
+    // A file that reads itself ends at the limit of nested files.
     put("self.sql", ".read self.sql\n");
     let ended = run("weir < self.sql", &folder);
     assert!(

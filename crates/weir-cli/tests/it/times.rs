@@ -1,4 +1,4 @@
-//! What is said of times that are not those of their packets, and of packets that are not in the order of time.
+//! Warnings about times that are not those of their packets, and about packets that are not in the order of time.
 
 use weir_testkit::capture::{Endian, Interface, PcapngWriter, link_type};
 

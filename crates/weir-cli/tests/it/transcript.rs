@@ -99,7 +99,7 @@ pub(crate) fn folder(name: &str) -> PathBuf {
     damaged[24 + 8..24 + 12].copy_from_slice(&[0xff; 4]);
     put("damaged.pcap", &damaged);
     let mut unknown = whole;
-    // The link type, to one that is none; the file is big-endian.
+    // The link type becomes a number that is not assigned; the file is big-endian.
     unknown[20..24].copy_from_slice(&4_000_u32.to_be_bytes());
     put("unknown.pcap", &unknown);
     put("call.pcap", &call());

@@ -178,7 +178,7 @@ const QUESTIONS: &[(&str, &str)] = &[
     ("WebSocket texts", "What do WebSockets say?"),
     ("MQTT", "What do sensors say?"),
     ("payload contains / regex", "Who sends passwords that anybody can read?"),
-    ("threat list CSV, CIDR list", "Who talks to somebody on a list?"),
+    ("threat list CSV, CIDR list", "Which hosts talk to addresses on a list?"),
     ("join with Parquet", "How do I keep an answer for other programs?"),
     ("subset as pcap", "How do I cut packets out?"),
     ("packets of a flow as pcap", "How do I cut a connection out?"),

@@ -45,7 +45,7 @@ choice! {
 choice! {
     /// A descriptor of a reply.
     AuditReturnParameter<'a> extensible root 12 {
-        /// What could not be told.
+        /// An error in place of the descriptors that were audited.
         [0] Error(&'a ErrorDescriptor<'a>) => Ref<ErrorDescriptor<'a>>, "errorDescriptor";
         /// Streams and their media.
         [1] Media(&'a MediaDescriptor<'a>) => Ref<MediaDescriptor<'a>>, "mediaDescriptor";

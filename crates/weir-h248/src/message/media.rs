@@ -67,7 +67,7 @@ sequence! {
     /// Mode and properties of a stream.
     #[derive(Default)]
     LocalControlDescriptor<'a> "LocalControlDescriptor" extensible 1 {
-        /// Who sends.
+        /// Which side sends media.
         [0] opt mode: Option<StreamMode> => StreamMode,
         /// Reserve for every alternative value.
         [1] opt reserve_value: Option<bool> => bool,
@@ -79,17 +79,17 @@ sequence! {
 }
 
 enumerated! {
-    /// Who sends.
+    /// Which side of a stream sends media.
     StreamMode extensible root 5 {
-        /// The gateway.
+        /// The gateway sends.
         [0] SendOnly "sendOnly",
-        /// The other side.
+        /// The other side sends.
         [1] RecvOnly "recvOnly",
-        /// Both.
+        /// Both sides send.
         [2] SendRecv "sendRecv",
-        /// Nobody.
+        /// Neither side sends.
         [3] Inactive "inactive",
-        /// What is received is sent back.
+        /// The gateway sends back what it receives.
         [4] LoopBack "loopBack",
     }
 }

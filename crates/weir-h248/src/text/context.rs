@@ -71,7 +71,7 @@ impl<'a> Parser<'a> {
         given.then(|| self.arena.keep(request))
     }
 
-    /// Reads a property of a context; false when the word is none.
+    /// Reads a property of a context; false when the word begins no such property.
     #[inline]
     fn context_property(&mut self, token: Token, request: &mut ContextRequest<'a>) -> Res<bool> {
         match token {

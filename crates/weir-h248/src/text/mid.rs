@@ -126,7 +126,7 @@ impl<'a> Parser<'a> {
         if self.peek() != b':' {
             return Ok(None);
         }
-        // No blanks in between: the number follows, or it is none.
+        // The grammar has no blanks behind the colon: the number has to follow at once.
         self.at = self.at.wrapping_add(1);
         self.uint16().map(Some)
     }

@@ -25,7 +25,7 @@ macro_rules! sequence_wire {
         $( [$tag:literal] $kind:ident ($($from:literal)?) $field:ident => $marker:ty, )*
     }) => {
         impl $(<$lt>)? $name $(<$lt>)? {
-            /// Tells `visitor` every component in order.
+            /// Hands every component to `visitor`, in order.
             pub fn visit(&self, visitor: &mut dyn $crate::Visitor) {
                 <Self as $crate::wire::Wire<'_>>::visit(self, visitor);
             }
@@ -405,7 +405,7 @@ macro_rules! choice {
                 match self { $( Self::$variant(_) => $erl, )* }
             }
 
-            /// Tells `visitor` which alternative it is, and what it holds.
+            /// Hands the alternative and what it holds to `visitor`.
             pub fn visit(&self, visitor: &mut dyn $crate::Visitor) {
                 <Self as $crate::wire::Wire<'_>>::visit(self, visitor);
             }

@@ -168,8 +168,7 @@ fn text_agrees_with_binary_and_comes_back() {
         let mut out = Vec::new();
         match encode_compact(&pretty, TextStyle::erlang(), &mut out) {
             Ok(()) if out == sample.compact => {}
-            // Erlang turns the order of descriptors that are told to be empty around each time it
-            // reads them; the text here keeps it.
+            // Erlang reverses the list of the empty descriptors of a reply each time it reads one; weir keeps the order.
             Ok(()) if sample.name == "msg79a01" => {}
             result => wrong.push(format!(
                 "{} compact octets {result:?}\n{}\n{}",

@@ -10,7 +10,7 @@ use weir_h248::{
 };
 
 const FILE: &str = "
-package  fx  0x8001   # Of nobody.
+package  fx  0x8001   # No package of this number exists.
 property mode 0x0001 enumeration off=0 on=1
 property gain 2 integer -10..10 automatic=255
 event    done 0x0003

@@ -82,7 +82,7 @@ const REASONS: [Reason; 10] = [
         |_, it| ours(it, &["the constructed bit"]),
     ),
     (
-        "Erlang looks for elements in additions that nobody knows",
+        "Erlang looks for elements in unknown extension additions",
         |encoding, it| {
             encoding == Encoding::Ber
                 && matches!(it, Erlangs(message, reason)

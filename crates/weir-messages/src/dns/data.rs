@@ -37,7 +37,7 @@ pub enum Data<'m> {
     Soa {
         /// Primary server.
         primary: Name<'m>,
-        /// Mailbox of who is responsible.
+        /// Mailbox of the person who is responsible for the zone.
         mailbox: Name<'m>,
         /// Serial, refresh, retry, expire and minimum.
         numbers: [u32; 5],
@@ -72,7 +72,7 @@ pub enum Data<'m> {
         algorithm: u8,
         /// Number of the key.
         key_tag: u16,
-        /// Who signed.
+        /// The owner of the key that validates the signature (RFC 4034, 3.1.7).
         signer: Name<'m>,
     },
     /// DS, CDS (RFC 7344) and DLV (RFC 4431).

@@ -19,10 +19,10 @@ pub struct Way {
     pub frame: u64,
 }
 
-/// A question that was seen.
+/// A query that was seen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Asked {
-    /// When it was asked first, in nanoseconds.
+pub struct Query {
+    /// When it was sent first, in nanoseconds.
     pub time_ns: Option<i64>,
     /// Number of the record in which it was.
     pub frame: u64,
@@ -36,7 +36,7 @@ pub struct Asked {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ask {
     /// The question that it answers.
-    pub question: Option<Asked>,
+    pub question: Option<Query>,
     /// It repeats a question, or an answer.
     pub is_repeat: bool,
 }
@@ -45,7 +45,7 @@ pub struct Ask {
 /// five seconds is the same.
 #[derive(Debug, Default)]
 pub struct Questions {
-    asked: HashMap<(u64, u16), Asked>,
+    asked: HashMap<(u64, u16), Query>,
     /// In the order in which they came, to forget the oldest.
     order: VecDeque<(u64, u16)>,
     forgotten: u64,
@@ -81,7 +81,7 @@ impl Questions {
                 is_repeat,
             };
         }
-        let asked = Asked {
+        let asked = Query {
             time_ns: way.time_ns,
             frame: way.frame,
             passed_ns: way.passed_ns,
@@ -137,11 +137,11 @@ pub struct Lookup<W> {
     pub rtt_ns: Option<i64>,
     /// Number of the message.
     pub id: u16,
-    /// What was asked for to be done: 0 to look something up.
+    /// The kind of query: 0 is a standard query.
     pub opcode: u8,
     /// The name, in lower case.
     pub query: Option<String>,
-    /// Type and class of what is asked for.
+    /// The type and class of the question.
     pub kind: Option<(u16, u16)>,
     /// The response code, with the bits of EDNS.
     pub rcode: Option<u16>,

@@ -289,7 +289,7 @@ impl<'b> Lines<'b> {
     }
 }
 
-/// Reads a head that breaks the grammar, line by line: targets with spaces, versions and status codes that are none, control
+/// Reads a head that breaks the grammar, line by line: targets with spaces, malformed versions and status codes, control
 /// characters. Attacks have such heads, and so has old software.
 fn lenient(bytes: &[u8], end: End) -> Parsed {
     if !looks_like(bytes) {

@@ -1,8 +1,7 @@
 //! Compressed fields of HTTP/2 (RFC 7541), of one direction.
 //!
-//! Libraries for this that are kept well are parts of others (`h2`) and not to be had by themselves; what there is
-//! besides copies a field for each octet that names it. Here a table has its fields once, and who asks for one again
-//! gets the same.
+//! Libraries for this that are kept well are parts of others (`h2`) and not to be had by themselves; others copy a field
+//! for each octet that names it. Here a table has its fields once, and every field that is read shares them.
 
 mod words;
 
@@ -14,7 +13,7 @@ use words::{CODES, FIELDS};
 /// Octets of a table, however large a peer allows it to be. Fields that are forgotten for it are missed, never taken
 /// for others: the newest ones are counted first.
 pub(super) const TABLE_OCTETS_MAX: usize = 1 << 16;
-/// Octets of a table before anything is said (RFC 9113, 6.5.2).
+/// Octets of a table before SETTINGS change them (RFC 9113, 6.5.2).
 const TABLE_OCTETS: usize = 4_096;
 /// What a field costs beside its octets (RFC 7541, 4.1).
 const ENTRY_OCTETS: usize = 32;
@@ -187,10 +186,10 @@ static TREE: LazyLock<Vec<[u16; 2]>> = LazyLock::new(|| {
 });
 
 const LEAF: u16 = 0x8000;
-/// The octet that is none: the end of the string, which is never written.
+/// The symbol EOS, which has a code and is no octet. A string that holds all of its code is damaged (RFC 7541, 5.2).
 const END: u16 = 256;
 
-/// A string in Huffman's code; what fills up its last octet is the beginning of the end's.
+/// Decodes a string in Huffman's code. The padding of its last octet is the first bits of EOS: ones, fewer than eight.
 fn decoded(octets: &[u8]) -> Result<Vec<u8>, Broken> {
     // The shortest codes have five bits.
     let mut out = Vec::with_capacity(octets.len() / 5 * 8 + 8);

@@ -85,9 +85,9 @@ pub(super) enum Early {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Progress {
-    /// Its head did not come yet.
+    /// Its head has not come yet.
     Awaited,
-    /// Its body did not come to its end yet.
+    /// Its body is not complete yet.
     UnderWay,
     /// Nothing more of it comes.
     Over,

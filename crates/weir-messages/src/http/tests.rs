@@ -121,7 +121,7 @@ fn a_tunnel_may_carry_http() {
     let hello = || Seen::Client("\x05\x01\0");
     let told = [("a:80", 200, None), ("/1", 201, None)];
     are(&[CONNECT, OPENED, hello(), GET_1, OK_1], &told);
-    // One that was refused is none.
+    // A CONNECT that the proxy refuses opens no tunnel.
     let refused = Seen::Server("HTTP/1.1 407 A\r\nContent-Length: 0\r\n\r\n");
     are(
         &[CONNECT, refused, GET_1, OK_1],
@@ -139,7 +139,7 @@ fn a_tunnel_of_something_else_is_over() {
     let opened = b"HTTP/1.1 200 OK\r\n\r\n";
     let mut told = connection.take(1, opened, Stamp::default(), &mut each);
     let mut octets = 0;
-    while told == Told::More {
+    while told == ConnectionState::More {
         octets += 1_000;
         told = connection.take(
             octets / 1_000 % 2,
@@ -273,7 +273,7 @@ fn first_lines_of_every_kind_have_rows() {
     }
 }
 
-/// A field that breaks the grammar is not lost, and the body that it tells of is none of the next message.
+/// A field that breaks the grammar is not lost, and the body whose length it gives is not read as the next message.
 #[test]
 fn fields_of_every_kind_are_read_in_both_directions() {
     for (fields, name, value, is_malformed) in [
@@ -1000,7 +1000,7 @@ fn bombs_of_http_2_stay_within_their_limits() {
         assert_eq!(exchange.fault, Some(Fault::Fields));
         assert!(exchange.request.as_ref().unwrap().head.octets() <= FIELD_OCTETS_MAX + 256 * 48);
     }
-    // Streams that nobody answers.
+    // Streams without responses.
     let flood: Vec<u8> = (0..3_000)
         .flat_map(|number| frame(1, 5, 2 * number + 1, b"\x82\x84"))
         .collect();

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use weir_bytes::{array_at, u8_at, u32_be_at};
 
 use super::hpack::{Decoder, Field};
-use super::{Exchange, Fault, Head, Request, RequestLine, Response, StatusLine, Told};
+use super::{ConnectionState, Exchange, Fault, Head, Request, RequestLine, Response, StatusLine};
 use crate::tls::Stamp;
 
 /// What a client begins with (RFC 9113, 3.4).
@@ -79,7 +79,7 @@ enum State {
         left: usize,
         padding: usize,
     },
-    /// What nobody asks for.
+    /// A frame whose type is not read; these octets of its payload are still to be skipped.
     Passed(usize),
     /// Frames or fields are lost: nothing more of this direction is read.
     Lost,
@@ -173,9 +173,9 @@ impl Connection {
         bytes: &[u8],
         stamp: Stamp,
         each: &mut dyn FnMut(Exchange),
-    ) -> Told {
+    ) -> ConnectionState {
         let Some(place) = self.sides.get_mut(side) else {
-            return Told::Over;
+            return ConnectionState::Over;
         };
         let mut this = std::mem::take(place);
         let mut rest = bytes;
@@ -253,8 +253,8 @@ impl Connection {
             *place = this;
         }
         match self.is_over {
-            true => Told::Over,
-            false => Told::More,
+            true => ConnectionState::Over,
+            false => ConnectionState::More,
         }
     }
 
@@ -364,7 +364,8 @@ impl Connection {
         each(exchange);
     }
 
-    /// Part of a block of fields; `None` when it is none, and the fields of this direction are lost.
+    /// Takes a part of a block of fields. `None` when its padding, its length or its HPACK is damaged: later blocks need
+    /// the table that this one would have left, so the fields of this direction are lost.
     fn block(
         &mut self,
         side: usize,

@@ -143,7 +143,7 @@ fn delay(one_way_ms: f64, basic: f64) -> f64 {
     let rle = 10.5 * (WEPL + 7.0) * (2.0 * t + 1.0).powf(-0.25);
     let half = (basic - rle) / 2.0;
     let listener = half + (half * half + 169.0).sqrt();
-    // The delay itself, which nobody minds up to 100 ms.
+    // The delay itself, which does not impair a conversation up to 100 ms.
     let late = match t <= 100.0 {
         true => 0.0,
         false => {

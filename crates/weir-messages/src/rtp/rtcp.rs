@@ -52,7 +52,7 @@ pub struct Report<'p> {
     pub count: u8,
     /// 32-bit words behind the first.
     pub words: u16,
-    /// Who sends it.
+    /// The SSRC of its sender.
     pub sender: Option<u32>,
     /// The source that it is about.
     pub source: Option<u32>,
@@ -62,7 +62,7 @@ pub struct Report<'p> {
     pub received: Option<Received>,
     /// The items of a source description.
     pub items: Items<'p>,
-    /// Why someone leaves, or the name of an application's packet.
+    /// The reason for leaving of a BYE, or the name of an APP packet.
     pub text: Option<&'p [u8]>,
     /// A block of an extended report.
     pub block: Option<Block<'p>>,
@@ -529,7 +529,7 @@ mod tests {
             ]
         );
         assert_eq!(all[0].sent.unwrap().packets, 10);
-        assert!(all[1].sent.is_none(), "it is told once");
+        assert!(all[1].sent.is_none(), "the first block has it");
         let received = all[0].received.unwrap();
         assert_eq!((received.fraction_lost, received.lost), (64, -2));
         assert_eq!(all[2].items.of(1), Some(&b"a@b"[..]));

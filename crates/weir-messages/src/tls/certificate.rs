@@ -28,9 +28,9 @@ pub struct Certificate {
     pub version: u32,
     /// Serial number, in hexadecimal digits.
     pub serial: String,
-    /// Whom it is for, as RFC 4514 writes it.
+    /// The subject that it is for, as RFC 4514 writes names.
     pub subject: String,
-    /// Who signed it.
+    /// The issuer that signed it, as RFC 4514 writes names.
     pub issuer: String,
     /// From when on it is valid, in seconds since 1970; `None` for what is no time.
     pub not_before: Option<i64>,
@@ -54,7 +54,7 @@ pub struct Certificate {
 const NAMES_MAX: usize = 1_000;
 
 impl Certificate {
-    /// Reads a certificate in DER. Of one that is none there are only the digests.
+    /// Reads a certificate in DER. Where the bytes cannot be read as one, there are only their digests.
     #[must_use]
     pub fn parse(der: &[u8]) -> Self {
         let mut read = Self {

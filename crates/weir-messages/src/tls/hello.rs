@@ -57,7 +57,7 @@ pub struct ServerHello {
     pub extensions: Vec<u16>,
     /// The version that was chosen, where an extension says it.
     pub chosen_version: Option<u16>,
-    /// The application protocol, where it is said in clear.
+    /// The application protocol, where the server names it in clear: TLS 1.3 encrypts it.
     pub protocol: Option<String>,
     /// The group of its key share.
     pub group: Option<u16>,

@@ -1,4 +1,4 @@
-//! The first packets of QUIC, whose keys everybody knows (RFC 9001, 5.2; RFC 9369, 3.3).
+//! The Initial packets of QUIC, whose keys are derived from what the packet has in clear (RFC 9001, 5.2; RFC 9369, 3.3).
 
 use std::collections::BTreeMap;
 
@@ -29,7 +29,7 @@ pub struct QuicIds {
 
 impl QuicIds {
     /// True when a datagram of a side belongs to the connection by its identifiers (RFC 9000, 5.2), as far as these are
-    /// known. An identifier without octets tells nothing.
+    /// known. An empty identifier identifies nothing.
     #[must_use]
     pub fn are_of(&self, side: usize, datagram: &[u8]) -> bool {
         let Some(header) = Header::parse(datagram) else {
@@ -218,7 +218,8 @@ impl<'p> Long<'p> {
 /// long headers (RFC 9000, 12.2).
 #[must_use]
 pub fn is_initial(bytes: &[u8]) -> bool {
-    // What is asked first is what other datagrams fail. A client's first packet has the fixed bit (RFC 9287, 3.1).
+    // Most datagrams of other protocols fail this test, which costs less than taking packets apart. A client's first
+    // packet has the fixed bit (RFC 9287, 3.1).
     let is_long = bytes.first().is_some_and(|first| first & 0xc0 == 0xc0)
         && u32_be_at(bytes, 1).is_some_and(|version| version_of(version).is_some());
     is_long && packets(bytes).any(|long| long.is_initial)
@@ -242,7 +243,7 @@ struct Keys {
 }
 
 impl Keys {
-    /// Of what the client sends, or the server, to whom a connection's first packet was sent by this name.
+    /// The keys of one side, by its label, derived from the destination connection ID of the client's first packet.
     fn of(version: u32, destination: &[u8], label: &str) -> Option<Self> {
         let version = version_of(version)?;
         let initial = Hkdf::<Sha256>::new(Some(&version.salt), destination);

@@ -48,10 +48,10 @@ pub struct Alert {
     pub description: u8,
 }
 
-/// What a session became by what was fed to it.
+/// Whether a session has to be read on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Told {
-    /// It goes on.
+pub enum SessionState {
+    /// The handshake goes on.
     More,
     /// The handshake is over: nothing more of it comes in clear.
     Done,
@@ -205,15 +205,16 @@ impl Session {
     }
 
     /// Octets of a stream, of one side.
-    pub fn stream(&mut self, side: usize, bytes: &[u8], stamp: Stamp) -> Told {
+    pub fn stream(&mut self, side: usize, bytes: &[u8], stamp: Stamp) -> SessionState {
         let Some(direction) = self.directions.get_mut(side) else {
-            return Told::NotTls;
+            return SessionState::NotTls;
         };
         let mut direction = std::mem::take(direction);
         let is_tls = direction.take(bytes, &mut |direction, part| {
             self.part(side, part, stamp);
-            // Who asked for another hello speaks 1.3, where this record says nothing (RFC 8446, D.4): both
-            // hellos come after it.
+            // Before TLS 1.3, records behind a change of cipher spec are encrypted. A server that sent a
+            // HelloRetryRequest speaks 1.3, whose record of this type means nothing (RFC 8446, D.4): both second
+            // hellos come in clear behind it.
             let is_old = !self.was_retried
                 && self
                     .version()
@@ -225,7 +226,7 @@ impl Session {
         }
         match is_tls {
             true => self.told(),
-            false => Told::NotTls,
+            false => SessionState::NotTls,
         }
     }
 
@@ -238,7 +239,12 @@ impl Session {
     }
 
     /// A datagram of QUIC; `None` when it is of another connection. What the client's first packet opens is of this one.
-    pub fn quic_datagram(&mut self, side: usize, bytes: &[u8], stamp: Stamp) -> Option<Told> {
+    pub fn quic_datagram(
+        &mut self,
+        side: usize,
+        bytes: &[u8],
+        stamp: Stamp,
+    ) -> Option<SessionState> {
         let mut initials = std::mem::take(&mut self.initials);
         let is_its = initials.take(side, bytes, &mut |kind, body| {
             self.part(side, Part::Handshake(kind, body), stamp);
@@ -248,7 +254,7 @@ impl Session {
     }
 
     /// A datagram of DTLS or QUIC.
-    pub fn datagram(&mut self, side: usize, bytes: &[u8], stamp: Stamp) -> Told {
+    pub fn datagram(&mut self, side: usize, bytes: &[u8], stamp: Stamp) -> SessionState {
         if self.carrier == Carrier::Quic {
             self.quic_datagram(side, bytes, stamp);
         } else if let Some(datagrams) = self.datagrams.get_mut(side) {
@@ -261,15 +267,15 @@ impl Session {
         self.told()
     }
 
-    fn told(&self) -> Told {
+    fn told(&self) -> SessionState {
         let is_done = match self.carrier {
             // The rest is private.
             Carrier::Quic => self.client.is_some() && self.server.is_some(),
             _ => self.is_established,
         };
         match is_done {
-            true => Told::Done,
-            false => Told::More,
+            true => SessionState::Done,
+            false => SessionState::More,
         }
     }
 

@@ -76,7 +76,10 @@ fn a_hello_is_read_in_pieces_of_any_size() {
     for size in 1..=record.len() {
         let mut session = Session::new(Carrier::Tls);
         for piece in record.chunks(size) {
-            assert_eq!(session.stream(1, piece, Stamp::default()), Told::More);
+            assert_eq!(
+                session.stream(1, piece, Stamp::default()),
+                SessionState::More
+            );
         }
         let hello = session.client.as_ref().unwrap();
         assert_eq!(hello.server_name.as_deref(), Some("weir.test"), "{size}");
@@ -199,7 +202,7 @@ fn every_prefix_of_a_hello_waits() {
         let mut session = Session::new(Carrier::Tls);
         assert_eq!(
             session.stream(0, &record[..length], Stamp::default()),
-            Told::More
+            SessionState::More
         );
         assert!(session.client.is_none(), "{length}");
         let body = record.get(9..length).unwrap_or_default();
@@ -313,7 +316,10 @@ fn a_hello_in_the_form_of_ssl_2_is_read() {
         assert!(!begins_with_hello(&hello[..length]), "{length}");
     }
     let mut session = Session::new(Carrier::Tls);
-    assert_eq!(session.stream(0, &hello, Stamp::default()), Told::More);
+    assert_eq!(
+        session.stream(0, &hello, Stamp::default()),
+        SessionState::More
+    );
     let client = session.client.as_ref().unwrap();
     assert!(client.is_ssl2_form);
     assert_eq!(client.version, 0x0301);
@@ -322,7 +328,10 @@ fn a_hello_in_the_form_of_ssl_2_is_read() {
     assert_eq!(client.random[16..], [7; 16]);
     // What follows are records.
     let record = server_hello_of_1_3([9; 32]);
-    assert_eq!(session.stream(1, &record, Stamp::default()), Told::More);
+    assert_eq!(
+        session.stream(1, &record, Stamp::default()),
+        SessionState::More
+    );
     assert!(session.server.is_some());
 }
 
@@ -331,7 +340,7 @@ fn what_is_no_record_is_no_tls() {
     let mut session = Session::new(Carrier::Tls);
     assert_eq!(
         session.stream(0, b"GET / HTTP/1.1\r\n", Stamp::default()),
-        Told::NotTls
+        SessionState::NotTls
     );
 }
 

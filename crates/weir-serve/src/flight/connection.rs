@@ -305,10 +305,10 @@ fn listed(batch: Result<RecordBatch, FlightError>) -> Result<Response<FlightStre
     Ok(Response::new(flow::whole(batch?)))
 }
 
-/// The rows of values that a client sends.
+/// The parameters that a client binds (DoPut), a row of values for each execution.
 ///
 /// # Errors
-/// When they are none, or too many.
+/// When the stream is not Arrow data of values, or has too many of them.
 async fn rows_of(
     stream: PeekableFlightDataStream,
     most: usize,

@@ -14,11 +14,11 @@ pub struct Call {
     pub number: u64,
     /// Call-ID.
     pub call_id: Vec<u8>,
-    /// Who called.
+    /// The party that sent the INVITE.
     pub caller: Party,
-    /// Who was called.
+    /// The party that the INVITE was for.
     pub callee: Party,
-    /// Something shows who called: the INVITE that began the call, a response that only such an INVITE has, or its
+    /// A message shows which party called: the INVITE that began the call, a response that only such an INVITE has, or its
     /// CANCEL. Where nothing does, `caller` and `callee` are From and To of the first message.
     pub is_caller_known: bool,
     /// The request URI of the first INVITE.
@@ -28,11 +28,11 @@ pub struct Call {
     pub flow: Option<Flow>,
     /// How it stands.
     pub state: CallState,
-    /// Why it is told now.
-    pub told: Told,
+    /// Why it is reported now.
+    pub reported: ReportCause,
     /// The final status of the INVITE that began it; `None` when it was not seen.
     pub status: Option<u16>,
-    /// Who ended it, with BYE or CANCEL; `None` also where it is not known who called.
+    /// The side that sent the BYE or the CANCEL; `None` also where it is not known which party called.
     pub ended_by: Option<Side>,
     /// The first message.
     pub first_ns: i64,
@@ -141,19 +141,19 @@ words! {
 }
 
 words! {
-    /// Why a call is told.
-    Told {
+    /// Why a call is reported.
+    ReportCause {
         /// It ended, and the time for repeated messages has passed.
         Ended "ended",
-        /// Nothing was heard of it for too long.
+        /// It was silent for too long.
         Expired "expired",
-        /// There were more calls than the limit.
+        /// More calls were followed than the limit allows.
         Evicted "evicted",
         /// Its identifiers were used for another call.
         Reused "reused",
         /// The input ended.
         InputEnded "input_ended",
-        /// It was asked for while it is followed.
+        /// It goes on; [`Calls::stand`](crate::Calls::stand) reports it as it stands.
         UnderWay "under_way",
     }
 }
@@ -161,9 +161,9 @@ words! {
 words! {
     /// A side of a call.
     Side {
-        /// Who sent the first INVITE.
+        /// The side that sent the first INVITE.
         Caller "caller",
-        /// Who answered.
+        /// The side that received it.
         Callee "callee",
     }
 }

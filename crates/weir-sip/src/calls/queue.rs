@@ -9,7 +9,7 @@ pub(super) enum Wait {
     Talk,
     /// For repeated messages behind its end.
     Linger,
-    /// For the caller to try again, who was challenged or redirected; for more of a call that may go on.
+    /// For another attempt of a caller that was challenged or redirected; for more of a call that may go on.
     Retry,
 }
 

@@ -1,6 +1,6 @@
 //! What one INVITE began: its attempts, its early dialogs, the dialogs that were answered.
 
-use super::call::{Call, CallState, Party, Side, Told};
+use super::call::{Call, CallState, Party, ReportCause, Side};
 use super::invites::Invites;
 use super::queue::Wait;
 use super::{CallLimits, Counters};
@@ -79,7 +79,7 @@ struct Fork {
     answer: Option<(i64, u16)>,
     /// Other messages show that there was a success, which was not seen.
     is_confirmed: bool,
-    /// The time is `None` when its response alone was seen.
+    /// The time of the BYE and the side that sent it. There is no time when only its response was seen.
     bye: Option<(Option<i64>, Side)>,
     bye_ok_ns: Option<i64>,
 }
@@ -95,15 +95,15 @@ impl Fork {
     }
 }
 
-/// Copies texts, as long as they may be.
-pub(super) struct Keeper<'k> {
+/// Copies texts of messages, clipped to the limit of a text, and counts the bytes.
+pub(super) struct TextCopier<'k> {
     pub(super) limits: &'k CallLimits,
     pub(super) counters: &'k mut Counters,
     /// Bytes of the copies made so far.
     pub(super) bytes: usize,
 }
 
-impl Keeper<'_> {
+impl TextCopier<'_> {
     fn keep(&mut self, text: &[u8]) -> Vec<u8> {
         let mut kept = unfold(text).into_owned();
         if kept.len() > self.limits.text_bytes_max {
@@ -145,14 +145,14 @@ impl Session {
         time_ns: i64,
         flow: Option<Flow>,
         digest: &Digest<'_>,
-        keeper: &mut Keeper<'_>,
+        copier: &mut TextCopier<'_>,
     ) -> Self {
-        let mut callee = keeper.party(digest.to);
+        let mut callee = copier.party(digest.to);
         callee.tag = None;
         Self {
             number,
-            call_id: keeper.keep(digest.call_id.unwrap_or_default()),
-            caller: keeper.party(digest.from),
+            call_id: copier.keep(digest.call_id.unwrap_or_default()),
+            caller: copier.party(digest.from),
             callee,
             is_caller_known: false,
             request_uri: None,
@@ -196,7 +196,7 @@ impl Session {
         flow: Option<Flow>,
         (sender, is_repeat): (Side, bool),
         digest: &Digest<'_>,
-        keeper: &mut Keeper<'_>,
+        copier: &mut TextCopier<'_>,
     ) {
         self.messages = self.messages.saturating_add(1);
         self.retransmissions = self.retransmissions.saturating_add(u64::from(is_repeat));
@@ -207,15 +207,15 @@ impl Session {
         };
         match (digest.status, digest.method) {
             (None, Some(Method::Invite)) if digest.to_tag().is_none() => {
-                self.initial_invite(time_ns, flow, digest, keeper);
+                self.initial_invite(time_ns, flow, digest, copier);
             }
-            (None, Some(Method::Invite)) => self.reinvite(sender, digest, remote_tag, keeper),
-            (None, Some(Method::Ack)) if sender == Side::Caller => self.ack(digest, keeper),
+            (None, Some(Method::Invite)) => self.reinvite(sender, digest, remote_tag, copier),
+            (None, Some(Method::Ack)) if sender == Side::Caller => self.ack(digest, copier),
             // The callee sends INVITEs within the dialog alone (RFC 3261 §14.1).
             (None, Some(Method::Ack)) | (Some(200..300), Some(Method::Invite))
                 if sender == Side::Callee =>
             {
-                if let Some(fork) = self.fork(remote_tag, keeper) {
+                if let Some(fork) = self.fork(remote_tag, copier) {
                     fork.is_confirmed = true;
                 }
             }
@@ -224,17 +224,17 @@ impl Session {
             }
             (None, Some(Method::Bye)) => {
                 let is_confirmed = self.bye_shows_success(sender);
-                if let Some(fork) = self.fork(remote_tag, keeper) {
+                if let Some(fork) = self.fork(remote_tag, copier) {
                     fork.take_bye(Some(time_ns), sender);
                     fork.is_confirmed |= is_confirmed;
                 }
             }
             (Some(status), Some(Method::Invite)) if sender == Side::Caller => {
-                self.invite_response(time_ns, status, digest, keeper);
+                self.invite_response(time_ns, status, digest, copier);
             }
             (Some(200..300), Some(Method::Bye)) => {
                 let is_confirmed = self.bye_shows_success(sender);
-                if let Some(fork) = self.fork(remote_tag, keeper) {
+                if let Some(fork) = self.fork(remote_tag, copier) {
                     fork.take_bye(None, sender);
                     fork.is_confirmed |= is_confirmed;
                     fork.bye_ok_ns.get_or_insert(time_ns);
@@ -249,7 +249,7 @@ impl Session {
         time_ns: i64,
         flow: Option<Flow>,
         digest: &Digest<'_>,
-        keeper: &mut Keeper<'_>,
+        copier: &mut TextCopier<'_>,
     ) {
         self.is_caller_known |= is_outside_of_dialog(digest);
         self.hops = self.hops.max(digest.via_count);
@@ -285,9 +285,9 @@ impl Session {
         if self.start_ns.is_none() {
             self.start_ns = Some(time_ns);
             self.flow = flow.or(self.flow);
-            self.request_uri = digest.request_uri.map(|uri| keeper.keep(uri));
-            self.caller.contact = keeper.contact(digest);
-            self.caller.user_agent = keeper.user_agent(digest);
+            self.request_uri = digest.request_uri.map(|uri| copier.keep(uri));
+            self.caller.contact = copier.contact(digest);
+            self.caller.user_agent = copier.user_agent(digest);
         }
     }
 
@@ -313,7 +313,7 @@ impl Session {
         sender: Side,
         digest: &Digest<'_>,
         remote_tag: Option<&[u8]>,
-        keeper: &mut Keeper<'_>,
+        copier: &mut TextCopier<'_>,
     ) {
         let cseq = digest.cseq.map_or(0, |cseq| cseq.number);
         if self.last_reinvite != Some((sender, cseq)) {
@@ -325,14 +325,14 @@ impl Session {
             self.dialog_cseq = Some(lowest);
         }
         let is_refused = self.is_refused();
-        if let Some(fork) = self.fork(remote_tag, keeper) {
+        if let Some(fork) = self.fork(remote_tag, copier) {
             // Some callers keep the To tag of a challenge in their next attempt.
             fork.is_confirmed |= !is_refused;
         }
     }
 
-    /// An ACK of the caller, which tells of a success when it is a transaction of its own.
-    fn ack(&mut self, digest: &Digest<'_>, keeper: &mut Keeper<'_>) {
+    /// An ACK of the caller. One with a transaction of its own acknowledges a success.
+    fn ack(&mut self, digest: &Digest<'_>, copier: &mut TextCopier<'_>) {
         let tag = digest.to_tag();
         let is_of_invite =
             self.invite.map(|invite| invite.cseq) == digest.cseq.map(|cseq| cseq.number);
@@ -346,7 +346,7 @@ impl Session {
         }
         self.is_acked = true;
         if self.invites.prove_success(digest)
-            && let Some(fork) = self.fork(tag, keeper)
+            && let Some(fork) = self.fork(tag, copier)
         {
             fork.is_confirmed = true;
         }
@@ -391,7 +391,7 @@ impl Session {
         time_ns: i64,
         status: u16,
         digest: &Digest<'_>,
-        keeper: &mut Keeper<'_>,
+        copier: &mut TextCopier<'_>,
     ) {
         let is_of_unknown = match self.answered(status, digest) {
             Answered::Initial => false,
@@ -411,21 +411,21 @@ impl Session {
             self.failure = Some(Failure {
                 status,
                 ns: time_ns,
-                tag: digest.to_tag().map(|tag| keeper.keep(tag)),
+                tag: digest.to_tag().map(|tag| copier.keep(tag)),
                 is_of_unknown,
             });
             return;
         }
         // Without a tag there is no dialog, but the time counts.
         let tag = digest.to_tag().unwrap_or_default();
-        let Some(fork) = self.fork(Some(tag), keeper) else {
+        let Some(fork) = self.fork(Some(tag), copier) else {
             return;
         };
         if fork.contact.is_none() {
-            fork.contact = keeper.contact(digest);
+            fork.contact = copier.contact(digest);
         }
         if fork.user_agent.is_none() {
-            fork.user_agent = keeper.user_agent(digest);
+            fork.user_agent = copier.user_agent(digest);
         }
         if is_of_unknown {
             fork.is_confirmed = true;
@@ -437,9 +437,9 @@ impl Session {
     }
 
     /// The dialog of a tag, which is made when there is none, unless there are too many.
-    fn fork(&mut self, tag: Option<&[u8]>, keeper: &mut Keeper<'_>) -> Option<&mut Fork> {
+    fn fork(&mut self, tag: Option<&[u8]>, copier: &mut TextCopier<'_>) -> Option<&mut Fork> {
         let tag = tag.unwrap_or_default();
-        let tag = tag.get(..keeper.limits.text_bytes_max).unwrap_or(tag);
+        let tag = tag.get(..copier.limits.text_bytes_max).unwrap_or(tag);
         // A provisional response without a tag belongs to whatever dialog comes of it.
         let found = self
             .forks
@@ -447,18 +447,18 @@ impl Session {
             .position(|fork| fork.tag == tag || fork.tag.is_empty());
         let index = match found {
             Some(index) => index,
-            None if self.forks.len() < keeper.limits.dialogs_max => {
+            None if self.forks.len() < copier.limits.dialogs_max => {
                 self.forks.push(Fork::default());
                 self.forks.len().saturating_sub(1)
             }
             None => {
-                keeper.counters.dialogs_refused = keeper.counters.dialogs_refused.saturating_add(1);
+                copier.counters.dialogs_refused = copier.counters.dialogs_refused.saturating_add(1);
                 return None;
             }
         };
         let fork = self.forks.get_mut(index)?;
         if fork.tag.is_empty() {
-            fork.tag = keeper.keep(tag);
+            fork.tag = copier.keep(tag);
         }
         Some(fork)
     }
@@ -500,22 +500,22 @@ impl Session {
         }
     }
 
-    /// Tells the calls of the session, which is over.
-    pub(super) fn tell(self, told: Told, tell: &mut impl FnMut(Call)) {
-        self.stand(told, tell);
+    /// Reports the calls of the session, which is over.
+    pub(super) fn report(self, cause: ReportCause, report: &mut impl FnMut(Call)) {
+        self.stand(cause, report);
     }
 
-    /// Tells the calls of the session: one for each dialog, and one when there is none.
-    pub(super) fn stand(&self, told: Told, tell: &mut impl FnMut(Call)) {
+    /// Reports the calls of the session as they stand: one for each dialog, and one when there is none.
+    pub(super) fn stand(&self, cause: ReportCause, report: &mut impl FnMut(Call)) {
         if self.forks.is_empty() {
-            return tell(self.call(&Fork::default(), told));
+            return report(self.call(&Fork::default(), cause));
         }
         for fork in &self.forks {
-            tell(self.call(fork, told));
+            report(self.call(fork, cause));
         }
     }
 
-    fn call(&self, fork: &Fork, told: Told) -> Call {
+    fn call(&self, fork: &Fork, cause: ReportCause) -> Call {
         let mut callee = self.callee.clone();
         callee.tag = Some(fork.tag.clone())
             .filter(|tag| !tag.is_empty())
@@ -539,7 +539,7 @@ impl Session {
             request_uri: self.request_uri.clone(),
             flow: self.flow,
             state: self.state(fork),
-            told,
+            reported: cause,
             status: fork
                 .answer
                 .map(|(_, status)| status)
@@ -615,7 +615,7 @@ fn flow_of_request(flow: Flow, digest: &Digest<'_>) -> Flow {
     }
 }
 
-/// True for a final response that tells the caller how to try again: as another attempt of the same call, with
+/// True for a final response behind which the caller may try again: as another attempt of the same call, with
 /// its Call-ID and From tag and a higher CSeq number (RFC 3261 §8.1.3.4, §8.1.3.5, §21.4.16, §21.4.22; 422 of
 /// RFC 4028, 428 of RFC 8224, 484 of RFC 3578, 494 of RFC 3329).
 const fn invites_a_retry(status: u16) -> bool {

@@ -1,4 +1,4 @@
-//! A ladder on a surface of points: the same picture as its SVG, for who makes images of it.
+//! A ladder drawn on a [`Canvas`]: the picture of its SVG for programs that write other formats of images.
 
 use super::svg::{Grid, HEAD, ROW, row_y};
 use super::{Ladder, Rung, instant};

@@ -81,7 +81,7 @@ impl Ladder {
                 "<section id=\"m{row}\"><a href=\"#\">close</a>\n"
             ));
             page.subheading(&rung.label);
-            page.paragraph(&told(rung));
+            page.paragraph(&time_and_frame(rung));
             page.lines(&legible(text));
             page.put(format_args!("</section>\n"));
         }
@@ -90,7 +90,7 @@ impl Ladder {
 }
 
 /// When and in which record a message came.
-fn told(rung: &Rung) -> String {
+fn time_and_frame(rung: &Rung) -> String {
     let time = rung.time_ns.map(instant);
     let frame = rung.frame.map(|frame| format!("frame {frame}"));
     let parts: Vec<String> = [time, frame].into_iter().flatten().collect();
@@ -195,7 +195,7 @@ impl Grid {
             svg,
             "<text class=\"time\" x=\"8\" y=\"{y}\">{}</text>{frame}<g class=\"{class}\"><title>{}</title>",
             rung.since(first),
-            Escaped(&told(rung))
+            Escaped(&time_and_frame(rung))
         );
         match self.arrow(y, rung) {
             None => {

@@ -167,17 +167,17 @@ fn tshark_agrees_on_real_traffic() {
 
 fn follow(path: &Path) -> (Vec<Call>, Calls) {
     let mut calls = Calls::default();
-    let mut told = Vec::new();
+    let mut reported = Vec::new();
     datagrams(path, |_, time_ns, flow, payload| {
         if let Ok(message) = Message::parse(payload, &Limits::default()) {
             let seen = calls.take(time_ns, Some(flow), &Digest::of(&message), &mut |call| {
-                told.push(call);
+                reported.push(call);
             });
             assert!(!seen.is_repeat);
         }
     });
-    calls.finish(&mut |call| told.push(call));
-    (told, calls)
+    calls.finish(&mut |call| reported.push(call));
+    (reported, calls)
 }
 
 #[test]
@@ -185,9 +185,9 @@ fn a_thousand_calls_are_a_thousand_calls() {
     let Some(path) = shared("sipp-1000.pcap") else {
         return;
     };
-    let (told, calls) = follow(&path);
-    assert_eq!(told.len(), 1000);
-    for (call, number) in told.iter().zip(1..) {
+    let (reported, calls) = follow(&path);
+    assert_eq!(reported.len(), 1000);
+    for (call, number) in reported.iter().zip(1..) {
         assert_eq!(call.number, number);
         assert_eq!(call.call_id, format!("{number}-23716@127.0.0.1").as_bytes());
         assert_eq!(call.state, CallState::Completed);
@@ -203,5 +203,5 @@ fn a_thousand_calls_are_a_thousand_calls() {
     assert_eq!(calls.counters().messages, 6000);
     assert_eq!(calls.counters().outside, 0);
     // The same input tells the same calls in the same order.
-    assert_eq!(follow(&path).0, told);
+    assert_eq!(follow(&path).0, reported);
 }

@@ -1,6 +1,6 @@
 //! What calls come of messages.
 
-use weir_sip::{Call, CallLimits, CallState, Side, Told};
+use weir_sip::{Call, CallLimits, CallState, ReportCause, Side};
 
 use crate::script::Script;
 
@@ -34,7 +34,7 @@ fn a_call_that_the_callee_ends() {
     lines.push("65.5 SIP/2.0 200 OK | F: b | T: a | CSeq: 7 BYE | B: z9hG4bK-3");
     let call = call(&lines);
     assert_eq!(call.state, CallState::Completed);
-    assert_eq!(call.told, Told::Ended);
+    assert_eq!(call.reported, ReportCause::Ended);
     assert_eq!(call.ended_by, Some(Side::Callee));
     assert_eq!(call.status, Some(200));
     assert_eq!(call.request_delay_ns, Some(2 * SECOND_NS));
@@ -106,7 +106,7 @@ fn a_cancel_that_comes_too_late_ends_nothing() {
         "1.1 SIP/2.0 200 OK | T: b",
     ]);
     assert_eq!((call.state, call.ended_by), (CallState::InCall, None));
-    assert_eq!(call.told, Told::InputEnded);
+    assert_eq!(call.reported, ReportCause::InputEnded);
 }
 
 /// RFC 3261 §12.3: a final response other than 2xx ends the early dialogs.
@@ -185,7 +185,7 @@ fn a_challenge_that_was_answered_after_32_seconds_made_two_calls() {
         assert_eq!(call.start_ns, Some(0), "{status}");
         assert_eq!(call.setup_delay_ns, Some(500_000_000), "{status}");
     }
-    // Who says no asks for no other attempt: what comes later is another call.
+    // These failures do not ask for another attempt: an INVITE that comes later is another call.
     for status in ["403 Wrong password", "486 Busy Here"] {
         let lines = [
             "0 INVITE sip:bob@b SIP/2.0".to_owned(),
@@ -208,25 +208,28 @@ fn calls_that_wait_for_another_attempt_have_a_limit() {
             format!("{call} SIP/2.0 401 Unauthorized | T: p | I: {call} | B: z9hG4bK-{call}");
         script.play(&[&invite, &challenge]);
     }
-    let told: Vec<_> = script
-        .told
+    let reported: Vec<_> = script
+        .reported
         .iter()
-        .map(|call| (call.number, call.told))
+        .map(|call| (call.number, call.reported))
         .collect();
-    assert_eq!(told, [(1, Told::Evicted), (2, Told::Evicted)]);
+    assert_eq!(
+        reported,
+        [(1, ReportCause::Evicted), (2, ReportCause::Evicted)]
+    );
     assert_eq!(
         (script.calls.live(), script.calls.counters().evicted),
         (2, 2)
     );
-    // The others are told when nobody tried again for an hour.
+    // The others are reported when their callers did not try again for an hour.
     script.play(&["4000 OPTIONS sip:b@b SIP/2.0 | I: other"]);
-    let told: Vec<_> = script
-        .told
+    let reported: Vec<_> = script
+        .reported
         .iter()
         .skip(2)
-        .map(|call| (call.state, call.told))
+        .map(|call| (call.state, call.reported))
         .collect();
-    assert_eq!(told, [(CallState::Rejected, Told::Ended); 2]);
+    assert_eq!(reported, [(CallState::Rejected, ReportCause::Ended); 2]);
     assert_eq!(script.calls.counters().expired, 0);
 }
 
@@ -331,16 +334,16 @@ fn a_call_id_that_comes_again_is_another_call() {
         "9 INVITE sip:bob@b SIP/2.0 | F: other | B: z9hG4bK-30",
     ]);
     let calls = script.finish();
-    let told: Vec<_> = calls
+    let reported: Vec<_> = calls
         .iter()
-        .map(|call| (call.number, call.state, call.told))
+        .map(|call| (call.number, call.state, call.reported))
         .collect();
     assert_eq!(
-        told,
+        reported,
         [
-            (1, CallState::Completed, Told::Reused),
-            (2, CallState::Busy, Told::Ended),
-            (3, CallState::Trying, Told::InputEnded),
+            (1, CallState::Completed, ReportCause::Reused),
+            (2, CallState::Busy, ReportCause::Ended),
+            (3, CallState::Trying, ReportCause::InputEnded),
         ]
     );
 }
@@ -382,22 +385,22 @@ fn silence_ends_calls_in_the_order_of_time() {
         "3 SIP/2.0 486 Busy Here | I: second | T: b",
         "34 OPTIONS sip:b SIP/2.0",
     ]);
-    assert_eq!(script.told.len(), 0);
+    assert_eq!(script.reported.len(), 0);
     script.play(&["35 OPTIONS sip:b SIP/2.0"]);
-    assert_eq!(script.told.len(), 1, "32 s behind its end");
+    assert_eq!(script.reported.len(), 1, "32 s behind its end");
     script.play(&["301.9 OPTIONS sip:b SIP/2.0"]);
-    assert_eq!(script.told.len(), 1);
+    assert_eq!(script.reported.len(), 1);
     script.play(&["302 OPTIONS sip:b SIP/2.0"]);
-    let told: Vec<_> = script
-        .told
+    let reported: Vec<_> = script
+        .reported
         .iter()
-        .map(|call| (call.call_id.as_slice(), call.told))
+        .map(|call| (call.call_id.as_slice(), call.reported))
         .collect();
     assert_eq!(
-        told,
+        reported,
         [
-            (&b"second"[..], Told::Ended),
-            (&b"first"[..], Told::Expired)
+            (&b"second"[..], ReportCause::Ended),
+            (&b"first"[..], ReportCause::Expired)
         ]
     );
     assert_eq!(script.calls.counters().expired, 1);

@@ -1,6 +1,6 @@
 //! What calls come of messages of which some are missing: the beginning, a direction, a lost one.
 
-use weir_sip::{Call, CallLimits, CallState, Side, Told};
+use weir_sip::{Call, CallLimits, CallState, ReportCause, Side};
 
 use crate::script::Script;
 
@@ -47,8 +47,8 @@ fn a_refused_reinvite_ended_a_call_whose_beginning_was_not_seen() {
         assert_eq!((without.status, without.messages), (None, 3), "{status}");
         let under_way = call(&[REINVITE, &refusal, ack]);
         assert_eq!(
-            (under_way.state, under_way.told),
-            (CallState::InCall, Told::InputEnded),
+            (under_way.state, under_way.reported),
+            (CallState::InCall, ReportCause::InputEnded),
             "{status}"
         );
     }
@@ -122,8 +122,8 @@ fn responses_alone_show_an_initial_invite() {
     }
     let refused = call(&["5 SIP/2.0 486 Busy Here | T: b"]);
     assert_eq!(
-        (refused.state, refused.told),
-        (CallState::Busy, Told::Ended)
+        (refused.state, refused.reported),
+        (CallState::Busy, ReportCause::Ended)
     );
 }
 
@@ -165,8 +165,8 @@ fn an_ack_with_a_branch_of_its_own_shows_a_lost_success() {
     for lines in [&[invite, ringing, ack][..], &[invite, ack]] {
         let talking = call(lines);
         assert_eq!(
-            (talking.state, talking.told),
-            (CallState::InCall, Told::InputEnded)
+            (talking.state, talking.reported),
+            (CallState::InCall, ReportCause::InputEnded)
         );
         assert_eq!((talking.answer_ns, talking.setup_delay_ns), (None, None));
         assert_eq!(talking.callee.tag.as_deref(), Some(&b"b"[..]));
@@ -402,7 +402,7 @@ fn a_cancel_shows_a_lost_invite() {
         (CallState::Cancelled, Some(487), Some(Side::Caller))
     );
     assert_eq!((call.start_ns, call.attempts), (None, 0));
-    assert_eq!((call.messages, call.told), (4, Told::Ended));
+    assert_eq!((call.messages, call.reported), (4, ReportCause::Ended));
     // That of an INVITE within a dialog begins none.
     assert_eq!(calls(&["4 CANCEL sip:bob@b SIP/2.0 | T: b"]), []);
 }

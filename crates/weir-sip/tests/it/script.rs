@@ -10,18 +10,18 @@ use weir_sip::{Call, CallLimits, Calls, Digest, Flow, Limits, Message, Seen};
 /// otherwise; `F:` and `T:` stand for the tags.
 pub(crate) struct Script {
     pub(crate) calls: Calls,
-    pub(crate) told: Vec<Call>,
+    pub(crate) reported: Vec<Call>,
 }
 
 impl Script {
     pub(crate) fn new(limits: CallLimits) -> Self {
         Self {
             calls: Calls::new(limits),
-            told: Vec::new(),
+            reported: Vec::new(),
         }
     }
 
-    /// Takes the lines up, and gives what was told at once.
+    /// Takes the messages of these lines; gives what each was seen to be.
     pub(crate) fn play(&mut self, lines: &[&str]) -> Vec<Seen> {
         lines.iter().map(|line| self.one(line)).collect()
     }
@@ -75,17 +75,17 @@ impl Script {
             number: None,
         };
         let time_ns = (second.parse::<f64>().unwrap() * 1e9) as i64;
-        let told = &mut self.told;
+        let reported = &mut self.reported;
         self.calls
             .take(time_ns, Some(flow), &Digest::of(&message), &mut |call| {
-                told.push(call);
+                reported.push(call);
             })
     }
 
     pub(crate) fn finish(mut self) -> Vec<Call> {
-        let told = &mut self.told;
-        self.calls.finish(&mut |call| told.push(call));
+        let reported = &mut self.reported;
+        self.calls.finish(&mut |call| reported.push(call));
         assert_eq!(self.calls.live(), 0);
-        self.told
+        self.reported
     }
 }

@@ -126,7 +126,7 @@ fn section_17_1_1_2_an_invite_is_sent_again_for_32_seconds() {
 }
 
 /// RFC 3261 §17.2.1: timer G sends a failure again; the ACK for each copy is a copy too (§17.1.1.3). A response
-/// with another status is none, nor is one of another fork.
+/// with another status, or of another fork, repeats nothing.
 #[test]
 fn section_17_2_1_a_failure_is_sent_again_until_its_ack() {
     let via = "h;branch=z9hG4bK-1";

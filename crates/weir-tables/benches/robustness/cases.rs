@@ -87,7 +87,7 @@ impl Bases {
             false => {
                 let mut bytes = base.file.clone();
                 for _ in 0..=random.below(8) {
-                    // Without its header a file is none, which is soon tried out.
+                    // Mostly the header stays: without it a file is refused at once, which tests little.
                     let from = match random.percent(90) {
                         true => random.below(bytes.len() as u64 + 1) as usize,
                         false => 0,
@@ -338,7 +338,7 @@ impl Question {
         {
             rows += batch.num_rows() as u64;
         }
-        // What is damaged is told, in words.
+        // Damage is reported in texts, whose length has a bound, too.
         let errors = scan.take_errors();
         let told = errors.iter().map(|error| error.to_string().len());
         assert!(told.sum::<usize>() < 100_000);

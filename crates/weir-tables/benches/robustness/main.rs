@@ -251,7 +251,8 @@ thread_local! {
     static PANIC: RefCell<String> = const { RefCell::new(String::new()) };
 }
 
-/// Number of the capture and of the question at work, and the processor time at which it began, for who watches.
+/// Number of the capture and of the question at work, and the processor time at which it began: the watching thread ends
+/// the process when one takes too long.
 static CASE: AtomicU64 = AtomicU64::new(0);
 static QUESTION: AtomicU64 = AtomicU64::new(u64::MAX);
 static BEGAN_MS: AtomicU64 = AtomicU64::new(0);
@@ -380,7 +381,7 @@ fn status_kb(name: &str) -> u64 {
         .unwrap_or_default()
 }
 
-/// Captures when nobody says how many, or how long.
+/// Captures when the command line gives neither a number nor a time.
 const CAPTURES: u64 = 5_000;
 /// Processor time that a capture of some kilobytes may take in one table.
 const SECONDS_MAX: u64 = 5;

@@ -195,8 +195,8 @@ const RESPONSE: &str = "http.response.frame";
 const CLIENT: &str = "tls.client_hello.frame";
 const SERVER: &str = "tls.server_hello.frame";
 
-/// Fields that are not a column of their name beside `frame.number`. What a table has of requests only, and
-/// Wireshark of responses too, is not here: the answer would be half of what is asked.
+/// Fields that are not a column of their name beside `frame.number`. A field that a table has for requests only, and
+/// Wireshark for responses too, is not here: a filter would select half of the frames.
 #[rustfmt::skip]
 const PLACED: &[Placed] = &[
     ("dns.qry.name", "dns", &[("dns.qry.names", FRAME)]),
@@ -305,12 +305,12 @@ impl Asked {
     }
 }
 
-/// What is asked of messages, and which frames of which file have some of which it holds.
+/// The tests of a filter on messages, and of each file the frames with messages that pass them.
 #[derive(Debug, Default)]
 pub(super) struct Messages {
     asked: OnceLock<Vec<Asked>>,
     files: OnceLock<(Vec<Source>, DecodeOptions)>,
-    /// The file that was asked about first, which mostly is the only one.
+    /// The frames of the first file, which mostly is the only one.
     first: OnceLock<Answers>,
     more: Mutex<HashMap<String, Arc<Answers>>>,
     notes: Mutex<Vec<String>>,

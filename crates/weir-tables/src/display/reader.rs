@@ -36,7 +36,7 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// What is read of packets, and what is asked of messages.
+    /// The columns of packets that the filter reads, and its tests on messages.
     pub(super) fn finish(self) -> (Vec<Column>, Arc<Messages>) {
         self.messages.ask(self.asked);
         (self.columns, self.messages)

@@ -1,4 +1,4 @@
-//! What filters decide on one packet, and what is said of those that ask for what is not there.
+//! What filters decide on one packet, and the errors of filters with unknown fields.
 
 use weir_packet::{Decoder, Frame, LinkType};
 

@@ -31,7 +31,7 @@ impl Asked {
     }
 }
 
-/// Requests by who asked whom and by `K`, what request and response share.
+/// Open requests by their sender, their receiver and the `K` that a request and its response share.
 #[derive(Debug)]
 pub(super) struct Requests<K> {
     open: HashMap<(Endpoint, Endpoint, K), Asked>,

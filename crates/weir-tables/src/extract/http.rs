@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use weir_flow::{Carried, Chunk, Content, Interest, Payload, Sender};
-use weir_messages::http::{Connection, Exchange, Request, Response, Told};
+use weir_messages::http::{Connection, ConnectionState, Exchange, Request, Response};
 use weir_messages::tls::Stamp;
 use weir_packet::{Kind, Needs, Value};
 
@@ -135,14 +135,14 @@ fn take(
         Content::Bytes(bytes) => connection.take(side, bytes, stamp, &mut keep),
         Content::Gap(missing) => {
             connection.gap(side, missing, &mut keep);
-            Told::More
+            ConnectionState::More
         }
         Content::End(_) => {
             connection.end(side, &mut keep);
-            Told::More
+            ConnectionState::More
         }
     };
-    let is_over = chunk.is_last || told == Told::Over;
+    let is_over = chunk.is_last || told == ConnectionState::Over;
     if is_over {
         connection.finish(&mut keep);
     }

@@ -47,7 +47,7 @@ impl Protocol for Lookups {
         let Some((message, seen)) = read(bytes, way) else {
             return false;
         };
-        // An answer alone has its question's way: from who asked.
+        // A row has the direction of the query, also where only the response was seen.
         let from = match message.is_response() {
             true => way.back(),
             false => *way,

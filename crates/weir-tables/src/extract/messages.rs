@@ -176,7 +176,7 @@ pub(super) trait Protocol: Default + Send + 'static {
         Length::Broken
     }
 
-    /// Makes rows of a message; false when it is none.
+    /// Makes rows of a message; false when these bytes are no message of the protocol.
     fn message(&mut self, bytes: &[u8], way: &Way, push: &mut Push<'_>) -> bool;
 
     /// The capture is over: pushes a row for what is open; false when there is none.

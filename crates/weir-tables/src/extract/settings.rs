@@ -122,7 +122,7 @@ impl Settings {
         }
         let mut lines = Vec::new();
         for source in sources.iter().filter(|source| !source.is_growing()) {
-            // Damage is told by who reads the capture.
+            // The scan that reads the capture later reports its damage.
             let Some(found) = secrets_of(source) else {
                 continue;
             };

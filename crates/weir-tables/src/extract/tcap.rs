@@ -22,7 +22,7 @@ pub(super) const EXTRACTION: Extraction = Extraction {
 
 #[derive(Default)]
 struct Tcap {
-    /// By who sends to whom, and the number of the parts.
+    /// By the sender's and the receiver's point codes, and the number that the parts share.
     parts: Parts<(u32, u32, u32)>,
     open: Requests<u64>,
 }

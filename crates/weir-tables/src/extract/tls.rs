@@ -6,7 +6,9 @@ mod datagrams;
 use std::collections::VecDeque;
 
 use weir_flow::{Carried, Chunk, Content, Interest, Payload, Sender};
-use weir_messages::tls::{Carrier, Session, Stamp, Told, begins_with_hello, may_begin_with_hello};
+use weir_messages::tls::{
+    Carrier, Session, SessionState, Stamp, begins_with_hello, may_begin_with_hello,
+};
 use weir_packet::{Needs, Value};
 
 use self::columns::FIELDS;
@@ -161,7 +163,7 @@ fn chunked(
         },
         |stream| {
             let told = stream.take(chunk.content, side, stamp);
-            let is_over = chunk.is_last || told != Told::More;
+            let is_over = chunk.is_last || told != SessionState::More;
             if is_over {
                 let stream = std::mem::replace(stream, Stream::nothing());
                 if let Stream::Session(session) = stream {
@@ -190,24 +192,24 @@ impl Stream {
         }
     }
 
-    fn take(&mut self, content: Content<'_>, side: usize, stamp: Stamp) -> Told {
+    fn take(&mut self, content: Content<'_>, side: usize, stamp: Stamp) -> SessionState {
         match (self, content) {
             (Self::Session(session), Content::Bytes(bytes)) => session.stream(side, bytes, stamp),
             (Self::Session(session), Content::Gap(_)) => {
                 session.gap(side);
-                Told::More
+                SessionState::More
             }
-            (_, Content::End(_)) => Told::More,
+            (_, Content::End(_)) => SessionState::More,
             (Self::Searching { begun, .. }, Content::Gap(_)) => {
                 *begun = Default::default();
-                Told::More
+                SessionState::More
             }
             (this @ Self::Searching { .. }, Content::Bytes(bytes)) => {
                 let Self::Searching { seen, begun } = &mut *this else {
-                    return Told::NotTls;
+                    return SessionState::NotTls;
                 };
                 let (Some(seen), Some(begun)) = (seen.get_mut(side), begun.get_mut(side)) else {
-                    return Told::NotTls;
+                    return SessionState::NotTls;
                 };
                 *seen = seen.saturating_add(bytes.len());
                 let all = match begun.is_empty() {
@@ -231,8 +233,8 @@ impl Stream {
                     *begun = Vec::new();
                 }
                 match *seen > SEARCH_BYTES_MAX {
-                    true => Told::NotTls,
-                    false => Told::More,
+                    true => SessionState::NotTls,
+                    false => SessionState::More,
                 }
             }
         }

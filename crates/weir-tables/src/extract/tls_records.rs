@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use weir_flow::{Carried, Content, FlowKey, Interest, Payload, Payloads, Sender};
 use weir_messages::tls::{
-    Carrier, ServerHello, Session, Stamp, Told, begins_with_hello, is_quic_initial,
+    Carrier, ServerHello, Session, SessionState, Stamp, begins_with_hello, is_quic_initial,
 };
 use weir_packet::{Kind, Needs, Value};
 
@@ -234,7 +234,7 @@ fn is_header(bytes: &[u8]) -> bool {
 struct Records {
     payloads: Payloads,
     streams: Followed<Stream>,
-    /// Of each conversation of QUIC the session, and which hellos were told of.
+    /// Of each conversation of QUIC the session, and which of the two hellos have their rows.
     quic: HashMap<FlowKey, (Box<Session>, [bool; 2])>,
     given_up: u64,
 }
@@ -275,7 +275,7 @@ fn datagram(
         frame: payload.frame,
     };
     let side = usize::from(payload.sender == Sender::High);
-    let is_over = session.datagram(side, bytes, stamp) != Told::More;
+    let is_over = session.datagram(side, bytes, stamp) != SessionState::More;
     let there = [session.client.is_some(), session.server.is_some()];
     for ((message, there), told) in (1..).zip(there).zip(told.iter_mut()) {
         if there && !std::mem::replace(told, true) {

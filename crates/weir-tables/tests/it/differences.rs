@@ -100,7 +100,7 @@ fn page() -> String {
         );
     }
     text.push_str(
-        "\n## Columns that nobody has checked\n\n\
+        "\n## Columns that were not compared\n\n\
          Every column has a value in at least one of the captures; where no captured traffic at hand has one,\n\
          frames were made with scapy or written down by the standard\n\
          (`crates/weir-tables/tests/frames/make.py`), and tshark was asked. A test keeps the two lists exact.\n\n",

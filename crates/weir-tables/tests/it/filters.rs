@@ -81,7 +81,7 @@ fn display_filters_over_messages_select_the_records_that_tshark_selects() {
     });
 }
 
-/// Conversations are numbered, and looked at, as tshark does when it is told nothing.
+/// Conversations are numbered and analyzed as tshark does with its default preferences.
 #[test]
 fn display_filters_over_conversations_select_the_records_that_tshark_selects() {
     agree(&Filters {

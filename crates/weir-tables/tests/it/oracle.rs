@@ -105,7 +105,7 @@ fn compare_all<'c>(shared: &Shared, captures: &'c [Capture]) -> Vec<(&'c Capture
     results.into_inner().unwrap()
 }
 
-/// What tshark must be told of a capture that does not say it itself.
+/// The preferences of tshark for what a capture does not say itself.
 fn preferences(capture: &Capture) -> &'static [&'static str] {
     // ERF does not name what HDLC carries. Here it is frame relay, as weir sees by itself.
     match capture.path.extension().and_then(OsStr::to_str) {

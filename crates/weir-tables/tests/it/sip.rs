@@ -151,7 +151,7 @@ fn tshark_agrees_on_every_message() {
 
 /// Columns that differ in a capture.
 const DIFFERENCES: &[(&str, &str)] = &[
-    // A number that is none: tshark reads it as far as it has digits.
+    // The Content-Length is no number: tshark reads it as far as it has digits.
     ("zeek-invalid-content-length.pcap", "sip.content_length"),
 ];
 

@@ -19,7 +19,7 @@ pub(super) struct Book {
     pub(super) packets: u64,
     /// The source is at its end.
     pub(super) is_over: bool,
-    /// What was found damaged, to be told at the end, and its hint.
+    /// Messages about damaged captures, each with its hint; they are printed when the screens are left.
     pub(super) damage: Vec<(String, Option<String>)>,
     /// Records before this one cannot be saved any more.
     pub(super) kept_from: u64,
@@ -47,8 +47,8 @@ pub(super) struct Row {
     pub(super) number: u64,
     /// Call-ID as it was sent.
     pub(super) call_id: Arc<[u8]>,
-    /// From and To of the first message, and of a call who called and who was called, as their addresses of record without
-    /// scheme and parameters.
+    /// The addresses of record of From and To of the first message, without scheme and parameters; of a call those of the
+    /// caller and the callee.
     pub(super) from: String,
     pub(super) to: String,
     is_caller_known: bool,
@@ -188,7 +188,7 @@ impl Pages {
             } => {
                 let way = &message.way;
                 if !matches!(way.transport, SipTransport::Udp) && self.ports.len() < PORTS_MAX {
-                    // Who listens has the lower port, mostly.
+                    // The lower port is mostly that of the server.
                     let ports = [way.flow.src.port(), way.flow.dst.port()];
                     self.ports.extend(ports.iter().min());
                 }
@@ -402,7 +402,7 @@ impl Row {
         self.entries.push(entry);
     }
 
-    /// One of `from` and `to` as it is listed: `?` stands in front of both where nothing shows who called.
+    /// One of `from` and `to` as it is listed: `?` stands in front of both where no message shows which of them called.
     pub(super) fn listed(&self, party: &str) -> String {
         match self.is_call && !self.is_caller_known {
             true => format!("? {party}"),
@@ -698,7 +698,7 @@ pub(super) mod tests {
         assert_eq!(found("10.0.0.4"), [2]);
         assert_eq!(found("王"), [1]);
         assert_eq!(found(""), [0, 1, 2, 3]);
-        assert!(found("nobody").is_empty());
+        assert!(found("nowhere").is_empty());
     }
 
     #[test]

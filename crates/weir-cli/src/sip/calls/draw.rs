@@ -54,15 +54,15 @@ pub(super) fn draw(
 ) {
     let (title, body, foot) = parts(area);
     view.room = usize::from(body.height).max(1);
-    let told = match view.screen {
+    let summary = match view.screen {
         Screen::List => list::draw(buffer, body, view, book, theme),
         Screen::Ladder => ladder::draw(buffer, body, view, book, theme),
         Screen::Message => message::draw(buffer, body, view, book),
     };
     let over = if book.is_over { ", at its end" } else { "" };
-    let heading = format!("{source}{over}: {told}");
+    let heading = format!("{source}{over}: {summary}");
     line(buffer, title, &heading, Theme::heading());
-    let (text, style) = match (&view.prompt, &view.said) {
+    let (text, style) = match (&view.prompt, &view.status) {
         (Some(Prompt::Filter), _) => (format!("/{}_", view.filter), Theme::heading()),
         (Some(Prompt::Save(name)), _) => (format!("save as: {name}_"), Theme::heading()),
         (None, Some((text, true))) => (text.clone(), theme.failure()),

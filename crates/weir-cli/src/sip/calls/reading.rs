@@ -18,11 +18,12 @@ use super::spool::Spool;
 use crate::interface::Source;
 use crate::session::{Failure, Session};
 
-/// The book, shared by who reads and who shows.
+/// The book, shared by the thread that reads packets and the one that draws the screens.
 #[derive(Clone, Debug)]
 pub(super) struct Shared {
     book: Arc<Mutex<Book>>,
-    /// Who shows wants to look: a reader that has always the next packet at hand waits for it.
+    /// The drawing thread waits for the book. The reading thread lets it go first: with the next packet always at hand
+    /// it would take the lock again at once.
     wanted: Arc<AtomicBool>,
 }
 
@@ -63,7 +64,7 @@ pub(super) fn open(session: &Session, patterns: &[String]) -> Result<Origin, Fai
     let mut readers = Vec::new();
     let mut names = Vec::new();
     for pattern in patterns {
-        // What is read once is opened once: nobody looks first what it is.
+        // A pipe can be read only once, so it is opened here and not looked into before, as captures are.
         if pattern == "-" || is_pipe(pattern) {
             let bytes: Box<dyn Read + Send> = match pattern.as_str() {
                 "-" => Box::new(io::stdin()),
@@ -182,7 +183,8 @@ impl Taking<'_> {
         }
     }
 
-    /// It is told at the end; no more than a few, of what fails again and again.
+    /// Adds a message that is printed when the screens are left. Messages that repeat, and those beyond `DAMAGE_MAX`,
+    /// are dropped: a disk or a capture may fail at every packet.
     fn damage(&self, message: String, hint: Option<String>) {
         let mut book = self.shared.write();
         if book.damage.len() < DAMAGE_MAX && !book.damage.iter().any(|(known, _)| *known == message)

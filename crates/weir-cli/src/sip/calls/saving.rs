@@ -19,30 +19,30 @@ pub(super) enum Store {
     Spool(Arc<Spool>),
 }
 
-/// Saves calls, one after the other, and tells how it went.
+/// Saves calls, each on a thread of its own, and reports the outcomes.
 pub(super) struct Saving {
     store: Store,
     global: Global,
-    told: (Sender<Told>, Receiver<Told>),
-    /// Those that are not done.
+    outcomes: (Sender<StatusLine>, Receiver<StatusLine>),
+    /// The number of calls whose outcome has not come yet.
     pub(super) under_way: usize,
 }
 
-/// What is to be said, and whether it is an error.
-pub(super) type Told = (String, bool);
+/// A text for the last line of the screen, and whether it is an error.
+pub(super) type StatusLine = (String, bool);
 
 impl Saving {
     pub(super) fn new(store: Store, global: Global) -> Self {
         Self {
             store,
             global,
-            told: channel(),
+            outcomes: channel(),
             under_way: 0,
         }
     }
 
-    /// Begins to write the call; what is there stays.
-    pub(super) fn begin(&mut self, call_id: &[u8], path: PathBuf) -> Told {
+    /// Begins to write the call. A file that exists already is left alone.
+    pub(super) fn begin(&mut self, call_id: &[u8], path: PathBuf) -> StatusLine {
         let shown = path.display().to_string();
         if path.exists() && !self.global.overwrite {
             return (
@@ -52,7 +52,7 @@ impl Saving {
         }
         let Ok(call_id) = String::from_utf8(call_id.to_vec()) else {
             return (
-                "a Call-ID that is no UTF-8 cannot be looked for".to_owned(),
+                "the Call-ID is not valid UTF-8, and its packets cannot be selected".to_owned(),
                 true,
             );
         };
@@ -65,33 +65,38 @@ impl Saving {
         };
         let captures = match captures {
             Ok(captures) => captures,
-            Err(error) => return (format!("packets cannot be had again: {error}"), true),
+            Err(error) => {
+                return (
+                    format!("the packets that were kept on disk cannot be written out: {error}"),
+                    true,
+                );
+            }
         };
-        let (sender, mut global) = (self.told.0.clone(), self.global);
+        let (sender, mut global) = (self.outcomes.0.clone(), self.global);
         global.quiet = true;
         self.under_way = self.under_way.saturating_add(1);
         thread::spawn(move || {
-            let told = write(&captures, &call_id, &path, global);
-            // Who has left does not wait for it.
-            let _ = sender.send(told);
+            let outcome = write(&captures, &call_id, &path, global);
+            // Sending fails when the receiver was dropped, and then the outcome is of no use any more.
+            let _ = sender.send(outcome);
         });
         (format!("writing {shown} …"), false)
     }
 
-    /// How a call went that is written, if one is.
-    pub(super) fn told(&mut self) -> Option<Told> {
-        let told = self.told.1.try_recv().ok()?;
+    /// The outcome of a call whose writing has ended since the last look, if there is one.
+    pub(super) fn finished(&mut self) -> Option<StatusLine> {
+        let outcome = self.outcomes.1.try_recv().ok()?;
         self.under_way = self.under_way.saturating_sub(1);
-        Some(told)
+        Some(outcome)
     }
 }
 
 /// Writes the packets of a call as `weir carve` does.
-fn write(captures: &[String], call_id: &str, path: &Path, global: Global) -> Told {
+fn write(captures: &[String], call_id: &str, path: &Path, global: Global) -> StatusLine {
     let shown = path.display();
     let outcome = crate::filter::call(captures, call_id, path, global, Messages::silent());
     match outcome {
-        // Damage of the captures is told at the end, once.
+        // Status 1 is damage in the captures. The book has its messages, which are printed when the screens are left.
         Ok(code) if code == ExitCode::SUCCESS || code == ExitCode::from(1) => {
             (format!("{} packets are in {shown}", counted(path)), false)
         }

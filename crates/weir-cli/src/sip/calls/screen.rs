@@ -31,8 +31,8 @@ pub(super) fn show(
     let mut drawn: Option<(u64, bool, Instant)> = None;
     let mut is_stale = true;
     while !stop.is_asked() {
-        if let Some(told) = saving.told() {
-            view.said = Some(told);
+        if let Some(status) = saving.finished() {
+            view.status = Some(status);
             is_stale = true;
         }
         let is_due = {
@@ -66,7 +66,7 @@ pub(super) fn show(
                     Action::Leave => return Ok(()),
                     Action::Save(number, path) => {
                         let call_id = shared.look().row(number).map(|row| row.call_id.clone());
-                        view.said = Some(match call_id {
+                        view.status = Some(match call_id {
                             Some(call_id) => saving.begin(&call_id, path),
                             None => ("this call was forgotten".to_owned(), true),
                         });

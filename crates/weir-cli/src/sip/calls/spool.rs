@@ -52,8 +52,10 @@ impl Spool {
         })
     }
 
-    /// Keeps a record, which is the one of this number of all that came; gives the number of the first that is still
-    /// kept. A disk that takes no more is told once.
+    /// Keeps the record of this number; gives the number of the first record that is still kept.
+    ///
+    /// Only the first write that fails (a full disk) gives its error. Later records are dropped, and `u64::MAX` is given
+    /// for them: no record can be saved any more.
     pub(super) fn keep(&self, record: &Record<'_>, number: u64) -> io::Result<u64> {
         let mut halves = self.halves.lock().unwrap_or_else(PoisonError::into_inner);
         if halves.failed {

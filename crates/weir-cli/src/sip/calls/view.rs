@@ -1,5 +1,5 @@
-//! What is looked at: which screen, which call, which message, what is typed. Keys change it; drawing only tells it how
-//! much room there is.
+//! The state of the screens: the one that is shown, its call and message, and the text that is typed. Keys change it;
+//! drawing changes only the size of the room.
 
 use std::path::PathBuf;
 
@@ -7,6 +7,7 @@ use weir_sip::Ladder;
 
 use super::book::{Book, Row};
 use super::keys::Key;
+use super::saving::StatusLine;
 
 /// The screens, one on top of the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,8 +61,8 @@ pub(super) struct View {
     /// Lines that there is room for, and lines of the message, as the last drawing found.
     pub(super) room: usize,
     pub(super) text_lines: usize,
-    /// What is said in the last line until the next key, and whether it is an error.
-    pub(super) said: Option<(String, bool)>,
+    /// The text that the last line shows until the next key.
+    pub(super) status: Option<StatusLine>,
 }
 
 impl View {
@@ -82,7 +83,7 @@ impl View {
             text_top: 0,
             room: 1,
             text_lines: 0,
-            said: None,
+            status: None,
         }
     }
 
@@ -114,7 +115,7 @@ impl View {
 
     /// Takes a key.
     pub(super) fn key(&mut self, key: Key, book: &Book) -> Action {
-        self.said = None;
+        self.status = None;
         if key == Key::Interrupt {
             return Action::Leave;
         }
@@ -222,7 +223,7 @@ impl View {
                 self.screen = Screen::Message;
                 self.text_top = 0;
             }
-            Key::Enter => self.said = Some(("a stream has no text".to_owned(), false)),
+            Key::Enter => self.status = Some(("a stream has no text".to_owned(), false)),
             _ => {
                 if let Some(rung) = moved(key, self.rung, last, self.room) {
                     self.rung = rung;
@@ -285,7 +286,7 @@ impl View {
         let row = self.chosen(book).and_then(|number| book.row(number));
         match row {
             Some(row) => self.prompt = Some(Prompt::Save(name_of(&row.call_id))),
-            None => self.said = Some(("there is no call to save".to_owned(), true)),
+            None => self.status = Some(("there is no call to save".to_owned(), true)),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Calls as they come: for who looks on, and does not wait for their end.
+//! Calls while they go on: for screens, which show them before they end.
 
 use std::fmt;
 use std::net::SocketAddr;
@@ -53,9 +53,9 @@ pub enum CallSight<'s> {
 pub struct CallMedia<'s> {
     /// Call-ID of what announced it; `None` for RTCP of none.
     pub call_id: Option<&'s str>,
-    /// Who sent it.
+    /// The sender.
     pub src: SocketAddr,
-    /// Who received it.
+    /// The receiver.
     pub dst: SocketAddr,
     /// When.
     pub time_ns: Option<i64>,
@@ -176,7 +176,7 @@ fn take(
     };
     *last_ns = found.way.time_ns.unwrap_or(*last_ns);
     let digest = Digest::of(&message);
-    // Who looks on knows the calls already that are over.
+    // Calls that are over are dropped here: the caller has seen them as they went on.
     let seen = calls.take(*last_ns, Some(found.way.flow), &digest, &mut |_| {});
     each(&CallSight::Message {
         message: found,

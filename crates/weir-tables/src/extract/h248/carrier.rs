@@ -32,9 +32,9 @@ pub struct Lifted<'p> {
     pub encoding: Encoding,
     /// What carries it: `udp`, `tcp` or `sctp`.
     pub transport: &'static str,
-    /// Who sent it.
+    /// The sender.
     pub from: Endpoint,
-    /// Who received it.
+    /// The receiver.
     pub to: Endpoint,
     /// Number of its flow, as the table `flows` has it; 0 where that is not known.
     pub flow: u64,

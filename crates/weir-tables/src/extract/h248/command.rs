@@ -1,4 +1,4 @@
-//! One command of a message: what is told of it at once, and what only when a column asks for it.
+//! One command of a message: values that every row has, and others that are made only for a column that needs them.
 
 use std::{cell::OnceCell, sync::Arc};
 

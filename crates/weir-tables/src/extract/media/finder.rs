@@ -133,7 +133,7 @@ impl Finder {
     }
 }
 
-/// Finds RTP and RTCP in datagrams, by what it is told of signalling and by content.
+/// Finds RTP and RTCP in datagrams, by the addresses that signalling announced and by content.
 #[derive(Default)]
 pub(in crate::extract) struct MediaFinder {
     /// Nothing is looked for by content.
@@ -172,7 +172,7 @@ const HELD_MAX: usize = 32;
 /// Steps of the sequence number, and of the timestamp, that go on.
 const SEQUENCE_STEP_MAX: u16 = 16;
 const TIMESTAMP_STEP_MAX: u32 = 90_000 * 60;
-/// The payload type that events have where nothing else is said.
+/// The payload type that events mostly have where SDP does not give it.
 const EVENTS: u8 = 101;
 /// What messages of STUN have behind their type and length (RFC 8489, 5).
 const STUN_COOKIE: [u8; 4] = [0x21, 0x12, 0xa4, 0x42];

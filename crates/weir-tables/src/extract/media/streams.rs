@@ -1,4 +1,4 @@
-//! The streams of RTP and of T.38 that packets make, and what was said of them.
+//! The streams of RTP and of T.38 that packets make, and what signalling and RTCP report about them.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -425,7 +425,7 @@ const OF_SOURCE_MAX: usize = 8;
 pub(in crate::extract) type Tell<'t> = dyn FnMut(Box<Stream>) + 't;
 
 impl Streams {
-    /// Streams that were told before their end.
+    /// Streams whose rows were made before their end, because there were too many.
     pub(in crate::extract) const fn evicted(&self) -> u64 {
         self.evicted
     }
@@ -580,7 +580,7 @@ impl Streams {
 /// The item of a source description that is its canonical name.
 pub(in crate::extract) const CANONICAL_NAME: u8 = 1;
 
-/// Measures round trips from where was captured to who answers a sender's report.
+/// Measures round trips from the place of the capture to the receiver that answers a sender report.
 #[derive(Default)]
 pub(in crate::extract) struct Trips {
     /// The last reports of a sender: middle of its clock, and when it came.

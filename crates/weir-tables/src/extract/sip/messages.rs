@@ -322,13 +322,13 @@ impl<'m> SipMessage<'m> {
 }
 
 impl SipWay {
-    /// Who sent it.
+    /// The sender.
     #[must_use]
     pub const fn source(&self) -> SocketAddr {
         self.flow.src
     }
 
-    /// Who received it.
+    /// The receiver.
     #[must_use]
     pub const fn destination(&self) -> SocketAddr {
         self.flow.dst

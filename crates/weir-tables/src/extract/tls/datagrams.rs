@@ -5,7 +5,7 @@ use std::collections::{HashMap, VecDeque};
 
 use weir_flow::FlowKey;
 use weir_messages::tls::{
-    Carrier, QuicIds, Session, Stamp, Told, begins_with_datagram_hello, is_quic_initial,
+    Carrier, QuicIds, Session, SessionState, Stamp, begins_with_datagram_hello, is_quic_initial,
     random_of_datagram_hello,
 };
 
@@ -195,7 +195,7 @@ impl Talks {
         self.add(session, way, side, random, given_up, each);
     }
 
-    /// Begins a connection of QUIC with the client's first packet; false when it is none.
+    /// Begins a connection of QUIC with the client's first packet; false when these bytes are no such packet.
     fn begin_quic(
         &mut self,
         bytes: &[u8],
@@ -303,12 +303,12 @@ impl Talk {
     }
 
     /// Takes up what a datagram told; hands the handshake on once it is over.
-    fn came(&mut self, told: Told, way: &Way, side: usize, each: &mut Each<'_>) {
+    fn came(&mut self, told: SessionState, way: &Way, side: usize, each: &mut Each<'_>) {
         (self.way, self.side) = (*way, side);
         let State::Open(session) = &self.state else {
             return;
         };
-        if told != Told::More {
+        if told != SessionState::More {
             let ids = session.quic().cloned();
             if let State::Open(session) = std::mem::replace(&mut self.state, State::Over(ids)) {
                 let way = directed(&session, *way, side);

@@ -33,7 +33,7 @@ pub struct WebSocketEnds {
     pub connection: u64,
     /// Number of its flow, as the table `flows` has it.
     pub flow: u64,
-    /// Who opened it, or masks.
+    /// The end that sent the opening request, or that masks its frames.
     pub client: Endpoint,
     /// The other end.
     pub server: Endpoint,

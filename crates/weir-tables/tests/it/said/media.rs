@@ -477,7 +477,7 @@ const PACKETS: Comparison = Comparison {
         ("rtpevent.event_id", "rtpevent.event_id"),
         ("rtpevent.duration", "rtpevent.duration"),
     ],
-    // tshark asks for an announcement, unless it is told to guess.
+    // tshark needs an announcement, unless a preference lets it guess.
     without: Some(("rtp.setup_method", "content")),
     preferences: &[],
     differences: &[],
