@@ -29,6 +29,8 @@ pub(super) struct Way {
     pub(super) passed_ns: i64,
     /// Number of the record, from 1; 0 when the capture's end completed it.
     pub(super) frame: u64,
+    /// Octets of the datagram that were not captured: the last ones.
+    pub(super) missing: u64,
 }
 
 impl Way {
@@ -50,6 +52,7 @@ impl Way {
             time_ns: payload.time_ns,
             passed_ns: payload.passed_ns,
             frame: payload.frame,
+            missing: payload.missing,
         }
     }
 
@@ -58,6 +61,7 @@ impl Way {
         self.time_ns = next.time_ns;
         self.passed_ns = next.passed_ns;
         self.frame = next.frame;
+        self.missing = next.missing;
     }
 
     /// Ports of both ends.
