@@ -315,7 +315,8 @@ fn stream_protocol(payload: &[u8], context: &Context) -> Application {
 /// A TLS record with a hello (RFC 8446, 5.1), or SSL 2's client hello.
 fn is_tls(payload: &[u8]) -> bool {
     match payload {
-        [22, 3, 0..=4, high, low, 1 | 2, ..] => u16::from_be_bytes([*high, *low]) >= 4,
+        // A hello may come in records of one octet each; none is empty.
+        [22, 3, 0..=4, high, low, 1 | 2, ..] => (high, low) != (&0, &0),
         // An alert instead of a hello.
         [21, 3, 0..=4, 0, 2, 1 | 2, ..] => true,
         [length, _, 1, 3, 0..=3, ..] => length & 0x80 != 0 && payload.len() > 9,
@@ -555,6 +556,17 @@ mod tests {
             (b"220 mail ESMTP\r\n", server(1), Application::Smtp),
             (b"220 ready\r\n", server(21), Application::Ftp),
             (b"\x16\x03\x01\x02\x00\x01\x00", CLIENT, Application::Tls),
+            // RFC 8446, 5.1: a message may come in fragments of an octet, and in none that is empty.
+            (
+                b"\x16\x03\x01\0\x01\x01\x16\x03\x01\0\x01\0",
+                CLIENT,
+                Application::Tls,
+            ),
+            (
+                b"\x16\x03\x01\0\0\x01\0\0\0\0",
+                CLIENT,
+                Application::Unknown,
+            ),
             (dns, datagram(53), Application::Dns),
             (dns, datagram(54), Application::Unknown),
             (b"OPTIONS rtsp://a RTSP/1.0\r\n", CLIENT, Application::Rtsp),

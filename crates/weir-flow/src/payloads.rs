@@ -11,7 +11,7 @@ use crate::sctp::{SctpCounters, SctpLimits, SctpMessages};
 use crate::sighting::Sighting;
 use crate::streams::{Chunk, Interest, PacketOf, StreamCounters, StreamLimits, Streams};
 use crate::table::FlowTable;
-use crate::tracker::payload;
+use crate::tracker::{missing, payload};
 
 /// Something that was carried.
 #[derive(Clone, Copy, Debug)]
@@ -32,6 +32,8 @@ pub struct Payload<'a> {
     pub passed_ns: i64,
     /// Number of that packet's frame, from 1; 0 where the capture's end ended a stream.
     pub frame: u64,
+    /// Bytes of a datagram, by the length in its header, that were not captured: the last ones.
+    pub missing: u64,
     /// What it is.
     pub carried: Carried<'a>,
 }
@@ -53,6 +55,7 @@ impl Payload<'_> {
             time_ns: self.time_ns,
             passed_ns: self.passed_ns,
             frame: self.frame,
+            missing: 0,
             carried: Carried::Datagram(bytes),
         }
     }
@@ -67,6 +70,7 @@ impl Payload<'_> {
             time_ns: self.time_ns,
             passed_ns: self.passed_ns,
             frame: self.frame,
+            missing: 0,
             carried: Carried::Stream(chunk),
         }
     }
@@ -156,7 +160,7 @@ impl Payloads {
 
     /// What was given up for the limits or because it was damaged: how many, and of what.
     #[must_use]
-    pub fn given_up(&self) -> [(u64, &'static str); 4] {
+    pub fn given_up(&self) -> [(u64, &'static str); 5] {
         let counters = self.counters();
         let fragments = counters.fragments;
         [
@@ -180,6 +184,10 @@ impl Payloads {
             (
                 counters.messages.dropped,
                 "chunks of SCTP were dropped because a limit was reached",
+            ),
+            (
+                counters.messages.cut,
+                "chunks of SCTP were not read because they were not captured whole",
             ),
         ]
     }
@@ -264,6 +272,7 @@ impl Payloads {
                         time_ns: message.time_ns,
                         passed_ns,
                         frame: message.frame,
+                        missing: 0,
                         carried: Carried::Message {
                             protocol: message.protocol,
                             bytes: message.bytes,
@@ -280,6 +289,7 @@ impl Payloads {
                         time_ns: sighting.time_ns,
                         passed_ns,
                         frame: packet.frame().number,
+                        missing: missing(packet, bytes),
                         carried: Carried::Datagram(bytes),
                     });
                 }
@@ -323,6 +333,7 @@ fn of_chunk<'a>(chunk: &'a Chunk<'a>, passed_ns: i64) -> Payload<'a> {
         time_ns: chunk.time_ns,
         passed_ns,
         frame: chunk.frame,
+        missing: 0,
         carried: Carried::Stream(chunk),
     }
 }

@@ -19,7 +19,8 @@ pub struct FlowRecord {
     pub responder: Endpoint,
     /// Time of the first packet, nanoseconds since 1970-01-01 UTC.
     pub first_ns: i64,
-    /// Time of the last packet that counts: of TCP, none after both ends have closed.
+    /// Latest time of a packet that counts: that of the last one, unless a clock was set back. Of TCP, none counts after both
+    /// ends have closed.
     pub last_ns: i64,
     /// What the originator sent.
     pub sent: Totals,

@@ -366,6 +366,16 @@ pub(crate) fn payload<'p>(packet: &Packet<'p>) -> Option<&'p [u8]> {
     }
 }
 
+/// How many of the bytes above UDP or UDP-Lite were not captured, by the length in the header.
+pub(crate) fn missing(packet: &Packet<'_>, captured: &[u8]) -> u64 {
+    let stated = match packet.transport() {
+        Some(Layer::Udp) => udp_payload_len(packet),
+        Some(layer) => packet.declared_len(layer).map(|len| len.saturating_sub(8)),
+        None => None,
+    };
+    u64::from(stated.unwrap_or_default()).saturating_sub(captured.len() as u64)
+}
+
 fn is_wrong(checksums: &[ChecksumField], packet: &Packet<'_>, layer: Layer) -> bool {
     checksums
         .iter()

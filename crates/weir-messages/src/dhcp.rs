@@ -169,11 +169,47 @@ impl<'m> Message<'m> {
         }
     }
 
+    /// What keeps the options from being understood to their end; `None` of a message without any, too.
+    #[must_use]
+    pub fn fault(&self) -> Option<Fault> {
+        if u32_be_at(self.0, COOKIE_AT) != Some(COOKIE) {
+            return None;
+        }
+        let mut options = self.own_options();
+        while options.next_of_field().is_some() {}
+        match options.rest {
+            [255, ..] => None,
+            [] => Some(Fault::NoEnd),
+            _ => Some(Fault::Short),
+        }
+    }
+
     /// The data of the first option with this code.
     #[must_use]
     pub fn option(&self, code: u8) -> Option<&'m [u8]> {
         let found = self.options().find(|option| option.code == code)?;
         Some(found.data)
+    }
+}
+
+/// What keeps a message from being understood to its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Fault {
+    /// An option is longer than what is there of it.
+    Short,
+    /// The option that ends the others is missing (RFC 2132, 3.2).
+    NoEnd,
+}
+
+impl Fault {
+    /// In words.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Short => "an option is longer than what is there",
+            Self::NoEnd => "the options have no end",
+        }
     }
 }
 
@@ -295,6 +331,25 @@ mod tests {
                 message.option(12),
                 (overload & 2 != 0).then_some(&b"host"[..])
             );
+        }
+    }
+
+    /// RFC 2132, 3.2: the options end by 255, behind which there is nothing or padding.
+    #[test]
+    fn options_that_are_cut_are_a_fault() {
+        let mut bytes = offer();
+        bytes.extend([0; 60]);
+        let fault = |length: usize| Message::new(&bytes[..length], [67, 68]).unwrap().fault();
+        let no_options = 236..240;
+        assert!(no_options.into_iter().all(|length| fault(length).is_none()));
+        for length in [240, 243, 244, 250] {
+            assert_eq!(fault(length), Some(Fault::NoEnd), "{length}");
+        }
+        for length in [241, 242, 245, 249] {
+            assert_eq!(fault(length), Some(Fault::Short), "{length}");
+        }
+        for length in [251, 252, bytes.len()] {
+            assert_eq!(fault(length), None, "{length}");
         }
     }
 

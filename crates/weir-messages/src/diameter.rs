@@ -45,13 +45,29 @@ pub fn begins(bytes: &[u8]) -> bool {
     let Some(flags) = u8_at(bytes, 4) else {
         return false;
     };
-    let is_flags = flags & 0x0f == 0 && flags & 0xa0 != 0xa0;
     let body = bytes.get(HEADER_OCTETS..bytes.len().min(length));
     let first = body.and_then(|body| head(body).map(|(avp, _)| avp));
-    is_flags
+    are_flags(flags)
         && first.is_some_and(|avp| {
             avp.length + HEADER_OCTETS <= length && avp.vendor.is_none() && avp.name().is_some()
         })
+}
+
+/// True when more octets may make a message begin here: as far as the header of its first pair.
+#[must_use]
+pub fn may_begin(bytes: &[u8]) -> bool {
+    let is_length = match length(bytes) {
+        None => !bytes.is_empty(),
+        Some(length) => length.is_ok(),
+    };
+    is_length && bytes.len() < BEGINNING_OCTETS && u8_at(bytes, 4).is_none_or(are_flags)
+}
+
+/// Octets of a header and of that of a pair.
+const BEGINNING_OCTETS: usize = HEADER_OCTETS + 8;
+
+const fn are_flags(flags: u8) -> bool {
+    flags & 0x0f == 0 && flags & 0xa0 != 0xa0
 }
 
 /// A message whose header is there.

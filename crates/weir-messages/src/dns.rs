@@ -458,6 +458,33 @@ pub fn looks_like_dns(bytes: &[u8]) -> bool {
         && message.trailing_octets() == 0
 }
 
+/// True when more octets may make a message of these that [`looks_like_dns`]: as far as the header and the first name say.
+#[must_use]
+pub fn may_look_like_dns(bytes: &[u8]) -> bool {
+    // All that a header may have, as far as it is not there: a question.
+    let mut header = [0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0];
+    let known = header.iter_mut().zip(bytes);
+    known.for_each(|(octet, known)| *octet = *known);
+    let Some(message) = Message::new(&header, Dialect::Unicast) else {
+        return false;
+    };
+    let is_known = matches!(message.opcode(), 0 | 2 | 4 | 5) && !message.reserved();
+    let questions = message.count(Section::Question);
+    let asks = (1..=QUESTIONS_PLAUSIBLE).contains(&questions)
+        && (message.is_response()
+            || message.rcode() == 0 && message.count(Section::Answer) == 0
+            || message.opcode() == 5);
+    let mut name = bytes.get(header.len()..).unwrap_or_default();
+    while let [length @ 1..=63, rest @ ..] = name {
+        let (label, behind) = rest.split_at(usize::from(*length).min(rest.len()));
+        if !label.iter().all(u8::is_ascii_graphic) {
+            return false;
+        }
+        name = behind;
+    }
+    is_known && asks && !matches!(name, [64..=0xbf, ..])
+}
+
 /// Questions of a message on a port that is not DNS's, at most.
 const QUESTIONS_PLAUSIBLE: u16 = 4;
 

@@ -8,6 +8,7 @@ mod body;
 mod head;
 mod hpack;
 mod pairs;
+mod side;
 mod two;
 
 pub use head::{Head, RequestLine, StatusLine};
@@ -17,6 +18,7 @@ use crate::tls::Stamp;
 use body::{Body, Step};
 use head::Parsed;
 use pairs::{Early, Pairs, Place};
+use side::{Side, State};
 
 /// Octets of a head, at most: what comes behind is no HTTP.
 pub const HEAD_OCTETS_MAX: usize = 1 << 16;
@@ -123,41 +125,6 @@ pub enum ConnectionState {
     Over,
 }
 
-/// Where one direction stands.
-#[derive(Debug)]
-enum State {
-    Head,
-    Body(Body),
-    /// After a loss: until a head begins a piece.
-    Lost,
-}
-
-#[derive(Debug)]
-struct Side {
-    state: State,
-    begun: Vec<u8>,
-    /// Some head was looked for: what is missing is of a message.
-    has_begun: bool,
-    /// When the last of what is begun came.
-    stamp: Stamp,
-    /// Where the next octets are, and where what is begun is; `None` where that is not known.
-    next: Option<Place>,
-    first: Option<Place>,
-}
-
-impl Default for Side {
-    fn default() -> Self {
-        Self {
-            state: State::Head,
-            begun: Vec::new(),
-            has_begun: true,
-            stamp: Stamp::default(),
-            next: None,
-            first: None,
-        }
-    }
-}
-
 /// Both directions of a connection.
 #[derive(Debug, Default)]
 pub struct Connection {
@@ -251,22 +218,22 @@ impl Connection {
         let Some(place) = self.sides.get_mut(side) else {
             return ConnectionState::Over;
         };
+        let is_new = self.pairs.depth() == 0;
         // A server may begin before its client.
-        if self.pairs.depth() == 0 && place.begun.is_empty() && two::begins_with_settings(bytes) {
+        if is_new && let Some(all) = place.with_settings(bytes) {
             self.two = Some(Box::new(two::Connection::new(1 - side, 0)));
-            return self.go_on(side, bytes, stamp, each);
+            return self.go_on(side, &all, stamp, each);
         }
         let mut this = std::mem::take(place);
         if matches!(this.state, State::Lost) {
-            if !head::looks_like(bytes) && !self.answers_simple(side, bytes) {
+            if !self.answers_simple(side, bytes) && !this.begins(bytes, is_new) {
                 self.put(side, this);
                 return self.passed(bytes.len());
             }
             self.tunnel = None;
             this.state = State::Head;
             this.has_begun = true;
-        }
-        if this.is_idle_line() && head::looks_like(bytes) {
+        } else if this.is_idle_before(bytes) {
             // What came before is no head, such as a body where none is to be.
             this.begun = Vec::new();
         }
@@ -748,29 +715,8 @@ fn behind(place: Option<Place>, octets: usize) -> Option<Place> {
     })
 }
 
-impl Side {
-    /// Before HTTP, which begins with a piece that looks like it.
-    fn searching() -> Self {
-        Self {
-            state: State::Lost,
-            has_begun: false,
-            ..Self::default()
-        }
-    }
-
-    /// What waits is the beginning of a line, and not that of a head.
-    fn is_idle_line(&self) -> bool {
-        matches!(self.state, State::Head)
-            && self.begun.len() >= LINE_OCTETS_MIN
-            && !self.begun.contains(&b'\n')
-            && !head::looks_like(&self.begun)
-    }
-}
-
 /// What HTTP/2's preface begins with, and no method does (RFC 9113, 3.4).
 const PREFACE_BEGINS: &[u8] = b"PRI ";
-/// Octets that tell the first line of a head.
-const LINE_OCTETS_MIN: usize = 8;
 
 impl<L> Message<L> {
     fn add(&mut self, octets: &[u8]) {

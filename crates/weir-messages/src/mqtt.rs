@@ -79,9 +79,28 @@ pub fn begins_with_connect(bytes: &[u8]) -> bool {
         return false;
     };
     let body = bytes.get(header..).unwrap_or_default();
-    u8_at(bytes, 0) == Some(0x10)
-        && (body.starts_with(b"\0\x04MQTT") || body.starts_with(b"\0\x06MQIsdp"))
+    u8_at(bytes, 0) == Some(CONNECT) && NAMES.iter().any(|name| body.starts_with(name))
 }
+
+/// True when more octets may make a stream begin as a client of MQTT does.
+#[must_use]
+pub fn may_begin_with_connect(bytes: &[u8]) -> bool {
+    let is_begun = |body: &[u8]| {
+        let mut names = NAMES.iter();
+        names.any(|name| body.len() < name.len() && name.starts_with(body))
+    };
+    u8_at(bytes, 0) == Some(CONNECT)
+        && match length(bytes) {
+            None => true,
+            Some(Err(())) => false,
+            Some(Ok((header, _))) => is_begun(bytes.get(header..).unwrap_or_default()),
+        }
+}
+
+/// The first octet of a client.
+const CONNECT: u8 = kind::CONNECT << 4;
+/// The names of the protocol that a client begins, with their lengths.
+const NAMES: [&[u8]; 2] = [b"\0\x04MQTT", b"\0\x06MQIsdp"];
 
 /// A packet.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -37,6 +37,28 @@ impl<'p> Packet<'p> {
         (is_port || fills()).then_some(packet)
     }
 
+    /// True when more octets may make a packet of these on any port: attributes that fill it.
+    #[must_use]
+    pub fn may_begin(bytes: &[u8]) -> bool {
+        if u8_at(bytes, 0).and_then(code_word).is_none() {
+            return false;
+        }
+        let Some(length) = u16_be_at(bytes, 2) else {
+            return true;
+        };
+        let is_length = (HEADER_OCTETS as u16 + 2..=OCTETS_MAX).contains(&length);
+        let mut left = usize::from(length).saturating_sub(HEADER_OCTETS);
+        let mut rest = bytes.get(HEADER_OCTETS..).unwrap_or_default();
+        while let Some(octets) = u8_at(rest, 1).map(usize::from) {
+            if octets < 2 || octets > left {
+                return false;
+            }
+            left -= octets;
+            rest = rest.get(octets..).unwrap_or_default();
+        }
+        is_length && bytes.len() < usize::from(length)
+    }
+
     /// Code: 1 request, 2 accept, 3 reject, 4 accounting, ….
     #[must_use]
     pub fn code(&self) -> u8 {

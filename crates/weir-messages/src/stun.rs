@@ -155,6 +155,18 @@ pub fn length(bytes: &[u8]) -> Option<usize> {
     is_header.then_some(HEADER_OCTETS + usize::from(length))
 }
 
+/// True when more octets may make a message of these, of which there are fewer than a cookie ends with.
+#[must_use]
+pub fn may_begin(bytes: &[u8]) -> bool {
+    let mut shortest = [0; 8];
+    let is_short = bytes.len() < shortest.len();
+    let [_, _, _, _, cookie @ ..] = &mut shortest;
+    *cookie = COOKIE.to_be_bytes();
+    let known = shortest.iter_mut().zip(bytes);
+    known.for_each(|(octet, known)| *octet = *known);
+    is_short && !bytes.is_empty() && length(&shortest).is_some()
+}
+
 /// The attributes of a message: type and value.
 #[derive(Clone, Copy, Debug)]
 pub struct Attributes<'m>(&'m [u8]);

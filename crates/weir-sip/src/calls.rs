@@ -156,6 +156,8 @@ pub struct Calls {
 struct Slot {
     session: Session,
     key: Box<[u8]>,
+    /// The key by which an INVITE finds a session that the BYE of the callee began.
+    turned_key: Option<Box<[u8]>>,
     texts_bytes: usize,
     wait: Wait,
     heard_ns: i64,
@@ -269,6 +271,9 @@ impl Calls {
             found = self.find(call_id, tag);
             sender = Side::Callee;
         }
+        if found.is_none() && is_initial_invite(digest) {
+            found = self.turn(call_id, digest);
+        }
         if let Some(slot) = found
             && !is_repeat
             && self
@@ -339,6 +344,39 @@ impl Calls {
         self.index.get(&self.key).copied()
     }
 
+    /// The same of the key by which an INVITE finds a session that the callee's BYE began.
+    fn find_turned(&mut self, call_id: &[u8], tag: &[u8]) -> Option<u32> {
+        self.find(call_id, tag);
+        self.key.push(1);
+        self.index.get(&self.key).copied()
+    }
+
+    /// Finds the session of an INVITE that was captured behind the callee's BYE, and turns its sides round.
+    fn turn(&mut self, call_id: &[u8], digest: &Digest<'_>) -> Option<u32> {
+        let tag = digest.from_tag()?;
+        let index = self.find_turned(call_id, tag)?;
+        self.find(call_id, tag);
+        let slot = self.slots.get_mut(index as usize)?.as_mut()?;
+        if !slot.session.is_of_bye() {
+            return None;
+        }
+        let mut keeper = Keeper {
+            limits: &self.limits,
+            counters: &mut self.counters,
+            bytes: 0,
+        };
+        slot.session.turn(digest, &mut keeper);
+        slot.texts_bytes = slot.texts_bytes.saturating_add(keeper.bytes);
+        self.texts_bytes = self.texts_bytes.saturating_add(keeper.bytes);
+        if let Some(key) = slot.turned_key.take() {
+            self.index.remove(&key);
+        }
+        self.index.remove(&slot.key);
+        slot.key = self.key.as_slice().into();
+        self.index.insert(&self.key, index);
+        Some(index)
+    }
+
     fn slot(&self, index: u32) -> Option<&Slot> {
         self.slots.get(index as usize)?.as_ref()
     }
@@ -362,11 +400,17 @@ impl Calls {
         let session = Session::new(self.begun, time_ns, flow, digest, &mut copier);
         let texts_bytes = copier.bytes;
         let call_id = digest.call_id.unwrap_or_default();
+        let is_bye = digest.method == Some(Method::Bye);
+        let turned_key: Option<Box<[u8]>> = digest.to_tag().filter(|_| is_bye).and_then(|tag| {
+            let is_free = self.find_turned(call_id, tag).is_none();
+            is_free.then(|| self.key.as_slice().into())
+        });
         // The key is made again: the search for the callee may have changed it.
         self.find(call_id, digest.from_tag().unwrap_or_default());
         let slot = Slot {
             session,
             key: self.key.as_slice().into(),
+            turned_key,
             texts_bytes,
             wait: Wait::Setup,
             heard_ns: self.now_ns,
@@ -378,6 +422,9 @@ impl Calls {
                 u32::try_from(self.slots.len().saturating_sub(1)).unwrap_or(u32::MAX)
             }
         };
+        if let Some(key) = &slot.turned_key {
+            self.index.insert(key, index);
+        }
         if let Some(place) = self.slots.get_mut(index as usize) {
             *place = Some(slot);
         }
@@ -436,6 +483,9 @@ impl Calls {
         let slot = self.slots.get_mut(index as usize).and_then(Option::take);
         if let Some(slot) = slot {
             self.index.remove(&slot.key);
+            if let Some(key) = &slot.turned_key {
+                self.index.remove(key);
+            }
             self.queues.remove(slot.wait, index);
             self.free.push(index);
             self.live = self.live.saturating_sub(1);
@@ -452,6 +502,11 @@ impl Calls {
             Wait::Retry => self.limits.retry_ns,
         }
     }
+}
+
+/// True for an INVITE that is to begin a dialog.
+fn is_initial_invite(digest: &Digest<'_>) -> bool {
+    digest.is_request() && digest.method == Some(Method::Invite) && digest.to_tag().is_none()
 }
 
 /// True for messages that tell of a call that is not known yet: an INVITE or a response to one, the CANCEL of

@@ -162,6 +162,9 @@ impl<'s> Judge<'s> {
     ) -> Self {
         let connections = tidy.capture.connections();
         let by_ends = states(tidy.capture, &connections, account);
+        let headers = tidy.capture.frames.iter();
+        let headers = headers.filter_map(|frame| tidy.capture.header(frame));
+        let known: BTreeSet<Ends> = headers.map(|header| connections.ends(&header)).collect();
         let mut states = BTreeMap::new();
         for row in tidy.answer.rows(FLOWS) {
             if let (Some(id), Some(ends)) = (id(row), ends(row)) {
@@ -169,6 +172,8 @@ impl<'s> Judge<'s> {
                 let mut state = by_ends.get(&ends).cloned().unwrap_or_default();
                 state.is_tcp = ends.protocol == 6;
                 state.has_other_times = account.times.values().any(|shift| *shift != 0);
+                // Which packets of a connection in headers that are not known have which times is not known either.
+                state.is_retimed |= state.has_other_times && !known.contains(&ends);
                 states.insert(id, state);
             }
         }
@@ -237,7 +242,26 @@ impl<'s> Judge<'s> {
                 });
             }
         }
+        self.same_ends(&mut flows, &tidy_of.values().copied().collect());
         flows
+    }
+
+    /// Flows without packets of their own, of packets whose fragments did not all come, are those with the same ends.
+    fn same_ends(&self, flows: &mut BTreeMap<u64, u64>, with_packets: &BTreeSet<u64>) {
+        let named = |side: &Side<'_>| -> Vec<(u64, Ends)> {
+            let rows = side.answer.rows(FLOWS).iter();
+            rows.filter_map(|row| Some((id(row)?, ends(row)?)))
+                .collect()
+        };
+        let mut left = named(self.tidy);
+        left.retain(|(id, _)| !with_packets.contains(id));
+        for (id, ends) in named(self.untidy) {
+            if !flows.contains_key(&id)
+                && let Some(at) = left.iter().position(|(_, other)| *other == ends)
+            {
+                flows.insert(id, left.remove(at).0);
+            }
+        }
     }
 
     fn own(&self, flow: Option<u64>) -> State {

@@ -151,7 +151,10 @@ pub(super) const TABLES: &[Table] = &[
     Table {
         columns: "frame.number, flow.id, addr.src, port.src, addr.dst, port.dst, flow.from_originator, stream.offset, \
                   stream.missing, stream.data",
-        ..own(STREAM, &[("flow.from_originator", Sum)])
+        ..own(
+            STREAM,
+            &[("flow.from_originator", Sum), ("stream.missing", Doubt)],
+        )
     },
     own("sip", &[("sip.resend", Wire), ("sip.faults", Doubt)]),
     Table {
@@ -264,7 +267,7 @@ pub(super) const TABLES: &[Table] = &[
             ("http.response.body_len", Stream),
         ],
     ),
-    own("dhcp", &[]),
+    own("dhcp", &[("dhcp.fault", Doubt)]),
     own("ntp", &[]),
     Table {
         scope: Scope::Signalled,

@@ -45,7 +45,9 @@ pub struct Head<L> {
 /// Fields of a head, at most.
 const FIELDS_MAX: usize = 256;
 /// Octets of a first line whose end did not come, at most.
-const LINE_OCTETS_MAX: usize = 1 << 13;
+pub(super) const LINE_OCTETS_MAX: usize = 1 << 13;
+/// Octets of the first word of a message, at most.
+pub(super) const WORD_OCTETS_MAX: usize = 32;
 
 impl<L> Head<L> {
     /// The value of the first field of this name, which is in lower case.
@@ -98,11 +100,35 @@ pub(super) fn looks_like(bytes: &[u8]) -> bool {
     };
     let line = head.get(..end).unwrap_or_default().trim_ascii_end();
     let method = line.split(|byte| *byte == b' ').next().unwrap_or_default();
-    let is_method = (1..=32).contains(&method.len())
-        && method
-            .iter()
-            .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'));
-    is_method && (last_word(line).is_some_and(is_version) || is_simple(line))
+    is_method(method) && (last_word(line).is_some_and(is_version) || is_simple(line))
+}
+
+/// True for what may become the first octets of a message with more behind it.
+pub(super) fn may_become(bytes: &[u8]) -> bool {
+    let bytes = bytes.trim_ascii_start();
+    if bytes.is_empty() {
+        return false;
+    }
+    let word = bytes.get(..bytes.len().min(WORD_OCTETS_MAX + 1));
+    let mut words = word.unwrap_or_default().split(|byte| *byte == b' ');
+    let is_status = b"HTTP/"
+        .get(..bytes.len())
+        .is_some_and(|word| word.eq_ignore_ascii_case(bytes));
+    is_status || words.next().is_some_and(is_method) && !bytes.contains(&b'\n')
+}
+
+/// True for octets that are the beginning of a message before their line ends: of a response, or of a method that is known.
+pub(super) fn begins_as_known(bytes: &[u8]) -> bool {
+    let bytes = bytes.trim_ascii_start();
+    let word = bytes.get(..bytes.len().min(WORD_OCTETS_MAX));
+    let mut words = word.unwrap_or_default().split(|byte| *byte == b' ');
+    let method = words.next().unwrap_or_default();
+    is_status(bytes) || METHODS.contains(&method) && words.next().is_some()
+}
+
+fn is_method(word: &[u8]) -> bool {
+    let is_token = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
+    (1..=WORD_OCTETS_MAX).contains(&word.len()) && word.iter().all(is_token)
 }
 
 /// True for the beginning of a response: `HTTP/` and a number, in capitals or not, or what servers of SHOUTcast write.

@@ -44,6 +44,15 @@ pub(super) fn begins_with_settings(bytes: &[u8]) -> bool {
         && header.length.is_multiple_of(6)
 }
 
+/// True where more octets may make it begin so.
+pub(super) fn may_begin_with_settings(bytes: &[u8]) -> bool {
+    let mut shortest = [0, 0, 0, SETTINGS, 0, 0, 0, 0, 0];
+    let is_short = bytes.len() < shortest.len();
+    let begun = shortest.iter_mut().zip(bytes);
+    begun.for_each(|(octet, known)| *octet = *known);
+    is_short && !bytes.is_empty() && begins_with_settings(&shortest)
+}
+
 /// The header of a frame.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Header {

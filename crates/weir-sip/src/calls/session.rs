@@ -36,6 +36,8 @@ pub(super) struct Session {
     last_reinvite: Option<(Side, u32)>,
     /// The lowest CSeq number of an INVITE that the caller sent within the dialog.
     dialog_cseq: Option<u32>,
+    /// The CSeq number of a BYE that the caller sent.
+    bye_cseq: Option<u32>,
     messages: u64,
     retransmissions: u64,
     hops: u32,
@@ -169,6 +171,7 @@ impl Session {
             reinvites: 0,
             last_reinvite: None,
             dialog_cseq: None,
+            bye_cseq: None,
             messages: 0,
             retransmissions: 0,
             hops: 0,
@@ -180,13 +183,50 @@ impl Session {
     /// True when an INVITE with this number begins another call under the same identifiers: the
     /// session had a dialog, and that is over.
     pub(super) fn is_reused_by(&self, digest: &Digest<'_>) -> bool {
-        let is_new = digest.cseq.map(|cseq| cseq.number) != self.invite.map(|invite| invite.cseq);
+        let cseq = digest.cseq.map(|cseq| cseq.number);
+        let is_new = match self.invite {
+            Some(invite) => cseq != Some(invite.cseq),
+            // That of this dialog has a lower number than what the caller sent in it (RFC 3261 §12.2.1.1): it is captured late.
+            None => cseq > self.bye_cseq.max(self.dialog_cseq).or(cseq),
+        };
         digest.is_request()
             && digest.method == Some(Method::Invite)
             && digest.to_tag().is_none()
             && is_new
             && self.wait() == Wait::Linger
             && self.forks.iter().any(|fork| fork.bye.is_some())
+    }
+
+    /// True when nothing but the BYE of a dialog is known, which either side may have sent.
+    pub(super) fn is_of_bye(&self) -> bool {
+        let is_open = !self.is_caller_known && self.invite.is_none() && self.failure.is_none();
+        let [fork] = &*self.forks else {
+            return false;
+        };
+        is_open && fork.bye.is_some() && fork.answer.is_none() && fork.ringing_ns.is_none()
+    }
+
+    /// Turns the sides round: this INVITE, which began the dialog, shows that the caller was taken for the callee. Its flow
+    /// goes the other way as well.
+    pub(super) fn turn(&mut self, digest: &Digest<'_>, keeper: &mut Keeper<'_>) {
+        let mut callee = std::mem::replace(&mut self.caller, keeper.party(digest.from));
+        let tag = callee.tag.take().unwrap_or_default();
+        (callee.contact, callee.user_agent) = (None, None);
+        self.callee = callee;
+        self.flow = self.flow.map(|flow| Flow {
+            src: flow.dst,
+            dst: flow.src,
+            ..flow
+        });
+        (self.dialog_cseq, self.bye_cseq, self.last_reinvite) = (None, None, None);
+        if let Some(fork) = self.forks.first_mut() {
+            fork.tag = tag;
+            (fork.contact, fork.user_agent) = (None, None);
+            fork.bye = fork.bye.map(|(ns, side)| match side {
+                Side::Caller => (ns, Side::Callee),
+                Side::Callee => (ns, Side::Caller),
+            });
+        }
     }
 
     /// Takes up a message that `sender` sent, or the response to one that it had sent.
@@ -223,6 +263,9 @@ impl Session {
                 self.cancel(time_ns, digest);
             }
             (None, Some(Method::Bye)) => {
+                if sender == Side::Caller {
+                    self.bye_cseq = digest.cseq.map(|cseq| cseq.number).or(self.bye_cseq);
+                }
                 let is_confirmed = self.bye_shows_success(sender);
                 if let Some(fork) = self.fork(remote_tag, copier) {
                     fork.take_bye(Some(time_ns), sender);

@@ -406,3 +406,40 @@ fn a_cancel_shows_a_lost_invite() {
     // That of an INVITE within a dialog begins none.
     assert_eq!(calls(&["4 CANCEL sip:bob@b SIP/2.0 | T: b"]), []);
 }
+
+/// Wherever the INVITE of a dialog is captured, it is that of the one call, also behind the BYE: its number is lower than those of
+/// what the caller sent in the dialog (RFC 3261 §12.2.1.1).
+#[test]
+fn an_invite_behind_its_bye_is_that_of_the_same_call() {
+    let invite = "INVITE sip:bob@b SIP/2.0";
+    let ok = "SIP/2.0 200 OK | T: b";
+    let of_caller = "BYE sip:bob@b SIP/2.0 | T: b | CSeq: 2 BYE | B: z9hG4bK-8";
+    let of_callee = "BYE sip:alice@a SIP/2.0 | F: b | T: a | CSeq: 7 BYE | B: z9hG4bK-8";
+    for (bye, side) in [(of_caller, Side::Caller), (of_callee, Side::Callee)] {
+        for lines in [
+            &[ok, bye, invite][..],
+            &[bye, invite],
+            &[bye, invite, ok],
+            &[ok, invite, bye],
+        ] {
+            let timed = (0..).zip(lines);
+            let timed: Vec<String> = timed.map(|(time, line)| format!("{time} {line}")).collect();
+            let timed: Vec<&str> = timed.iter().map(String::as_str).collect();
+            let call = call(&timed);
+            let told = (call.state, call.ended_by, call.messages);
+            let wanted = (CallState::Completed, Some(side), lines.len() as u64);
+            assert_eq!(told, wanted, "{lines:?}");
+            let parties = [&call.caller, &call.callee].map(|party| party.tag.as_deref());
+            assert_eq!(parties, [Some(&b"a"[..]), Some(b"b")], "{lines:?}");
+            assert_eq!(call.flow.unwrap().src.port(), 1, "{lines:?}");
+            assert!(call.start_ns.is_some(), "{lines:?}");
+        }
+    }
+    // A higher number is that of another call.
+    let other = "9 INVITE sip:bob@b SIP/2.0 | CSeq: 3 INVITE | B: z9hG4bK-9";
+    let told: Vec<Told> = calls(&[&format!("0 {of_caller}"), other])
+        .iter()
+        .map(|call| call.told)
+        .collect();
+    assert_eq!(told, [Told::Reused, Told::InputEnded]);
+}

@@ -125,6 +125,7 @@ mod tests {
             time_ns: time_s.map(|it| it * SECOND),
             passed_ns: passed_s * SECOND,
             frame,
+            missing: 0,
         };
         if is_back { way.back() } else { way }
     }

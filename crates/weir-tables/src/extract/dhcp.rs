@@ -34,6 +34,7 @@ impl Protocol for Dhcp {
         let said = Said {
             bytes: bytes.to_vec(),
             ports: way.ports(),
+            missing: way.missing,
         };
         let cache = Cache::new(FIELDS.len());
         push(way, &DhcpItem { said, cache });
@@ -50,6 +51,7 @@ struct DhcpItem {
 struct Said {
     bytes: Vec<u8>,
     ports: [u16; 2],
+    missing: u64,
 }
 
 impl Said {
@@ -86,6 +88,14 @@ impl Said {
 
     fn address(&self, code: u8) -> Option<Value<'static>> {
         four(self.option(code)?.try_into().ok()?)
+    }
+
+    /// What keeps the message from being understood to its end.
+    fn fault(&self) -> Option<&'static str> {
+        match self.missing {
+            0 => self.message()?.fault().map(|fault| fault.as_str()),
+            _ => Some("bytes were not captured"),
+        }
     }
 
     fn number(&self, code: u8) -> Option<Value<'static>> {
@@ -160,4 +170,6 @@ static FIELDS: &[ItemField<Say<Said>>] = &[
         }), "Codes of the options", "RFC 2132, 2"),
     ItemField::new("dhcp.file", Kind::Text, Say::Text(|s| Some(weir_messages::printable(s.message()?.file())).filter(|file| !file.is_empty())),
         "File that is to be booted", "RFC 2131, 2"),
+    ItemField::new("dhcp.fault", Kind::Text, Say::Value(|s| s.fault().map(Value::Text)),
+        "What keeps the message from being understood to its end: bytes were not captured, an option is longer than what is there, or the options have no end", "weir"),
 ];

@@ -1,7 +1,7 @@
 //! `diameter`: one row a message of Diameter.
 
 use weir_messages::diameter::{
-    Avp, Message, OCTETS_MAX, PORTS, application_word, begins, command_word, length,
+    Avp, Message, OCTETS_MAX, PORTS, application_word, begins, command_word, length, may_begin,
 };
 use weir_packet::{Kind, Needs, Value};
 
@@ -39,9 +39,13 @@ impl Protocol for Diameter {
         }
     }
 
-    fn begins(bytes: &[u8], ports: [u16; 2]) -> Option<bool> {
+    fn begins(bytes: &[u8], ports: [u16; 2]) -> bool {
         let is_known = is_port(ports) && !matches!(length(bytes), Some(Err(())));
-        (is_known || begins(bytes)).then_some(true)
+        is_known || begins(bytes)
+    }
+
+    fn may_begin(bytes: &[u8]) -> bool {
+        may_begin(bytes)
     }
 
     fn is_expected(ports: [u16; 2]) -> bool {

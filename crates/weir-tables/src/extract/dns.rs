@@ -4,7 +4,7 @@ use std::cell::OnceCell;
 
 use weir_messages::dns::{
     Ask, Data, Dialect, LINK_LOCAL_PORT, MULTICAST_PORT, Message, PORT, Question, Questions,
-    Record, Section, looks_like_dns, opcode_word, rcode_word, type_word,
+    Record, Section, looks_like_dns, may_look_like_dns, opcode_word, rcode_word, type_word,
 };
 use weir_packet::{Kind, Needs, Value};
 
@@ -59,15 +59,27 @@ pub(super) fn is_datagram(bytes: &[u8], ports: [u16; 2]) -> bool {
 }
 
 /// What the first bytes of a stream say: a length and a message (RFC 1035, 4.2.2).
-pub(super) fn begins(bytes: &[u8], ports: [u16; 2]) -> Option<bool> {
-    if is_port(ports) {
-        return Some(true);
-    }
-    let Length::Message { skip, total } = length(bytes) else {
-        return None;
+pub(super) fn begins(bytes: &[u8], ports: [u16; 2]) -> bool {
+    let is_message = || match length(bytes) {
+        Length::Message { skip, total } => bytes.get(skip..total).is_some_and(looks_like_dns),
+        _ => false,
     };
-    looks_like_dns(bytes.get(skip..total)?).then_some(true)
+    is_port(ports) || is_message()
 }
+
+/// True when more bytes of a stream may make a message of its first ones.
+pub(super) fn may_begin(bytes: &[u8]) -> bool {
+    match length(bytes) {
+        Length::Message { skip, total } => {
+            let begun = bytes.get(skip..).unwrap_or_default();
+            bytes.len() < total && total >= SHORTEST_OCTETS && may_look_like_dns(begun)
+        }
+        _ => !bytes.is_empty(),
+    }
+}
+
+/// Octets of the shortest question, with its length before it.
+const SHORTEST_OCTETS: usize = 2 + 12 + 5;
 
 /// Where a message of a stream ends.
 pub(super) fn length(bytes: &[u8]) -> Length {
@@ -102,8 +114,12 @@ impl Protocol for Dns {
         is_datagram(bytes, ports)
     }
 
-    fn begins(bytes: &[u8], ports: [u16; 2]) -> Option<bool> {
+    fn begins(bytes: &[u8], ports: [u16; 2]) -> bool {
         begins(bytes, ports)
+    }
+
+    fn may_begin(bytes: &[u8]) -> bool {
+        may_begin(bytes)
     }
 
     fn length(bytes: &[u8]) -> Length {

@@ -3,44 +3,194 @@
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
-use weir_flow::{Chunk, Content, Interest};
+use weir_flow::{Chunk, Content, Interest, Payload, Sender};
 
 /// Connections that are followed, each with what `C` knows of it, within a limit for all together.
 #[derive(Debug)]
 pub(crate) struct Followed<C> {
     /// What is known, and how many bytes it keeps.
     open: HashMap<u64, (C, usize)>,
-    held_bytes: usize,
-    held_bytes_max: usize,
-    given_up: u64,
-    /// How often connections were looked at in which nothing was understood yet.
-    undecided: HashMap<u64, u8>,
+    budget: Budget,
+    /// Connections in which nothing was understood yet.
+    undecided: HashMap<u64, Undecided>,
     not_understood: u64,
 }
 
-/// Pieces of a connection that may be looked at before something is understood.
-const LOOKS_MAX: u8 = 64;
+/// Bytes that connections keep.
+#[derive(Debug)]
+struct Budget {
+    held: usize,
+    max: usize,
+    given_up: u64,
+}
 
-/// How often a connection is looked at.
+impl Budget {
+    /// Takes up that a connection keeps so many bytes `now`, and not as many as it did; false when those are too many.
+    const fn change(&mut self, counted: &mut usize, now: usize) -> bool {
+        self.held = self.held.saturating_sub(*counted);
+        let all = self.held.saturating_add(now);
+        if all > self.max {
+            *counted = 0;
+            self.given_up = self.given_up.saturating_add(1);
+            return false;
+        }
+        *counted = now;
+        self.held = all;
+        true
+    }
+
+    const fn free(&mut self, counted: usize) {
+        self.held = self.held.saturating_sub(counted);
+    }
+}
+
+/// What the first octets of a direction are.
+#[derive(Debug)]
+pub(crate) enum Begin<C> {
+    /// Those of a connection that is followed.
+    With(C),
+    /// More must come to say so.
+    Unsure,
+    /// Something else.
+    Other,
+}
+
+impl<C> From<Option<C>> for Begin<C> {
+    fn from(known: Option<C>) -> Self {
+        known.map_or(Self::Other, Self::With)
+    }
+}
+
+/// In how many octets of a connection something is looked for.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Looks {
-    max: u8,
+    octets_max: u64,
     /// Its ports say that something is to be understood: otherwise it counts.
     is_expected: bool,
 }
 
+/// Octets of a connection that may be something else before something is understood.
+const SEARCH_OCTETS_MAX: u64 = 1 << 16;
+/// Octets of a direction of which more must come to say what they are, at most: the longest message of DNS.
+const BEGUN_OCTETS_MAX: usize = 2 + u16::MAX as usize;
+
 impl Looks {
-    /// At all pieces, as far as there are not too many.
+    /// At all pieces, as far as there are not too many octets.
     pub(crate) const MANY: Self = Self {
-        max: LOOKS_MAX,
+        octets_max: SEARCH_OCTETS_MAX,
         is_expected: false,
     };
 
-    /// At the first piece, which tells what a connection carries: unless it is the rest of a message, as the connection
+    /// At the first octets, which tell what a connection carries: unless they are the rest of a message, as the connection
     /// began before the capture.
     pub(crate) const fn at_beginning(chunk: &Chunk<'_>, is_expected: bool) -> Self {
-        let max = if chunk.saw_start { 1 } else { LOOKS_MAX };
-        Self { max, is_expected }
+        let octets_max = if chunk.saw_start {
+            0
+        } else {
+            SEARCH_OCTETS_MAX
+        };
+        Self {
+            octets_max,
+            is_expected,
+        }
+    }
+}
+
+/// A connection in which nothing was understood yet.
+#[derive(Debug, Default)]
+struct Undecided {
+    /// Octets that were something else.
+    passed: u64,
+    /// What may be the beginning of a message, of each direction, and the pieces that it came in.
+    begun: [Vec<u8>; 2],
+    pieces: Vec<Piece>,
+    /// Bytes of it that count.
+    counted: usize,
+}
+
+/// Where a piece of what may be a beginning came.
+#[derive(Clone, Copy, Debug)]
+struct Piece {
+    sender: Sender,
+    octets: usize,
+    offset: u64,
+    acknowledged: Option<u64>,
+    time_ns: Option<i64>,
+    passed_ns: i64,
+    frame: u64,
+}
+
+impl Undecided {
+    fn begun(&mut self, sender: Sender) -> &mut Vec<u8> {
+        let [low, high] = &mut self.begun;
+        match sender {
+            Sender::Low => low,
+            Sender::High => high,
+        }
+    }
+
+    fn held(&self) -> usize {
+        let octets: usize = self.begun.iter().map(Vec::capacity).sum();
+        let pieces = self.pieces.capacity().saturating_mul(size_of::<Piece>());
+        octets.saturating_add(pieces)
+    }
+
+    /// Takes a piece up that may be the beginning of a message, or goes on with it.
+    fn hold(&mut self, payload: &Payload<'_>, chunk: &Chunk<'_>, bytes: &[u8]) {
+        self.begun(chunk.sender).extend_from_slice(bytes);
+        self.pieces.push(Piece {
+            sender: chunk.sender,
+            octets: bytes.len(),
+            offset: chunk.offset,
+            acknowledged: chunk.acknowledged,
+            time_ns: payload.time_ns,
+            passed_ns: payload.passed_ns,
+            frame: payload.frame,
+        });
+    }
+
+    /// What a direction has begun is no beginning; so many octets of it count elsewhere.
+    fn drop_begun(&mut self, sender: Sender, last: usize) {
+        let begun = std::mem::take(self.begun(sender));
+        let passed = begun.len().saturating_sub(last) as u64;
+        self.passed = self.passed.saturating_add(passed);
+        self.pieces.retain(|piece| piece.sender != sender);
+    }
+
+    /// Hands on the pieces, in the order in which they came, until one is not wanted.
+    fn release(
+        &self,
+        payload: &Payload<'_>,
+        chunk: &Chunk<'_>,
+        each: &mut dyn FnMut(&Payload<'_>, &Chunk<'_>) -> bool,
+    ) -> bool {
+        let [mut low, mut high] = self.begun.each_ref().map(Vec::as_slice);
+        let last = self.pieces.len().saturating_sub(1);
+        self.pieces.iter().enumerate().all(|(at, piece)| {
+            let rest = match piece.sender {
+                Sender::Low => &mut low,
+                Sender::High => &mut high,
+            };
+            let (bytes, behind) = rest.split_at(piece.octets.min(rest.len()));
+            *rest = behind;
+            let chunk = Chunk {
+                sender: piece.sender,
+                from_originator: chunk.from_originator == (piece.sender == chunk.sender),
+                offset: piece.offset,
+                acknowledged: piece.acknowledged,
+                time_ns: piece.time_ns,
+                frame: piece.frame,
+                is_last: chunk.is_last && at == last,
+                content: Content::Bytes(bytes),
+                ..*chunk
+            };
+            let mut payload = payload.with_stream(&chunk);
+            payload.sender = piece.sender;
+            payload.time_ns = piece.time_ns;
+            payload.passed_ns = piece.passed_ns;
+            payload.frame = piece.frame;
+            each(&payload, &chunk)
+        })
     }
 }
 
@@ -49,9 +199,11 @@ impl<C> Followed<C> {
     pub(crate) fn new(held_bytes_max: usize) -> Self {
         Self {
             open: HashMap::new(),
-            held_bytes: 0,
-            held_bytes_max,
-            given_up: 0,
+            budget: Budget {
+                held: 0,
+                max: held_bytes_max,
+                given_up: 0,
+            },
             undecided: HashMap::new(),
             not_understood: 0,
         }
@@ -59,7 +211,7 @@ impl<C> Followed<C> {
 
     /// Connections that were given up for the limit.
     pub(crate) const fn given_up(&self) -> u64 {
-        self.given_up
+        self.budget.given_up
     }
 
     /// Connections whose ports said that something was to be understood, and nothing was.
@@ -76,80 +228,325 @@ impl<C> Followed<C> {
         begin: impl FnOnce(&[u8]) -> Option<C>,
         take: impl FnOnce(&mut C) -> Option<usize>,
     ) -> Interest {
-        self.look(chunk, begin, take, |_| true)
-            .unwrap_or(Interest::Ignore)
-    }
-
-    /// The same. A connection that `begin` knows nothing of, or that is over and `is_understood` says that nothing of it
-    /// was understood, is looked at again with its next chunks, as often as `looks` says.
-    pub(crate) fn chunk_again(
-        &mut self,
-        looks: Looks,
-        chunk: &Chunk<'_>,
-        begin: impl FnOnce(&[u8]) -> Option<C>,
-        take: impl FnOnce(&mut C) -> Option<usize>,
-        is_understood: impl FnOnce(&C) -> bool,
-    ) -> Interest {
-        let is_bytes = matches!(chunk.content, Content::Bytes(_));
-        if !is_bytes && !self.open.contains_key(&chunk.connection) {
-            if chunk.is_last && self.undecided.remove(&chunk.connection).is_some() {
-                self.leave(looks);
-            }
-            return Interest::Follow;
-        }
-        if let Some(interest) = self.look(chunk, begin, take, is_understood) {
-            let is_over = interest == Interest::Ignore || chunk.is_last;
-            if is_over && !self.undecided.is_empty() {
-                self.undecided.remove(&chunk.connection);
-            }
-            return interest;
-        }
-        let seen = self.undecided.entry(chunk.connection).or_default();
-        *seen = seen.saturating_add(1);
-        if *seen < looks.max && !chunk.is_last {
-            return Interest::Follow;
-        }
-        self.undecided.remove(&chunk.connection);
-        self.leave(looks);
-        Interest::Ignore
-    }
-
-    /// A connection is not looked at any more.
-    fn leave(&mut self, looks: Looks) {
-        let is_expected = looks.is_expected.into();
-        self.not_understood = self.not_understood.saturating_add(is_expected);
-    }
-
-    /// Takes a chunk; `None` when nothing of the connection was understood and it is not followed.
-    fn look(
-        &mut self,
-        chunk: &Chunk<'_>,
-        begin: impl FnOnce(&[u8]) -> Option<C>,
-        take: impl FnOnce(&mut C) -> Option<usize>,
-        is_understood: impl FnOnce(&C) -> bool,
-    ) -> Option<Interest> {
-        let (connection, held) = match self.open.entry(chunk.connection) {
+        let (known, counted) = match self.open.entry(chunk.connection) {
             Entry::Occupied(known) => known.into_mut(),
             Entry::Vacant(place) => {
                 let Content::Bytes(bytes) = chunk.content else {
-                    return Some(Interest::Follow);
+                    return Interest::Follow;
                 };
-                place.insert((begin(bytes)?, 0))
+                let Some(known) = begin(bytes) else {
+                    return Interest::Ignore;
+                };
+                place.insert((known, 0))
             }
         };
-        self.held_bytes = self.held_bytes.saturating_sub(*held);
-        let wanted = take(connection);
-        if let Some(now) = wanted {
-            *held = now;
-            let all = self.held_bytes.saturating_add(now);
-            if all <= self.held_bytes_max {
-                self.held_bytes = all;
-                return Some(Interest::Follow);
-            }
-            self.given_up = self.given_up.saturating_add(1);
+        match take(known) {
+            Some(now) if self.budget.change(counted, now) => return Interest::Follow,
+            Some(_) => {}
+            None => self.budget.free(*counted),
         }
-        let is_over = wanted.is_none() && !is_understood(connection);
         self.open.remove(&chunk.connection);
-        (!is_over).then_some(Interest::Ignore)
+        Interest::Ignore
+    }
+
+    /// The same of the chunk that a payload is. `begin` gets all octets of a direction of which it does not know yet what they
+    /// are, and how many are before them; the pieces that they came in are handed on once it does, as they came. A connection
+    /// that it knows nothing of, or that is over and `is_understood` says that nothing of it was understood, is looked at again
+    /// with its next chunks, as far as `looks` says.
+    pub(crate) fn chunk_again(
+        &mut self,
+        looks: Looks,
+        (payload, chunk): (&Payload<'_>, &Chunk<'_>),
+        begin: impl Fn(&[u8], u64) -> Begin<C>,
+        mut take: impl FnMut(&mut C, &Payload<'_>, &Chunk<'_>) -> Option<usize>,
+        is_understood: impl Fn(&C) -> bool,
+    ) -> Interest {
+        if let Some((known, counted)) = self.open.get_mut(&chunk.connection) {
+            let wanted = take(known, payload, chunk);
+            let is_over = match wanted {
+                Some(now) if self.budget.change(counted, now) => return Interest::Follow,
+                Some(_) => true,
+                None => {
+                    self.budget.free(*counted);
+                    is_understood(known)
+                }
+            };
+            self.open.remove(&chunk.connection);
+            if is_over {
+                return self.forget(chunk);
+            }
+            // The piece that said so may be a beginning by itself.
+        }
+        let Content::Bytes(bytes) = chunk.content else {
+            return self.interrupt(looks, chunk);
+        };
+        let mut known = match self.judge(looks, (payload, chunk, bytes), begin) {
+            Begin::With(known) => known,
+            Begin::Unsure => return self.wait(looks, chunk),
+            Begin::Other => return self.pass(looks, chunk, bytes),
+        };
+        let mut wanted = Some(0);
+        let mut each = |payload: &Payload<'_>, chunk: &Chunk<'_>| {
+            wanted = take(&mut known, payload, chunk);
+            wanted.is_some()
+        };
+        match self.released(chunk) {
+            Some(undecided) => undecided.release(payload, chunk, &mut each),
+            None => each(payload, chunk),
+        };
+        let Some(now) = wanted else {
+            return match is_understood(&known) {
+                true => self.forget(chunk),
+                false => self.pass(looks, chunk, bytes),
+            };
+        };
+        let mut counted = 0;
+        if !self.budget.change(&mut counted, now) {
+            return self.forget(chunk);
+        }
+        self.open.insert(chunk.connection, (known, counted));
+        Interest::Follow
+    }
+
+    /// What octets of a connection are that is not open, with those of their direction that it was not known of.
+    fn judge(
+        &mut self,
+        looks: Looks,
+        (payload, chunk, bytes): (&Payload<'_>, &Chunk<'_>, &[u8]),
+        begin: impl Fn(&[u8], u64) -> Begin<C>,
+    ) -> Begin<C> {
+        let Some(undecided) = self.undecided(chunk) else {
+            let answer = begin(bytes, chunk.offset);
+            if let Begin::Unsure = answer {
+                let undecided = self.undecided.entry(chunk.connection).or_default();
+                undecided.hold(payload, chunk, bytes);
+            }
+            return answer;
+        };
+        if !undecided.begun(chunk.sender).is_empty() {
+            undecided.hold(payload, chunk, bytes);
+            let begun = undecided.begun(chunk.sender);
+            if begun.len() <= BEGUN_OCTETS_MAX {
+                let earlier = begun.len().saturating_sub(bytes.len()) as u64;
+                let answer = begin(begun, chunk.offset.saturating_sub(earlier));
+                if !matches!(answer, Begin::Other) {
+                    return answer;
+                }
+            }
+            undecided.drop_begun(chunk.sender, bytes.len());
+            if undecided.passed > looks.octets_max {
+                return Begin::Other;
+            }
+        }
+        let answer = begin(bytes, chunk.offset);
+        let is_held = match answer {
+            Begin::With(_) => !undecided.pieces.is_empty(),
+            Begin::Unsure => true,
+            Begin::Other => false,
+        };
+        if is_held {
+            undecided.hold(payload, chunk, bytes);
+        }
+        answer
+    }
+
+    /// What is known of a connection that is not decided.
+    fn undecided(&mut self, chunk: &Chunk<'_>) -> Option<&mut Undecided> {
+        // Most are decided by their first segment.
+        match self.undecided.is_empty() {
+            true => None,
+            false => self.undecided.get_mut(&chunk.connection),
+        }
+    }
+
+    /// The pieces of a connection that were held, where there are any.
+    fn released(&mut self, chunk: &Chunk<'_>) -> Option<Undecided> {
+        let held = self.undecided(chunk)?;
+        let released = std::mem::take(held);
+        held.passed = released.passed;
+        if held.passed == 0 {
+            self.undecided.remove(&chunk.connection);
+        }
+        self.budget.free(released.counted);
+        Some(released).filter(|it| !it.pieces.is_empty())
+    }
+
+    /// More must come of a connection.
+    fn wait(&mut self, looks: Looks, chunk: &Chunk<'_>) -> Interest {
+        if chunk.is_last {
+            return self.leave(looks, chunk);
+        }
+        let Some(undecided) = self.undecided.get_mut(&chunk.connection) else {
+            return Interest::Follow;
+        };
+        let now = undecided.held();
+        match self.budget.change(&mut undecided.counted, now) {
+            true => Interest::Follow,
+            false => self.forget(chunk),
+        }
+    }
+
+    /// Octets of a connection are something else.
+    fn pass(&mut self, looks: Looks, chunk: &Chunk<'_>, bytes: &[u8]) -> Interest {
+        let octets = bytes.len() as u64;
+        if chunk.is_last || octets > looks.octets_max {
+            return self.leave(looks, chunk);
+        }
+        let undecided = self.undecided.entry(chunk.connection).or_default();
+        undecided.passed = undecided.passed.saturating_add(octets);
+        if undecided.passed > looks.octets_max {
+            return self.leave(looks, chunk);
+        }
+        match undecided.counted == 0 && undecided.pieces.is_empty() {
+            true => Interest::Follow,
+            false => self.wait(looks, chunk),
+        }
+    }
+
+    /// A connection that is not open lacks octets, or a direction of it is over: what was begun does not go on.
+    fn interrupt(&mut self, looks: Looks, chunk: &Chunk<'_>) -> Interest {
+        let Some(undecided) = self.undecided(chunk) else {
+            return Interest::Follow;
+        };
+        undecided.drop_begun(chunk.sender, 0);
+        self.wait(looks, chunk)
+    }
+
+    /// A connection is not looked at any more.
+    fn leave(&mut self, looks: Looks, chunk: &Chunk<'_>) -> Interest {
+        let is_expected = looks.is_expected.into();
+        self.not_understood = self.not_understood.saturating_add(is_expected);
+        self.forget(chunk)
+    }
+
+    /// Nothing more is wanted of a connection.
+    fn forget(&mut self, chunk: &Chunk<'_>) -> Interest {
+        if !self.undecided.is_empty()
+            && let Some(undecided) = self.undecided.remove(&chunk.connection)
+        {
+            self.budget.free(undecided.counted);
+        }
+        Interest::Ignore
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::Ipv4Addr;
+
+    use weir_flow::{Carried, Payloads};
+    use weir_packet::{Decoder, Frame, LinkType};
+    use weir_testkit::packet::{Ipv4, Tcp, protocol, tcp_flags};
+
+    use super::*;
+
+    /// A segment of a client, of the connection with this port: after the SYN so many octets were sent before it.
+    fn segment(port: u16, flags: u8, sent: u32, bytes: &[u8]) -> Vec<u8> {
+        let [client, server] = [1, 2].map(|last| Ipv4Addr::new(10, 0, 0, last));
+        let tcp = Tcp::new(port, 6_000).flags(flags).numbers(sent, 1);
+        let segment = tcp.segment(client.into(), server.into(), bytes);
+        Ipv4::new(client, server, protocol::TCP).packet(&segment)
+    }
+
+    /// Follows the connections of packets that begin by this, each for ever; gives the frames of the pieces that were taken,
+    /// with their octets.
+    fn follow(
+        followed: &mut Followed<()>,
+        packets: &[Vec<u8>],
+        begin: impl Fn(&[u8]) -> Begin<()>,
+    ) -> Vec<(u64, usize)> {
+        let mut taken = Vec::new();
+        let mut payloads = Payloads::new();
+        let mut decoder = Decoder::default();
+        let mut each = |payload: &Payload<'_>| {
+            let Carried::Stream(chunk) = payload.carried else {
+                return Interest::Ignore;
+            };
+            followed.chunk_again(
+                Looks::at_beginning(chunk, true),
+                (payload, chunk),
+                |bytes, _| begin(bytes),
+                |(), _, chunk| {
+                    if let Content::Bytes(bytes) = chunk.content {
+                        taken.push((chunk.frame, bytes.len()));
+                    }
+                    (!chunk.is_last).then_some(0)
+                },
+                |()| true,
+            )
+        };
+        for (number, packet) in (1..).zip(packets) {
+            let mut frame = Frame::new(LinkType(101), packet);
+            frame.number = number;
+            payloads.packet(&decoder.decode(frame), &mut each);
+        }
+        payloads.finish(&mut each);
+        taken
+    }
+
+    /// A connection with segments of so many octets each.
+    fn connection(port: u16, octets: usize, segments: u32) -> Vec<Vec<u8>> {
+        let mut packets = vec![segment(port, tcp_flags::SYN, 0, b"")];
+        packets.extend((0..segments).map(|at| {
+            let sent = 1 + at * octets as u32;
+            segment(port, tcp_flags::ACK, sent, &vec![b'x'; octets])
+        }));
+        packets
+    }
+
+    #[test]
+    fn pieces_of_a_beginning_are_handed_on_as_they_came() {
+        let mut followed = Followed::new(1 << 20);
+        let begin = |bytes: &[u8]| match bytes.len() {
+            10.. => Begin::With(()),
+            _ => Begin::Unsure,
+        };
+        let taken = follow(&mut followed, &connection(1, 4, 5), begin);
+        assert_eq!(taken, [(2, 4), (3, 4), (4, 4), (5, 4), (6, 4)]);
+        assert_eq!((followed.given_up(), followed.not_understood()), (0, 0));
+        assert!(followed.undecided.is_empty() && followed.open.is_empty());
+        assert_eq!(followed.budget.held, 0);
+    }
+
+    #[test]
+    fn what_never_becomes_anything_is_left_and_counted() {
+        let mut followed = Followed::new(1 << 30);
+        // More than a beginning may have.
+        let packets = connection(1, 1_000, 80);
+        let taken = follow(&mut followed, &packets, |_| Begin::Unsure);
+        assert_eq!((taken, followed.not_understood()), (Vec::new(), 1));
+        assert!(followed.undecided.is_empty());
+        assert_eq!(followed.budget.held, 0);
+        // It is over before that.
+        let taken = follow(&mut followed, &packets[..20], |_| Begin::Unsure);
+        assert_eq!((taken, followed.not_understood()), (Vec::new(), 2));
+        // Something else from the first octet on, and from a later one.
+        for known in [0, 1_500] {
+            let begin = |bytes: &[u8]| match bytes.len() > known {
+                true => Begin::Other,
+                false => Begin::Unsure,
+            };
+            follow(&mut followed, &packets, begin);
+            assert!(followed.undecided.is_empty());
+        }
+        assert_eq!((followed.not_understood(), followed.given_up()), (4, 0));
+        assert_eq!(followed.budget.held, 0);
+    }
+
+    #[test]
+    fn beginnings_of_many_connections_stay_within_the_limit() {
+        let most = 20_000;
+        let mut followed = Followed::new(most);
+        let mut packets = Vec::new();
+        for port in 1..=100 {
+            packets.extend(connection(port, 100, 3));
+        }
+        follow(&mut followed, &packets, |_| Begin::Unsure);
+        // The pieces count as well as the octets.
+        let each = 300 + 3 * size_of::<Piece>();
+        assert!(followed.given_up() >= 100 - (most / each) as u64);
+        assert_eq!(followed.given_up() + followed.not_understood(), 100);
+        assert!(followed.undecided.is_empty());
+        assert_eq!(followed.budget.held, 0);
     }
 }

@@ -5,7 +5,7 @@ use weir_messages::dns::{
 };
 use weir_packet::{Kind, Needs, Value};
 
-use super::dns::{begins, is_datagram, length, read};
+use super::dns::{begins, is_datagram, length, may_begin, read};
 use super::messages::{Length, Messages, Protocol, Push, Way, columns_with_way};
 use super::value::{by_one_clock, number, seconds};
 use super::{Extraction, Item, ItemField, columns};
@@ -35,8 +35,12 @@ impl Protocol for Lookups {
         is_datagram(bytes, ports)
     }
 
-    fn begins(bytes: &[u8], ports: [u16; 2]) -> Option<bool> {
+    fn begins(bytes: &[u8], ports: [u16; 2]) -> bool {
         begins(bytes, ports)
+    }
+
+    fn may_begin(bytes: &[u8]) -> bool {
+        may_begin(bytes)
     }
 
     fn length(bytes: &[u8]) -> Length {

@@ -7,7 +7,7 @@ use weir_flow::{Carried, Chunk, Content, Endpoint, Interest, Payload};
 use weir_packet::{Kind, Value};
 
 use super::conversation::{Conversation, Cut, Piece};
-use super::followed::{Followed, Looks};
+use super::followed::{Begin, Followed, Looks};
 use super::opened::OpenedPayloads;
 use super::settings::Settings;
 use super::value::{address, number};
@@ -29,6 +29,8 @@ pub(super) struct Way {
     pub(super) passed_ns: i64,
     /// Number of the record, from 1; 0 when the capture's end completed it.
     pub(super) frame: u64,
+    /// Octets of the datagram that were not captured: the last ones.
+    pub(super) missing: u64,
 }
 
 impl Way {
@@ -50,6 +52,7 @@ impl Way {
             time_ns: payload.time_ns,
             passed_ns: payload.passed_ns,
             frame: payload.frame,
+            missing: payload.missing,
         }
     }
 
@@ -58,6 +61,7 @@ impl Way {
         self.time_ns = next.time_ns;
         self.passed_ns = next.passed_ns;
         self.frame = next.frame;
+        self.missing = next.missing;
     }
 
     /// Ports of both ends.
@@ -160,10 +164,14 @@ pub(super) trait Protocol: Default + Send + 'static {
     /// True when a datagram between these ports is a message.
     fn is_datagram(bytes: &[u8], ports: [u16; 2]) -> bool;
 
-    /// What the first bytes of a stream between these ports say: `None` when it carries something else,
-    /// otherwise whether that is sure.
-    fn begins(_bytes: &[u8], _ports: [u16; 2]) -> Option<bool> {
-        None
+    /// True when a stream between these ports whose first bytes are these has messages.
+    fn begins(_bytes: &[u8], _ports: [u16; 2]) -> bool {
+        false
+    }
+
+    /// True when more of a stream that does not begin so may make it one that does: on any port few bytes may.
+    fn may_begin(bytes: &[u8]) -> bool {
+        !bytes.is_empty() && Self::length(bytes) == Length::Wait
     }
 
     /// True where a stream between these ports carries the protocol, as far as ports say.
@@ -240,19 +248,22 @@ impl<P: Protocol> Messages<P> {
     fn chunk(
         streams: &mut Followed<Conversation<Framer<P>>>,
         lost_bytes: &mut u64,
-        chunk: &Chunk<'_>,
-        each: &mut dyn FnMut(&[u8]) -> bool,
+        (payload, chunk): (&Payload<'_>, &Chunk<'_>),
+        each: &mut dyn FnMut(&[u8], &Way) -> bool,
     ) -> Interest {
         let ports = [chunk.source().port, chunk.destination().port];
         streams.chunk_again(
             Looks::at_beginning(chunk, P::is_expected(ports)),
-            chunk,
-            |bytes| {
-                let is_sure = P::begins(bytes, ports)?;
-                let framers = [Framer::default(), Framer::default()];
-                Some(Conversation::new(framers, is_sure))
+            (payload, chunk),
+            |bytes, _| match P::begins(bytes, ports) {
+                true => Begin::With(Conversation::new(Default::default(), true)),
+                false if P::may_begin(bytes) => Begin::Unsure,
+                false => Begin::Other,
             },
-            |conversation| conversation.chunk(chunk, lost_bytes, &mut |bytes, _| each(bytes)),
+            |conversation, payload, chunk| {
+                let way = Way::of(payload);
+                conversation.chunk(chunk, lost_bytes, &mut |bytes, _| each(bytes, &way))
+            },
             Conversation::is_sure,
         )
     }
@@ -282,9 +293,12 @@ impl<P: Protocol> Extract for Messages<P> {
                     }
                     Interest::Follow
                 }
-                Carried::Stream(chunk) => Self::chunk(streams, lost_bytes, chunk, &mut |bytes| {
-                    protocol.message(bytes, &way, &mut push)
-                }),
+                Carried::Stream(chunk) => {
+                    let piece = (payload, chunk);
+                    Self::chunk(streams, lost_bytes, piece, &mut |bytes, way| {
+                        protocol.message(bytes, way, &mut push)
+                    })
+                }
                 _ => Interest::Ignore,
             }
         });
@@ -305,9 +319,9 @@ impl<P: Protocol> Extract for Messages<P> {
                 let Carried::Stream(chunk) = payload.carried else {
                     return Interest::Ignore;
                 };
-                let way = Way::of(payload);
-                Self::chunk(streams, lost_bytes, chunk, &mut |bytes| {
-                    last.push_back((bytes.to_vec(), way));
+                let piece = (payload, chunk);
+                Self::chunk(streams, lost_bytes, piece, &mut |bytes, way| {
+                    last.push_back((bytes.to_vec(), *way));
                     true
                 })
             });

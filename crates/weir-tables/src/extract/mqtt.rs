@@ -4,7 +4,8 @@ use std::cell::OnceCell;
 use std::collections::{HashMap, VecDeque};
 
 use weir_messages::mqtt::{
-    PORT, Packet, PropertyValue, begins_with_connect, kind, kind_word, length, property,
+    PORT, Packet, PropertyValue, begins_with_connect, kind, kind_word, length,
+    may_begin_with_connect, property,
 };
 use weir_packet::{Kind, Needs, Value};
 
@@ -110,9 +111,13 @@ impl Protocol for Mqtt {
         false
     }
 
-    fn begins(bytes: &[u8], ports: [u16; 2]) -> Option<bool> {
+    fn begins(bytes: &[u8], ports: [u16; 2]) -> bool {
         let is_known = ports.contains(&PORT) && matches!(length(bytes), None | Some(Ok(_)));
-        (is_known || begins_with_connect(bytes)).then_some(true)
+        is_known || begins_with_connect(bytes)
+    }
+
+    fn may_begin(bytes: &[u8]) -> bool {
+        may_begin_with_connect(bytes)
     }
 
     fn is_expected(ports: [u16; 2]) -> bool {

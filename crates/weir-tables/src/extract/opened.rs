@@ -74,8 +74,13 @@ impl OpenedPayloads {
             closed: 0,
             given_up: 0,
         });
+        let prefaces = match tls {
+            Some(_) => Prefaces::with_hellos(),
+            None => Prefaces::default(),
+        };
         Self {
             tls,
+            prefaces,
             ..Self::default()
         }
     }

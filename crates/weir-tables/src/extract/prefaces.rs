@@ -4,6 +4,7 @@
 use std::collections::HashMap;
 
 use weir_flow::{Chunk, Content, Interest, Payload, Sender};
+use weir_messages::tls::may_begin_with_hello;
 
 use super::opened::{HEP_MAGIC, pass};
 
@@ -12,6 +13,8 @@ use super::opened::{HEP_MAGIC, pass};
 pub(super) struct Prefaces {
     open: HashMap<u64, [Side; 2]>,
     given_up: u64,
+    /// What may become a hello of TLS is held, too.
+    holds_hellos: bool,
 }
 
 /// A direction of a connection.
@@ -48,6 +51,14 @@ const CONNECTIONS_MAX: usize = 1 << 16;
 type Each<'e> = dyn FnMut(&Payload<'_>) -> Interest + 'e;
 
 impl Prefaces {
+    /// The same; what may become a hello of TLS is held until it is known.
+    pub(super) fn with_hellos() -> Self {
+        Self {
+            holds_hellos: true,
+            ..Self::default()
+        }
+    }
+
     /// Connections whose headers were not taken off for the limit.
     pub(super) const fn given_up(&self) -> u64 {
         self.given_up
@@ -75,7 +86,7 @@ impl Prefaces {
             acknowledged: acknowledged.map(|octets| octets.saturating_sub(other.taken_off)),
             ..*chunk
         };
-        let interest = side.chunk(payload, chunk, each);
+        let interest = side.chunk(payload, chunk, self.holds_hellos, each);
         if interest == Interest::Ignore || chunk.is_last {
             self.open.remove(&chunk.connection);
         }
@@ -88,7 +99,7 @@ impl Prefaces {
             return true;
         }
         let may_begin = chunk.offset == 0
-            && matches!(chunk.content, Content::Bytes(bytes) if beginning(bytes) != Beginning::Other);
+            && matches!(chunk.content, Content::Bytes(bytes) if beginning(bytes, self.holds_hellos) != Beginning::Other);
         if !may_begin {
             return false;
         }
@@ -102,7 +113,13 @@ impl Prefaces {
 }
 
 impl Side {
-    fn chunk(&mut self, payload: &Payload<'_>, chunk: &Chunk<'_>, each: &mut Each<'_>) -> Interest {
+    fn chunk(
+        &mut self,
+        payload: &Payload<'_>,
+        chunk: &Chunk<'_>,
+        holds_hellos: bool,
+        each: &mut Each<'_>,
+    ) -> Interest {
         let offset = chunk.offset.saturating_sub(self.taken_off);
         let Content::Bytes(bytes) = chunk.content else {
             let held = std::mem::take(&mut self.held);
@@ -120,7 +137,7 @@ impl Side {
         let mut all = std::mem::take(&mut self.held);
         all.extend_from_slice(bytes);
         loop {
-            match beginning(&all) {
+            match beginning(&all, holds_hellos) {
                 Beginning::Header(octets) => {
                     all.drain(..octets.min(all.len()));
                     self.taken_off = self.taken_off.saturating_add(octets as u64);
@@ -142,7 +159,7 @@ impl Side {
     }
 }
 
-fn beginning(bytes: &[u8]) -> Beginning {
+fn beginning(bytes: &[u8], holds_hellos: bool) -> Beginning {
     let is_begun = |with: &[u8]| with.starts_with(bytes);
     if bytes.starts_with(SIGNATURE) {
         return version_2(bytes);
@@ -150,7 +167,11 @@ fn beginning(bytes: &[u8]) -> Beginning {
     if bytes.starts_with(WORD) {
         return version_1(bytes);
     }
-    match is_begun(SIGNATURE) || is_begun(WORD) || is_begun(HEP_MAGIC) && bytes != HEP_MAGIC {
+    let is_unsure = is_begun(SIGNATURE)
+        || is_begun(WORD)
+        || is_begun(HEP_MAGIC) && bytes != HEP_MAGIC
+        || holds_hellos && may_begin_with_hello(bytes);
+    match is_unsure {
         true => Beginning::Unsure,
         false => Beginning::Other,
     }
@@ -200,11 +221,18 @@ mod tests {
         let text = b"PROXY TCP4 198.51.100.7 203.0.113.9 56324 5060\r\n".to_vec();
         for header in [binary, text, b"PROXY UNKNOWN\r\n".to_vec()] {
             for length in 0..header.len() {
-                assert_eq!(beginning(&header[..length]), Beginning::Unsure, "{length}");
+                assert_eq!(
+                    beginning(&header[..length], false),
+                    Beginning::Unsure,
+                    "{length}"
+                );
             }
             let with_more = [&header[..], b"INVITE sip:a@b SIP/2.0\r\n"].concat();
-            assert_eq!(beginning(&header), Beginning::Header(header.len()));
-            assert_eq!(beginning(&with_more), Beginning::Header(header.len()));
+            assert_eq!(beginning(&header, false), Beginning::Header(header.len()));
+            assert_eq!(
+                beginning(&with_more, false),
+                Beginning::Header(header.len())
+            );
         }
         for other in [
             b"GET / HTTP/1.1" as &[u8],
@@ -214,14 +242,14 @@ mod tests {
             b"\r\n\r\nINVITE",
         ] {
             assert_eq!(
-                beginning(other),
+                beginning(other, false),
                 Beginning::Other,
                 "{}",
                 other.escape_ascii()
             );
         }
         let long = [WORD, &[b'x'; 200]].concat();
-        assert_eq!(beginning(&long), Beginning::Other);
-        assert_eq!(beginning(b"HEP"), Beginning::Unsure);
+        assert_eq!(beginning(&long, false), Beginning::Other);
+        assert_eq!(beginning(b"HEP", false), Beginning::Unsure);
     }
 }

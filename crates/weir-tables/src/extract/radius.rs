@@ -35,17 +35,22 @@ impl Protocol for Radius {
     }
 
     /// Over TCP (RFC 6613) and TLS (RFC 6614) packets follow one another.
-    fn begins(bytes: &[u8], ports: [u16; 2]) -> Option<bool> {
-        let is_known = code_word(*bytes.first()?).is_some();
+    fn begins(bytes: &[u8], ports: [u16; 2]) -> bool {
+        let first = bytes.first();
+        let is_known = first.is_some_and(|code| code_word(*code).is_some());
         let is_port = ports.iter().any(|port| PORTS.contains(port));
         match Self::length(bytes) {
-            Length::Wait => (is_port && is_known).then_some(true),
-            Length::Message { total, .. } if is_port && bytes.len() < total => {
-                is_known.then_some(true)
-            }
-            Length::Message { total, .. } => Packet::new(bytes.get(..total)?, ports).map(|_| true),
-            Length::Broken => None,
+            Length::Wait => is_port && is_known,
+            Length::Message { total, .. } => match bytes.get(..total) {
+                Some(packet) => Packet::new(packet, ports).is_some(),
+                None => is_port && is_known,
+            },
+            Length::Broken => false,
         }
+    }
+
+    fn may_begin(bytes: &[u8]) -> bool {
+        Packet::may_begin(bytes)
     }
 
     fn length(bytes: &[u8]) -> Length {

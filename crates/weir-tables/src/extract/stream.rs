@@ -47,7 +47,8 @@ impl<'p> Piece<'p> {
     fn of(payload: &Payload<'p>) -> Option<Self> {
         let (offset, data, missing, from_originator) = match payload.carried {
             Carried::Datagram(bytes) | Carried::Message { bytes, .. } => {
-                (0, Some(bytes), None, None)
+                let missing = Some(payload.missing).filter(|octets| *octets > 0);
+                (0, Some(bytes), missing, None)
             }
             Carried::Stream(chunk) => {
                 let (data, missing) = match chunk.content {
@@ -78,7 +79,7 @@ static FIELDS: &[ItemField<Get>] = &[
     ItemField::new("stream.offset", Kind::U64, |p| number(p.offset),
         "Bytes of this direction of the TCP stream before it", "RFC 9293, 3.4"),
     ItemField::new("stream.missing", Kind::U64, |p| p.missing.and_then(number),
-        "Bytes of the stream that were not captured, in the place of bytes", "weir"),
+        "Bytes that were not captured: of a TCP stream, in the place of bytes; of a datagram, by the length in its header, behind those that were", "weir"),
     ItemField::new("stream.data", Kind::Bytes, |p| p.data.map(Value::Bytes),
         "The bytes", "RFC 9293, 3.1; RFC 768; RFC 9260"),
     ItemField::new("stream.text", Kind::Text, |p| p.data.map(|data| Value::Text(p.text.get_or_init(|| lines(data)))),

@@ -1,6 +1,8 @@
 //! `stun`: one row a message of STUN or TURN.
 
-use weir_messages::stun::{HEADER_OCTETS, Message, attribute, class_word, length, method_word};
+use weir_messages::stun::{
+    HEADER_OCTETS, Message, attribute, class_word, length, may_begin, method_word,
+};
 use weir_packet::{Kind, Needs, Value};
 
 use super::asked::{Asked, Requests};
@@ -34,8 +36,12 @@ impl Protocol for Stun {
         Message::new(bytes).is_some()
     }
 
-    fn begins(bytes: &[u8], _ports: [u16; 2]) -> Option<bool> {
-        length(bytes).map(|_| true)
+    fn begins(bytes: &[u8], _ports: [u16; 2]) -> bool {
+        length(bytes).is_some()
+    }
+
+    fn may_begin(bytes: &[u8]) -> bool {
+        may_begin(bytes)
     }
 
     fn length(bytes: &[u8]) -> Length {

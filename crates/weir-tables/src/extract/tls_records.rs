@@ -6,6 +6,7 @@ use std::collections::HashMap;
 use weir_flow::{Carried, Content, FlowKey, Interest, Payload, Payloads, Sender};
 use weir_messages::tls::{
     Carrier, ServerHello, Session, SessionState, Stamp, begins_with_hello, is_quic_initial,
+    may_begin_with_hello,
 };
 use weir_packet::{Kind, Needs, Value};
 
@@ -123,16 +124,17 @@ type Each<'e> = dyn FnMut(Record) + 'e;
 impl Stream {
     /// Takes octets of a side; false when the connection carries something else.
     fn take(&mut self, side: usize, bytes: &[u8], each: &mut Each<'_>) -> bool {
+        let Some(one) = self.sides.get_mut(side) else {
+            return false;
+        };
         if !self.is_tls {
-            self.is_tls = self.seen == 0 && is_header(bytes) || begins_with_hello(bytes);
+            let is_first = self.seen == one.begun.len();
             self.seen = self.seen.saturating_add(bytes.len());
+            self.is_tls = one.begins(bytes, is_first);
             if !self.is_tls {
                 return self.seen <= SEARCH_BYTES_MAX;
             }
         }
-        let Some(one) = self.sides.get_mut(side) else {
-            return false;
-        };
         let mut begun = std::mem::take(&mut one.begun);
         let (is_first, mut is_told) = (begun.is_empty(), false);
         begun.extend_from_slice(bytes);
@@ -169,6 +171,32 @@ impl Stream {
 }
 
 impl Side {
+    /// True where TLS begins with what is begun and these octets, or with these alone. What may become a beginning is kept.
+    fn begins(&mut self, bytes: &[u8], is_first: bool) -> bool {
+        let begins = |all: &[u8], is_first| is_first && is_header(all) || begins_with_hello(all);
+        let may_begin = |all: &[u8], is_first| {
+            let is_header = is_first && all.len() < HEADER_OCTETS && is_header_begun(all);
+            is_header || may_begin_with_hello(all)
+        };
+        if !self.begun.is_empty() {
+            let all = [self.begun.as_slice(), bytes].concat();
+            if begins(&all, is_first) {
+                return true;
+            }
+            if may_begin(&all, is_first) {
+                self.begun = all;
+                return false;
+            }
+        }
+        let is_first = is_first && self.begun.is_empty();
+        self.begun = Vec::new();
+        let begins = begins(bytes, is_first);
+        if !begins && may_begin(bytes, is_first) {
+            self.begun = bytes.to_vec();
+        }
+        begins
+    }
+
     /// A whole record with its header.
     fn record(&mut self, record: &[u8], is_private: &mut bool, each: &mut Each<'_>) {
         let Some((&[kind, v1, v0, l1, l0], body)) = record.split_first_chunk::<HEADER_OCTETS>()
@@ -228,6 +256,14 @@ fn is_header(bytes: &[u8]) -> bool {
         return false;
     };
     usize::from(u16::from_be_bytes([*high, *low])) <= RECORD_OCTETS_MAX
+}
+
+/// True for the first octets of one.
+fn is_header_begun(bytes: &[u8]) -> bool {
+    let mut header = [DATA, 3, 0, 0, 0];
+    let known = header.iter_mut().zip(bytes);
+    known.for_each(|(octet, known)| *octet = *known);
+    is_header(&header)
 }
 
 /// Looks for records.

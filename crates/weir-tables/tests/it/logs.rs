@@ -365,12 +365,8 @@ const HTTP: &[Field] = &[
 const INFLATED: &str = "Zeek counts what a compressed body inflates to";
 
 const ZERO_NINE: &str = "an answer of HTTP/0.9 has no status, and all that comes is its body";
-const OCTETS: &str =
-    "the method comes octet by octet: a first head is looked for where a piece begins";
 
 const HTTP_DIFFERENCES: &[(&str, &str, &str)] = &[
-    ("core.tcp-padding", "method", OCTETS),
-    ("core.tcp-padding", "uri", OCTETS),
     (
         "http.http-09-content-length-confusion",
         "status_code",

@@ -30,6 +30,7 @@ mod oracle;
 mod robustness;
 mod said;
 mod sealed;
+mod segments;
 mod sip;
 mod tally;
 mod transports;

@@ -1,11 +1,13 @@
 //! Captures of traffic that is not tidy, with what is known of each: streams that begin anew, copies, beginnings that are
 //! not there, messages that were lost. `../shared/data/reports/README.md` says where they come from.
 
+use std::io::Write;
 use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
 
 use weir_testkit::Rng;
-use weir_testkit::packet::{Ipv4, Tcp, protocol, tcp_flags};
+use weir_testkit::capture::{Endian, PcapVariant, PcapWriter};
+use weir_testkit::packet::{Ipv4, Tcp, protocol, tcp_flags, udp};
 
 use crate::sip::{column, read_with_notes};
 use crate::wire::{self, Connection};
@@ -449,4 +451,60 @@ fn headers_of_the_proxy_protocol_are_taken_off_before_every_protocol() {
             }
         }
     }
+}
+
+/// A capture of UDP between the ports of DHCP, of which so many octets of each packet were captured.
+fn cut_to(datagrams: &[&[u8]], snap_len: usize, path: &Path) {
+    let file = std::io::BufWriter::new(std::fs::File::create(path).unwrap());
+    let mut writer = PcapWriter::new(file, 101, 65_535, PcapVariant::Nano, Endian::Little).unwrap();
+    for (time, datagram) in (0..).zip(datagrams) {
+        let segment = udp(CLIENT.into(), SERVER.into(), 68, 67, datagram);
+        let packet = Ipv4::new(CLIENT, SERVER, protocol::UDP).packet(&segment);
+        let captured = &packet[..packet.len().min(snap_len)];
+        let time = 1_700_000_000_000_000_000 + time * 1_000_000;
+        writer.packet(time, packet.len() as u32, captured).unwrap();
+    }
+    writer.into_inner().flush().unwrap();
+}
+
+/// RFC 2131, 2, and RFC 2132, 3.2 and 9.6.
+#[test]
+fn datagrams_that_were_cut_say_so() {
+    let mut request = vec![0; 236];
+    request[..4].copy_from_slice(&[1, 1, 6, 0]);
+    request.extend([
+        0x63, 0x82, 0x53, 0x63, 53, 1, 3, 12, 4, b'h', b'o', b's', b't', 255,
+    ]);
+    let without_end = &request[..request.len() - 1];
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("made.pcap");
+    let headers = 20 + 8;
+    let all = request.len();
+    let columns = ["dhcp.option.dhcp", "dhcp.option.hostname", "dhcp.fault"];
+    for (captured, told) in [
+        (all, ["3", "host", ""]),
+        (all - 1, ["3", "host", "bytes were not captured"]),
+        (245, ["3", "", "bytes were not captured"]),
+        (236, ["", "", "bytes were not captured"]),
+    ] {
+        cut_to(&[&request], headers + captured, &path);
+        let (batch, _) = read_with_notes("dhcp", &[&path], 10);
+        assert_eq!(columns.map(|it| column(&batch, it)[0].clone()), told);
+        let (batch, _) = read_with_notes("stream", &[&path], 10);
+        let missing = match all - captured {
+            0 => String::new(),
+            missing => missing.to_string(),
+        };
+        assert_eq!(column(&batch, "stream.missing"), [missing], "{captured}");
+    }
+    // What is whole, and has a fault itself.
+    cut_to(&[without_end, &request[..242]], usize::MAX, &path);
+    let (batch, _) = read_with_notes("dhcp", &[&path], 10);
+    let faults = [
+        "the options have no end",
+        "an option is longer than what is there",
+    ];
+    assert_eq!(column(&batch, "dhcp.fault"), faults);
+    let (batch, _) = read_with_notes("stream", &[&path], 10);
+    assert_eq!(column(&batch, "stream.missing"), ["", ""]);
 }

@@ -58,12 +58,17 @@ impl Connection {
         while !rest.is_empty() {
             let len = rest.len().min(4 + random.below(most) as usize);
             let (piece, after) = rest.split_at(len);
-            let slot = usize::from(!client);
-            let flags = tcp_flags::ACK | tcp_flags::PSH;
-            packets.push(self.segment(client, self.sent[slot], flags, piece));
-            self.sent[slot] += len as u32;
+            self.send_one(client, piece, packets);
             rest = after;
         }
+    }
+
+    /// Adds a segment that carries `bytes`.
+    pub(crate) fn send_one(&mut self, client: bool, bytes: &[u8], packets: &mut Vec<Vec<u8>>) {
+        let slot = usize::from(!client);
+        let flags = tcp_flags::ACK | tcp_flags::PSH;
+        packets.push(self.segment(client, self.sent[slot], flags, bytes));
+        self.sent[slot] += bytes.len() as u32;
     }
 }
 

@@ -298,7 +298,10 @@ impl Connection {
     }
 
     fn try_open(&mut self, each: &mut dyn FnMut(ConnectionEvent<'_>)) {
-        let [request, response] = &self.waiting;
+        let [request, response] = &mut self.waiting;
+        while let Some(end) = head_end(response).filter(|_| is_preliminary(response)) {
+            response.drain(..end);
+        }
         let begins = |bytes: &[u8], with: &[u8]| {
             bytes.starts_with(with) || (bytes.len() < with.len() && with.starts_with(bytes))
         };
@@ -383,6 +386,12 @@ impl Connection {
     }
 }
 
+/// True for a response that another one follows, such as 103 (RFC 8297), and not 101 (RFC 9110, 15.2).
+fn is_preliminary(response: &[u8]) -> bool {
+    let status = response.strip_prefix(b"HTTP/1.").unwrap_or_default();
+    matches!(status, [b'0' | b'1', b' ', b'1', tens, ones, ..] if (tens, ones) != (&b'0', &b'1'))
+}
+
 /// The offset after the empty line.
 fn head_end(bytes: &[u8]) -> Option<usize> {
     let at = memchr::memmem::find(bytes, b"\r\n\r\n")?;
@@ -442,4 +451,43 @@ fn header(head: &str, name: &str) -> String {
         }
     }
     all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// RFC 9110, 15.2, and RFC 8297: any number of preliminary responses precede the one that agrees.
+    #[test]
+    fn preliminary_responses_are_passed_over_in_pieces_of_any_size() {
+        let request = b"GET / HTTP/1.1\r\nUpgrade: websocket\r\n\r\n";
+        let hints = b"HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n";
+        let agreed = b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\n\r\n\x81\x05Hello";
+        for responses in [
+            agreed.to_vec(),
+            [&hints[..], agreed].concat(),
+            [&hints[..], hints, b"HTTP/1.0 100 Continue\r\n\r\n", agreed].concat(),
+        ] {
+            for size in [1, 7, 1_000] {
+                let mut connection = Connection::new(DecoderOptions::default());
+                let mut texts = Vec::new();
+                let mut each = |event: ConnectionEvent<'_>| {
+                    if let ConnectionEvent::Wire(_, Event::Message(message)) = event {
+                        texts.push(message.payload.to_vec());
+                    }
+                };
+                connection.feed(Direction::ToServer, request, &mut each);
+                for piece in responses.chunks(size) {
+                    connection.feed(Direction::ToClient, piece, &mut each);
+                }
+                assert_eq!(texts, [b"Hello"], "by {size}");
+            }
+        }
+        // Another one does not agree.
+        let mut connection = Connection::new(DecoderOptions::default());
+        connection.feed(Direction::ToServer, request, &mut |_| {});
+        let refused = b"HTTP/1.1 103 Early Hints\r\n\r\nHTTP/1.1 403 Forbidden\r\n\r\n";
+        connection.feed(Direction::ToClient, refused, &mut |_| {});
+        assert!(connection.is_other());
+    }
 }

@@ -249,6 +249,7 @@ mod tests {
             time_ns: Some(ms * 1_000_000),
             passed_ns: ms * 1_000_000,
             frame: 1,
+            missing: 0,
         }
     }
 

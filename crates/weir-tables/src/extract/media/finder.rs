@@ -438,6 +438,7 @@ mod tests {
                 time_ns: None,
                 passed_ns: 0,
                 frame: 1,
+                missing: 0,
             };
             candidate.held.push((bytes.into(), way));
         }

@@ -10,7 +10,7 @@ use weir_sip::{Flow, Framer, FramerEvent, looks_like_sip};
 use weir_ws::{ConnectionEvent, Event, Opcode};
 
 use crate::extract::conversation::{Conversation, Cut, Piece};
-use crate::extract::followed::{Followed, Looks};
+use crate::extract::followed::{Begin, Followed, Looks};
 use crate::extract::in_words;
 use crate::extract::opened::OpenedPayloads;
 use crate::extract::websocket::{Connections, WebSocketSight, is_from_client};
@@ -220,9 +220,12 @@ impl SipFinder {
         // A WebSocket may come after another request.
         open.chunk_again(
             Looks::MANY,
-            chunk,
-            |bytes| Stream::begins(bytes, chunk, ports.contains(&SIP_PORT)),
-            |stream| match stream {
+            (payload, chunk),
+            |bytes, offset| {
+                let place = (chunk.saw_start, offset);
+                Stream::begins(bytes, place, ports.contains(&SIP_PORT))
+            },
+            |stream, payload, chunk| match stream {
                 Stream::Sip(conversation) => {
                     let way = way(payload, SipTransport::Tcp);
                     conversation.chunk(chunk, lost_bytes, &mut |bytes, _| {
@@ -231,7 +234,7 @@ impl SipFinder {
                     })
                 }
                 Stream::WebSocket => {
-                    let interest = web_sockets.chunk(chunk, &mut |sight| {
+                    let interest = web_sockets.chunk(payload, chunk, &mut |sight| {
                         if let Some(bytes) = message_in(sight) {
                             each(&SipMessage {
                                 bytes,
@@ -270,19 +273,22 @@ impl Stream {
         }
     }
 
-    /// What a connection may carry whose first bytes are these.
-    fn begins(bytes: &[u8], chunk: &Chunk<'_>, is_known: bool) -> Option<Self> {
+    /// What a connection may carry whose first bytes are these: whether it was seen from its beginning on, and how many are
+    /// before them, says the place.
+    fn begins(bytes: &[u8], place: (bool, u64), is_known: bool) -> Begin<Self> {
         let text = bytes.trim_ascii_start();
         let sip = |is_sure| {
             let framers = [Framer::default(), Framer::default()];
-            Some(Self::Sip(Box::new(Conversation::new(framers, is_sure))))
+            Begin::With(Self::Sip(Box::new(Conversation::new(framers, is_sure))))
         };
-        let is_first = chunk.offset == 0;
+        let is_first = place.1 == 0;
         if is_first && text.is_empty() || looks_like_sip(text) {
             return sip(is_known);
         }
-        if is_from_client(bytes, chunk).is_some() {
-            return Some(Self::WebSocket);
+        match is_from_client(bytes, place) {
+            Begin::With(_) => return Begin::With(Self::WebSocket),
+            Begin::Unsure => return Begin::Unsure,
+            Begin::Other => {}
         }
         // The first line may go on in the next segment.
         let line_goes_on = is_first
@@ -292,7 +298,7 @@ impl Stream {
         if is_known || line_goes_on {
             return sip(is_known);
         }
-        None
+        Begin::Other
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use weir_flow::{Carried, Chunk, Content, Endpoint, Interest, Sender};
+use weir_flow::{Carried, Chunk, Content, Endpoint, Interest, Payload, Sender};
 use weir_messages::tls::KeyLog;
 use weir_packet::Packet;
 use weir_ws::{
@@ -10,7 +10,7 @@ use weir_ws::{
     Opcode,
 };
 
-use crate::extract::followed::{Followed, Looks};
+use crate::extract::followed::{Begin, Followed, Looks};
 use crate::extract::in_words;
 use crate::extract::opened::OpenedPayloads;
 
@@ -111,7 +111,7 @@ impl WebSockets {
         let followed = &mut self.followed;
         self.payloads
             .packet(packet, &mut |payload| match payload.carried {
-                Carried::Stream(chunk) => followed.chunk(chunk, each),
+                Carried::Stream(chunk) => followed.chunk(payload, chunk, each),
                 _ => Interest::Ignore,
             });
     }
@@ -120,7 +120,7 @@ impl WebSockets {
     pub fn finish(&mut self, each: &mut dyn FnMut(&WebSocketSight<'_>)) {
         let followed = &mut self.followed;
         self.payloads.finish(&mut |payload| match payload.carried {
-            Carried::Stream(chunk) => followed.chunk(chunk, each),
+            Carried::Stream(chunk) => followed.chunk(payload, chunk, each),
             _ => Interest::Ignore,
         });
     }
@@ -149,6 +149,7 @@ impl WebSockets {
 impl Connections {
     pub(crate) fn chunk(
         &mut self,
+        payload: &Payload<'_>,
         chunk: &Chunk<'_>,
         each: &mut dyn FnMut(&WebSocketSight<'_>),
     ) -> Interest {
@@ -159,9 +160,13 @@ impl Connections {
         } = self;
         open.chunk_again(
             Looks::MANY,
-            chunk,
-            |bytes| is_from_client(bytes, chunk).map(|from_client| Known::new(chunk, from_client)),
-            |known| {
+            (payload, chunk),
+            |bytes, offset| match is_from_client(bytes, (chunk.saw_start, offset)) {
+                Begin::With(from_client) => Begin::With(Known::new(chunk, from_client)),
+                Begin::Unsure => Begin::Unsure,
+                Begin::Other => Begin::Other,
+            },
+            |known, _, chunk| {
                 if let Content::Gap(bytes) = chunk.content {
                     *gap_bytes = gap_bytes.saturating_add(bytes);
                 }
@@ -248,7 +253,6 @@ impl Known {
             waiting,
             ..
         } = self;
-        let is_opening = waiting.is_some();
         let mut goes_on = true;
         let mut is_open = false;
         let mut occasion = now;
@@ -282,9 +286,6 @@ impl Known {
             });
         };
         match chunk.content {
-            Content::Bytes(bytes) if is_opening && direction == Direction::ToClient => {
-                connection.feed(direction, without_interim(bytes), &mut hand_on);
-            }
             Content::Bytes(bytes) => connection.feed(direction, bytes, &mut hand_on),
             Content::Gap(bytes) => connection.gap(direction, bytes, &mut hand_on),
             Content::End(_) => connection.finish_direction(direction, &mut hand_on),
@@ -296,31 +297,18 @@ impl Known {
     }
 }
 
-/// What follows the preliminary responses that a server begins with, such as 103 (RFC 8297).
-fn without_interim(bytes: &[u8]) -> &[u8] {
-    let mut rest = bytes;
-    while let Some([b'1', b'.', b'0' | b'1', b' ', b'1', tens, ones, ..]) =
-        rest.strip_prefix(b"HTTP/")
-        && [*tens, *ones] != *b"01"
-        && let Some(end) = memchr::memmem::find(rest, b"\r\n\r\n")
-        && let Some(behind) = rest.get(end + 4..).filter(|behind| !behind.is_empty())
-    {
-        rest = behind;
-    }
-    rest
-}
-
-/// Whether the first bytes of a connection are a client's or a server's; `None` when they are no WebSocket's. What
-/// begins with a SYN begins with a handshake, and so does what comes after something else.
-pub(crate) fn is_from_client(bytes: &[u8], chunk: &Chunk<'_>) -> Option<bool> {
-    first_bytes(bytes, chunk.saw_start || chunk.offset > 0)
+/// Whether the first bytes of a connection are a client's, where they may be a WebSocket's. What begins with a SYN begins with a
+/// handshake, and so does what comes after something else: the place says so, by whether the SYN was seen and how many bytes
+/// are before.
+pub(crate) fn is_from_client(bytes: &[u8], (saw_start, offset): (bool, u64)) -> Begin<bool> {
+    first_bytes(bytes, saw_start || offset > 0)
 }
 
 /// See [`is_from_client`]. Without a handshake, frames have to look like frames all the way: only clients mask.
-fn first_bytes(bytes: &[u8], is_start: bool) -> Option<bool> {
+fn first_bytes(bytes: &[u8], is_start: bool) -> Begin<bool> {
     let begins = |with: &[u8]| with.starts_with(bytes) || bytes.starts_with(with);
     if bytes.is_empty() {
-        return None;
+        return Begin::Other;
     }
     if begins(b"GET ") {
         let is_whole = bytes.windows(4).any(|end| end == b"\r\n\r\n");
@@ -330,18 +318,24 @@ fn first_bytes(bytes: &[u8], is_start: bool) -> Option<bool> {
                 .windows(word.len())
                 .any(|at| at.eq_ignore_ascii_case(word))
         };
-        return (!is_whole || upgrades()).then_some(true);
+        return (!is_whole || upgrades()).then_some(true).into();
     }
     if begins(b"HTTP/1.") {
         // Any other answer is that of a request before: to a page, or to CONNECT.
-        let may_agree = bytes.get(9).is_none_or(|hundreds| *hundreds == b'1');
-        return may_agree.then_some(false);
+        return match bytes.get(9) {
+            None => Begin::Unsure,
+            Some(b'1') => Begin::With(false),
+            Some(_) => Begin::Other,
+        };
     }
     if is_start {
-        return None;
+        return Begin::Other;
     }
-    let masked = bytes.get(1)? & 0x80 != 0;
-    are_frames(bytes, masked).then_some(masked)
+    if Header::parse(bytes).is_none() {
+        return Begin::Unsure;
+    }
+    let masked = bytes.get(1).is_some_and(|octet| octet & 0x80 != 0);
+    are_frames(bytes, masked).then_some(masked).into()
 }
 
 /// A chain of frames from here on, the first of which is whole or a control frame or the beginning of
@@ -393,6 +387,10 @@ mod tests {
 
     #[test]
     fn the_first_bytes_tell_whose_they_are() {
+        let told = |bytes: &[u8], is_start| match first_bytes(bytes, is_start) {
+            Begin::With(from_client) => Some(from_client),
+            _ => None,
+        };
         let cases: &[(&[u8], Option<bool>)] = &[
             (b"", None),
             (b"G", Some(true)),
@@ -401,7 +399,7 @@ mod tests {
             (b"GET / HTTP/1.1\r\nHost: h\r\n\r\n", None),
             (b"HTTP/1.1 101 Switching", Some(false)),
             (b"HTTP/1.1 103 Early Hints", Some(false)),
-            (b"HTTP/1.1 ", Some(false)),
+            (b"HTTP/1.1 ", None),
             (b"HTTP/1.1 200 Connection established\r\n\r\n", None),
             (b"POST / HTTP/1.1\r\n", None),
             (b"\x81\x02hi", Some(false)),
@@ -420,11 +418,22 @@ mod tests {
         ];
         for (bytes, expected) in cases {
             let shown = bytes.escape_ascii();
-            assert_eq!(first_bytes(bytes, false), *expected, "{shown}");
+            assert_eq!(told(bytes, false), *expected, "{shown}");
             // Behind a SYN there is a handshake.
             let is_http = bytes.starts_with(b"G") || bytes.starts_with(b"HTTP");
             let expected = expected.filter(|_| is_http);
-            assert_eq!(first_bytes(bytes, true), expected, "{shown}");
+            assert_eq!(told(bytes, true), expected, "{shown}");
+        }
+        // More has to come to say so of these.
+        let unsure: [(&[u8], bool); 4] = [
+            (b"H", true),
+            (b"HTTP/1.1 ", true),
+            (b"\x81", false),
+            (b"\x82\x7e\x01", false),
+        ];
+        for (bytes, is_start) in unsure {
+            let found = first_bytes(bytes, is_start);
+            assert!(matches!(found, Begin::Unsure), "{}", bytes.escape_ascii());
         }
     }
 }

@@ -1,0 +1,119 @@
+//! One direction of a connection, and where a head begins in it.
+
+use std::borrow::Cow;
+
+use super::body::Body;
+use super::pairs::Place;
+use super::{head, two};
+use crate::tls::Stamp;
+
+/// Where one direction stands.
+#[derive(Debug)]
+pub(super) enum State {
+    Head,
+    Body(Body),
+    /// After a loss, and before the first head: until one begins a piece, or the pieces that are there.
+    Lost,
+}
+
+#[derive(Debug)]
+pub(super) struct Side {
+    pub(super) state: State,
+    /// What waits for more: octets of a head or a body, and of what may become one.
+    pub(super) begun: Vec<u8>,
+    /// Some head was looked for: what is missing is of a message.
+    pub(super) has_begun: bool,
+    /// When the last of what is begun came.
+    pub(super) stamp: Stamp,
+    /// Where the next octets are, and where what is begun is; `None` where that is not known.
+    pub(super) next: Option<Place>,
+    pub(super) first: Option<Place>,
+}
+
+impl Default for Side {
+    fn default() -> Self {
+        Self {
+            state: State::Head,
+            begun: Vec::new(),
+            has_begun: true,
+            stamp: Stamp::default(),
+            next: None,
+            first: None,
+        }
+    }
+}
+
+/// Octets that tell the first line of a head.
+const LINE_OCTETS_MIN: usize = 8;
+
+impl Side {
+    /// Before HTTP, which begins with a piece that looks like it.
+    pub(super) fn searching() -> Self {
+        Self {
+            state: State::Lost,
+            has_begun: false,
+            ..Self::default()
+        }
+    }
+
+    /// What is begun is no beginning of a head, as these octets behind it are one: such as a body where none is to be.
+    pub(super) fn is_idle_before(&self, bytes: &[u8]) -> bool {
+        matches!(self.state, State::Head)
+            && self.begun.len() >= LINE_OCTETS_MIN
+            && !self.begun.contains(&b'\n')
+            && head::looks_like(bytes)
+            && !head::looks_like(&self.begun)
+            && (!head::may_become(&self.begun) || head::begins_as_known(bytes))
+    }
+
+    /// The settings that a server of HTTP/2 begins with, and what is behind them.
+    pub(super) fn with_settings<'b>(&mut self, bytes: &'b [u8]) -> Option<Cow<'b, [u8]>> {
+        if self.begun.is_empty() {
+            return two::begins_with_settings(bytes).then_some(Cow::Borrowed(bytes));
+        }
+        if !matches!(self.state, State::Lost) || !two::may_begin_with_settings(&self.begun) {
+            return None;
+        }
+        let all = [self.begun.as_slice(), bytes].concat();
+        two::begins_with_settings(&all).then(|| {
+            self.begun = Vec::new();
+            Cow::Owned(all)
+        })
+    }
+
+    /// Looks for a head at what waits of a side that is lost, and at these octets behind it. True where one begins: with what
+    /// is begun, if anything still is. What `is_new` may begin with settings of HTTP/2, too.
+    pub(super) fn begins(&mut self, bytes: &[u8], is_new: bool) -> bool {
+        let may_become =
+            |all: &[u8]| head::may_become(all) || is_new && two::may_begin_with_settings(all);
+        if !self.begun.is_empty() {
+            // Of more octets only the end of the line says more.
+            if self.begun.len() > head::WORD_OCTETS_MAX && !bytes.contains(&b'\n') {
+                return self.wait(bytes);
+            }
+            let all = [self.begun.as_slice(), bytes].concat();
+            if head::begins_as_known(&all)
+                || head::looks_like(&all) && !head::begins_as_known(bytes)
+            {
+                return true;
+            }
+            if may_become(&all) {
+                return self.wait(bytes);
+            }
+            self.begun = Vec::new();
+        }
+        head::looks_like(bytes) || may_become(bytes) && self.wait(bytes)
+    }
+
+    /// Keeps what may become a head; false, as more has to come.
+    fn wait(&mut self, bytes: &[u8]) -> bool {
+        if self.begun.is_empty() {
+            self.first = self.next;
+        }
+        match self.begun.len().saturating_add(bytes.len()) < head::LINE_OCTETS_MAX {
+            true => self.begun.extend_from_slice(bytes),
+            false => self.begun = Vec::new(),
+        }
+        false
+    }
+}

@@ -1,0 +1,87 @@
+//! Where HTTP begins on a connection that may carry something else.
+
+use super::*;
+
+/// Heads of which the first line tells that they are some, or the method.
+const HEADS: &[&[u8]] = &[
+    b"GET / HTTP/1.1\r\n",
+    b"\r\nPROPPATCH /a HTTP/1.1\r\n",
+    b"VERSION-CONTROL /a b c HTTP/1.0\n",
+    b"GET /simple\r\n",
+    b"HTTP/1.1 200 OK\r\n",
+    b"http/1.0 404\r\n",
+    b"ICY 200 OK\r\n",
+    b"PRI * HTTP/2.0\r\n",
+];
+
+#[test]
+fn every_prefix_of_a_head_is_one_or_may_become_one() {
+    for bytes in HEADS {
+        assert!(head::looks_like(bytes), "{}", bytes.escape_ascii());
+        // Empty lines before it are nothing.
+        let first = bytes.iter().position(u8::is_ascii_graphic).unwrap() + 1;
+        for length in first..bytes.len() {
+            let prefix = &bytes[..length];
+            let is_known = head::looks_like(prefix) || head::may_become(prefix);
+            assert!(is_known, "{}", prefix.escape_ascii());
+        }
+    }
+    let others: [&[u8]; 6] = [
+        b"",
+        b"\r\n",
+        b"\x16\x03\x01",
+        b"a word that is no head\r\n",
+        b"aWordThatIsLongerThanAnyMethodMayBe",
+        b"/path",
+    ];
+    for bytes in others {
+        let is_known = head::looks_like(bytes) || head::may_become(bytes);
+        assert!(!is_known, "{}", bytes.escape_ascii());
+    }
+}
+
+/// Other octets in front of a head, in a piece of their own.
+#[test]
+fn what_is_no_head_does_not_hide_the_next_one() {
+    for before in [&b"\x05\x01\0"[..], b"hello world", b"UN", b"PRO", b"GET"] {
+        for head in [&b"GET /a HTTP/1.1\r\n\r\n"[..], b"HTTP/1.1 200 OK\r\n\r\n"] {
+            let mut connection = Connection::searching();
+            let mut found = Vec::new();
+            let mut each = |it| found.push(it);
+            connection.take(0, before, Stamp::default(), &mut each);
+            connection.take(0, head, Stamp::default(), &mut each);
+            connection.finish(&mut each);
+            assert_eq!(found.len(), 1, "{}", before.escape_ascii());
+        }
+    }
+    // The rest of a word is not taken for another one.
+    for (one, two, method) in [
+        (&b"UN"[..], &b"LOCK /a HTTP/1.1\r\n\r\n"[..], "UNLOCK"),
+        (b"PROPPATC", b"H /a HTTP/1.1\r\n\r\n", "PROPPATCH"),
+        (b"SUBSCRIB", b"E /a HTTP/1.1\r\n\r\n", "SUBSCRIBE"),
+    ] {
+        // The first head of a side, and a later one.
+        for earlier in [&b""[..], b"GET /first HTTP/1.1\r\n\r\n"] {
+            let mut connection = Connection::searching();
+            let mut found = Vec::new();
+            let mut each = |it| found.push(it);
+            connection.take(0, earlier, Stamp::default(), &mut each);
+            connection.take(0, one, Stamp::default(), &mut each);
+            connection.take(0, two, Stamp::default(), &mut each);
+            connection.finish(&mut each);
+            let request = found.last().and_then(|it| it.request.as_ref()).unwrap();
+            assert_eq!(request.head.line.method, method);
+        }
+    }
+}
+
+/// What never becomes a head is not kept.
+#[test]
+fn what_may_become_a_head_is_bounded() {
+    let mut connection = Connection::searching();
+    for bytes in [&b"WORD "[..], &[b'x'; 5_000], &[b'y'; 5_000], b"z", b"\xff"] {
+        connection.take(0, bytes, Stamp::default(), &mut |_| {});
+        assert!(connection.held() <= 1 << 14);
+    }
+    assert_eq!(connection.held(), 0);
+}

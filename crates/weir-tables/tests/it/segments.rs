@@ -1,0 +1,365 @@
+//! A connection says the same in segments of any size, from its first octets on: each row is there, at the packet that carries
+//! the last octet of what it says.
+
+use std::net::Ipv4Addr;
+
+use arrow::datatypes::DataType;
+use weir_testkit::packet::{Ipv4, Tcp, protocol, tcp_flags};
+
+use crate::sip::{column, read_with_notes};
+use crate::wire::{self, Connection};
+
+const CLIENT: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
+const SERVER: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 2);
+/// A port that no protocol is expected on.
+const PORT: u16 = 6_000;
+/// Packets of the handshake.
+const OPENING: usize = 3;
+
+/// What a side sends, the client or not.
+type Sent<'m> = (bool, &'m [u8]);
+
+/// A connection whose messages are cut into segments of so many octets; and of each message the number of its last packet.
+fn cut(sent: &[Sent<'_>], octets: usize) -> (Vec<Vec<u8>>, Vec<usize>) {
+    let mut packets = Vec::new();
+    let mut connection = Connection::open((CLIENT, 40_000), (SERVER, PORT), &mut packets);
+    let mut ends = Vec::new();
+    for (from_client, message) in sent {
+        for piece in message.chunks(octets) {
+            connection.send_one(*from_client, piece, &mut packets);
+        }
+        ends.push(packets.len());
+    }
+    (packets, ends)
+}
+
+/// The columns of a table, without times and spans; numbers of frames become those that `frame` makes of them.
+fn said(
+    table: &str,
+    packets: &[Vec<u8>],
+    frame: impl Fn(usize) -> usize,
+) -> Vec<(String, Vec<String>)> {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("made.pcap");
+    wire::write(packets, &path);
+    let (batch, notes) = read_with_notes(table, &[&path], 100);
+    assert_eq!(notes, Vec::<String>::new(), "{table}");
+    let schema = batch.schema();
+    let fields = schema.fields().iter().filter(|field| {
+        let is_time = matches!(
+            field.data_type(),
+            DataType::Timestamp(..) | DataType::Float64
+        );
+        !is_time && field.name() != "frame.file"
+    });
+    fields
+        .map(|field| {
+            let name = field.name();
+            let mut values = column(&batch, name);
+            let is_frame = ["frame", ".number", "_to"]
+                .iter()
+                .any(|end| name.ends_with(end));
+            if is_frame {
+                for value in values.iter_mut().filter(|value| !value.is_empty()) {
+                    *value = frame(value.parse().unwrap()).to_string();
+                }
+            }
+            (name.clone(), values)
+        })
+        .collect()
+}
+
+/// A table has these many rows of a connection, and the same ones in segments of any size.
+#[track_caller]
+fn is_the_same(table: &str, sent: &[Sent<'_>], rows: usize) {
+    let (whole, _) = cut(sent, usize::MAX);
+    for octets in [1, 2, 3, 7] {
+        let (packets, ends) = cut(sent, octets);
+        let expected = said(table, &whole, |frame| {
+            match frame.checked_sub(OPENING + 1) {
+                Some(message) => ends[message],
+                None => frame,
+            }
+        });
+        assert_eq!(expected[0].1.len(), rows, "{table}");
+        let found = said(table, &packets, |frame| frame);
+        for (expected, found) in expected.iter().zip(&found) {
+            assert_eq!(found, expected, "{table} by {octets}");
+        }
+    }
+}
+
+/// Exchanges, heads and bodies by themselves.
+const HTTP: [&[Sent<'_>]; 4] = [
+    &[
+        (
+            true,
+            b"PROPPATCH /a HTTP/1.1\r\nHost: h\r\nContent-Length: 5\r\n\r\n",
+        ),
+        (true, b"hello"),
+        (
+            false,
+            b"HTTP/1.1 207 Multi-Status\r\nContent-Length: 2\r\n\r\n",
+        ),
+        (false, b"ok"),
+    ],
+    &[
+        (true, b"SUBSCRIBE /b HTTP/1.1\r\nHost: h\r\n\r\n"),
+        (
+            false,
+            b"HTTP/1.1 412 Precondition Failed\r\nContent-Length: 0\r\n\r\n",
+        ),
+    ],
+    &[
+        (
+            true,
+            b"POST /c HTTP/1.1\r\nHost: h\r\nContent-Length: 2\r\n\r\n",
+        ),
+        (true, b"hi"),
+        (false, b"HTTP/1.1 100 Continue\r\n\r\n"),
+        (false, b"HTTP/1.1 201 Created\r\nContent-Length: 0\r\n\r\n"),
+    ],
+    &[
+        (true, b"GET /d HTTP/1.1\r\nHost: h\r\n\r\n"),
+        (false, b"HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\n"),
+        (false, b"yes"),
+    ],
+];
+
+#[test]
+fn requests_of_http_have_their_responses() {
+    for first in 0..HTTP.len() {
+        is_the_same("http", &HTTP[first..].concat(), HTTP.len() - first);
+    }
+    let simple: [Sent<'_>; 3] = [
+        (true, b"GET /old\r\n"),
+        (false, b"<"),
+        (false, b"p>old</p>"),
+    ];
+    is_the_same("http", &simple, 1);
+}
+
+#[test]
+fn settings_of_http_2_may_come_first() {
+    let client = [
+        b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" as &[u8],
+        b"\0\0\0\x04\0\0\0\0\0",
+        // :method GET, :scheme http, :path / (RFC 7541, Appendix A).
+        b"\0\0\x03\x01\x05\0\0\0\x01\x82\x86\x84",
+    ]
+    .concat();
+    let server: &[u8] = b"\0\0\x06\x04\0\0\0\0\0\0\x03\0\0\0\x64";
+    let response: &[u8] = b"\0\0\x01\x01\x05\0\0\0\x01\x88";
+    is_the_same(
+        "http",
+        &[(false, server), (true, &client), (false, response)],
+        1,
+    );
+}
+
+fn sip(first: &str, method: &str) -> Vec<u8> {
+    format!(
+        "{first}\r\nVia: SIP/2.0/TCP x;branch=z9hG4bKa\r\nFrom: <sip:a@x>;tag=a\r\nTo: <sip:b@x>\r\n\
+        Call-ID: a\r\nCSeq: 1 {method}\r\nContent-Length: 0\r\n\r\n"
+    )
+    .into_bytes()
+}
+
+#[test]
+fn messages_of_sip_are_found() {
+    let request = sip("OPTIONS sip:b@x SIP/2.0", "OPTIONS");
+    let response = sip("SIP/2.0 200 OK", "OPTIONS");
+    is_the_same("sip", &[(true, &request), (false, &response)], 2);
+    is_the_same("sip", &[(false, &response), (true, &request)], 2);
+}
+
+/// A message of HEP's version 3 from a probe, with the payload of a packet of UDP.
+fn hep(payload: &[u8]) -> Vec<u8> {
+    let mut chunks = Vec::new();
+    let mut chunk = |kind: u16, value: &[u8]| {
+        chunks.extend([0, 0]);
+        chunks.extend(kind.to_be_bytes());
+        chunks.extend((6 + value.len() as u16).to_be_bytes());
+        chunks.extend(value);
+    };
+    chunk(1, &[2]);
+    chunk(2, &[17]);
+    chunk(3, &[192, 0, 2, 1]);
+    chunk(4, &[192, 0, 2, 2]);
+    chunk(7, &5_060_u16.to_be_bytes());
+    chunk(8, &5_060_u16.to_be_bytes());
+    chunk(9, &1_700_000_000_u32.to_be_bytes());
+    chunk(10, &0_u32.to_be_bytes());
+    chunk(11, &[1]);
+    chunk(15, payload);
+    let length = 6 + chunks.len() as u16;
+    [b"HEP3", &length.to_be_bytes()[..], &chunks].concat()
+}
+
+#[test]
+fn messages_that_probes_sent_on_are_found() {
+    let first = hep(&sip("OPTIONS sip:b@x SIP/2.0", "OPTIONS"));
+    let second = hep(&sip("SIP/2.0 200 OK", "OPTIONS"));
+    is_the_same("sip", &[(true, &first), (true, &second)], 2);
+}
+
+#[test]
+fn messages_of_web_sockets_are_found() {
+    let get: &[u8] =
+        b"GET /chat HTTP/1.1\r\nHost: h\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\
+        Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n";
+    let switched: &[u8] =
+        b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\
+        Sec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\n\r\n";
+    // RFC 6455, 5.7: a masked and an unmasked "Hello".
+    let hello: [Sent<'_>; 2] = [
+        (true, b"\x81\x85\x37\xfa\x21\x3d\x7f\x9f\x4d\x51\x58"),
+        (false, b"\x81\x05Hello"),
+    ];
+    let opened = [(true, get), (false, switched)];
+    is_the_same("websocket", &[&opened[..], &hello].concat(), 2);
+    // Behind requests that open nothing, among them one with a body that is longer than so many pieces.
+    let body = format!(
+        "POST /login HTTP/1.1\r\nHost: h\r\nContent-Length: 300\r\n\r\n{}",
+        "x".repeat(300)
+    );
+    let posted: [Sent<'_>; 2] = [
+        (true, body.as_bytes()),
+        (false, b"HTTP/1.1 204 No Content\r\n\r\n"),
+    ];
+    for before in [&posted[..], HTTP[3], &[&posted, HTTP[3], HTTP[0]].concat()] {
+        is_the_same("websocket", &[before, &opened, &hello].concat(), 2);
+    }
+    // Preliminary responses, by themselves and not.
+    let hints: Sent<'_> = (false, b"HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n");
+    let with_hints = [opened[0], hints, hints, opened[1], hello[0], hello[1]];
+    is_the_same("websocket", &with_hints, 2);
+}
+
+/// A message of Diameter with its sender's name (RFC 6733, 5.5).
+fn watchdog(flags: u8) -> Vec<u8> {
+    let mut bytes = vec![1, 0, 0, 40, flags, 0, 1, 24];
+    bytes.extend([0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 1]);
+    bytes.extend(b"\0\0\x01\x08\x40\0\0\x11h.example\0\0\0");
+    bytes
+}
+
+#[test]
+fn messages_of_diameter_are_found() {
+    let (request, answer) = (watchdog(0x80), watchdog(0));
+    let sent: [Sent<'_>; 3] = [(true, &request), (false, &answer), (true, &request)];
+    is_the_same("diameter", &sent, 3);
+}
+
+#[test]
+fn packets_of_mqtt_are_found() {
+    let sent: [Sent<'_>; 4] = [
+        (true, b"\x10\x0e\0\x04MQTT\x04\x02\0\x3c\0\x02id"),
+        (false, b"\x20\x02\0\0"),
+        (true, b"\x30\x07\0\x03a/bhi"),
+        (true, b"\xe0\0"),
+    ];
+    is_the_same("mqtt", &sent, 4);
+    let old: [Sent<'_>; 1] = [(true, b"\x10\x10\0\x06MQIsdp\x03\x02\0\x3c\0\x02id")];
+    is_the_same("mqtt", &old, 1);
+}
+
+/// RFC 1035, 4.1 and 4.2.2: a question for an address, and its answer.
+fn lookup(id: u8) -> [Vec<u8>; 2] {
+    let name = b"\x03www\x07example\x03net\0\0\x01\0\x01";
+    let question = [&[0, 33, 0, id, 1, 0, 0, 1, 0, 0, 0, 0, 0, 0], &name[..]].concat();
+    let head = [0, 49, 0, id, 0x81, 0x80, 0, 1, 0, 1, 0, 0, 0, 0];
+    let record = b"\xc0\x0c\0\x01\0\x01\0\0\0\x3c\0\x04\xc0\0\x02\x01";
+    [question, [&head, &name[..], record].concat()]
+}
+
+#[test]
+fn messages_of_dns_are_found() {
+    let [first, to_first] = lookup(1);
+    let [second, to_second] = lookup(2);
+    let sent: [Sent<'_>; 4] = [
+        (true, &first),
+        (false, &to_first),
+        (true, &second),
+        (false, &to_second),
+    ];
+    is_the_same("dns", &sent, 4);
+    is_the_same("lookups", &sent, 2);
+}
+
+#[test]
+fn messages_of_stun_and_packets_of_radius_are_found() {
+    // RFC 8489, 5: a binding request with software, and its success.
+    let mut request = b"\0\x01\0\x08\x21\x12\xa4\x42".to_vec();
+    request.extend([7; 12]);
+    let mut success = request.clone();
+    success[..2].copy_from_slice(&[1, 1]);
+    for message in [&mut request, &mut success] {
+        message.extend(b"\x80\x22\0\x04weir");
+    }
+    is_the_same("stun", &[(true, &request), (false, &success)], 2);
+    // RFC 2865, 3 and 5.1: a request with a user's name, which is accepted with a text.
+    let packet = |code: u8, attribute: &[u8]| {
+        let length = 20 + attribute.len() as u8;
+        [&[code, 9, 0, length], &[3; 16][..], attribute].concat()
+    };
+    let (request, accept) = (packet(1, b"\x01\x05bob"), packet(2, b"\x12\x04ok"));
+    is_the_same("radius", &[(true, &request), (false, &accept)], 2);
+}
+
+/// What no protocol is begins as some do, and never becomes one.
+#[test]
+fn a_connection_that_becomes_nothing_has_no_rows() {
+    let mut question = lookup(1)[0].clone();
+    question[..2].copy_from_slice(&[0xff, 0xff]);
+    question.resize(70_000, b'a');
+    let radius = [&b"\x01\0\x0f\xff"[..], &[1, 2].repeat(2_100)].concat();
+    let sent: [&[u8]; 5] = [
+        &question,
+        &radius,
+        b"\x01\0\0\x28\0\0\x01\x18 and nothing that is a pair of Diameter",
+        b"\x10\x0e\0\x04MQTX, and more",
+        b"SUBSCRIBE to no version of HTTP\r\nand so on\r\n\r\n",
+    ];
+    for bytes in sent {
+        for table in [
+            "dns",
+            "radius",
+            "diameter",
+            "mqtt",
+            "stun",
+            "http",
+            "sip",
+            "websocket",
+        ] {
+            let (packets, _) = cut(&[(true, bytes)], 7);
+            let rows = &said(table, &packets, |frame| frame)[0].1;
+            assert_eq!(rows.len(), 0, "{table}: {}", bytes[..30].escape_ascii());
+        }
+    }
+}
+
+/// What is begun, and lacks an octet, does not become a message with those behind.
+#[test]
+fn a_beginning_with_a_hole_is_none() {
+    let [question, _] = lookup(1);
+    let request = watchdog(0x80);
+    for (table, message) in [("dns", &question), ("diameter", &request)] {
+        let mut packets = Vec::new();
+        let ends = [(CLIENT, 40_000), (SERVER, PORT)];
+        Connection::open(ends[0], ends[1], &mut packets);
+        // The third octet is not there.
+        for (at, octet) in message.iter().enumerate().filter(|(at, _)| *at != 2) {
+            let tcp = Tcp::new(40_000, PORT)
+                .flags(tcp_flags::ACK)
+                .numbers(1 + at as u32, 1);
+            let segment = tcp.segment(CLIENT.into(), SERVER.into(), &[*octet]);
+            packets.push(Ipv4::new(CLIENT, SERVER, protocol::TCP).packet(&segment));
+        }
+        assert_eq!(
+            said(table, &packets, |frame| frame)[0].1.len(),
+            0,
+            "{table}"
+        );
+    }
+}
