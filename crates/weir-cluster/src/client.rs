@@ -53,7 +53,7 @@ use crate::doors::{PIECES, READERS, READY, RECORDS, SOURCE_BYTES};
 use crate::error::Error;
 use crate::fetch::{FetchError, Location, connect, fetch};
 use crate::server::{UNANSWERED_MAX, engine_state};
-use crate::trust::{CONNECT, KEEP_ALIVE, Trust, chain};
+use crate::trust::{CONNECT, Trust, chain};
 
 /// A client of the scheduler at an address. Clones share their state.
 #[derive(Clone, Debug)]
@@ -432,16 +432,9 @@ impl Client {
             scheduler, trust, ..
         } = &*self.inner;
         let endpoint = trust
-            .endpoint(scheduler)
+            .calm_endpoint(scheduler)
             .map_err(|error| DataFusionError::Execution(error.to_string()))?;
-        let endpoint = endpoint
-            .connect_timeout(CONNECT)
-            .tcp_nodelay(true)
-            // Keepalive detects a scheduler whose machine is gone.
-            .http2_keep_alive_interval(KEEP_ALIVE)
-            .keep_alive_timeout(KEEP_ALIVE)
-            .keep_alive_while_idle(true);
-        endpoint.connect().await.map_err(|error| {
+        trust.connected(&endpoint).await.map_err(|error| {
             DataFusionError::Execution(format!(
                 "no scheduler answers at {scheduler}: {}",
                 trust.unconnected(&chain(&error))

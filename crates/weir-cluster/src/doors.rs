@@ -68,27 +68,17 @@ async fn serve(
         .into_axum_router()
         .layer(from_fn_with_state(trust.clone(), admitted));
     let routes = Routes::from(pages.merge(routes));
-    let server = || {
-        Server::builder()
-            .accept_http1(true)
-            .http2_keepalive_interval(Some(KEEP_ALIVE))
-            .http2_keepalive_timeout(Some(KEEP_ALIVE))
-    };
+    trust.check_member()?;
     let (to_known, known) = mpsc::channel(ACCEPTED_MAX);
-    let (to_plain, plain) = mpsc::channel(ACCEPTED_MAX);
-    let to_plain = trust.has_certificates_of_token().then_some(to_plain);
-    let known = trust
-        .server(server())?
-        .add_routes(routes.clone())
-        .serve_with_incoming(connections(known));
-    // Plain connections get an error that the token is missing, and the health checks.
-    let plain = server()
+    let served = Server::builder()
+        .accept_http1(true)
+        .http2_keepalive_interval(Some(KEEP_ALIVE))
+        .http2_keepalive_timeout(Some(KEEP_ALIVE))
         .add_routes(routes)
-        .serve_with_incoming(connections(plain));
+        .serve_with_incoming(connections(known));
     let served = tokio::select! {
-        served = known => served,
-        served = plain, if to_plain.is_some() => served,
-        () = accept(listener, Strangers::default(), to_known, to_plain.clone()) => Ok(()),
+        served = served => served,
+        () = accept(listener, Strangers::default(), trust.clone(), to_known) => Ok(()),
     };
     served.map_err(|error| Error::new(crate::trust::chain(&error)))
 }

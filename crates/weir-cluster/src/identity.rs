@@ -1,19 +1,18 @@
 //! Keys and certificates that are derived from a token, so that the token itself is never sent.
 //!
-//! Both sides of a connection show a certificate whose key only a holder of the token can compute, and TLS 1.3 has each prove
+//! With a token alone, both sides of a connection show a certificate whose key only a holder of the token can compute, and TLS 1.3 has each prove
 //! possession of that key for this one connection (RFC 8446, 4.4.3), so that a replayed or relayed handshake fails. There are two
 //! keys. A *member* (scheduler, executor, or a user with the token) has both; a *client* has its own private key and the public key
-//! of the members, so that it cannot impersonate a scheduler or an executor.
+//! of the members, so that it cannot impersonate a scheduler or an executor. With certificates of files, the same keys sign a proof of each
+//! connection ([`crate::proof`]).
 
 use std::fmt;
 use std::num::NonZeroU32;
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
 use ring::rand::{SecureRandom as _, SystemRandom};
-use ring::signature::{Ed25519KeyPair, KeyPair as _};
-use ring::{digest, hmac, pbkdf2};
-use tonic::transport::{Certificate, Identity};
+use ring::signature::{ED25519, Ed25519KeyPair, KeyPair as _, UnparsedPublicKey};
+use ring::{hmac, pbkdf2};
+use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
 
 use crate::error::Error;
 
@@ -24,6 +23,13 @@ pub(crate) enum Role {
     Member,
     /// Submits statements and fetches their rows.
     Client,
+}
+
+/// The side of a connection that proves.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Side {
+    Client,
+    Server,
 }
 
 /// The keys that are derived from a token, or contained in a client token.
@@ -123,18 +129,21 @@ impl Keys {
     ///
     /// # Errors
     /// When the seed is not a key, which does not happen.
-    pub(crate) fn identity(&self) -> Result<Identity, Error> {
-        let (role, seed) = match &self.member {
-            Some(seed) => (Role::Member, seed),
-            None => (Role::Client, &self.client),
-        };
-        let key = [PKCS8_OF_SEED, seed].concat();
-        let certificate = pem("CERTIFICATE", &certificate(role, seed)?);
-        Ok(Identity::from_pem(certificate, pem("PRIVATE KEY", &key)))
+    pub(crate) fn identity(
+        &self,
+    ) -> Result<(CertificateDer<'static>, PrivateKeyDer<'static>), Error> {
+        let key = [PKCS8_OF_SEED, self.own_seed()].concat();
+        let certificate = certificate(self.role(), self.own_seed())?;
+        let key = PrivatePkcs8KeyDer::from(key);
+        Ok((certificate.into(), key.into()))
+    }
+
+    fn own_seed(&self) -> &[u8; SEED_BYTES] {
+        self.member.as_ref().unwrap_or(&self.client)
     }
 
     /// The certificate of schedulers and executors.
-    pub(crate) fn authority(&self) -> Result<Certificate, Error> {
+    pub(crate) fn authority(&self) -> Result<CertificateDer<'static>, Error> {
         let certificate = match &self.member {
             Some(seed) => certificate(Role::Member, seed)?,
             // The signature of a trust anchor is not verified.
@@ -143,18 +152,11 @@ impl Keys {
                 &[0; SIGNATURE_BYTES],
             ),
         };
-        Ok(Certificate::from_pem(pem("CERTIFICATE", &certificate)))
-    }
-
-    /// The certificates of both roles, as trust anchors of a server.
-    pub(crate) fn authorities(&self) -> Result<Certificate, Error> {
-        let all = self.certificates()?;
-        let all = all.map(|(_, certificate)| pem("CERTIFICATE", &certificate));
-        Ok(Certificate::from_pem(all.concat()))
+        Ok(certificate.into())
     }
 
     /// The certificates of both roles. Another certificate that is signed by the same key is rejected.
-    pub(crate) fn certificates(&self) -> Result<[(Role, Vec<u8>); 2], Error> {
+    pub(crate) fn certificates(&self) -> Result<[(Role, CertificateDer<'static>); 2], Error> {
         let Some(member) = &self.member else {
             return Err(Error::new(
                 "the token is that of a client: a scheduler and an executor need the token of the cluster",
@@ -162,40 +164,54 @@ impl Keys {
             .with_hint("weir cluster client-token prints the client token"));
         };
         Ok([
-            (Role::Member, certificate(Role::Member, member)?),
-            (Role::Client, certificate(Role::Client, &self.client)?),
+            (Role::Member, certificate(Role::Member, member)?.into()),
+            (
+                Role::Client,
+                certificate(Role::Client, &self.client)?.into(),
+            ),
         ])
     }
 
-    /// Proves knowledge of the token to a peer that authenticates by another certificate (of `--tls-cert`). The proof is bound to
-    /// that certificate, whose private key TLS verifies: it is useless without that key.
-    pub(crate) fn proof(&self, certificate: &[u8]) -> String {
-        let seed = self.member.as_ref().unwrap_or(&self.client);
-        hex(tag(seed, certificate).as_ref())
+    /// Proves knowledge of the token on one side of a connection, which is identified by `binding`.
+    ///
+    /// # Errors
+    /// When the seed is not a key, which does not happen.
+    pub(crate) fn sign(&self, side: Side, binding: &[u8]) -> Result<[u8; SIGNATURE_BYTES], Error> {
+        let signature = pair(self.own_seed())?.sign(&proven(side, binding));
+        let signature = signature.as_ref().try_into();
+        signature.map_err(|_| Error::new("a signature of another size"))
     }
 
-    /// The role that a proof is of.
-    pub(crate) fn proven(&self, proof: &str, certificate: &[u8]) -> Option<Role> {
-        let proof = from_hex(proof)?;
-        let is_of = |seed: &[u8; SEED_BYTES]| {
-            let key = hmac::Key::new(hmac::HMAC_SHA256, &self::seed(seed, PROOF));
-            hmac::verify(&key, &fingerprint(certificate), &proof).is_ok()
-        };
-        match &self.member {
-            Some(member) if is_of(member) => Some(Role::Member),
-            Some(_) if is_of(&self.client) => Some(Role::Client),
-            _ => None,
+    /// The role of the client of a connection that has signed this. A client's token has no keys to tell them apart.
+    pub(crate) fn role_of(&self, signature: &[u8], binding: &[u8]) -> Option<Role> {
+        self.member?;
+        let client = public(&self.client).ok()?;
+        let is_of = |key: &[u8; SEED_BYTES]| is_signed(Side::Client, key, signature, binding);
+        match (is_of(&self.member_public), is_of(&client)) {
+            (true, _) => Some(Role::Member),
+            (false, true) => Some(Role::Client),
+            (false, false) => None,
         }
     }
+
+    /// Whether the server of a connection that has signed this is a member.
+    pub(crate) fn is_of_member(&self, signature: &[u8], binding: &[u8]) -> bool {
+        is_signed(Side::Server, &self.member_public, signature, binding)
+    }
 }
 
-fn tag(of: &[u8; SEED_BYTES], certificate: &[u8]) -> hmac::Tag {
-    let key = hmac::Key::new(hmac::HMAC_SHA256, &seed(of, PROOF));
-    hmac::sign(&key, &fingerprint(certificate))
+fn is_signed(side: Side, key: &[u8; SEED_BYTES], signature: &[u8], binding: &[u8]) -> bool {
+    let key = UnparsedPublicKey::new(&ED25519, key);
+    key.verify(&proven(side, binding), signature).is_ok()
 }
 
-fn fingerprint(certificate: &[u8]) -> Vec<u8> {
-    digest::digest(&digest::SHA256, certificate).as_ref().into()
+/// What is signed as a proof. The same keys sign certificates and handshakes, none of which begins like this.
+fn proven(side: Side, binding: &[u8]) -> Vec<u8> {
+    let side: &[u8] = match side {
+        Side::Client => b"client",
+        Side::Server => b"server",
+    };
+    [PROOF, side, b"\0", binding].concat()
 }
 
 /// Derives a key for one purpose.
@@ -272,7 +288,7 @@ fn to_be_signed(role: Role, public: &[u8; SEED_BYTES]) -> Vec<u8> {
 
 /// The `AlgorithmIdentifier` of Ed25519 (RFC 8410, 3).
 fn ed25519() -> Vec<u8> {
-    der(SEQUENCE, &[&der(OBJECT, &[ED25519])])
+    der(SEQUENCE, &[&der(OBJECT, &[ED25519_ID])])
 }
 
 /// A value in DER (X.690, 8.1), of less than 64 KiB.
@@ -289,20 +305,6 @@ fn der(tag: u8, parts: &[&[u8]]) -> Vec<u8> {
     }
     value.extend(content);
     value
-}
-
-fn pem(label: &str, bytes: &[u8]) -> String {
-    let text = STANDARD.encode(bytes);
-    format!("-----BEGIN {label}-----\n{text}\n-----END {label}-----\n")
-}
-
-/// The first certificate of a file in PEM.
-pub(crate) fn first_of_pem(text: &[u8]) -> Option<Vec<u8>> {
-    let text = String::from_utf8_lossy(text);
-    let (_, behind) = text.split_once("-----BEGIN CERTIFICATE-----")?;
-    let (body, _) = behind.split_once("-----END CERTIFICATE-----")?;
-    let body: String = body.split_whitespace().collect();
-    STANDARD.decode(body).ok()
 }
 
 fn hex(bytes: &[u8]) -> String {
@@ -332,16 +334,16 @@ const TOKEN_MIN: usize = 16;
 const TOKEN_MAX: usize = 1024;
 const HEX_MAX: usize = 1024;
 const SEED_BYTES: usize = 32;
-const SIGNATURE_BYTES: usize = 64;
+pub(crate) const SIGNATURE_BYTES: usize = 64;
 /// The rounds of PBKDF2, which slow down the guessing of weak tokens.
 const ROUNDS: NonZeroU32 = NonZeroU32::new(4_096).expect("is not 0");
 const SALT: &[u8] = b"weir cluster 1";
-const PROOF: &[u8] = b"proof";
+const PROOF: &[u8] = b"weir cluster proof 1\0";
 /// The prefix of an Ed25519 seed in PKCS #8 (RFC 8410, 7).
 const PKCS8_OF_SEED: &[u8] = &[
     0x30, 0x2e, 0x02, 0x01, 0x00, 0x30, 0x05, 0x06, 0x03, 0x2b, 0x65, 0x70, 0x04, 0x22, 0x04, 0x20,
 ];
-const ED25519: &[u8] = &[0x2b, 0x65, 0x70];
+const ED25519_ID: &[u8] = &[0x2b, 0x65, 0x70];
 const COMMON_NAME: &[u8] = &[0x55, 0x04, 0x03];
 const SUBJECT_ALT_NAME: &[u8] = &[0x55, 0x1d, 0x11];
 const INTEGER: u8 = 0x02;
@@ -383,26 +385,41 @@ mod tests {
     }
 
     #[test]
-    fn a_proof_is_of_one_certificate_and_one_role() {
+    fn a_proof_is_of_one_connection_one_side_and_one_role() {
         let member = Keys::of("0123456789abcdef").unwrap();
         let client = Keys::of(&member.client_token()).unwrap();
-        let proof = member.proof(b"a certificate");
-        assert_eq!(member.proven(&proof, b"a certificate"), Some(Role::Member));
-        let of_client = client.proof(b"a certificate");
-        assert_eq!(
-            member.proven(&of_client, b"a certificate"),
-            Some(Role::Client)
-        );
         let other = Keys::of("0123456789abcdeF").unwrap();
-        for (proof, certificate) in [
-            (proof.as_str(), b"b certificate"),
-            (&other.proof(b"a certificate"), b"a certificate"),
-            ("", b"a certificate"),
-            ("zz", b"a certificate"),
-            (&proof[..62], b"a certificate"),
+        let (here, there) = ([1; 32], [2; 32]);
+        let sign = |keys: &Keys, side| keys.sign(side, &here).unwrap();
+        let proof = sign(&member, Side::Client);
+        assert_eq!(member.role_of(&proof, &here), Some(Role::Member));
+        let of_client = sign(&client, Side::Client);
+        assert_eq!(member.role_of(&of_client, &here), Some(Role::Client));
+        let of_server = sign(&member, Side::Server);
+        assert!(client.is_of_member(&of_server, &here));
+        assert!(member.is_of_member(&of_server, &here));
+        // Another connection, the other side, another token, a client in place of a server, and no proof at all.
+        for proof in [
+            &of_server[..],
+            &sign(&other, Side::Client),
+            &[],
+            &[0; 64],
+            &proof[..63],
         ] {
-            assert_eq!(member.proven(proof, certificate), None, "{proof}");
+            assert_eq!(member.role_of(proof, &here), None);
         }
+        assert_eq!(member.role_of(&proof, &there), None);
+        assert_eq!(member.role_of(&of_client, &there), None);
+        for proof in [
+            &proof[..],
+            &sign(&other, Side::Server),
+            &sign(&client, Side::Server),
+            &[],
+        ] {
+            assert!(!client.is_of_member(proof, &here));
+        }
+        assert!(!client.is_of_member(&of_server, &there));
+        assert_eq!(client.role_of(&proof, &here), None);
     }
 
     #[test]
@@ -422,8 +439,5 @@ mod tests {
         // A sequence whose length takes one octet more than a short one.
         assert_eq!(&member[..2], [0x30, 0x81]);
         assert_eq!(member.len(), usize::from(member[2]) + 3);
-        let text = pem("CERTIFICATE", &member);
-        assert_eq!(first_of_pem(text.as_bytes()), Some(member));
-        assert_eq!(first_of_pem(b"nothing"), None);
     }
 }

@@ -30,7 +30,7 @@ use crate::client::{MESSAGE_BYTES_MAX, said_by};
 use crate::codec::WeirCodec;
 use crate::doors;
 use crate::error::Error;
-use crate::trust::{CONNECT, Trust, chain};
+use crate::trust::{Trust, chain};
 use crate::work::WorkFolder;
 use crate::worker::{Equipment, Teller, Worker};
 
@@ -177,7 +177,7 @@ impl Scheduler {
                     .build())
             })),
             override_physical_codec: Some(Arc::new(WeirCodec::default())),
-            override_create_grpc_client_endpoint: Some(options.trust.endpoints()),
+            override_create_grpc_client_endpoint: Some(options.trust.endpoints()?),
             ..SchedulerConfig::default()
         };
         Ok(Self {
@@ -299,7 +299,7 @@ async fn serve_tasks(
     };
     let (finishes, finished) = mpsc::unbounded_channel();
     let worker = Arc::new(Worker::new(equipment, finishes)?);
-    let scheduler = trust.calm_endpoint(&options.scheduler)?.connect_lazy();
+    let scheduler = trust.channel(&trust.calm_endpoint(&options.scheduler)?);
     let mut teller = Teller::new(&worker, scheduler);
     let ends = |said: String| {
         Error::new(format!(
@@ -364,12 +364,12 @@ pub(crate) fn engine_state(geoip: &[PathBuf]) -> Result<SessionState, Error> {
 
 /// Checks that the scheduler accepts this executor. A scheduler that does not listen yet is waited for.
 async fn introduced(scheduler: &str, trust: &Trust) -> Result<(), Error> {
-    let endpoint = trust.endpoint(scheduler)?.connect_timeout(CONNECT);
+    let endpoint = trust.endpoint(scheduler)?;
     let until = Instant::now() + SCHEDULER;
     let mut unanswered = 0;
     loop {
         // A request whose connection is closed meanwhile may get no response.
-        let Ok(met) = tokio::time::timeout(ANSWER, asked(&endpoint)).await else {
+        let Ok(met) = tokio::time::timeout(ANSWER, asked(&endpoint, trust)).await else {
             unanswered += 1;
             if unanswered == UNANSWERED_MAX {
                 let said = trust.unanswered("it does not respond");
@@ -403,8 +403,11 @@ async fn introduced(scheduler: &str, trust: &Trust) -> Result<(), Error> {
 }
 
 /// Sends a status request without a job ID, to test the connection and the authentication.
-async fn asked(endpoint: &Endpoint) -> Result<Result<(), Status>, tonic::transport::Error> {
-    let channel = endpoint.connect().await?;
+async fn asked(
+    endpoint: &Endpoint,
+    trust: &Trust,
+) -> Result<Result<(), Status>, tonic::transport::Error> {
+    let channel = trust.connected(endpoint).await?;
     let nothing = GetJobStatusParams::default();
     let asked = SchedulerGrpcClient::new(channel)
         .get_job_status(nothing)

@@ -1,11 +1,10 @@
-//! Limits for connections that are not authenticated.
+//! Accepts connections, with limits for those that are not authenticated.
 
 use std::collections::VecDeque;
 use std::io;
 use std::net::SocketAddr;
 use std::pin::Pin;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -13,8 +12,13 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
-use tokio::time::{Sleep, sleep};
+use tokio::time::{Sleep, sleep, timeout};
 use tonic::transport::server::Connected;
+
+use crate::dial::Wire;
+use crate::identity::Role;
+use crate::tls::Tls;
+use crate::trust::Trust;
 
 /// The connections that are not authenticated yet. Each takes one of the file descriptors of the process: when there are too many,
 /// the oldest one is closed.
@@ -26,11 +30,8 @@ pub(crate) struct Strangers {
 /// The pending connections, the oldest first. A connection is closed when its sender is dropped.
 type Waiting = VecDeque<(Arc<Stranger>, oneshot::Sender<()>)>;
 
-/// Whether a connection is authenticated.
-#[derive(Default)]
-pub(crate) struct Stranger {
-    is_admitted: AtomicBool,
-}
+/// The role in which a connection is authenticated; empty before that.
+type Stranger = OnceLock<Role>;
 
 impl Strangers {
     fn waiting(&self) -> MutexGuard<'_, Waiting> {
@@ -68,9 +69,14 @@ pub(crate) struct Peer {
 }
 
 impl Peer {
+    /// The role in which the connection is authenticated.
+    pub(crate) fn role(&self) -> Option<Role> {
+        self.stranger.get().copied()
+    }
+
     /// Marks the connection as authenticated.
-    pub(crate) fn admit(&self) {
-        if !self.stranger.is_admitted.swap(true, Ordering::Relaxed) {
+    pub(crate) fn admit(&self, role: Role) {
+        if self.stranger.set(role).is_ok() {
             self.strangers.leave(&self.stranger);
         }
     }
@@ -87,15 +93,16 @@ pub(crate) struct Heard<S> {
 /// The deadline of a connection, and the number of bytes that were received.
 struct Waits {
     until: Pin<Box<Sleep>>,
-    ended: oneshot::Receiver<()>,
+    /// `None` once the handshake has authenticated the connection, which HTTP/2 has to follow.
+    ended: Option<oneshot::Receiver<()>>,
     heard: usize,
-    admission: Duration,
+    patience: Patience,
 }
 
 /// The timeouts of a connection.
 #[derive(Clone, Copy)]
 struct Patience {
-    /// The timeout for the first request. A client sends one as soon as it is connected.
+    /// The timeout for the first request, which a client sends as soon as it is connected, and for a handshake with its proof.
     silence: Duration,
     /// The timeout for the first authenticated request, once a request has begun.
     admission: Duration,
@@ -111,9 +118,9 @@ impl<S> Heard<S> {
         let until = Box::pin(sleep(patience.silence));
         let waits = Some(Waits {
             until,
-            ended,
+            ended: Some(ended),
             heard: 0,
-            admission: patience.admission,
+            patience,
         });
         Self {
             stream,
@@ -127,8 +134,9 @@ impl<S> Heard<S> {
         let Some(waits) = &mut self.waits else {
             return Poll::Pending;
         };
-        let is_ended = Pin::new(&mut waits.ended).poll(context).is_ready();
-        if self.peer.stranger.is_admitted.load(Ordering::Relaxed) {
+        let ended = waits.ended.as_mut();
+        let is_ended = ended.is_some_and(|ended| Pin::new(ended).poll(context).is_ready());
+        if waits.ended.is_some() && self.peer.role().is_some() {
             self.waits = None;
             return Poll::Pending;
         }
@@ -142,15 +150,28 @@ impl<S> Heard<S> {
         }
     }
 
+    /// Marks the connection as authenticated by its handshake.
+    fn admit(&mut self, role: Role) {
+        self.peer.admit(role);
+        if let Some(waits) = &mut self.waits {
+            waits.ended = None;
+            waits.until = Box::pin(sleep(waits.patience.silence));
+        }
+    }
+
     fn take_note(&mut self, bytes: usize) {
         let Some(waits) = &mut self.waits else {
             return;
         };
+        if waits.ended.is_none() && bytes > 0 {
+            self.waits = None;
+            return;
+        }
         let is_silent = waits.heard < QUESTION_MIN;
         waits.heard = waits.heard.saturating_add(bytes);
         if is_silent && waits.heard >= QUESTION_MIN {
             // The peer has begun a handshake or a request.
-            waits.until = Box::pin(sleep(waits.admission));
+            waits.until = Box::pin(sleep(waits.patience.admission));
         }
     }
 }
@@ -163,11 +184,15 @@ impl Heard<TcpStream> {
             let waits = self.waits.as_mut();
             async move {
                 match waits {
-                    Some(waits) => tokio::select! {
-                        () = waits.until.as_mut() => {}
-                        _ = &mut waits.ended => {}
+                    Some(Waits {
+                        until,
+                        ended: Some(ended),
+                        ..
+                    }) => tokio::select! {
+                        () = until.as_mut() => {}
+                        _ = ended => {}
                     },
-                    None => std::future::pending().await,
+                    _ => std::future::pending().await,
                 }
             }
         };
@@ -241,12 +266,13 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Heard<S> {
     }
 }
 
-/// Accepts connections, until it is dropped. Connections that do not begin with a TLS handshake go to `plain`, if there is one.
+/// Accepts connections, until it is dropped. Each is sent to `known` once its handshake has shown the role of the peer, or at once
+/// where there is no TLS.
 pub(crate) async fn accept(
     listener: TcpListener,
     strangers: Strangers,
-    tls: mpsc::Sender<Heard<TcpStream>>,
-    plain: Option<mpsc::Sender<Heard<TcpStream>>>,
+    trust: Trust,
+    known: mpsc::Sender<Wire<Heard<TcpStream>>>,
 ) {
     let mut looked_at = JoinSet::new();
     loop {
@@ -262,27 +288,43 @@ pub(crate) async fn accept(
         };
         // Without it the connection is slow at worst.
         let _ = stream.set_nodelay(true);
-        let mut heard = Heard::new(PATIENCE, stream, &strangers);
-        let (tls, plain) = (tls.clone(), plain.clone());
+        let heard = Heard::new(PATIENCE, stream, &strangers);
+        let (known, trust) = (known.clone(), trust.clone());
         looked_at.spawn(async move {
-            let to = match plain {
-                Some(plain) => match heard.is_tls().await {
-                    Ok(true) => tls,
-                    Ok(false) => plain,
-                    Err(_) => return,
-                },
-                None => tls,
-            };
-            // The server may have ended.
-            let _ = to.send(heard).await;
+            let wire = behind_handshake(heard, trust.tls(), PATIENCE.silence);
+            if let Ok(wire) = wire.await {
+                // The server may have ended.
+                let _ = known.send(wire).await;
+            }
         });
     }
 }
 
+/// A connection whose handshake and proof have shown the role of the peer in time, or a plain one.
+async fn behind_handshake(
+    mut heard: Heard<TcpStream>,
+    tls: Option<&Tls>,
+    at_most: Duration,
+) -> io::Result<Wire<Heard<TcpStream>>> {
+    let Some(tls) = tls else {
+        return Ok(Wire::Plain(heard));
+    };
+    let handshake = async {
+        // Plain connections get an error that the token is missing, and the health checks.
+        if tls.is_of_token() && !heard.is_tls().await? {
+            return Ok(Wire::Plain(heard));
+        }
+        let (mut stream, role) = tls.accept(heard).await?;
+        stream.get_mut().0.admit(role);
+        Ok(Wire::Tls(Box::new(stream)))
+    };
+    timeout(at_most, handshake).await?
+}
+
 const PATIENCE: Patience = Patience {
     silence: Duration::from_secs(5),
-    // A scheduler connects to an executor when it registers, and may have no request for a while. Until then the connection
-    // counts as one that is not authenticated.
+    // Without TLS, a scheduler connects to an executor when it registers, and may have no request for a while. Until then the
+    // connection counts as one that is not authenticated.
     admission: Duration::from_secs(600),
 };
 /// The minimum size of a request: the HTTP/2 preface with a frame, or the first message of a TLS handshake. A request line of HTTP/1
@@ -299,6 +341,7 @@ mod tests {
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
     use super::*;
+    use crate::identity::{Keys, SERVER_NAME};
 
     const SHORT: Patience = Patience {
         silence: Duration::from_millis(5),
@@ -307,7 +350,7 @@ mod tests {
 
     fn run(test: impl Future<Output = ()>) {
         let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_time()
+            .enable_all()
             .build()
             .unwrap();
         runtime.block_on(test);
@@ -336,10 +379,97 @@ mod tests {
             assert!(strangers.waiting().is_empty());
             let (mut other, stream) = tokio::io::duplex(100);
             let mut heard = Heard::new(SHORT, stream, &strangers);
-            heard.connect_info().admit();
+            heard.connect_info().admit(Role::Member);
             other.write_all(b"x").await.unwrap();
             assert_eq!(heard.read_u8().await.unwrap(), b'x');
             assert!(heard.waits.is_none());
+        });
+    }
+
+    /// The timeouts of peers that do complete a handshake.
+    const BRIEF: Patience = Patience {
+        silence: Duration::from_millis(500),
+        ..PATIENCE
+    };
+
+    fn keys(token: &str) -> Keys {
+        Keys::of(token).unwrap()
+    }
+
+    /// Certificates of one authority, and a proof of this token.
+    fn with_proof(token: &str) -> Tls {
+        Tls::with_proof(&keys("the-certificates-of-files"), &keys(token))
+    }
+
+    async fn connection() -> (TcpStream, TcpStream) {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let near = TcpStream::connect(listener.local_addr().unwrap());
+        let (near, far) = tokio::join!(near, listener.accept());
+        (near.unwrap(), far.unwrap().0)
+    }
+
+    /// Peers with a certificate of the authority that do not go on behind the handshake, or in the middle of the proof.
+    #[test]
+    fn a_connection_that_stops_behind_its_handshake_is_closed() {
+        run(async {
+            let tls = with_proof("a-token-of-the-test");
+            let strangers = Strangers::default();
+            for said in [0, 63] {
+                let (near, far) = connection().await;
+                let heard = Heard::new(PATIENCE, far, &strangers);
+                let peer = async {
+                    let mut stream = tls.shake_hands(near).await.unwrap();
+                    stream.write_all(&vec![0; said]).await.unwrap();
+                    stream.flush().await.unwrap();
+                    stream
+                };
+                let server = behind_handshake(heard, Some(&tls), BRIEF.silence);
+                let (mut stream, ended) = tokio::join!(peer, server);
+                let ended = ended.err().unwrap();
+                assert_eq!(ended.kind(), io::ErrorKind::TimedOut, "{said}");
+                assert!(strangers.waiting().is_empty());
+                assert!(stream.read_u8().await.is_err());
+            }
+        });
+    }
+
+    /// A peer that has proved the token does not wait among those that have not. HTTP/2 has to follow at once.
+    #[test]
+    fn a_connection_is_admitted_by_its_handshake() {
+        run(async {
+            let server = with_proof("a-token-of-the-test");
+            let client_token = keys("a-token-of-the-test").client_token();
+            for (token, role, is_silent) in [
+                ("a-token-of-the-test", Role::Member, true),
+                ("a-token-of-the-test", Role::Member, false),
+                (client_token.as_str(), Role::Client, false),
+            ] {
+                let strangers = Strangers::default();
+                let (near, far) = connection().await;
+                let heard = Heard::new(BRIEF, far, &strangers);
+                let client = with_proof(token);
+                let (connected, wire) = tokio::join!(
+                    client.connect(SERVER_NAME, near),
+                    behind_handshake(heard, Some(&server), PATIENCE.silence)
+                );
+                let (mut near, mut wire) = (connected.unwrap(), wire.unwrap());
+                assert_eq!(wire.connect_info().role(), Some(role));
+                // Others do not take its place, and it does not take theirs.
+                assert!(strangers.waiting().is_empty());
+                strangers.make_room();
+                if is_silent {
+                    let ended = wire.read_u8().await.unwrap_err();
+                    assert_eq!(ended.kind(), io::ErrorKind::TimedOut);
+                    continue;
+                }
+                near.write_all(b"PRI").await.unwrap();
+                near.flush().await.unwrap();
+                wire.read_exact(&mut [0; 3]).await.unwrap();
+                let Wire::Tls(stream) = &wire else {
+                    panic!("a plain connection");
+                };
+                assert!(stream.get_ref().0.waits.is_none());
+            }
         });
     }
 
@@ -352,7 +482,7 @@ mod tests {
                 (other, Heard::new(PATIENCE, stream, &strangers))
             };
             let (mut of_admitted, mut admitted) = connect();
-            admitted.connect_info().admit();
+            admitted.connect_info().admit(Role::Member);
             let (_of_first, mut first) = connect();
             let mut others: Vec<_> = (0..STRANGERS_MAX).map(|_| connect()).collect();
             let ended = first.read_u8().await.unwrap_err();

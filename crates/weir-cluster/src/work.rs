@@ -1,4 +1,5 @@
-//! The work directory of an executor, for rows between the stages of a statement.
+//! Private directories of the processes of a cluster: the work directory of an executor, for rows between the stages of a statement,
+//! and that of a scheduler, for its sockets.
 
 use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
 use std::io::{self, Read as _, Write as _};
@@ -20,11 +21,11 @@ pub fn create_private_files() {
     rustix::process::umask(Mode::RWXG | Mode::RWXO);
 }
 
-/// The work directory of one executor, with mode 0700. It is removed when this value is dropped.
+/// The work directory of one executor or scheduler, with mode 0700. It is removed when this value is dropped.
 ///
 /// Ballista removes every directory below its work directory, so that it never gets a directory of the user: this one has a random
-/// name (`weir-executor-…`) below the directory of the user, and a marker file, which is locked as long as the executor runs. The
-/// directory of a killed executor has a marker that is not locked, and is removed by the next executor below the same parent. A
+/// name (`weir-executor-…`) below the directory of the user, and a marker file, which is locked as long as the process runs. The
+/// directory of a killed process has a marker that is not locked, and is removed by the next one of its kind below the same parent. A
 /// directory without a marker is never removed.
 #[derive(Debug)]
 pub struct WorkFolder {
@@ -34,8 +35,16 @@ pub struct WorkFolder {
     abandoned: Vec<PathBuf>,
 }
 
+/// The kind of process that has a directory.
+#[derive(Clone, Copy)]
+struct Kind {
+    /// The prefix of the names of directories.
+    prefix: &'static str,
+    name: &'static str,
+}
+
 impl WorkFolder {
-    /// Creates a directory below `parent`, which is created if it is missing, and removes the directories of killed executors of
+    /// Creates a directory of an executor below `parent`, which is created if it is missing, and removes those of killed executors of
     /// the same user and machine below it.
     ///
     /// # Errors
@@ -52,19 +61,30 @@ impl WorkFolder {
             .recursive(true)
             .mode(PRIVATE_FOLDER)
             .create(parent)
-            .map_err(failed)?;
-        let parent = parent.canonicalize().map_err(failed)?;
+            .and_then(|()| Self::create(parent, EXECUTOR))
+            .map_err(failed)
+    }
+
+    /// Creates a directory of a scheduler below `parent`, and removes those of killed schedulers.
+    ///
+    /// # Errors
+    /// When `parent` is not writable, or its name is not UTF-8.
+    pub(crate) fn of_scheduler(parent: &Path) -> io::Result<Self> {
+        Self::create(parent, SCHEDULER)
+    }
+
+    fn create(parent: &Path, kind: Kind) -> io::Result<Self> {
+        let parent = parent.canonicalize()?;
         if parent.to_str().is_none() {
-            return Err(failed(io::Error::other("the name is not UTF-8")));
+            return Err(io::Error::other("the name is not UTF-8"));
         }
         let folder = tempfile::Builder::new()
-            .prefix(PREFIX)
+            .prefix(kind.prefix)
             .permissions(Permissions::from_mode(PRIVATE_FOLDER))
-            .tempdir_in(&parent)
-            .map_err(failed)?;
-        let mark = write_mark(folder.path()).map_err(failed)?;
-        let owner = folder.path().metadata().map_err(failed)?.uid();
-        let abandoned = remove_abandoned(&parent, owner).map_err(failed)?;
+            .tempdir_in(&parent)?;
+        let mark = write_mark(folder.path(), kind)?;
+        let owner = folder.path().metadata()?.uid();
+        let abandoned = remove_abandoned(&parent, owner, kind)?;
         Ok(Self {
             folder,
             _mark: mark,
@@ -104,7 +124,7 @@ impl WorkFolder {
         }
     }
 
-    /// The directories of killed executors that were removed when this one was created.
+    /// The directories of killed processes that were removed when this one was created.
     #[must_use]
     pub fn abandoned(&self) -> &[PathBuf] {
         &self.abandoned
@@ -127,32 +147,32 @@ fn last_written(folder: &Path) -> Option<SystemTime> {
     Some(last)
 }
 
-/// Creates the marker file of a directory. It is renamed once it is locked, so that the marker of a running executor is never
+/// Creates the marker file of a directory. It is renamed once it is locked, so that the marker of a running process is never
 /// visible without a lock.
-fn write_mark(folder: &Path) -> io::Result<File> {
+fn write_mark(folder: &Path, kind: Kind) -> io::Result<File> {
     let unlocked = folder.join(UNLOCKED_MARK);
     let mut mark = OpenOptions::new()
         .write(true)
         .create_new(true)
         .mode(PRIVATE_FILE)
         .open(&unlocked)?;
-    mark.write_all(machine().as_bytes())?;
+    mark.write_all(owner_of(kind).as_bytes())?;
     // On a file system without locks no directory is considered abandoned.
     let _ = mark.try_lock();
     fs::rename(unlocked, folder.join(MARK))?;
     Ok(mark)
 }
 
-/// Removes the directories of killed executors of this owner and machine below `parent`, and returns their paths.
-fn remove_abandoned(parent: &Path, owner: u32) -> io::Result<Vec<PathBuf>> {
+/// Removes the directories of killed processes of this owner, machine and kind below `parent`, and returns their paths.
+fn remove_abandoned(parent: &Path, owner: u32, kind: Kind) -> io::Result<Vec<PathBuf>> {
     let mut removed = Vec::new();
     for entry in fs::read_dir(parent)? {
         let Ok(entry) = entry else { continue };
-        let is_named = entry.file_name().to_string_lossy().starts_with(PREFIX);
+        let is_named = entry.file_name().to_string_lossy().starts_with(kind.prefix);
         let folder = entry.path();
-        // The lock is held until the directory is removed, so that another executor that starts now skips it.
+        // The lock is held until the directory is removed, so that another process that starts now skips it.
         if is_named
-            && let Some(_mark) = abandoned_mark(&folder, owner)
+            && let Some(_mark) = abandoned_mark(&folder, owner, kind)
             && fs::remove_dir_all(&folder).is_ok()
         {
             removed.push(folder);
@@ -161,8 +181,8 @@ fn remove_abandoned(parent: &Path, owner: u32) -> io::Result<Vec<PathBuf>> {
     Ok(removed)
 }
 
-/// The marker of a directory of a killed executor of this owner and machine, locked.
-fn abandoned_mark(folder: &Path, owner: u32) -> Option<File> {
+/// The marker of a directory of a killed process of this owner, machine and kind, locked.
+fn abandoned_mark(folder: &Path, owner: u32, kind: Kind) -> Option<File> {
     // Symbolic links are not followed.
     let found = folder.symlink_metadata().ok()?;
     let path = folder.join(MARK);
@@ -179,22 +199,29 @@ fn abandoned_mark(folder: &Path, owner: u32) -> Option<File> {
     let mut start = (&mut mark).take(MARK_BYTES_MAX);
     start.read_to_string(&mut made_on).ok()?;
     // The lock of another machine on a shared file system may not be visible here.
-    (made_on == machine()).then_some(())?;
+    (made_on == owner_of(kind)).then_some(())?;
     mark.try_lock().ok()?;
     Some(mark)
 }
 
-/// The content of a marker: the host of the executor. The host name is known on Linux; elsewhere the lock alone decides.
-fn machine() -> String {
-    let name = fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+/// The content of a marker: the kind and the host of the process. The host name is known on Linux; elsewhere the lock alone decides.
+fn owner_of(kind: Kind) -> String {
+    let host = fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
     format!(
-        "the work folder of an executor of weir on {}\n",
-        name.trim()
+        "the work folder of {} of weir on {}\n",
+        kind.name,
+        host.trim()
     )
 }
 
-/// The prefix of the names of work directories.
-const PREFIX: &str = "weir-executor-";
+const EXECUTOR: Kind = Kind {
+    prefix: "weir-executor-",
+    name: "an executor",
+};
+const SCHEDULER: Kind = Kind {
+    prefix: "weir-scheduler-",
+    name: "a scheduler",
+};
 const MARK: &str = "made-by-weir";
 const UNLOCKED_MARK: &str = "made-by-weir.new";
 const PRIVATE_FOLDER: u32 = 0o700;
@@ -262,6 +289,9 @@ mod tests {
         )
         .unwrap();
         let mut kept = names(user.path());
+        let scheduler = WorkFolder::of_scheduler(user.path()).unwrap();
+        assert_eq!(scheduler.abandoned(), [] as [PathBuf; 0]);
+        drop(scheduler);
         let last = WorkFolder::create_in(user.path()).unwrap();
         assert_eq!(last.abandoned(), std::slice::from_ref(&left));
         kept.retain(|name| !left.ends_with(name));
@@ -303,7 +333,7 @@ mod tests {
     fn links_are_not_followed() {
         let user = of_a_user();
         let other = tempfile::tempdir().unwrap();
-        fs::write(other.path().join(MARK), machine()).unwrap();
+        fs::write(other.path().join(MARK), owner_of(EXECUTOR)).unwrap();
         std::os::unix::fs::symlink(other.path(), user.path().join("weir-executor-link")).unwrap();
         // A marker that is a symbolic link does not count.
         let marked = user.path().join("weir-executor-marked");

@@ -200,8 +200,7 @@ impl Worker {
             ..TaskStatus::default()
         };
         let done = self.done(task, &mut status.metrics).await;
-        // The clock may have been set back meanwhile.
-        status.end_exec_time = now_ms().max(status.start_exec_time);
+        status.end_exec_time = end_ms(status.start_exec_time, now_ms());
         status.status = Some(match done {
             Ok(done) => task_status::Status::Successful(done),
             Err(error) => task_status::Status::Failed(bounded(FailedTask::from(error))),
@@ -452,6 +451,11 @@ fn most_of_memory() -> usize {
     usize::try_from(bytes / 10 * 7).unwrap_or(usize::MAX)
 }
 
+/// The end of a task. The clock may have been set back since its start.
+fn end_ms(start: u64, now: u64) -> u64 {
+    now.max(start)
+}
+
 fn now_ms() -> u64 {
     let now = SystemTime::now()
         .duration_since(UNIX_EPOCH)
@@ -466,3 +470,29 @@ const SESSIONS: usize = 16;
 /// The number of failed heartbeats in a row after which the executor ends.
 const UNHEARD_MAX: u32 = 5;
 const STACK_BYTES: usize = 16 << 20;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::check;
+
+    /// A scheduler refuses a status whose end lies before its start.
+    #[test]
+    fn a_task_during_which_the_clock_was_set_back_is_reported() {
+        let ended = |end| TaskStatus {
+            job_id: "job".to_owned(),
+            launch_time: 5_000,
+            start_exec_time: 5_000,
+            end_exec_time: end,
+            status: Some(task_status::Status::Failed(FailedTask {
+                failed_reason: Some(FailedReason::ExecutionError(ExecutionError {})),
+                ..FailedTask::default()
+            })),
+            ..TaskStatus::default()
+        };
+        let taken = |end| check::finished(&ended(end), "executor").is_ok();
+        assert!(!taken(3_000));
+        assert!(taken(end_ms(5_000, 3_000)));
+        assert_eq!(end_ms(5_000, 7_000), 7_000);
+    }
+}
