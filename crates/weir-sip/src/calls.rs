@@ -360,14 +360,14 @@ impl Calls {
         if !slot.session.is_of_bye() {
             return None;
         }
-        let mut keeper = Keeper {
+        let mut copier = TextCopier {
             limits: &self.limits,
             counters: &mut self.counters,
             bytes: 0,
         };
-        slot.session.turn(digest, &mut keeper);
-        slot.texts_bytes = slot.texts_bytes.saturating_add(keeper.bytes);
-        self.texts_bytes = self.texts_bytes.saturating_add(keeper.bytes);
+        slot.session.turn(digest, &mut copier);
+        slot.texts_bytes = slot.texts_bytes.saturating_add(copier.bytes);
+        self.texts_bytes = self.texts_bytes.saturating_add(copier.bytes);
         if let Some(key) = slot.turned_key.take() {
             self.index.remove(&key);
         }

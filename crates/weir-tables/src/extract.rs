@@ -3,7 +3,6 @@
 //! An [`Extraction`] names such a table, its columns, and what makes its rows. Packets come to it in the
 //! order of the capture, rows leave it in the order in which they are complete.
 
-mod asked;
 mod calls;
 mod conversation;
 pub(crate) mod conversations;
@@ -27,6 +26,7 @@ mod opened;
 mod prefaces;
 pub(crate) mod quoted;
 mod radius;
+mod requests;
 mod rtcp;
 mod rtp;
 mod sccp;

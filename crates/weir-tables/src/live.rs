@@ -96,12 +96,12 @@ impl Read for Follow {
 /// all packets, and counts rows.
 #[derive(Clone)]
 pub struct CaptureTee {
-    kept: Arc<Mutex<Kept>>,
+    kept: Arc<Mutex<CaptureWriter>>,
     /// Records are kept, however many.
     is_of_all: bool,
 }
 
-struct Kept {
+struct CaptureWriter {
     writer: Option<Writer<Box<dyn Write + Send>>>,
     left: u64,
     failure: Option<WriteError>,
@@ -111,7 +111,7 @@ impl CaptureTee {
     /// Writes what is taken up to `writer`, if there is one, and lets the scan end after `most` records.
     #[must_use]
     pub fn new(writer: Option<Writer<Box<dyn Write + Send>>>, most: Option<u64>) -> Self {
-        let kept = Kept {
+        let kept = CaptureWriter {
             writer,
             left: most.unwrap_or(u64::MAX),
             failure: None,
@@ -176,7 +176,7 @@ impl CaptureTee {
         self.with(|kept| kept.left == 0)
     }
 
-    fn with<T>(&self, work: impl FnOnce(&mut Kept) -> T) -> T {
+    fn with<T>(&self, work: impl FnOnce(&mut CaptureWriter) -> T) -> T {
         work(&mut self.kept.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }

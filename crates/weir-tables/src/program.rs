@@ -22,7 +22,7 @@ use weir_packet::{LinkType, NextTable, Options};
 
 use crate::reading::COMPILED_BYTES_MIN;
 use crate::{Aggregate, Branch, Compile, Predicate, Source};
-use ask::Asked;
+use ask::ProgramPlan;
 pub(crate) use framing::{Framing, Records};
 use lower::{FIRST_FREE_WORD, LEAVE_FULL, LEAVE_RARE, NUMBER_WORD, PORTS_WORD, TAKEN_WORD};
 pub(crate) use output::{Column, MeasurePlan, Mode, Output};
@@ -72,7 +72,7 @@ struct Selected {
     passed: u64,
 }
 
-/// Whether what an aggregate asks of sources is compiled, for who explains a plan: `Ok` when it is, as far as
+/// Whether what an aggregate asks of sources is compiled, for `EXPLAIN`: `Ok` when it is, as far as
 /// the records are plain; otherwise why not. `None` where the sources are too small for that to matter.
 #[must_use]
 pub fn compiles(
@@ -85,7 +85,7 @@ pub fn compiles(
     }
     let layout = sources.first().and_then(Source::layout);
     let asked = match aggregate.is_plain() {
-        true => Asked::new(&[aggregate.branches()], layout.map(AsRef::as_ref)),
+        true => ProgramPlan::new(&[aggregate.branches()], layout.map(AsRef::as_ref)),
         false => None,
     };
     let branches = aggregate.branches().len();
@@ -129,7 +129,7 @@ fn not_compiled(sources: &[Source], compile: Compile) -> Option<Option<&'static 
 }
 
 /// What predicates ask of plain fields, a branch each; `None` when one of them holds whatever these are.
-fn selection(predicates: &[&Predicate]) -> Option<Asked> {
+fn selection(predicates: &[&Predicate]) -> Option<ProgramPlan> {
     let branches = predicates.iter().map(|predicate| {
         Some(Branch {
             predicate: Some(plain_part(predicate)?),
@@ -139,7 +139,7 @@ fn selection(predicates: &[&Predicate]) -> Option<Asked> {
         })
     });
     let branches = branches.collect::<Option<Vec<_>>>()?;
-    let asked = Asked::new(&[&branches], None)?;
+    let asked = ProgramPlan::new(&[&branches], None)?;
     is_small(&asked, branches.len()).then_some(asked)
 }
 
@@ -149,7 +149,7 @@ fn plain_part(predicate: &Predicate) -> Option<Predicate> {
         Predicate::And(parts) => &parts[..],
         one => std::slice::from_ref(one),
     };
-    let plain = parts.iter().filter(|part| Asked::takes(part));
+    let plain = parts.iter().filter(|part| ProgramPlan::takes(part));
     let plain: Vec<_> = plain.cloned().collect();
     (!plain.is_empty()).then_some(Predicate::And(plain))
 }
@@ -165,13 +165,13 @@ fn is_plain_capture(framing: Framing, link_type: LinkType) -> bool {
 }
 
 /// Headers are asked for only where they are decoded: the decoder counts the records of other link types.
-fn is_decoded(asked: &Asked, link_type: LinkType, layout: Option<&Layout>) -> bool {
+fn is_decoded(asked: &ProgramPlan, link_type: LinkType, layout: Option<&Layout>) -> bool {
     let is_known = || NextTable::LinkType.layer(link_type.0.into()).is_some();
     asked.fields.is_empty() || layout.is_some() || is_known()
 }
 
-/// What is asked makes no program that is too large.
-fn is_small(asked: &Asked, branches: usize) -> bool {
+/// The program of a plan is not too large.
+fn is_small(asked: &ProgramPlan, branches: usize) -> bool {
     (1..=BRANCHES_MAX).contains(&branches)
         && asked.conditions.len() <= CONDITIONS_MAX
         && asked.fields.len() <= FIELDS_MAX
@@ -214,7 +214,7 @@ impl Questions {
         if !is_plain {
             return None;
         }
-        let asked = Asked::new(&branches, layout)?;
+        let asked = ProgramPlan::new(&branches, layout)?;
         if !is_small(&asked, count) || !is_decoded(&asked, link_type, layout) {
             return None;
         }

@@ -36,7 +36,7 @@ pub struct ScanOptions {
     pub(crate) quotes: bool,
     /// When what aggregates ask of each record is compiled to machine code.
     pub compile: Compile,
-    /// Ends a [`Scan`] with an error in the middle: nobody waits for it any more.
+    /// Ends a [`Scan`] with an error in the middle, as its reader is gone.
     pub cancel: Option<Stop>,
 }
 
@@ -96,7 +96,7 @@ pub(crate) struct Gathering {
     selector: Option<((Framing, LinkType), Box<Questions>)>,
 }
 
-/// What is asked of the packets.
+/// The columns that packets are read for, and what the decoder has to find for them.
 #[derive(Default)]
 pub(crate) struct Wanted {
     pub(crate) needs: Vec<Needs>,

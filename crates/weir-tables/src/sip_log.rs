@@ -39,7 +39,7 @@ const COLUMNS: [(&str, Kind, &str, &str); 22] = [
     (
         "clf.sent",
         Kind::Bool,
-        "Who logs sent the message; false: received it",
+        "The logging element sent the message; false: it received it",
         "RFC 6873, 4.2",
     ),
     (

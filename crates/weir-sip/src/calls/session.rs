@@ -208,8 +208,8 @@ impl Session {
 
     /// Turns the sides round: this INVITE, which began the dialog, shows that the caller was taken for the callee. Its flow
     /// goes the other way as well.
-    pub(super) fn turn(&mut self, digest: &Digest<'_>, keeper: &mut Keeper<'_>) {
-        let mut callee = std::mem::replace(&mut self.caller, keeper.party(digest.from));
+    pub(super) fn turn(&mut self, digest: &Digest<'_>, copier: &mut TextCopier<'_>) {
+        let mut callee = std::mem::replace(&mut self.caller, copier.party(digest.from));
         let tag = callee.tag.take().unwrap_or_default();
         (callee.contact, callee.user_agent) = (None, None);
         self.callee = callee;

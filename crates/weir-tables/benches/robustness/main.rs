@@ -28,7 +28,7 @@ fn main() -> ExitCode {
         // `cargo test --all-targets` only asks whether it starts.
         return ExitCode::SUCCESS;
     }
-    let mut asked = Asked::default();
+    let mut asked = Arguments::default();
     let mut rest = words.iter().map(String::as_str);
     while let Some(word) = rest.next() {
         let mut number = || -> u64 {
@@ -59,9 +59,9 @@ fn main() -> ExitCode {
     }
 }
 
-/// What the command line asks for.
+/// The arguments of the command line.
 #[derive(Clone)]
-struct Asked {
+struct Arguments {
     captures: Option<u64>,
     minutes: Option<u64>,
     seed: u64,
@@ -71,7 +71,7 @@ struct Asked {
     others: Vec<PathBuf>,
 }
 
-impl Default for Asked {
+impl Default for Arguments {
     fn default() -> Self {
         Self {
             captures: None,
@@ -85,7 +85,7 @@ impl Default for Asked {
     }
 }
 
-impl Asked {
+impl Arguments {
     /// Number of the capture behind the last one.
     fn end(&self) -> u64 {
         let many = match self.minutes {
@@ -104,7 +104,7 @@ impl Asked {
 }
 
 /// Starts the processes, and starts them again behind a capture that one of them ended at.
-fn lead(asked: &Asked, words: &[String], folder: &Path) -> ExitCode {
+fn lead(asked: &Arguments, words: &[String], folder: &Path) -> ExitCode {
     let begun = Instant::now();
     let kept = std::env::current_dir()
         .unwrap_or_default()
@@ -258,7 +258,7 @@ static QUESTION: AtomicU64 = AtomicU64::new(u64::MAX);
 static BEGAN_MS: AtomicU64 = AtomicU64::new(0);
 
 /// One process: every so-many-th capture.
-fn work(asked: &Asked, number: u64, folder: &Path) -> ExitCode {
+fn work(asked: &Arguments, number: u64, folder: &Path) -> ExitCode {
     let folder_of_one = folder.join(format!("bases-{number}"));
     let bases = Bases::load(&folder_of_one, &asked.others).expect("captures to mutate");
     let questions = Question::all();

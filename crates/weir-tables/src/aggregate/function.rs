@@ -69,7 +69,7 @@ impl Function {
         }
     }
 
-    /// The states of groups of one key can be put together by who knows no more than them.
+    /// The states of groups of one key can be merged without the rows that they are of.
     pub(super) const fn has_state(&self) -> bool {
         !matches!(self, Self::CountDistinct | Self::First | Self::Last)
     }

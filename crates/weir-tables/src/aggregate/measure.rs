@@ -423,7 +423,7 @@ impl Measure {
         }
     }
 
-    /// The states of groups, for who puts them together with others of the same keys.
+    /// The states of groups, to be merged with others of the same keys.
     pub(super) fn state_arrays<'s>(
         &self,
         states: impl Iterator<Item = &'s [u64]> + Clone,

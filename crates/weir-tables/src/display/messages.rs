@@ -284,12 +284,12 @@ const PROTOCOLS: &[(&str, &str, &[&str])] = &[
 
 /// A relation that is asked of messages.
 #[derive(Debug)]
-pub(super) struct Asked {
+pub(super) struct FieldTest {
     field: MessageField,
     test: Test,
 }
 
-impl Asked {
+impl FieldTest {
     pub(super) const fn new(field: MessageField, test: Test) -> Self {
         Self { field, test }
     }
@@ -308,7 +308,7 @@ impl Asked {
 /// The tests of a filter on messages, and of each file the frames with messages that pass them.
 #[derive(Debug, Default)]
 pub(super) struct Messages {
-    asked: OnceLock<Vec<Asked>>,
+    asked: OnceLock<Vec<FieldTest>>,
     files: OnceLock<(Vec<Source>, DecodeOptions)>,
     /// The frames of the first file, which mostly is the only one.
     first: OnceLock<Answers>,
@@ -357,11 +357,11 @@ impl Frames {
 }
 
 impl Messages {
-    pub(super) fn ask(&self, asked: Vec<Asked>) {
+    pub(super) fn ask(&self, asked: Vec<FieldTest>) {
         self.asked.get_or_init(|| asked);
     }
 
-    fn asked(&self) -> &[Asked] {
+    fn asked(&self) -> &[FieldTest] {
         self.asked.get().map_or(&[], Vec::as_slice)
     }
 
@@ -410,7 +410,7 @@ impl Messages {
         });
         if let Some((source, decode)) = source {
             let mut done: Vec<&str> = Vec::new();
-            for Asked { field, .. } in asked {
+            for FieldTest { field, .. } in asked {
                 if !done.contains(&field.table.name) {
                     done.push(field.table.name);
                     self.read_table(field.table, source, decode, &mut frames);
@@ -441,7 +441,7 @@ impl Messages {
             }))
         };
         // Which relation, and the columns of its values and of their frames.
-        let mut questions: Vec<(usize, &Asked, Places)> = Vec::new();
+        let mut questions: Vec<(usize, &FieldTest, Places)> = Vec::new();
         for (number, asked) in self.asked().iter().enumerate() {
             if asked.field.table == extraction {
                 let places = asked.field.places.iter();
@@ -526,7 +526,7 @@ struct Places {
 
 /// Asks each message of a batch.
 fn decide(
-    asked: &Asked,
+    asked: &FieldTest,
     batch: &RecordBatch,
     places: Places,
     passed: &mut Frames,

@@ -10,7 +10,7 @@ use weir_filter::{
 use weir_packet::{Kind, Layer, Needs, PROTOCOLS};
 
 use super::literal::{is_bytes, literal};
-use super::messages::{Asked, MessageField, Messages};
+use super::messages::{FieldTest, MessageField, Messages};
 use super::{Literal, Sign, Source, Test, Type};
 use crate::names::{Meaning, Name, advice};
 use crate::{Column, Origin, Table};
@@ -20,7 +20,7 @@ pub(super) struct Reader<'t> {
     table: &'t Table,
     columns: Vec<Column>,
     messages: Arc<Messages>,
-    asked: Vec<Asked>,
+    asked: Vec<FieldTest>,
     /// The field of messages that the relation at hand asks for.
     field: Option<MessageField>,
 }
@@ -107,7 +107,7 @@ impl<'t> Reader<'t> {
             )
             .with_hint(field.in_sql()));
         }
-        self.asked.push(Asked::new(field, test));
+        self.asked.push(FieldTest::new(field, test));
         Ok(Test::Message(
             self.asked.len() - 1,
             Arc::clone(&self.messages),

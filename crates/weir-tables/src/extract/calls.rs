@@ -53,7 +53,7 @@ impl Default for CallTable {
 #[derive(Default)]
 struct Followed {
     calls: Calls,
-    /// Calls that are told and have no place in the batch yet. No more than were followed.
+    /// Calls that are reported and have no place in the batch yet. No more than were followed.
     told: VecDeque<Call>,
     last_ns: i64,
 }

@@ -31,30 +31,31 @@ impl Protocol for Dhcp {
     }
 
     fn message(&mut self, bytes: &[u8], way: &Way, push: &mut Push<'_>) -> bool {
-        let said = Said {
+        let captured = Captured {
             bytes: bytes.to_vec(),
             ports: way.ports(),
             missing: way.missing,
         };
         let cache = Cache::new(FIELDS.len());
-        push(way, &DhcpItem { said, cache });
+        push(way, &DhcpItem { captured, cache });
         true
     }
 }
 
 /// A message, and what was made of it.
 struct DhcpItem {
-    said: Said,
+    captured: Captured,
     cache: Cache,
 }
 
-struct Said {
+/// A message as it was captured, of which a row is made when its columns are read.
+struct Captured {
     bytes: Vec<u8>,
     ports: [u16; 2],
     missing: u64,
 }
 
-impl Said {
+impl Captured {
     fn message(&self) -> Option<Message<'_>> {
         Message::new(&self.bytes, self.ports)
     }
@@ -109,12 +110,12 @@ fn four(octets: [u8; 4]) -> Option<Value<'static>> {
 
 impl Item for DhcpItem {
     fn value(&self, index: usize) -> Option<Value<'_>> {
-        self.cache.value(FIELDS, index, &self.said)
+        self.cache.value(FIELDS, index, &self.captured)
     }
 }
 
 #[rustfmt::skip]
-static FIELDS: &[ItemField<Say<Said>>] = &[
+static FIELDS: &[ItemField<Say<Captured>>] = &[
     ItemField::new("dhcp.type", Kind::U8, Say::Value(|s| number(s.message()?.operation())),
         "1 of clients, 2 of servers", "RFC 2131, 2"),
     ItemField::new("dhcp.option.dhcp", Kind::U8, Say::Value(|s| number(*s.option(53)?.first()?)),

@@ -5,9 +5,9 @@ use weir_messages::diameter::{
 };
 use weir_packet::{Kind, Needs, Value};
 
-use super::asked::{Asked, Requests};
 use super::list::{Cache, List, Say};
 use super::messages::{Length, Messages, Protocol, Push, Way, columns_with_way};
+use super::requests::{OpenRequest, Requests};
 use super::value::{address, frame, number, seconds};
 use super::{Extraction, Item, ItemField, columns};
 
@@ -72,13 +72,13 @@ impl Protocol for Diameter {
             }
             false => self.0.answer(way, id),
         };
-        let said = Said {
+        let captured = Captured {
             bytes: bytes.to_vec(),
             time_ns: asked.and_then(|asked| asked.until(way)),
             asked,
         };
         let cache = Cache::new(FIELDS.len());
-        push(way, &DiameterItem { said, cache });
+        push(way, &DiameterItem { captured, cache });
         true
     }
 
@@ -88,26 +88,27 @@ impl Protocol for Diameter {
 }
 
 struct DiameterItem {
-    said: Said,
+    captured: Captured,
     cache: Cache,
 }
 
 impl Item for DiameterItem {
     fn value(&self, index: usize) -> Option<Value<'_>> {
-        self.cache.value(FIELDS, index, &self.said)
+        self.cache.value(FIELDS, index, &self.captured)
     }
 }
 
-struct Said {
+/// A message as it was captured, of which a row is made when its columns are read.
+struct Captured {
     bytes: Vec<u8>,
-    asked: Option<Asked>,
+    asked: Option<OpenRequest>,
     time_ns: Option<i64>,
 }
 
 /// The vendor of the codes of 3GPP.
 const TGPP: u32 = 10_415;
 
-impl Said {
+impl Captured {
     fn message(&self) -> Option<Message<'_>> {
         Message::new(&self.bytes)
     }
@@ -156,7 +157,7 @@ impl Said {
 }
 
 #[rustfmt::skip]
-static FIELDS: &[ItemField<Say<Said>>] = &[
+static FIELDS: &[ItemField<Say<Captured>>] = &[
     ItemField::new("diameter.version", Kind::U8, Say::Value(|s| number(s.message()?.version())),
         "Version: 1", "RFC 6733, 3"),
     ItemField::new("diameter.length", Kind::U32, Say::Value(|s| number(s.message()?.length())),
@@ -200,11 +201,11 @@ static FIELDS: &[ItemField<Say<Said>>] = &[
     ItemField::new("diameter.session_id", Kind::Text, Say::Text(|s| s.text(0, 263)),
         "Session", "RFC 6733, 8.8"),
     ItemField::new("diameter.origin_host", Kind::Text, Say::Text(|s| s.text(0, 264)),
-        "Who sent it first", "RFC 6733, 6.3"),
+        "Host that the message comes from", "RFC 6733, 6.3"),
     ItemField::new("diameter.origin_realm", Kind::Text, Say::Text(|s| s.text(0, 296)),
         "The sender's realm", "RFC 6733, 6.4"),
     ItemField::new("diameter.destination_host", Kind::Text, Say::Text(|s| s.text(0, 293)),
-        "Whom it is for", "RFC 6733, 6.5"),
+        "Host that the message is for", "RFC 6733, 6.5"),
     ItemField::new("diameter.destination_realm", Kind::Text, Say::Text(|s| s.text(0, 283)),
         "The realm that it is for", "RFC 6733, 6.6"),
     ItemField::new("diameter.result_code", Kind::I64, Say::Value(|s| s.integer(268)),
@@ -214,7 +215,7 @@ static FIELDS: &[ItemField<Say<Said>>] = &[
     ItemField::new("diameter.error_message", Kind::Text, Say::Text(|s| s.text(0, 281)),
         "What went wrong, for people", "RFC 6733, 7.3"),
     ItemField::new("diameter.error_reporting_host", Kind::Text, Say::Text(|s| s.text(0, 294)),
-        "Who says so, where that is not who sent it first", "RFC 6733, 7.4"),
+        "Host that set the result code, where that is not the origin host", "RFC 6733, 7.4"),
     ItemField::new("diameter.user_name", Kind::Text, Say::Text(|s| s.text(0, 1)),
         "User: of S6a the IMSI", "RFC 6733, 8.14"),
     ItemField::new("diameter.auth_application_id", Kind::U32, Say::Value(|s| s.unsigned(0, 258)),

@@ -33,7 +33,7 @@ impl Protocol for M3ua {
         let is_message = way.transport == "sctp" && Message::new(bytes).is_some();
         if is_message {
             let item = M3uaItem {
-                said: Said(bytes.to_vec()),
+                captured: Captured(bytes.to_vec()),
                 cache: Cache::new(FIELDS.len()),
             };
             push(way, &item);
@@ -43,19 +43,20 @@ impl Protocol for M3ua {
 }
 
 struct M3uaItem {
-    said: Said,
+    captured: Captured,
     cache: Cache,
 }
 
 impl Item for M3uaItem {
     fn value(&self, index: usize) -> Option<Value<'_>> {
-        self.cache.value(FIELDS, index, &self.said)
+        self.cache.value(FIELDS, index, &self.captured)
     }
 }
 
-struct Said(Vec<u8>);
+/// A message as it was captured, of which a row is made when its columns are read.
+struct Captured(Vec<u8>);
 
-impl Said {
+impl Captured {
     fn message(&self) -> Option<Message<'_>> {
         Message::new(&self.0)
     }
@@ -81,7 +82,7 @@ impl Said {
 }
 
 #[rustfmt::skip]
-static FIELDS: &[ItemField<Say<Said>>] = &[
+static FIELDS: &[ItemField<Say<Captured>>] = &[
     ItemField::new("m3ua.version", Kind::U8, Say::Value(|s| number(s.message()?.version())),
         "Version: 1", "RFC 4666, 3.1.1"),
     ItemField::new("m3ua.message_class", Kind::U8, Say::Value(|s| number(s.message()?.class())),

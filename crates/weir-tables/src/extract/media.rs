@@ -108,7 +108,7 @@ impl Extract for Media {
     fn notes(&self) -> Vec<String> {
         let own = [(
             self.streams.evicted(),
-            "streams were told before their end, because there were more than 65,536",
+            "streams have rows before their end, because there were more than 65,536",
         )];
         in_words(own.into_iter().chain(self.finder.counted()))
             .map(|note| format!("media: {note}"))

@@ -4,9 +4,9 @@ use weir_messages::mgcp::{Line, Message, begins, messages};
 use weir_messages::{printable, sdp};
 use weir_packet::{Kind, Needs, Value};
 
-use super::asked::{Asked, Requests};
 use super::list::{Cache, Say};
 use super::messages::{Messages, Protocol, Push, Way, columns_with_way};
+use super::requests::{OpenRequest, Requests};
 use super::value::{address, frame, number, seconds};
 use super::{Extraction, Item, ItemField, columns};
 
@@ -41,14 +41,14 @@ impl Protocol for Mgcp {
                 }
                 _ => None,
             };
-            let said = Said {
+            let captured = Captured {
                 bytes: message.bytes.to_vec(),
                 media: sdp::media(message.body).into_iter().next(),
                 time_ns: asked.and_then(|asked| asked.until(way)),
                 asked,
             };
             let cache = Cache::new(FIELDS.len());
-            push(way, &MgcpItem { said, cache });
+            push(way, &MgcpItem { captured, cache });
             is_any = true;
         }
         is_any
@@ -60,24 +60,25 @@ impl Protocol for Mgcp {
 }
 
 struct MgcpItem {
-    said: Said,
+    captured: Captured,
     cache: Cache,
 }
 
 impl Item for MgcpItem {
     fn value(&self, index: usize) -> Option<Value<'_>> {
-        self.cache.value(FIELDS, index, &self.said)
+        self.cache.value(FIELDS, index, &self.captured)
     }
 }
 
-struct Said {
+/// A message as it was captured, of which a row is made when its columns are read.
+struct Captured {
     bytes: Vec<u8>,
     media: Option<sdp::Media>,
-    asked: Option<Asked>,
+    asked: Option<OpenRequest>,
     time_ns: Option<i64>,
 }
 
-impl Said {
+impl Captured {
     fn message(&self) -> Option<Message<'_>> {
         Message::new(&self.bytes)
     }
@@ -103,7 +104,7 @@ macro_rules! parameter {
 }
 
 #[rustfmt::skip]
-static FIELDS: &[ItemField<Say<Said>>] = &[
+static FIELDS: &[ItemField<Say<Captured>>] = &[
     ItemField::new("mgcp.req", Kind::Bool, Say::Value(|s| Some(Value::Bool(matches!(s.line()?, Line::Command { .. })))),
         "It is a command, no response", "RFC 3435, 3.2"),
     ItemField::new("mgcp.req.verb", Kind::Text, Say::Text(|s| match s.line()? {
@@ -139,11 +140,11 @@ static FIELDS: &[ItemField<Say<Said>>] = &[
     ItemField::new("mgcp.param.connectionmode", Kind::Text, parameter!("M"),
         "sendonly, recvonly, sendrecv, inactive, …", "RFC 3435, 3.2.2.6"),
     ItemField::new("mgcp.param.notifiedentity", Kind::Text, parameter!("N"),
-        "The call agent that is to be told", "RFC 3435, 3.2.2.12"),
+        "The call agent that notifications go to", "RFC 3435, 3.2.2.12"),
     ItemField::new("mgcp.param.requestid", Kind::Text, parameter!("X"),
         "Number of the request that notifications repeat", "RFC 3435, 3.2.2.18"),
     ItemField::new("mgcp.param.reqevents", Kind::Text, parameter!("R"),
-        "Events that are to be told", "RFC 3435, 3.2.2.16"),
+        "Events of which a notification is requested", "RFC 3435, 3.2.2.16"),
     ItemField::new("mgcp.param.observedevents", Kind::Text, parameter!("O"),
         "Events that happened: digits, on and off hook, …", "RFC 3435, 3.2.2.13"),
     ItemField::new("mgcp.param.signalreq", Kind::Text, parameter!("S"),

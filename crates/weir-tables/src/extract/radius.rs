@@ -5,9 +5,9 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 use weir_messages::radius::{OCTETS_MAX, PORTS, Packet, code_word, status_word};
 use weir_packet::{Kind, Needs, Value};
 
-use super::asked::{Asked, Requests};
 use super::list::{Cache, Say};
 use super::messages::{Length, Messages, Protocol, Push, Way, columns_with_way};
+use super::requests::{OpenRequest, Requests};
 use super::value::{address, frame, number, seconds};
 use super::{Extraction, Item, ItemField, columns};
 
@@ -78,14 +78,14 @@ impl Protocol for Radius {
                 None
             }
         };
-        let said = Said {
+        let captured = Captured {
             bytes: bytes.to_vec(),
             ports: way.ports(),
             time_ns: asked.and_then(|asked| asked.until(way)),
             asked,
         };
         let cache = Cache::new(FIELDS.len());
-        push(way, &RadiusItem { said, cache });
+        push(way, &RadiusItem { captured, cache });
         true
     }
 
@@ -95,24 +95,25 @@ impl Protocol for Radius {
 }
 
 struct RadiusItem {
-    said: Said,
+    captured: Captured,
     cache: Cache,
 }
 
 impl Item for RadiusItem {
     fn value(&self, index: usize) -> Option<Value<'_>> {
-        self.cache.value(FIELDS, index, &self.said)
+        self.cache.value(FIELDS, index, &self.captured)
     }
 }
 
-struct Said {
+/// A message as it was captured, of which a row is made when its columns are read.
+struct Captured {
     bytes: Vec<u8>,
     ports: [u16; 2],
-    asked: Option<Asked>,
+    asked: Option<OpenRequest>,
     time_ns: Option<i64>,
 }
 
-impl Said {
+impl Captured {
     fn packet(&self) -> Option<Packet<'_>> {
         Packet::new(&self.bytes, self.ports)
     }
@@ -149,7 +150,7 @@ impl Said {
 }
 
 #[rustfmt::skip]
-static FIELDS: &[ItemField<Say<Said>>] = &[
+static FIELDS: &[ItemField<Say<Captured>>] = &[
     ItemField::new("radius.code", Kind::U8, Say::Value(|s| number(s.packet()?.code())),
         "Code: 1 access request, 2 accept, 3 reject, 4 accounting request, …", "RFC 2865, 3"),
     ItemField::new("radius.code_name", Kind::Text, Say::Value(|s| code_word(s.packet()?.code()).map(Value::Text)),
@@ -189,9 +190,9 @@ static FIELDS: &[ItemField<Say<Said>>] = &[
     ItemField::new("radius.session_timeout", Kind::U32, Say::Value(|s| s.number(27)),
         "Seconds that the session may last", "RFC 2865, 5.27"),
     ItemField::new("radius.called_station_id", Kind::Text, Say::Text(|s| s.text(30)),
-        "What was called: of wireless networks the access point and its name", "RFC 2865, 5.30"),
+        "Number that was called; of wireless networks the access point and its name", "RFC 2865, 5.30"),
     ItemField::new("radius.calling_station_id", Kind::Text, Say::Text(|s| s.text(31)),
-        "Who calls: of wireless networks the hardware address", "RFC 2865, 5.31"),
+        "Number of the caller; of wireless networks the hardware address", "RFC 2865, 5.31"),
     ItemField::new("radius.nas_identifier", Kind::Text, Say::Text(|s| s.text(32)),
         "Name of the access server", "RFC 2865, 5.32"),
     ItemField::new("radius.acct_status_type", Kind::U32, Say::Value(|s| s.number(40)),

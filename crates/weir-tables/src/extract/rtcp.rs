@@ -129,7 +129,7 @@ static FIELDS: &[ItemField<Get>] = &[
     ItemField::new("rtcp.length", Kind::U16, |r| number(r.report.words),
         "32-bit words of the packet behind the first", "RFC 3550, 6.4.1"),
     ItemField::new("rtcp.senderssrc", Kind::U32, |r| number(r.report.sender?),
-        "Who sends the report", "RFC 3550, 6.4.1"),
+        "SSRC of the sender of the packet", "RFC 3550, 6.4.1"),
     ItemField::new("rtcp.ssrc.identifier", Kind::U32, |r| number(r.report.source.filter(|_| !matches!(r.report.kind, kind::TRANSPORT_FEEDBACK | kind::PAYLOAD_FEEDBACK))?),
         "The source that the block, chunk or goodbye is about", "RFC 3550, 6"),
     ItemField::new("rtcp.mediassrc", Kind::U32, |r| number(r.report.source.filter(|_| matches!(r.report.kind, kind::TRANSPORT_FEEDBACK | kind::PAYLOAD_FEEDBACK))?),
@@ -160,7 +160,7 @@ static FIELDS: &[ItemField<Get>] = &[
     ItemField::new("rtcp.ssrc.dlsr", Kind::U32, |r| number(r.received()?.delay),
         "How long ago that came, in 65,536ths of a second", "RFC 3550, 6.4.1"),
     ItemField::new("rtcp.roundtrip_delay", Kind::F64, |r| r.round_trip_ms.map(Value::Float),
-        "Milliseconds from where was captured to who reports and back, where the sender report was seen", "RFC 3550, 6.4.1"),
+        "Milliseconds from the point of capture to the reporter and back, where the sender report was seen", "RFC 3550, 6.4.1"),
     ItemField::new("rtcp.sdes.cname", Kind::Text, |r| {
             let name = r.report.items.of(CANONICAL_NAME)?;
             Some(Value::Text(r.name.get_or_init(|| weir_messages::printable(name))))

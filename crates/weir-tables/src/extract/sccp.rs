@@ -43,7 +43,7 @@ impl Protocol for Sccp {
             return false;
         }
         let item = SccpItem {
-            said: Said {
+            captured: Captured {
                 opc: transfer.opc,
                 dpc: transfer.dpc,
                 link: transfer.link,
@@ -57,24 +57,25 @@ impl Protocol for Sccp {
 }
 
 struct SccpItem {
-    said: Said,
+    captured: Captured,
     cache: Cache,
 }
 
 impl Item for SccpItem {
     fn value(&self, index: usize) -> Option<Value<'_>> {
-        self.cache.value(FIELDS, index, &self.said)
+        self.cache.value(FIELDS, index, &self.captured)
     }
 }
 
-struct Said {
+/// A message as it was captured, of which a row is made when its columns are read.
+struct Captured {
     opc: u32,
     dpc: u32,
     link: u8,
     bytes: Vec<u8>,
 }
 
-impl Said {
+impl Captured {
     fn message(&self) -> Option<Message<'_>> {
         Message::new(&self.bytes)
     }
@@ -95,7 +96,7 @@ impl Said {
 }
 
 #[rustfmt::skip]
-static FIELDS: &[ItemField<Say<Said>>] = &[
+static FIELDS: &[ItemField<Say<Captured>>] = &[
     ItemField::new("mtp3.opc", Kind::U32, Say::Value(|s| number(s.opc)),
         "Point code of the sender", "ITU-T Q.704, 2.2.3"),
     ItemField::new("mtp3.dpc", Kind::U32, Say::Value(|s| number(s.dpc)),
@@ -127,37 +128,37 @@ static FIELDS: &[ItemField<Say<Said>>] = &[
     ItemField::new("sccp.error_cause", Kind::U8, Say::Value(|s| s.cause(&[15])),
         "What was wrong", "ITU-T Q.713, 3.14"),
     ItemField::new("sccp.called.ri", Kind::U8, Say::Value(|s| number(u8::from(s.called()?.by_subsystem))),
-        "Whom it is for: 1 routed by the subsystem, 0 by the global title", "ITU-T Q.713, 3.4.1"),
+        "Called party: 1 routed by the subsystem, 0 by the global title", "ITU-T Q.713, 3.4.1"),
     ItemField::new("sccp.called.pc", Kind::U16, Say::Value(|s| number(s.called()?.point_code?)),
-        "Whom it is for: point code", "ITU-T Q.713, 3.4.2.1"),
+        "Called party: point code", "ITU-T Q.713, 3.4.2.1"),
     ItemField::new("sccp.called.ssn", Kind::U8, Say::Value(|s| number(s.called()?.subsystem?)),
-        "Whom it is for: subsystem, 6 HLR, 7 VLR, 8 MSC, 146 CAP, 149 SGSN, …", "ITU-T Q.713, 3.4.2.2"),
+        "Called party: subsystem, 6 HLR, 7 VLR, 8 MSC, 146 CAP, 149 SGSN, …", "ITU-T Q.713, 3.4.2.2"),
     ItemField::new("sccp.called.gti", Kind::U8, Say::Value(|s| number(s.called()?.title_form)),
-        "Whom it is for: form of the global title, 0 none", "ITU-T Q.713, 3.4.1"),
+        "Called party: form of the global title, 0 none", "ITU-T Q.713, 3.4.1"),
     ItemField::new("sccp.called.tt", Kind::U8, Say::Value(|s| number(s.called()?.translation?)),
-        "Whom it is for: translation type", "ITU-T Q.713, 3.4.2.3"),
+        "Called party: translation type", "ITU-T Q.713, 3.4.2.3"),
     ItemField::new("sccp.called.np", Kind::U8, Say::Value(|s| number(s.called()?.plan?)),
-        "Whom it is for: numbering plan", "ITU-T Q.713, 3.4.2.3.3"),
+        "Called party: numbering plan", "ITU-T Q.713, 3.4.2.3.3"),
     ItemField::new("sccp.called.nai", Kind::U8, Say::Value(|s| number(s.called()?.nature?)),
-        "Whom it is for: 3 a national, 4 an international number, …", "ITU-T Q.713, 3.4.2.3.1"),
+        "Called party: 3 a national, 4 an international number, …", "ITU-T Q.713, 3.4.2.3.1"),
     ItemField::new("sccp.called.digits", Kind::Text, Say::Text(|s| s.called()?.digits()),
-        "Whom it is for: digits of the global title", "ITU-T Q.713, 3.4.2.3"),
+        "Called party: digits of the global title", "ITU-T Q.713, 3.4.2.3"),
     ItemField::new("sccp.calling.ri", Kind::U8, Say::Value(|s| number(u8::from(s.calling()?.by_subsystem))),
-        "Who sent it: 1 routed by the subsystem, 0 by the global title", "ITU-T Q.713, 3.5"),
+        "Calling party: 1 routed by the subsystem, 0 by the global title", "ITU-T Q.713, 3.5"),
     ItemField::new("sccp.calling.pc", Kind::U16, Say::Value(|s| number(s.calling()?.point_code?)),
-        "Who sent it: point code", "ITU-T Q.713, 3.5"),
+        "Calling party: point code", "ITU-T Q.713, 3.5"),
     ItemField::new("sccp.calling.ssn", Kind::U8, Say::Value(|s| number(s.calling()?.subsystem?)),
-        "Who sent it: subsystem", "ITU-T Q.713, 3.5"),
+        "Calling party: subsystem", "ITU-T Q.713, 3.5"),
     ItemField::new("sccp.calling.gti", Kind::U8, Say::Value(|s| number(s.calling()?.title_form)),
-        "Who sent it: form of the global title, 0 none", "ITU-T Q.713, 3.5"),
+        "Calling party: form of the global title, 0 none", "ITU-T Q.713, 3.5"),
     ItemField::new("sccp.calling.tt", Kind::U8, Say::Value(|s| number(s.calling()?.translation?)),
-        "Who sent it: translation type", "ITU-T Q.713, 3.5"),
+        "Calling party: translation type", "ITU-T Q.713, 3.5"),
     ItemField::new("sccp.calling.np", Kind::U8, Say::Value(|s| number(s.calling()?.plan?)),
-        "Who sent it: numbering plan", "ITU-T Q.713, 3.5"),
+        "Calling party: numbering plan", "ITU-T Q.713, 3.5"),
     ItemField::new("sccp.calling.nai", Kind::U8, Say::Value(|s| number(s.calling()?.nature?)),
-        "Who sent it: nature of the address", "ITU-T Q.713, 3.5"),
+        "Calling party: nature of the address", "ITU-T Q.713, 3.5"),
     ItemField::new("sccp.calling.digits", Kind::Text, Say::Text(|s| s.calling()?.digits()),
-        "Who sent it: digits of the global title", "ITU-T Q.713, 3.5"),
+        "Calling party: digits of the global title", "ITU-T Q.713, 3.5"),
     ItemField::new("sccp.segmentation.first", Kind::Bool, Say::Value(|s| Some(Value::Bool(s.message()?.segment?.is_first))),
         "The first of several parts", "ITU-T Q.713, 3.17"),
     ItemField::new("sccp.segmentation.remaining", Kind::U8, Say::Value(|s| number(s.message()?.segment?.remaining)),

@@ -3,8 +3,8 @@
 use weir_messages::snmp::{Message, Pdu, Security, Trap, kind_word};
 use weir_packet::{Kind, Needs, Value};
 
-use super::asked::{Asked, Requests};
 use super::messages::{Messages, Protocol, Push, Way, columns_with_way};
+use super::requests::{OpenRequest, Requests};
 use super::value::{address, frame, number, seconds};
 use super::{Extraction, Item, ItemField, columns};
 
@@ -79,7 +79,7 @@ struct SnmpItem<'m> {
     user: Option<String>,
     context: Option<String>,
     values: Vec<String>,
-    asked: Option<Asked>,
+    asked: Option<OpenRequest>,
     time_ns: Option<i64>,
 }
 

@@ -115,12 +115,12 @@ fn all_columns() -> Vec<Column> {
 struct Pieces {
     payloads: Carriers,
     /// What was ready only when the capture ended.
-    last: Option<VecDeque<Kept>>,
+    last: Option<VecDeque<WaitingPiece>>,
     file: String,
 }
 
 /// A piece that waits for its row.
-struct Kept {
+struct WaitingPiece {
     way: Way,
     offset: u64,
     data: Option<Vec<u8>>,
@@ -180,7 +180,7 @@ impl Extract for Pieces {
         let last = self.last.get_or_insert_with(|| {
             let mut last = VecDeque::new();
             payloads.finish(&mut |payload| {
-                last.extend(Piece::of(payload).map(|piece| Kept {
+                last.extend(Piece::of(payload).map(|piece| WaitingPiece {
                     way: Way::of(payload),
                     offset: piece.offset,
                     data: piece.data.map(<[u8]>::to_vec),

@@ -5,9 +5,9 @@ use weir_messages::stun::{
 };
 use weir_packet::{Kind, Needs, Value};
 
-use super::asked::{Asked, Requests};
 use super::list::{Cache, Say};
 use super::messages::{Length, Messages, Protocol, Push, Way, columns_with_way};
+use super::requests::{OpenRequest, Requests};
 use super::value::{address, frame, number, seconds};
 use super::{Extraction, Item, ItemField, columns};
 
@@ -72,14 +72,14 @@ impl Protocol for Stun {
             INDICATION => None,
             _ => self.0.answer(way, message.id()),
         };
-        let said = Said {
+        let captured = Captured {
             bytes: bytes.to_vec(),
             id: message.id(),
             time_ns: asked.and_then(|asked| asked.until(way)),
             asked,
         };
         let cache = Cache::new(FIELDS.len());
-        push(way, &StunItem { said, cache });
+        push(way, &StunItem { captured, cache });
         true
     }
 
@@ -89,24 +89,25 @@ impl Protocol for Stun {
 }
 
 struct StunItem {
-    said: Said,
+    captured: Captured,
     cache: Cache,
 }
 
 impl Item for StunItem {
     fn value(&self, index: usize) -> Option<Value<'_>> {
-        self.cache.value(FIELDS, index, &self.said)
+        self.cache.value(FIELDS, index, &self.captured)
     }
 }
 
-struct Said {
+/// A message as it was captured, of which a row is made when its columns are read.
+struct Captured {
     bytes: Vec<u8>,
     id: [u8; 12],
-    asked: Option<Asked>,
+    asked: Option<OpenRequest>,
     time_ns: Option<i64>,
 }
 
-impl Said {
+impl Captured {
     fn message(&self) -> Option<Message<'_>> {
         Message::new(&self.bytes)
     }
@@ -144,7 +145,7 @@ impl Said {
 const MAPPED: [u16; 2] = [attribute::XOR_MAPPED_ADDRESS, attribute::MAPPED_ADDRESS];
 
 #[rustfmt::skip]
-static FIELDS: &[ItemField<Say<Said>>] = &[
+static FIELDS: &[ItemField<Say<Captured>>] = &[
     ItemField::new("stun.type", Kind::U16, Say::Value(|s| number(s.message()?.kind())),
         "Type: class and method", "RFC 8489, 5"),
     ItemField::new("stun.class", Kind::Text, Say::Value(|s| class_word(s.message()?.class()).map(Value::Text)),

@@ -4,9 +4,9 @@ use weir_messages::sccp::{self, Parts};
 use weir_messages::tcap::{Component, Fault, Message, component_word, kind_word, map_word};
 use weir_packet::{Kind, Needs, Value};
 
-use super::asked::{Asked, Requests};
 use super::list::{Cache, Say};
 use super::messages::{Messages, Protocol, Push, Way, columns_with_way};
+use super::requests::{OpenRequest, Requests};
 use super::value::{frame, number, seconds};
 use super::{Extraction, Item, ItemField, columns};
 
@@ -54,7 +54,7 @@ impl Protocol for Tcap {
         }
         let subsystem = |party: Option<sccp::Party<'_>>| party.and_then(|it| it.subsystem);
         let digits = |party: Option<sccp::Party<'_>>| party.and_then(|it| it.digits());
-        let said = Said {
+        let captured = Captured {
             opc: transfer.opc,
             dpc: transfer.dpc,
             subsystems: [subsystem(outer.called), subsystem(outer.calling)],
@@ -71,7 +71,7 @@ impl Protocol for Tcap {
             asked,
         };
         let cache = Cache::new(FIELDS.len());
-        push(way, &TcapItem { said, cache });
+        push(way, &TcapItem { captured, cache });
         true
     }
 
@@ -95,17 +95,18 @@ fn transaction(octets: &[u8]) -> u64 {
 }
 
 struct TcapItem {
-    said: Said,
+    captured: Captured,
     cache: Cache,
 }
 
 impl Item for TcapItem {
     fn value(&self, index: usize) -> Option<Value<'_>> {
-        self.cache.value(FIELDS, index, &self.said)
+        self.cache.value(FIELDS, index, &self.captured)
     }
 }
 
-struct Said {
+/// A message as it was captured, of which a row is made when its columns are read.
+struct Captured {
     opc: u32,
     dpc: u32,
     /// Of whom it is for, and of who sent it.
@@ -119,14 +120,14 @@ struct Said {
     result: Option<i64>,
     components: Vec<Component>,
     fault: Option<Fault>,
-    asked: Option<Asked>,
+    asked: Option<OpenRequest>,
     time_ns: Option<i64>,
 }
 
 /// Subsystems of MAP (3GPP TS 23.003, 8).
 const MAP: [u8; 12] = [5, 6, 7, 8, 9, 10, 145, 147, 148, 149, 150, 251];
 
-impl Said {
+impl Captured {
     fn is_map(&self) -> bool {
         self.subsystems.iter().flatten().any(|it| MAP.contains(it))
     }
@@ -137,19 +138,19 @@ impl Said {
 }
 
 #[rustfmt::skip]
-static FIELDS: &[ItemField<Say<Said>>] = &[
+static FIELDS: &[ItemField<Say<Captured>>] = &[
     ItemField::new("mtp3.opc", Kind::U32, Say::Value(|s| number(s.opc)),
         "Point code of the sender", "ITU-T Q.704, 2.2.3"),
     ItemField::new("mtp3.dpc", Kind::U32, Say::Value(|s| number(s.dpc)),
         "Point code of the receiver", "ITU-T Q.704, 2.2.3"),
     ItemField::new("sccp.called.ssn", Kind::U8, Say::Value(|s| number(s.subsystems[0]?)),
-        "Whom it is for: subsystem, 6 HLR, 7 VLR, 8 MSC, 146 CAP, 149 SGSN, …", "ITU-T Q.713, 3.4.2.2"),
+        "Called party: subsystem, 6 HLR, 7 VLR, 8 MSC, 146 CAP, 149 SGSN, …", "ITU-T Q.713, 3.4.2.2"),
     ItemField::new("sccp.called.digits", Kind::Text, Say::Value(|s| s.digits[0].as_deref().map(Value::Text)),
-        "Whom it is for: digits of the global title", "ITU-T Q.713, 3.4.2.3"),
+        "Called party: digits of the global title", "ITU-T Q.713, 3.4.2.3"),
     ItemField::new("sccp.calling.ssn", Kind::U8, Say::Value(|s| number(s.subsystems[1]?)),
-        "Who sent it: subsystem", "ITU-T Q.713, 3.5"),
+        "Calling party: subsystem", "ITU-T Q.713, 3.5"),
     ItemField::new("sccp.calling.digits", Kind::Text, Say::Value(|s| s.digits[1].as_deref().map(Value::Text)),
-        "Who sent it: digits of the global title", "ITU-T Q.713, 3.5"),
+        "Calling party: digits of the global title", "ITU-T Q.713, 3.5"),
     ItemField::new("tcap.message", Kind::Text, Say::Value(|s| kind_word(s.kind).map(Value::Text)),
         "begin, continue, end, abort or unidirectional", "ITU-T Q.773, 3.1"),
     ItemField::new("tcap.otid", Kind::Bytes, Say::Value(|s| s.origin.as_deref().map(Value::Bytes)),

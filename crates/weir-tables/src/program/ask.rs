@@ -9,7 +9,7 @@ use crate::{Branch, Calculation, Column, Expression, Operator, Origin, Predicate
 
 /// Everything that some aggregates ask, common parts once.
 #[derive(Default)]
-pub(super) struct Asked {
+pub(super) struct ProgramPlan {
     /// Fields of headers.
     pub(super) fields: Vec<AskedField>,
     pub(super) conditions: Vec<Condition>,
@@ -81,7 +81,7 @@ pub(super) struct Calculated {
 
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum From {
-    /// One of [`Asked::fields`].
+    /// One of [`ProgramPlan::fields`].
     Field(usize),
     /// Some bits of a layout's record.
     Record(Bits),
@@ -90,7 +90,7 @@ pub(super) enum From {
     Len,
 }
 
-impl Asked {
+impl ProgramPlan {
     /// What the branches of all aggregates ask; `None` when one of them asks for more than plain fields of
     /// packets, or of the records of a layout.
     pub(super) fn new(aggregates: &[&[Branch]], layout: Option<&Layout>) -> Option<Self> {

@@ -12,7 +12,7 @@ use super::condition::NumberRange;
 use super::facts::{LINKS, TAGS, bit, decided, has_number, is_link, is_possible};
 use super::lower::{Lowering, Path, Target};
 
-/// A header of a shape, for what is asked behind its tests.
+/// A header whose shape is known, with what the program knows of it behind the tests.
 struct Here<'h> {
     layer: Layer,
     shape: &'h HeaderShape,

@@ -10,7 +10,7 @@ use std::collections::HashMap;
 use weir_compile::{Builder, End, Fault, Label, Operation, Program, Register, Relation, SpaceId};
 use weir_packet::{Layer, LinkType, NextTable, Options};
 
-use super::ask::{Asked, Comparison, From, Value};
+use super::ask::{Comparison, From, ProgramPlan, Value};
 use super::condition::Test;
 use super::facts::{LINKS, TAGS, bit, is_last, is_link};
 use super::framing::Framing;
@@ -60,7 +60,7 @@ struct Pending {
 
 pub(super) struct Lowering<'l> {
     pub(super) builder: Builder,
-    pub(super) asked: &'l Asked,
+    pub(super) asked: &'l ProgramPlan,
     pub(super) outputs: &'l [Output],
     pub(super) options: &'l Options,
     pub(super) framing: Framing,
@@ -83,9 +83,9 @@ pub(super) struct Lowering<'l> {
     pending: Vec<Pending>,
 }
 
-/// The program of what is asked of records of a link type, and how many words its state has.
+/// The program of a plan for records of a link type, whose state has so many words.
 pub(super) fn lower(
-    asked: &Asked,
+    asked: &ProgramPlan,
     outputs: &[Output],
     state_words: u32,
     framing: Framing,

@@ -426,7 +426,7 @@ fn as_pcapng(pcap: &[u8], is_big: bool, rng: &mut Rng) -> Vec<u8> {
             _ => (0, us),
         };
         if rng.below(40) == 0 {
-            // A statistics block, or one of a kind that nobody knows.
+            // A statistics block, or one of an unassigned type.
             out.extend(block([5, 0x7777][rng.below(2) as usize], &[0; 12]));
         }
         let head = [
@@ -742,7 +742,7 @@ fn a_program_selects_for_all_who_share_a_reading() {
     );
 }
 
-/// A link type that is not decoded is told, whoever reads.
+/// A link type that is not decoded is counted by every way of reading.
 #[test]
 fn records_of_an_unknown_link_type_are_counted() {
     let mut pcap = Vec::new();

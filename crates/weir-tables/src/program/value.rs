@@ -29,7 +29,7 @@ impl Lowering<'_> {
                 (b.compute(Operation::Or, high, low), 3, 0)
             }
             4 => (b.load_in_order(at, offset, Bytes::Four, is_little), 4, 0),
-            // `Asked` takes no others, and shapes have none.
+            // `ProgramPlan` takes no others, and shapes have none.
             _ => (b.load_in_order(at, offset, Bytes::Eight, is_little), 8, 0),
         };
         let shift = bits.shift() + 8 * below;

@@ -419,7 +419,7 @@ fn of_quic(values: &Values<'_>, name: &str) -> String {
 const QUIC_DIFFERENCES: &[(&str, &str, &str)] = &[(
     "quic.vector-max-size-crash",
     "a line",
-    "a version that nobody knows: there is no handshake to read",
+    "an unknown version: there is no handshake to read",
 )];
 
 /// Zeek's line is a connection: counted are its messages, requests for the next variable with the others.

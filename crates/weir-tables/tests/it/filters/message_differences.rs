@@ -60,7 +60,7 @@ const MESSAGE_DIFFERENCES: &[Difference] = &[
         capture: "ndpi/tests__cfgs__default__pcap__stun_dtls_rtp.pcapng",
         filters: &["rtp.ssrc"],
         right: Right::Weir,
-        reason: "RTP that nothing announced is known by its sequence; tshark looks for it only where it is told to.",
+        reason: "RTP that nothing announced is known by its sequence; tshark looks for it only with its preference.",
     },
     Difference {
         capture: "ndpi/tests__cfgs__default__pcap__quic-forcing-vn-with-data.pcapng",

@@ -123,7 +123,7 @@ const ZERO_NINE: &str =
 const ZERO_NINE_ANSWER: &str =
     "an answer of HTTP/0.9 has no head, and http() has it as a response; tshark has it as data";
 const SPACES: &str = "tshark ends a target at its first space";
-const BEHIND: &str = "tshark, which is told not to put bodies together, takes a body that begins with POST for a head that goes on into the next response";
+const BEHIND: &str = "tshark, whose preferences leave bodies apart, takes a body that begins with POST for a head that goes on into the next response";
 const NUL: &str = "the value begins with a NUL: tshark has none; in a second packet the request itself is the difference";
 
 /// Zeek reads the same.

@@ -10,7 +10,7 @@ use super::value::span_ns;
 
 /// When a request came, and in which record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Asked {
+pub(super) struct OpenRequest {
     time_ns: Option<i64>,
     pub(super) frame: u64,
     /// The time that had passed in the capture by then.
@@ -19,7 +19,7 @@ pub(super) struct Asked {
     is_over: bool,
 }
 
-impl Asked {
+impl OpenRequest {
     /// Nanoseconds from the request to what came this way; `None` where the clock was set back in between.
     pub(super) fn until(self, way: &Way) -> Option<i64> {
         span_ns(self.time_ns, way.time_ns)
@@ -34,7 +34,7 @@ impl Asked {
 /// Open requests by their sender, their receiver and the `K` that a request and its response share.
 #[derive(Debug)]
 pub(super) struct Requests<K> {
-    open: HashMap<(Endpoint, Endpoint, K), Asked>,
+    open: HashMap<(Endpoint, Endpoint, K), OpenRequest>,
     order: VecDeque<(Endpoint, Endpoint, K)>,
     forgotten: u64,
 }
@@ -56,7 +56,7 @@ impl<K: Copy + Eq + Hash> Requests<K> {
     /// Takes a request: one that is repeated counts from its first.
     pub(super) fn ask(&mut self, way: &Way, id: K) {
         let key = (way.src, way.dst, id);
-        let asked = Asked {
+        let asked = OpenRequest {
             time_ns: way.time_ns,
             frame: way.frame,
             passed_ns: way.passed_ns,
@@ -79,7 +79,7 @@ impl<K: Copy + Eq + Hash> Requests<K> {
     }
 
     /// The request that what came this way answers.
-    pub(super) fn answer(&self, way: &Way, id: K) -> Option<Asked> {
+    pub(super) fn answer(&self, way: &Way, id: K) -> Option<OpenRequest> {
         let asked = self.open.get(&(way.dst, way.src, id)).copied()?;
         let is_open = !asked.is_over && !asked.is_old(way);
         is_open.then_some(asked)
