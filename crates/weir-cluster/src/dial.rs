@@ -1,6 +1,5 @@
 //! Connections to other parts of a cluster, and those that come from them.
 
-use std::future::Future;
 use std::io;
 use std::pin::Pin;
 use std::task::{Context, Poll};

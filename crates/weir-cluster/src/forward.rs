@@ -1,8 +1,8 @@
 //! Private sockets, behind which the connections of Ballista's scheduler to executors are made.
 //!
 //! Ballista connects by an `Endpoint` of tonic, whose TLS has no place for a proof. So it is given the path of a Unix socket, in a
-//! directory that only this user can enter, and the connection behind it is made by [`Dial`], as all others are. Plans of tasks go this
-//! way, and no rows.
+//! directory that only this user can enter, and the connection behind it is made by [`Dial`], as all others are. Plans of tasks go
+//! this way, and no rows.
 
 use std::fmt;
 use std::fs;

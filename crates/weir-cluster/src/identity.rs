@@ -1,10 +1,10 @@
 //! Keys and certificates that are derived from a token, so that the token itself is never sent.
 //!
-//! With a token alone, both sides of a connection show a certificate whose key only a holder of the token can compute, and TLS 1.3 has each prove
-//! possession of that key for this one connection (RFC 8446, 4.4.3), so that a replayed or relayed handshake fails. There are two
-//! keys. A *member* (scheduler, executor, or a user with the token) has both; a *client* has its own private key and the public key
-//! of the members, so that it cannot impersonate a scheduler or an executor. With certificates of files, the same keys sign a proof of each
-//! connection ([`crate::proof`]).
+//! With a token alone, both sides of a connection show a certificate whose key only a holder of the token can compute, and TLS 1.3
+//! has each prove possession of that key for this one connection (RFC 8446, 4.4.3), so that a replayed or relayed handshake fails.
+//! There are two keys. A *member* (scheduler, executor, or a user with the token) has both; a *client* has its own private key and
+//! the public key of the members, so that it cannot impersonate a scheduler or an executor. With certificates of files, the same keys
+//! sign a proof of each connection ([`crate::proof`]).
 
 use std::fmt;
 use std::num::NonZeroU32;

@@ -388,7 +388,7 @@ mod tests {
 
     /// The timeouts of peers that do complete a handshake.
     const BRIEF: Patience = Patience {
-        silence: Duration::from_millis(500),
+        silence: Duration::from_secs(1),
         ..PATIENCE
     };
 

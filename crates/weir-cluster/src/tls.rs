@@ -77,7 +77,7 @@ impl Tls {
     /// With certificates that are made of the token.
     ///
     /// # Errors
-    /// When the keys are none, which does not happen.
+    /// When the seeds are not keys, which does not happen.
     pub(crate) fn of_token(keys: &Keys) -> Result<Self, Error> {
         let failed = |error: &dyn std::error::Error| Error::new(format!("TLS: {}", chain(error)));
         let identity = || {
@@ -256,7 +256,7 @@ fn provider() -> Arc<CryptoProvider> {
     Arc::new(ring::default_provider())
 }
 
-/// Trust anchors. Those that are none are left out, as long as there is one.
+/// Trust anchors. Certificates that cannot be parsed are left out, as long as there is another one.
 fn roots(certificates: Vec<CertificateDer<'static>>) -> io::Result<RootCertStore> {
     let mut roots = RootCertStore::empty();
     match roots.add_parsable_certificates(certificates) {

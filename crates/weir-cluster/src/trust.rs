@@ -1,7 +1,7 @@
 //! Authentication: mutual TLS, and a token, which is never sent.
 //!
-//! Both sides of a connection know each other before the first octet of HTTP/2 ([`crate::tls`]): with a token alone, the certificates of
-//! both are made of it ([`crate::identity`]); with certificates of files, a proof of the token follows the handshake
+//! Both sides of a connection know each other before the first octet of HTTP/2 ([`crate::tls`]): with a token alone, the
+//! certificates of both are made of it ([`crate::identity`]); with certificates of files, a proof of the token follows the handshake
 //! ([`crate::proof`]). The version is in the one header that an `Endpoint` has, `user-agent`.
 
 use std::fmt;
