@@ -162,9 +162,6 @@ impl<'s> Judge<'s> {
     ) -> Self {
         let connections = tidy.capture.connections();
         let by_ends = states(tidy.capture, &connections, account);
-        let headers = tidy.capture.frames.iter();
-        let headers = headers.filter_map(|frame| tidy.capture.header(frame));
-        let known: BTreeSet<Ends> = headers.map(|header| connections.ends(&header)).collect();
         let mut states = BTreeMap::new();
         for row in tidy.answer.rows(FLOWS) {
             if let (Some(id), Some(ends)) = (id(row), ends(row)) {
@@ -172,10 +169,11 @@ impl<'s> Judge<'s> {
                 let mut state = by_ends.get(&ends).cloned().unwrap_or_default();
                 state.is_tcp = ends.protocol == 6;
                 state.has_other_times = account.times.values().any(|shift| *shift != 0);
-                // Which packets of a connection in headers that are not known have which times is not known either.
-                state.is_retimed |= state.has_other_times && !known.contains(&ends);
                 states.insert(id, state);
             }
+        }
+        for flow in retimed(tidy, account) {
+            states.entry(flow).or_default().is_retimed = true;
         }
         let mut judge = Self {
             tidy,
@@ -694,6 +692,22 @@ fn states(tidy: &Capture, connections: &Connections, account: &Account) -> BTree
         }
     }
     states
+}
+
+/// Flows of which not all packets are as much later, by the program's own table: behind headers that are not known here, too.
+fn retimed(tidy: &Side<'_>, account: &Account) -> BTreeSet<u64> {
+    let shift = |row: &Row| {
+        let origin = number(row, "frame.number").and_then(|it| tidy.origin(it))?;
+        let origin = usize::try_from(origin.checked_sub(1)?).ok()?;
+        Some(account.times.get(&origin).copied().unwrap_or(0))
+    };
+    let mut shifts: BTreeMap<u64, i64> = BTreeMap::new();
+    let rows = tidy.answer.rows(FLOW_PACKETS).iter();
+    let packets = rows.filter_map(|row| Some((id(row)?, shift(row)?)));
+    packets
+        .filter(|(flow, shift)| *shifts.entry(*flow).or_insert(*shift) != *shift)
+        .map(|(flow, _)| flow)
+        .collect()
 }
 
 /// Times of both captures that belong together, as the same frames have them, where they differ.
