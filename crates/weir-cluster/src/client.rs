@@ -326,7 +326,7 @@ impl ExecutionPlan for ClusterExec {
             key: entry.key,
             value: entry.value,
         });
-        let asked = Asked {
+        let asked = PlannedQuery {
             plan: Arc::clone(&self.plan),
             settings: settings.collect(),
             operation: context.session_id(),
@@ -358,13 +358,13 @@ impl ExecutionPlan for ClusterExec {
 }
 
 /// A plan with its settings.
-struct Asked {
+struct PlannedQuery {
     plan: Arc<dyn ExecutionPlan>,
     settings: Vec<KeyValuePair>,
     operation: String,
 }
 
-impl Asked {
+impl PlannedQuery {
     fn query(&self, session: &str) -> DfResult<ExecuteQueryParams> {
         let codec = WeirCodec::default();
         let plan = PhysicalPlanNode::try_from_physical_plan(Arc::clone(&self.plan), &codec)?;
@@ -477,7 +477,7 @@ impl Client {
     /// Runs a plan, and sends its rows.
     async fn run(
         &self,
-        mut asked: Asked,
+        mut asked: PlannedQuery,
         report: &ScanReport,
         sender: &Sender<DfResult<RecordBatch>>,
     ) -> DfResult<()> {

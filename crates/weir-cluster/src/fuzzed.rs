@@ -23,7 +23,7 @@ pub fn look_at_message(bytes: &[u8]) -> bool {
     let looked = look_at(*door % DOORS, message);
     if let Err(refused) = &looked {
         let said = refused.to_string();
-        assert!(said.len() <= SAID_MAX, "{} bytes are said", said.len());
+        assert!(said.len() <= SAID_MAX, "the error has {} bytes", said.len());
         assert!(!said.contains(char::is_control), "{said:?}");
     }
     let is_let_in = looked.is_ok();

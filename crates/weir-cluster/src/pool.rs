@@ -64,7 +64,7 @@ impl ConnectionPool {
         }
     }
 
-    /// Takes back a connection whose fetch has come to its end without an error.
+    /// Takes back a connection after a fetch that was complete and without an error.
     pub(crate) fn release(&self, connection: Connection) {
         let mut idle = self.idle();
         idle.push_back(connection);
