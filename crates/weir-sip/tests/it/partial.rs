@@ -437,9 +437,9 @@ fn an_invite_behind_its_bye_is_that_of_the_same_call() {
     }
     // A higher number is that of another call.
     let other = "9 INVITE sip:bob@b SIP/2.0 | CSeq: 3 INVITE | B: z9hG4bK-9";
-    let told: Vec<Told> = calls(&[&format!("0 {of_caller}"), other])
+    let reported: Vec<ReportCause> = calls(&[&format!("0 {of_caller}"), other])
         .iter()
-        .map(|call| call.told)
+        .map(|call| call.reported)
         .collect();
-    assert_eq!(told, [Told::Reused, Told::InputEnded]);
+    assert_eq!(reported, [ReportCause::Reused, ReportCause::InputEnded]);
 }

@@ -2,7 +2,7 @@
 
 use std::net::Ipv4Addr;
 
-use weir_messages::dhcp::{Message, type_word};
+use weir_messages::dhcp::{Fault, Message, type_word};
 use weir_packet::{Kind, Needs, Value};
 
 use super::list::{Cache, List, Say};
@@ -94,7 +94,7 @@ impl Captured {
     /// What keeps the message from being understood to its end.
     fn fault(&self) -> Option<&'static str> {
         match self.missing {
-            0 => self.message()?.fault().map(|fault| fault.as_str()),
+            0 => self.message()?.fault().map(Fault::as_str),
             _ => Some("bytes were not captured"),
         }
     }
