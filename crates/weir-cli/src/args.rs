@@ -613,6 +613,19 @@ fn query_hint(word: &str) -> Option<(&'static str, String)> {
     })
 }
 
+/// Whether the line is `weir --version` and no more.
+pub(crate) fn asks_for_version(line: &[OsString]) -> bool {
+    line.len() == 2 && (line[1] == "--version" || line[1] == "-V")
+}
+
+/// Writes the name of the program and its version, as the parser of the line does.
+///
+/// # Errors
+/// What the output gives.
+pub(crate) fn write_version(out: &mut dyn Write) -> io::Result<()> {
+    writeln!(out, "weir {VERSION}")
+}
+
 /// Whether `weir --version --verbose` is asked, in any order.
 pub(crate) fn asks_for_build(line: &[OsString]) -> bool {
     let words: Vec<&str> = line
@@ -1017,6 +1030,19 @@ mod tests {
         ] {
             assert!(told.contains(part), "{told}");
         }
+    }
+
+    #[test]
+    fn the_version_is_that_of_the_parser() {
+        let line = ["weir", "--version"].map(OsString::from);
+        assert!(asks_for_version(&line) && asks_for_version(&["weir", "-V"].map(OsString::from)));
+        assert!(!asks_for_version(
+            &["weir", "query", "-V"].map(OsString::from)
+        ));
+        let mut written = Vec::new();
+        write_version(&mut written).unwrap();
+        let parsed = Cli::try_parse_from(line).unwrap_err().to_string();
+        assert_eq!(String::from_utf8(written).unwrap(), parsed);
     }
 
     #[test]

@@ -46,8 +46,15 @@ use message::{ColorChoice, Messages};
 use session::Failure;
 
 fn main() -> ExitCode {
-    signals::heed();
     let line: Vec<_> = std::env::args_os().collect();
+    // The parser is not built, and no thread begun, for an answer that reads nothing.
+    if args::asks_for_version(&line) {
+        return match printed(args::write_version(&mut io::stdout())) {
+            Ok(code) => code,
+            Err(failure) => failure.report(Messages::new(ColorChoice::Auto, false)),
+        };
+    }
+    signals::heed();
     if line.len() == 1
         && let Some(outcome) = alone()
     {

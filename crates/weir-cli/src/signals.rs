@@ -52,8 +52,11 @@ impl Interrupts {
 
 /// Heeds signals from now on. Without the thread, signals end the program without further ado.
 pub(crate) fn heed() {
+    let ignored = ignored();
     let heeded = [SIGINT, SIGTERM, SIGHUP].into_iter();
-    let heeded: Vec<i32> = heeded.filter(|signal| !is_ignored(*signal)).collect();
+    let heeded: Vec<i32> = heeded
+        .filter(|signal| ignored >> (signal - 1) & 1 == 0)
+        .collect();
     if let Ok(signals) = Signals::new(heeded) {
         let thread = thread::Builder::new().name("signals".to_owned());
         // A system that has no thread to spare has none for the work either.
@@ -94,10 +97,12 @@ fn wait(mut signals: Signals) {
     }
 }
 
-/// True when the signal was ignored already when the program started, as `nohup` does: it stays so.
-fn is_ignored(signal: i32) -> bool {
+/// The mask of signals that were ignored already when the program started, as `nohup` does: they stay so.
+fn ignored() -> u64 {
     std::fs::read_to_string("/proc/self/status")
-        .is_ok_and(|status| ignored_in(&status).is_some_and(|mask| mask >> (signal - 1) & 1 == 1))
+        .ok()
+        .and_then(|status| ignored_in(&status))
+        .unwrap_or_default()
 }
 
 /// The mask of ignored signals in what Linux says of a process.
