@@ -568,12 +568,13 @@ pub const NAMES: &[Name] = &[
     told("info", "it is text for Wireshark's screen; the tables dns, tls, http, sip and others have its facts as columns: weir tables lists them"),
 ];
 
-/// Protocols that were called otherwise, and what their fields begin with now.
+/// Protocols that were called otherwise, and what their fields begin with now; and weir's own columns that had another name.
 const RENAMED: &[(&str, &str)] = &[
     ("bootp", "dhcp"),
     ("ssl", "tls"),
     ("megaco", "h248"),
     ("gquic", "quic"),
+    ("call.told", "call.end_reason"),
 ];
 
 /// Families of names of which none is a column, with what to write.

@@ -160,7 +160,7 @@ static VOCABULARIES: LazyLock<Vec<Vocabulary>> = LazyLock::new(|| {
         ),
         of("call.ended_by", &["caller", "callee"], &[]),
         of(
-            "call.told",
+            "call.end_reason",
             &["ended", "expired", "evicted", "reused", "input_ended"],
             &[],
         ),

@@ -186,7 +186,7 @@ pub(super) const TABLES: &[Table] = &[
                 ("call.status", Sum),
                 ("call.ended_by", Sum),
                 ("call.max_forwards", Sum),
-                ("call.told", Sum),
+                ("call.end_reason", Sum),
             ],
         )
     },

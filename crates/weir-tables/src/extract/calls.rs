@@ -249,7 +249,7 @@ static FIELDS: &[ItemField<Get>] = &[
         "Final status of the INVITE", "RFC 3261, 21"),
     ItemField::new("call.ended_by", Kind::Text, |c| c.ended_by.map(|side| Value::Text(side.text())),
         "caller or callee: who sent BYE or CANCEL; NULL when it is not known who called", "RFC 3261, 9, 15"),
-    ItemField::new("call.told", Kind::Text, |c| Some(Value::Text(c.reported.text())),
+    ItemField::new("call.end_reason", Kind::Text, |c| Some(Value::Text(c.reported.text())),
         "Why the row was made: ended, expired (silent for too long), evicted (too many calls), reused (its Call-ID), input_ended", "weir"),
     ItemField::new("call.from", Kind::Text, |c| uri(c.caller()),
         "URI of the caller; NULL, as all of caller and callee, when no message shows who called", "RFC 3261, 20.20"),
