@@ -264,7 +264,7 @@ fn phrases(text: &str) -> Vec<String> {
             let words: Vec<String> = clause
                 .split(|c: char| !(c.is_alphanumeric() || matches!(c, '_' | '\'' | '-')))
                 .filter(|word| !word.is_empty())
-                .map(str::to_lowercase)
+                .map(lowered_word)
                 .collect();
             for start in 0..words.len() {
                 for phrase in PHRASES.iter().filter(|it| it.begins(&words, start)) {
@@ -276,6 +276,14 @@ fn phrases(text: &str) -> Vec<String> {
         }
     }
     found
+}
+
+/// A word in lower case, but for the value `None` of Python and Rust, which is no word of a sentence.
+fn lowered_word(word: &str) -> String {
+    match word {
+        "None" => word.to_owned(),
+        _ => word.to_lowercase(),
+    }
 }
 
 impl Phrase {

@@ -473,7 +473,7 @@ impl RtpHeader {
 }
 
 /// Version 2 and a payload type that is in use (RFC 3550, 5.1 and 6.1; RFC 3551, 6). One packet says
-/// little, so only types that are assigned or dynamic count, and what follows must fit. Who tracks flows asks
+/// little, so only types that are assigned or dynamic count, and what follows must fit. The flow table asks
 /// for several packets that go on ([`RtpHeader`]).
 fn rtp_or_rtcp(payload: &[u8]) -> Application {
     let (Some(first), Some(second)) = (u8_at(payload, 0), u8_at(payload, 1)) else {

@@ -82,7 +82,7 @@ pub struct StreamCounters {
 pub struct Chunk<'a> {
     /// Number of the connection in the order of the first packets, from 1.
     pub connection: u64,
-    /// What [`Streams::packet_of`] was told of the connection's first packet; 0 of [`Streams::packet`].
+    /// The number that [`Streams::packet_of`] got with the connection's first packet; 0 of [`Streams::packet`].
     pub flow: u64,
     /// Its ends and protocol.
     pub key: &'a FlowKey,

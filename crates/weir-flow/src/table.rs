@@ -329,7 +329,7 @@ impl FlowTable {
         if !(is_sure && id == NONE || self.is_at(id, &sighting.key)) {
             id = self.find(hash, &sighting.key);
         }
-        // It may be none, or have just ended.
+        // No flow may have been found, or one that has just ended.
         let known = self.known(id, sighting, &mut ended);
         let is_first = !matches!(known, Known::Is(_));
         let id = match known {

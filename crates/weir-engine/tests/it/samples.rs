@@ -119,7 +119,7 @@ fn write_small(dir: &Path) -> std::io::Result<()> {
     put("folder/b.pcap", &whole)?;
     put(
         "hosts.csv",
-        b"address,name\n10.0.0.1,router\n9.0.0.1,nine\n2001:db8::1,six\nnot an address,nobody\n,nothing\n",
+        b"address,name\n10.0.0.1,router\n9.0.0.1,nine\n2001:db8::1,six\nnot an address,noname\n,nothing\n",
     )?;
     put("ports.tsv", b"port\tservice\n53\tdomain\n443\thttps\n")?;
     put(
