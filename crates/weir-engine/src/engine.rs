@@ -3,30 +3,27 @@
 use std::collections::{HashSet, VecDeque};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 
 use arrow::datatypes::SchemaRef;
 use datafusion::execution::SessionState;
 use datafusion::execution::SessionStateBuilder;
 use datafusion::execution::SessionStateDefaults;
 use datafusion::execution::TaskContext;
-use datafusion::execution::memory_pool::{FairSpillPool, MemoryPool};
+use datafusion::execution::memory_pool::FairSpillPool;
 use datafusion::execution::runtime_env::RuntimeEnvBuilder;
 use datafusion::logical_expr::planner::ExprPlanner;
 use datafusion::logical_expr::{LogicalPlan, LogicalPlanBuilder, ScalarUDF};
 use datafusion::physical_optimizer::optimizer::PhysicalOptimizer;
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::prelude::{SessionConfig, SessionContext};
-use weir_packet::Options as DecodeOptions;
-use weir_tables::{CaptureTee, Compile, Feed, Location, Stop};
+use weir_tables::{Location, Stop};
 
 use crate::address;
 use crate::anonymous;
 use crate::answer::{Answer, Snapshot};
 use crate::bounded;
-use crate::catalog::Catalog;
 use crate::copies::CountCopies;
-use crate::copy::{self, Copy, CopyOptions, RowEncoder};
+use crate::copy::{self, Copy, CopyOptions};
 use crate::distinct::DistinctAsKeys;
 use crate::error::{Error, ErrorKind};
 use crate::follow;
@@ -42,10 +39,11 @@ use crate::names::Scope;
 use crate::narrow;
 use crate::networks;
 use crate::number;
+use crate::options::Options;
 use crate::over::CountWindowRows;
 use crate::passes;
 use crate::payload::{self, PayloadPlanner};
-use crate::piece::{Cluster, CutIntoPieces, PlannedStatement, SendAway};
+use crate::piece::{CutIntoPieces, PlannedStatement, SendAway};
 use crate::prepared::{self, PreparedStatements};
 use crate::reference::Resolver;
 use crate::registries;
@@ -60,86 +58,6 @@ use crate::statement::Statement;
 use crate::top_k;
 use crate::window::{self, PlanWindows};
 use crate::zone;
-
-/// Memory that the statements of several engines share: what one holds the others do not get.
-#[derive(Clone, Debug)]
-pub struct SharedMemory {
-    pool: Arc<dyn MemoryPool>,
-    statements: usize,
-}
-
-impl SharedMemory {
-    /// So many bytes for so many statements at once.
-    #[must_use]
-    pub fn new(bytes: usize, statements: usize) -> Self {
-        Self {
-            pool: Arc::new(FairSpillPool::new(bytes)),
-            statements: statements.max(1),
-        }
-    }
-}
-
-/// How an engine works.
-#[derive(Clone, Debug, Default)]
-#[non_exhaustive]
-pub struct Options {
-    /// Threads that a query may use; `None` for as many as the machine has cores.
-    pub threads: Option<usize>,
-    /// Bytes that groups, sorts and joins may hold before they spill to disk; `None` for no limit.
-    pub memory_limit_bytes: Option<usize>,
-    /// The memory that this engine shares with others, in place of one of its own of `memory_limit_bytes`.
-    pub shared_memory: Option<SharedMemory>,
-    /// Leaves aggregates to DataFusion's own operators instead of computing them while captures are
-    /// decoded: slower, with the same answers.
-    pub unfused: bool,
-    /// When what aggregates ask of each record is compiled to machine code. The answers are the same.
-    pub compile: Compile,
-    /// Reads several captures of one FROM at once, in the order of time.
-    pub merge: bool,
-    /// How late records may be that are answered in the order of time; `None` leaves that to each
-    /// source: a second for standard input where windows need the order, and for files no limit,
-    /// since they are read whole before windows close.
-    pub lateness: Option<Duration>,
-    /// How ambiguous traffic is decoded.
-    pub decode: DecodeOptions,
-    /// Captures are read on as they grow, until [`Engine::stop`] is asked.
-    pub follow: bool,
-    /// What the table `live` is.
-    pub feed: Option<Arc<dyn Feed>>,
-    /// Keeps the packets of sources without an end that are taken up.
-    pub tee: Option<CaptureTee>,
-    /// Brings sources without an end to theirs.
-    pub stop: Stop,
-    /// Lets `COPY … TO` take the place of captures that are there.
-    pub overwrite: bool,
-    /// Writes the files of `COPY … TO` that are no captures; without one DataFusion's own writers do.
-    pub encoder: Option<Arc<dyn RowEncoder>>,
-    /// The time zone that instants are given in: a name of the time zone database, or an offset such as
-    /// `+02:00`. `None` for UTC. `SET TIME ZONE` sets another.
-    pub time_zone: Option<String>,
-    /// The folder that statements stay in: names of files begin there, and none leads out of it.
-    pub root: Option<PathBuf>,
-    /// More folders that statements may read from: a name is looked for in each, in their order.
-    pub roots: Vec<PathBuf>,
-    /// Databases in MaxMind's format that `geoip_country`, `geoip_city`, `asn` and `as_org` ask, the first that has an
-    /// answer giving it.
-    pub geoip: Vec<PathBuf>,
-    /// Folders of object stores or of the web (`s3://bucket/day/`) that statements may read from, and from nowhere else
-    /// but files. When there are none, statements that are kept in folders read no addresses, and others read all.
-    pub remote_roots: Vec<String>,
-    /// Options of object stores beside those of the environment, by the names of the crate object_store, such as
-    /// `aws_region`.
-    pub remote_settings: Vec<(String, String)>,
-    /// Refuses statements that write files, open them by DataFusion's own means, or change how the engine
-    /// works: what a server lets strangers ask.
-    pub read_only: bool,
-    /// The folder that names of files begin in, where that is not the process's own.
-    pub folder: Option<PathBuf>,
-    /// Tables and functions beside those of captures.
-    pub catalog: Option<Arc<dyn Catalog>>,
-    /// Other machines that read captures and put together what they have read.
-    pub cluster: Option<Arc<dyn Cluster>>,
-}
 
 /// A statement that was planned: files have been opened and names found, nothing has been read.
 pub struct Planned {
@@ -382,9 +300,13 @@ impl Engine {
         &self.context
     }
 
-    /// The tables and functions beside those of captures.
-    pub(crate) const fn catalog(&self) -> Option<&Arc<dyn Catalog>> {
-        self.options.catalog.as_ref()
+    /// A statement in the words that the session plans.
+    fn rewritten(&self, mut statement: Statement) -> Statement {
+        let catalog = self.options.catalog.iter();
+        for mut pass in catalog.flat_map(|catalog| catalog.passes()) {
+            statement.visit_mut(pass.as_mut());
+        }
+        statement
     }
 
     /// The functions and rules that it plans with, for sessions elsewhere that run its plans: with those, too, that no

@@ -28,6 +28,7 @@ mod bounded;
 mod call;
 mod catalog;
 mod clf;
+mod cluster;
 mod copies;
 mod copy;
 mod copy_options;
@@ -56,6 +57,7 @@ mod narrow;
 mod networks;
 mod number;
 mod offered;
+mod options;
 mod over;
 mod passes;
 mod payload;
@@ -68,6 +70,7 @@ mod remote;
 mod repeated;
 mod reworded;
 mod root;
+mod row_encoder;
 mod sample;
 mod scan;
 mod scan_report;
@@ -88,19 +91,21 @@ mod zone;
 pub use answer::{Answer, Snapshot};
 pub use call::packets_of_call;
 pub use catalog::Catalog;
-pub use copy::{EncodeError, RowEncoder, RowFormat, RowWriter};
+pub use cluster::Cluster;
 pub use embedded::{Parameter, sql_type};
-pub use engine::{Engine, Options, Planned, SharedMemory};
+pub use engine::{Engine, Planned};
 pub use error::{Error, ErrorKind};
 pub use functions::FunctionEntry;
 pub use ladder::{CallLadder, MediaStream, socket};
 pub use names::nearest;
 pub use offered::{Ended, Offered};
+pub use options::{Options, SharedMemory};
 pub use piece::{
-    Cluster, PieceExec, PieceProgress, PieceSettings, PieceWork, QueryDescription, Reports,
-    ScanDescription, TemplateScan, false_cuts, without_cuts,
+    PieceExec, PieceProgress, PieceSettings, PieceWork, QueryDescription, Reports, ScanDescription,
+    TemplateScan, false_cuts, without_cuts,
 };
 pub use remote::{NewOutput, READS_REMOTE, remove_unfinished};
+pub use row_encoder::{EncodeError, RowEncoder, RowFormat, RowWriter};
 pub use scan_report::ScanReport;
 pub use served::Described;
 pub use statement::{Made, Recipe, Statement};

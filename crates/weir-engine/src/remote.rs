@@ -18,8 +18,8 @@ use weir_capture::{Object, is_remote};
 use weir_file::NewFile;
 use weir_tables::Location;
 
-use crate::engine::Options;
 use crate::error::{Error, ErrorKind};
+use crate::options::Options;
 
 /// Whether this build reads object stores and the web.
 pub const READS_REMOTE: bool = cfg!(feature = "remote");
@@ -134,6 +134,21 @@ impl Remote {
     }
 }
 
+impl Remote {
+    /// Refuses to replace a capture: packets cannot be had again.
+    pub(crate) fn guard(&self, target: &str, hint: &str) -> Result<(), Error> {
+        let is_capture = match is_remote(target) {
+            true => self.is_capture_at(target)?,
+            false => weir_capture::is_capture_at(Path::new(target)),
+        };
+        if !is_capture {
+            return Ok(());
+        }
+        let message = format!("{target} is a capture, and stays as it is");
+        Err(Error::new(ErrorKind::Source, message).with_hint(hint))
+    }
+}
+
 #[cfg(not(feature = "remote"))]
 fn refusal(address: &str) -> Error {
     let message = format!("{address}: this build of weir does not read object stores and the web");
@@ -193,7 +208,7 @@ impl NewOutput {
         let remote = Remote::new(options)?;
         if !options.overwrite {
             let hint = "--overwrite replaces it, another name keeps both";
-            crate::copy::guard(address, &remote, hint)?;
+            remote.guard(address, hint)?;
         }
         remote.create(address)
     }

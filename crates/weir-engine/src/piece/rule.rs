@@ -19,11 +19,11 @@ use datafusion::physical_plan::placeholder_row::PlaceholderRowExec;
 use datafusion::physical_plan::{ExecutionPlan, displayable, replace_children_if_necessary};
 use weir_tables::{DisplayFilter, Parts, Source};
 
-use super::Cluster;
 use super::described::{QueryDescription, ScanDescription, TemplateScan};
 use super::node::{Part, Piece, PieceExec, PieceWork};
-use crate::engine::Options;
+use crate::cluster::Cluster;
 use crate::fuse::{PARTIAL_BYTES_MAX, in_part_by};
+use crate::options::Options;
 use crate::scan::{CaptureScan, Reading};
 use crate::scan_report::ScanReport;
 
