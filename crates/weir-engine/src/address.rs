@@ -28,7 +28,7 @@ use crate::function::{
     self, ADDRESS, ADDRESS_TEXT, CIDR_MATCH, HASH_FUNCTIONS, MIXING_FUNCTIONS, TEXT_FUNCTIONS,
     parse_network,
 };
-use crate::passes::{Inputs, Pass};
+use crate::pass::{Inputs, Pass};
 use crate::payload;
 use crate::top_k::APPROX_TOP_K;
 

@@ -30,7 +30,7 @@ use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_expr::expressions::{BinaryExpr as PhysicalBinaryExpr, Column};
 use datafusion::prelude::SessionContext;
 
-use crate::passes::{Inputs, Pass};
+use crate::pass::{Inputs, Pass};
 
 /// How large the values of a function become.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

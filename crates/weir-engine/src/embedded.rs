@@ -17,7 +17,7 @@ use weir_packet::Kind;
 
 use crate::engine::Engine;
 use crate::error::{Error, ErrorKind};
-use crate::names::similar;
+use crate::similar::similar;
 use crate::statement::Statement;
 
 /// A value that a program gives to a parameter of a statement.

@@ -28,11 +28,11 @@ use crate::distinct::DistinctAsKeys;
 use crate::error::{Error, ErrorKind};
 use crate::follow;
 use crate::function;
-use crate::functions::{self, FunctionEntry};
 use crate::fuse::FuseAggregates;
 use crate::geoip::{self, Databases};
 use crate::grammar;
 use crate::json::{self, JsonPlanner};
+use crate::list::{self, FunctionEntry};
 use crate::live::{self, Live};
 use crate::meaning::Meanings;
 use crate::names::Scope;
@@ -53,6 +53,7 @@ use crate::root::Root;
 use crate::sample::{Planner, SamplePlanner};
 use crate::scan_report::ScanReport;
 use crate::share::{self, ShareReadings};
+use crate::show_functions;
 use crate::star;
 use crate::statement::Statement;
 use crate::top_k;
@@ -597,7 +598,7 @@ impl Engine {
     /// The functions of SQL, those of tables among them, in the order of their names.
     #[must_use]
     pub fn functions(&self) -> Vec<FunctionEntry> {
-        functions::all(&self.context.state())
+        list::all(&self.context.state())
     }
 
     /// The captures that paths, patterns, folders, archives and addresses mean, as FROM takes them, for programs that read them
@@ -633,7 +634,7 @@ impl Engine {
         let resolver = self.resolver(records);
         resolver.register_live()?;
         if let Some(pattern) = statement.shown_functions() {
-            statement = functions::query(&self.context, pattern.as_deref())?;
+            statement = show_functions::query(&self.context, pattern.as_deref())?;
         }
         follow::follow(&mut statement)?;
         let mut resolved = resolver.resolve(&mut statement).await?;
@@ -692,7 +693,7 @@ impl Engine {
             .and_then(address::to_text)
             .and_then(|plan| zone::to_zone(plan, zone.as_deref()))
             .map_err(|error| match Error::unknown_function(&error) {
-                Some(name) => functions::unknown(&state, &name),
+                Some(name) => list::unknown(&state, &name),
                 None => Error::from_datafusion(ErrorKind::Plan, error, &resolved.columns),
             })?;
         Ok(Logical {

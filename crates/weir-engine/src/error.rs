@@ -9,7 +9,7 @@ use weir_capture::redacted;
 use weir_tables::names::{Meaning, NAMES, advice};
 use weir_tables::{FilterError, SourceError, Vocabulary};
 
-use crate::names::nearest;
+use crate::similar::nearest;
 
 /// A statement could not be planned or run.
 #[derive(Debug)]

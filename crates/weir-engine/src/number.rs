@@ -15,7 +15,7 @@ use datafusion::error::Result;
 use datafusion::logical_expr::expr::ScalarFunction;
 use datafusion::logical_expr::{BinaryExpr, Cast, Expr, ExprSchemable, Operator};
 
-use crate::passes::{Inputs, Pass};
+use crate::pass::{Inputs, Pass};
 
 pub(crate) use arithmetic::{DIV, NEGATIVE, Operation, div, negative, operation, operations};
 pub(crate) use sum::sum;

@@ -16,7 +16,7 @@ use datafusion::sql::sqlparser::ast::{
 };
 
 use crate::error::{Error, ErrorKind};
-use crate::names::similar;
+use crate::similar::similar;
 use crate::statement::Statement;
 use crate::walk::{walk, walk_mut};
 

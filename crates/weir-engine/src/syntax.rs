@@ -9,7 +9,7 @@ use regex::Regex;
 use weir_packet::Address;
 use weir_tables::{DisplayFilter, Network};
 
-use crate::names::similar;
+use crate::similar::similar;
 
 /// What to write in place of a text that the parser refused with this message.
 pub(crate) fn hint(sql: &str, message: &str) -> Option<String> {

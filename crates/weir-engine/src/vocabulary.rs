@@ -19,13 +19,13 @@ use datafusion::logical_expr::{
 };
 use weir_tables::Vocabulary;
 
-use crate::names::similar;
-use crate::passes::{Inputs, Pass};
-use crate::scan_report::ScanReport;
+use crate::pass::{Inputs, Pass};
+use crate::similar::similar;
 
 /// Makes comparisons of words compare what is meant by them, and tells of those that a column never has.
-pub(crate) struct Words<'r> {
-    pub(crate) scan_report: &'r ScanReport,
+pub(crate) struct Words<'n> {
+    /// Takes the note about such a word.
+    pub(crate) note: &'n dyn Fn(String),
 }
 
 impl Pass for Words<'_> {
@@ -39,7 +39,7 @@ impl Pass for Words<'_> {
         }
         let scope = Scope {
             schema: inputs.all(),
-            scan_report: self.scan_report,
+            note: self.note,
         };
         scope.coerce(expr)
     }
@@ -95,7 +95,7 @@ fn is_text(expr: &Expr, schema: &DFSchema) -> bool {
 
 struct Scope<'s> {
     schema: &'s DFSchema,
-    scan_report: &'s ScanReport,
+    note: &'s dyn Fn(String),
 }
 
 impl Scope<'_> {
@@ -179,7 +179,7 @@ impl Scope<'_> {
         match known.word(&text) {
             Some(word) => Expr::Literal(ScalarValue::Utf8View(Some(word.into_owned())), None),
             None => {
-                self.scan_report.add_notes(vec![never(known, &text)]);
+                (self.note)(never(known, &text));
                 Expr::Literal(ScalarValue::Utf8View(Some(text)), None)
             }
         }

@@ -9,7 +9,7 @@ use datafusion::logical_expr::expr::ScalarFunction;
 use datafusion::logical_expr::{Aggregate, Expr, LogicalPlan, Projection};
 
 use super::function::{CLOSED_BY, GROUPED, SESSION, barrier};
-use crate::passes::Pass;
+use crate::pass::Pass;
 
 /// Gives sessions and windows closed by a record the other keys of their GROUP BY as arguments: each
 /// group has its own. (The optimiser may put more keys beside them: those of a DISTINCT.) Windows that stand where they cannot be

@@ -1,20 +1,15 @@
 //! Which functions are there?
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
-use arrow::array::{ArrayRef, RecordBatch, StringArray};
-use datafusion::datasource::MemTable;
 use datafusion::execution::session_state::SessionState;
 use datafusion::logical_expr::Documentation;
-use datafusion::prelude::SessionContext;
 use weir_tables::EXTRACTIONS;
 
 use crate::error::{Error, ErrorKind};
-use crate::names::similar;
 use crate::number;
 use crate::payload;
-use crate::statement::Statement;
+use crate::similar::similar;
 
 /// A function of SQL.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -75,39 +70,6 @@ pub(crate) fn all(state: &SessionState) -> Vec<FunctionEntry> {
     all.sort_by(|a, b| (&a.name, a.kind).cmp(&(&b.name, b.kind)));
     all
 }
-
-/// The query that `SHOW FUNCTIONS [LIKE 'pattern']` is.
-pub(crate) fn query(context: &SessionContext, pattern: Option<&str>) -> Result<Statement, Error> {
-    let entries = all(&context.state());
-    let column = |get: fn(&FunctionEntry) -> &str| -> ArrayRef {
-        Arc::new(StringArray::from_iter_values(entries.iter().map(get)))
-    };
-    let failed = |error| Error::from_datafusion(ErrorKind::Plan, error, &[]);
-    let batch = RecordBatch::try_from_iter([
-        ("function", column(|entry| &entry.name)),
-        ("kind", column(|entry| entry.kind)),
-        ("example", column(|entry| &entry.example)),
-        ("meaning", column(|entry| &entry.meaning)),
-    ])
-    .map_err(|error| failed(error.into()))?;
-    let table = MemTable::try_new(batch.schema(), vec![vec![batch]]).map_err(failed)?;
-    context
-        .deregister_table(FUNCTIONS)
-        .and_then(|_| context.register_table(FUNCTIONS, Arc::new(table)))
-        .map_err(failed)?;
-    let condition = match pattern {
-        None => String::new(),
-        Some(pattern) => format!(" WHERE function ILIKE '{}'", pattern.replace('\'', "''")),
-    };
-    let sql = format!("SELECT * FROM {FUNCTIONS}{condition} ORDER BY function, kind");
-    let mut statements = Statement::parse(&sql)?;
-    statements
-        .pop()
-        .ok_or_else(|| Error::new(ErrorKind::Plan, "SHOW FUNCTIONS is no query"))
-}
-
-/// The table of functions.
-const FUNCTIONS: &str = "weir_functions";
 
 /// Says that there is no function of this name.
 pub(crate) fn unknown(state: &SessionState, name: &str) -> Error {
