@@ -1,5 +1,5 @@
 //! What a program does with a statement that it holds: values for `$name`, the answer into a file, the plan
-//! instead of the answer; and tables that it brings along.
+//! instead of the answer.
 //!
 //! A value takes the place of its parameter as a literal would, as in `EXECUTE` (`prepared`): an address beside
 //! an address, a time beside a time, a list in `IN ($names)`.
@@ -7,15 +7,9 @@
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use arrow::array::RecordBatch;
-use arrow::datatypes::SchemaRef;
-use datafusion::common::TableReference;
-use datafusion::datasource::MemTable;
 use datafusion::sql::parser::{CopyToSource, Statement as DfStatement};
 use datafusion::sql::sqlparser::ast::{self, Array, Expr, UnaryOperator, Value, VisitorMut};
-use weir_packet::Kind;
 
-use crate::engine::Engine;
 use crate::error::{Error, ErrorKind};
 use crate::similar::similar;
 use crate::statement::Statement;
@@ -274,63 +268,6 @@ impl VisitorMut for Binder<'_> {
             *expr = value;
         }
         ControlFlow::Continue(())
-    }
-}
-
-impl Engine {
-    /// Makes rows a table that statements name in FROM, in the place of one of the same name.
-    ///
-    /// # Errors
-    /// When a batch has other columns than the schema.
-    pub fn register(
-        &self,
-        name: &str,
-        schema: SchemaRef,
-        batches: Vec<RecordBatch>,
-    ) -> Result<(), Error> {
-        let failed = |error| Error::from_datafusion(ErrorKind::Plan, error, &[]);
-        let table = MemTable::try_new(schema, vec![batches]).map_err(failed)?;
-        self.deregister(name)?;
-        let registered = self
-            .context()
-            .register_table(table_name(name), Arc::new(table));
-        registered.map(|_| ()).map_err(failed)
-    }
-
-    /// Forgets a table that was registered; false when there was none.
-    ///
-    /// # Errors
-    /// When the session cannot be asked.
-    pub fn deregister(&self, name: &str) -> Result<bool, Error> {
-        let known = self.context().deregister_table(table_name(name));
-        known
-            .map(|table| table.is_some())
-            .map_err(|error| Error::from_datafusion(ErrorKind::Plan, error, &[]))
-    }
-}
-
-/// Names are found in lower case, as SQL finds them when they have no quotes.
-fn table_name(name: &str) -> TableReference {
-    TableReference::bare(name.to_ascii_lowercase())
-}
-
-/// The type of a column in the words of SQL.
-#[must_use]
-pub const fn sql_type(kind: Kind) -> &'static str {
-    match kind {
-        Kind::Bool => "boolean",
-        Kind::U8 => "uint8",
-        Kind::U16 => "uint16",
-        Kind::U32 => "uint32",
-        Kind::U64 => "uint64",
-        Kind::I64 => "int64",
-        Kind::F64 => "float64",
-        Kind::Time => "timestamp",
-        Kind::Address => "address",
-        Kind::Bytes => "bytes",
-        Kind::Text => "text",
-        Kind::Texts => "text[]",
-        Kind::Numbers => "uint32[]",
     }
 }
 

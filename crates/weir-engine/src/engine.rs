@@ -453,7 +453,7 @@ impl Engine {
         let mut statement = self.rewritten(statement);
         self.check(&statement)?;
         if let Some(root) = &self.root {
-            statement.keep_in(root)?;
+            root.keep(&mut statement)?;
         }
         self.logical(statement, false).await
     }
@@ -493,7 +493,7 @@ impl Engine {
     /// As [`Engine::plan`], of a statement that is no `EXECUTE`.
     async fn plan_written(&self, mut statement: Statement) -> Result<Planned, Error> {
         if let Some(root) = &self.root {
-            statement.keep_in(root)?;
+            root.keep(&mut statement)?;
         }
         let is_explain = statement.is_explain();
         let options = CopyOptions {
@@ -502,7 +502,7 @@ impl Engine {
             remote: &self.remote,
         };
         let view = statement.made().filter(|made| made.is_view);
-        let view = view.map(|_| statement.inner.to_string());
+        let view = view.map(|_| statement.parsed().to_string());
         let (statement, copy) = copy::prepared(statement, &options)?;
         // The bytes of records are not in the text of what is copied.
         let is_told = !matches!(copy, Some(Copy::Capture(_)));
@@ -667,7 +667,7 @@ impl Engine {
         // Rows that are written as a capture need their whole record, which no word of the statement names.
         let names = narrow::words(&statement).filter(|_| !records);
         let column = resolved.first_column_of_one();
-        let narrowed = column.and_then(|column| star::narrowed(&statement.inner, &column));
+        let narrowed = column.and_then(|column| star::narrowed(statement.parsed(), &column));
         let headers = scope.headers.into_inner();
         let headers = headers.unwrap_or_else(PoisonError::into_inner);
         resolver.register(&mut resolved, names.as_ref(), &headers)?;
@@ -683,7 +683,7 @@ impl Engine {
         };
         let planned = match whole {
             Some(plan) => Ok(plan),
-            None => state.statement_to_plan(statement.inner).await,
+            None => state.statement_to_plan(statement.into_parsed()).await,
         };
         let plan = planned
             .and_then(|plan| {

@@ -21,8 +21,8 @@ use datafusion::sql::sqlparser::ast::{
 };
 
 use crate::error::{Error, ErrorKind};
-use crate::sample::Sample;
 use crate::statement::Statement;
+use crate::table_sample::Sample;
 use verdict::Verdict;
 
 /// Looks at every part of a statement. `is_scalar` knows the functions of one row.

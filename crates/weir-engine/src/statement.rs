@@ -23,7 +23,6 @@ use crate::gate;
 use crate::names::{call, keep_written_names};
 use crate::number::{DIV, NEGATIVE};
 use crate::reworded;
-use crate::root::Root;
 use crate::syntax;
 use crate::walk::{walk, walk_mut};
 
@@ -376,16 +375,9 @@ impl Statement {
         }
     }
 
-    /// Keeps what it writes in this folder, and refuses what DataFusion would open by itself.
-    pub(crate) fn keep_in(&mut self, root: &Root) -> Result<(), Error> {
-        match innermost_mut(&mut self.inner) {
-            DfStatement::CopyTo(copy) => copy.target = root.target(&copy.target)?,
-            DfStatement::CreateExternalTable(table) => {
-                return Err(root.refusal(&format!("what {} is made of", table.name)));
-            }
-            _ => {}
-        }
-        Ok(())
+    /// The statement, or the one that it explains.
+    pub(crate) fn innermost_mut(&mut self) -> &mut DfStatement {
+        innermost_mut(&mut self.inner)
     }
 
     /// Puts the query in place of the `COPY` of it.

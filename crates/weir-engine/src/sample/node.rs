@@ -22,7 +22,7 @@ use datafusion::physical_plan::{
 };
 use futures::{Stream, StreamExt, TryStreamExt};
 
-use super::{BLOCK_ROWS, Draw};
+use crate::table_sample::{BLOCK_ROWS, Draw};
 
 /// Draws rows of its input by their numbers: those of the first partition come first.
 #[derive(Debug)]
