@@ -23,10 +23,10 @@ use flate2::write::GzEncoder;
 use weir_anonymize::Anonymizer;
 use weir_capture::{WriteError, Writer, is_remote, redacted};
 use weir_file::NewFolder;
+use weir_functions::{Error, ErrorKind};
 use weir_tables::{RECORD_COLUMN, kept_record};
 
 use crate::answer::Answer;
-use crate::error::{Error, ErrorKind};
 use crate::hive;
 use crate::remote::{NewOutput, Remote};
 use crate::row_encoder::{EncodeError, RowEncoder, RowFormat};

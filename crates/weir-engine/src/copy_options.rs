@@ -2,8 +2,7 @@
 //! words of DataFusion's parser: `STORED AS`, `PARTITIONED BY` and `OPTIONS`.
 
 use datafusion::sql::sqlparser::tokenizer::{Span, Token, TokenWithSpan};
-
-use crate::error::{Error, ErrorKind};
+use weir_functions::{Error, ErrorKind};
 
 /// Writes the options behind the target of each COPY as the parser takes them.
 ///

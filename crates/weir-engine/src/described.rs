@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use arrow::datatypes::{DataType, SchemaRef};
+use weir_functions::{Error, ErrorKind};
 
 use crate::engine::Engine;
-use crate::error::{Error, ErrorKind};
 use crate::statement::Statement;
 
 /// What a statement would answer with, and what it wants to know before.

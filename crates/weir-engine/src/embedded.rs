@@ -9,9 +9,9 @@ use std::sync::Arc;
 
 use datafusion::sql::parser::{CopyToSource, Statement as DfStatement};
 use datafusion::sql::sqlparser::ast::{self, Array, Expr, UnaryOperator, Value, VisitorMut};
+use weir_functions::similar::similar;
+use weir_functions::{Error, ErrorKind};
 
-use crate::error::{Error, ErrorKind};
-use crate::similar::similar;
 use crate::statement::Statement;
 
 /// A value that a program gives to a parameter of a statement.

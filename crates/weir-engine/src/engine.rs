@@ -11,42 +11,31 @@ use datafusion::execution::SessionStateDefaults;
 use datafusion::execution::TaskContext;
 use datafusion::execution::memory_pool::FairSpillPool;
 use datafusion::execution::runtime_env::RuntimeEnvBuilder;
-use datafusion::logical_expr::planner::ExprPlanner;
 use datafusion::logical_expr::{LogicalPlan, LogicalPlanBuilder, ScalarUDF};
 use datafusion::physical_optimizer::optimizer::PhysicalOptimizer;
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::prelude::{SessionConfig, SessionContext};
+use weir_functions::list::{self, FunctionEntry};
+use weir_functions::{Error, ErrorKind, address, bounded, number, zone};
 use weir_tables::{Location, Stop};
 
-use crate::address;
-use crate::anonymous;
 use crate::answer::{Answer, Snapshot};
-use crate::bounded;
 use crate::copies::CountCopies;
 use crate::copy::{self, Copy, CopyOptions};
 use crate::distinct::DistinctAsKeys;
-use crate::error::{Error, ErrorKind};
 use crate::follow;
-use crate::function;
 use crate::fuse::FuseAggregates;
-use crate::geoip::{self, Databases};
 use crate::grammar;
-use crate::json::{self, JsonPlanner};
-use crate::list::{self, FunctionEntry};
 use crate::live::{self, Live};
 use crate::meaning::Meanings;
 use crate::names::Scope;
 use crate::narrow;
-use crate::networks;
-use crate::number;
 use crate::options::Options;
 use crate::over::CountWindowRows;
 use crate::passes;
-use crate::payload::{self, PayloadPlanner};
 use crate::piece::{CutIntoPieces, PlannedStatement, SendAway};
 use crate::prepared::{self, PreparedStatements};
 use crate::reference::Resolver;
-use crate::registries;
 use crate::remote::Remote;
 use crate::repeated;
 use crate::root::Root;
@@ -56,9 +45,7 @@ use crate::share::{self, ShareReadings};
 use crate::show_functions;
 use crate::star;
 use crate::statement::Statement;
-use crate::top_k;
 use crate::window::{self, PlanWindows};
-use crate::zone;
 
 /// A statement that was planned: files have been opened and names found, nothing has been read.
 pub struct Planned {
@@ -225,8 +212,7 @@ impl Engine {
             logical_rules.insert(place.unwrap_or(0), Arc::new(DistinctAsKeys));
         }
         // The first planner that knows what to do does it.
-        let mut planners: Vec<Arc<dyn ExprPlanner>> =
-            vec![Arc::new(PayloadPlanner), Arc::new(JsonPlanner)];
+        let mut planners = weir_functions::planners();
         planners.extend(SessionStateDefaults::default_expr_planners());
         let state = SessionStateBuilder::new()
             .with_config(config)
@@ -240,30 +226,14 @@ impl Engine {
             .with_relation_planners(vec![Arc::new(SamplePlanner)])
             .build();
         let context = SessionContext::new_with_state(state);
-        let functions = function::all().into_iter().chain(window::function::all());
-        for function in functions.chain(payload::all()).chain(networks::all()) {
+        for function in window::function::all() {
             context.register_udf(function);
         }
-        let databases = Databases::open(&options.geoip)?;
-        for function in registries::all()
-            .into_iter()
-            .chain(crate::units::all())
-            .chain(geoip::all(&databases))
-        {
-            context.register_udf(function);
-        }
-        context.register_udf(anonymous::anonymize_ip());
-        for function in json::all() {
-            context.register_udf(function);
-        }
-        context.register_udf(number::div());
-        context.register_udf(number::negative());
-        context.register_udaf(number::sum());
-        context.register_udaf(top_k::approx_top_k());
-        bounded::register(
+        weir_functions::register(
             &context,
+            &options.geoip,
             bounded::values_bytes_max(options.memory_limit_bytes.is_some()),
-        );
+        )?;
         let remote = Remote::new(options)?;
         remote.register(&context)?;
         if let Some(catalog) = &options.catalog {

@@ -6,8 +6,8 @@ use datafusion::sql::sqlparser::ast::{
     Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, Select, SelectItem,
     SetExpr, TableAlias, TableFactor, Value, Visitor, VisitorMut,
 };
+use weir_functions::{Error, ErrorKind};
 
-use crate::error::{Error, ErrorKind};
 use crate::statement::Statement;
 use crate::walk::{walk, walk_mut};
 

@@ -15,8 +15,8 @@ use datafusion::sql::sqlparser::dialect::PostgreSqlDialect;
 use datafusion::sql::sqlparser::keywords::Keyword;
 use datafusion::sql::sqlparser::parser::{Parser, ParserError};
 use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan, Tokenizer};
+use weir_functions::{Error, ErrorKind};
 
-use crate::error::{Error, ErrorKind};
 use crate::statement::innermost;
 use crate::walk::walk;
 
@@ -339,8 +339,8 @@ const STACK_BYTES: usize = 256 << 20;
 
 #[cfg(test)]
 mod tests {
-    use crate::error::ErrorKind;
     use crate::statement::Statement;
+    use weir_functions::ErrorKind;
 
     #[test]
     fn statements_of_usual_size_pass() {

@@ -19,8 +19,8 @@ use datafusion::sql::sqlparser::ast::{
     TableAliasColumnDef, TableFactor, TableFunctionArgs, TableSampleKind, TableWithJoins, Visitor,
     WindowSpec, WindowType, With,
 };
+use weir_functions::{Error, ErrorKind};
 
-use crate::error::{Error, ErrorKind};
 use crate::statement::Statement;
 use crate::table_sample::Sample;
 use verdict::Verdict;

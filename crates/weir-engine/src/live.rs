@@ -14,9 +14,9 @@ use datafusion::physical_plan::filter::FilterExec;
 use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties};
 use tokio::sync::Notify;
 use tokio::sync::oneshot::{Receiver, Sender, channel};
+use weir_functions::{Error, ErrorKind};
 use weir_tables::{CaptureTee, Source};
 
-use crate::error::{Error, ErrorKind};
 use crate::fuse::{FusedAggregate, behind_exchanges};
 use crate::scan::CaptureScan;
 use groups::LiveGroups;

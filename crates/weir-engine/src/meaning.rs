@@ -14,11 +14,11 @@ use datafusion::sql::sqlparser::ast::{
     FunctionArgExpr, FunctionArguments, Ident, ObjectName, Query, SelectItem,
     SelectItemQualifiedWildcardKind, SetExpr, Value, VisitorMut, WildcardAdditionalOptions,
 };
+use weir_functions::function::{CIDR_MATCH, DISPLAY_FILTER};
+use weir_functions::{Error, ErrorKind};
 use weir_tables::DisplayFilter;
 use weir_tables::names::{Meaning, Name};
 
-use crate::error::{Error, ErrorKind};
-use crate::function::{CIDR_MATCH, DISPLAY_FILTER};
 use crate::names::{Scope, find};
 use crate::statement::Statement;
 

@@ -6,9 +6,9 @@ use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
 use datafusion::common::TableReference;
 use datafusion::datasource::MemTable;
+use weir_functions::{Error, ErrorKind};
 
 use crate::engine::Engine;
-use crate::error::{Error, ErrorKind};
 
 impl Engine {
     /// Makes rows a table that statements name in FROM, in the place of one of the same name.

@@ -10,11 +10,13 @@ use datafusion::sql::sqlparser::ast::{
     Ident, ObjectName, PipeOperator, Query, Select, SelectItem, SetExpr, Subscript, UnaryOperator,
     Value, VisitorMut,
 };
+use weir_functions::function::{
+    ADDRESS, ADDRESS_TEXT, MIXING_FUNCTIONS, OCTET_LENGTH, TEXT_FUNCTIONS,
+};
 use weir_packet::Address;
 use weir_packet::Kind;
 use weir_tables::Table;
 
-use crate::function::{ADDRESS, ADDRESS_TEXT, MIXING_FUNCTIONS, OCTET_LENGTH, TEXT_FUNCTIONS};
 use crate::walk::walk_mut;
 
 /// The columns and the table names that a statement can mean.
@@ -231,7 +233,7 @@ impl Scope {
     }
 
     /// Functions of text take no binary values, so the planner would refuse an address before
-    /// [`crate::address`] sees it: their arguments become text here. Functions that give back one
+    /// [`weir_functions::address`] sees it: their arguments become text here. Functions that give back one
     /// of their arguments get addresses when that is what all of them are.
     fn wrap_addresses(&self, function: &mut Function) {
         let name = function.name.to_string().to_ascii_lowercase();

@@ -2,13 +2,13 @@
 
 use datafusion::error::Result;
 use datafusion::logical_expr::LogicalPlan;
+use weir_functions::address::Addresses;
+use weir_functions::bounded::BoundedOperators;
+use weir_functions::number::Arithmetic;
+use weir_functions::pass::{Pass, walked};
+use weir_functions::vocabulary::Words;
 
-use crate::address::Addresses;
-use crate::bounded::BoundedOperators;
-use crate::number::Arithmetic;
-use crate::pass::{Pass, walked};
 use crate::scan_report::ScanReport;
-use crate::vocabulary::Words;
 use crate::window::WindowKeys;
 
 /// Gives a plan the meanings that its operators have in weir.

@@ -14,9 +14,9 @@ use datafusion::sql::parser::Statement as DfStatement;
 use datafusion::sql::sqlparser::ast::{
     self, CastKind, DataType, Expr, Ident, Value, Visitor, VisitorMut,
 };
+use weir_functions::similar::similar;
+use weir_functions::{Error, ErrorKind};
 
-use crate::error::{Error, ErrorKind};
-use crate::similar::similar;
 use crate::statement::Statement;
 use crate::walk::{walk, walk_mut};
 

@@ -6,15 +6,15 @@ use arrow::datatypes::DataType;
 use datafusion::common::ScalarValue;
 use datafusion::logical_expr::expr::{Between, InList, ScalarFunction};
 use datafusion::logical_expr::{BinaryExpr, Expr, Operator as SqlOperator};
+use weir_functions::function::{CIDR_MATCH, DISPLAY_FILTER};
+use weir_functions::payload;
 use weir_packet::Kind;
 use weir_tables::{
     Column, Constant, DisplayFilter, Expression, Network, Operator, Origin, Part, Predicate,
     Search, Table,
 };
 
-use crate::function::{CIDR_MATCH, DISPLAY_FILTER};
 use crate::fuse::convert;
-use crate::payload;
 
 /// The filter as a predicate of the scan, with the same outcome on every row; `None` when the scan
 /// cannot decide it.

@@ -25,6 +25,8 @@ use datafusion::sql::sqlparser::ast::{
 use weir_capture::{
     ArchiveMember, Compression, Object, is_remote, redacted, shown, uncompressed_name,
 };
+use weir_functions::similar::similar;
+use weir_functions::{Error, ErrorKind};
 use weir_layout::Layout;
 use weir_packet::Options as DecodeOptions;
 use weir_tables::{
@@ -34,14 +36,12 @@ use weir_tables::{
 
 use crate::clf::ClfTable;
 use crate::delimited::{BYTE_ORDER_MARK, Delimited, Dialect};
-use crate::error::{Error, ErrorKind};
 use crate::hive::Partitions;
 use crate::json_array::JsonArrays;
 use crate::remote::Remote;
 use crate::root::Root;
 use crate::scan::Reading;
 use crate::scan_report::ScanReport;
-use crate::similar::similar;
 use crate::statement::Statement;
 use crate::table::CaptureTable;
 use crate::window::nanoseconds;

@@ -11,14 +11,14 @@ use std::path::{Path, PathBuf};
 #[cfg(feature = "remote")]
 use std::sync::Arc;
 
-#[cfg(feature = "remote")]
 use datafusion::execution::object_store::ObjectStoreUrl;
 use datafusion::prelude::SessionContext;
 use weir_capture::{Object, is_remote};
 use weir_file::NewFile;
+#[cfg(feature = "remote")]
+use weir_functions::{Error, ErrorKind};
 use weir_tables::Location;
 
-use crate::error::{Error, ErrorKind};
 use crate::options::Options;
 
 /// Whether this build reads object stores and the web.
@@ -154,21 +154,6 @@ fn refusal(address: &str) -> Error {
     let message = format!("{address}: this build of weir does not read object stores and the web");
     let hint = "build it with the feature 'remote' ('full' has it), or fetch the file first";
     Error::new(ErrorKind::Source, message).with_hint(hint)
-}
-
-#[cfg(feature = "remote")]
-impl From<&weir_remote::Error> for Error {
-    fn from(error: &weir_remote::Error) -> Self {
-        let kind = match error.kind() {
-            weir_remote::ErrorKind::Refused => ErrorKind::Refused,
-            _ => ErrorKind::Source,
-        };
-        let made = Self::new(kind, error.to_string());
-        match error.hint() {
-            Some(hint) => made.with_hint(hint),
-            None => made,
-        }
-    }
 }
 
 /// Has stores remove what they have of objects that are not whole, and local files that are not whole be removed. For programs that

@@ -5,8 +5,8 @@ use std::path::{Component, Path, PathBuf};
 
 use datafusion::sql::parser::Statement as DfStatement;
 use weir_capture::shown;
+use weir_functions::{Error, ErrorKind};
 
-use crate::error::{Error, ErrorKind};
 use crate::statement::Statement;
 
 /// The folders that statements stay in.

@@ -8,8 +8,8 @@ use datafusion::sql::sqlparser::ast::{
     self, Expr, Ident, ObjectName, ObjectNamePart, ObjectType, Query, Select, SetExpr, TableAlias,
     TableFactor, Visitor, VisitorMut,
 };
+use weir_functions::{Error, ErrorKind};
 
-use crate::error::{Error, ErrorKind};
 use crate::grammar;
 use crate::prepared;
 use crate::statement::{Statement, innermost};

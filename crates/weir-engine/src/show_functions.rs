@@ -5,9 +5,9 @@ use std::sync::Arc;
 use arrow::array::{ArrayRef, RecordBatch, StringArray};
 use datafusion::datasource::MemTable;
 use datafusion::prelude::SessionContext;
+use weir_functions::list::{self, FunctionEntry};
+use weir_functions::{Error, ErrorKind};
 
-use crate::error::{Error, ErrorKind};
-use crate::list::{self, FunctionEntry};
 use crate::statement::Statement;
 
 /// The query that `SHOW FUNCTIONS [LIKE 'pattern']` is.

@@ -14,14 +14,14 @@ use datafusion::sql::sqlparser::ast::{
 };
 use datafusion::sql::sqlparser::keywords::Keyword;
 use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan, Tokenizer};
+use weir_functions::number::{DIV, NEGATIVE};
+use weir_functions::{Error, ErrorKind};
 
 use crate::copy_options::with_copy_options;
 use crate::dialect::WeirDialect;
 use crate::embedded::Parameter;
-use crate::error::{Error, ErrorKind};
 use crate::gate;
 use crate::names::{call, keep_written_names};
-use crate::number::{DIV, NEGATIVE};
 use crate::reworded;
 use crate::syntax;
 use crate::walk::{walk, walk_mut};

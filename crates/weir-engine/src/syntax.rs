@@ -6,10 +6,9 @@
 
 use datafusion::sql::sqlparser::keywords::ALL_KEYWORDS;
 use regex::Regex;
+use weir_functions::similar::similar;
 use weir_packet::Address;
 use weir_tables::{DisplayFilter, Network};
-
-use crate::similar::similar;
 
 /// What to write in place of a text that the parser refused with this message.
 pub(crate) fn hint(sql: &str, message: &str) -> Option<String> {

@@ -5,8 +5,7 @@ use std::fmt;
 use datafusion::sql::sqlparser::ast::{
     self, TableSample, TableSampleMethod, TableSampleUnit, UnaryOperator, Value,
 };
-
-use crate::error::{Error, ErrorKind};
+use weir_functions::{Error, ErrorKind};
 
 /// Which rows are drawn.
 #[derive(Clone, Copy, Debug, PartialEq)]

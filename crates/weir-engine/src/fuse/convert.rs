@@ -10,13 +10,13 @@ use datafusion::physical_expr::expressions::{
     NotExpr,
 };
 use datafusion::physical_expr::{PhysicalExpr, ScalarFunctionExpr};
+use weir_functions::function::{CIDR_MATCH, DISPLAY_FILTER};
+use weir_functions::number::{self, Operation};
 use weir_packet::Kind;
 use weir_tables::{
     Branch, Calculation, Column, Constant, Expression, Function, Network, Origin, Predicate,
 };
 
-use crate::function::{CIDR_MATCH, DISPLAY_FILTER};
-use crate::number::{self, Operation};
 use crate::pushdown::{constant, display, mirrored, operator};
 use crate::scan::CaptureScan;
 

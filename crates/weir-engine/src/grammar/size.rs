@@ -5,8 +5,7 @@ use datafusion::sql::sqlparser::ast::{
     NamedWindowDefinition, NamedWindowExpr, Select, UnaryOperator, Value, WindowFrameBound,
     WindowSpec, WindowType,
 };
-
-use crate::error::{Error, ErrorKind};
+use weir_functions::{Error, ErrorKind};
 
 /// Looks at the sets of columns that a SELECT asks for, and at the frames that it names.
 ///

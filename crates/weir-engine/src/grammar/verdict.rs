@@ -3,9 +3,9 @@
 use datafusion::sql::sqlparser::ast::{
     Expr, JoinOperator, PipeOperator, SetExpr, Statement, TableFactor,
 };
+use weir_functions::Error;
 
 use super::refusal;
-use crate::error::Error;
 
 /// What becomes of a variant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -37,13 +37,13 @@ use weir_tables::{EXTRACTIONS, Part, Search, Table, is_address, number_of};
 use crate::function::address_text;
 
 /// `x[1:3]` of bytes.
-pub(crate) const PART: &str = "part_of_bytes";
+pub const PART: &str = "part_of_bytes";
 /// `x LIKE 'GET%'` of bytes; its third argument is the escape, and the fourth says that case is ignored.
-pub(crate) const LIKE: &str = "bytes_like";
+pub const LIKE: &str = "bytes_like";
 /// `get_byte(x, 0)`: one of the bytes, counted from 0 as in PostgreSQL.
-pub(crate) const GET_BYTE: &str = "get_byte";
+pub const GET_BYTE: &str = "get_byte";
 /// `to_int(x)`: the number that bytes are.
-pub(crate) const TO_INT: &str = "to_int";
+pub const TO_INT: &str = "to_int";
 const HEX: &str = "hex";
 const PRINTABLE: &str = "printable";
 

@@ -18,7 +18,7 @@ use weir_tables::Vocabulary;
 use crate::address;
 
 /// One thing that is done at every node of a plan.
-pub(crate) trait Pass {
+pub trait Pass {
     /// Changes what the node itself compares or mixes.
     fn node(&self, plan: LogicalPlan, _inputs: &Inputs) -> Result<Transformed<LogicalPlan>> {
         Ok(Transformed::no(plan))
@@ -36,7 +36,7 @@ pub(crate) trait Pass {
 }
 
 /// The columns that expressions of a node can see.
-pub(crate) struct Inputs {
+pub struct Inputs {
     /// Those of each input, and which of them are addresses.
     pub(crate) each: Vec<(DFSchemaRef, Vec<bool>)>,
     /// Those of all.
@@ -83,7 +83,7 @@ impl Inputs {
 }
 
 /// Does the passes at every node of a plan.
-pub(crate) fn walked(plan: LogicalPlan, passes: &[&dyn Pass]) -> Result<LogicalPlan> {
+pub fn walked(plan: LogicalPlan, passes: &[&dyn Pass]) -> Result<LogicalPlan> {
     Ok(walk(plan, passes, &mut Vec::new())?.data)
 }
 

@@ -20,26 +20,26 @@ use weir_tables::{ADDRESS_EXTENSION, Network};
 use crate::payload;
 
 /// `cidr_match(address, 'network')`: true when the address lies in the network.
-pub(crate) const CIDR_MATCH: &str = "cidr_match";
+pub const CIDR_MATCH: &str = "cidr_match";
 /// `address('text')`: the address that the text spells, NULL when it spells none.
-pub(crate) const ADDRESS: &str = "address";
+pub const ADDRESS: &str = "address";
 /// `address_or_other('text')`: as `address`, with bytes that no address has for a text that spells none.
 pub(crate) const ADDRESS_OR_OTHER: &str = "address_or_other";
 /// Addresses have four bytes or more.
 const OTHER: &[u8] = &[];
 /// `address_text(address)`: the address as text.
-pub(crate) const ADDRESS_TEXT: &str = "address_text";
+pub const ADDRESS_TEXT: &str = "address_text";
 
 /// `display_filter('text')`: whether a packet passes a display filter of Wireshark.
-pub(crate) const DISPLAY_FILTER: &str = "display_filter";
+pub const DISPLAY_FILTER: &str = "display_filter";
 
 /// Functions that give back one of their arguments.
-pub(crate) const MIXING_FUNCTIONS: &[&str] = &[
+pub const MIXING_FUNCTIONS: &[&str] = &[
     "coalesce", "nullif", "ifnull", "nvl", "nvl2", "greatest", "least",
 ];
 
 /// Functions that work on text, or keep it in a value in which an address would lose its type.
-pub(crate) const TEXT_FUNCTIONS: &[&str] = &[
+pub const TEXT_FUNCTIONS: &[&str] = &[
     "ascii",
     "btrim",
     "char_length",
@@ -99,7 +99,7 @@ pub(crate) const HASH_FUNCTIONS: &[&str] = &[
 ];
 
 /// `octet_length(bytes)`: how many bytes there are.
-pub(crate) const OCTET_LENGTH: &str = "octet_length";
+pub const OCTET_LENGTH: &str = "octet_length";
 
 /// The functions that every session has.
 pub(crate) fn all() -> [ScalarUDF; 6] {

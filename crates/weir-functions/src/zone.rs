@@ -20,7 +20,7 @@ use crate::error::{Error, ErrorKind};
 ///
 /// # Errors
 /// When the name is unknown and is no offset.
-pub(crate) fn known(name: &str) -> Result<String, Error> {
+pub fn known(name: &str) -> Result<String, Error> {
     let local;
     let name = match name.trim() {
         name if name.eq_ignore_ascii_case("local") => {
@@ -54,7 +54,7 @@ fn titled(name: &str) -> String {
 }
 
 /// Puts the instants of the answer into `zone`.
-pub(crate) fn to_zone(plan: LogicalPlan, zone: Option<&str>) -> Result<LogicalPlan> {
+pub fn to_zone(plan: LogicalPlan, zone: Option<&str>) -> Result<LogicalPlan> {
     let Some(zone) = zone.filter(|zone| !is_utc(zone)) else {
         return Ok(plan);
     };

@@ -23,9 +23,9 @@ use crate::pass::{Inputs, Pass};
 use crate::similar::similar;
 
 /// Makes comparisons of words compare what is meant by them, and tells of those that a column never has.
-pub(crate) struct Words<'n> {
+pub struct Words<'n> {
     /// Takes the note about such a word.
-    pub(crate) note: &'n dyn Fn(String),
+    pub note: &'n dyn Fn(String),
 }
 
 impl Pass for Words<'_> {

@@ -79,7 +79,7 @@ const FUNCTIONS: &[(&str, Growth)] = &[
 ];
 
 /// Bytes that a function may make of one batch of rows, in an engine whose memory has a limit, or has none.
-pub(crate) const fn values_bytes_max(has_limit: bool) -> usize {
+pub const fn values_bytes_max(has_limit: bool) -> usize {
     match has_limit {
         true => VALUES_BYTES_MAX,
         // Offsets of texts have 31 bits.
@@ -260,7 +260,7 @@ fn too_large(name: &str, bytes: usize, bytes_max: usize) -> DataFusionError {
 }
 
 /// `left || right` as a function that looks at how large the texts become: each level of subqueries could double them.
-pub(crate) fn concatenation(bytes_max: usize) -> ScalarUDF {
+pub fn concatenation(bytes_max: usize) -> ScalarUDF {
     ScalarUDF::from(Concatenation {
         signature: Signature::user_defined(Volatility::Immutable),
         bytes_max,
@@ -268,8 +268,9 @@ pub(crate) fn concatenation(bytes_max: usize) -> ScalarUDF {
 }
 
 /// Puts bounded functions in the places of operators.
-pub(crate) struct BoundedOperators {
-    pub(crate) bytes_max: usize,
+pub struct BoundedOperators {
+    /// Bytes that one may make of a batch of rows, at most.
+    pub bytes_max: usize,
 }
 
 impl Pass for BoundedOperators {
@@ -619,7 +620,7 @@ fn references(arg: &ColumnarValue, row: usize) -> usize {
 /// The rows that a batch of a statement has at most, so that its constants fill no more than [`CONSTANT_BYTES_MAX`].
 ///
 /// Values of lists, as in `x IN (…)`, and rows of VALUES stand once and are not repeated.
-pub(crate) fn batch_rows(plan: &LogicalPlan, rows: usize) -> Result<usize> {
+pub fn batch_rows(plan: &LogicalPlan, rows: usize) -> Result<usize> {
     let mut bytes = 0_usize;
     plan.apply_with_subqueries(|node| {
         if matches!(node, LogicalPlan::Values(_)) {

@@ -19,7 +19,7 @@ pub fn nearest<'n>(wanted: &str, names: impl Iterator<Item = &'n str>) -> Vec<&'
 }
 
 /// Up to three of `names` that are close to `wanted` by their letters, the closest first.
-pub(crate) fn similar<'n>(wanted: &str, names: impl Iterator<Item = &'n str>) -> Vec<&'n str> {
+pub fn similar<'n>(wanted: &str, names: impl Iterator<Item = &'n str>) -> Vec<&'n str> {
     closest(wanted, names, |_| false)
 }
 

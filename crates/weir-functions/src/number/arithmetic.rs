@@ -14,7 +14,7 @@ use datafusion::logical_expr::{
 
 /// An operator that plans hold as a function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Operation {
+pub enum Operation {
     /// `+` of signed integers.
     Add,
     /// `-` of signed integers.
@@ -46,7 +46,7 @@ impl Operation {
 }
 
 /// `div(a, b)`, as which `a // b` is planned.
-pub(crate) const DIV: &str = "div";
+pub const DIV: &str = "div";
 
 /// The function of an operation.
 pub(super) fn function(operation: Operation) -> Arc<ScalarUDF> {
@@ -54,7 +54,7 @@ pub(super) fn function(operation: Operation) -> Arc<ScalarUDF> {
 }
 
 /// The functions of all operations.
-pub(crate) fn operations() -> &'static [Arc<ScalarUDF>; 4] {
+pub fn operations() -> &'static [Arc<ScalarUDF>; 4] {
     static ALL: LazyLock<[Arc<ScalarUDF>; 4]> = LazyLock::new(|| {
         [
             Operation::Add,
@@ -68,7 +68,7 @@ pub(crate) fn operations() -> &'static [Arc<ScalarUDF>; 4] {
 }
 
 /// The operation that a function is.
-pub(crate) fn operation(function: &ScalarUDF) -> Option<Operation> {
+pub fn operation(function: &ScalarUDF) -> Option<Operation> {
     let inner: &dyn ScalarUDFImpl = function.inner().as_ref();
     let inner = (inner as &dyn std::any::Any).downcast_ref::<Arithmetic>()?;
     Some(inner.operation)
@@ -170,7 +170,7 @@ impl ScalarUDFImpl for Arithmetic {
 }
 
 /// `negative(a)`, as which `-a` is planned where `a` is no literal: the planner refuses the sign in front of unsigned columns.
-pub(crate) const NEGATIVE: &str = "negative";
+pub const NEGATIVE: &str = "negative";
 
 /// The function that stands for a sign until the types are known.
 pub(crate) fn negative() -> ScalarUDF {

@@ -33,7 +33,7 @@ use crate::payload;
 use crate::top_k::APPROX_TOP_K;
 
 /// Makes comparisons of addresses with text compare addresses.
-pub(crate) struct Addresses;
+pub struct Addresses;
 
 impl Pass for Addresses {
     /// Makes addresses and texts meet as one of both where a plan node itself compares or mixes them.
@@ -117,7 +117,7 @@ fn coerce_union(union: Union, inputs: &Inputs) -> Result<Transformed<LogicalPlan
 }
 
 /// Turns the address columns of the answer into text.
-pub(crate) fn to_text(plan: LogicalPlan) -> Result<LogicalPlan> {
+pub fn to_text(plan: LogicalPlan) -> Result<LogicalPlan> {
     match plan {
         LogicalPlan::Explain(mut explain) => {
             explain.plan = to_text(explain.plan.as_ref().clone())?.into();
@@ -140,7 +140,7 @@ pub(crate) fn to_text(plan: LogicalPlan) -> Result<LogicalPlan> {
 }
 
 /// For each column of a plan that is an address, the column of a table that it is, under whatever name.
-pub(crate) fn origins(plan: &LogicalPlan) -> Vec<Option<String>> {
+pub fn origins(plan: &LogicalPlan) -> Vec<Option<String>> {
     let flags = addresses(plan);
     let columns = plan.schema().columns();
     let columns = columns.iter().zip(flags);

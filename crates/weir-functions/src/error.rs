@@ -41,7 +41,8 @@ pub enum ErrorKind {
 }
 
 impl Error {
-    pub(crate) fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
+    /// An error with this message, without what addresses of objects hold that is secret.
+    pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
         Self {
             kind,
             message: redacted(&message.into()).into_owned(),
@@ -51,7 +52,7 @@ impl Error {
     }
 
     /// What is wrong with a display filter, and where.
-    pub(crate) fn of_filter(error: &FilterError, text: &str) -> Self {
+    pub fn of_filter(error: &FilterError, text: &str) -> Self {
         let shown = error.pointing(text).replace('\n', "\n  ");
         let made = Self::new(ErrorKind::Plan, format!("{error}\n  {shown}"));
         match &error.hint {
@@ -61,7 +62,7 @@ impl Error {
     }
 
     /// The function that the planner does not know.
-    pub(crate) fn unknown_function(error: &DataFusionError) -> Option<String> {
+    pub fn unknown_function(error: &DataFusionError) -> Option<String> {
         match error.find_root() {
             DataFusionError::Plan(message) => {
                 let rest = message.strip_prefix("Invalid function '")?;
@@ -71,7 +72,9 @@ impl Error {
         }
     }
 
-    pub(crate) fn with_hint(mut self, hint: impl Into<String>) -> Self {
+    /// The same error with something to try.
+    #[must_use]
+    pub fn with_hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(redacted(&hint.into()).into_owned());
         self
     }
@@ -102,11 +105,7 @@ impl Error {
     }
 
     /// Puts DataFusion's error into the words of this project.
-    pub(crate) fn from_datafusion(
-        kind: ErrorKind,
-        error: DataFusionError,
-        columns: &[String],
-    ) -> Self {
+    pub fn from_datafusion(kind: ErrorKind, error: DataFusionError, columns: &[String]) -> Self {
         if let Some(found) = not_found(&error) {
             return unknown_column(&found, columns);
         }
@@ -429,6 +428,21 @@ impl From<SourceError> for Error {
         match error.hint() {
             Some(hint) => converted.with_hint(hint),
             None => converted,
+        }
+    }
+}
+
+#[cfg(feature = "remote")]
+impl From<&weir_remote::Error> for Error {
+    fn from(error: &weir_remote::Error) -> Self {
+        let kind = match error.kind() {
+            weir_remote::ErrorKind::Refused => ErrorKind::Refused,
+            _ => ErrorKind::Source,
+        };
+        let made = Self::new(kind, error.to_string());
+        match error.hint() {
+            Some(hint) => made.with_hint(hint),
+            None => made,
         }
     }
 }

@@ -17,11 +17,12 @@ use datafusion::logical_expr::{BinaryExpr, Cast, Expr, ExprSchemable, Operator};
 
 use crate::pass::{Inputs, Pass};
 
-pub(crate) use arithmetic::{DIV, NEGATIVE, Operation, div, negative, operation, operations};
+pub use arithmetic::{DIV, NEGATIVE, Operation, operation, operations};
+pub(crate) use arithmetic::{div, negative};
 pub(crate) use sum::sum;
 
 /// Gives the operators of numbers their meaning.
-pub(crate) struct Arithmetic;
+pub struct Arithmetic;
 
 impl Pass for Arithmetic {
     fn expr(&self, expr: Expr, inputs: &Inputs) -> Result<Transformed<Expr>> {

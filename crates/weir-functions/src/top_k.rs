@@ -24,7 +24,7 @@ use datafusion::physical_expr::expressions::Literal;
 use datafusion::scalar::ScalarValue;
 
 /// `approx_top_k(value, k [, weight])`.
-pub(crate) const APPROX_TOP_K: &str = "approx_top_k";
+pub const APPROX_TOP_K: &str = "approx_top_k";
 
 pub(crate) fn approx_top_k() -> AggregateUDF {
     AggregateUDF::from(ApproxTopK {

@@ -25,7 +25,7 @@ pub struct FunctionEntry {
 }
 
 /// All functions, in the order of their names.
-pub(crate) fn all(state: &SessionState) -> Vec<FunctionEntry> {
+pub fn all(state: &SessionState) -> Vec<FunctionEntry> {
     let mut all = BTreeMap::new();
     let mut add = |kind: &'static str, name: &str, documentation: Option<&Documentation>| {
         let own = OWN.iter().find(|(known, ..)| *known == name);
@@ -72,7 +72,7 @@ pub(crate) fn all(state: &SessionState) -> Vec<FunctionEntry> {
 }
 
 /// Says that there is no function of this name.
-pub(crate) fn unknown(state: &SessionState, name: &str) -> Error {
+pub fn unknown(state: &SessionState, name: &str) -> Error {
     let scalars = state.scalar_functions().keys();
     let aggregates = state.aggregate_functions().keys();
     let windows = state.window_functions().keys();
