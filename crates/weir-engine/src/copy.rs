@@ -24,13 +24,13 @@ use weir_anonymize::Anonymizer;
 use weir_capture::{WriteError, Writer, is_remote, redacted};
 use weir_file::NewFolder;
 use weir_functions::{Error, ErrorKind};
+use weir_sql::Statement;
 use weir_tables::{RECORD_COLUMN, kept_record};
 
 use crate::answer::Answer;
 use crate::hive;
 use crate::remote::{NewOutput, Remote};
 use crate::row_encoder::{EncodeError, RowEncoder, RowFormat};
-use crate::statement::Statement;
 
 /// What a `COPY` does with the answer to its query.
 #[derive(Debug)]

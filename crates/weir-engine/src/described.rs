@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use arrow::datatypes::{DataType, SchemaRef};
 use weir_functions::{Error, ErrorKind};
+use weir_sql::Statement;
 
 use crate::engine::Engine;
-use crate::statement::Statement;
 
 /// What a statement would answer with, and what it wants to know before.
 #[derive(Clone, Debug)]

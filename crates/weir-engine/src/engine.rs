@@ -17,24 +17,22 @@ use datafusion::physical_plan::ExecutionPlan;
 use datafusion::prelude::{SessionConfig, SessionContext};
 use weir_functions::list::{self, FunctionEntry};
 use weir_functions::{Error, ErrorKind, address, bounded, number, zone};
+use weir_sql::meaning::Meanings;
+use weir_sql::names::Scope;
+use weir_sql::prepared::{self, PreparedStatements};
+use weir_sql::{Statement, follow, grammar, narrow};
 use weir_tables::{Location, Stop};
 
 use crate::answer::{Answer, Snapshot};
 use crate::copies::CountCopies;
 use crate::copy::{self, Copy, CopyOptions};
 use crate::distinct::DistinctAsKeys;
-use crate::follow;
 use crate::fuse::FuseAggregates;
-use crate::grammar;
 use crate::live::{self, Live};
-use crate::meaning::Meanings;
-use crate::names::Scope;
-use crate::narrow;
 use crate::options::Options;
 use crate::over::CountWindowRows;
 use crate::passes;
 use crate::piece::{CutIntoPieces, PlannedStatement, SendAway};
-use crate::prepared::{self, PreparedStatements};
 use crate::reference::Resolver;
 use crate::remote::Remote;
 use crate::repeated;
@@ -44,7 +42,6 @@ use crate::scan_report::ScanReport;
 use crate::share::{self, ShareReadings};
 use crate::show_functions;
 use crate::star;
-use crate::statement::Statement;
 use crate::window::{self, PlanWindows};
 
 /// A statement that was planned: files have been opened and names found, nothing has been read.

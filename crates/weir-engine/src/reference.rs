@@ -29,6 +29,7 @@ use weir_functions::similar::similar;
 use weir_functions::{Error, ErrorKind};
 use weir_layout::Layout;
 use weir_packet::Options as DecodeOptions;
+use weir_sql::Statement;
 use weir_tables::{
     Compile, EXTRACTIONS, Extraction, Feed, Location, Setting, Settings, Source, Stop, Table,
     is_address,
@@ -42,7 +43,6 @@ use crate::remote::Remote;
 use crate::root::Root;
 use crate::scan::Reading;
 use crate::scan_report::ScanReport;
-use crate::statement::Statement;
 use crate::table::CaptureTable;
 use crate::window::nanoseconds;
 

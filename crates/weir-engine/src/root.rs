@@ -6,8 +6,7 @@ use std::path::{Component, Path, PathBuf};
 use datafusion::sql::parser::Statement as DfStatement;
 use weir_capture::shown;
 use weir_functions::{Error, ErrorKind};
-
-use crate::statement::Statement;
+use weir_sql::Statement;
 
 /// The folders that statements stay in.
 #[derive(Clone, Debug)]

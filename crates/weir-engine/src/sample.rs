@@ -28,8 +28,8 @@ use datafusion::logical_expr::{
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_planner::{DefaultPhysicalPlanner, ExtensionPlanner, PhysicalPlanner};
 use datafusion::sql::sqlparser::ast::{TableFactor, TableSampleKind};
+use weir_sql::table_sample::{Draw, Sample};
 
-use crate::table_sample::{Draw, Sample};
 use node::SampleExec;
 
 /// Plans table factors with a sample, which DataFusion would leave out without a word.

@@ -7,8 +7,7 @@ use datafusion::datasource::MemTable;
 use datafusion::prelude::SessionContext;
 use weir_functions::list::{self, FunctionEntry};
 use weir_functions::{Error, ErrorKind};
-
-use crate::statement::Statement;
+use weir_sql::Statement;
 
 /// The query that `SHOW FUNCTIONS [LIKE 'pattern']` is.
 pub(crate) fn query(context: &SessionContext, pattern: Option<&str>) -> Result<Statement, Error> {

@@ -29,7 +29,7 @@ use verdict::Verdict;
 ///
 /// # Errors
 /// The first part that is not honoured.
-pub(crate) fn check(statement: &Statement, is_scalar: &dyn Fn(&str) -> bool) -> Result<(), Error> {
+pub fn check(statement: &Statement, is_scalar: &dyn Fn(&str) -> bool) -> Result<(), Error> {
     let mut walker = Walker {
         is_scalar,
         refusal: None,

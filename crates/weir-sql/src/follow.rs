@@ -20,7 +20,7 @@ pub(crate) const STREAM_TEXT: &str = "stream_text";
 ///
 /// # Errors
 /// When `stream_text` stands where no single table says which capture is meant.
-pub(crate) fn follow(statement: &mut Statement) -> Result<(), Error> {
+pub fn follow(statement: &mut Statement) -> Result<(), Error> {
     let mut follower = Follower { refusal: None };
     statement.visit_mut(&mut follower);
     match follower.refusal {

@@ -21,30 +21,30 @@ use crate::walk::walk_mut;
 
 /// The columns and the table names that a statement can mean.
 #[derive(Debug, Default)]
-pub(crate) struct Scope {
+pub struct Scope {
     /// Names of the columns that hold a dot, of every table of the statement.
-    pub(crate) dotted: HashSet<String>,
+    pub dotted: HashSet<String>,
     /// Names of the columns that are addresses.
-    pub(crate) addresses: HashSet<String>,
+    pub addresses: HashSet<String>,
     /// Names of the columns that are bytes, such as payloads.
-    pub(crate) bytes: HashSet<String>,
+    pub bytes: HashSet<String>,
     /// Aliases and names of tables, lower case, with the names of their columns where these are
     /// known: those of a subquery are not.
-    pub(crate) tables: HashMap<String, Option<HashSet<String>>>,
+    pub tables: HashMap<String, Option<HashSet<String>>>,
     /// Other names of columns in lower case, with the columns: those of IPFIX.
-    pub(crate) aliases: HashMap<String, String>,
+    pub aliases: HashMap<String, String>,
     /// Those that the statement gives to something of its own. They mean the column only in that.
-    pub(crate) taken: HashMap<String, String>,
+    pub taken: HashMap<String, String>,
     /// Names of all columns.
-    pub(crate) columns: HashSet<String>,
+    pub columns: HashSet<String>,
     /// The same in the order of the tables, each once.
-    pub(crate) ordered: Vec<String>,
+    pub ordered: Vec<String>,
     /// Names of the columns that are true or false.
-    pub(crate) flags: HashSet<String>,
+    pub flags: HashSet<String>,
     /// Names that the statement gives in a SELECT, in lower case.
-    pub(crate) given: HashSet<String>,
+    pub given: HashSet<String>,
     /// The columns over repeated headers that the statement asks for, such as `vlan.id[2]`.
-    pub(crate) headers: Mutex<HashSet<String>>,
+    pub headers: Mutex<HashSet<String>>,
 }
 
 /// Puts a column in the place of its other name.
@@ -68,7 +68,7 @@ impl VisitorMut for Renamer<'_> {
 
 impl Scope {
     /// A visitor that turns compound identifiers that name a dotted column into that column.
-    pub(crate) const fn resolver(&self) -> NameResolver<'_> {
+    pub const fn resolver(&self) -> NameResolver<'_> {
         NameResolver { scope: self }
     }
 
@@ -390,7 +390,7 @@ pub(crate) fn call(function: &str, arguments: Vec<Expr>) -> Expr {
 }
 
 /// See [`Scope::resolver`].
-pub(crate) struct NameResolver<'s> {
+pub struct NameResolver<'s> {
     scope: &'s Scope,
 }
 

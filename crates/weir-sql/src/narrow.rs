@@ -16,7 +16,7 @@ use crate::statement::Statement;
 
 /// All words of a query, in lower case: every column that it means is among them. `None` when it means
 /// columns that it does not name.
-pub(crate) fn words(statement: &Statement) -> Option<HashSet<String>> {
+pub fn words(statement: &Statement) -> Option<HashSet<String>> {
     let mut wildcards = Wildcards(false);
     statement.visit(&mut wildcards);
     let text = statement.query_text().filter(|_| !wildcards.0)?;

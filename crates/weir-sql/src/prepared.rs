@@ -22,7 +22,7 @@ use crate::walk::{walk, walk_mut};
 
 /// The prepared statements of a session, by name.
 #[derive(Debug, Default)]
-pub(crate) struct PreparedStatements {
+pub struct PreparedStatements {
     statements: HashMap<String, Prepared>,
 }
 
@@ -38,7 +38,7 @@ impl PreparedStatements {
     ///
     /// # Errors
     /// When there is one of its name.
-    pub(crate) fn keep(&mut self, statement: &Statement) -> Result<(), Error> {
+    pub fn keep(&mut self, statement: &Statement) -> Result<(), Error> {
         let Some(ast::Statement::Prepare {
             name,
             data_types,
@@ -68,7 +68,7 @@ impl PreparedStatements {
     ///
     /// # Errors
     /// When nothing of this name was prepared.
-    pub(crate) fn forget(&mut self, statement: &Statement) -> Result<bool, Error> {
+    pub fn forget(&mut self, statement: &Statement) -> Result<bool, Error> {
         let Some(ast::Statement::Deallocate { name, .. }) = plain(statement) else {
             return Ok(false);
         };
@@ -98,7 +98,7 @@ impl PreparedStatements {
     ///
     /// # Errors
     /// When nothing of this name was prepared, or it takes another number of values.
-    pub(crate) fn executed(&self, statement: &Statement) -> Result<Option<Statement>, Error> {
+    pub fn executed(&self, statement: &Statement) -> Result<Option<Statement>, Error> {
         let Some(ast::Statement::Execute {
             name: Some(name),
             parameters,
@@ -139,7 +139,7 @@ impl PreparedStatements {
 
 /// The statement that a `PREPARE` prepares, with NULLs of their types in the places of the parameters that have
 /// one; `None` when the statement is another.
-pub(crate) fn inner(statement: &Statement) -> Option<Statement> {
+pub fn inner(statement: &Statement) -> Option<Statement> {
     let Some(ast::Statement::Prepare {
         data_types,
         statement,
@@ -214,7 +214,7 @@ fn placeholder(expr: &Expr) -> Option<&str> {
 ///
 /// # Errors
 /// So.
-pub(crate) fn check(statement: &Statement) -> Result<(), Error> {
+pub fn check(statement: &Statement) -> Result<(), Error> {
     struct Finder(Option<String>);
     impl Visitor for Finder {
         type Break = ();
@@ -271,7 +271,7 @@ pub(crate) fn check(statement: &Statement) -> Result<(), Error> {
 ///
 /// # Errors
 /// When there is one.
-pub(crate) fn check_types(plan: &LogicalPlan) -> Result<(), Error> {
+pub fn check_types(plan: &LogicalPlan) -> Result<(), Error> {
     let mut loose = None;
     let walked = plan.apply_with_subqueries(|plan| {
         plan.apply_expressions(|expr| {

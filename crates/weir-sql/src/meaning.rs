@@ -23,9 +23,11 @@ use crate::names::{Scope, find};
 use crate::statement::Statement;
 
 /// Puts meanings in the places of names; the first that cannot be is the refusal.
-pub(crate) struct Meanings<'s> {
-    pub(crate) scope: &'s Scope,
-    pub(crate) refusal: Option<Error>,
+pub struct Meanings<'s> {
+    /// What the statement can mean.
+    pub scope: &'s Scope,
+    /// Why a name cannot stand where it does.
+    pub refusal: Option<Error>,
 }
 
 /// What a name of a statement means, and the table that stands in front of it.

@@ -9,7 +9,7 @@ use weir_functions::{Error, ErrorKind};
 
 /// Which rows are drawn.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Draw {
+pub enum Draw {
     /// Each row with this probability, by its own lot.
     Rows(f64),
     /// Each block of [`BLOCK_ROWS`] rows that follow each other with this probability.
@@ -20,21 +20,22 @@ pub(crate) enum Draw {
 
 /// A sample as it was asked for.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Sample {
-    pub(crate) draw: Draw,
+pub struct Sample {
+    /// Which rows are drawn.
+    pub draw: Draw,
     /// `None` for another sample each time.
-    pub(crate) seed: Option<u64>,
+    pub seed: Option<u64>,
 }
 
 /// Rows of which `SYSTEM` takes all or none.
-pub(crate) const BLOCK_ROWS: u64 = 1_024;
+pub const BLOCK_ROWS: u64 = 1_024;
 
 impl Sample {
     /// What the clause asks for.
     ///
     /// # Errors
     /// When it asks for what is not drawn here, or for less than nothing or more than all.
-    pub(crate) fn read(sample: &TableSample) -> Result<Self, Error> {
+    pub fn read(sample: &TableSample) -> Result<Self, Error> {
         let TableSample {
             modifier: _,
             name,

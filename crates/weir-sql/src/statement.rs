@@ -292,7 +292,7 @@ impl Statement {
     }
 
     /// The text of a plain query, or of the one that is explained.
-    pub(crate) fn query_text(&self) -> Option<String> {
+    pub fn query_text(&self) -> Option<String> {
         match innermost(&self.inner) {
             DfStatement::Statement(statement) => match statement.as_ref() {
                 ast::Statement::Query(query) => Some(query.to_string()),
@@ -303,7 +303,7 @@ impl Statement {
     }
 
     /// The `COPY` of the statement, when it has one.
-    pub(crate) fn copy_mut(&mut self) -> Option<&mut CopyToStatement> {
+    pub fn copy_mut(&mut self) -> Option<&mut CopyToStatement> {
         match innermost_mut(&mut self.inner) {
             DfStatement::CopyTo(copy) => Some(copy),
             _ => None,
@@ -311,7 +311,7 @@ impl Statement {
     }
 
     /// A text as a plain query, if it is one.
-    pub(crate) fn query_of(sql: &str) -> Option<Box<Query>> {
+    pub fn query_of(sql: &str) -> Option<Box<Query>> {
         match Self::parse(sql).ok()?.pop()?.inner {
             DfStatement::Statement(statement) => match *statement {
                 ast::Statement::Query(query) => Some(query),
@@ -322,7 +322,7 @@ impl Statement {
     }
 
     /// The name and the arguments of a call in FROM.
-    pub(crate) fn call_of(text: &str) -> Option<(ObjectName, Vec<FunctionArg>)> {
+    pub fn call_of(text: &str) -> Option<(ObjectName, Vec<FunctionArg>)> {
         let query = Self::query_of(&format!("SELECT 1 FROM {text}"))?;
         let SetExpr::Select(select) = *query.body else {
             return None;
@@ -350,14 +350,14 @@ impl Statement {
     }
 
     /// The names that it gives in SELECT, in lower case.
-    pub(crate) fn given_names(&self) -> HashSet<String> {
+    pub fn given_names(&self) -> HashSet<String> {
         let mut collector = Given(HashSet::new());
         self.visit(&mut collector);
         collector.0
     }
 
     /// What `SHOW FUNCTIONS` asks for: nothing, or a pattern.
-    pub(crate) fn shown_functions(&self) -> Option<Option<String>> {
+    pub fn shown_functions(&self) -> Option<Option<String>> {
         let DfStatement::Statement(statement) = &self.inner else {
             return None;
         };
@@ -376,12 +376,12 @@ impl Statement {
     }
 
     /// The statement, or the one that it explains.
-    pub(crate) fn innermost_mut(&mut self) -> &mut DfStatement {
+    pub fn innermost_mut(&mut self) -> &mut DfStatement {
         innermost_mut(&mut self.inner)
     }
 
     /// Puts the query in place of the `COPY` of it.
-    pub(crate) fn without_copy(mut self) -> Self {
+    pub fn without_copy(mut self) -> Self {
         self.recipe = None;
         let inner = innermost_mut(&mut self.inner);
         if let DfStatement::CopyTo(copy) = inner
@@ -393,7 +393,7 @@ impl Statement {
     }
 
     /// Visits every part of the statement.
-    pub(crate) fn visit(&self, visitor: &mut dyn Visitor<Break = ()>) {
+    pub fn visit(&self, visitor: &mut dyn Visitor<Break = ()>) {
         let _: ControlFlow<()> = match innermost(&self.inner) {
             DfStatement::Statement(statement) => walk(statement.as_ref(), visitor),
             DfStatement::CopyTo(copy) => match &copy.source {
@@ -405,7 +405,7 @@ impl Statement {
     }
 
     /// Visits every part of the statement, to change it.
-    pub(crate) fn visit_mut(&mut self, visitor: &mut dyn VisitorMut<Break = ()>) {
+    pub fn visit_mut(&mut self, visitor: &mut dyn VisitorMut<Break = ()>) {
         let _: ControlFlow<()> = match innermost_mut(&mut self.inner) {
             DfStatement::Statement(statement) => walk_mut(statement.as_mut(), visitor),
             DfStatement::CopyTo(copy) => match &mut copy.source {
@@ -417,7 +417,7 @@ impl Statement {
     }
 
     /// The tables and table functions that the statement names.
-    pub(crate) fn table_factors(&self) -> Vec<TableFactor> {
+    pub fn table_factors(&self) -> Vec<TableFactor> {
         struct Collector(Vec<TableFactor>);
         impl Visitor for Collector {
             type Break = ();
@@ -432,7 +432,7 @@ impl Statement {
     }
 
     /// What `DESCRIBE` names.
-    pub(crate) fn described(&mut self) -> Option<&mut ObjectName> {
+    pub fn described(&mut self) -> Option<&mut ObjectName> {
         match &mut self.inner {
             DfStatement::Statement(statement) => match statement.as_mut() {
                 ast::Statement::ExplainTable { table_name, .. } => Some(table_name),
@@ -443,7 +443,7 @@ impl Statement {
     }
 
     /// The aliases of what is no file: subqueries, and what flows through `|> AS`.
-    pub(crate) fn aliases(&self) -> Vec<String> {
+    pub fn aliases(&self) -> Vec<String> {
         struct Collector(Vec<String>);
         impl Visitor for Collector {
             type Break = ();
@@ -472,7 +472,7 @@ impl Statement {
 impl Statement {
     /// Other names of columns, in lower case: those that mean the columns wherever they stand, and those
     /// that the statement gives to something of its own in a SELECT.
-    pub(crate) fn split_aliases(
+    pub fn split_aliases(
         &self,
         aliases: HashMap<String, String>,
     ) -> (HashMap<String, String>, HashMap<String, String>) {
