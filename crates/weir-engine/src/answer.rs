@@ -13,7 +13,8 @@ use tokio::task::JoinSet;
 use weir_functions::{Error, ErrorKind};
 
 use crate::copy::{self, Copy};
-use crate::live::{Live, with_groups};
+use crate::live::with_groups;
+use crate::live_session::Live;
 use crate::scan_report::ScanReport;
 
 /// The answer to a statement: batches of rows, as they come.

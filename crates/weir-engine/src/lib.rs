@@ -32,12 +32,15 @@ mod delimited;
 mod described;
 mod distinct;
 mod engine;
+mod exchange;
 mod fuse;
 mod hive;
 mod joined;
 mod json_array;
 mod ladder;
 mod live;
+mod live_session;
+mod lower;
 mod memory_table;
 mod offered;
 mod options;
@@ -69,12 +72,12 @@ pub use ladder::{CallLadder, MediaStream, socket};
 pub use offered::{Ended, Offered};
 pub use options::{Options, SharedMemory};
 pub use piece::{
-    PieceExec, PieceProgress, PieceSettings, PieceWork, QueryDescription, Reports, ScanDescription,
-    TemplateScan, false_cuts, without_cuts,
+    PieceExec, PieceSettings, PieceWork, QueryDescription, Reports, ScanDescription, TemplateScan,
+    false_cuts, without_cuts,
 };
 pub use remote::{NewOutput, READS_REMOTE, remove_unfinished};
 pub use row_encoder::{EncodeError, RowEncoder, RowFormat, RowWriter};
-pub use scan_report::ScanReport;
+pub use scan_report::{PieceProgress, ScanReport};
 pub use weir_functions::list::FunctionEntry;
 pub use weir_functions::similar::nearest;
 pub use weir_functions::{Error, ErrorKind};

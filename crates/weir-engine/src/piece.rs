@@ -23,7 +23,7 @@ use datafusion::physical_plan::ExecutionPlan;
 
 pub use described::{QueryDescription, ScanDescription, TemplateScan};
 pub use node::{PieceExec, PieceWork};
-pub use report::{PieceProgress, Reports};
+pub use report::Reports;
 pub(crate) use rule::{CutIntoPieces, PlannedStatement, SendAway};
 
 /// The captures of a plan whose parts do not go together, by what their readers have told: they have to be read whole

@@ -29,7 +29,7 @@ use weir_tables::{
     selects,
 };
 
-use crate::live::Live;
+use crate::live_session::Live;
 use crate::scan_report::ScanReport;
 use crate::share::RowsConsumer;
 

@@ -18,7 +18,7 @@ use datafusion::physical_plan::{
 use weir_tables::{Aggregate, Branch, Function, Source, compiles};
 
 use super::work::{AggregateSpec, ScanInput, Work};
-use crate::live::Live;
+use crate::live_session::Live;
 use crate::scan::{Metrics, Reading, decodes, described, take_stdin};
 use crate::scan_report::ScanReport;
 use crate::share::GroupsConsumer;

@@ -16,7 +16,7 @@ use weir_tables::{
 };
 
 use super::Pass;
-use crate::live::Live;
+use crate::live_session::Live;
 use crate::scan::{Metrics, Reading, failed};
 use crate::scan_report::ScanReport;
 

@@ -22,7 +22,7 @@ use super::function::{
 use super::length::{length, window_type};
 use super::time_order::{TimeOrder, in_time_order};
 use super::{LATENESS_DEFAULT, join};
-use crate::fuse::behind_exchanges;
+use crate::exchange::behind_exchanges;
 use crate::scan::CaptureScan;
 
 /// Gives aggregates by windows, and joins of streams, to the operators of this module. Stands in
