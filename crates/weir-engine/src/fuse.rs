@@ -180,7 +180,6 @@ fn fused(
                     part: None,
                 },
                 branches: vec![branch],
-                consumer: None,
             }),
         }
     }

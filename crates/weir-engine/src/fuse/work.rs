@@ -112,11 +112,17 @@ impl Work {
 
     /// Reads everything into one aggregate: in the order of the passes and of their files, so that
     /// the outcome hangs on neither the number of threads nor on their luck.
-    pub(crate) fn run(&self, passes: Vec<Pass>, functions: Vec<Function>) -> Result<GrantedGroups> {
+    /// Those of a pass that others share come from `shared`.
+    pub(crate) fn run(
+        &self,
+        passes: Vec<Pass>,
+        functions: Vec<Function>,
+        shared: impl Fn(usize, &Self) -> Option<Result<Option<GrantedGroups>>>,
+    ) -> Result<GrantedGroups> {
         let mut whole: Option<GrantedGroups> = None;
-        for pass in passes {
-            let kept = match &pass.consumer {
-                Some(consumer) => consumer.groups(self)?,
+        for (index, pass) in passes.into_iter().enumerate() {
+            let kept = match shared(index, self) {
+                Some(groups) => groups?,
                 None => {
                     let spec = AggregateSpec {
                         branches: pass.branches,
