@@ -8,6 +8,7 @@
 
 mod convert;
 mod node;
+mod pass;
 mod sketch;
 mod work;
 
@@ -32,9 +33,10 @@ use weir_tables::{Aggregate, Branch, Expression, Function, Parts, Predicate};
 use crate::exchange::behind_exchanges;
 use crate::scan::CaptureScan;
 use convert::{Scope, Types};
-pub(crate) use node::{FusedAggregate, Pass};
+pub(crate) use node::FusedAggregate;
+pub(crate) use pass::{AggregateSpec, Pass, ScanInput};
 use sketch::Borrowed;
-pub(crate) use work::{AggregateSpec, Certified, GrantedGroups, ScanInput, Work};
+pub(crate) use work::{Certified, GrantedGroups, Work};
 
 /// See the module. Stands in front of the rules that deal out partitions, so that they see one
 /// operator that reads side by side by itself.

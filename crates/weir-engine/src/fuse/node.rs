@@ -15,19 +15,13 @@ use datafusion::physical_plan::{
     DisplayAs, DisplayFormatType, ExecutionPlan, Partitioning, PlanProperties,
     SendableRecordBatchStream,
 };
-use weir_tables::{Aggregate, Branch, Function, Source, compiles};
+use weir_tables::{Aggregate, Function, Source};
 
-use super::work::{AggregateSpec, GrantedGroups, ScanInput, Work};
+use super::pass::{AggregateSpec, Pass, ScanInput};
+use super::work::{GrantedGroups, Work};
 use crate::live_session::Live;
 use crate::scan::{Metrics, Reading, decodes, described, take_stdin};
 use crate::scan_report::ScanReport;
-
-/// One reading of some files, and all that takes up its rows.
-#[derive(Clone, Debug)]
-pub(crate) struct Pass {
-    pub(crate) scan_input: ScanInput,
-    pub(crate) branches: Vec<Branch>,
-}
 
 /// Reads captures into groups. Described by paths, columns and predicates alone, as a scan is.
 #[derive(Debug)]
@@ -39,15 +33,6 @@ pub(crate) struct FusedAggregate {
     partial_bytes: Option<usize>,
     properties: Arc<PlanProperties>,
     metrics: ExecutionPlanMetricsSet,
-}
-
-impl Pass {
-    /// Whether the filter and the aggregates of the records are compiled, or why not; `None` where it makes no difference.
-    fn compiles(&self, functions: &[Function]) -> Option<Result<(), &'static str>> {
-        let reading = &self.scan_input.reading;
-        let aggregate = Aggregate::new(self.branches.clone(), functions)?;
-        compiles(&aggregate, &reading.sources, reading.compile)
-    }
 }
 
 impl FusedAggregate {
