@@ -10,10 +10,11 @@ use datafusion::physical_plan::{ExecutionPlan, collect, execute_stream_partition
 use futures::StreamExt;
 use tokio::sync::mpsc::{Receiver, channel};
 use tokio::task::JoinSet;
+use weir_functions::{Error, ErrorKind};
 
 use crate::copy::{self, Copy};
-use crate::error::{Error, ErrorKind};
-use crate::live::{Live, with_groups};
+use crate::live::with_groups;
+use crate::live_session::Live;
 use crate::scan_report::ScanReport;
 
 /// The answer to a statement: batches of rows, as they come.

@@ -6,9 +6,6 @@ use datafusion::error::Result;
 use datafusion::prelude::SessionContext;
 use datafusion::sql::sqlparser::ast::VisitorMut;
 
-use crate::engine::Engine;
-use crate::statement::Statement;
-
 /// What sessions have beside captures, and how statements that ask it become what sessions plan.
 pub trait Catalog: Debug + Send + Sync {
     /// Puts the tables and functions into a new session.
@@ -20,14 +17,4 @@ pub trait Catalog: Debug + Send + Sync {
     /// The passes that rewrite a statement before it is looked at and planned, in their order. A statement that was
     /// rewritten may be rewritten again.
     fn passes(&self) -> Vec<Box<dyn VisitorMut<Break = ()>>>;
-}
-
-impl Engine {
-    /// A statement in the words that the session plans.
-    pub(crate) fn rewritten(&self, mut statement: Statement) -> Statement {
-        for mut pass in self.catalog().iter().flat_map(|catalog| catalog.passes()) {
-            statement.visit_mut(pass.as_mut());
-        }
-        statement
-    }
 }

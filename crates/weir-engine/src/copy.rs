@@ -8,7 +8,6 @@
 //!
 //! Whatever is written takes its name when it is whole (weir-file).
 
-use std::fmt;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -24,81 +23,14 @@ use flate2::write::GzEncoder;
 use weir_anonymize::Anonymizer;
 use weir_capture::{WriteError, Writer, is_remote, redacted};
 use weir_file::NewFolder;
+use weir_functions::{Error, ErrorKind};
+use weir_sql::Statement;
 use weir_tables::{RECORD_COLUMN, kept_record};
 
 use crate::answer::Answer;
-use crate::error::{Error, ErrorKind};
 use crate::hive;
 use crate::remote::{NewOutput, Remote};
-use crate::statement::Statement;
-
-/// A file of rows that a [`RowEncoder`] may write.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum RowFormat {
-    /// Comma-separated values
-    Csv,
-    /// Tab-separated values
-    Tsv,
-    /// One JSON array of objects
-    Json,
-    /// A JSON object a line
-    NdJson,
-    /// Apache Parquet
-    Parquet,
-    /// The Arrow IPC file format
-    Arrow,
-    /// The Arrow IPC stream format
-    ArrowStream,
-}
-
-impl RowFormat {
-    /// The format that the end of a name, or a word after STORED AS, asks for.
-    fn of(word: &str) -> Option<Self> {
-        Some(match word.to_ascii_lowercase().as_str() {
-            "csv" => Self::Csv,
-            "tsv" => Self::Tsv,
-            "json" => Self::Json,
-            "ndjson" | "jsonl" => Self::NdJson,
-            "parquet" => Self::Parquet,
-            "arrow" | "ipc" => Self::Arrow,
-            "arrows" => Self::ArrowStream,
-            _ => return None,
-        })
-    }
-}
-
-/// What an encoder reports.
-pub type EncodeError = Box<dyn std::error::Error + Send + Sync>;
-
-/// Makes the bytes of files out of rows, for `COPY … TO`.
-pub trait RowEncoder: fmt::Debug + Send + Sync {
-    /// A file of this format.
-    ///
-    /// # Errors
-    /// When the columns have no form in it.
-    fn start(
-        &self,
-        format: RowFormat,
-        schema: &SchemaRef,
-        out: Box<dyn Write + Send>,
-    ) -> Result<Box<dyn RowWriter>, EncodeError>;
-}
-
-/// A file of rows at work.
-pub trait RowWriter: Send {
-    /// Writes the rows of a batch.
-    ///
-    /// # Errors
-    /// When the output refuses the bytes, or a value has no form.
-    fn write(&mut self, batch: &RecordBatch) -> Result<(), EncodeError>;
-
-    /// Writes what is still held back.
-    ///
-    /// # Errors
-    /// As [`Self::write`].
-    fn finish(self: Box<Self>) -> Result<(), EncodeError>;
-}
+use crate::row_encoder::{EncodeError, RowEncoder, RowFormat};
 
 /// What a `COPY` does with the answer to its query.
 #[derive(Debug)]
@@ -151,7 +83,7 @@ pub(crate) fn prepared(
     let path = PathBuf::from(&copy.target);
     if !overwrite && !is_explain {
         let hint = "OPTIONS (overwrite true), or --overwrite, replaces it; another name keeps both";
-        guard(&copy.target, options.remote, hint)?;
+        options.remote.guard(&copy.target, hint)?;
     }
     if let Some(mut copy) = CaptureCopy::of(copy, is_explain, options.remote)? {
         copy.anonymizer = anonymizer;
@@ -249,19 +181,6 @@ fn name_partitions(copy: &mut CopyToStatement) {
         std::mem::swap(subquery, query);
         *query = around;
     }
-}
-
-/// Refuses to replace a capture: packets cannot be had again.
-pub(crate) fn guard(target: &str, remote: &Remote, hint: &str) -> Result<(), Error> {
-    let is_capture = match is_remote(target) {
-        true => remote.is_capture_at(target)?,
-        false => weir_capture::is_capture_at(Path::new(target)),
-    };
-    if !is_capture {
-        return Ok(());
-    }
-    let message = format!("{target} is a capture, and stays as it is");
-    Err(Error::new(ErrorKind::Source, message).with_hint(hint))
 }
 
 /// `OPTIONS (overwrite true)`, which is not DataFusion's.

@@ -3,143 +3,47 @@
 use std::collections::{HashSet, VecDeque};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 
 use arrow::datatypes::SchemaRef;
 use datafusion::execution::SessionState;
 use datafusion::execution::SessionStateBuilder;
 use datafusion::execution::SessionStateDefaults;
 use datafusion::execution::TaskContext;
-use datafusion::execution::memory_pool::{FairSpillPool, MemoryPool};
+use datafusion::execution::memory_pool::FairSpillPool;
 use datafusion::execution::runtime_env::RuntimeEnvBuilder;
-use datafusion::logical_expr::planner::ExprPlanner;
 use datafusion::logical_expr::{LogicalPlan, LogicalPlanBuilder, ScalarUDF};
 use datafusion::physical_optimizer::optimizer::PhysicalOptimizer;
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::prelude::{SessionConfig, SessionContext};
-use weir_packet::Options as DecodeOptions;
-use weir_tables::{CaptureTee, Compile, Feed, Location, Stop};
+use weir_functions::list::{self, FunctionEntry};
+use weir_functions::{Error, ErrorKind, address, bounded, number, zone};
+use weir_sql::meaning::Meanings;
+use weir_sql::names::Scope;
+use weir_sql::prepared::{self, PreparedStatements};
+use weir_sql::{Statement, follow, grammar, narrow};
+use weir_tables::{Location, Stop};
 
-use crate::address;
-use crate::anonymous;
 use crate::answer::{Answer, Snapshot};
-use crate::bounded;
-use crate::catalog::Catalog;
 use crate::copies::CountCopies;
-use crate::copy::{self, Copy, CopyOptions, RowEncoder};
+use crate::copy::{self, Copy, CopyOptions};
 use crate::distinct::DistinctAsKeys;
-use crate::error::{Error, ErrorKind};
-use crate::follow;
-use crate::function;
-use crate::functions::{self, FunctionEntry};
 use crate::fuse::FuseAggregates;
-use crate::geoip::{self, Databases};
-use crate::grammar;
-use crate::json::{self, JsonPlanner};
-use crate::live::{self, Live};
-use crate::meaning::Meanings;
-use crate::names::Scope;
-use crate::narrow;
-use crate::networks;
-use crate::number;
+use crate::live;
+use crate::live_session::Live;
+use crate::options::Options;
 use crate::over::CountWindowRows;
 use crate::passes;
-use crate::payload::{self, PayloadPlanner};
-use crate::piece::{Cluster, CutIntoPieces, PlannedStatement, SendAway};
-use crate::prepared::{self, PreparedStatements};
+use crate::piece::{CutIntoPieces, PlannedStatement, SendAway};
 use crate::reference::Resolver;
-use crate::registries;
 use crate::remote::Remote;
 use crate::repeated;
 use crate::root::Root;
 use crate::sample::{Planner, SamplePlanner};
 use crate::scan_report::ScanReport;
 use crate::share::{self, ShareReadings};
+use crate::show_functions;
 use crate::star;
-use crate::statement::Statement;
-use crate::top_k;
 use crate::window::{self, PlanWindows};
-use crate::zone;
-
-/// Memory that the statements of several engines share: what one holds the others do not get.
-#[derive(Clone, Debug)]
-pub struct SharedMemory {
-    pool: Arc<dyn MemoryPool>,
-    statements: usize,
-}
-
-impl SharedMemory {
-    /// So many bytes for so many statements at once.
-    #[must_use]
-    pub fn new(bytes: usize, statements: usize) -> Self {
-        Self {
-            pool: Arc::new(FairSpillPool::new(bytes)),
-            statements: statements.max(1),
-        }
-    }
-}
-
-/// How an engine works.
-#[derive(Clone, Debug, Default)]
-#[non_exhaustive]
-pub struct Options {
-    /// Threads that a query may use; `None` for as many as the machine has cores.
-    pub threads: Option<usize>,
-    /// Bytes that groups, sorts and joins may hold before they spill to disk; `None` for no limit.
-    pub memory_limit_bytes: Option<usize>,
-    /// The memory that this engine shares with others, in place of one of its own of `memory_limit_bytes`.
-    pub shared_memory: Option<SharedMemory>,
-    /// Leaves aggregates to DataFusion's own operators instead of computing them while captures are
-    /// decoded: slower, with the same answers.
-    pub unfused: bool,
-    /// When what aggregates ask of each record is compiled to machine code. The answers are the same.
-    pub compile: Compile,
-    /// Reads several captures of one FROM at once, in the order of time.
-    pub merge: bool,
-    /// How late records may be that are answered in the order of time; `None` leaves that to each
-    /// source: a second for standard input where windows need the order, and for files no limit,
-    /// since they are read whole before windows close.
-    pub lateness: Option<Duration>,
-    /// How ambiguous traffic is decoded.
-    pub decode: DecodeOptions,
-    /// Captures are read on as they grow, until [`Engine::stop`] is asked.
-    pub follow: bool,
-    /// What the table `live` is.
-    pub feed: Option<Arc<dyn Feed>>,
-    /// Keeps the packets of sources without an end that are taken up.
-    pub tee: Option<CaptureTee>,
-    /// Brings sources without an end to theirs.
-    pub stop: Stop,
-    /// Lets `COPY … TO` take the place of captures that are there.
-    pub overwrite: bool,
-    /// Writes the files of `COPY … TO` that are no captures; without one DataFusion's own writers do.
-    pub encoder: Option<Arc<dyn RowEncoder>>,
-    /// The time zone that instants are given in: a name of the time zone database, or an offset such as
-    /// `+02:00`. `None` for UTC. `SET TIME ZONE` sets another.
-    pub time_zone: Option<String>,
-    /// The folder that statements stay in: names of files begin there, and none leads out of it.
-    pub root: Option<PathBuf>,
-    /// More folders that statements may read from: a name is looked for in each, in their order.
-    pub roots: Vec<PathBuf>,
-    /// Databases in MaxMind's format that `geoip_country`, `geoip_city`, `asn` and `as_org` ask, the first that has an
-    /// answer giving it.
-    pub geoip: Vec<PathBuf>,
-    /// Folders of object stores or of the web (`s3://bucket/day/`) that statements may read from, and from nowhere else
-    /// but files. When there are none, statements that are kept in folders read no addresses, and others read all.
-    pub remote_roots: Vec<String>,
-    /// Options of object stores beside those of the environment, by the names of the crate object_store, such as
-    /// `aws_region`.
-    pub remote_settings: Vec<(String, String)>,
-    /// Refuses statements that write files, open them by DataFusion's own means, or change how the engine
-    /// works: what a server lets strangers ask.
-    pub read_only: bool,
-    /// The folder that names of files begin in, where that is not the process's own.
-    pub folder: Option<PathBuf>,
-    /// Tables and functions beside those of captures.
-    pub catalog: Option<Arc<dyn Catalog>>,
-    /// Other machines that read captures and put together what they have read.
-    pub cluster: Option<Arc<dyn Cluster>>,
-}
 
 /// A statement that was planned: files have been opened and names found, nothing has been read.
 pub struct Planned {
@@ -306,8 +210,7 @@ impl Engine {
             logical_rules.insert(place.unwrap_or(0), Arc::new(DistinctAsKeys));
         }
         // The first planner that knows what to do does it.
-        let mut planners: Vec<Arc<dyn ExprPlanner>> =
-            vec![Arc::new(PayloadPlanner), Arc::new(JsonPlanner)];
+        let mut planners = weir_functions::planners();
         planners.extend(SessionStateDefaults::default_expr_planners());
         let state = SessionStateBuilder::new()
             .with_config(config)
@@ -321,30 +224,14 @@ impl Engine {
             .with_relation_planners(vec![Arc::new(SamplePlanner)])
             .build();
         let context = SessionContext::new_with_state(state);
-        let functions = function::all().into_iter().chain(window::function::all());
-        for function in functions.chain(payload::all()).chain(networks::all()) {
+        for function in window::function::all() {
             context.register_udf(function);
         }
-        let databases = Databases::open(&options.geoip)?;
-        for function in registries::all()
-            .into_iter()
-            .chain(crate::units::all())
-            .chain(geoip::all(&databases))
-        {
-            context.register_udf(function);
-        }
-        context.register_udf(anonymous::anonymize_ip());
-        for function in json::all() {
-            context.register_udf(function);
-        }
-        context.register_udf(number::div());
-        context.register_udf(number::negative());
-        context.register_udaf(number::sum());
-        context.register_udaf(top_k::approx_top_k());
-        bounded::register(
+        weir_functions::register(
             &context,
+            &options.geoip,
             bounded::values_bytes_max(options.memory_limit_bytes.is_some()),
-        );
+        )?;
         let remote = Remote::new(options)?;
         remote.register(&context)?;
         if let Some(catalog) = &options.catalog {
@@ -382,9 +269,13 @@ impl Engine {
         &self.context
     }
 
-    /// The tables and functions beside those of captures.
-    pub(crate) const fn catalog(&self) -> Option<&Arc<dyn Catalog>> {
-        self.options.catalog.as_ref()
+    /// A statement in the words that the session plans.
+    fn rewritten(&self, mut statement: Statement) -> Statement {
+        let catalog = self.options.catalog.iter();
+        for mut pass in catalog.flat_map(|catalog| catalog.passes()) {
+            statement.visit_mut(pass.as_mut());
+        }
+        statement
     }
 
     /// The functions and rules that it plans with, for sessions elsewhere that run its plans: with those, too, that no
@@ -530,7 +421,7 @@ impl Engine {
         let mut statement = self.rewritten(statement);
         self.check(&statement)?;
         if let Some(root) = &self.root {
-            statement.keep_in(root)?;
+            root.keep(&mut statement)?;
         }
         self.logical(statement, false).await
     }
@@ -570,7 +461,7 @@ impl Engine {
     /// As [`Engine::plan`], of a statement that is no `EXECUTE`.
     async fn plan_written(&self, mut statement: Statement) -> Result<Planned, Error> {
         if let Some(root) = &self.root {
-            statement.keep_in(root)?;
+            root.keep(&mut statement)?;
         }
         let is_explain = statement.is_explain();
         let options = CopyOptions {
@@ -579,7 +470,7 @@ impl Engine {
             remote: &self.remote,
         };
         let view = statement.made().filter(|made| made.is_view);
-        let view = view.map(|_| statement.inner.to_string());
+        let view = view.map(|_| statement.parsed().to_string());
         let (statement, copy) = copy::prepared(statement, &options)?;
         // The bytes of records are not in the text of what is copied.
         let is_told = !matches!(copy, Some(Copy::Capture(_)));
@@ -675,7 +566,7 @@ impl Engine {
     /// The functions of SQL, those of tables among them, in the order of their names.
     #[must_use]
     pub fn functions(&self) -> Vec<FunctionEntry> {
-        functions::all(&self.context.state())
+        list::all(&self.context.state())
     }
 
     /// The captures that paths, patterns, folders, archives and addresses mean, as FROM takes them, for programs that read them
@@ -711,7 +602,7 @@ impl Engine {
         let resolver = self.resolver(records);
         resolver.register_live()?;
         if let Some(pattern) = statement.shown_functions() {
-            statement = functions::query(&self.context, pattern.as_deref())?;
+            statement = show_functions::query(&self.context, pattern.as_deref())?;
         }
         follow::follow(&mut statement)?;
         let mut resolved = resolver.resolve(&mut statement).await?;
@@ -744,7 +635,7 @@ impl Engine {
         // Rows that are written as a capture need their whole record, which no word of the statement names.
         let names = narrow::words(&statement).filter(|_| !records);
         let column = resolved.first_column_of_one();
-        let narrowed = column.and_then(|column| star::narrowed(&statement.inner, &column));
+        let narrowed = column.and_then(|column| star::narrowed(statement.parsed(), &column));
         let headers = scope.headers.into_inner();
         let headers = headers.unwrap_or_else(PoisonError::into_inner);
         resolver.register(&mut resolved, names.as_ref(), &headers)?;
@@ -760,7 +651,7 @@ impl Engine {
         };
         let planned = match whole {
             Some(plan) => Ok(plan),
-            None => state.statement_to_plan(statement.inner).await,
+            None => state.statement_to_plan(statement.into_parsed()).await,
         };
         let plan = planned
             .and_then(|plan| {
@@ -770,7 +661,7 @@ impl Engine {
             .and_then(address::to_text)
             .and_then(|plan| zone::to_zone(plan, zone.as_deref()))
             .map_err(|error| match Error::unknown_function(&error) {
-                Some(name) => functions::unknown(&state, &name),
+                Some(name) => list::unknown(&state, &name),
                 None => Error::from_datafusion(ErrorKind::Plan, error, &resolved.columns),
             })?;
         Ok(Logical {

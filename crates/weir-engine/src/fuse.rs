@@ -6,8 +6,9 @@
 //! Scans of the same files become branches of one pass. What the operator does not know stays as it
 //! is, so that every query has an answer, and the same one.
 
-pub(crate) mod convert;
+mod convert;
 mod node;
+mod pass;
 mod sketch;
 mod work;
 
@@ -23,19 +24,19 @@ use datafusion::physical_expr::expressions::Literal;
 use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::aggregates::{AggregateExec, AggregateMode};
-use datafusion::physical_plan::coalesce_partitions::CoalescePartitionsExec;
 use datafusion::physical_plan::filter::FilterExec;
 use datafusion::physical_plan::projection::ProjectionExec;
-use datafusion::physical_plan::repartition::RepartitionExec;
 use datafusion::physical_plan::union::UnionExec;
 use weir_packet::Kind;
 use weir_tables::{Aggregate, Branch, Expression, Function, Parts, Predicate};
 
+use crate::exchange::behind_exchanges;
 use crate::scan::CaptureScan;
 use convert::{Scope, Types};
-pub(crate) use node::{FusedAggregate, Pass};
+pub(crate) use node::FusedAggregate;
+pub(crate) use pass::{AggregateSpec, Pass, ScanInput};
 use sketch::Borrowed;
-pub(crate) use work::{AggregateSpec, Certified, GrantedGroups, ScanInput, Work};
+pub(crate) use work::{Certified, GrantedGroups, Work};
 
 /// See the module. Stands in front of the rules that deal out partitions, so that they see one
 /// operator that reads side by side by itself.
@@ -181,7 +182,6 @@ fn fused(
                     part: None,
                 },
                 branches: vec![branch],
-                consumer: None,
             }),
         }
     }
@@ -229,19 +229,6 @@ fn parts(pass: &Pass, aggregate: &Aggregate, threads: usize) -> usize {
     // One order over the file needs one who watches it.
     let is_free = !reading.sorted && aggregate.allows_parts() && Parts::may_be_of(source);
     if is_free { threads.max(1) } else { 1 }
-}
-
-/// The operator below those that only hand batches from one thread to another.
-pub(crate) fn behind_exchanges(plan: &Arc<dyn ExecutionPlan>) -> &Arc<dyn ExecutionPlan> {
-    let mut plan = plan;
-    loop {
-        let exchange = plan.downcast_ref::<CoalescePartitionsExec>().is_some()
-            || plan.downcast_ref::<RepartitionExec>().is_some();
-        match plan.children().as_slice() {
-            [input] if exchange => plan = input,
-            _ => return plan,
-        }
-    }
 }
 
 /// A scan below an aggregate, with what lies between the two.

@@ -14,96 +14,75 @@
 //! ```
 //!
 //! An [`Engine`] is a DataFusion session that knows captures: paths in FROM become tables
-//! (`reference`), dotted names become columns (`names`), addresses compare with text
-//! (`address`), arithmetic on unsigned columns does not wrap around (`number`), and what can be
+//! (`reference`), statements are parsed and put into words that DataFusion plans ([`weir_sql`]), functions and what operators
+//! mean come from [`weir_functions`], and what can be
 //! decided while packets are decoded is pushed into the scan (`pushdown`, `scan`), aggregates
 //! are computed there (`fuse`), what reads the same files reads them once (`share`), and windows of streams leave when they are over (`window`).
 //!
 //! This crate deliberately does not know the terminal, output formats or command-line arguments.
 
-mod address;
-mod anonymous;
 mod answer;
-mod bounded;
 mod call;
 mod catalog;
 mod clf;
+mod cluster;
 mod copies;
 mod copy;
-mod copy_options;
 mod delimited;
-mod dialect;
+mod described;
 mod distinct;
-mod embedded;
 mod engine;
-mod error;
-mod follow;
-mod function;
-mod functions;
+mod exchange;
 mod fuse;
-mod gate;
-mod geoip;
-mod grammar;
 mod hive;
 mod joined;
-mod json;
 mod json_array;
 mod ladder;
 mod live;
-mod meaning;
-mod names;
-mod narrow;
-mod networks;
-mod number;
+mod live_session;
+mod lower;
+mod memory_table;
 mod offered;
+mod options;
 mod over;
 mod passes;
-mod payload;
 mod piece;
-mod prepared;
 mod pushdown;
 mod reference;
-mod registries;
 mod remote;
 mod repeated;
-mod reworded;
 mod root;
+mod row_encoder;
 mod sample;
 mod scan;
 mod scan_report;
-mod served;
 mod share;
+mod show_functions;
 mod star;
-mod statement;
-mod syntax;
 mod table;
-mod tokens;
-mod top_k;
-mod units;
-mod vocabulary;
-mod walk;
 mod window;
-mod zone;
 
 pub use answer::{Answer, Snapshot};
 pub use call::packets_of_call;
 pub use catalog::Catalog;
-pub use copy::{EncodeError, RowEncoder, RowFormat, RowWriter};
-pub use embedded::{Parameter, sql_type};
-pub use engine::{Engine, Options, Planned, SharedMemory};
-pub use error::{Error, ErrorKind};
-pub use functions::FunctionEntry;
+pub use cluster::Cluster;
+pub use described::Described;
+pub use engine::{Engine, Planned};
 pub use ladder::{CallLadder, MediaStream, socket};
-pub use names::nearest;
 pub use offered::{Ended, Offered};
+pub use options::{Options, SharedMemory};
 pub use piece::{
-    Cluster, PieceExec, PieceProgress, PieceSettings, PieceWork, QueryDescription, Reports,
-    ScanDescription, TemplateScan, false_cuts, without_cuts,
+    PieceExec, PieceSettings, PieceWork, QueryDescription, Reports, ScanDescription, TemplateScan,
+    false_cuts, without_cuts,
 };
 pub use remote::{NewOutput, READS_REMOTE, remove_unfinished};
-pub use scan_report::ScanReport;
-pub use served::Described;
-pub use statement::{Made, Recipe, Statement};
-pub use tokens::{Token, TokenKind, statements, tokens};
-pub use walk::{walk, walk_mut};
+pub use row_encoder::{EncodeError, RowEncoder, RowFormat, RowWriter};
+pub use scan_report::{PieceProgress, ScanReport};
+pub use weir_functions::list::FunctionEntry;
+pub use weir_functions::similar::nearest;
+pub use weir_functions::{Error, ErrorKind};
+pub use weir_sql::{
+    Made, Parameter, Recipe, Statement, Token, TokenKind, sql_type, statements, tokens, walk,
+    walk_mut,
+};
 pub use weir_tables::Compile;

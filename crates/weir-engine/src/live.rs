@@ -2,7 +2,7 @@
 
 mod groups;
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use arrow::array::RecordBatch;
 use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode, TreeNodeRecursion};
@@ -12,92 +12,13 @@ use datafusion::physical_plan::aggregates::{AggregateExec, AggregateMode};
 use datafusion::physical_plan::execution_plan::EmissionType;
 use datafusion::physical_plan::filter::FilterExec;
 use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties};
-use tokio::sync::Notify;
-use tokio::sync::oneshot::{Receiver, Sender, channel};
-use weir_tables::{CaptureTee, Source};
+use weir_functions::{Error, ErrorKind};
+use weir_tables::Source;
 
-use crate::error::{Error, ErrorKind};
-use crate::fuse::{FusedAggregate, behind_exchanges};
+use crate::exchange::behind_exchanges;
+use crate::fuse::FusedAggregate;
 use crate::scan::CaptureScan;
 use groups::LiveGroups;
-
-/// What the scans of a session share about sources without an end.
-#[derive(Debug, Default)]
-pub(crate) struct Live {
-    pub(crate) tee: Option<CaptureTee>,
-    asked: Mutex<GroupsRequest>,
-    /// Wakes who waits for rows, and has groups.
-    awaken: Notify,
-}
-
-/// A wish for the groups as they stand.
-#[derive(Debug, Default)]
-enum GroupsRequest {
-    #[default]
-    Nothing,
-    For(Sender<Vec<RecordBatch>>),
-    /// There is no more to look at than the final answer.
-    Closed,
-}
-
-impl Live {
-    pub(crate) fn new(tee: Option<CaptureTee>) -> Self {
-        Self {
-            tee,
-            ..Self::default()
-        }
-    }
-
-    /// Asks the aggregate for its groups as they stand; `None` when it has ended.
-    pub(crate) fn ask(&self) -> Option<Receiver<Vec<RecordBatch>>> {
-        let mut asked = self.lock();
-        if matches!(*asked, GroupsRequest::Closed) {
-            return None;
-        }
-        let (sender, receiver) = channel();
-        *asked = GroupsRequest::For(sender);
-        self.awaken.notify_one();
-        Some(receiver)
-    }
-
-    /// Completes at the next request.
-    async fn awoken(&self) {
-        self.awaken.notified().await;
-    }
-
-    /// Where the groups are to be sent, if someone asked for them.
-    fn asked(&self) -> Option<Sender<Vec<RecordBatch>>> {
-        let mut asked = self.lock();
-        match std::mem::take(&mut *asked) {
-            GroupsRequest::For(sender) => Some(sender),
-            other => {
-                *asked = other;
-                None
-            }
-        }
-    }
-
-    /// Sends the groups to the request that waits for them, if there is one.
-    pub(crate) fn give<E>(
-        &self,
-        groups: impl FnOnce() -> Result<Vec<RecordBatch>, E>,
-    ) -> Result<(), E> {
-        if let Some(sender) = self.asked() {
-            // A receiver that is gone does not want them.
-            let _ = sender.send(groups()?);
-        }
-        Ok(())
-    }
-
-    /// The final answer follows.
-    pub(crate) fn close(&self) {
-        *self.lock() = GroupsRequest::Closed;
-    }
-
-    fn lock(&self) -> std::sync::MutexGuard<'_, GroupsRequest> {
-        self.asked.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
 
 /// The sources that a node reads itself.
 fn sources(plan: &Arc<dyn ExecutionPlan>) -> Vec<&Source> {

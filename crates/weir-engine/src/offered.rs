@@ -27,10 +27,10 @@ use datafusion::physical_plan::{
 };
 use futures::stream;
 use tokio::runtime::Handle;
+use weir_functions::{Error, ErrorKind};
+use weir_sql::Statement;
 
 use crate::engine::{Engine, Logical, Planned};
-use crate::error::{Error, ErrorKind};
-use crate::statement::Statement;
 
 /// A hook that runs at the end of a reading of such a table, when the scan report is complete. Its error
 /// ends the reading.

@@ -14,7 +14,6 @@ mod node;
 mod report;
 mod rule;
 
-use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -24,22 +23,8 @@ use datafusion::physical_plan::ExecutionPlan;
 
 pub use described::{QueryDescription, ScanDescription, TemplateScan};
 pub use node::{PieceExec, PieceWork};
-pub use report::{PieceProgress, Reports};
+pub use report::Reports;
 pub(crate) use rule::{CutIntoPieces, PlannedStatement, SendAway};
-
-/// Where plans run that are not run here.
-pub trait Cluster: fmt::Debug + Send + Sync {
-    /// The plan as one that is sent and whose answer comes back; `None` when a part of it cannot travel.
-    fn sent(&self, plan: &Arc<dyn ExecutionPlan>) -> Option<Arc<dyn ExecutionPlan>>;
-
-    /// Partitions of what is put together out of the pieces.
-    fn partitions(&self) -> usize;
-
-    /// Bytes of a piece of a capture that is cut, about.
-    fn piece_bytes(&self) -> u64 {
-        PIECE_BYTES
-    }
-}
 
 /// The captures of a plan whose parts do not go together, by what their readers have told: they have to be read whole
 /// ([`without_cuts`]), or the answer would be wrong.
@@ -76,9 +61,6 @@ pub fn without_cuts(
     })
     .data()
 }
-
-/// Large enough that finding where a piece begins, and a task for it, cost nothing beside reading it.
-const PIECE_BYTES: u64 = 64 << 20;
 
 /// How a machine reads the pieces that it is given: an extension of its sessions.
 #[derive(Clone, Debug, Default)]

@@ -1,20 +1,19 @@
 //! Filters that the scan decides while it decodes.
 
-use std::sync::Arc;
-
 use arrow::datatypes::DataType;
 use datafusion::common::ScalarValue;
 use datafusion::logical_expr::expr::{Between, InList, ScalarFunction};
 use datafusion::logical_expr::{BinaryExpr, Expr, Operator as SqlOperator};
+use weir_functions::function::{CIDR_MATCH, DISPLAY_FILTER};
+use weir_functions::payload;
 use weir_packet::Kind;
 use weir_tables::{
-    Column, Constant, DisplayFilter, Expression, Network, Operator, Origin, Part, Predicate,
-    Search, Table,
+    Column, Constant, Expression, Network, Operator, Origin, Part, Predicate, Search, Table,
 };
 
-use crate::function::{CIDR_MATCH, DISPLAY_FILTER};
-use crate::fuse::convert;
-use crate::payload;
+use crate::lower::{
+    calculated, calculation, checked, constant, display, integer, mirrored, operator, widened,
+};
 
 /// The filter as a predicate of the scan, with the same outcome on every row; `None` when the scan
 /// cannot decide it.
@@ -182,13 +181,6 @@ fn unwidened(expr: &Expr) -> &Expr {
     }
 }
 
-/// A display filter, which is asked of the packet that a row is.
-pub(crate) fn display(text: &ScalarValue, number: &Column) -> Option<Predicate> {
-    let is_packet = matches!(number.origin, Origin::Packet(..)) && &*number.name == "frame.number";
-    let filter = DisplayFilter::new(text.try_as_str()??).ok()?;
-    is_packet.then(|| Predicate::Display(Arc::new(filter)))
-}
-
 fn binary_predicate(binary: &BinaryExpr, table: &Table) -> Option<Predicate> {
     let BinaryExpr { left, op, right } = binary;
     match op {
@@ -224,29 +216,6 @@ fn binary_predicate(binary: &BinaryExpr, table: &Table) -> Option<Predicate> {
 
 fn not(predicate: Predicate) -> Predicate {
     Predicate::Not(Box::new(predicate))
-}
-
-pub(crate) const fn operator(op: SqlOperator) -> Option<Operator> {
-    Some(match op {
-        SqlOperator::Eq => Operator::Equal,
-        SqlOperator::NotEq => Operator::NotEqual,
-        SqlOperator::Lt => Operator::Less,
-        SqlOperator::LtEq => Operator::LessOrEqual,
-        SqlOperator::Gt => Operator::Greater,
-        SqlOperator::GtEq => Operator::GreaterOrEqual,
-        _ => return None,
-    })
-}
-
-/// The operator when the sides change places.
-pub(crate) const fn mirrored(operator: Operator) -> Operator {
-    match operator {
-        Operator::Less => Operator::Greater,
-        Operator::LessOrEqual => Operator::GreaterOrEqual,
-        Operator::Greater => Operator::Less,
-        Operator::GreaterOrEqual => Operator::LessOrEqual,
-        same => same,
-    }
 }
 
 /// A column of the table, as it is or widened to a larger integer, which changes no comparison.
@@ -293,72 +262,20 @@ fn calculated_from(expr: &Expr, table: &Table) -> Option<Expression> {
                 .map(Expression::Column)
         }
         Expr::Literal(ScalarValue::Int64(Some(value)), _) => Some(Expression::Constant(*value)),
-        Expr::Cast(cast) => {
-            convert::widened(calculated_from(&cast.expr, table)?, cast.field.data_type())
-        }
-        Expr::BinaryExpr(BinaryExpr { left, op, right }) => convert::calculated(
+        Expr::Cast(cast) => widened(calculated_from(&cast.expr, table)?, cast.field.data_type()),
+        Expr::BinaryExpr(BinaryExpr { left, op, right }) => calculated(
             calculated_from(left, table)?,
-            convert::calculation(*op)?,
+            calculation(*op)?,
             calculated_from(right, table)?,
         ),
         Expr::ScalarFunction(ScalarFunction { func, args }) => match args.as_slice() {
-            [left, right] => convert::calculated(
+            [left, right] => calculated(
                 calculated_from(left, table)?,
-                convert::checked(func)?,
+                checked(func)?,
                 calculated_from(right, table)?,
             ),
             _ => None,
         },
-        _ => None,
-    }
-}
-
-/// A value as a constant of the same kind as the column's values.
-pub(crate) fn constant(value: &ScalarValue, column: &Column) -> Option<Constant> {
-    match column.kind {
-        Kind::Bool => match value {
-            ScalarValue::Boolean(Some(value)) => Some(Constant::Bool(*value)),
-            _ => None,
-        },
-        Kind::U8 | Kind::U16 | Kind::U32 | Kind::U64 | Kind::I64 => {
-            integer(value).map(Constant::Integer)
-        }
-        Kind::F64 => match value {
-            // NaN and the two zeros compare otherwise in SQL engines: leave them to the engine.
-            ScalarValue::Float64(Some(value)) if !value.is_nan() && *value != 0.0 => {
-                Some(Constant::Float(*value))
-            }
-            _ => None,
-        },
-        Kind::Time => match value {
-            ScalarValue::TimestampNanosecond(Some(value), Some(_)) => {
-                Some(Constant::Integer((*value).into()))
-            }
-            _ => None,
-        },
-        Kind::Address | Kind::Bytes => match value {
-            ScalarValue::Binary(Some(bytes))
-            | ScalarValue::BinaryView(Some(bytes))
-            | ScalarValue::LargeBinary(Some(bytes)) => Some(Constant::Bytes(bytes.clone())),
-            _ => None,
-        },
-        Kind::Texts | Kind::Numbers => None,
-        Kind::Text => value
-            .try_as_str()?
-            .map(|text| Constant::Text(text.to_owned())),
-    }
-}
-
-fn integer(value: &ScalarValue) -> Option<i128> {
-    match *value {
-        ScalarValue::Int8(value) => value.map(i128::from),
-        ScalarValue::Int16(value) => value.map(i128::from),
-        ScalarValue::Int32(value) => value.map(i128::from),
-        ScalarValue::Int64(value) => value.map(i128::from),
-        ScalarValue::UInt8(value) => value.map(i128::from),
-        ScalarValue::UInt16(value) => value.map(i128::from),
-        ScalarValue::UInt32(value) => value.map(i128::from),
-        ScalarValue::UInt64(value) => value.map(i128::from),
         _ => None,
     }
 }

@@ -25,8 +25,11 @@ use datafusion::sql::sqlparser::ast::{
 use weir_capture::{
     ArchiveMember, Compression, Object, is_remote, redacted, shown, uncompressed_name,
 };
+use weir_functions::similar::similar;
+use weir_functions::{Error, ErrorKind};
 use weir_layout::Layout;
 use weir_packet::Options as DecodeOptions;
+use weir_sql::Statement;
 use weir_tables::{
     Compile, EXTRACTIONS, Extraction, Feed, Location, Setting, Settings, Source, Stop, Table,
     is_address,
@@ -34,15 +37,12 @@ use weir_tables::{
 
 use crate::clf::ClfTable;
 use crate::delimited::{BYTE_ORDER_MARK, Delimited, Dialect};
-use crate::error::{Error, ErrorKind};
 use crate::hive::Partitions;
 use crate::json_array::JsonArrays;
-use crate::names::similar;
 use crate::remote::Remote;
 use crate::root::Root;
 use crate::scan::Reading;
 use crate::scan_report::ScanReport;
-use crate::statement::Statement;
 use crate::table::CaptureTable;
 use crate::window::nanoseconds;
 

@@ -11,15 +11,15 @@ use std::path::{Path, PathBuf};
 #[cfg(feature = "remote")]
 use std::sync::Arc;
 
-#[cfg(feature = "remote")]
 use datafusion::execution::object_store::ObjectStoreUrl;
 use datafusion::prelude::SessionContext;
 use weir_capture::{Object, is_remote};
 use weir_file::NewFile;
+#[cfg(feature = "remote")]
+use weir_functions::{Error, ErrorKind};
 use weir_tables::Location;
 
-use crate::engine::Options;
-use crate::error::{Error, ErrorKind};
+use crate::options::Options;
 
 /// Whether this build reads object stores and the web.
 pub const READS_REMOTE: bool = cfg!(feature = "remote");
@@ -134,26 +134,26 @@ impl Remote {
     }
 }
 
+impl Remote {
+    /// Refuses to replace a capture: packets cannot be had again.
+    pub(crate) fn guard(&self, target: &str, hint: &str) -> Result<(), Error> {
+        let is_capture = match is_remote(target) {
+            true => self.is_capture_at(target)?,
+            false => weir_capture::is_capture_at(Path::new(target)),
+        };
+        if !is_capture {
+            return Ok(());
+        }
+        let message = format!("{target} is a capture, and stays as it is");
+        Err(Error::new(ErrorKind::Source, message).with_hint(hint))
+    }
+}
+
 #[cfg(not(feature = "remote"))]
 fn refusal(address: &str) -> Error {
     let message = format!("{address}: this build of weir does not read object stores and the web");
     let hint = "build it with the feature 'remote' ('full' has it), or fetch the file first";
     Error::new(ErrorKind::Source, message).with_hint(hint)
-}
-
-#[cfg(feature = "remote")]
-impl From<&weir_remote::Error> for Error {
-    fn from(error: &weir_remote::Error) -> Self {
-        let kind = match error.kind() {
-            weir_remote::ErrorKind::Refused => ErrorKind::Refused,
-            _ => ErrorKind::Source,
-        };
-        let made = Self::new(kind, error.to_string());
-        match error.hint() {
-            Some(hint) => made.with_hint(hint),
-            None => made,
-        }
-    }
 }
 
 /// Has stores remove what they have of objects that are not whole, and local files that are not whole be removed. For programs that
@@ -193,7 +193,7 @@ impl NewOutput {
         let remote = Remote::new(options)?;
         if !options.overwrite {
             let hint = "--overwrite replaces it, another name keeps both";
-            crate::copy::guard(address, &remote, hint)?;
+            remote.guard(address, hint)?;
         }
         remote.create(address)
     }

@@ -3,9 +3,10 @@
 
 use std::path::{Component, Path, PathBuf};
 
+use datafusion::sql::parser::Statement as DfStatement;
 use weir_capture::shown;
-
-use crate::error::{Error, ErrorKind};
+use weir_functions::{Error, ErrorKind};
+use weir_sql::Statement;
 
 /// The folders that statements stay in.
 #[derive(Clone, Debug)]
@@ -87,6 +88,21 @@ impl Root {
             Some(folder) => self.check(folder).map(|()| joined),
             None => Err(self.refusal(name)),
         }
+    }
+
+    /// Keeps what a statement writes in these folders, and refuses what DataFusion would open by itself.
+    ///
+    /// # Errors
+    /// When it would write outside, or makes a table of files.
+    pub(crate) fn keep(&self, statement: &mut Statement) -> Result<(), Error> {
+        match statement.innermost_mut() {
+            DfStatement::CopyTo(copy) => copy.target = self.target(&copy.target)?,
+            DfStatement::CreateExternalTable(table) => {
+                return Err(self.refusal(&format!("what {} is made of", table.name)));
+            }
+            _ => {}
+        }
+        Ok(())
     }
 
     /// What a statement gets that goes outside: nothing of what is there.

@@ -29,9 +29,8 @@ use weir_tables::{
     selects,
 };
 
-use crate::live::Live;
+use crate::live_session::Live;
 use crate::scan_report::ScanReport;
-use crate::share::RowsConsumer;
 
 /// What is read, and how.
 #[derive(Clone, Debug, PartialEq)]
@@ -75,8 +74,6 @@ pub(crate) struct CaptureScan {
     partitions: Vec<Vec<Source>>,
     /// What the predicate was made of.
     filters: Vec<Expr>,
-    /// Where others take up rows of the same reading.
-    consumer: Option<RowsConsumer>,
     properties: Arc<PlanProperties>,
     metrics: ExecutionPlanMetricsSet,
 }
@@ -115,7 +112,6 @@ impl CaptureScan {
             limit,
             partitions,
             filters: Vec::new(),
-            consumer: None,
             properties: Arc::new(properties),
             metrics: ExecutionPlanMetricsSet::new(),
         }
@@ -191,23 +187,16 @@ impl CaptureScan {
         })
     }
 
-    /// Others take up rows of the same reading.
-    pub(crate) const fn is_shared(&self) -> bool {
-        self.consumer.is_some()
-    }
-
-    /// The same scan, which shares its reading with others or does not.
-    pub(crate) fn shared(&self, consumer: Option<RowsConsumer>) -> Self {
-        let mut scan = Self::new(
+    /// The same scan, which has counted nothing yet and forgets what its predicate was made of.
+    pub(crate) fn anew(&self) -> Self {
+        Self::new(
             self.table.clone(),
             self.projection.clone(),
             self.predicate.clone(),
             self.reading.clone(),
             self.limit,
             self.partitions.len(),
-        );
-        scan.consumer = consumer;
-        scan
+        )
     }
 
     /// The same scan of one source after the other; `None` when it is that already.
@@ -264,14 +253,14 @@ pub(crate) fn described(sources: &[Source]) -> String {
 }
 
 /// Standard input can be read once only: fails when `sources` have it and someone else took it.
-pub(crate) fn take_stdin(sources: &[Source], scan_report: &ScanReport) -> Result<bool> {
+pub(crate) fn take_stdin(sources: &[Source], scan_report: &ScanReport) -> Result<()> {
     let from_stdin = sources.iter().any(Source::is_stdin);
     if from_stdin && !scan_report.take_stdin() {
         return Err(DataFusionError::Plan(
             "standard input can be read once only: what else reads it has it".to_owned(),
         ));
     }
-    Ok(from_stdin)
+    Ok(())
 }
 
 /// Sources that are read side by side: neighbours stay together, so that the answer can be given
@@ -315,8 +304,14 @@ fn equivalences(
     EquivalenceProperties::new_with_orderings(Arc::clone(schema), ordering)
 }
 
-impl DisplayAs for CaptureScan {
-    fn fmt_as(&self, kind: DisplayFormatType, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+impl CaptureScan {
+    /// What EXPLAIN says of it; a shared scan decides on records without compiled code.
+    pub(crate) fn explain(
+        &self,
+        kind: DisplayFormatType,
+        f: &mut fmt::Formatter<'_>,
+        is_shared: bool,
+    ) -> fmt::Result {
         let columns: Vec<&str> = self
             .projection
             .iter()
@@ -348,7 +343,7 @@ impl DisplayAs for CaptureScan {
         write!(f, "{separate}decodes{assign}{}", decodes(needs))?;
         if let Some(predicate) = &self.predicate {
             write!(f, "{separate}keeps while decoding{assign}{predicate}")?;
-            if self.table.extraction().is_none() && self.consumer.is_none() {
+            if self.table.extraction().is_none() && !is_shared {
                 match selects(predicate, &self.reading.sources, self.reading.compile) {
                     Some(Ok(())) => {
                         write!(f, "{separate}compiled{assign}which records may be kept")?;
@@ -370,10 +365,75 @@ impl DisplayAs for CaptureScan {
         if self.partitions.len() > 1 {
             write!(f, "{separate}side by side{assign}{}", self.partitions.len())?;
         }
-        if let Some(consumer) = &self.consumer {
-            write!(f, "{separate}{}", consumer.described())?;
-        }
         Ok(())
+    }
+
+    /// The rows of a partition, batch by batch. Standard input is taken by the caller.
+    pub(crate) fn steps(
+        &self,
+        partition: usize,
+        context: &TaskContext,
+        scan_report: Arc<ScanReport>,
+    ) -> Steps {
+        let sources = self.partitions.get(partition).cloned().unwrap_or_default();
+        let mut options = self.reading.options();
+        options.batch_rows = context.session_config().batch_size();
+        options.limit = self.limit;
+        let cancel = context.session_config().get_extension::<Stop>();
+        options.cancel = cancel.map(|stop| Stop::clone(&stop));
+        let growing = sources.iter().any(Source::is_growing);
+        if growing && let Some(live) = context.session_config().get_extension::<Live>() {
+            options.tee.clone_from(&live.tee);
+        }
+        let metrics = Metrics::new(&self.metrics, partition);
+        let counters = Arc::new(Counters::default());
+        let scan = Scan::new(
+            &self.table,
+            &self.projection,
+            self.predicate.clone(),
+            sources,
+            options,
+        );
+        Steps {
+            scan: scan
+                .with_counters(Arc::clone(&scan_report.counters))
+                .with_counters(Arc::clone(&counters)),
+            scan_report,
+            metrics,
+            counters,
+            is_again: false,
+        }
+    }
+
+    /// Steps through a partition as a stream.
+    pub(crate) fn streamed(
+        &self,
+        partition: usize,
+        steps: impl Iterator<Item = Result<RecordBatch>> + Send + 'static,
+    ) -> SendableRecordBatchStream {
+        let mut sources = self.partitions.get(partition).into_iter().flatten();
+        if sources.any(|source| source.is_stdin() || source.is_growing()) {
+            // A read from a pipe may block for long: keep it away from the threads of the plan.
+            let mut builder = RecordBatchReceiverStream::builder(self.schema(), 2);
+            let sender = builder.tx();
+            builder.spawn_blocking(move || {
+                for step in steps {
+                    if sender.blocking_send(step).is_err() {
+                        break;
+                    }
+                }
+                Ok(())
+            });
+            return builder.build();
+        }
+        let stream = futures::stream::iter(steps);
+        Box::pin(RecordBatchStreamAdapter::new(self.schema(), stream))
+    }
+}
+
+impl DisplayAs for CaptureScan {
+    fn fmt_as(&self, kind: DisplayFormatType, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.explain(kind, f, false)
     }
 }
 
@@ -413,65 +473,11 @@ impl ExecutionPlan for CaptureScan {
             .session_config()
             .get_extension::<ScanReport>()
             .unwrap_or_default();
-        let sources = self.partitions.get(partition).cloned().unwrap_or_default();
-        let consumer = match &self.consumer {
-            Some(consumer) if consumer.attach(&scan_report)? => Some(consumer.clone()),
-            _ => None,
-        };
-        let from_stdin = match &consumer {
-            Some(_) => sources.iter().any(Source::is_stdin),
-            None => take_stdin(&sources, &scan_report)?,
-        };
-        let mut options = self.reading.options();
-        options.batch_rows = context.session_config().batch_size();
-        options.limit = self.limit;
-        let cancel = context.session_config().get_extension::<Stop>();
-        options.cancel = cancel.map(|stop| Stop::clone(&stop));
-        let growing = sources.iter().any(Source::is_growing);
-        if growing && let Some(live) = context.session_config().get_extension::<Live>() {
-            options.tee.clone_from(&live.tee);
+        if let Some(sources) = self.partitions.get(partition) {
+            take_stdin(sources, &scan_report)?;
         }
-        let metrics = Metrics::new(&self.metrics, partition);
-        let counters = Arc::new(Counters::default());
-        let scan = Scan::new(
-            &self.table,
-            &self.projection,
-            self.predicate.clone(),
-            sources,
-            options,
-        );
-        let alone = Steps {
-            scan: scan
-                .with_counters(Arc::clone(&scan_report.counters))
-                .with_counters(Arc::clone(&counters)),
-            scan_report,
-            metrics,
-            counters,
-            is_again: false,
-        };
-        let steps: Box<dyn Iterator<Item = _> + Send> = match consumer {
-            None => Box::new(alone),
-            Some(consumer) => Box::new(consumer.rows(alone, &context)),
-        };
-        if from_stdin || growing {
-            // A read from a pipe may block for long: keep it away from the threads of the plan.
-            let mut builder = RecordBatchReceiverStream::builder(self.schema(), 2);
-            let sender = builder.tx();
-            builder.spawn_blocking(move || {
-                for step in steps {
-                    if sender.blocking_send(step).is_err() {
-                        break;
-                    }
-                }
-                Ok(())
-            });
-            return Ok(builder.build());
-        }
-        let stream = futures::stream::iter(steps);
-        Ok(Box::pin(RecordBatchStreamAdapter::new(
-            self.schema(),
-            stream,
-        )))
+        let steps = self.steps(partition, &context, scan_report);
+        Ok(self.streamed(partition, steps))
     }
 
     fn metrics(&self) -> Option<MetricsSet> {

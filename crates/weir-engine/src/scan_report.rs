@@ -6,7 +6,21 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use weir_tables::{Counters, SourceError};
 
-use crate::piece::PieceProgress;
+/// How far a statement is that others answer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct PieceProgress {
+    /// Pieces that were read.
+    pub pieces: u64,
+    /// All pieces; 0 when they are not known.
+    pub pieces_all: u64,
+    /// Bytes of the files in them.
+    pub source_bytes: u64,
+    /// Records in them.
+    pub records: u64,
+    /// Machines that have read one.
+    pub readers: u64,
+}
 
 /// Shared by all scans of an engine; the caller reads it for progress and for its closing report.
 #[derive(Debug, Default)]

@@ -5,11 +5,13 @@
 //! through the records together, and rows queue for a consumer that does not run yet ([`SharedRows`]); a consumer whose
 //! queued rows exceed 64 MiB is detached and rescans the files.
 
+mod aggregate;
 mod groups;
 mod rows;
+mod scan;
+mod slots;
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode, TreeNodeRecursion};
@@ -20,12 +22,11 @@ use datafusion::physical_plan::recursive_query::RecursiveQueryExec;
 use weir_tables::{Source, WantedRows};
 
 use crate::fuse::{AggregateSpec, FusedAggregate, ScanInput};
-use crate::scan::{CaptureScan, Reading, take_stdin};
-use crate::scan_report::ScanReport;
-pub(crate) use groups::GroupsConsumer;
-use groups::SharedGroups;
-pub(crate) use rows::RowsConsumer;
-use rows::SharedRows;
+use crate::scan::{CaptureScan, Reading};
+use aggregate::SharedAggregateExec;
+use groups::{GroupsConsumer, SharedGroups};
+use rows::{RowsConsumer, SharedRows};
+use scan::SharedScanExec;
 
 /// See the module. Stands behind all other rules, which see scans as they are.
 #[derive(Debug)]
@@ -56,7 +57,7 @@ pub(crate) fn share(plans: &mut [Arc<dyn ExecutionPlan>]) -> Result<()> {
     let mut scans: Vec<ConsumersOfReading> = Vec::new();
     for plan in plans.iter() {
         plan.apply(|node| {
-            if let Some(scan) = node.downcast_ref::<CaptureScan>() {
+            if let Some(scan) = scan_of(node) {
                 if let Some(rows) = scan.wanted() {
                     add(&mut scans, scan.reading(), |consumers| {
                         consumers.rows.push(rows);
@@ -84,24 +85,23 @@ pub(crate) fn share(plans: &mut [Arc<dyn ExecutionPlan>]) -> Result<()> {
         *plan = Arc::clone(plan)
             .transform_down(|node| {
                 let below = below(&node);
-                let changed: Option<Arc<dyn ExecutionPlan>> =
-                    if let Some(scan) = node.downcast_ref::<CaptureScan>() {
-                        let consumer = scan
-                            .wanted()
-                            .and_then(|_| consumers(&mut scans, scan.reading())?.next_rows());
-                        consumer.map(|consumer| Arc::new(scan.shared(Some(consumer))) as _)
-                    } else if let Some(fused) = whole(&node) {
-                        let taken: Vec<_> = fused
-                            .specs()
-                            .map(|(scan_input, _)| {
-                                consumers(&mut scans, &scan_input.reading)?.next_groups()
-                            })
-                            .collect();
-                        let any = taken.iter().any(Option::is_some);
-                        any.then(|| Arc::new(fused.shared(taken)) as _)
-                    } else {
-                        None
-                    };
+                let changed: Option<Arc<dyn ExecutionPlan>> = if let Some(scan) = scan_of(&node) {
+                    let consumer = scan
+                        .wanted()
+                        .and_then(|_| consumers(&mut scans, scan.reading())?.next_rows());
+                    consumer.map(|consumer| Arc::new(SharedScanExec::new(scan, consumer)) as _)
+                } else if let Some(fused) = whole(&node) {
+                    let taken: Vec<_> = fused
+                        .specs()
+                        .map(|(scan_input, _)| {
+                            consumers(&mut scans, &scan_input.reading)?.next_groups()
+                        })
+                        .collect();
+                    let any = taken.iter().any(Option::is_some);
+                    any.then(|| Arc::new(SharedAggregateExec::new(fused, taken)) as _)
+                } else {
+                    None
+                };
                 Ok(match changed {
                     Some(changed) => Transformed::new(changed, true, below),
                     None => Transformed::new(node, false, below),
@@ -112,10 +112,25 @@ pub(crate) fn share(plans: &mut [Arc<dyn ExecutionPlan>]) -> Result<()> {
     Ok(())
 }
 
+/// The scan that a node is, alone or as a consumer of a shared reading.
+pub(crate) fn scan_of(node: &Arc<dyn ExecutionPlan>) -> Option<&CaptureScan> {
+    let shared = node.downcast_ref::<SharedScanExec>();
+    shared
+        .map(SharedScanExec::scan)
+        .or_else(|| node.downcast_ref::<CaptureScan>())
+}
+
+/// The fused aggregate that a node is, alone or as a consumer of shared readings.
+pub(crate) fn aggregate_of(node: &Arc<dyn ExecutionPlan>) -> Option<&FusedAggregate> {
+    let shared = node.downcast_ref::<SharedAggregateExec>();
+    shared
+        .map(SharedAggregateExec::aggregate)
+        .or_else(|| node.downcast_ref::<FusedAggregate>())
+}
+
 /// The aggregate, when it keeps its groups to the end.
 fn whole(node: &Arc<dyn ExecutionPlan>) -> Option<&FusedAggregate> {
-    let fused = node.downcast_ref::<FusedAggregate>();
-    fused.filter(|fused| !fused.is_partial())
+    aggregate_of(node).filter(|fused| !fused.is_partial())
 }
 
 /// Bytes of the files that these plans read, for what tells how far they are.
@@ -132,11 +147,15 @@ pub(crate) fn bytes(plans: &[Arc<dyn ExecutionPlan>]) -> Result<u64> {
                 bytes = lengths.fold(bytes, u64::saturating_add);
                 shared.extend(is_shared.then(|| reading.clone()));
             };
-            if let Some(scan) = node.downcast_ref::<CaptureScan>() {
-                add(scan.reading(), scan.is_shared());
-            } else if let Some(fused) = node.downcast_ref::<FusedAggregate>() {
-                for (pass, is_shared) in fused.readings() {
-                    add(pass, is_shared);
+            if let Some(scan) = scan_of(node) {
+                add(
+                    scan.reading(),
+                    node.downcast_ref::<SharedScanExec>().is_some(),
+                );
+            } else if let Some(fused) = aggregate_of(node) {
+                let shared = node.downcast_ref::<SharedAggregateExec>();
+                for (pass, reading) in fused.readings().enumerate() {
+                    add(reading, shared.is_some_and(|shared| shared.is_shared(pass)));
                 }
             }
             Ok(TreeNodeRecursion::Continue)
@@ -251,42 +270,6 @@ impl Consumers {
         match &self.scan {
             SharedScan::Groups(_) => None,
             SharedScan::Rows(scan) => Some(RowsConsumer::new(Arc::clone(scan), number)),
-        }
-    }
-}
-
-/// Which consumers of a shared scan have begun, and whether its sources are taken.
-#[derive(Debug)]
-struct Slots {
-    attached: Vec<AtomicBool>,
-    is_open: AtomicBool,
-}
-
-impl Slots {
-    fn new(count: usize) -> Self {
-        Self {
-            attached: (0..count).map(|_| AtomicBool::new(false)).collect(),
-            is_open: AtomicBool::new(false),
-        }
-    }
-
-    /// Attaches a consumer; false where it was attached before, as in a plan that runs again.
-    fn attach(&self, number: usize, sources: &[Source], scan_report: &ScanReport) -> Result<bool> {
-        let attached = self.attached.get(number);
-        if attached.is_none_or(|attached| attached.swap(true, Ordering::Relaxed)) {
-            return Ok(false);
-        }
-        if !self.is_open.swap(true, Ordering::Relaxed) {
-            take_stdin(sources, scan_report)?;
-        }
-        Ok(true)
-    }
-
-    /// For EXPLAIN.
-    fn described(&self) -> String {
-        match self.attached.len() {
-            2 => "read once with=1 other".to_owned(),
-            count => format!("read once with={} others", count.saturating_sub(1)),
         }
     }
 }

@@ -20,6 +20,8 @@ mod join;
 mod keys;
 mod length;
 mod logical;
+mod ordered;
+mod pieces;
 mod rule;
 mod time_order;
 
@@ -27,30 +29,3 @@ pub(crate) use length::nanoseconds;
 pub(crate) use logical::{WindowKeys, is_grouped};
 pub(crate) use rule::PlanWindows;
 pub(crate) use time_order::TimeOrder;
-
-use std::time::Duration;
-
-use arrow::record_batch::RecordBatch;
-use datafusion::error::Result;
-use futures::{Stream, TryStreamExt};
-
-/// How late a record of a stream may be where no option is set: the ports of a capture card interleave
-/// their records up to a second out of order.
-pub(crate) const LATENESS_DEFAULT: Duration = Duration::from_secs(1);
-
-/// Batches of at most so many rows.
-fn in_pieces(
-    batches: impl Stream<Item = Result<RecordBatch>>,
-    rows_max: usize,
-) -> impl Stream<Item = Result<RecordBatch>> {
-    let rows_max = rows_max.max(1);
-    let pieces = batches.map_ok(move |batch| {
-        let starts = (0..batch.num_rows()).step_by(rows_max);
-        let pieces = starts.map(move |start| {
-            let rows = batch.num_rows().saturating_sub(start).min(rows_max);
-            Ok(batch.slice(start, rows))
-        });
-        futures::stream::iter(pieces)
-    });
-    pieces.try_flatten()
-}

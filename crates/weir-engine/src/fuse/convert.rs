@@ -4,20 +4,19 @@ use std::sync::Arc;
 
 use arrow::datatypes::DataType;
 use datafusion::common::ScalarValue;
-use datafusion::logical_expr::{Operator as SqlOperator, ScalarUDF};
+use datafusion::logical_expr::Operator as SqlOperator;
 use datafusion::physical_expr::expressions::{
     BinaryExpr, CastExpr, Column as PhysicalColumn, InListExpr, IsNotNullExpr, IsNullExpr, Literal,
     NotExpr,
 };
 use datafusion::physical_expr::{PhysicalExpr, ScalarFunctionExpr};
+use weir_functions::function::{CIDR_MATCH, DISPLAY_FILTER};
 use weir_packet::Kind;
-use weir_tables::{
-    Branch, Calculation, Column, Constant, Expression, Function, Network, Origin, Predicate,
-};
+use weir_tables::{Branch, Column, Constant, Expression, Function, Network, Origin, Predicate};
 
-use crate::function::{CIDR_MATCH, DISPLAY_FILTER};
-use crate::number::{self, Operation};
-use crate::pushdown::{constant, display, mirrored, operator};
+use crate::lower::{
+    calculated, calculation, checked, constant, display, mirrored, operator, widened,
+};
 use crate::scan::CaptureScan;
 
 /// What the columns of a plan's output are, in terms of the scan below it.
@@ -218,55 +217,6 @@ impl Scope {
 
 fn literal(expr: &Arc<dyn PhysicalExpr>, column: &Column) -> Option<Constant> {
     constant(expr.downcast_ref::<Literal>()?.value(), column)
-}
-
-/// An integer as one of 64 bits that has room for it.
-pub(crate) fn widened(expression: Expression, to: &DataType) -> Option<Expression> {
-    let signed = *to == DataType::Int64;
-    let fits = match expression.kind() {
-        Kind::U8 | Kind::U16 | Kind::U32 => matches!(to, DataType::Int64 | DataType::UInt64),
-        Kind::U64 => *to == DataType::UInt64,
-        Kind::I64 => *to == DataType::Int64,
-        _ => false,
-    };
-    fits.then(|| Expression::Integer {
-        signed,
-        of: Box::new(expression),
-    })
-}
-
-/// The operator that a function stands for. Where its outcome may have no room it is left to the engine, which
-/// fails then.
-pub(crate) fn checked(function: &ScalarUDF) -> Option<Calculation> {
-    match number::operation(function)? {
-        Operation::Add => Some(Calculation::Add),
-        Operation::Subtract => Some(Calculation::Subtract),
-        Operation::Multiply => Some(Calculation::Multiply),
-        Operation::Divide => None,
-    }
-}
-
-pub(crate) const fn calculation(operator: SqlOperator) -> Option<Calculation> {
-    Some(match operator {
-        SqlOperator::Divide => Calculation::Divide,
-        SqlOperator::Modulo => Calculation::Remainder,
-        SqlOperator::BitwiseAnd => Calculation::And,
-        SqlOperator::BitwiseOr => Calculation::Or,
-        SqlOperator::BitwiseXor => Calculation::ExclusiveOr,
-        SqlOperator::BitwiseShiftLeft => Calculation::ShiftLeft,
-        SqlOperator::BitwiseShiftRight => Calculation::ShiftRight,
-        _ => return None,
-    })
-}
-
-/// Two signed numbers calculated with. Times are left to the engine, which gives durations.
-pub(crate) fn calculated(
-    left: Expression,
-    calculation: Calculation,
-    right: Expression,
-) -> Option<Expression> {
-    let signed = left.kind() == Kind::I64 && right.kind() == Kind::I64;
-    signed.then(|| left.calculate(calculation, right)).flatten()
 }
 
 /// The Arrow types of what a branch gives.

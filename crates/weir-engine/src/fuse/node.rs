@@ -15,22 +15,13 @@ use datafusion::physical_plan::{
     DisplayAs, DisplayFormatType, ExecutionPlan, Partitioning, PlanProperties,
     SendableRecordBatchStream,
 };
-use weir_tables::{Aggregate, Branch, Function, Source, compiles};
+use weir_tables::{Aggregate, Function, Source};
 
-use super::work::{AggregateSpec, ScanInput, Work};
-use crate::live::Live;
+use super::pass::{AggregateSpec, Pass, ScanInput};
+use super::work::{GrantedGroups, Work};
+use crate::live_session::Live;
 use crate::scan::{Metrics, Reading, decodes, described, take_stdin};
 use crate::scan_report::ScanReport;
-use crate::share::GroupsConsumer;
-
-/// One reading of some files, and all that takes up its rows.
-#[derive(Clone, Debug)]
-pub(crate) struct Pass {
-    pub(crate) scan_input: ScanInput,
-    pub(crate) branches: Vec<Branch>,
-    /// Where others take up rows of the same reading.
-    pub(crate) consumer: Option<GroupsConsumer>,
-}
 
 /// Reads captures into groups. Described by paths, columns and predicates alone, as a scan is.
 #[derive(Debug)]
@@ -42,15 +33,6 @@ pub(crate) struct FusedAggregate {
     partial_bytes: Option<usize>,
     properties: Arc<PlanProperties>,
     metrics: ExecutionPlanMetricsSet,
-}
-
-impl Pass {
-    /// Whether the filter and the aggregates of the records are compiled, or why not; `None` where it makes no difference.
-    fn compiles(&self, functions: &[Function]) -> Option<Result<(), &'static str>> {
-        let reading = &self.scan_input.reading;
-        let aggregate = Aggregate::new(self.branches.clone(), functions)?;
-        compiles(&aggregate, &reading.sources, reading.compile)
-    }
 }
 
 impl FusedAggregate {
@@ -123,21 +105,16 @@ impl FusedAggregate {
         })
     }
 
-    /// Its readings, and whether others take up rows of them.
-    pub(crate) fn readings(&self) -> impl Iterator<Item = (&Reading, bool)> {
-        let passes = self.passes.iter();
-        passes.map(|pass| (&pass.scan_input.reading, pass.consumer.is_some()))
+    /// Its readings, one for each pass.
+    pub(crate) fn readings(&self) -> impl Iterator<Item = &Reading> {
+        self.passes.iter().map(|pass| &pass.scan_input.reading)
     }
 
-    /// The same, with its readings shared as the consumers say.
-    pub(crate) fn shared(&self, consumers: Vec<Option<GroupsConsumer>>) -> Self {
-        let mut passes = self.passes.clone();
-        for (pass, consumer) in passes.iter_mut().zip(consumers) {
-            pass.consumer = consumer;
-        }
+    /// The same, which has counted nothing yet.
+    pub(crate) fn anew(&self) -> Self {
         Self::new(
             self.schema(),
-            passes,
+            self.passes.clone(),
             self.functions.clone(),
             self.partial_bytes,
         )
@@ -152,8 +129,14 @@ impl FusedAggregate {
     }
 }
 
-impl DisplayAs for FusedAggregate {
-    fn fmt_as(&self, kind: DisplayFormatType, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+impl FusedAggregate {
+    /// What EXPLAIN says of it, with a note for each pass that others share.
+    pub(crate) fn explain(
+        &self,
+        kind: DisplayFormatType,
+        f: &mut fmt::Formatter<'_>,
+        notes: &[Option<String>],
+    ) -> fmt::Result {
         let separate = match kind {
             DisplayFormatType::TreeRender => "\n",
             _ => {
@@ -196,8 +179,8 @@ impl DisplayAs for FusedAggregate {
                     pass.scan_input.parts
                 )?;
             }
-            if let Some(consumer) = &pass.consumer {
-                write!(f, "{separate}{}", consumer.described())?;
+            if let Some(Some(note)) = notes.get(index) {
+                write!(f, "{separate}{note}")?;
             }
             match pass.compiles(&self.functions) {
                 Some(Ok(())) => write!(f, "{separate}compiled=what plain records are asked")?,
@@ -235,6 +218,51 @@ impl DisplayAs for FusedAggregate {
             list(f, parts.collect())?;
         }
         Ok(())
+    }
+    /// Runs it, with the groups of a pass as `shared` has them where it has some. Standard input is taken by the caller.
+    pub(crate) fn run(
+        &self,
+        partition: usize,
+        context: Arc<TaskContext>,
+        scan_report: Arc<ScanReport>,
+        shared: impl Fn(usize, &Work) -> Option<Result<Option<GrantedGroups>>> + Send + 'static,
+    ) -> SendableRecordBatchStream {
+        let schema = self.schema();
+        let rows_max = context.session_config().batch_size();
+        let live = context.session_config().get_extension::<Live>();
+        let mut builder = RecordBatchReceiverStream::builder(Arc::clone(&schema), 2);
+        let sender = builder.tx();
+        let work = Work {
+            live: live.unwrap_or_default(),
+            schema: Arc::clone(&schema),
+            rows_max,
+            scan_report,
+            metrics: Metrics::new(&self.metrics, partition),
+            context,
+            answer: sender.clone(),
+            partial_bytes: self.partial_bytes,
+        };
+        // Reading blocks, and takes as long as it takes: not on the threads of the plan.
+        let (passes, functions) = (self.passes.clone(), self.functions.clone());
+        builder.spawn_blocking(move || {
+            let outcome = work.run(passes, functions, shared);
+            work.live.close();
+            let mut kept = outcome?;
+            while let Some(batch) = kept.aggregate.next_batch(&schema, rows_max)? {
+                let batch = batch.record_output(&work.metrics.baseline);
+                if sender.blocking_send(Ok(batch)).is_err() {
+                    break;
+                }
+            }
+            Ok(())
+        });
+        builder.build()
+    }
+}
+
+impl DisplayAs for FusedAggregate {
+    fn fmt_as(&self, kind: DisplayFormatType, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.explain(kind, f, &[])
     }
 }
 
@@ -295,46 +323,10 @@ impl ExecutionPlan for FusedAggregate {
             .session_config()
             .get_extension::<ScanReport>()
             .unwrap_or_default();
-        let mut passes = self.passes.clone();
-        for pass in &mut passes {
-            pass.consumer = match pass.consumer.take() {
-                Some(consumer) if consumer.attach(&scan_report)? => Some(consumer),
-                _ => {
-                    take_stdin(&pass.scan_input.reading.sources, &scan_report)?;
-                    None
-                }
-            };
+        for reading in self.readings() {
+            take_stdin(&reading.sources, &scan_report)?;
         }
-        let schema = self.schema();
-        let rows_max = context.session_config().batch_size();
-        let live = context.session_config().get_extension::<Live>();
-        let mut builder = RecordBatchReceiverStream::builder(Arc::clone(&schema), 2);
-        let sender = builder.tx();
-        let work = Work {
-            live: live.unwrap_or_default(),
-            schema: Arc::clone(&schema),
-            rows_max,
-            scan_report,
-            metrics: Metrics::new(&self.metrics, partition),
-            context,
-            answer: sender.clone(),
-            partial_bytes: self.partial_bytes,
-        };
-        // Reading blocks, and takes as long as it takes: not on the threads of the plan.
-        let functions = self.functions.clone();
-        builder.spawn_blocking(move || {
-            let outcome = work.run(passes, functions);
-            work.live.close();
-            let mut kept = outcome?;
-            while let Some(batch) = kept.aggregate.next_batch(&schema, rows_max)? {
-                let batch = batch.record_output(&work.metrics.baseline);
-                if sender.blocking_send(Ok(batch)).is_err() {
-                    break;
-                }
-            }
-            Ok(())
-        });
-        Ok(builder.build())
+        Ok(self.run(partition, context, scan_report, |_, _| None))
     }
 
     fn metrics(&self) -> Option<MetricsSet> {

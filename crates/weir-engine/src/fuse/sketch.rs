@@ -15,9 +15,8 @@ use datafusion::physical_expr::GroupsAccumulatorAdapter;
 use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_expr::aggregate::AggregateFunctionExpr;
 use datafusion::physical_expr::expressions::Literal;
+use weir_functions::top_k::APPROX_TOP_K;
 use weir_tables::{Sketch, Sketches};
-
-use crate::top_k::APPROX_TOP_K;
 
 /// Those that leave NULL out, and take values in any order. Of each, whether it comes to the same to the
 /// last bit in whatever parts they come.

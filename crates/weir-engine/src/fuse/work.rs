@@ -12,53 +12,17 @@ use datafusion::physical_plan::metrics::RecordOutput;
 use tokio::sync::mpsc::Sender;
 use weir_capture::Certificate;
 use weir_tables::{
-    Aggregate, Branch, Counters, Function, Parts, ScanOptions, SharedScan, Source, SourceError,
+    Aggregate, Counters, Function, Parts, ScanOptions, SharedScan, Source, SourceError,
 };
 
-use super::Pass;
-use crate::live::Live;
-use crate::scan::{Metrics, Reading, failed};
+use super::pass::{AggregateSpec, Pass, ScanInput};
+use crate::live_session::Live;
+use crate::scan::{Metrics, failed};
 use crate::scan_report::ScanReport;
-
-/// What is read, and by how many.
-#[derive(Clone, Debug)]
-pub(crate) struct ScanInput {
-    pub(crate) reading: Reading,
-    /// Files that are read side by side.
-    pub(crate) partitions: Vec<Vec<Source>>,
-    /// Parts of the one file that are read side by side, at most; 1 for none.
-    pub(crate) parts: usize,
-    /// Which part of how many of the one file is read alone: others read the rest.
-    pub(crate) part: Option<(usize, usize)>,
-}
 
 /// What a part of a file that was read alone says of itself, for whoever puts the parts together.
 #[derive(Debug, Default)]
 pub(crate) struct Certified(pub(crate) Mutex<Option<Certificate>>);
-
-impl ScanInput {
-    /// One of the sources has no end yet.
-    pub(crate) fn is_growing(&self) -> bool {
-        self.reading.sources.iter().any(Source::is_growing)
-    }
-}
-
-/// The groups that someone wants of a reading.
-#[derive(Clone, Debug)]
-pub(crate) struct AggregateSpec {
-    pub(crate) branches: Vec<Branch>,
-    pub(crate) functions: Vec<Function>,
-}
-
-impl AggregateSpec {
-    /// The groups, still empty.
-    pub(crate) fn aggregate(&self) -> Result<Aggregate> {
-        let aggregate = Aggregate::new(self.branches.clone(), &self.functions);
-        aggregate.ok_or_else(|| {
-            DataFusionError::Internal("an aggregate that was checked is not one".to_owned())
-        })
-    }
-}
 
 /// Groups, with the memory that they were granted.
 pub(crate) struct GrantedGroups {
@@ -112,11 +76,17 @@ impl Work {
 
     /// Reads everything into one aggregate: in the order of the passes and of their files, so that
     /// the outcome hangs on neither the number of threads nor on their luck.
-    pub(crate) fn run(&self, passes: Vec<Pass>, functions: Vec<Function>) -> Result<GrantedGroups> {
+    /// Those of a pass that others share come from `shared`.
+    pub(crate) fn run(
+        &self,
+        passes: Vec<Pass>,
+        functions: Vec<Function>,
+        shared: impl Fn(usize, &Self) -> Option<Result<Option<GrantedGroups>>>,
+    ) -> Result<GrantedGroups> {
         let mut whole: Option<GrantedGroups> = None;
-        for pass in passes {
-            let kept = match &pass.consumer {
-                Some(consumer) => consumer.groups(self)?,
+        for (index, pass) in passes.into_iter().enumerate() {
+            let kept = match shared(index, self) {
+                Some(groups) => groups?,
                 None => {
                     let spec = AggregateSpec {
                         branches: pass.branches,

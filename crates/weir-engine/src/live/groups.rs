@@ -26,8 +26,8 @@ use datafusion::physical_plan::{
 };
 use futures::{StreamExt, TryStreamExt};
 
-use super::Live;
-use crate::fuse::behind_exchanges;
+use crate::exchange::behind_exchanges;
+use crate::live_session::Live;
 
 /// See the module.
 #[derive(Debug)]

@@ -19,7 +19,7 @@ use weir_capture::is_remote;
 use weir_packet::Options as DecodeOptions;
 use weir_tables::{Compile, Extraction, Location, RECORD_COLUMN, Settings, Source, Table};
 
-use crate::engine::Options;
+use crate::options::Options;
 use crate::scan::{CaptureScan, Reading};
 use crate::table::CaptureTable;
 

@@ -10,7 +10,7 @@ use datafusion::physical_plan::metrics::{ExecutionPlanMetricsSet, MetricBuilder}
 use weir_capture::Certificate;
 use weir_tables::{Cause, SourceError, Totals};
 
-use crate::scan_report::ScanReport;
+use crate::scan_report::{PieceProgress, ScanReport};
 
 /// Which piece of which reading.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -193,22 +193,6 @@ impl Reports {
         }
         report.add_notes(notes);
     }
-}
-
-/// How far a statement is that others answer.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct PieceProgress {
-    /// Pieces that were read.
-    pub pieces: u64,
-    /// All pieces; 0 when they are not known.
-    pub pieces_all: u64,
-    /// Bytes of the files in them.
-    pub source_bytes: u64,
-    /// Records in them.
-    pub records: u64,
-    /// Machines that have read one.
-    pub readers: u64,
 }
 
 fn piece_id(rest: &str) -> Option<(PieceId, &str)> {

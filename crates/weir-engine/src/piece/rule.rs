@@ -19,13 +19,14 @@ use datafusion::physical_plan::placeholder_row::PlaceholderRowExec;
 use datafusion::physical_plan::{ExecutionPlan, displayable, replace_children_if_necessary};
 use weir_tables::{DisplayFilter, Parts, Source};
 
-use super::Cluster;
 use super::described::{QueryDescription, ScanDescription, TemplateScan};
 use super::node::{Part, Piece, PieceExec, PieceWork};
-use crate::engine::Options;
+use crate::cluster::Cluster;
 use crate::fuse::{PARTIAL_BYTES_MAX, in_part_by};
+use crate::options::Options;
 use crate::scan::{CaptureScan, Reading};
 use crate::scan_report::ScanReport;
+use crate::share::{aggregate_of, scan_of};
 
 /// The statement that is being planned, for rules that see its plan only.
 #[derive(Debug, Default)]
@@ -152,10 +153,10 @@ impl Cut {
         let failed = Mutex::new(None);
         let changed = in_part_by(node, PARTIAL_BYTES_MAX, |partial, fused| {
             let readings: Vec<_> = fused.readings().collect();
-            let [(reading, _)] = readings.as_slice() else {
+            let [reading] = readings.as_slice() else {
                 return None;
             };
-            let reading = (*reading).clone();
+            let reading: Reading = (*reading).clone();
             let may_cut = fused.allows_parts();
             let fused: Arc<dyn ExecutionPlan> = Arc::new(fused);
             match self.template(partial, &reading, may_cut, &told(&fused)) {
@@ -422,12 +423,12 @@ impl Leaves {
             if !node.children().is_empty() {
                 return Ok(TreeNodeRecursion::Continue);
             }
-            if let Some(scan) = node.downcast_ref::<CaptureScan>() {
+            if let Some(scan) = scan_of(node) {
                 leaves.captures = true;
                 leaves.read_here |= is_read_here(scan.reading());
-            } else if let Some(fused) = node.downcast_ref::<crate::fuse::FusedAggregate>() {
+            } else if let Some(fused) = aggregate_of(node) {
                 leaves.captures = true;
-                leaves.read_here |= fused.readings().any(|(reading, _)| is_read_here(reading));
+                leaves.read_here |= fused.readings().any(is_read_here);
             } else if let Some(source) = node.downcast_ref::<DataSourceExec>() {
                 let source: &dyn std::any::Any = source.data_source().as_ref();
                 match source.downcast_ref::<MemorySourceConfig>() {

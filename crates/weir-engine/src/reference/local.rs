@@ -4,10 +4,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use weir_capture::{Archive, ArchiveMember, shown};
+use weir_functions::{Error, ErrorKind};
 use weir_tables::Location;
 
 use super::{FileKind, NAMES_TOLD, Resolver, expand, file_name, kind_of, not_opened};
-use crate::error::{Error, ErrorKind};
 use crate::hive;
 
 impl Resolver<'_> {

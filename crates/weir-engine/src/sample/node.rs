@@ -21,8 +21,7 @@ use datafusion::physical_plan::{
     PlanProperties, SendableRecordBatchStream,
 };
 use futures::{Stream, StreamExt, TryStreamExt};
-
-use super::{BLOCK_ROWS, Draw};
+use weir_sql::table_sample::{BLOCK_ROWS, Draw};
 
 /// Draws rows of its input by their numbers: those of the first partition come first.
 #[derive(Debug)]

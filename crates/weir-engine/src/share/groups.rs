@@ -5,7 +5,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use datafusion::error::Result;
 
-use super::{SharedRows, Slots};
+use super::rows::SharedRows;
+use super::slots::Slots;
 use crate::fuse::{AggregateSpec, GrantedGroups, ScanInput, Work};
 use crate::scan_report::ScanReport;
 

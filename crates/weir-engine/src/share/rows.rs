@@ -11,7 +11,7 @@ use datafusion::execution::memory_pool::{MemoryConsumer, MemoryReservation};
 use datafusion::physical_plan::metrics::RecordOutput;
 use weir_tables::{Counters, SharedScan, Source, WantedRows};
 
-use super::Slots;
+use super::slots::Slots;
 use crate::fuse::{AggregateSpec, GrantedGroups, Work};
 use crate::scan::{Reading, Steps, failed};
 use crate::scan_report::ScanReport;

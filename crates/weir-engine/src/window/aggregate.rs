@@ -33,7 +33,7 @@ use futures::StreamExt;
 
 use super::assign::{Assigner, Window};
 use super::groups::Groups;
-use super::in_pieces;
+use super::pieces::in_pieces;
 use super::time_order::in_time_order;
 
 /// Aggregates by a window and other keys. Where its input is in the order of what the windows cut,

@@ -17,7 +17,7 @@ use datafusion::physical_expr::expressions::Column;
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::joins::HashJoinExec;
 
-use super::rule::ordered;
+use super::ordered::ordered;
 use bounds::Bounds;
 use node::{IntervalJoin, Match};
 

@@ -7,9 +7,9 @@ use datafusion::common::{Column, plan_err};
 use datafusion::error::Result;
 use datafusion::logical_expr::expr::ScalarFunction;
 use datafusion::logical_expr::{Aggregate, Expr, LogicalPlan, Projection};
+use weir_functions::pass::Pass;
 
 use super::function::{CLOSED_BY, GROUPED, SESSION, barrier};
-use crate::passes::Pass;
 
 /// Gives sessions and windows closed by a record the other keys of their GROUP BY as arguments: each
 /// group has its own. (The optimiser may put more keys beside them: those of a DISTINCT.) Windows that stand where they cannot be

@@ -9,20 +9,21 @@ use datafusion::error::Result;
 use datafusion::physical_expr::expressions::{Column, Literal};
 use datafusion::physical_expr::{PhysicalExpr, ScalarFunctionExpr};
 use datafusion::physical_optimizer::PhysicalOptimizerRule;
+use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::aggregates::{AggregateExec, AggregateMode};
 use datafusion::physical_plan::joins::HashJoinExec;
 use datafusion::physical_plan::projection::ProjectionExec;
-use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties};
 
 use super::aggregate::{WindowAggregate, WindowSpec};
 use super::assign::Window;
 use super::function::{
     CLOSED_BY, GAP, HOP, LENGTH, SESSION, SLIDE, TUMBLE, check_hop, not_constant,
 };
+use super::join;
 use super::length::{length, window_type};
-use super::time_order::{TimeOrder, in_time_order};
-use super::{LATENESS_DEFAULT, join};
-use crate::fuse::behind_exchanges;
+use super::ordered::ordered;
+use super::time_order::TimeOrder;
+use crate::exchange::behind_exchanges;
 use crate::scan::CaptureScan;
 
 /// Gives aggregates by windows, and joins of streams, to the operators of this module. Stands in
@@ -197,45 +198,6 @@ fn projected(
         }
         _ => None,
     })
-}
-
-/// The plan with its rows in the order of `over`: because they are already, or because what they
-/// come from are streams whose order can be mended. `None` when only a sort would do it.
-pub(crate) fn ordered(
-    plan: &Arc<dyn ExecutionPlan>,
-    over: &Arc<dyn PhysicalExpr>,
-) -> Result<Option<Arc<dyn ExecutionPlan>>> {
-    if is_ordered(plan, over)? {
-        return Ok(Some(Arc::clone(plan)));
-    }
-    let mended = Arc::clone(plan).transform_up(|plan| {
-        Ok(match mended(&plan) {
-            Some(mended) => Transformed::yes(mended),
-            None => Transformed::no(plan),
-        })
-    })?;
-    if mended.transformed && is_ordered(&mended.data, over)? {
-        return Ok(Some(mended.data));
-    }
-    Ok(None)
-}
-
-fn is_ordered(plan: &Arc<dyn ExecutionPlan>, over: &Arc<dyn PhysicalExpr>) -> Result<bool> {
-    let single = plan.output_partitioning().partition_count() == 1;
-    Ok(single
-        && plan
-            .equivalence_properties()
-            .ordering_satisfy([in_time_order(over)])?)
-}
-
-/// The scan of a stream, with its records put into the order of time.
-fn mended(plan: &Arc<dyn ExecutionPlan>) -> Option<Arc<dyn ExecutionPlan>> {
-    let scan = plan
-        .downcast_ref::<CaptureScan>()
-        .filter(|scan| scan.is_stream())?;
-    let time = scan.time_column()?;
-    let lateness = i64::try_from(LATENESS_DEFAULT.as_nanos()).ok()?;
-    Some(Arc::new(TimeOrder::new(Arc::clone(plan), time, lateness)))
 }
 
 /// The plan with its records in the order in which they were captured.

@@ -23,8 +23,8 @@ use datafusion::physical_plan::{
 };
 use futures::StreamExt;
 
-use super::in_pieces;
 use super::length::to_numbers;
+use super::pieces::in_pieces;
 use crate::scan_report::ScanReport;
 
 /// The order of time: rows without a time stand behind the others.

@@ -1,0 +1,23 @@
+//! Other machines that run plans: what an engine knows of them.
+
+use std::fmt;
+use std::sync::Arc;
+
+use datafusion::physical_plan::ExecutionPlan;
+
+/// Where plans run that are not run here.
+pub trait Cluster: fmt::Debug + Send + Sync {
+    /// The plan as one that is sent and whose answer comes back; `None` when a part of it cannot travel.
+    fn sent(&self, plan: &Arc<dyn ExecutionPlan>) -> Option<Arc<dyn ExecutionPlan>>;
+
+    /// Partitions of what is put together out of the pieces.
+    fn partitions(&self) -> usize;
+
+    /// Bytes of a piece of a capture that is cut, about.
+    fn piece_bytes(&self) -> u64 {
+        PIECE_BYTES
+    }
+}
+
+/// Large enough that finding where a piece begins, and a task for it, cost nothing beside reading it.
+const PIECE_BYTES: u64 = 64 << 20;

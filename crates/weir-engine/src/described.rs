@@ -1,0 +1,65 @@
+//! What a statement would answer with, before it runs.
+
+use std::sync::Arc;
+
+use arrow::datatypes::{DataType, SchemaRef};
+use weir_functions::{Error, ErrorKind};
+use weir_sql::Statement;
+
+use crate::engine::Engine;
+
+/// What a statement would answer with, and what it wants to know before.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Described {
+    /// The columns of the answer.
+    pub schema: SchemaRef,
+    /// As [`Planned::address_origins`](crate::Planned::address_origins).
+    pub address_origins: Vec<Option<String>>,
+    /// The types of `$1`, `$2` and so on, where what stands beside them tells; an address is text.
+    pub parameters: Vec<Option<DataType>>,
+}
+
+impl Described {
+    /// A description that came from another process.
+    #[must_use]
+    pub const fn new(
+        schema: SchemaRef,
+        address_origins: Vec<Option<String>>,
+        parameters: Vec<Option<DataType>>,
+    ) -> Self {
+        Self {
+            schema,
+            address_origins,
+            parameters,
+        }
+    }
+}
+
+impl Engine {
+    /// Says what a statement would answer with, which may have parameters. Nothing is read but the beginnings of
+    /// files.
+    ///
+    /// # Errors
+    /// As [`Engine::answer`], when it is planned.
+    pub async fn describe(&self, statement: Statement) -> Result<Described, Error> {
+        let count = statement.parameters();
+        let logical = self.logical_checked(statement).await?;
+        let fields = logical
+            .plan
+            .get_parameter_fields()
+            .map_err(|error| Error::from_datafusion(ErrorKind::Plan, error, &[]))?;
+        let of = |number: usize| {
+            let field = fields.get(&format!("${number}"))?.as_ref()?;
+            Some(match field.data_type() {
+                DataType::BinaryView => DataType::Utf8,
+                other => other.clone(),
+            })
+        };
+        Ok(Described {
+            schema: Arc::new(logical.plan.schema().as_arrow().clone()),
+            address_origins: logical.origins,
+            parameters: (1..=count).map(of).collect(),
+        })
+    }
+}

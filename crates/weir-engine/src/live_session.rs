@@ -1,0 +1,86 @@
+//! What the scans and aggregates of a session share about sources without an end.
+
+use std::sync::{Mutex, PoisonError};
+
+use arrow::array::RecordBatch;
+use tokio::sync::Notify;
+use tokio::sync::oneshot::{Receiver, Sender, channel};
+use weir_tables::CaptureTee;
+
+/// What the scans of a session share about sources without an end.
+#[derive(Debug, Default)]
+pub(crate) struct Live {
+    pub(crate) tee: Option<CaptureTee>,
+    asked: Mutex<GroupsRequest>,
+    /// Wakes who waits for rows, and has groups.
+    awaken: Notify,
+}
+
+/// A wish for the groups as they stand.
+#[derive(Debug, Default)]
+enum GroupsRequest {
+    #[default]
+    Nothing,
+    For(Sender<Vec<RecordBatch>>),
+    /// There is no more to look at than the final answer.
+    Closed,
+}
+
+impl Live {
+    pub(crate) fn new(tee: Option<CaptureTee>) -> Self {
+        Self {
+            tee,
+            ..Self::default()
+        }
+    }
+
+    /// Asks the aggregate for its groups as they stand; `None` when it has ended.
+    pub(crate) fn ask(&self) -> Option<Receiver<Vec<RecordBatch>>> {
+        let mut asked = self.lock();
+        if matches!(*asked, GroupsRequest::Closed) {
+            return None;
+        }
+        let (sender, receiver) = channel();
+        *asked = GroupsRequest::For(sender);
+        self.awaken.notify_one();
+        Some(receiver)
+    }
+
+    /// Completes at the next request.
+    pub(crate) async fn awoken(&self) {
+        self.awaken.notified().await;
+    }
+
+    /// Where the groups are to be sent, if someone asked for them.
+    pub(crate) fn asked(&self) -> Option<Sender<Vec<RecordBatch>>> {
+        let mut asked = self.lock();
+        match std::mem::take(&mut *asked) {
+            GroupsRequest::For(sender) => Some(sender),
+            other => {
+                *asked = other;
+                None
+            }
+        }
+    }
+
+    /// Sends the groups to the request that waits for them, if there is one.
+    pub(crate) fn give<E>(
+        &self,
+        groups: impl FnOnce() -> Result<Vec<RecordBatch>, E>,
+    ) -> Result<(), E> {
+        if let Some(sender) = self.asked() {
+            // A receiver that is gone does not want them.
+            let _ = sender.send(groups()?);
+        }
+        Ok(())
+    }
+
+    /// The final answer follows.
+    pub(crate) fn close(&self) {
+        *self.lock() = GroupsRequest::Closed;
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, GroupsRequest> {
+        self.asked.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

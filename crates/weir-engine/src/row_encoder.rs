@@ -1,0 +1,75 @@
+//! Rows as the bytes of files, made by whoever embeds the engine.
+
+use std::fmt;
+use std::io::Write;
+
+use arrow::array::RecordBatch;
+use arrow::datatypes::SchemaRef;
+
+/// A file of rows that a [`RowEncoder`] may write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum RowFormat {
+    /// Comma-separated values
+    Csv,
+    /// Tab-separated values
+    Tsv,
+    /// One JSON array of objects
+    Json,
+    /// A JSON object a line
+    NdJson,
+    /// Apache Parquet
+    Parquet,
+    /// The Arrow IPC file format
+    Arrow,
+    /// The Arrow IPC stream format
+    ArrowStream,
+}
+
+impl RowFormat {
+    /// The format that the end of a name, or a word after STORED AS, asks for.
+    pub(crate) fn of(word: &str) -> Option<Self> {
+        Some(match word.to_ascii_lowercase().as_str() {
+            "csv" => Self::Csv,
+            "tsv" => Self::Tsv,
+            "json" => Self::Json,
+            "ndjson" | "jsonl" => Self::NdJson,
+            "parquet" => Self::Parquet,
+            "arrow" | "ipc" => Self::Arrow,
+            "arrows" => Self::ArrowStream,
+            _ => return None,
+        })
+    }
+}
+
+/// What an encoder reports.
+pub type EncodeError = Box<dyn std::error::Error + Send + Sync>;
+
+/// Makes the bytes of files out of rows, for `COPY … TO`.
+pub trait RowEncoder: fmt::Debug + Send + Sync {
+    /// A file of this format.
+    ///
+    /// # Errors
+    /// When the columns have no form in it.
+    fn start(
+        &self,
+        format: RowFormat,
+        schema: &SchemaRef,
+        out: Box<dyn Write + Send>,
+    ) -> Result<Box<dyn RowWriter>, EncodeError>;
+}
+
+/// A file of rows at work.
+pub trait RowWriter: Send {
+    /// Writes the rows of a batch.
+    ///
+    /// # Errors
+    /// When the output refuses the bytes, or a value has no form.
+    fn write(&mut self, batch: &RecordBatch) -> Result<(), EncodeError>;
+
+    /// Writes what is still held back.
+    ///
+    /// # Errors
+    /// As [`Self::write`].
+    fn finish(self: Box<Self>) -> Result<(), EncodeError>;
+}

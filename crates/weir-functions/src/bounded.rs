@@ -1,0 +1,717 @@
+//! Functions whose values can be far larger than what they are made of: `repeat('x', 2000000000)`.
+//!
+//! The memory limit counts what operators keep, and not what a function makes of one batch of rows. So a function of this kind
+//! is wrapped by one of the same name, which computes from the arguments how large its values may become, and refuses to begin
+//! where that is more than [`VALUES_BYTES_MAX`], or, where memory has no limit, more than an array of texts has room for. Constants are bounded as well: they become a column of as many rows as a batch
+//! has, so that a statement with long ones has batches of fewer rows ([`batch_rows`]).
+
+use std::any::Any;
+use std::sync::Arc;
+
+use arrow::array::{Array, ArrayRef, AsArray, Int64Array, RecordBatch};
+use arrow::compute::cast;
+use arrow::datatypes::{DataType, FieldRef, Int64Type};
+use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
+use datafusion::common::utils::take_function_args;
+use datafusion::common::{ExprSchema, Result, ScalarValue};
+use datafusion::config::ConfigOptions;
+use datafusion::error::DataFusionError;
+use datafusion::logical_expr::interval_arithmetic::Interval;
+use datafusion::logical_expr::simplify::{ExprSimplifyResult, SimplifyContext};
+use datafusion::logical_expr::sort_properties::{ExprProperties, SortProperties};
+use datafusion::logical_expr::type_coercion::binary::BinaryTypeCoercer;
+use datafusion::logical_expr::udf_eq::UdfEq;
+use datafusion::logical_expr::{
+    BinaryExpr, ColumnarValue, Documentation, Expr, ExprSchemable, ExpressionPlacement,
+    LogicalPlan, Operator, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl,
+    Signature, StructFieldMapping, Volatility,
+};
+use datafusion::physical_expr::PhysicalExpr;
+use datafusion::physical_expr::expressions::{BinaryExpr as PhysicalBinaryExpr, Column};
+use datafusion::prelude::SessionContext;
+
+use crate::pass::{Inputs, Pass};
+
+/// How large the values of a function become.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Growth {
+    /// The first argument as often as the second says.
+    Times,
+    /// As many characters as the second argument says.
+    Pad,
+    /// As many elements as the second argument says, each as large as the third or as an element of the first.
+    Resize,
+    /// From the first argument to the second, by the third.
+    Series,
+    /// All arguments behind each other.
+    Together,
+    /// All elements of the first argument, with the second between them.
+    Between,
+    /// The third argument in place of each occurrence of the second in the first.
+    Replace,
+    /// As [`Growth::Replace`], where the second is a pattern.
+    ReplaceMatches,
+}
+
+/// The functions, by the names that they are registered with.
+const FUNCTIONS: &[(&str, Growth)] = &[
+    ("repeat", Growth::Times),
+    ("array_repeat", Growth::Times),
+    ("lpad", Growth::Pad),
+    ("rpad", Growth::Pad),
+    ("array_resize", Growth::Resize),
+    ("range", Growth::Series),
+    ("generate_series", Growth::Series),
+    ("concat", Growth::Together),
+    ("concat_ws", Growth::Together),
+    ("make_array", Growth::Together),
+    ("array_append", Growth::Together),
+    ("array_prepend", Growth::Together),
+    ("array_concat", Growth::Together),
+    ("array_union", Growth::Together),
+    ("array_to_string", Growth::Between),
+    ("overlay", Growth::Together),
+    ("struct", Growth::Together),
+    ("named_struct", Growth::Together),
+    ("replace", Growth::Replace),
+    ("array_replace_all", Growth::Together),
+    ("regexp_replace", Growth::ReplaceMatches),
+];
+
+/// Bytes that a function may make of one batch of rows, in an engine whose memory has a limit, or has none.
+pub const fn values_bytes_max(has_limit: bool) -> usize {
+    match has_limit {
+        true => VALUES_BYTES_MAX,
+        // Offsets of texts have 31 bits.
+        false => i32::MAX as usize,
+    }
+}
+
+/// Puts functions that make so many bytes at most in the places of those that make any number.
+pub(crate) fn register(context: &SessionContext, bytes_max: usize) {
+    let state = context.state_ref();
+    let known: Vec<_> = {
+        let state = state.read();
+        let functions = FUNCTIONS.iter();
+        let known = functions.filter_map(|(name, growth)| {
+            Some((Arc::clone(state.scalar_functions().get(*name)?), *growth))
+        });
+        known.collect()
+    };
+    for (function, growth) in known {
+        context.register_udf(bounded(&function, growth, bytes_max));
+    }
+}
+
+fn bounded(function: &ScalarUDF, growth: Growth, bytes_max: usize) -> ScalarUDF {
+    ScalarUDF::new_from_impl(Bounded {
+        inner: Arc::clone(function.inner()).into(),
+        growth,
+        bytes_max,
+    })
+}
+
+/// A function that looks at how large its values become before it computes them.
+#[derive(Debug, PartialEq, Eq, Hash)]
+struct Bounded {
+    inner: UdfEq<Arc<dyn ScalarUDFImpl>>,
+    growth: Growth,
+    bytes_max: usize,
+}
+
+impl ScalarUDFImpl for Bounded {
+    fn name(&self) -> &str {
+        self.inner.name()
+    }
+
+    fn aliases(&self) -> &[String] {
+        self.inner.aliases()
+    }
+
+    fn schema_name(&self, args: &[Expr]) -> Result<String> {
+        self.inner.schema_name(args)
+    }
+
+    fn signature(&self) -> &Signature {
+        self.inner.signature()
+    }
+
+    fn return_type(&self, arg_types: &[DataType]) -> Result<DataType> {
+        self.inner.return_type(arg_types)
+    }
+
+    fn return_field_from_args(&self, args: ReturnFieldArgs<'_>) -> Result<FieldRef> {
+        self.inner.return_field_from_args(args)
+    }
+
+    #[expect(deprecated, reason = "the function within may have its own")]
+    fn is_nullable(&self, args: &[Expr], schema: &dyn ExprSchema) -> bool {
+        self.inner.is_nullable(args, schema)
+    }
+
+    fn is_strict(&self) -> bool {
+        self.inner.is_strict()
+    }
+
+    fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
+        let bytes = self.growth.bytes(&args.args, args.number_rows)?;
+        if bytes > self.bytes_max {
+            return Err(too_large(self.name(), bytes, self.bytes_max));
+        }
+        self.inner.invoke_with_args(args)
+    }
+
+    fn with_updated_config(&self, config: &ConfigOptions) -> Option<ScalarUDF> {
+        let updated = self.inner.with_updated_config(config)?;
+        Some(bounded(&updated, self.growth, self.bytes_max))
+    }
+
+    /// What the function becomes is bounded, too.
+    fn simplify(&self, args: Vec<Expr>, info: &SimplifyContext) -> Result<ExprSimplifyResult> {
+        match self.inner.simplify(args, info)? {
+            ExprSimplifyResult::Simplified(expr) => {
+                let expr = expr.transform_up(|expr| Ok(rebound(expr, self.bytes_max)))?;
+                Ok(ExprSimplifyResult::Simplified(expr.data))
+            }
+            other => Ok(other),
+        }
+    }
+
+    fn conditional_arguments<'a>(
+        &self,
+        args: &'a [Expr],
+    ) -> Option<(Vec<&'a Expr>, Vec<&'a Expr>)> {
+        self.inner.conditional_arguments(args)
+    }
+
+    fn short_circuits(&self) -> bool {
+        self.inner.short_circuits()
+    }
+
+    fn evaluate_bounds(&self, input: &[&Interval]) -> Result<Interval> {
+        self.inner.evaluate_bounds(input)
+    }
+
+    fn propagate_constraints(
+        &self,
+        interval: &Interval,
+        inputs: &[&Interval],
+    ) -> Result<Option<Vec<Interval>>> {
+        self.inner.propagate_constraints(interval, inputs)
+    }
+
+    fn struct_field_mapping(
+        &self,
+        literal_args: &[Option<ScalarValue>],
+    ) -> Option<StructFieldMapping> {
+        self.inner.struct_field_mapping(literal_args)
+    }
+
+    fn output_ordering(&self, inputs: &[ExprProperties]) -> Result<SortProperties> {
+        self.inner.output_ordering(inputs)
+    }
+
+    fn preserves_lex_ordering(&self, inputs: &[ExprProperties]) -> Result<bool> {
+        self.inner.preserves_lex_ordering(inputs)
+    }
+
+    fn strictly_order_preserving(&self, inputs: &[ExprProperties]) -> Result<bool> {
+        self.inner.strictly_order_preserving(inputs)
+    }
+
+    fn coerce_types(&self, arg_types: &[DataType]) -> Result<Vec<DataType>> {
+        self.inner.coerce_types(arg_types)
+    }
+
+    fn documentation(&self) -> Option<&Documentation> {
+        self.inner.documentation()
+    }
+
+    fn placement(&self, args: &[ExpressionPlacement]) -> ExpressionPlacement {
+        self.inner.placement(args)
+    }
+}
+
+/// A call of a function that is to be bounded, where it is not yet.
+fn rebound(expr: Expr, bytes_max: usize) -> Transformed<Expr> {
+    let Expr::ScalarFunction(mut call) = expr else {
+        return Transformed::no(expr);
+    };
+    let known = FUNCTIONS.iter().find(|(name, _)| *name == call.func.name());
+    match known {
+        Some((_, growth)) if !is_bounded(&call.func) => {
+            call.func = Arc::new(bounded(&call.func, *growth, bytes_max));
+            Transformed::yes(Expr::ScalarFunction(call))
+        }
+        _ => Transformed::no(Expr::ScalarFunction(call)),
+    }
+}
+
+fn is_bounded(function: &ScalarUDF) -> bool {
+    let inner: &dyn ScalarUDFImpl = function.inner().as_ref();
+    (inner as &dyn Any).is::<Bounded>()
+}
+
+fn too_large(name: &str, bytes: usize, bytes_max: usize) -> DataFusionError {
+    let (mib, most) = (bytes >> 20, bytes_max.div_ceil(1 << 20));
+    DataFusionError::Execution(format!(
+        "{name} would make values of {mib} MiB for one batch of rows, and {most} MiB is the most"
+    ))
+}
+
+/// `left || right` as a function that looks at how large the texts become: each level of subqueries could double them.
+pub fn concatenation(bytes_max: usize) -> ScalarUDF {
+    ScalarUDF::from(Concatenation {
+        signature: Signature::user_defined(Volatility::Immutable),
+        bytes_max,
+    })
+}
+
+/// Puts bounded functions in the places of operators.
+pub struct BoundedOperators {
+    /// Bytes that one may make of a batch of rows, at most.
+    pub bytes_max: usize,
+}
+
+impl Pass for BoundedOperators {
+    fn expr(&self, expr: Expr, inputs: &Inputs) -> Result<Transformed<Expr>> {
+        Ok(operator(expr, inputs, self.bytes_max))
+    }
+}
+
+fn operator(expr: Expr, inputs: &Inputs, bytes_max: usize) -> Transformed<Expr> {
+    let Expr::BinaryExpr(BinaryExpr {
+        left,
+        op: Operator::StringConcat,
+        right,
+    }) = expr
+    else {
+        return Transformed::no(expr);
+    };
+    let schema = inputs.all();
+    let types = (left.get_type(schema), right.get_type(schema));
+    match types {
+        (Ok(one), Ok(other)) if one.is_string() || other.is_string() => {
+            Transformed::yes(concatenation(bytes_max).call(vec![*left, *right]))
+        }
+        _ => Transformed::no(Expr::BinaryExpr(BinaryExpr {
+            left,
+            op: Operator::StringConcat,
+            right,
+        })),
+    }
+}
+
+/// The function that `||` of texts is.
+#[derive(Debug, PartialEq, Eq, Hash)]
+struct Concatenation {
+    signature: Signature,
+    bytes_max: usize,
+}
+
+impl ScalarUDFImpl for Concatenation {
+    fn name(&self) -> &'static str {
+        "concatenation"
+    }
+
+    fn signature(&self) -> &Signature {
+        &self.signature
+    }
+
+    fn coerce_types(&self, types: &[DataType]) -> Result<Vec<DataType>> {
+        let [left, right] = take_function_args(self.name(), types)?;
+        let operator = BinaryTypeCoercer::new(left, &Operator::StringConcat, right);
+        let (left, right) = operator.get_input_types()?;
+        Ok(vec![left, right])
+    }
+
+    fn return_type(&self, types: &[DataType]) -> Result<DataType> {
+        let [left, right] = take_function_args(self.name(), types)?;
+        BinaryTypeCoercer::new(left, &Operator::StringConcat, right).get_result_type()
+    }
+
+    /// Plans show the operator.
+    fn display_name(&self, args: &[Expr]) -> Result<String> {
+        let [left, right] = take_function_args(self.name(), args)?;
+        Ok(format!("{left} || {right}"))
+    }
+
+    fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
+        let bytes = Growth::Together.bytes(&args.args, args.number_rows)?;
+        if bytes > self.bytes_max {
+            return Err(too_large("||", bytes, self.bytes_max));
+        }
+        let all = args.args.iter();
+        let is_constant = all
+            .clone()
+            .all(|arg| matches!(arg, ColumnarValue::Scalar(_)));
+        let rows = if is_constant { 1 } else { args.number_rows };
+        let columns = all
+            .map(|arg| arg.to_array(rows))
+            .collect::<Result<Vec<_>>>()?;
+        let [left, right] = take_function_args(self.name(), columns)?;
+        let batch = RecordBatch::try_from_iter_with_nullable([
+            ("left", left, true),
+            ("right", right, true),
+        ])?;
+        let left = Arc::new(Column::new("left", 0));
+        let right = Arc::new(Column::new("right", 1));
+        let operator = PhysicalBinaryExpr::new(left, Operator::StringConcat, right);
+        match operator.evaluate(&batch)? {
+            ColumnarValue::Array(array) if is_constant => {
+                ScalarValue::try_from_array(&array, 0).map(ColumnarValue::Scalar)
+            }
+            value => Ok(value),
+        }
+    }
+}
+
+impl Growth {
+    /// About how many bytes the values of so many rows have, and never far fewer.
+    fn bytes(self, args: &[ColumnarValue], rows: usize) -> Result<usize> {
+        // A function of constants is computed once.
+        let is_constant = args
+            .iter()
+            .all(|arg| matches!(arg, ColumnarValue::Scalar(_)));
+        let rows = if is_constant { 1 } else { rows };
+        let Some(first) = args.first() else {
+            return Ok(0);
+        };
+        Ok(match self {
+            Self::Together => sum(args.iter().map(|arg| total(arg, rows))),
+            Self::Times => by_count(args.get(1), rows, |row, count| {
+                count.saturating_mul(size(first, row).max(1))
+            })?,
+            Self::Pad => by_count(args.get(1), rows, |_, count| {
+                count.saturating_mul(CHARACTER_BYTES)
+            })?,
+            Self::Resize => {
+                let element = args.get(2).map_or(0, |arg| total(arg, 1));
+                let element = element.max(ELEMENT_BYTES);
+                by_count(args.get(1), rows, |_, count| count.saturating_mul(element))?
+                    .saturating_add(total(first, rows))
+            }
+            Self::Series => series(args, rows)?,
+            Self::Between => {
+                let between = args.get(1).map_or(0, |arg| size(arg, 0));
+                total(first, rows).saturating_add(elements(first, rows).saturating_mul(between))
+            }
+            Self::Replace => {
+                let (from, to) = (args.get(1), args.get(2));
+                sum((0..rows).map(|row| {
+                    let [text, from, to] =
+                        [Some(first), from, to].map(|arg| arg.map_or(0, |arg| size(arg, row)));
+                    let times = text.checked_div(from).unwrap_or(text).saturating_add(1);
+                    text.saturating_add(times.saturating_mul(to))
+                }))
+            }
+            Self::ReplaceMatches => {
+                // Each match may be empty, and each character of the replacement stand for all of the text.
+                let is_all = args.get(3).is_some();
+                sum((0..rows).map(|row| {
+                    let text = size(first, row).saturating_add(1);
+                    let to = args.get(2).map_or(0, |arg| size(arg, row));
+                    let times = if is_all { text } else { 1 };
+                    let groups = args.get(2).map_or(0, |arg| references(arg, row));
+                    text.saturating_add(times.saturating_mul(to))
+                        .saturating_add(groups.saturating_mul(text))
+                }))
+            }
+        })
+    }
+}
+
+fn sum(bytes: impl Iterator<Item = usize>) -> usize {
+    bytes.fold(0, usize::saturating_add)
+}
+
+/// The bytes that rows have by a number that stands in an argument.
+fn by_count(
+    counts: Option<&ColumnarValue>,
+    rows: usize,
+    bytes: impl Fn(usize, usize) -> usize,
+) -> Result<usize> {
+    let Some(counts) = counts else {
+        return Ok(0);
+    };
+    let counts = numbers(counts, rows)?;
+    Ok(sum((0..rows).map(|row| {
+        let count = usize::try_from(counts.get(row)).unwrap_or(0);
+        bytes(row, count)
+    })))
+}
+
+/// The numbers of an argument; 0 where there is none.
+struct Numbers {
+    array: ArrayRef,
+    is_scalar: bool,
+}
+
+impl Numbers {
+    fn get(&self, row: usize) -> i64 {
+        let row = if self.is_scalar { 0 } else { row };
+        let numbers: &Int64Array = self.array.as_primitive::<Int64Type>();
+        match row < numbers.len() && numbers.is_valid(row) {
+            true => numbers.value(row),
+            false => 0,
+        }
+    }
+}
+
+fn numbers(arg: &ColumnarValue, rows: usize) -> Result<Numbers> {
+    let is_scalar = matches!(arg, ColumnarValue::Scalar(_));
+    let array = arg.to_array(if is_scalar { 1 } else { rows })?;
+    let array = cast(&array, &DataType::Int64)?;
+    Ok(Numbers { array, is_scalar })
+}
+
+/// The bytes of a series: numbers by numbers, or instants by an interval, of which a step of nothing is an error elsewhere.
+fn series(args: &[ColumnarValue], rows: usize) -> Result<usize> {
+    let is_number = |arg: &ColumnarValue| arg.data_type().is_integer() || arg.data_type().is_null();
+    if args.iter().all(is_number) {
+        let (start, stop) = match args {
+            [stop] => (None, numbers(stop, rows)?),
+            [start, stop, ..] => (Some(numbers(start, rows)?), numbers(stop, rows)?),
+            [] => return Ok(0),
+        };
+        let step = args.get(2).map(|step| numbers(step, rows)).transpose()?;
+        return Ok(sum((0..rows).map(|row| {
+            let start = start.as_ref().map_or(0, |start| start.get(row));
+            let step = step.as_ref().map_or(1, |step| step.get(row));
+            let between = stop.get(row).abs_diff(start);
+            let count = between.checked_div(step.unsigned_abs()).unwrap_or(0);
+            usize::try_from(count)
+                .unwrap_or(usize::MAX)
+                .saturating_add(1)
+                .saturating_mul(ELEMENT_BYTES)
+        })));
+    }
+    let [start, stop, step] = args else {
+        return Ok(0);
+    };
+    let instants = |arg: &ColumnarValue| -> Result<Numbers> {
+        let kind = DataType::Timestamp(arrow::datatypes::TimeUnit::Nanosecond, None);
+        let is_scalar = matches!(arg, ColumnarValue::Scalar(_));
+        let array = arg.to_array(if is_scalar { 1 } else { rows })?;
+        let array = cast(&cast(&array, &kind)?, &DataType::Int64)?;
+        Ok(Numbers { array, is_scalar })
+    };
+    let (start, stop) = (instants(start)?, instants(stop)?);
+    let step = match step {
+        ColumnarValue::Scalar(step) => nanoseconds(step),
+        // The shortest that there is: columns of intervals are not what series are made by.
+        ColumnarValue::Array(_) => 1,
+    };
+    Ok(sum((0..rows).map(|row| {
+        let between = stop.get(row).abs_diff(start.get(row));
+        let count = between.checked_div(step).unwrap_or(0);
+        usize::try_from(count)
+            .unwrap_or(usize::MAX)
+            .saturating_add(1)
+            .saturating_mul(ELEMENT_BYTES)
+    })))
+}
+
+/// About how long an interval is; 0 for other values.
+fn nanoseconds(step: &ScalarValue) -> u64 {
+    const DAY: i64 = 86_400_000_000_000;
+    let length = match step {
+        ScalarValue::IntervalMonthDayNano(Some(step)) => {
+            // A month has at least 28 days.
+            let days = i64::from(step.months)
+                .saturating_mul(28)
+                .saturating_add(step.days.into());
+            days.saturating_mul(DAY).saturating_add(step.nanoseconds)
+        }
+        ScalarValue::IntervalDayTime(Some(step)) => i64::from(step.days)
+            .saturating_mul(DAY)
+            .saturating_add(i64::from(step.milliseconds).saturating_mul(1_000_000)),
+        ScalarValue::IntervalYearMonth(Some(months)) => {
+            i64::from(*months).saturating_mul(28).saturating_mul(DAY)
+        }
+        _ => 0,
+    };
+    length.unsigned_abs()
+}
+
+/// The bytes of an argument in all rows.
+fn total(arg: &ColumnarValue, rows: usize) -> usize {
+    match arg {
+        ColumnarValue::Scalar(scalar) => scalar_size(scalar).saturating_mul(rows),
+        ColumnarValue::Array(array) => match array.data_type() {
+            DataType::Utf8
+            | DataType::LargeUtf8
+            | DataType::Utf8View
+            | DataType::Binary
+            | DataType::LargeBinary
+            | DataType::BinaryView => sum((0..array.len()).map(|row| array_size(array, row))),
+            _ => array.get_array_memory_size(),
+        },
+    }
+}
+
+/// The bytes of an argument in one row.
+fn size(arg: &ColumnarValue, row: usize) -> usize {
+    match arg {
+        ColumnarValue::Scalar(scalar) => scalar_size(scalar),
+        ColumnarValue::Array(array) => array_size(array, row),
+    }
+}
+
+fn scalar_size(scalar: &ScalarValue) -> usize {
+    match scalar {
+        ScalarValue::Utf8(text) | ScalarValue::LargeUtf8(text) | ScalarValue::Utf8View(text) => {
+            text.as_ref().map_or(0, String::len)
+        }
+        ScalarValue::Binary(bytes)
+        | ScalarValue::LargeBinary(bytes)
+        | ScalarValue::BinaryView(bytes) => bytes.as_ref().map_or(0, Vec::len),
+        other => other
+            .size()
+            .saturating_sub(size_of::<ScalarValue>())
+            .max(ELEMENT_BYTES),
+    }
+}
+
+fn array_size(array: &ArrayRef, row: usize) -> usize {
+    if row >= array.len() || array.is_null(row) {
+        return 0;
+    }
+    match array.data_type() {
+        DataType::Utf8 => array.as_string::<i32>().value(row).len(),
+        DataType::LargeUtf8 => array.as_string::<i64>().value(row).len(),
+        DataType::Utf8View => array.as_string_view().value(row).len(),
+        DataType::Binary => array.as_binary::<i32>().value(row).len(),
+        DataType::LargeBinary => array.as_binary::<i64>().value(row).len(),
+        DataType::BinaryView => array.as_binary_view().value(row).len(),
+        _ => array
+            .get_array_memory_size()
+            .checked_div(array.len())
+            .unwrap_or(0)
+            .max(ELEMENT_BYTES),
+    }
+}
+
+/// The elements of lists.
+fn elements(arg: &ColumnarValue, rows: usize) -> usize {
+    match arg {
+        ColumnarValue::Array(array) => match array.data_type() {
+            DataType::List(_) => array.as_list::<i32>().values().len(),
+            DataType::LargeList(_) => array.as_list::<i64>().values().len(),
+            _ => array.get_array_memory_size() / ELEMENT_BYTES,
+        },
+        ColumnarValue::Scalar(scalar) => (scalar_size(scalar) / ELEMENT_BYTES).saturating_mul(rows),
+    }
+}
+
+/// The places of a replacement that stand for what a pattern has found.
+fn references(arg: &ColumnarValue, row: usize) -> usize {
+    let count = |text: &str| {
+        text.bytes()
+            .filter(|byte| matches!(byte, b'\\' | b'$'))
+            .count()
+    };
+    match arg {
+        ColumnarValue::Scalar(scalar) => scalar.try_as_str().flatten().map_or(0, count),
+        ColumnarValue::Array(array) => size(&ColumnarValue::Array(Arc::clone(array)), row),
+    }
+}
+
+/// The rows that a batch of a statement has at most, so that its constants fill no more than [`CONSTANT_BYTES_MAX`].
+///
+/// Values of lists, as in `x IN (…)`, and rows of VALUES stand once and are not repeated.
+pub fn batch_rows(plan: &LogicalPlan, rows: usize) -> Result<usize> {
+    let mut bytes = 0_usize;
+    plan.apply_with_subqueries(|node| {
+        if matches!(node, LogicalPlan::Values(_)) {
+            return Ok(TreeNodeRecursion::Continue);
+        }
+        node.apply_expressions(|expr| {
+            expr.apply(|expr| {
+                match expr {
+                    Expr::Literal(value, _) => bytes = bytes.saturating_add(scalar_size(value)),
+                    Expr::InList(_) => return Ok(TreeNodeRecursion::Jump),
+                    _ => {}
+                }
+                Ok(TreeNodeRecursion::Continue)
+            })
+        })
+    })?;
+    Ok(rows.min(CONSTANT_BYTES_MAX / bytes.max(1)).max(1))
+}
+
+/// Bytes that a function makes of one batch of rows where memory has a limit.
+const VALUES_BYTES_MAX: usize = 128 << 20;
+/// Bytes that all constants of a statement fill in one batch of rows.
+const CONSTANT_BYTES_MAX: usize = 64 << 20;
+/// UTF-8 has no longer characters.
+const CHARACTER_BYTES: usize = 4;
+/// An element of a list of numbers.
+const ELEMENT_BYTES: usize = 8;
+
+#[cfg(test)]
+mod tests {
+    use arrow::array::StringArray;
+
+    use super::*;
+
+    fn text(text: &str) -> ColumnarValue {
+        ColumnarValue::Scalar(ScalarValue::from(text))
+    }
+
+    fn number(number: i64) -> ColumnarValue {
+        ColumnarValue::Scalar(ScalarValue::from(number))
+    }
+
+    #[test]
+    fn sizes_are_those_of_the_values() {
+        let column = ColumnarValue::Array(Arc::new(StringArray::from(vec!["ab", "", "abc"])));
+        let list = ColumnarValue::Scalar(ScalarValue::List(ScalarValue::new_list(
+            &[ScalarValue::from(1_i64)],
+            &DataType::Int64,
+            true,
+        )));
+        for (growth, args, expected) in [
+            (Growth::Times, vec![text("ab"), number(50)], 100),
+            (Growth::Times, vec![column.clone(), number(50)], 300),
+            (Growth::Times, vec![text("ab"), number(-1)], 0),
+            (
+                Growth::Times,
+                vec![text("abc"), number(i64::MAX)],
+                usize::MAX,
+            ),
+            (Growth::Pad, vec![column.clone(), number(50)], 600),
+            (Growth::Series, vec![number(1), number(100), number(10)], 80),
+            (
+                Growth::Series,
+                vec![number(i64::MIN), number(i64::MAX)],
+                usize::MAX,
+            ),
+            (
+                Growth::Together,
+                vec![column.clone(), text("0123456789")],
+                35,
+            ),
+            (
+                Growth::Replace,
+                vec![text("aaaa"), text("aa"), text("0123456789")],
+                34,
+            ),
+            (
+                Growth::Replace,
+                vec![text("aaaa"), text(""), text("0123456789")],
+                54,
+            ),
+            (
+                Growth::ReplaceMatches,
+                vec![column, text("."), text("\\0\\0")],
+                36,
+            ),
+        ] {
+            let found = growth.bytes(&args, 3).unwrap();
+            assert_eq!(found, expected, "{growth:?} {args:?}");
+        }
+        let resized = Growth::Resize.bytes(&[list, number(1 << 40)], 1).unwrap();
+        assert!(resized > 1 << 43);
+    }
+}

@@ -1,0 +1,467 @@
+//! Why a statement could not be answered, and what to try.
+
+use std::fmt;
+
+use arrow::error::ArrowError;
+use datafusion::common::SchemaError;
+use datafusion::error::DataFusionError;
+use weir_capture::redacted;
+use weir_tables::names::{Meaning, NAMES, advice};
+use weir_tables::{FilterError, SourceError, Vocabulary};
+
+use crate::similar::nearest;
+
+/// A statement could not be planned or run.
+#[derive(Debug)]
+pub struct Error {
+    kind: ErrorKind,
+    message: String,
+    hint: Option<String>,
+    source: Option<Box<DataFusionError>>,
+}
+
+/// What sort of error it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// The text is not SQL.
+    Syntax,
+    /// The statement names what is not there, or combines what does not fit.
+    Plan,
+    /// A file could not be opened or understood.
+    Source,
+    /// The statement failed while it ran.
+    Run,
+    /// A fault of the program ended the statement: a thread of it panicked.
+    Internal,
+    /// The program that embeds the engine does not allow it.
+    Refused,
+    /// It is larger or deeper than statements may be.
+    Limit,
+}
+
+impl Error {
+    /// An error with this message, without what addresses of objects hold that is secret.
+    pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
+        Self {
+            kind,
+            message: redacted(&message.into()).into_owned(),
+            hint: None,
+            source: None,
+        }
+    }
+
+    /// What is wrong with a display filter, and where.
+    pub fn of_filter(error: &FilterError, text: &str) -> Self {
+        let shown = error.pointing(text).replace('\n', "\n  ");
+        let made = Self::new(ErrorKind::Plan, format!("{error}\n  {shown}"));
+        match &error.hint {
+            Some(hint) => made.with_hint(hint),
+            None => made,
+        }
+    }
+
+    /// The function that the planner does not know.
+    pub fn unknown_function(error: &DataFusionError) -> Option<String> {
+        match error.find_root() {
+            DataFusionError::Plan(message) => {
+                let rest = message.strip_prefix("Invalid function '")?;
+                rest.split('\'').next().map(str::to_owned)
+            }
+            _ => None,
+        }
+    }
+
+    /// The same error with something to try.
+    #[must_use]
+    pub fn with_hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(redacted(&hint.into()).into_owned());
+        self
+    }
+
+    /// What sort of error it is.
+    #[must_use]
+    pub const fn kind(&self) -> ErrorKind {
+        self.kind
+    }
+
+    /// Line and column of the text that an error of syntax is at, from 1 on.
+    #[must_use]
+    pub fn position(&self) -> Option<(u64, u64)> {
+        if self.kind != ErrorKind::Syntax {
+            return None;
+        }
+        // The parser tells places in its messages only.
+        let (_, place) = self.message.rsplit_once(" at Line: ")?;
+        let (line, column) = place.split_once(", Column: ")?;
+        let column: String = column.chars().take_while(char::is_ascii_digit).collect();
+        Some((line.parse().ok()?, column.parse().ok()?))
+    }
+
+    /// What the user could try.
+    #[must_use]
+    pub fn hint(&self) -> Option<&str> {
+        self.hint.as_deref()
+    }
+
+    /// Puts DataFusion's error into the words of this project.
+    pub fn from_datafusion(kind: ErrorKind, error: DataFusionError, columns: &[String]) -> Self {
+        if let Some(found) = not_found(&error) {
+            return unknown_column(&found, columns);
+        }
+        if let DataFusionError::External(found) = error.find_root()
+            && let Some(found) = found.downcast_ref::<SourceError>()
+        {
+            return Self {
+                kind: ErrorKind::Source,
+                message: found.to_string(),
+                hint: found.hint(),
+                source: None,
+            };
+        }
+        #[cfg(feature = "remote")]
+        if let Some(found) = of_store(&error) {
+            return found;
+        }
+        let kind = match error.find_root() {
+            DataFusionError::ExecutionJoin(error) if error.is_panic() => ErrorKind::Internal,
+            _ => kind,
+        };
+        let (message, hint) = match error.find_root() {
+            DataFusionError::SQL(parser_error, _) => {
+                let text = parser_error.to_string();
+                (
+                    text.trim_start_matches("sql parser error: ").to_owned(),
+                    None,
+                )
+            }
+            DataFusionError::Plan(message)
+            | DataFusionError::Execution(message)
+            | DataFusionError::Internal(message) => in_own_words(message, columns),
+            // A step of the plan panicked, as Arrow's do where a column of a batch would have more than 2 GiB.
+            DataFusionError::ExecutionJoin(error) => {
+                let error = error.to_string();
+                let reason = error.split_once("panicked with message ");
+                let reason = reason.map_or(error.as_str(), |(_, reason)| reason.trim_matches('"'));
+                (
+                    format!("an internal error ended the statement: {reason}"),
+                    Some("values that are long in every row may be too long together: cut them with substr()".to_owned()),
+                )
+            }
+            DataFusionError::ArrowError(error, _) => (
+                match error.as_ref() {
+                    ArrowError::DivideByZero => "a division by zero".to_owned(),
+                    ArrowError::ArithmeticOverflow(message) => overflowed(message),
+                    ArrowError::CastError(message) | ArrowError::ComputeError(message) => {
+                        let (message, hint) = in_own_words(message, columns);
+                        let made = Self::new(kind, message);
+                        return match hint.or_else(|| arithmetic_hint(error)) {
+                            Some(hint) => made.with_hint(hint),
+                            None => made,
+                        };
+                    }
+                    ArrowError::ParseError(message) if message.contains("timestamp") => {
+                        let written = message.split('\'').nth(1).unwrap_or_default();
+                        let made = Self::new(kind, format!("'{written}' is not a time"));
+                        return made.with_hint(
+                            "write it like '2026-01-01 10:00:00' or '2026-01-01T10:00:00Z'",
+                        );
+                    }
+                    other => other.to_string(),
+                },
+                arithmetic_hint(error),
+            ),
+            DataFusionError::NotImplemented(message)
+                if message.contains("`retract_batch` is not implemented: ") =>
+            {
+                let (_, call) = message.rsplit_once("implemented: ").unwrap_or_default();
+                let function = call.split('(').next().unwrap_or_default();
+                (
+                    format!("not supported: {function} over a frame whose beginning moves"),
+                    Some(
+                        "a frame that begins with UNBOUNDED PRECEDING has it; array_agg over this one makes a list"
+                            .to_owned(),
+                    ),
+                )
+            }
+            // Some messages go on with the planner's own notation of the whole expression.
+            DataFusionError::NotImplemented(message) => {
+                let short = message.split(['(', '{']).next().unwrap_or(message);
+                let short = if short.contains("logical expression") {
+                    short
+                } else {
+                    message
+                };
+                (format!("not supported: {short}"), None)
+            }
+            DataFusionError::ResourcesExhausted(message) => (
+                format!("out of memory: {message}"),
+                Some("raise --memory-limit, or group by fewer values".to_owned()),
+            ),
+            root => (root.strip_backtrace(), None),
+        };
+        // What is below may name addresses with all that they hold, and no one may print it then.
+        let has_address = error.to_string().contains("://");
+        let made = Self::new(kind, message);
+        let made = match hint {
+            Some(hint) => made.with_hint(hint),
+            None => made,
+        };
+        Self {
+            source: (!has_address).then(|| Box::new(error)),
+            ..made
+        }
+    }
+}
+
+/// What an object in a store could not give.
+#[cfg(feature = "remote")]
+fn of_store(error: &DataFusionError) -> Option<Error> {
+    let mut found: Option<&(dyn std::error::Error + 'static)> = Some(error);
+    while let Some(error) = found {
+        if let Some(of_store) = error.downcast_ref::<weir_remote::Error>() {
+            return Some(Error::from(of_store));
+        }
+        found = error.source();
+    }
+    None
+}
+
+/// Arrow's message names the two numbers, or is ours of a sum.
+fn overflowed(message: &str) -> String {
+    match message.strip_prefix("Overflow happened on: ") {
+        Some(calculation) => format!("{calculation} does not fit 64 bits"),
+        None => message.to_owned(),
+    }
+}
+
+fn arithmetic_hint(error: &ArrowError) -> Option<String> {
+    let hint = match error {
+        ArrowError::DivideByZero => "a / nullif(b, 0) is NULL where b is 0",
+        ArrowError::ArithmeticOverflow(_) => {
+            "CAST(… AS DOUBLE) or CAST(… AS DECIMAL(38, 0)) has room for more"
+        }
+        _ => return None,
+    };
+    Some(hint.to_owned())
+}
+
+/// The planner's message and a hint. It says these things in text only.
+fn in_own_words(message: &str, columns: &[String]) -> (String, Option<String>) {
+    // What a function of ours says of its arguments: it knows how it is called.
+    if let Some((_, said)) = message.split_once("user-defined coercion failed with: ") {
+        let said = said.split(" No function matches").next().unwrap_or(said);
+        if let Some(said) = said.strip_prefix("Error during planning: ") {
+            return match said.split_once(": ") {
+                // DataFusion ends what it quotes with a full stop.
+                Some((what, example)) => {
+                    let example = example.trim_end_matches('.');
+                    (what.to_owned(), Some(example.to_owned()))
+                }
+                None => (said.to_owned(), None),
+            };
+        }
+    }
+    if let Some((_, rest)) =
+        message.split_once("No function matches the given name and argument types '")
+        && let Some((call, _)) = rest.split_once('\'')
+    {
+        let takes: Vec<&str> = rest
+            .lines()
+            .filter_map(|line| line.strip_prefix('\t'))
+            .filter(|line| !line.starts_with("Candidate") && !line.contains("UserDefined"))
+            .collect();
+        let hint = match takes.is_empty() {
+            true => "CAST(… AS type) makes a value of another type".to_owned(),
+            false => format!("write {}", takes.join(" or ")),
+        };
+        let call = call.replace("BinaryView", "address or bytes");
+        return (format!("no function fits {call}"), Some(hint));
+    }
+    if let Some(rest) = message.strip_prefix("table '")
+        && let Some(name) = rest.strip_suffix("' not found")
+    {
+        let name = name.strip_prefix("datafusion.public.").unwrap_or(name);
+        let hint = "the names of files stand in single quotes: FROM 'trace.pcap'";
+        return (format!("no table named {name}"), Some(hint.to_owned()));
+    }
+    if message.starts_with("Column in SELECT must be in GROUP BY")
+        && let Some(written) = message.split('"').nth(1)
+    {
+        // The planner puts the table's name in front.
+        let ends = |name: &&String| written.ends_with(&format!(".{name}"));
+        let column = columns.iter().filter(ends).max_by_key(|name| name.len());
+        let column = column.map_or(written, String::as_str);
+        return (
+            format!("{column} is neither in GROUP BY nor in an aggregate such as max"),
+            Some(format!(
+                "GROUP BY {column}, or take one value of it: min({column})"
+            )),
+        );
+    }
+    if message.starts_with("Cannot infer common argument type")
+        && message.contains("Timestamp")
+        && message.contains("Int")
+    {
+        let hint = "frame.time_epoch counts seconds: frame.time_epoch > 1767225600; a time is written as text: \
+                    frame.time > '2026-01-01T00:00:00Z'";
+        return (
+            "a time is not compared with a number".to_owned(),
+            Some(hint.to_owned()),
+        );
+    }
+    if message.contains("string concat operation Boolean")
+        || (message.starts_with("Cannot infer common argument type")
+            && message.contains("comparison operation Boolean = "))
+    {
+        let hint = "|| puts texts together: write OR, and AND for &&";
+        return (message.to_owned(), Some(hint.to_owned()));
+    }
+    if let Some(rest) = message.strip_prefix("Cannot cast string '")
+        && let Some((text, _)) = rest.split_once("' to value of ")
+        && Vocabulary::of("proto").is_some_and(|names| names.word(text).is_some())
+    {
+        let hint = "names of protocols are in proto, their numbers in ip.proto";
+        return (format!("'{text}' is not a number"), Some(hint.to_owned()));
+    }
+    if message.starts_with("Cannot infer common argument type") && message.contains("BinaryView") {
+        return (
+            message.replace("BinaryView", "address or bytes"),
+            Some(
+                "an address is compared with text: ip.src = '10.0.0.1'; bytes with X'0a00'"
+                    .to_owned(),
+            ),
+        );
+    }
+    (message.to_owned(), None)
+}
+
+fn not_found(error: &DataFusionError) -> Option<String> {
+    match error.find_root() {
+        DataFusionError::SchemaError(schema_error, _) => match schema_error.as_ref() {
+            SchemaError::FieldNotFound { field, .. } => Some(match &field.relation {
+                Some(relation) => format!("{relation}.{}", field.name),
+                None => field.name.clone(),
+            }),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+fn unknown_column(name: &str, columns: &[String]) -> Error {
+    // What stands before the first dot may be a table.
+    // In front of a column stands the name of a table, or that of a protocol, without which it is no column.
+    let unqualified = name.split_once('.').and_then(|(table, rest)| {
+        let is_of = |column: &String| {
+            column
+                .strip_prefix(table)
+                .is_some_and(|rest| rest.starts_with('.'))
+        };
+        (!columns.iter().any(is_of)).then_some(rest)
+    });
+    let names = || columns.iter().map(String::as_str);
+    let is_elsewhere = |name: &str| columns.iter().any(|column| column == name);
+    // Names that are no columns and mean either of two: tcp.port.
+    let meant = || {
+        let meant = NAMES.iter().filter(|known| {
+            matches!(known.meaning, Meaning::Sides(_))
+                && known.name.contains('.')
+                && known.fits(&is_elsewhere)
+        });
+        meant.map(|known| known.name)
+    };
+    let near = |name| nearest(name, names().chain(meant()));
+    let hint = if is_elsewhere(name) || unqualified.is_some_and(is_elsewhere) {
+        "it is a column of a table of this statement, but not of what this part of it reads"
+            .to_owned()
+    } else if let Some(advice) = advised(name, columns).or_else(|| advised(unqualified?, columns)) {
+        advice
+    } else {
+        let mut close = near(name);
+        if close.is_empty() {
+            close = unqualified.map(near).unwrap_or_default();
+        }
+        // A word of SQL ends at the hyphen of a name such as sip.Status-Code.
+        let begin = format!("{name}_");
+        let longer: Vec<&str> = names().filter(|it| it.starts_with(&begin)).collect();
+        match close.as_slice() {
+            [] if !longer.is_empty() => format!(
+                "did you mean {}? A name with a hyphen stands in double quotes",
+                longer.join(", ")
+            ),
+            [] if columns.len() <= COLUMNS_LISTED && !columns.is_empty() => {
+                format!("the columns are {}", columns.join(", "))
+            }
+            [] => "weir fields lists the columns; text stands in single quotes".to_owned(),
+            close => format!("did you mean {}?", close.join(", ")),
+        }
+    };
+    Error::new(ErrorKind::Plan, format!("no column named {name}")).with_hint(hint)
+}
+
+/// What is known of a name that other tools have, where the columns are those of captures.
+fn advised(name: &str, columns: &[String]) -> Option<String> {
+    let of_captures = columns.iter().any(|column| column.contains('.'));
+    let has = |name: &str| columns.iter().any(|column| column == name);
+    advice(name, &has).filter(|_| of_captures)
+}
+
+/// A table with so few columns has all of them named when one is not found.
+const COLUMNS_LISTED: usize = 12;
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        self.source.as_deref().map(|error| error as _)
+    }
+}
+
+impl From<SourceError> for Error {
+    fn from(error: SourceError) -> Self {
+        let converted = Self::new(ErrorKind::Source, error.to_string());
+        match error.hint() {
+            Some(hint) => converted.with_hint(hint),
+            None => converted,
+        }
+    }
+}
+
+#[cfg(feature = "remote")]
+impl From<&weir_remote::Error> for Error {
+    fn from(error: &weir_remote::Error) -> Self {
+        let kind = match error.kind() {
+            weir_remote::ErrorKind::Refused => ErrorKind::Refused,
+            _ => ErrorKind::Source,
+        };
+        let made = Self::new(kind, error.to_string());
+        match error.hint() {
+            Some(hint) => made.with_hint(hint),
+            None => made,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_panic_of_a_thread_is_an_internal_error() {
+        let runtime = tokio::runtime::Runtime::new().unwrap();
+        let thread = runtime.spawn(async { panic!("a fault") });
+        let ended: tokio::task::JoinError = runtime.block_on(thread).unwrap_err();
+        let ended = DataFusionError::ExecutionJoin(Box::new(ended)).context("in a plan");
+        let error = Error::from_datafusion(ErrorKind::Run, ended, &[]);
+        assert_eq!(error.kind(), ErrorKind::Internal);
+        assert_eq!(
+            error.to_string(),
+            "an internal error ended the statement: a fault"
+        );
+    }
+}

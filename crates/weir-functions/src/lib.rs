@@ -1,0 +1,90 @@
+//! Which functions does SQL over captures have, and what do its operators mean?
+//!
+//! ```
+//! use datafusion::prelude::SessionContext;
+//!
+//! let session = SessionContext::new();
+//! weir_functions::register(&session, &[], usize::MAX)?;
+//! let functions = weir_functions::list::all(&session.state());
+//! assert!(functions.iter().any(|function| function.name == "cidr_match"));
+//! # Ok::<(), weir_functions::Error>(())
+//! ```
+//!
+//! Functions of addresses (`function`, `networks`, `registries`, `geoip`, `anonymous`), of bytes (`payload`), of JSON
+//! (`json`), of numbers (`number`, `units`, `top_k`); and the passes over logical plans ([`pass`](mod@pass)) that give
+//! operators the meanings that these have: addresses compare with text ([`address`]), closed vocabularies in any
+//! spelling ([`vocabulary`]), arithmetic does not wrap around ([`number`]), texts do not grow beyond memory ([`bounded`]),
+//! instants leave in the zone of the session ([`zone`]). [`Error`] is what all that plans SQL here answers with.
+//!
+//! This crate deliberately does not know how statements are written, what tables there are and how they are scanned.
+
+pub mod address;
+mod anonymous;
+pub mod bounded;
+mod error;
+pub mod function;
+mod geoip;
+mod json;
+pub mod list;
+mod networks;
+pub mod number;
+pub mod pass;
+pub mod payload;
+mod registries;
+pub mod similar;
+pub mod top_k;
+mod units;
+pub mod vocabulary;
+pub mod zone;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use datafusion::logical_expr::planner::ExprPlanner;
+use datafusion::prelude::SessionContext;
+
+use geoip::Databases;
+use json::JsonPlanner;
+use payload::PayloadPlanner;
+
+pub use error::{Error, ErrorKind};
+
+/// Gives a session the functions. Those of places ask the databases in MaxMind's format at these paths, and none makes
+/// more than so many bytes of one batch of rows.
+///
+/// # Errors
+/// When a database cannot be read.
+pub fn register(
+    session: &SessionContext,
+    geoip: &[PathBuf],
+    values_bytes_max: usize,
+) -> Result<(), Error> {
+    let functions = function::all().into_iter().chain(payload::all());
+    for function in functions.chain(networks::all()) {
+        session.register_udf(function);
+    }
+    let databases = Databases::open(geoip)?;
+    for function in registries::all()
+        .into_iter()
+        .chain(units::all())
+        .chain(geoip::all(&databases))
+    {
+        session.register_udf(function);
+    }
+    session.register_udf(anonymous::anonymize_ip());
+    for function in json::all() {
+        session.register_udf(function);
+    }
+    session.register_udf(number::div());
+    session.register_udf(number::negative());
+    session.register_udaf(number::sum());
+    session.register_udaf(top_k::approx_top_k());
+    bounded::register(session, values_bytes_max);
+    Ok(())
+}
+
+/// What makes calls of these functions out of operators. They are asked before DataFusion's own.
+#[must_use]
+pub fn planners() -> Vec<Arc<dyn ExprPlanner>> {
+    vec![Arc::new(PayloadPlanner), Arc::new(JsonPlanner)]
+}

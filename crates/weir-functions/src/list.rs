@@ -1,0 +1,352 @@
+//! Which functions are there?
+
+use std::collections::BTreeMap;
+
+use datafusion::execution::session_state::SessionState;
+use datafusion::logical_expr::Documentation;
+use weir_tables::EXTRACTIONS;
+
+use crate::error::{Error, ErrorKind};
+use crate::number;
+use crate::payload;
+use crate::similar::similar;
+
+/// A function of SQL.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FunctionEntry {
+    /// Its name.
+    pub name: String,
+    /// What it works on: `row`, `aggregate`, `window` or `table`.
+    pub kind: &'static str,
+    /// How it is called.
+    pub example: String,
+    /// What it gives, in one line.
+    pub meaning: String,
+}
+
+/// All functions, in the order of their names.
+pub fn all(state: &SessionState) -> Vec<FunctionEntry> {
+    let mut all = BTreeMap::new();
+    let mut add = |kind: &'static str, name: &str, documentation: Option<&Documentation>| {
+        let own = OWN.iter().find(|(known, ..)| *known == name);
+        let (example, meaning) = match (own, documentation) {
+            (Some((_, example, meaning)), _) => ((*example).to_owned(), (*meaning).to_owned()),
+            (None, Some(documentation)) => (
+                documentation.syntax_example.clone(),
+                first_line(&documentation.description),
+            ),
+            (None, None) => (format!("{name}(…)"), String::new()),
+        };
+        let entry = FunctionEntry {
+            name: name.to_owned(),
+            kind,
+            example,
+            meaning,
+        };
+        all.entry((name.to_owned(), kind)).or_insert(entry);
+    };
+    let scalars = state.scalar_functions().iter();
+    for (name, function) in scalars.filter(|(name, _)| !INTERNAL.contains(&name.as_str())) {
+        add("row", name, function.documentation());
+    }
+    for (name, function) in state.aggregate_functions() {
+        add("aggregate", name, function.documentation());
+    }
+    for (name, function) in state.window_functions() {
+        add("window", name, function.documentation());
+    }
+    for name in TABLES {
+        add("table", name, None);
+    }
+    let mut all: Vec<FunctionEntry> = all.into_values().collect();
+    for extraction in EXTRACTIONS {
+        all.push(FunctionEntry {
+            name: extraction.name.to_owned(),
+            kind: "table",
+            example: format!("SELECT * FROM {}('trace.pcap')", extraction.name),
+            meaning: extraction.doc.to_owned(),
+        });
+    }
+    all.sort_by(|a, b| (&a.name, a.kind).cmp(&(&b.name, b.kind)));
+    all
+}
+
+/// Says that there is no function of this name.
+pub fn unknown(state: &SessionState, name: &str) -> Error {
+    let scalars = state.scalar_functions().keys();
+    let aggregates = state.aggregate_functions().keys();
+    let windows = state.window_functions().keys();
+    let names = scalars.chain(aggregates).chain(windows);
+    let mut near = similar(name, names.map(String::as_str));
+    let meant = ELSEWHERE
+        .iter()
+        .filter(|(other, _)| other.eq_ignore_ascii_case(name));
+    near.splice(0..0, meant.map(|(_, own)| *own));
+    let hint = match near.as_slice() {
+        [] => "SHOW FUNCTIONS lists the functions".to_owned(),
+        near => format!("did you mean {}? SHOW FUNCTIONS lists all", near.join(", ")),
+    };
+    Error::new(ErrorKind::Plan, format!("no function named {name}")).with_hint(hint)
+}
+
+/// Names that other systems have for what is here.
+const ELSEWHERE: &[(&str, &str)] = &[
+    ("format_bytes", "as_size"),
+    ("formatreadablesize", "as_size"),
+    ("human", "as_size, as_duration"),
+    ("human_readable", "as_size, as_duration"),
+    ("humanize", "as_size, as_duration"),
+    ("pg_size_pretty", "as_size"),
+    ("to_seconds", "as_duration"),
+];
+
+fn first_line(text: &str) -> String {
+    let line = text.trim().lines().next().unwrap_or_default();
+    line.trim().to_owned()
+}
+
+/// Functions of this project, and some of which DataFusion says nothing.
+const OWN: &[(&str, &str, &str)] = &[
+    (
+        "cidr_match",
+        "cidr_match(ip.src, '10.0.0.0/8')",
+        "Whether the address lies in the network",
+    ),
+    (
+        "display_filter",
+        "display_filter('tcp.port == 443 && !(ip.addr == 10.0.0.0/8)')",
+        "Whether the packet passes a display filter of Wireshark",
+    ),
+    (
+        "address",
+        "address('10.0.0.1')",
+        "The address that a text spells; NULL when it spells none",
+    ),
+    (
+        "address_text",
+        "address_text(ip.src)",
+        "The address as text",
+    ),
+    (
+        "octet_length",
+        "octet_length(udp.payload)",
+        "How many bytes there are",
+    ),
+    (
+        "network",
+        "network(ip.src, 24)",
+        "The network of so many bits that an address lies in; NULL where addresses have fewer",
+    ),
+    (
+        "is_private",
+        "is_private(ip.src)",
+        "Whether an address is not routed in the Internet: private, shared, of a link or of the host",
+    ),
+    (
+        "is_multicast",
+        "is_multicast(ip.dst)",
+        "Whether an address is that of a group",
+    ),
+    (
+        "oui",
+        "oui(eth.src)",
+        "The manufacturer of a network card, by the IEEE's registry of 2022-08; NULL for locally administered addresses",
+    ),
+    (
+        "service_name",
+        "service_name(port.dst, proto)",
+        "What IANA registered a port for; without a protocol that of TCP, or else of another",
+    ),
+    (
+        "as_size",
+        "as_size(sum(frame.len))",
+        "A number of bytes: terminals show it as 18.1 GB, files have the number",
+    ),
+    (
+        "as_duration",
+        "as_duration(call.duration)",
+        "A number of seconds as a duration: terminals show it as 1:30:00",
+    ),
+    (
+        "geoip_country",
+        "geoip_country(ip.src)",
+        "ISO code of the country, by the database that --geoip names",
+    ),
+    (
+        "geoip_city",
+        "geoip_city(ip.src)",
+        "English name of the city, by the database that --geoip names",
+    ),
+    (
+        "asn",
+        "asn(ip.src)",
+        "Number of the autonomous system, by the database that --geoip names",
+    ),
+    (
+        "as_org",
+        "as_org(ip.src)",
+        "Whose autonomous system it is, by the database that --geoip names",
+    ),
+    (
+        "anonymize_ip",
+        "anonymize_ip(ip.src, 'secret')",
+        "An address in the place of another, by Crypto-PAn: as many first bits in common as before",
+    ),
+    (
+        "json_get",
+        "json_get(websocket.payload.text, 'a', 0), or ->",
+        "A part of JSON, as JSON; numbers count elements from 0",
+    ),
+    (
+        "json_as_text",
+        "json_as_text(websocket.payload.text, 'a'), or ->>",
+        "A value of JSON as text, of whatever type it is",
+    ),
+    (
+        "json_get_str",
+        "json_get_str(websocket.payload.text, 'name')",
+        "A string of JSON; NULL for values of other types",
+    ),
+    (
+        "json_get_int",
+        "json_get_int(websocket.payload.text, 'id')",
+        "A whole number of JSON; NULL for values of other types",
+    ),
+    (
+        "json_get_float",
+        "json_get_float(mqtt.msg, 't')",
+        "A number of JSON; NULL for values of other types",
+    ),
+    (
+        "json_get_bool",
+        "json_get_bool(websocket.payload.text, 'ok')",
+        "A boolean of JSON; NULL for values of other types",
+    ),
+    (
+        "json_contains",
+        "json_contains(websocket.payload.text, 'a')",
+        "Whether JSON has a key, or an element of this number",
+    ),
+    (
+        "json_length",
+        "json_length(websocket.payload.text)",
+        "How many elements an array or an object of JSON has",
+    ),
+    (
+        "json_object_keys",
+        "json_object_keys(websocket.payload.text)",
+        "The keys of an object of JSON, as a list",
+    ),
+    (
+        "get_byte",
+        "get_byte(tcp.payload, 0)",
+        "One of the bytes as a number, counted from 0; NULL beyond the end. tcp.payload[1] counts from 1",
+    ),
+    (
+        "to_int",
+        "to_int(tcp.payload[1:2])",
+        "The number that up to eight bytes are, the first of them the highest; the lowest with 'little'",
+    ),
+    ("hex", "hex(tcp.payload[1:4])", "Bytes as hexadecimal text"),
+    (
+        "printable",
+        "printable(tcp.payload)",
+        "Bytes as text, with a full stop for each that is not to be printed",
+    ),
+    (
+        "contains",
+        "contains(tcp.payload, 'password')",
+        "Whether a text or bytes have another within them",
+    ),
+    (
+        "regexp_match",
+        "regexp_match(tcp.payload, 'Host: ([^\\r]*)')[1]",
+        "What the groups of a regular expression match, or all of it; of bytes too",
+    ),
+    (
+        "approx_top_k",
+        "approx_top_k(ip.src, 10)",
+        "The most frequent values, with how often they come",
+    ),
+    (
+        "tumble",
+        "GROUP BY tumble(frame.time, INTERVAL '1 minute')",
+        "The window of fixed length that a time lies in",
+    ),
+    (
+        "hop",
+        "GROUP BY hop(frame.time, INTERVAL '10 seconds', INTERVAL '1 minute')",
+        "The windows that a time lies in, which begin at each step",
+    ),
+    (
+        "session",
+        "GROUP BY session(frame.time, INTERVAL '30 seconds')",
+        "The window that ends with a pause of this length",
+    ),
+    (
+        "div",
+        "div(frame.len, 100)",
+        "The whole number of times that the second goes into the first, as //",
+    ),
+    (
+        "packets",
+        "SELECT * FROM packets('a.pcap', 'b.pcap', merge => true)",
+        "One row a packet, as FROM 'a.pcap', with arguments",
+    ),
+    (
+        "records",
+        "SELECT * FROM records('trace.bin', 'layout.toml')",
+        "One row a record of a layout of your own",
+    ),
+    (
+        "clf",
+        "SELECT * FROM clf('calls.clf')",
+        "One row a record of SIP Common Log Format",
+    ),
+    (
+        "generate_series",
+        "SELECT * FROM generate_series(1, 10)",
+        "Numbers or times from the first to the last",
+    ),
+    (
+        "range",
+        "SELECT * FROM range(1, 10)",
+        "Numbers or times up to the last, without it",
+    ),
+    (
+        "count",
+        "count(*), count(DISTINCT ip.src)",
+        "How many rows or values there are",
+    ),
+    ("max", "max(frame.len)", "The greatest value"),
+    ("min", "min(frame.len)", "The least value"),
+    ("sum", "sum(frame.len)", "The sum of the values"),
+    ("avg", "avg(frame.len)", "The mean of the values"),
+    (
+        "coalesce",
+        "coalesce(ip.src, ipv6.src)",
+        "The first value that is not NULL",
+    ),
+    (
+        "lag",
+        "frame.time - lag(frame.time) OVER (ORDER BY frame.number)",
+        "The value of a row before",
+    ),
+    (
+        "lead",
+        "lead(frame.time) OVER (ORDER BY frame.number)",
+        "The value of a row behind",
+    ),
+    ("now", "now()", "The time at which the query began"),
+];
+
+/// Table functions beside those of what packets carry.
+const TABLES: &[&str] = &["packets", "records", "clf", "generate_series", "range"];
+
+/// Functions that plans are made of, and that statements may not call.
+const INTERNAL: &[&str] = &[
+    "address_or_other",
+    payload::PART,
+    payload::LIKE,
+    number::NEGATIVE,
+];

@@ -1,0 +1,225 @@
+//! Arithmetic: one meaning of each operator, over all types of numbers.
+//!
+//! `+`, `-` and `*` of integers are computed with 64 bits, signed, and fail where these have no room:
+//! in the columns' own types `frame.cap_len - frame.len` would wrap around and `udp.srcport + udp.dstport`
+//! overflow, without a word. `/` is the quotient of real numbers, whatever is divided, and `//` that of
+//! integers; both fail when the divisor is zero. `docs/decisions/0007-division.md` has the reasons.
+
+mod arithmetic;
+mod sum;
+
+use arrow::datatypes::{DataType, TimeUnit};
+use datafusion::common::tree_node::Transformed;
+use datafusion::common::{DFSchema, ScalarValue, plan_err};
+use datafusion::error::Result;
+use datafusion::logical_expr::expr::ScalarFunction;
+use datafusion::logical_expr::{BinaryExpr, Cast, Expr, ExprSchemable, Operator};
+
+use crate::pass::{Inputs, Pass};
+
+pub use arithmetic::{DIV, NEGATIVE, Operation, operation, operations};
+pub(crate) use arithmetic::{div, negative};
+pub(crate) use sum::sum;
+
+/// Gives the operators of numbers their meaning.
+pub struct Arithmetic;
+
+impl Pass for Arithmetic {
+    fn expr(&self, expr: Expr, inputs: &Inputs) -> Result<Transformed<Expr>> {
+        widen_expr(expr, inputs.all())
+    }
+}
+
+fn widen_expr(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
+    match expr {
+        Expr::BinaryExpr(BinaryExpr { left, op, right }) => {
+            let types = (left.get_type(schema), right.get_type(schema));
+            let (Ok(left_type), Ok(right_type)) = types else {
+                let unchanged = Expr::BinaryExpr(BinaryExpr { left, op, right });
+                return Ok(Transformed::no(unchanged));
+            };
+            let pair = Pair::of(&left_type, &right_type);
+            let operation = match (op, pair) {
+                (Operator::Plus, Some(Pair::Integers)) => Operation::Add,
+                (Operator::Minus, Some(Pair::Integers)) => Operation::Subtract,
+                (Operator::Multiply, Some(Pair::Integers)) => Operation::Multiply,
+                (Operator::Divide, Some(_)) => Operation::Divide,
+                _ => {
+                    let unchanged = Expr::BinaryExpr(BinaryExpr { left, op, right });
+                    return Ok(Transformed::no(unchanged));
+                }
+            };
+            let to = match operation {
+                Operation::Divide => DataType::Float64,
+                _ => DataType::Int64,
+            };
+            let args = vec![cast(*left, &left_type, &to), cast(*right, &right_type, &to)];
+            Ok(Transformed::yes(arithmetic::function(operation).call(args)))
+        }
+        // The least number has no opposite, and those of unsigned columns are signed.
+        Expr::Negative(inner) if !matches!(inner.as_ref(), Expr::Literal(..)) => {
+            match inner.get_type(schema) {
+                Ok(kind) if kind.is_integer() => {
+                    let zero = Expr::Literal(ScalarValue::Int64(Some(0)), None);
+                    let args = vec![zero, cast(*inner, &kind, &DataType::Int64)];
+                    let negated = arithmetic::function(Operation::Subtract).call(args);
+                    Ok(Transformed::yes(negated))
+                }
+                _ => Ok(Transformed::no(Expr::Negative(inner))),
+            }
+        }
+        Expr::ScalarFunction(ScalarFunction { func, mut args }) if func.name() == NEGATIVE => {
+            match args.pop() {
+                Some(inner) => widen_expr(Expr::Negative(Box::new(inner)), schema)
+                    .map(|negated| Transformed::yes(negated.data)),
+                None => plan_err!("a sign stands in front of a value"),
+            }
+        }
+        // The mean of a decimal would be one, cut to four more digits than its values have.
+        Expr::AggregateFunction(mut mean) if mean.func.name() == AVG => {
+            mean.params.args = of_reals(mean.params.args, schema);
+            Ok(Transformed::yes(Expr::AggregateFunction(mean)))
+        }
+        Expr::WindowFunction(mut mean) if mean.fun.name() == AVG => {
+            mean.params.args = of_reals(mean.params.args, schema);
+            Ok(Transformed::yes(Expr::WindowFunction(mean)))
+        }
+        Expr::ScalarFunction(ScalarFunction { func, args }) if func.name() == DIV => {
+            match <[Expr; 2]>::try_from(args) {
+                Ok([left, right]) => divided(left, right, schema).map(Transformed::yes),
+                Err(args) => Ok(Transformed::no(Expr::ScalarFunction(ScalarFunction {
+                    func,
+                    args,
+                }))),
+            }
+        }
+        Expr::ScalarFunction(ScalarFunction { func, args }) if func.name() == DATE_PART => {
+            match seconds(&args, schema) {
+                Some(seconds) => Ok(Transformed::yes(seconds)),
+                None => Ok(Transformed::no(Expr::ScalarFunction(ScalarFunction {
+                    func,
+                    args,
+                }))),
+            }
+        }
+        expr => Ok(Transformed::no(expr)),
+    }
+}
+
+/// `extract(epoch FROM …)`: the seconds of a duration with their fraction, which the engine's own function drops from a second
+/// on; and those of an instant, which it rounds twice.
+fn seconds(args: &[Expr], schema: &DFSchema) -> Option<Expr> {
+    let [Expr::Literal(part, _), duration] = args else {
+        return None;
+    };
+    let is_epoch = part
+        .try_as_str()
+        .flatten()
+        .is_some_and(|part| part.eq_ignore_ascii_case("epoch"));
+    if !is_epoch {
+        return None;
+    }
+    let kind = duration.get_type(schema).ok()?;
+    let (DataType::Duration(unit) | DataType::Timestamp(unit, _)) = &kind else {
+        return None;
+    };
+    let in_a_second: i64 = match unit {
+        TimeUnit::Second => 1,
+        TimeUnit::Millisecond => 1_000,
+        TimeUnit::Microsecond => 1_000_000,
+        TimeUnit::Nanosecond => 1_000_000_000,
+    };
+    let of = |left: Expr, op: Operator, right: Expr| {
+        let (left, right) = (Box::new(left), Box::new(right));
+        Expr::BinaryExpr(BinaryExpr { left, op, right })
+    };
+    let number = |value: i64| Expr::Literal(ScalarValue::Int64(Some(value)), None);
+    let real = |expr: Expr| cast(expr, &DataType::Int64, &DataType::Float64);
+    let units = cast(duration.clone(), &kind, &DataType::Int64);
+    // Whole seconds and the rest are exact for themselves: only their sum is rounded.
+    let whole = of(units.clone(), Operator::Divide, number(in_a_second));
+    let rest = of(units, Operator::Modulo, number(in_a_second));
+    let fraction = of(real(rest), Operator::Divide, real(number(in_a_second)));
+    Some(of(real(whole), Operator::Plus, fraction))
+}
+
+/// What EXTRACT is.
+const DATE_PART: &str = "date_part";
+
+/// Decimals as real numbers; all else as it is.
+fn of_reals(args: Vec<Expr>, schema: &DFSchema) -> Vec<Expr> {
+    let real = |expr: Expr| match expr.get_type(schema) {
+        Ok(kind) if kind.is_decimal() => cast(expr, &kind, &DataType::Float64),
+        _ => expr,
+    };
+    args.into_iter().map(real).collect()
+}
+
+/// `left // right`: integers, towards zero, which the engine itself divides with all checks.
+fn divided(left: Expr, right: Expr, schema: &DFSchema) -> Result<Expr> {
+    let (left_type, right_type) = (left.get_type(schema)?, right.get_type(schema)?);
+    // Sums of signed and unsigned numbers are decimals without a fraction; those beyond 64 bits fail to be cast.
+    let is_whole = |kind: &DataType| {
+        kind.is_integer() || kind.is_null() || matches!(kind, DataType::Decimal128(_, 0))
+    };
+    if !is_whole(&left_type) || !is_whole(&right_type) {
+        return plan_err!(
+            "// divides integers, not {left_type} by {right_type}; floor(a / b) divides any numbers"
+        );
+    }
+    let never_negative = |expr: &Expr, kind: &DataType| match expr {
+        Expr::Literal(ScalarValue::Int64(Some(value)), _) => *value >= 0,
+        _ => kind.is_unsigned_integer(),
+    };
+    // Numbers of more than 63 bits are left what they are where both sides allow it.
+    let is_long = left_type == DataType::UInt64 || right_type == DataType::UInt64;
+    let unsigned = never_negative(&left, &left_type) && never_negative(&right, &right_type);
+    let to = match is_long && unsigned {
+        true => DataType::UInt64,
+        false => DataType::Int64,
+    };
+    Ok(Expr::BinaryExpr(BinaryExpr {
+        left: Box::new(cast(left, &left_type, &to)),
+        op: Operator::Divide,
+        right: Box::new(cast(right, &right_type, &to)),
+    }))
+}
+
+const AVG: &str = "avg";
+
+/// What two numbers are together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Pair {
+    /// Integers that are calculated with as signed ones of 64 bits.
+    Integers,
+    /// Other numbers. An unsigned one of 64 bits beside a signed one is among them: the engine makes
+    /// decimals of them, which have room for both.
+    Others,
+}
+
+impl Pair {
+    /// `None` for what are no two numbers.
+    fn of(left: &DataType, right: &DataType) -> Option<Self> {
+        if !left.is_numeric() || !right.is_numeric() {
+            return None;
+        }
+        let is_mixed = |one: &DataType, other: &DataType| {
+            *one == DataType::UInt64 && other.is_signed_integer()
+        };
+        let integers = left.is_integer() && right.is_integer();
+        Some(
+            match integers && !is_mixed(left, right) && !is_mixed(right, left) {
+                true => Self::Integers,
+                false => Self::Others,
+            },
+        )
+    }
+}
+
+/// The expression as one of this type.
+fn cast(expr: Expr, from: &DataType, to: &DataType) -> Expr {
+    match from == to {
+        true => expr,
+        false => Expr::Cast(Cast::new(Box::new(expr), to.clone())),
+    }
+}

@@ -1,0 +1,257 @@
+//! `COPY … TO 'x' (FORMAT parquet, PARTITION_BY (day), HEADER false)`: options as PostgreSQL and DuckDB write them, in the
+//! words of DataFusion's parser: `STORED AS`, `PARTITIONED BY` and `OPTIONS`.
+
+use datafusion::sql::sqlparser::tokenizer::{Span, Token, TokenWithSpan};
+use weir_functions::{Error, ErrorKind};
+
+/// Writes the options behind the target of each COPY as the parser takes them.
+///
+/// # Errors
+/// When an option has no value that it could have.
+pub(crate) fn with_copy_options(tokens: Vec<TokenWithSpan>) -> Result<Vec<TokenWithSpan>, Error> {
+    let mut result = Vec::new();
+    let mut rest = tokens.as_slice();
+    while let Some(Options { begin, end }) = Options::find(rest) {
+        let (front, behind) = rest.split_at(end);
+        let (front, given) = front.split_at(begin);
+        result.extend_from_slice(front);
+        result.extend(clauses(given)?);
+        // Those of the next statement of the text.
+        rest = behind;
+    }
+    if result.is_empty() {
+        return Ok(tokens);
+    }
+    result.extend_from_slice(rest);
+    Ok(result)
+}
+
+/// Where options begin, with WITH or the parenthesis, and where they end.
+struct Options {
+    begin: usize,
+    end: usize,
+}
+
+impl Options {
+    fn find(tokens: &[TokenWithSpan]) -> Option<Self> {
+        let mut words = tokens
+            .iter()
+            .enumerate()
+            .filter(|(_, token)| !matches!(token.token, Token::Whitespace(_)))
+            .peekable();
+        let (mut is_begin, mut is_copy, mut depth) = (true, false, 0_usize);
+        while let Some((_, token)) = words.next() {
+            match &token.token {
+                Token::SemiColon => (is_begin, is_copy, depth) = (true, false, 0),
+                Token::LParen => depth += 1,
+                Token::RParen => depth = depth.saturating_sub(1),
+                // What is explained may be a COPY.
+                _ if is_begin && is_word(token, &["EXPLAIN", "ANALYZE", "VERBOSE"]) => {}
+                _ if is_begin => (is_begin, is_copy) = (false, is_word(token, &["COPY"])),
+                _ if is_copy && depth == 0 && is_word(token, &["TO"]) => {
+                    let is_target = |token: &Token| matches!(token, Token::SingleQuotedString(_));
+                    if words
+                        .next_if(|(_, token)| is_target(&token.token))
+                        .is_none()
+                    {
+                        continue;
+                    }
+                    let with = words.next_if(|(_, token)| is_word(token, &["WITH"]));
+                    let Some((open, _)) = words.next_if(|(_, token)| token.token == Token::LParen)
+                    else {
+                        continue;
+                    };
+                    let mut open_now = 1_usize;
+                    for (end, token) in words.by_ref() {
+                        match token.token {
+                            Token::LParen => open_now += 1,
+                            Token::RParen => open_now -= 1,
+                            _ => {}
+                        }
+                        if open_now == 0 {
+                            let begin = with.map_or(open, |(with, _)| with);
+                            return Some(Self {
+                                begin,
+                                end: end + 1,
+                            });
+                        }
+                    }
+                }
+                _ => {}
+            }
+        }
+        None
+    }
+}
+
+/// The clauses that options are.
+fn clauses(given: &[TokenWithSpan]) -> Result<Vec<TokenWithSpan>, Error> {
+    let words = given
+        .iter()
+        .filter(|token| !matches!(token.token, Token::Whitespace(_)));
+    let words: Vec<&TokenWithSpan> = words.skip_while(|t| t.token != Token::LParen).collect();
+    let inner = words.get(1..words.len().saturating_sub(1));
+    let (mut clauses, mut others) = (Vec::new(), Vec::new());
+    for option in split(inner.unwrap_or_default()) {
+        let [key, value @ ..] = option else {
+            return Err(wrong("an option", "nothing"));
+        };
+        let name = name_of(key)?;
+        let word = |word: &str| TokenWithSpan::new(Token::make_keyword(word), key.span);
+        let put = |token: Token| TokenWithSpan::new(token, key.span);
+        match (name.as_str(), value) {
+            ("format", [format]) => {
+                clauses.extend([
+                    word("STORED"),
+                    word("AS"),
+                    put(Token::make_word(&name_of(format)?, None)),
+                ]);
+            }
+            ("partition_by" | "partitioned_by", columns) if !columns.is_empty() => {
+                clauses.extend([word("PARTITIONED"), word("BY")]);
+                let is_list = columns
+                    .first()
+                    .is_some_and(|first| first.token == Token::LParen);
+                if !is_list {
+                    clauses.push(put(Token::LParen));
+                }
+                clauses.extend(columns.iter().map(|&column| column.clone()));
+                if !is_list {
+                    clauses.push(put(Token::RParen));
+                }
+            }
+            // An option that is only named is set.
+            (name, [] | [_]) if !["format", "partition_by", "partitioned_by"].contains(&name) => {
+                if !others.is_empty() {
+                    others.push(put(Token::Comma));
+                }
+                others.push(put(Token::SingleQuotedString(ours(name).to_owned())));
+                others.push(match value {
+                    [value] => (*value).clone(),
+                    _ => put(Token::SingleQuotedString("true".to_owned())),
+                });
+            }
+            _ => {
+                let found = value.iter().map(|token| token.token.to_string());
+                let found: Vec<String> = found.collect();
+                return Err(wrong(&format!("one value of {name}"), &found.join(" ")));
+            }
+        }
+    }
+    if !others.is_empty() {
+        let at = others.first().map_or_else(Span::empty, |first| first.span);
+        let put = |token| TokenWithSpan::new(token, at);
+        clauses.extend([put(Token::make_keyword("OPTIONS")), put(Token::LParen)]);
+        clauses.extend(others);
+        clauses.push(put(Token::RParen));
+    }
+    Ok(clauses)
+}
+
+/// Parts between commas that stand in no parentheses.
+fn split<'t>(words: &'t [&'t TokenWithSpan]) -> impl Iterator<Item = &'t [&'t TokenWithSpan]> {
+    let mut depth = 0_usize;
+    words.split(move |token| {
+        match token.token {
+            Token::LParen => depth += 1,
+            Token::RParen => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        depth == 0 && token.token == Token::Comma
+    })
+}
+
+fn is_word(token: &TokenWithSpan, wanted: &[&str]) -> bool {
+    match &token.token {
+        Token::Word(word) if word.quote_style.is_none() => wanted
+            .iter()
+            .any(|wanted| word.value.eq_ignore_ascii_case(wanted)),
+        _ => false,
+    }
+}
+
+fn name_of(token: &TokenWithSpan) -> Result<String, Error> {
+    match &token.token {
+        Token::Word(word) => Ok(word.value.to_ascii_lowercase()),
+        Token::SingleQuotedString(text) => Ok(text.to_ascii_lowercase()),
+        other => Err(wrong(
+            "the name of an option or a format",
+            &other.to_string(),
+        )),
+    }
+}
+
+/// What an option is called that others call so.
+fn ours(name: &str) -> &str {
+    match name {
+        "header" => "has_header",
+        "delim" | "sep" => "delimiter",
+        "null" | "nullstr" => "null_value",
+        "overwrite_or_ignore" => "overwrite",
+        other => other,
+    }
+}
+
+fn wrong(expected: &str, found: &str) -> Error {
+    let message = format!("COPY: expected {expected}, found {found}");
+    Error::new(ErrorKind::Syntax, message)
+        .with_hint("COPY (SELECT …) TO 'folder/' (FORMAT parquet, PARTITION_BY (day))")
+}
+
+#[cfg(test)]
+mod tests {
+    use datafusion::sql::sqlparser::tokenizer::Tokenizer;
+
+    use super::*;
+    use crate::dialect::WeirDialect;
+
+    fn written(sql: &str) -> Result<String, Error> {
+        let tokens = Tokenizer::new(&WeirDialect, sql).tokenize_with_location();
+        let tokens = with_copy_options(tokens.unwrap())?.into_iter();
+        let words = tokens.filter(|token| !matches!(token.token, Token::Whitespace(_)));
+        let words: Vec<String> = words.map(|token| token.token.to_string()).collect();
+        Ok(words.join(" "))
+    }
+
+    #[test]
+    fn options_of_others_are_clauses() {
+        for (sql, wanted) in [
+            (
+                "COPY (SELECT 1) TO 'x' (FORMAT parquet)",
+                "COPY ( SELECT 1 ) TO 'x' STORED AS parquet",
+            ),
+            (
+                "explain copy (SELECT 1) to 'x' WITH (PARTITION_BY (a, b), format 'CSV', HEADER false, delim ';')",
+                "explain copy ( SELECT 1 ) to 'x' PARTITIONED BY ( a , b ) STORED AS csv OPTIONS ( 'has_header' false , 'delimiter' ';' )",
+            ),
+            (
+                "COPY t TO 'x.pcap' (anonymize 'k', OVERWRITE); COPY t TO 'y' (partition_by a)",
+                "COPY t TO 'x.pcap' OPTIONS ( 'anonymize' 'k' , 'overwrite' 'true' ) ; COPY t TO 'y' PARTITIONED BY ( a )",
+            ),
+        ] {
+            assert_eq!(written(sql).unwrap(), wanted);
+        }
+        for same in [
+            "COPY ( SELECT 'TO' , ( 1 ) ) TO 'x.csv' OPTIONS ( header true )",
+            "SELECT * FROM f ( 'TO' , ( 1 ) )",
+            "COPY ( SELECT 1 ) TO 'x' (",
+        ] {
+            assert_eq!(written(same).unwrap(), same);
+        }
+        for wrong in [
+            "()",
+            "(FORMAT)",
+            "(FORMAT a b)",
+            "(a b c)",
+            "(PARTITION_BY)",
+            "(,a)",
+            "(1)",
+        ] {
+            let error = written(&format!("COPY t TO 'x' {wrong}")).unwrap_err();
+            assert!(
+                error.to_string().starts_with("COPY: expected"),
+                "{wrong}: {error}"
+            );
+        }
+    }
+}

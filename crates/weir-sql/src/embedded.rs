@@ -1,0 +1,348 @@
+//! What a program does with a statement that it holds: values for `$name`, the answer into a file, the plan
+//! instead of the answer.
+//!
+//! A value takes the place of its parameter as a literal would, as in `EXECUTE` (`prepared`): an address beside
+//! an address, a time beside a time, a list in `IN ($names)`.
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use datafusion::sql::parser::{CopyToSource, Statement as DfStatement};
+use datafusion::sql::sqlparser::ast::{self, Array, Expr, UnaryOperator, Value, VisitorMut};
+use weir_functions::similar::similar;
+use weir_functions::{Error, ErrorKind};
+
+use crate::statement::Statement;
+
+/// A value that a program gives to a parameter of a statement.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Parameter {
+    /// NULL
+    Null,
+    /// TRUE or FALSE
+    Boolean(bool),
+    /// A whole number
+    Integer(i128),
+    /// Another number
+    Float(f64),
+    /// Text, or an address
+    Text(String),
+    /// Bytes
+    Bytes(Vec<u8>),
+    /// An instant as SQL writes it: `2026-11-22T10:00:00.123456789Z`
+    Time(String),
+    /// Several values, for `IN ($names)` and `packets($files)`
+    List(Vec<Parameter>),
+}
+
+impl Parameter {
+    /// The expression that stands for the value.
+    fn expression(&self) -> Result<Expr, Error> {
+        Ok(match self {
+            Self::Null => literal(Value::Null),
+            Self::Boolean(value) => literal(Value::Boolean(*value)),
+            Self::Integer(value) if *value < 0 => negative(value.unsigned_abs().to_string()),
+            Self::Integer(value) => number(value.to_string()),
+            Self::Float(value) if !value.is_finite() => {
+                written(&format!("CAST('{value}' AS DOUBLE)"))?
+            }
+            Self::Float(value) if value.is_sign_negative() => negative(format!("{:e}", -value)),
+            Self::Float(value) => number(format!("{value:e}")),
+            Self::Text(text) => literal(Value::SingleQuotedString(text.clone())),
+            Self::Bytes(bytes) => literal(Value::HexStringLiteral(
+                bytes.iter().map(|byte| format!("{byte:02x}")).collect(),
+            )),
+            Self::Time(text) => written(&format!("TIMESTAMP '{}'", text.replace('\'', "''")))?,
+            Self::List(values) => {
+                let elem: Result<Vec<Expr>, Error> = values.iter().map(Self::expression).collect();
+                Expr::Array(Array {
+                    elem: elem?,
+                    named: true,
+                })
+            }
+        })
+    }
+}
+
+fn literal(value: Value) -> Expr {
+    Expr::Value(value.into())
+}
+
+fn number(digits: String) -> Expr {
+    literal(Value::Number(digits, false))
+}
+
+fn negative(digits: String) -> Expr {
+    Expr::Nested(Box::new(Expr::UnaryOp {
+        op: UnaryOperator::Minus,
+        expr: Box::new(number(digits)),
+    }))
+}
+
+/// An expression as it is written in SQL.
+fn written(sql: &str) -> Result<Expr, Error> {
+    Statement::expression_of(sql)
+        .ok_or_else(|| Error::new(ErrorKind::Plan, format!("{sql} is no value")))
+}
+
+impl Statement {
+    /// Puts values into the places of `$name`.
+    ///
+    /// # Errors
+    /// When a value is given that the statement has no place for, or a place has no value.
+    pub fn bind(mut self, values: &[(String, Parameter)]) -> Result<Self, Error> {
+        let mut named = Vec::with_capacity(values.len());
+        for (name, value) in values {
+            named.push(Named {
+                name,
+                expression: value.expression()?,
+                is_used: false,
+            });
+        }
+        let mut binder = Binder {
+            values: named,
+            unknown: None,
+        };
+        self.visit_mut(&mut binder);
+        let names = || values.iter().map(|(name, _)| name.as_str());
+        if let Some(unknown) = binder.unknown {
+            let error = Error::new(
+                ErrorKind::Plan,
+                format!("the parameter ${unknown} has no value"),
+            );
+            return Err(match similar(&unknown, names()).first() {
+                Some(near) => error.with_hint(format!("did you mean ${near}?")),
+                None => error.with_hint(format!("give {unknown} a value beside the statement")),
+            });
+        }
+        match binder.values.iter().find(|value| !value.is_used) {
+            None => {
+                if let Some(recipe) = &mut self.recipe {
+                    recipe.values = Arc::from(values);
+                }
+                Ok(self)
+            }
+            Some(unused) => Err(Error::new(
+                ErrorKind::Plan,
+                format!("the statement has no parameter ${}", unused.name),
+            )
+            .with_hint(format!(
+                "${} stands where the value goes, without quotes",
+                unused.name
+            ))),
+        }
+    }
+
+    /// The statement that describes how this one runs; with `analyze` it runs it and counts.
+    ///
+    /// # Errors
+    /// When it is no query.
+    pub fn explained(self, analyze: bool) -> Result<Self, Error> {
+        let sql = match analyze {
+            true => "EXPLAIN ANALYZE SELECT 1",
+            false => "EXPLAIN SELECT 1",
+        };
+        if !self.is_query() {
+            return Err(Error::new(ErrorKind::Plan, "only a query is explained"));
+        }
+        let mut shell = shell(sql)?;
+        if let DfStatement::Explain(explain) = &mut shell.inner {
+            *explain.statement = self.inner;
+        }
+        shell.recipe = None;
+        Ok(shell)
+    }
+
+    /// The statement that writes the answer of this query into a file: a capture when the name says so,
+    /// rows otherwise, in the format that `stored_as` or the name tells.
+    ///
+    /// # Errors
+    /// When it is no query.
+    pub fn copied_to(
+        self,
+        path: &str,
+        stored_as: Option<&str>,
+        overwrite: bool,
+    ) -> Result<Self, Error> {
+        let query = match self.inner {
+            DfStatement::Statement(statement) => match *statement {
+                ast::Statement::Query(query) => query,
+                _ => {
+                    return Err(Error::new(
+                        ErrorKind::Plan,
+                        "only a query has rows to write",
+                    ));
+                }
+            },
+            _ => {
+                return Err(Error::new(
+                    ErrorKind::Plan,
+                    "only a query has rows to write",
+                ));
+            }
+        };
+        let options = match overwrite {
+            true => " OPTIONS (overwrite true)",
+            false => "",
+        };
+        let mut shell = shell(&format!("COPY (SELECT 1) TO 'file'{options}"))?;
+        if let Some(copy) = shell.copy_mut() {
+            copy.source = CopyToSource::Query(query);
+            copy.target = path.to_owned();
+            copy.stored_as = stored_as.map(str::to_ascii_uppercase);
+        }
+        shell.recipe = None;
+        Ok(shell)
+    }
+}
+
+/// A statement that another one is put into.
+fn shell(sql: &str) -> Result<Statement, Error> {
+    let statement = Statement::parse(sql)?.pop();
+    statement.ok_or_else(|| Error::new(ErrorKind::Plan, "no statement"))
+}
+
+/// A parameter's name and what stands for its value.
+struct Named<'v> {
+    name: &'v str,
+    expression: Expr,
+    is_used: bool,
+}
+
+/// Writes values in the places of `$name`.
+struct Binder<'v> {
+    values: Vec<Named<'v>>,
+    unknown: Option<String>,
+}
+
+impl Binder<'_> {
+    /// The value of a placeholder; `None` for other expressions, and for a placeholder without a value.
+    fn value(&mut self, expr: &Expr) -> Option<Expr> {
+        let Expr::Value(value) = expr else {
+            return None;
+        };
+        let Value::Placeholder(placeholder) = &value.value else {
+            return None;
+        };
+        let name = placeholder.strip_prefix('$').unwrap_or(placeholder);
+        match self.values.iter_mut().find(|value| value.name == name) {
+            Some(value) => {
+                value.is_used = true;
+                Some(value.expression.clone())
+            }
+            None => {
+                self.unknown.get_or_insert_with(|| name.to_owned());
+                None
+            }
+        }
+    }
+}
+
+impl VisitorMut for Binder<'_> {
+    type Break = ();
+
+    fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<()> {
+        let Expr::InList { list, negated, .. } = expr else {
+            return ControlFlow::Continue(());
+        };
+        let mut whole = Vec::with_capacity(list.len());
+        for item in list.drain(..) {
+            match self.value(&item) {
+                // A list of a parameter is the list of the expression, or a part of it.
+                Some(Expr::Array(array)) => whole.extend(array.elem),
+                Some(value) => whole.push(value),
+                None => whole.push(item),
+            }
+        }
+        match whole.is_empty() {
+            // `IN ()` is not SQL: nothing is in an empty list, not even NULL.
+            true => *expr = literal(Value::Boolean(*negated)),
+            false => *list = whole,
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<()> {
+        if let Some(value) = self.value(expr) {
+            *expr = value;
+        }
+        ControlFlow::Continue(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn bound(sql: &str, values: &[(&str, Parameter)]) -> Result<String, String> {
+        let values: Vec<_> = values
+            .iter()
+            .map(|(name, value)| ((*name).to_owned(), value.clone()))
+            .collect();
+        let statement = Statement::parse(sql).unwrap().pop().unwrap();
+        match statement.bind(&values) {
+            Ok(statement) => Ok(statement.inner.to_string()),
+            Err(error) => Err(error.to_string()),
+        }
+    }
+
+    #[test]
+    fn values_stand_as_literals() {
+        use Parameter::{Boolean, Bytes, Float, Integer, List, Null, Text, Time};
+        for (value, written) in [
+            (Null, "NULL"),
+            (Boolean(true), "true"),
+            (Integer(i128::from(u64::MAX)), "18446744073709551615"),
+            (Integer(-1), "(-1)"),
+            (Float(1.5), "1.5e0"),
+            (Float(f64::INFINITY), "CAST('inf' AS DOUBLE)"),
+            (Text("a'b".to_owned()), "'a''b'"),
+            (Bytes(vec![0, 255]), "X'00ff'"),
+            (
+                Time("2026-11-22T10:00:00Z".to_owned()),
+                "TIMESTAMP '2026-11-22T10:00:00Z'",
+            ),
+            (List(vec![Integer(1), Null]), "ARRAY[1, NULL]"),
+        ] {
+            let sql = bound("SELECT $v AS v", &[("v", value)]).unwrap();
+            assert_eq!(sql, format!("SELECT {written} AS v"));
+        }
+    }
+
+    #[test]
+    fn a_list_is_the_list_of_in() {
+        let some = Parameter::List(vec![Parameter::Integer(1), Parameter::Integer(2)]);
+        let none = Parameter::List(Vec::new());
+        let sql = "SELECT 1 AS one WHERE 1 IN ($v, 3)";
+        let expected = "SELECT 1 AS one WHERE 1 IN (1, 2, 3)";
+        assert_eq!(bound(sql, &[("v", some)]).as_deref(), Ok(expected));
+        for (condition, written) in [("1 IN ($v)", "false"), ("1 NOT IN ($v)", "true")] {
+            let sql = format!("SELECT 1 AS one WHERE {condition}");
+            let bound = bound(&sql, &[("v", none.clone())]);
+            assert_eq!(bound, Ok(format!("SELECT 1 AS one WHERE {written}")));
+        }
+    }
+
+    #[test]
+    fn parameters_and_values_belong_together() {
+        let one = || ("a", Parameter::Integer(1));
+        assert!(bound("SELECT $a", &[]).unwrap_err().contains("$a"));
+        assert!(bound("SELECT 1", &[one()]).unwrap_err().contains("$a"));
+        assert_eq!(
+            bound("SELECT $a + $a AS b", &[one()]).as_deref(),
+            Ok("SELECT 1 + 1 AS b")
+        );
+    }
+
+    #[test]
+    fn only_queries_are_explained_and_written() {
+        let parse = |sql: &str| Statement::parse(sql).unwrap().pop().unwrap();
+        assert!(parse("SELECT 1").explained(true).unwrap().is_explain());
+        let copy = parse("SELECT 1").copied_to("a'b.pcap", None, true).unwrap();
+        assert!(!copy.is_query() && copy.gives_rows());
+        let view = || parse("CREATE VIEW v AS SELECT 1");
+        assert!(view().explained(false).is_err());
+        assert!(view().copied_to("x", Some("parquet"), false).is_err());
+    }
+}

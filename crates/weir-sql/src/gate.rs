@@ -1,0 +1,492 @@
+//! The gate that every text of statements passes, by whichever door it comes, before anything walks through what it says.
+//!
+//! Parsers, planners and what frees their trees go one call deeper for each level of a tree. So a tree has no more
+//! levels than their stacks have room for: the words of a text are counted before they are parsed, which bounds how deep
+//! the parser's tree can be, and the tree that it makes is measured on a stack that has room for the deepest of those.
+
+use std::ops::ControlFlow;
+
+use datafusion::error::DataFusionError;
+use datafusion::sql::parser::{CopyToSource, Statement as DfStatement};
+use datafusion::sql::sqlparser::ast::{
+    self, BinaryOperator, Expr, Query, Select, SetExpr, TableFactor, Visit, Visitor,
+};
+use datafusion::sql::sqlparser::dialect::PostgreSqlDialect;
+use datafusion::sql::sqlparser::keywords::Keyword;
+use datafusion::sql::sqlparser::parser::{Parser, ParserError};
+use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan, Tokenizer};
+use weir_functions::{Error, ErrorKind};
+
+use crate::statement::innermost;
+use crate::walk::walk;
+
+/// Parses a text in PostgreSQL's own dialect, which some questions of its clients are written in, within the limits
+/// that the engine's own statements have.
+///
+/// # Errors
+/// When it is not SQL, or larger or deeper than statements may be.
+pub(crate) fn parse_postgres(sql: &str) -> Result<Vec<ast::Statement>, Error> {
+    on_stack(|| {
+        look_at_text(sql)?;
+        let dialect = PostgreSqlDialect {};
+        let failed =
+            |error: &dyn std::fmt::Display| Error::new(ErrorKind::Syntax, error.to_string());
+        let tokens = Tokenizer::new(&dialect, sql)
+            .tokenize_with_location()
+            .map_err(|error| failed(&error))?;
+        look_at_tokens(&tokens)?;
+        let statements = Parser::new(&dialect)
+            .with_recursion_limit(BRACKETS_MAX)
+            .with_tokens_with_locations(tokens)
+            .parse_statements()
+            .map_err(|error| failed(&error))?;
+        for statement in &statements {
+            look_at_tree(statement)?;
+        }
+        Ok(statements)
+    })
+}
+
+/// Does something that may go as deep as a text of statements can make it.
+pub(crate) fn on_stack<T>(work: impl FnOnce() -> T) -> T {
+    stacker::grow(STACK_BYTES, work)
+}
+
+/// Looks at how long a text is.
+///
+/// # Errors
+/// When it is longer than texts of statements may be.
+pub(crate) fn look_at_text(sql: &str) -> Result<(), Error> {
+    match sql.len() {
+        0..=TEXT_BYTES_MAX => Ok(()),
+        len => Err(limit(format!(
+            "the text has {len} bytes, and {TEXT_BYTES_MAX} is the most"
+        ))),
+    }
+}
+
+/// Looks at the words of a text: how many there are, and how deep a tree they may become.
+///
+/// # Errors
+/// When there are more than there may be, or a parameter has a number that none has.
+pub(crate) fn look_at_tokens(tokens: &[TokenWithSpan]) -> Result<(), Error> {
+    let mut words = 0_usize;
+    // The words behind the last comma, in each open bracket, with those in front of it.
+    let mut chains = vec![0_usize];
+    let mut explains = 0_usize;
+    let mut repeated = 0_usize;
+    let mut types = 0_usize;
+    let mut before: Option<&Token> = None;
+    for TokenWithSpan { token, .. } in tokens {
+        if matches!(token, Token::Whitespace(_)) {
+            continue;
+        }
+        words += 1;
+        let chain = chains.last().copied().unwrap_or(0);
+        match token {
+            Token::SemiColon => {
+                (chains, explains, types) = (vec![0], 0, 0);
+            }
+            Token::LParen | Token::LBracket | Token::LBrace => chains.push(chain + 1),
+            Token::RParen | Token::RBracket | Token::RBrace if chains.len() > 1 => {
+                chains.pop();
+                if let Some(chain) = chains.last_mut() {
+                    *chain += 1;
+                }
+            }
+            Token::Comma => {
+                let outside = chains.len().checked_sub(2);
+                let outside = outside.and_then(|index| chains.get(index)).copied();
+                if let Some(chain) = chains.last_mut() {
+                    *chain = outside.map_or(0, |chain| chain + 1);
+                }
+            }
+            Token::Placeholder(name) => {
+                let digits = name.get(1..).unwrap_or_default();
+                let is_number =
+                    !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
+                let number: Option<usize> = digits.parse().ok();
+                if is_number && number.is_none_or(|number| number > PARAMETERS_MAX) {
+                    return Err(limit(format!(
+                        "the parameter {name} has a number beyond {PARAMETERS_MAX}"
+                    )));
+                }
+            }
+            Token::Word(word) if word.value.len() > NAME_BYTES_MAX => {
+                return Err(limit(format!(
+                    "the text has a name of {} bytes, and {NAME_BYTES_MAX} is the most",
+                    word.value.len()
+                )));
+            }
+            Token::Word(word) if word.keyword == Keyword::EXPLAIN => explains += 1,
+            Token::Lt if matches!(before, Some(Token::Word(_))) => {
+                types += usize::from(is_type(before));
+            }
+            _ => {}
+        }
+        if let Some(chain) = chains.last_mut() {
+            *chain += 1;
+        }
+        // Quantifiers of patterns, and lists of lists of a type.
+        repeated = match before {
+            Some(last)
+                if last == token
+                    && !matches!(
+                        token,
+                        Token::Word(_) | Token::LParen | Token::RParen | Token::SemiColon
+                    ) =>
+            {
+                repeated + 1
+            }
+            Some(Token::RBracket) if *token == Token::LBracket => repeated + 1,
+            Some(Token::LBracket) if *token == Token::RBracket => repeated,
+            _ => 0,
+        };
+        before = Some(token);
+        let chain = chains.last().copied().unwrap_or(0);
+        for (what, found, most) in [
+            ("words", words, WORDS_MAX),
+            ("levels of brackets", chains.len() - 1, BRACKETS_MAX),
+            ("words without a comma between them", chain, CHAIN_MAX),
+            ("levels of EXPLAIN", explains, EXPLAINS_MAX),
+            (
+                "operators of one kind behind each other",
+                repeated,
+                BRACKETS_MAX,
+            ),
+            ("types of lists and structs", types, BRACKETS_MAX),
+        ] {
+            if found > most {
+                return Err(limit(format!("the text has more than {most} {what}")));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Whether a `<` behind a word begins the type of what is in a list or a struct.
+fn is_type(word: Option<&Token>) -> bool {
+    let Some(Token::Word(word)) = word else {
+        return false;
+    };
+    matches!(
+        word.keyword,
+        Keyword::ARRAY | Keyword::STRUCT | Keyword::MAP | Keyword::TUPLE | Keyword::NESTED
+    )
+}
+
+/// What the parser says of a text that it would go too deep for.
+pub(crate) fn too_deep(error: &DataFusionError) -> Option<Error> {
+    match error.find_root() {
+        DataFusionError::SQL(error, _) if **error == ParserError::RecursionLimitExceeded => {
+            Some(limit(format!(
+                "the text nests expressions and queries in each other for more than the {BRACKETS_MAX} levels that it may"
+            )))
+        }
+        _ => None,
+    }
+}
+
+/// Looks at how deep the tree of a statement is.
+///
+/// # Errors
+/// When it is deeper than trees may be.
+pub(crate) fn look_at(statement: &DfStatement) -> Result<(), Error> {
+    match innermost(statement) {
+        DfStatement::Statement(statement) => look_at_tree(statement.as_ref()),
+        DfStatement::CopyTo(copy) => match &copy.source {
+            CopyToSource::Query(query) => look_at_tree(query.as_ref()),
+            CopyToSource::Relation(_) => Ok(()),
+        },
+        _ => Ok(()),
+    }
+}
+
+fn look_at_tree(tree: &impl Visit) -> Result<(), Error> {
+    let mut depth = Depth::default();
+    let _ = walk(tree, &mut depth);
+    match depth.most {
+        0..=DEPTH_MAX => Ok(()),
+        found => Err(limit(format!(
+            "the statement is {found} levels deep, and {DEPTH_MAX} is the most"
+        ))
+        .with_hint("IN (…) holds many values, and a file of them can be joined")),
+    }
+}
+
+/// How deep a tree is: levels of expressions, and of what plans put above each other.
+#[derive(Default)]
+struct Depth {
+    now: usize,
+    most: usize,
+    /// The levels that each query and SELECT around this place adds.
+    around: Vec<usize>,
+}
+
+impl Depth {
+    fn enter(&mut self, levels: usize) -> ControlFlow<()> {
+        self.now = self.now.saturating_add(levels);
+        self.most = self.most.max(self.now);
+        ControlFlow::Continue(())
+    }
+
+    fn leave(&mut self, levels: usize) -> ControlFlow<()> {
+        self.now = self.now.saturating_sub(levels);
+        ControlFlow::Continue(())
+    }
+
+    fn enter_around(&mut self, levels: usize) -> ControlFlow<()> {
+        self.around.push(levels);
+        self.enter(levels)
+    }
+
+    fn leave_around(&mut self) -> ControlFlow<()> {
+        let levels = self.around.pop().unwrap_or(0);
+        self.leave(levels)
+    }
+}
+
+impl Visitor for Depth {
+    type Break = ();
+
+    fn pre_visit_query(&mut self, query: &Query) -> ControlFlow<()> {
+        fn height(body: &SetExpr) -> usize {
+            match body {
+                SetExpr::SetOperation { left, right, .. } => height(left).max(height(right)) + 1,
+                _ => 1,
+            }
+        }
+        // Each query of a WITH may stand on the one before it.
+        let with = query.with.iter().map(|with| with.cte_tables.len());
+        let around: usize = with.sum::<usize>() + query.pipe_operators.len();
+        self.enter_around(height(&query.body).saturating_add(around))
+    }
+
+    fn post_visit_query(&mut self, _: &Query) -> ControlFlow<()> {
+        self.leave_around()
+    }
+
+    fn pre_visit_select(&mut self, select: &Select) -> ControlFlow<()> {
+        let joined = select.from.iter().map(|table| table.joins.len() + 1);
+        let joined: usize = joined.sum();
+        self.enter_around(joined.saturating_sub(1).saturating_mul(JOINED_LEVELS) + 1)
+    }
+
+    fn post_visit_select(&mut self, _: &Select) -> ControlFlow<()> {
+        self.leave_around()
+    }
+
+    fn pre_visit_table_factor(&mut self, _: &TableFactor) -> ControlFlow<()> {
+        self.enter(1)
+    }
+
+    fn post_visit_table_factor(&mut self, _: &TableFactor) -> ControlFlow<()> {
+        self.leave(1)
+    }
+
+    fn pre_visit_expr(&mut self, expr: &Expr) -> ControlFlow<()> {
+        self.enter(levels(expr))
+    }
+
+    fn post_visit_expr(&mut self, expr: &Expr) -> ControlFlow<()> {
+        self.leave(levels(expr))
+    }
+}
+
+/// The levels that an expression counts as. The planner names what is above the columns by all that is below, again at each level,
+/// so that a level of arithmetic takes it far longer than one of AND and OR.
+fn levels(expr: &Expr) -> usize {
+    match expr {
+        Expr::CompoundFieldAccess { access_chain, .. } => {
+            access_chain.len().saturating_mul(NAMED_LEVELS) + 1
+        }
+        Expr::CompoundIdentifier(parts) => parts.len(),
+        Expr::Identifier(_) | Expr::Value(_) | Expr::Nested(_) => 1,
+        Expr::BinaryOp {
+            op: BinaryOperator::And | BinaryOperator::Or,
+            ..
+        } => 1,
+        _ => NAMED_LEVELS,
+    }
+}
+
+fn limit(message: String) -> Error {
+    Error::new(ErrorKind::Limit, message)
+}
+
+/// Bytes of a text of statements.
+const TEXT_BYTES_MAX: usize = 4 << 20;
+/// Words of a text: 100,000 values in a list.
+const WORDS_MAX: usize = 200_000;
+/// Brackets in each other.
+pub(crate) const BRACKETS_MAX: usize = 64;
+/// Words that a tree may have above each other, at most, before it is measured.
+const CHAIN_MAX: usize = 20_000;
+/// Bytes of a name, which may be the path of a file: what is not known is looked for among all names that are.
+const NAME_BYTES_MAX: usize = 4096;
+/// More than one is refused by the planner.
+const EXPLAINS_MAX: usize = 16;
+/// Levels of a tree.
+const DEPTH_MAX: usize = 500;
+/// What a level counts as whose name holds those of all levels below it.
+const NAMED_LEVELS: usize = 3;
+/// What a table counts as that is joined to others: planning takes more than the square of their number, and some 120 a second.
+const JOINED_LEVELS: usize = 4;
+/// The protocols count parameters in 16 bits.
+const PARAMETERS_MAX: usize = 65_535;
+/// Memory is taken from the system only as far as the stack is used.
+const STACK_BYTES: usize = 256 << 20;
+
+#[cfg(test)]
+mod tests {
+    use crate::statement::Statement;
+    use weir_functions::ErrorKind;
+
+    #[test]
+    fn statements_of_usual_size_pass() {
+        let list: Vec<String> = (0..50_000).map(|number| number.to_string()).collect();
+        let or: Vec<String> = (0..450).map(|number| format!("a = {number}")).collect();
+        let unions =
+            vec!["SELECT ip.src, count(*) FROM 'x.pcap' WHERE udp.dstport = 53 GROUP BY 1"; 400];
+        for sql in [
+            format!("SELECT a IN ({})", list.join(", ")),
+            format!("SELECT {}", or.join(" OR ")),
+            unions.join(" UNION ALL "),
+            format!("SELECT {}1{}", "(".repeat(40), ")".repeat(40)),
+            format!("SELECT * FROM {}SELECT 1{}", "(".repeat(20), ")".repeat(20)),
+            format!("SELECT * FROM {}'x.pcap'{}", "(".repeat(20), ")".repeat(20)),
+            "SELECT a[1][2], $65535, CAST(b AS ARRAY<INT>)".to_owned(),
+        ] {
+            let parsed = Statement::parse(&sql);
+            assert!(parsed.is_ok(), "{:?}", parsed.map(drop));
+        }
+    }
+
+    #[test]
+    fn what_is_too_deep_or_too_long_is_refused_by_its_limit() {
+        let many = 100_000;
+        let shapes: Vec<(&str, String)> = vec![
+            ("explain", format!("{}SELECT 1", "EXPLAIN ".repeat(many))),
+            ("sum", format!("SELECT 1{}", "+1".repeat(many))),
+            (
+                "and",
+                format!("SELECT 1 WHERE true{}", " AND true".repeat(many)),
+            ),
+            (
+                "and few",
+                format!("SELECT 1 WHERE true{}", " AND true".repeat(5000)),
+            ),
+            (
+                "or",
+                format!("SELECT 1 WHERE a = 1{}", " OR a = 1".repeat(many)),
+            ),
+            (
+                "union",
+                format!("SELECT 1{}", " UNION ALL SELECT 1".repeat(many)),
+            ),
+            (
+                "union few",
+                format!("SELECT 1{}", " UNION ALL SELECT 1".repeat(3000)),
+            ),
+            (
+                "except",
+                format!("SELECT 1{}", " EXCEPT SELECT 1".repeat(3000)),
+            ),
+            (
+                "parentheses",
+                format!("SELECT {}1{}", "(".repeat(many), ")".repeat(many)),
+            ),
+            ("open", format!("SELECT {}", "(".repeat(many))),
+            (
+                "case",
+                format!(
+                    "SELECT {}1{}",
+                    "CASE WHEN true THEN ".repeat(many),
+                    " END".repeat(many)
+                ),
+            ),
+            ("not", format!("SELECT {}true", "NOT ".repeat(many))),
+            ("minus", format!("SELECT {}1", "- ".repeat(many))),
+            ("plus", format!("SELECT {}1", "+ - ".repeat(many))),
+            (
+                "lists",
+                format!("SELECT {}1{}", "[".repeat(many), "]".repeat(many)),
+            ),
+            (
+                "subqueries",
+                format!(
+                    "SELECT * FROM {}SELECT 1{}",
+                    "(".repeat(many),
+                    ")".repeat(many)
+                ),
+            ),
+            ("casts", format!("SELECT 1{}", "::int".repeat(many))),
+            (
+                "casts of lists",
+                format!("SELECT CAST(1 AS int{})", "[]".repeat(many)),
+            ),
+            (
+                "casts of types",
+                format!(
+                    "SELECT CAST(1 AS {}int{})",
+                    "ARRAY<".repeat(many),
+                    ">".repeat(many)
+                ),
+            ),
+            ("subscripts", format!("SELECT a{}", "[1]".repeat(many))),
+            ("subscripts few", format!("SELECT a{}", "[1]".repeat(1000))),
+            ("names", format!("SELECT a{}", ".a".repeat(1000))),
+            (
+                "with",
+                format!(
+                    "WITH c AS (SELECT 1){} SELECT * FROM c",
+                    ", c AS (SELECT * FROM c)".repeat(1000)
+                ),
+            ),
+            ("is null", format!("SELECT a{}", " IS NULL".repeat(many))),
+            ("collate", format!("SELECT a{}", " COLLATE x".repeat(many))),
+            (
+                "at",
+                format!("SELECT a{}", " AT TIME ZONE 'UTC'".repeat(many)),
+            ),
+            ("concat", format!("SELECT 'a'{}", "||'a'".repeat(many))),
+            (
+                "joins",
+                format!("SELECT * FROM t{}", " CROSS JOIN t".repeat(many)),
+            ),
+            ("tables", format!("SELECT * FROM t{}", ", t".repeat(130))),
+            (
+                "joins few",
+                format!("SELECT * FROM t{}", " JOIN t ON true".repeat(130)),
+            ),
+            ("pipes", format!("FROM t{}", " |> WHERE true".repeat(3000))),
+            (
+                "pattern",
+                format!(
+                    "SELECT * FROM t MATCH_RECOGNIZE (PATTERN (a{}) DEFINE a AS true)",
+                    "*".repeat(many)
+                ),
+            ),
+            (
+                "prepare",
+                format!("{}SELECT 1", "PREPARE p AS ".repeat(many)),
+            ),
+            ("words", format!("SELECT 1{}", ", 1".repeat(2 * many))),
+            ("statements", "SELECT 1;".repeat(many)),
+            ("parameter", "SELECT $10000000000".to_owned()),
+            ("parameter 65536", "SELECT $65536".to_owned()),
+            ("parameter large", format!("SELECT ${}", "9".repeat(100))),
+            ("text", format!("SELECT '{}'", "x".repeat(5 << 20))),
+            ("name", format!("SELECT {} FROM t", "x".repeat(1 << 20))),
+            ("quoted", format!("SELECT \"{}\"", "x".repeat(5000))),
+        ];
+        for (name, sql) in shapes {
+            let refusal = Statement::parse(&sql).map(drop).unwrap_err();
+            let says = refusal.to_string();
+            assert_eq!(refusal.kind(), ErrorKind::Limit, "{name}: {says}");
+            assert!(says.len() < 200, "{name}: {says}");
+            let postgres = super::parse_postgres(&sql);
+            assert!(postgres.is_err(), "{name}");
+        }
+    }
+}

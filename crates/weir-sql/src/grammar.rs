@@ -1,0 +1,868 @@
+//! What of SQL is honoured, and what is refused with one sentence.
+//!
+//! The parser reads more than the planner plans, and the planner passes over some of it without a word: a
+//! `FOR UPDATE`, a `WITH ROLLUP`, the version of a table. A clause that is accepted and not done is a wrong
+//! answer, so every part of a statement is looked at before it is planned. The lists here name every variant
+//! and every field without `_` and `..`: a version of the parser that knows more does not compile until
+//! someone has decided on it.
+
+mod size;
+mod verdict;
+
+use std::ops::ControlFlow;
+
+use datafusion::sql::sqlparser::ast::{
+    self, ContextModifier, CreateTable, CreateTableOptions, CreateView, Cte, DuplicateTreatment,
+    Expr, Fetch, Function, FunctionArg, FunctionArgumentClause, FunctionArguments, GroupByExpr,
+    HiveDistributionStyle, Join, JoinConstraint, JoinOperator, LimitClause, OrderBy, OrderByExpr,
+    OrderByKind, PipeOperator, Query, Select, Set, SetExpr, SetOperator, SetQuantifier, TableAlias,
+    TableAliasColumnDef, TableFactor, TableFunctionArgs, TableSampleKind, TableWithJoins, Visitor,
+    WindowSpec, WindowType, With,
+};
+use weir_functions::{Error, ErrorKind};
+
+use crate::statement::Statement;
+use crate::table_sample::Sample;
+use verdict::Verdict;
+
+/// Looks at every part of a statement. `is_scalar` knows the functions of one row.
+///
+/// # Errors
+/// The first part that is not honoured.
+pub fn check(statement: &Statement, is_scalar: &dyn Fn(&str) -> bool) -> Result<(), Error> {
+    let mut walker = Walker {
+        is_scalar,
+        refusal: None,
+    };
+    statement.visit(&mut walker);
+    match walker.refusal {
+        Some(refusal) => Err(refusal),
+        None => Ok(()),
+    }
+}
+
+struct Walker<'s> {
+    is_scalar: &'s dyn Fn(&str) -> bool,
+    refusal: Option<Error>,
+}
+
+impl Walker<'_> {
+    fn take(&mut self, looked: Result<(), Error>) -> ControlFlow<()> {
+        match looked {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(refusal) => {
+                self.refusal = Some(refusal);
+                ControlFlow::Break(())
+            }
+        }
+    }
+}
+
+impl Visitor for Walker<'_> {
+    type Break = ();
+
+    fn pre_visit_statement(&mut self, statement: &ast::Statement) -> ControlFlow<()> {
+        self.take(look_at_statement(statement))
+    }
+
+    fn pre_visit_query(&mut self, query: &Query) -> ControlFlow<()> {
+        self.take(look_at_query(query))
+    }
+
+    fn pre_visit_select(&mut self, select: &Select) -> ControlFlow<()> {
+        self.take(look_at_select(select))
+    }
+
+    fn pre_visit_table_factor(&mut self, factor: &TableFactor) -> ControlFlow<()> {
+        self.take(look_at_factor(factor))
+    }
+
+    fn pre_visit_expr(&mut self, expr: &Expr) -> ControlFlow<()> {
+        let looked = verdict::expression(expr)
+            .outcome()
+            .and_then(|()| match expr {
+                Expr::Function(function) => look_at_function(function, self.is_scalar),
+                _ => Ok(()),
+            });
+        self.take(looked)
+    }
+}
+
+/// What a statement is called that is not planned.
+pub(crate) const fn name_of(of: &ast::Statement) -> Option<&'static str> {
+    match verdict::statement(of) {
+        Verdict::Refused(what, _) => Some(what),
+        Verdict::Honoured => None,
+    }
+}
+
+/// The refusal of the first of these that is there.
+fn none_of(parts: &[(bool, &str)]) -> Result<(), Error> {
+    match parts.iter().find(|(is_there, _)| *is_there) {
+        Some((_, what)) => Err(refusal(what, "")),
+        None => Ok(()),
+    }
+}
+
+/// Says that something is not done.
+fn refusal(what: &str, hint: &str) -> Error {
+    let error = Error::new(ErrorKind::Plan, format!("not supported: {what}"));
+    match hint {
+        "" => error,
+        hint => error.with_hint(hint),
+    }
+}
+
+fn refuse_if(is_there: bool, what: &str, hint: &str) -> Result<(), Error> {
+    match is_there {
+        true => Err(refusal(what, hint)),
+        false => Ok(()),
+    }
+}
+
+fn look_at_statement(statement: &ast::Statement) -> Result<(), Error> {
+    verdict::statement(statement).outcome()?;
+    match statement {
+        ast::Statement::CreateTable(table) => look_at_table(table),
+        ast::Statement::CreateView(view) => look_at_view(view),
+        ast::Statement::Drop {
+            object_type: _,
+            if_exists: _,
+            names: _,
+            cascade,
+            restrict,
+            purge,
+            temporary,
+            table,
+        } => none_of(&[
+            (*cascade, "CASCADE of DROP"),
+            (*restrict, "RESTRICT of DROP"),
+            (*purge, "PURGE of DROP"),
+            (*temporary, "DROP TEMPORARY"),
+            (table.is_some(), "ON a table of DROP"),
+        ]),
+        ast::Statement::Set(set) => look_at_set(set),
+        ast::Statement::Execute {
+            name,
+            parameters: _,
+            has_parentheses: _,
+            immediate,
+            into,
+            using,
+            output,
+            default,
+        } => {
+            none_of(&[
+                (*immediate, "EXECUTE IMMEDIATE"),
+                (!into.is_empty(), "INTO of EXECUTE"),
+                (*output, "OUTPUT of EXECUTE"),
+                (*default, "DEFAULT of EXECUTE"),
+                (name.is_none(), "EXECUTE without a name"),
+            ])?;
+            refuse_if(
+                !using.is_empty(),
+                "USING of EXECUTE",
+                "values stand in parentheses: EXECUTE p('10.0.0.1')",
+            )
+        }
+        _ => Ok(()),
+    }
+}
+
+fn look_at_table(table: &CreateTable) -> Result<(), Error> {
+    let CreateTable {
+        or_replace: _,
+        temporary,
+        external,
+        dynamic,
+        global,
+        if_not_exists: _,
+        transient,
+        volatile,
+        iceberg,
+        snapshot,
+        name: _,
+        columns: _,
+        constraints: _,
+        hive_distribution,
+        hive_formats: _,
+        table_options,
+        file_format,
+        location,
+        query: _,
+        without_rowid,
+        like,
+        clone,
+        version,
+        comment,
+        on_commit,
+        on_cluster,
+        primary_key,
+        order_by,
+        partition_by,
+        cluster_by,
+        clustered_by,
+        inherits,
+        partition_of,
+        for_values,
+        strict,
+        copy_grants,
+        enable_schema_evolution,
+        change_tracking,
+        data_retention_time_in_days,
+        max_data_extension_time_in_days,
+        default_ddl_collation,
+        with_aggregation_policy,
+        with_row_access_policy,
+        with_storage_lifecycle_policy,
+        with_tags,
+        external_volume,
+        base_location,
+        catalog,
+        catalog_sync,
+        storage_serialization_policy,
+        target_lag,
+        warehouse,
+        refresh_mode,
+        initialize,
+        require_user,
+        diststyle,
+        distkey,
+        sortkey,
+        backup,
+    } = table;
+    none_of(&[
+        (
+            *hive_distribution != HiveDistributionStyle::NONE,
+            "PARTITIONED BY of CREATE TABLE",
+        ),
+        (
+            *table_options != CreateTableOptions::None,
+            "options of CREATE TABLE",
+        ),
+        (*temporary, "TEMPORARY of CREATE TABLE"),
+        (*external, "EXTERNAL of CREATE TABLE"),
+        (*dynamic, "DYNAMIC of CREATE TABLE"),
+        (global.is_some(), "GLOBAL of CREATE TABLE"),
+        (*transient, "TRANSIENT of CREATE TABLE"),
+        (*volatile, "VOLATILE of CREATE TABLE"),
+        (*iceberg, "ICEBERG of CREATE TABLE"),
+        (*snapshot, "SNAPSHOT of CREATE TABLE"),
+        (file_format.is_some(), "FILE FORMAT of CREATE TABLE"),
+        (location.is_some(), "LOCATION of CREATE TABLE"),
+        (*without_rowid, "WITHOUT ROWID of CREATE TABLE"),
+        (like.is_some(), "LIKE of CREATE TABLE"),
+        (clone.is_some(), "CLONE of CREATE TABLE"),
+        (version.is_some(), "VERSION of CREATE TABLE"),
+        (comment.is_some(), "COMMENT of CREATE TABLE"),
+        (on_commit.is_some(), "ON COMMIT of CREATE TABLE"),
+        (on_cluster.is_some(), "ON CLUSTER of CREATE TABLE"),
+        (primary_key.is_some(), "PRIMARY KEY of CREATE TABLE"),
+        (order_by.is_some(), "ORDER BY of CREATE TABLE"),
+        (partition_by.is_some(), "PARTITION BY of CREATE TABLE"),
+        (cluster_by.is_some(), "CLUSTER BY of CREATE TABLE"),
+        (clustered_by.is_some(), "CLUSTERED BY of CREATE TABLE"),
+        (inherits.is_some(), "INHERITS of CREATE TABLE"),
+        (partition_of.is_some(), "PARTITION OF of CREATE TABLE"),
+        (for_values.is_some(), "FOR VALUES of CREATE TABLE"),
+        (*strict, "STRICT of CREATE TABLE"),
+        (*copy_grants, "COPY GRANTS of CREATE TABLE"),
+        (
+            enable_schema_evolution.is_some(),
+            "ENABLE SCHEMA EVOLUTION of CREATE TABLE",
+        ),
+        (change_tracking.is_some(), "CHANGE TRACKING of CREATE TABLE"),
+        (
+            data_retention_time_in_days.is_some(),
+            "DATA RETENTION TIME IN DAYS of CREATE TABLE",
+        ),
+        (
+            max_data_extension_time_in_days.is_some(),
+            "MAX DATA EXTENSION TIME IN DAYS of CREATE TABLE",
+        ),
+        (
+            default_ddl_collation.is_some(),
+            "DEFAULT DDL COLLATION of CREATE TABLE",
+        ),
+        (
+            with_aggregation_policy.is_some(),
+            "WITH AGGREGATION POLICY of CREATE TABLE",
+        ),
+        (
+            with_row_access_policy.is_some(),
+            "WITH ROW ACCESS POLICY of CREATE TABLE",
+        ),
+        (
+            with_storage_lifecycle_policy.is_some(),
+            "WITH STORAGE LIFECYCLE POLICY of CREATE TABLE",
+        ),
+        (with_tags.is_some(), "WITH TAGS of CREATE TABLE"),
+        (external_volume.is_some(), "EXTERNAL VOLUME of CREATE TABLE"),
+        (base_location.is_some(), "BASE LOCATION of CREATE TABLE"),
+        (catalog.is_some(), "CATALOG of CREATE TABLE"),
+        (catalog_sync.is_some(), "CATALOG SYNC of CREATE TABLE"),
+        (
+            storage_serialization_policy.is_some(),
+            "STORAGE SERIALIZATION POLICY of CREATE TABLE",
+        ),
+        (target_lag.is_some(), "TARGET LAG of CREATE TABLE"),
+        (warehouse.is_some(), "WAREHOUSE of CREATE TABLE"),
+        (refresh_mode.is_some(), "REFRESH MODE of CREATE TABLE"),
+        (initialize.is_some(), "INITIALIZE of CREATE TABLE"),
+        (*require_user, "REQUIRE USER of CREATE TABLE"),
+        (diststyle.is_some(), "DISTSTYLE of CREATE TABLE"),
+        (distkey.is_some(), "DISTKEY of CREATE TABLE"),
+        (sortkey.is_some(), "SORTKEY of CREATE TABLE"),
+        (backup.is_some(), "BACKUP of CREATE TABLE"),
+    ])
+}
+
+fn look_at_view(view: &CreateView) -> Result<(), Error> {
+    let CreateView {
+        or_alter,
+        or_replace: _,
+        materialized,
+        secure,
+        name: _,
+        name_before_not_exists: _,
+        columns: _,
+        query: _,
+        options,
+        cluster_by,
+        comment,
+        with_no_schema_binding,
+        if_not_exists,
+        temporary,
+        copy_grants,
+        to,
+        params,
+    } = view;
+    none_of(&[
+        (
+            *options != CreateTableOptions::None,
+            "options of CREATE VIEW",
+        ),
+        (*or_alter, "OR ALTER of CREATE VIEW"),
+        (*materialized, "MATERIALIZED of CREATE VIEW"),
+        (*secure, "SECURE of CREATE VIEW"),
+        (!cluster_by.is_empty(), "CLUSTER BY of CREATE VIEW"),
+        (comment.is_some(), "COMMENT of CREATE VIEW"),
+        (
+            *with_no_schema_binding,
+            "WITH NO SCHEMA BINDING of CREATE VIEW",
+        ),
+        (*if_not_exists, "IF NOT EXISTS of CREATE VIEW"),
+        (*temporary, "TEMPORARY of CREATE VIEW"),
+        (*copy_grants, "COPY GRANTS of CREATE VIEW"),
+        (to.is_some(), "TO of CREATE VIEW"),
+        (params.is_some(), "PARAMS of CREATE VIEW"),
+    ])
+}
+
+fn look_at_set(set: &Set) -> Result<(), Error> {
+    let is_local = |scope: &Option<ContextModifier>| {
+        scope
+            .as_ref()
+            .is_some_and(|scope| !matches!(scope, ContextModifier::Session))
+    };
+    match set {
+        Set::SingleAssignment {
+            scope,
+            hivevar,
+            variable: _,
+            values: _,
+        } => none_of(&[
+            (is_local(scope), "SET LOCAL and SET GLOBAL"),
+            (*hivevar, "SET HIVEVAR"),
+        ]),
+        Set::SetTimeZone { local, value: _ } => refuse_if(
+            *local,
+            "SET LOCAL TIME ZONE",
+            "SET TIME ZONE 'Europe/Berlin'",
+        ),
+        Set::ParenthesizedAssignments { .. } => {
+            Err(refusal("SET of several variables", "one SET each"))
+        }
+        Set::MultipleAssignments { .. } => Err(refusal("SET of several variables", "one SET each")),
+        Set::SetSessionAuthorization(_) => Err(refusal("SET SESSION AUTHORIZATION", "")),
+        Set::SetSessionParam(_) => Err(refusal("SET of a session parameter", "")),
+        Set::SetRole { .. } => Err(refusal("SET ROLE", "")),
+        Set::SetNames { .. } => Err(refusal("SET NAMES", "text is UTF-8")),
+        Set::SetNamesDefault {} => Err(refusal("SET NAMES", "text is UTF-8")),
+        Set::SetTransaction { .. } => Err(refusal("SET TRANSACTION", "")),
+    }
+}
+
+fn look_at_query(query: &Query) -> Result<(), Error> {
+    let Query {
+        with,
+        body,
+        order_by,
+        limit_clause,
+        fetch,
+        locks,
+        for_clause,
+        settings,
+        format_clause,
+        pipe_operators,
+    } = query;
+    look_at_body(body)?;
+    if let Some(With {
+        with_token: _,
+        recursive: _,
+        cte_tables,
+    }) = with
+    {
+        for cte in cte_tables {
+            // MATERIALIZED changes how often it is read, not what it is.
+            let Cte {
+                alias,
+                query: _,
+                from,
+                materialized: _,
+                closing_paren_token: _,
+            } = cte;
+            refuse_if(from.is_some(), "FROM behind a WITH", "")?;
+            look_at_alias(Some(alias))?;
+        }
+    }
+    if let Some(OrderBy { kind, interpolate }) = order_by {
+        refuse_if(interpolate.is_some(), "INTERPOLATE", "")?;
+        if let OrderByKind::Expressions(exprs) = kind {
+            look_at_orders(exprs)?;
+        }
+    }
+    if let Some(LimitClause::LimitOffset {
+        limit: _,
+        offset: _,
+        limit_by,
+    }) = limit_clause
+    {
+        let hint = "QUALIFY row_number() OVER (PARTITION BY a ORDER BY b) <= 3";
+        refuse_if(!limit_by.is_empty(), "LIMIT … BY", hint)?;
+    }
+    if let Some(Fetch {
+        with_ties,
+        percent,
+        quantity: _,
+    }) = fetch
+    {
+        let hint = "QUALIFY rank() OVER (ORDER BY a) <= 3 keeps the ties";
+        refuse_if(*with_ties, "FETCH … WITH TIES", hint)?;
+        refuse_if(
+            *percent,
+            "FETCH … PERCENT",
+            "TABLESAMPLE (10 PERCENT) draws rows",
+        )?;
+        refuse_if(
+            limit_clause.is_some(),
+            "LIMIT together with FETCH",
+            "one of the two",
+        )?;
+    }
+    refuse_if(
+        !locks.is_empty(),
+        "FOR UPDATE and FOR SHARE",
+        "files are read, never locked",
+    )?;
+    refuse_if(
+        for_clause.is_some(),
+        "FOR XML, FOR JSON and FOR BROWSE",
+        "--format json writes the answer as JSON",
+    )?;
+    refuse_if(
+        settings.is_some(),
+        "SETTINGS",
+        "SET sets an option of the session",
+    )?;
+    refuse_if(
+        format_clause.is_some(),
+        "FORMAT",
+        "--format says how the answer is written",
+    )?;
+    pipe_operators.iter().try_for_each(look_at_operator)
+}
+
+fn look_at_body(body: &SetExpr) -> Result<(), Error> {
+    verdict::body(body).outcome()?;
+    let SetExpr::SetOperation {
+        left,
+        op,
+        set_quantifier,
+        right,
+    } = body
+    else {
+        return Ok(());
+    };
+    let by_name = match set_quantifier {
+        SetQuantifier::ByName | SetQuantifier::AllByName | SetQuantifier::DistinctByName => true,
+        SetQuantifier::All | SetQuantifier::Distinct | SetQuantifier::None => false,
+    };
+    match op {
+        SetOperator::Union => {}
+        SetOperator::Except | SetOperator::Intersect => {
+            refuse_if(by_name, &format!("{op} BY NAME"), "UNION BY NAME is")?;
+        }
+        SetOperator::Minus => return Err(refusal("MINUS", "EXCEPT is its name in standard SQL")),
+    }
+    look_at_body(left)?;
+    look_at_body(right)
+}
+
+fn look_at_orders(orders: &[OrderByExpr]) -> Result<(), Error> {
+    for OrderByExpr {
+        expr: _,
+        options: _,
+        with_fill,
+    } in orders
+    {
+        let hint = "join with generate_series to have a row for each step";
+        refuse_if(with_fill.is_some(), "WITH FILL", hint)?;
+    }
+    Ok(())
+}
+
+fn look_at_operator(operator: &PipeOperator) -> Result<(), Error> {
+    verdict::operator(operator).outcome()?;
+    match operator {
+        PipeOperator::OrderBy { exprs } => look_at_orders(exprs),
+        PipeOperator::Join(join) => look_at_join(join),
+        PipeOperator::Aggregate {
+            full_table_exprs,
+            group_by_expr,
+        } => {
+            size::look_at_sets(group_by_expr.iter().map(|expr| &expr.expr.expr))?;
+            let mut all = full_table_exprs.iter().chain(group_by_expr);
+            let has_order = all.any(|expr| expr.order_by.asc.is_some());
+            refuse_if(
+                has_order,
+                "an order in AGGREGATE",
+                "|> ORDER BY stands behind it",
+            )
+        }
+        _ => Ok(()),
+    }
+}
+
+fn look_at_select(select: &Select) -> Result<(), Error> {
+    let Select {
+        select_token: _,
+        // Comments, which change no answer.
+        optimizer_hints: _,
+        distinct: _,
+        select_modifiers,
+        top,
+        top_before_distinct: _,
+        projection: _,
+        exclude,
+        into: _,
+        from,
+        lateral_views,
+        prewhere,
+        selection: _,
+        connect_by,
+        group_by,
+        cluster_by,
+        distribute_by,
+        sort_by,
+        having: _,
+        named_window: _,
+        qualify: _,
+        // The two clauses are the same in either order.
+        window_before_qualify: _,
+        value_table_mode,
+        flavor: _,
+    } = select;
+    let modifiers = select_modifiers.as_ref();
+    refuse_if(
+        modifiers.is_some_and(ast::SelectModifiers::is_any_set),
+        "modifiers of SELECT such as HIGH_PRIORITY",
+        "",
+    )?;
+    refuse_if(top.is_some(), "TOP", "LIMIT 10 stands at the end")?;
+    refuse_if(
+        exclude.is_some(),
+        "EXCLUDE behind the columns",
+        "SELECT * EXCLUDE (a)",
+    )?;
+    refuse_if(
+        !lateral_views.is_empty(),
+        "LATERAL VIEW",
+        "CROSS JOIN UNNEST(list)",
+    )?;
+    refuse_if(
+        prewhere.is_some(),
+        "PREWHERE",
+        "WHERE is decided while packets are decoded",
+    )?;
+    refuse_if(
+        !connect_by.is_empty(),
+        "CONNECT BY",
+        "WITH RECURSIVE asks such questions",
+    )?;
+    refuse_if(
+        !cluster_by.is_empty(),
+        "CLUSTER BY",
+        "ORDER BY orders the answer",
+    )?;
+    refuse_if(
+        !distribute_by.is_empty(),
+        "DISTRIBUTE BY",
+        "ORDER BY orders the answer",
+    )?;
+    refuse_if(!sort_by.is_empty(), "SORT BY", "ORDER BY orders the answer")?;
+    refuse_if(
+        value_table_mode.is_some(),
+        "SELECT AS STRUCT and AS VALUE",
+        "struct(a, b) makes one value",
+    )?;
+    let modifiers = match group_by {
+        GroupByExpr::All(modifiers) | GroupByExpr::Expressions(_, modifiers) => modifiers,
+    };
+    refuse_if(
+        !modifiers.is_empty(),
+        "WITH ROLLUP, WITH CUBE and WITH TOTALS",
+        "GROUP BY ROLLUP (a, b), CUBE (a, b) and GROUPING SETS ((a), ()) are",
+    )?;
+    size::look_at_select(select)?;
+    from.iter().try_for_each(look_at_joins)
+}
+
+fn look_at_joins(table: &TableWithJoins) -> Result<(), Error> {
+    let TableWithJoins { relation: _, joins } = table;
+    joins.iter().try_for_each(look_at_join)
+}
+
+fn look_at_join(join: &Join) -> Result<(), Error> {
+    let Join {
+        relation: _,
+        global,
+        join_operator,
+    } = join;
+    refuse_if(*global, "GLOBAL JOIN", "")?;
+    verdict::join(join_operator).outcome()?;
+    match join_operator {
+        JoinOperator::Join(JoinConstraint::None)
+        | JoinOperator::Inner(JoinConstraint::None)
+        | JoinOperator::Left(JoinConstraint::None)
+        | JoinOperator::LeftOuter(JoinConstraint::None)
+        | JoinOperator::Right(JoinConstraint::None)
+        | JoinOperator::RightOuter(JoinConstraint::None)
+        | JoinOperator::FullOuter(JoinConstraint::None)
+        | JoinOperator::LeftSemi(JoinConstraint::None)
+        | JoinOperator::RightSemi(JoinConstraint::None)
+        | JoinOperator::LeftAnti(JoinConstraint::None)
+        | JoinOperator::RightAnti(JoinConstraint::None) => Err(refusal(
+            "JOIN without ON or USING",
+            "CROSS JOIN pairs all rows with all",
+        )),
+        JoinOperator::CrossJoin(
+            JoinConstraint::On(_) | JoinConstraint::Using(_) | JoinConstraint::Natural,
+        ) => Err(refusal("CROSS JOIN with a condition", "JOIN … ON …")),
+        _ => Ok(()),
+    }
+}
+
+fn look_at_alias(alias: Option<&TableAlias>) -> Result<(), Error> {
+    let Some(TableAlias {
+        explicit: _,
+        name: _,
+        columns,
+        at,
+    }) = alias
+    else {
+        return Ok(());
+    };
+    refuse_if(at.is_some(), "AT behind the name of a table", "")?;
+    for TableAliasColumnDef { name: _, data_type } in columns {
+        refuse_if(
+            data_type.is_some(),
+            "a type behind the name of a column in FROM",
+            "CAST(a AS type) in SELECT makes a value of another type",
+        )?;
+    }
+    Ok(())
+}
+
+fn look_at_factor(factor: &TableFactor) -> Result<(), Error> {
+    verdict::factor(factor).outcome()?;
+    let look_at_sample = |sample: &Option<TableSampleKind>| match sample {
+        Some(
+            TableSampleKind::BeforeTableAlias(sample) | TableSampleKind::AfterTableAlias(sample),
+        ) => Sample::read(sample).map(|_| ()),
+        None => Ok(()),
+    };
+    match factor {
+        TableFactor::Table {
+            name: _,
+            alias,
+            args,
+            with_hints,
+            version,
+            with_ordinality,
+            partitions,
+            json_path,
+            sample,
+            index_hints,
+        } => {
+            if let Some(TableFunctionArgs { args: _, settings }) = args {
+                refuse_if(settings.is_some(), "SETTINGS of a table function", "")?;
+            }
+            refuse_if(
+                !with_hints.is_empty(),
+                "hints such as WITH (NOLOCK)",
+                "files are never locked",
+            )?;
+            refuse_if(
+                version.is_some(),
+                "an earlier version of a table",
+                "WHERE frame.time < '…' leaves out what came later",
+            )?;
+            let hint = "row_number() OVER () numbers rows, frame.number packets";
+            refuse_if(*with_ordinality, "WITH ORDINALITY", hint)?;
+            refuse_if(!partitions.is_empty(), "PARTITION of a table", "")?;
+            refuse_if(json_path.is_some(), "a path into a table", "")?;
+            refuse_if(!index_hints.is_empty(), "USE, FORCE and IGNORE INDEX", "")?;
+            look_at_alias(alias.as_ref())?;
+            look_at_sample(sample)
+        }
+        TableFactor::Derived {
+            lateral: _,
+            subquery: _,
+            alias,
+            sample,
+        } => {
+            look_at_alias(alias.as_ref())?;
+            look_at_sample(sample)
+        }
+        TableFactor::Function {
+            lateral: _,
+            name: _,
+            args,
+            with_ordinality,
+            alias,
+        } => {
+            let hint = "row_number() OVER () numbers rows";
+            refuse_if(*with_ordinality, "WITH ORDINALITY", hint)?;
+            let named = args
+                .iter()
+                .any(|arg| !matches!(arg, FunctionArg::Unnamed(_)));
+            refuse_if(named, "named arguments behind LATERAL", "")?;
+            look_at_alias(alias.as_ref())
+        }
+        TableFactor::UNNEST {
+            alias,
+            array_exprs: _,
+            with_offset,
+            with_offset_alias,
+            with_ordinality,
+        } => {
+            let hint = "row_number() OVER () numbers rows";
+            refuse_if(*with_ordinality, "WITH ORDINALITY", hint)?;
+            refuse_if(
+                *with_offset || with_offset_alias.is_some(),
+                "WITH OFFSET",
+                hint,
+            )?;
+            look_at_alias(alias.as_ref())
+        }
+        TableFactor::NestedJoin {
+            table_with_joins,
+            alias,
+        } => {
+            look_at_alias(alias.as_ref())?;
+            look_at_joins(table_with_joins)
+        }
+        _ => Ok(()),
+    }
+}
+
+fn look_at_function(function: &Function, is_scalar: &dyn Fn(&str) -> bool) -> Result<(), Error> {
+    let Function {
+        name,
+        uses_odbc_syntax: _,
+        parameters,
+        args,
+        filter,
+        null_treatment,
+        over,
+        within_group,
+    } = function;
+    let name = name.to_string().to_ascii_lowercase();
+    refuse_if(
+        *parameters != FunctionArguments::None,
+        "parameters in front of the arguments of a function",
+        "all stand in one pair of parentheses: approx_percentile_cont(a, 0.9)",
+    )?;
+    size::look_at_arguments(function)?;
+    let mut clauses: &[FunctionArgumentClause] = &[];
+    let mut is_distinct = false;
+    match args {
+        FunctionArguments::None => {}
+        FunctionArguments::Subquery(_) => {
+            return Err(refusal(
+                "a query as the arguments of a function",
+                "array_agg(a) makes a list of a column",
+            ));
+        }
+        FunctionArguments::List(list) => {
+            clauses = &list.clauses;
+            is_distinct = list.duplicate_treatment == Some(DuplicateTreatment::Distinct);
+        }
+    }
+    let of_nulls = null_treatment.is_some()
+        || clauses
+            .iter()
+            .any(|clause| matches!(clause, FunctionArgumentClause::IgnoreOrRespectNulls(_)));
+    refuse_if(
+        of_nulls && !CHOOSING.contains(&name.as_str()),
+        &format!("IGNORE NULLS and RESPECT NULLS of {name}"),
+        "first_value, last_value, nth_value, lag and lead have them",
+    )?;
+    if let Some(WindowType::WindowSpec(WindowSpec {
+        window_name,
+        partition_by: _,
+        order_by,
+        window_frame: _,
+    })) = over
+    {
+        let hint = "write the whole window: OVER (PARTITION BY … ORDER BY …)";
+        refuse_if(
+            window_name.is_some(),
+            "a window that goes on from a named one",
+            hint,
+        )?;
+        look_at_orders(order_by)?;
+    }
+    look_at_orders(within_group)?;
+    if !is_scalar(&name) {
+        return Ok(());
+    }
+    let of_rows = [
+        (filter.is_some(), "FILTER"),
+        (over.is_some(), "OVER"),
+        (is_distinct, "DISTINCT"),
+        (!clauses.is_empty(), "ORDER BY"),
+        (!within_group.is_empty(), "WITHIN GROUP"),
+    ];
+    match of_rows.into_iter().find(|(is_there, _)| *is_there) {
+        Some((_, what)) => Err(refusal(
+            &format!("{what} of {name}, which is no aggregate"),
+            "CASE WHEN … THEN … END leaves values out",
+        )),
+        None => Ok(()),
+    }
+}
+
+/// Functions that choose a row, of which NULL may be one.
+const CHOOSING: &[&str] = &[
+    "first_value",
+    "last_value",
+    "nth_value",
+    "lag",
+    "lead",
+    "array_agg",
+];
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,43 @@
+//! What does a text of SQL say, before anything is planned?
+//!
+//! ```
+//! use weir_sql::Statement;
+//!
+//! let statements = Statement::parse("FROM 'trace.pcap' LIMIT 3; SELECT 1")?;
+//! assert!(statements.iter().all(Statement::is_query));
+//! assert_eq!(statements[0].table_factors().len(), 1);
+//! # Ok::<(), weir_sql::Error>(())
+//! ```
+//!
+//! A [`Statement`] is a tree of sqlparser's, of a text that is no longer and no deeper than statements may be (`gate`), in
+//! a dialect that accepts what PostgreSQL and DuckDB accept (`dialect`). What it cannot mean is refused with one sentence
+//! ([`grammar`]), and what it can mean is put into the words that DataFusion plans: names ([`names`], [`meaning`]), prepared
+//! statements ([`prepared`]), streams ([`follow`]), the clause of samples ([`table_sample`]).
+//!
+//! This crate deliberately does not know which tables there are, how statements are planned, and any file: it performs no IO.
+
+mod copy_options;
+mod dialect;
+mod embedded;
+pub mod follow;
+mod gate;
+pub mod grammar;
+pub mod meaning;
+pub mod names;
+pub mod narrow;
+pub mod prepared;
+mod reworded;
+mod served;
+mod sql_type;
+mod statement;
+mod syntax;
+pub mod table_sample;
+mod tokens;
+mod walk;
+
+pub use embedded::Parameter;
+pub use sql_type::sql_type;
+pub use statement::{Made, Recipe, Statement};
+pub use tokens::{Token, TokenKind, statements, tokens};
+pub use walk::{walk, walk_mut};
+pub use weir_functions::{Error, ErrorKind};

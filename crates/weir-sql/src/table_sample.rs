@@ -1,0 +1,162 @@
+//! The clause `TABLESAMPLE` as it is written: which rows are to be drawn.
+
+use std::fmt;
+
+use datafusion::sql::sqlparser::ast::{
+    self, TableSample, TableSampleMethod, TableSampleUnit, UnaryOperator, Value,
+};
+use weir_functions::{Error, ErrorKind};
+
+/// Which rows are drawn.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Draw {
+    /// Each row with this probability, by its own lot.
+    Rows(f64),
+    /// Each block of [`BLOCK_ROWS`] rows that follow each other with this probability.
+    Blocks(f64),
+    /// So many rows, or all when there are no more.
+    Count(u64),
+}
+
+/// A sample as it was asked for.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Sample {
+    /// Which rows are drawn.
+    pub draw: Draw,
+    /// `None` for another sample each time.
+    pub seed: Option<u64>,
+}
+
+/// Rows of which `SYSTEM` takes all or none.
+pub const BLOCK_ROWS: u64 = 1_024;
+
+impl Sample {
+    /// What the clause asks for.
+    ///
+    /// # Errors
+    /// When it asks for what is not drawn here, or for less than nothing or more than all.
+    pub fn read(sample: &TableSample) -> Result<Self, Error> {
+        let TableSample {
+            modifier: _,
+            name,
+            quantity,
+            seed,
+            bucket,
+            offset,
+        } = sample;
+        if bucket.is_some() {
+            return Err(refused("TABLESAMPLE (BUCKET … OUT OF …)"));
+        }
+        if offset.is_some() {
+            return Err(refused("SAMPLE … OFFSET"));
+        }
+        let Some(quantity) = quantity else {
+            return Err(refused("TABLESAMPLE without a size"));
+        };
+        let Some(size) = number(&quantity.value) else {
+            let message = format!("the size of a sample is a number, not {}", quantity.value);
+            return Err(Error::new(ErrorKind::Plan, message).with_hint(EXAMPLES));
+        };
+        let by_blocks = match name {
+            Some(TableSampleMethod::System | TableSampleMethod::Block) => true,
+            Some(TableSampleMethod::Bernoulli | TableSampleMethod::Row) | None => false,
+        };
+        let draw = match (&quantity.unit, quantity.parenthesized) {
+            (Some(TableSampleUnit::Rows), _) => {
+                if name.is_some() {
+                    let message = "a number of rows is drawn without BERNOULLI or SYSTEM";
+                    return Err(Error::new(ErrorKind::Plan, message).with_hint(EXAMPLES));
+                }
+                Draw::Count(count(size)?)
+            }
+            // SAMPLE 0.1 of ClickHouse is a part of one; what stands in parentheses is per cent.
+            (None, false) => draw(by_blocks, part(size, 1.0, "part of one")?),
+            (Some(TableSampleUnit::Percent) | None, _) => {
+                draw(by_blocks, part(size, 100.0, "per cent")?)
+            }
+        };
+        let seed = match seed {
+            None => None,
+            Some(seed) => Some(match &seed.value.value {
+                Value::Number(digits, _) => digits.parse().map_err(|_| {
+                    let message = format!("a seed is a whole number, not {digits}");
+                    Error::new(ErrorKind::Plan, message).with_hint("REPEATABLE (42)")
+                })?,
+                other => {
+                    let message = format!("a seed is a whole number, not {other}");
+                    return Err(Error::new(ErrorKind::Plan, message).with_hint("REPEATABLE (42)"));
+                }
+            }),
+        };
+        Ok(Self { draw, seed })
+    }
+}
+
+impl fmt::Display for Draw {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Rows(part) => write!(f, "rows={} %", part * 100.0),
+            Self::Blocks(part) => write!(f, "blocks={} %", part * 100.0),
+            Self::Count(count) => write!(f, "count={count}"),
+        }
+    }
+}
+
+const fn draw(by_blocks: bool, part: f64) -> Draw {
+    match by_blocks {
+        true => Draw::Blocks(part),
+        false => Draw::Rows(part),
+    }
+}
+
+fn part(size: f64, whole: f64, unit: &str) -> Result<f64, Error> {
+    match (0.0..=whole).contains(&size) {
+        true => Ok(size / whole),
+        false => {
+            let message = format!("a sample is from 0 to {whole} {unit}, not {size}");
+            Err(Error::new(ErrorKind::Plan, message).with_hint(EXAMPLES))
+        }
+    }
+}
+
+fn count(size: f64) -> Result<u64, Error> {
+    // Beyond that a double has no place for each number, and no table so many rows.
+    match size >= 0.0 && size.fract() == 0.0 && size < 9e15 {
+        true => Ok(size as u64),
+        false => {
+            let message = format!("a sample has a whole number of rows, not {size}");
+            Err(Error::new(ErrorKind::Plan, message).with_hint(EXAMPLES))
+        }
+    }
+}
+
+/// The number that an expression is as it is written.
+fn number(expr: &ast::Expr) -> Option<f64> {
+    match expr {
+        ast::Expr::Value(value) => match &value.value {
+            Value::Number(digits, _) => digits.parse().ok(),
+            _ => None,
+        },
+        ast::Expr::UnaryOp {
+            op: UnaryOperator::Minus,
+            expr,
+        } => number(expr).map(|value| -value),
+        ast::Expr::UnaryOp {
+            op: UnaryOperator::Plus,
+            expr,
+        } => number(expr),
+        ast::Expr::Nested(expr) => number(expr),
+        ast::Expr::BinaryOp {
+            left,
+            op: ast::BinaryOperator::Divide,
+            right,
+        } => Some(number(left)? / number(right)?).filter(|value| value.is_finite()),
+        _ => None,
+    }
+}
+
+fn refused(what: &str) -> Error {
+    Error::new(ErrorKind::Plan, format!("not supported: {what}")).with_hint(EXAMPLES)
+}
+
+const EXAMPLES: &str = "TABLESAMPLE (10 PERCENT), TABLESAMPLE (500 ROWS), TABLESAMPLE SYSTEM (5) REPEATABLE (42) are understood";
