@@ -4,6 +4,7 @@ use super::*;
 
 mod placed;
 mod searching;
+mod streams;
 
 const REQUESTS: &[u8] = b"GET /a HTTP/1.1\r\nHost: weir.test\r\n\r\n\
     POST /b HTTP/1.1\r\nHost: weir.test\r\nContent-Length: 5\r\n\r\nhello\
