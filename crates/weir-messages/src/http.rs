@@ -14,7 +14,10 @@ mod two;
 
 pub use head::{Head, RequestLine, StatusLine};
 pub use streams::{StreamEvent, StreamOrigin, Streams, StreamsBegin};
-pub use two::{BLOCK_OCTETS_MAX, FIELD_OCTETS_MAX, STREAMS_MAX};
+pub use two::{
+    BLOCK_OCTETS_MAX, Dependency, FIELD_OCTETS_MAX, Priority, SETTINGS_MAX, STREAMS_MAX, Settings,
+    setting_name,
+};
 
 use crate::tls::Stamp;
 use body::{Body, Step};
@@ -68,6 +71,12 @@ pub struct Exchange {
     pub depth: u64,
     /// The stream of HTTP/2 that it is.
     pub stream: Option<u32>,
+    /// What the client had set before the request, and the server before the response, of HTTP/2.
+    pub request_settings: Option<Settings>,
+    /// See [`request_settings`](Self::request_settings).
+    pub response_settings: Option<Settings>,
+    /// The priority that the client gave its stream.
+    pub priority: Option<Box<Priority>>,
     /// What is wrong with it.
     pub fault: Option<Fault>,
     /// When the response was complete, of one without a request: it may have waited for that.
@@ -743,7 +752,9 @@ impl Exchange {
     fn held(&self) -> usize {
         let request = self.request.as_ref().map_or(0, |it| it.head.octets());
         let response = self.response.as_ref().map_or(0, |it| it.head.octets());
-        request + response + size_of::<Self>()
+        let update = self.priority.as_ref().and_then(|it| it.update.as_ref());
+        let update = update.map_or(0, String::capacity);
+        request + response + update + size_of::<Self>()
     }
 }
 

@@ -1,6 +1,7 @@
 //! HTTP/2 (RFC 9113): frames of both directions of a connection, and the exchanges that its streams are.
 
 pub(super) mod frame;
+mod settings;
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -8,9 +9,11 @@ use std::sync::Arc;
 use weir_bytes::u32_be_at;
 
 use self::frame::{
-    CONTINUATION, DATA, END_HEADERS, END_STREAM, FRAME_HEADER, HEADERS, Header, PADDED, PRIORITY,
-    PROMISE, RESET, SETTINGS, are_frames, header,
+    ACK, CONTINUATION, DATA, END_HEADERS, END_STREAM, FRAME_HEADER, HEADERS, Header, PADDED,
+    PRIORITIES, PRIORITY, PRIORITY_UPDATE, PROMISE, RESET, SETTINGS, are_frames, header,
 };
+use self::settings::Ahead;
+pub use self::settings::{Dependency, Priority, SETTINGS_MAX, Settings, setting_name};
 use super::hpack::{Decoder, Field};
 use super::streams::{StreamEvent, StreamOrigin};
 use super::{ConnectionState, Exchange, Fault, Head, Request, RequestLine, Response, StatusLine};
@@ -87,6 +90,10 @@ pub(super) struct Connection {
     resumes: bool,
     /// A frame of each side was seen.
     has_begun: [bool; 2],
+    /// What each side set.
+    settings: [Option<Settings>; 2],
+    /// Priorities of streams to come.
+    ahead: Ahead,
 }
 
 /// Streams that were reset and wait for what is on its way, at most.
@@ -113,6 +120,8 @@ impl Connection {
             lost: [None; 2],
             resumes: false,
             has_begun: [false; 2],
+            settings: [None, None],
+            ahead: Ahead::default(),
         }
     }
 
@@ -138,6 +147,17 @@ impl Connection {
     pub(super) fn upgraded(client: usize, depth: u64, mut exchange: Exchange) -> Self {
         exchange.stream = Some(1);
         let mut this = Self::new(client, depth);
+        // What the client sets is a field of the request (RFC 7540, 3.2.1).
+        let sent = exchange
+            .request
+            .as_ref()
+            .and_then(|it| it.head.field("http2-settings"));
+        // In base64url.
+        let sent = sent.map(|it| it.replace('-', "+").replace('_', "/"));
+        if let Some(payload) = sent.and_then(|it| crate::base64(&it)) {
+            this.set(client, &payload);
+        }
+        exchange.request_settings = this.settings.get(client).cloned().flatten();
         this.streams.push_back(exchange);
         this
     }
@@ -163,7 +183,10 @@ impl Connection {
             side.begun.capacity() + side.fields.held() + block
         };
         let sides: usize = self.sides.iter().map(of_side).sum();
-        sides.saturating_add(self.streams.iter().map(Exchange::held).sum())
+        let streams: usize = self.streams.iter().map(Exchange::held).sum();
+        sides
+            .saturating_add(streams)
+            .saturating_add(self.ahead.held())
     }
 
     /// Takes octets of a side.
@@ -355,7 +378,33 @@ impl Connection {
                     self.lose(side, this, Fault::Fields, each);
                 }
             }
+            SETTINGS => self.set(side, &payload),
+            PRIORITIES if side == self.client => {
+                if let Some(dependency) = Dependency::read(&payload) {
+                    self.prioritize(header.stream, |it| it.dependency = Some(dependency));
+                }
+            }
+            PRIORITY_UPDATE if side == self.client => {
+                if let Some((stream, value)) = settings::update(&payload) {
+                    self.prioritize(stream, |it| it.update = Some(value));
+                }
+            }
             _ => {}
+        }
+    }
+
+    /// Takes up a frame of settings.
+    fn set(&mut self, side: usize, payload: &[u8]) {
+        if let Some(settings) = self.settings.get_mut(side) {
+            *settings = Some(settings::with(settings.as_ref(), payload));
+        }
+    }
+
+    /// Takes up the priority of a stream, which may not have begun yet.
+    fn prioritize(&mut self, stream: u32, change: impl FnOnce(&mut Priority)) {
+        match self.stream(stream) {
+            Some(exchange) => change(exchange.priority.get_or_insert_default()),
+            None => self.ahead.change(stream, change),
         }
     }
 
@@ -422,7 +471,11 @@ impl Connection {
                 stream = u32_be_at(rest, 0)? & 0x7fff_ffff;
                 rest = rest.get(4..)?;
             } else if header.flags & PRIORITY != 0 {
+                let dependency = Dependency::read(rest)?;
                 rest = rest.get(5..)?;
+                if side == self.client {
+                    self.prioritize(stream, |it| it.dependency = Some(dependency));
+                }
             }
             let end = rest.len().checked_sub(padding)?;
             (header, stream, rest.get(..end)?.to_vec())
@@ -478,6 +531,7 @@ impl Connection {
         self.streams.push_back(Exchange {
             depth: self.depth,
             stream: Some(stream),
+            priority: self.ahead.take(stream).map(Box::new),
             // Its other half cannot be read.
             fault: self.lost.iter().flatten().next().copied(),
             ..Exchange::default()
@@ -496,6 +550,7 @@ impl Connection {
         if self.stream(stream).is_none() && !method.is_empty() {
             self.begin(stream, each);
         }
+        let settings = self.settings.get(self.client).cloned().flatten();
         let Some(exchange) = self.stream(stream) else {
             return;
         };
@@ -505,6 +560,7 @@ impl Connection {
         if exchange.request.is_some() {
             return;
         }
+        exchange.request_settings = settings;
         let line = RequestLine {
             method,
             target: read.pseudo(":path"),
@@ -534,6 +590,7 @@ impl Connection {
         if is_new && !status.is_empty() {
             self.begin(stream, each);
         }
+        let settings = self.settings.get(1 - (self.client & 1)).cloned().flatten();
         let Some(exchange) = self.stream(stream) else {
             return;
         };
@@ -543,6 +600,7 @@ impl Connection {
         if exchange.response.is_some() {
             return;
         }
+        exchange.response_settings = settings;
         let line = StatusLine {
             code: status.parse().unwrap_or_default(),
             ..StatusLine::default()
@@ -674,6 +732,7 @@ fn state_of(header: Header, block: &Option<(Header, u32, Vec<u8>)>) -> State {
     {
         return State::Lost;
     }
+    let is_short = header.length <= settings::FRAME_OCTETS_MAX;
     match header.kind {
         DATA => State::Data {
             header,
@@ -681,6 +740,8 @@ fn state_of(header: Header, block: &Option<(Header, u32, Vec<u8>)>) -> State {
             padding: 0,
         },
         HEADERS | PROMISE | CONTINUATION => State::Kept(header),
+        SETTINGS if header.flags & ACK == 0 && is_short => State::Kept(header),
+        PRIORITIES | PRIORITY_UPDATE if is_short => State::Kept(header),
         _ => State::Passed(header.length),
     }
 }

@@ -13,6 +13,7 @@ pub(super) const PING: u8 = 6;
 pub(super) const GO_AWAY: u8 = 7;
 pub(super) const WINDOW: u8 = 8;
 pub(super) const CONTINUATION: u8 = 9;
+pub(super) const PRIORITY_UPDATE: u8 = 16;
 pub(super) const END_STREAM: u8 = 1;
 pub(super) const END_HEADERS: u8 = 4;
 pub(super) const PADDED: u8 = 8;
@@ -111,6 +112,7 @@ pub(super) fn is_plausible(header: Header) -> bool {
         GO_AWAY if header.length >= 8 => (0, false),
         WINDOW if header.length == 4 => (0, header.stream != 0),
         CONTINUATION => (END_HEADERS, true),
+        PRIORITY_UPDATE if header.length >= 4 => (0, false),
         _ => return false,
     };
     header.flags & !flags == 0
