@@ -4,7 +4,8 @@
 //! Conversations are numbered from 0 in the order of their first packets, each protocol by itself, and do not end by
 //! silence: one that goes on after a day has its number still. A SYN whose number is not that of the conversation
 //! begins another one of the same ends. Fragments count when they are put together; headers in tunnels, and those that
-//! errors of ICMP quote, count as all others do.
+//! errors of ICMP quote, count as all others do: but a segment that is quoted was sent before, and says nothing of what its
+//! connection sends.
 
 use std::net::IpAddr;
 
@@ -35,7 +36,7 @@ pub struct Conversed {
     pub analyzed: Option<Analyzed>,
 }
 
-/// Numbers of a segment, counted from the beginning of its direction.
+/// Numbers of a segment, counted from the beginning of its direction; of one that an error quotes as they were sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Relative {
     /// Of its first octet.
@@ -49,8 +50,8 @@ pub struct Relative {
 /// See [`Relative`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct More {
-    /// Of the octet behind the segment.
-    pub next_seq: u32,
+    /// Of the octet behind the segment; `None` of one that is quoted, as Wireshark has it.
+    pub next_seq: Option<u32>,
     /// What it acknowledges; as it was sent when it acknowledges nothing.
     pub ack: u32,
     /// The window in octets, by the scale of the handshake where that was seen.
@@ -181,17 +182,25 @@ impl Conversations {
 
     /// The first `own` headers of a packet.
     fn headers(&mut self, packet: &Packet<'_>, own: usize, each: &mut Each<'_>) {
-        let (mut addresses, mut is_quoted) = (None, false);
+        let (mut addresses, mut quote) = (None, None);
         let (mut of_tcp, mut of_udp) = (Vec::new(), Vec::new());
         for (layer, header) in packet.headers().take(own) {
             match layer {
                 Layer::Ipv4 => addresses = ends::<4>(header, 12),
                 Layer::Ipv6 => addresses = ends::<16>(header, 8),
-                Layer::Tcp => of_tcp.push(key(addresses, header, TCP)),
-                Layer::Udp | Layer::UdpLite => {
-                    of_udp.extend(key(addresses, header, UDP).map(|(key, _)| (key, is_quoted)));
+                Layer::Tcp => {
+                    let key = key(addresses, header, TCP);
+                    let key = key.filter(|_| quote != Some(Quote::OfRedirect));
+                    of_tcp.push(key.map(|(key, sender)| (key, sender, quote.is_some())));
                 }
-                Layer::Icmp | Layer::Icmpv6 => is_quoted = true,
+                Layer::Udp | Layer::UdpLite => {
+                    let key = key(addresses, header, UDP);
+                    of_udp.extend(key.map(|(key, _)| (key, quote.is_some())));
+                }
+                Layer::Icmp if header.first() == Some(&REDIRECT) => {
+                    quote = Some(Quote::OfRedirect);
+                }
+                Layer::Icmp | Layer::Icmpv6 => quote = Some(Quote::OfError),
                 _ => {}
             }
         }
@@ -205,9 +214,10 @@ impl Conversations {
         let mut keys = of_tcp.into_iter();
         packet.each_of(Layer::Tcp, &mut |one| match keys.next() {
             Some(key) => {
-                if let Some((key, sender)) = key
-                    && let Some(said) = self.segment(one, key, sender)
-                {
+                let said = key.and_then(|(key, sender, is_quoted)| {
+                    self.segment(one, (key, sender), is_quoted)
+                });
+                if let Some(said) = said {
                     each(&said);
                 }
                 true
@@ -262,7 +272,12 @@ impl Conversations {
     }
 
     /// Takes a header of TCP. `None` when it is cut before its window.
-    fn segment(&mut self, packet: &Packet<'_>, key: FlowKey, sender: Sender) -> Option<Conversed> {
+    fn segment(
+        &mut self,
+        packet: &Packet<'_>,
+        (key, sender): (FlowKey, Sender),
+        is_quoted: bool,
+    ) -> Option<Conversed> {
         let segment = segment(packet)?;
         let has = |flags: u8| segment.flags & flags != 0;
         let side = usize::from(sender == Sender::High);
@@ -276,6 +291,11 @@ impl Conversations {
         let is_whole = is_whole(packet);
         let time_ns = packet.frame().time_ns.filter(|_| is_whole);
         let mut said = self.number(key, time_ns, TCP)?;
+        if is_quoted {
+            said.times_ns = said.times_ns.filter(|_| is_whole);
+            said.numbers = Some(as_sent(&segment, is_whole));
+            return Some(said);
+        }
         let known = self.known.get_mut(&key)?;
         let [low, high] = &mut known.ends;
         let (end, peer) = match side {
@@ -319,7 +339,7 @@ impl Conversations {
             seq,
             len: segment.len,
             more: Some(More {
-                next_seq: seq.wrapping_add(takes),
+                next_seq: Some(seq.wrapping_add(takes)),
                 ack: match has(ACK) {
                     true => segment.ack.wrapping_sub(peer.start.unwrap_or(0)),
                     false => segment.ack,
@@ -341,6 +361,31 @@ impl Conversations {
             said.analyzed = analysis.packet(packet, &sighting, packet.frame().number);
         }
         Some(said)
+    }
+}
+
+/// What a header stands in that was sent before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Quote {
+    OfError,
+    /// Of its segments Wireshark shows the ports alone.
+    OfRedirect,
+}
+
+/// The type of a redirect (RFC 792).
+const REDIRECT: u8 = 5;
+
+/// The numbers of a segment that an error quotes: its octets are not those of a direction.
+const fn as_sent(segment: &Segment, is_whole: bool) -> Relative {
+    let more = More {
+        next_seq: None,
+        ack: segment.ack,
+        window: segment.window as u32,
+    };
+    Relative {
+        seq: segment.seq,
+        len: 0,
+        more: if is_whole { Some(more) } else { None },
     }
 }
 
@@ -489,7 +534,7 @@ mod tests {
             let packet = run.1.decode(Frame::new(LinkType(101), &bytes));
             run.0.packet(&packet, &mut |said| {
                 let numbers = said.numbers.unwrap();
-                seen.push((numbers.seq, numbers.more.unwrap().next_seq));
+                seen.push((numbers.seq, numbers.more.unwrap().next_seq.unwrap()));
             });
         }
         // The first acknowledgment of the other side was of number 0, so that it began before that.

@@ -9,10 +9,15 @@ mod head;
 mod hpack;
 mod pairs;
 mod side;
+mod streams;
 mod two;
 
 pub use head::{Head, RequestLine, StatusLine};
-pub use two::{BLOCK_OCTETS_MAX, FIELD_OCTETS_MAX, STREAMS_MAX};
+pub use streams::{StreamEvent, StreamOrigin, Streams, StreamsBegin};
+pub use two::{
+    BLOCK_OCTETS_MAX, Dependency, FIELD_OCTETS_MAX, Priority, SETTINGS_MAX, STREAMS_MAX, Settings,
+    setting_name,
+};
 
 use crate::tls::Stamp;
 use body::{Body, Step};
@@ -66,6 +71,12 @@ pub struct Exchange {
     pub depth: u64,
     /// The stream of HTTP/2 that it is.
     pub stream: Option<u32>,
+    /// What the client had set before the request, and the server before the response, of HTTP/2.
+    pub request_settings: Option<Settings>,
+    /// See [`request_settings`](Self::request_settings).
+    pub response_settings: Option<Settings>,
+    /// The priority that the client gave its stream.
+    pub priority: Option<Box<Priority>>,
     /// What is wrong with it.
     pub fault: Option<Fault>,
     /// When the response was complete, of one without a request: it may have waited for that.
@@ -151,6 +162,15 @@ pub fn looks_like_http(bytes: &[u8]) -> bool {
     head::looks_like(bytes)
 }
 
+/// Hands on the exchanges among what a connection of HTTP/2 gives.
+fn exchanges(each: &mut dyn FnMut(Exchange)) -> impl FnMut(two::Event<'_>) {
+    move |event| {
+        if let two::Event::Over(exchange) = event {
+            each(exchange);
+        }
+    }
+}
+
 impl Connection {
     /// A connection that may carry something else first, such as what a proxy is asked for: HTTP begins with a
     /// piece of either side that looks like it.
@@ -211,7 +231,7 @@ impl Connection {
         each: &mut dyn FnMut(Exchange),
     ) -> ConnectionState {
         if let Some(two) = &mut self.two {
-            return two.take(side, bytes, stamp, each);
+            return two.take(side, bytes, stamp, &mut exchanges(each));
         }
         self.sent(side, bytes.len() as u64);
         self.pairs.read_at(stamp);
@@ -357,8 +377,9 @@ impl Connection {
         let Some(two) = &mut self.two else {
             return ConnectionState::More;
         };
-        two.take(1 - (side & 1), &waiting, stamp, each);
-        two.take(side, bytes, stamp, each)
+        let mut each = exchanges(each);
+        two.take(1 - (side & 1), &waiting, stamp, &mut each);
+        two.take(side, bytes, stamp, &mut each)
     }
 
     fn put(&mut self, side: usize, this: Side) {
@@ -370,7 +391,7 @@ impl Connection {
     /// Octets of a side were not captured.
     pub fn gap(&mut self, side: usize, octets: u64, each: &mut dyn FnMut(Exchange)) {
         if let Some(two) = &mut self.two {
-            return two.gap(side, octets, each);
+            return two.gap(side, octets, &mut exchanges(each));
         }
         self.sent(side, octets);
         let Some(place) = self.sides.get_mut(side) else {
@@ -477,7 +498,7 @@ impl Connection {
         }
         self.pairs.finish(each);
         if let Some(two) = &mut self.two {
-            two.finish(each);
+            two.finish(&mut exchanges(each));
         }
     }
 
@@ -731,7 +752,9 @@ impl Exchange {
     fn held(&self) -> usize {
         let request = self.request.as_ref().map_or(0, |it| it.head.octets());
         let response = self.response.as_ref().map_or(0, |it| it.head.octets());
-        request + response + size_of::<Self>()
+        let update = self.priority.as_ref().and_then(|it| it.update.as_ref());
+        let update = update.map_or(0, String::capacity);
+        request + response + update + size_of::<Self>()
     }
 }
 

@@ -451,7 +451,9 @@ const HANDSHAKE_FAULT: &str = "handshake breaks RFC 7692";
 impl Connection {
     fn name(&self) -> String {
         let ends = &self.ends;
-        format!("{} > {}", end_text(ends.client), end_text(ends.server))
+        let stream = ends.stream.map(|it| format!(", stream {it}"));
+        let (client, server) = (end_text(ends.client), end_text(ends.server));
+        format!("{client} > {server}{}", stream.unwrap_or_default())
     }
 
     fn agreed(&self) -> &str {

@@ -3,8 +3,9 @@
 use std::borrow::Cow;
 
 use super::body::Body;
+use super::head;
 use super::pairs::Place;
-use super::{head, two};
+use super::two::frame::{begins_with_settings, may_begin_with_settings};
 use crate::tls::Stamp;
 
 /// Where one direction stands.
@@ -69,13 +70,13 @@ impl Side {
     /// The settings that a server of HTTP/2 begins with, and what is behind them.
     pub(super) fn with_settings<'b>(&mut self, bytes: &'b [u8]) -> Option<Cow<'b, [u8]>> {
         if self.begun.is_empty() {
-            return two::begins_with_settings(bytes).then_some(Cow::Borrowed(bytes));
+            return begins_with_settings(bytes).then_some(Cow::Borrowed(bytes));
         }
-        if !matches!(self.state, State::Lost) || !two::may_begin_with_settings(&self.begun) {
+        if !matches!(self.state, State::Lost) || !may_begin_with_settings(&self.begun) {
             return None;
         }
         let all = [self.begun.as_slice(), bytes].concat();
-        two::begins_with_settings(&all).then(|| {
+        begins_with_settings(&all).then(|| {
             self.begun = Vec::new();
             Cow::Owned(all)
         })
@@ -85,7 +86,7 @@ impl Side {
     /// is begun, if anything still is. What `is_new` may begin with settings of HTTP/2, too.
     pub(super) fn begins(&mut self, bytes: &[u8], is_new: bool) -> bool {
         let may_become =
-            |all: &[u8]| head::may_become(all) || is_new && two::may_begin_with_settings(all);
+            |all: &[u8]| head::may_become(all) || is_new && may_begin_with_settings(all);
         if !self.begun.is_empty() {
             // Of more octets only the end of the line says more.
             if self.begun.len() > head::WORD_OCTETS_MAX && !bytes.contains(&b'\n') {

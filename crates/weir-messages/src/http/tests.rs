@@ -4,6 +4,8 @@ use super::*;
 
 mod placed;
 mod searching;
+mod settings;
+mod streams;
 
 const REQUESTS: &[u8] = b"GET /a HTTP/1.1\r\nHost: weir.test\r\n\r\n\
     POST /b HTTP/1.1\r\nHost: weir.test\r\nContent-Length: 5\r\n\r\nhello\

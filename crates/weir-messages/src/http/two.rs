@@ -1,11 +1,21 @@
 //! HTTP/2 (RFC 9113): frames of both directions of a connection, and the exchanges that its streams are.
 
+pub(super) mod frame;
+mod settings;
+
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use weir_bytes::{array_at, u8_at, u32_be_at};
+use weir_bytes::u32_be_at;
 
+use self::frame::{
+    ACK, CONTINUATION, DATA, END_HEADERS, END_STREAM, FRAME_HEADER, HEADERS, Header, PADDED,
+    PRIORITIES, PRIORITY, PRIORITY_UPDATE, PROMISE, RESET, SETTINGS, are_frames, header,
+};
+use self::settings::Ahead;
+pub use self::settings::{Dependency, Priority, SETTINGS_MAX, Settings, setting_name};
 use super::hpack::{Decoder, Field};
+use super::streams::{StreamEvent, StreamOrigin};
 use super::{ConnectionState, Exchange, Fault, Head, Request, RequestLine, Response, StatusLine};
 use crate::tls::Stamp;
 
@@ -19,58 +29,6 @@ pub const FIELD_OCTETS_MAX: usize = 1 << 16;
 const FIELDS_MAX: usize = 256;
 /// Streams of a connection that wait for their responses, at most.
 pub const STREAMS_MAX: usize = 1_024;
-
-const FRAME_HEADER: usize = 9;
-const DATA: u8 = 0;
-const HEADERS: u8 = 1;
-const RESET: u8 = 3;
-const SETTINGS: u8 = 4;
-const PROMISE: u8 = 5;
-const CONTINUATION: u8 = 9;
-const END_STREAM: u8 = 1;
-const END_HEADERS: u8 = 4;
-const PADDED: u8 = 8;
-const PRIORITY: u8 = 0x20;
-
-/// True for the first octets of a server: settings, which come first (RFC 9113, 3.4).
-pub(super) fn begins_with_settings(bytes: &[u8]) -> bool {
-    let Some(header) = header(bytes) else {
-        return false;
-    };
-    header.kind == SETTINGS
-        && header.flags == 0
-        && header.stream == 0
-        && header.length <= 120
-        && header.length.is_multiple_of(6)
-}
-
-/// True where more octets may make it begin so.
-pub(super) fn may_begin_with_settings(bytes: &[u8]) -> bool {
-    let mut shortest = [0, 0, 0, SETTINGS, 0, 0, 0, 0, 0];
-    let is_short = bytes.len() < shortest.len();
-    let begun = shortest.iter_mut().zip(bytes);
-    begun.for_each(|(octet, known)| *octet = *known);
-    is_short && !bytes.is_empty() && begins_with_settings(&shortest)
-}
-
-/// The header of a frame.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Header {
-    length: usize,
-    kind: u8,
-    flags: u8,
-    stream: u32,
-}
-
-fn header(bytes: &[u8]) -> Option<Header> {
-    let [high, middle, low] = array_at(bytes, 0)?;
-    Some(Header {
-        length: u32::from_be_bytes([0, high, middle, low]) as usize,
-        kind: u8_at(bytes, 3)?,
-        flags: u8_at(bytes, 4)?,
-        stream: u32_be_at(bytes, 5)? & 0x7fff_ffff,
-    })
-}
 
 /// What one direction is in.
 #[derive(Debug, Default)]
@@ -103,6 +61,15 @@ struct Side {
     block: Option<(Header, u32, Vec<u8>)>,
 }
 
+/// What a connection gives.
+#[derive(Debug)]
+pub(super) enum Event<'a> {
+    /// An exchange that is over.
+    Over(Exchange),
+    /// What happens on a stream that may be a tunnel (RFC 8441).
+    Stream(StreamEvent<'a>),
+}
+
 /// A connection.
 #[derive(Debug)]
 pub(super) struct Connection {
@@ -117,6 +84,16 @@ pub(super) struct Connection {
     reset: VecDeque<u32>,
     /// Streams that were reset and handed on: what comes of them yet begins nothing.
     gone: VecDeque<u32>,
+    /// Why the fields of each side are lost, where they are.
+    lost: [Option<Fault>; 2],
+    /// Frames are read again behind a loss, without their fields.
+    resumes: bool,
+    /// A frame of each side was seen.
+    has_begun: [bool; 2],
+    /// What each side set.
+    settings: [Option<Settings>; 2],
+    /// Priorities of streams to come.
+    ahead: Ahead,
 }
 
 /// Streams that were reset and wait for what is on its way, at most.
@@ -140,13 +117,47 @@ impl Connection {
             is_over: false,
             reset: VecDeque::new(),
             gone: VecDeque::new(),
+            lost: [None; 2],
+            resumes: false,
+            has_begun: [false; 2],
+            settings: [None, None],
+            ahead: Ahead::default(),
         }
+    }
+
+    /// The same; frames behind a loss are read without their fields, for what streams carry.
+    pub(super) fn resuming(client: usize) -> Self {
+        Self {
+            resumes: true,
+            ..Self::new(client, 0)
+        }
+    }
+
+    /// The same of a connection whose beginning was not seen.
+    pub(super) fn from_middle(client: usize) -> Self {
+        let mut this = Self::resuming(client);
+        for side in &mut this.sides {
+            side.state = State::Lost;
+        }
+        this.lost = [Some(Fault::Missing); 2];
+        this
     }
 
     /// The same after an upgrade, whose request is that of the first stream (RFC 7540, 3.2).
     pub(super) fn upgraded(client: usize, depth: u64, mut exchange: Exchange) -> Self {
         exchange.stream = Some(1);
         let mut this = Self::new(client, depth);
+        // What the client sets is a field of the request (RFC 7540, 3.2.1).
+        let sent = exchange
+            .request
+            .as_ref()
+            .and_then(|it| it.head.field("http2-settings"));
+        // In base64url.
+        let sent = sent.map(|it| it.replace('-', "+").replace('_', "/"));
+        if let Some(payload) = sent.and_then(|it| crate::base64(&it)) {
+            this.set(client, &payload);
+        }
+        exchange.request_settings = this.settings.get(client).cloned().flatten();
         this.streams.push_back(exchange);
         this
     }
@@ -172,7 +183,10 @@ impl Connection {
             side.begun.capacity() + side.fields.held() + block
         };
         let sides: usize = self.sides.iter().map(of_side).sum();
-        sides.saturating_add(self.streams.iter().map(Exchange::held).sum())
+        let streams: usize = self.streams.iter().map(Exchange::held).sum();
+        sides
+            .saturating_add(streams)
+            .saturating_add(self.ahead.held())
     }
 
     /// Takes octets of a side.
@@ -181,7 +195,7 @@ impl Connection {
         side: usize,
         bytes: &[u8],
         stamp: Stamp,
-        each: &mut dyn FnMut(Exchange),
+        each: &mut dyn FnMut(Event<'_>),
     ) -> ConnectionState {
         let Some(place) = self.sides.get_mut(side) else {
             return ConnectionState::Over;
@@ -190,6 +204,7 @@ impl Connection {
         let mut rest = bytes;
         while !rest.is_empty() && !self.is_over {
             match &mut this.state {
+                State::Lost if self.resumes && are_frames(rest) => this.state = State::Frame,
                 State::Lost => break,
                 State::Preface => {
                     let begun = fill(&mut this.begun, &mut rest, PREFACE.len());
@@ -204,9 +219,10 @@ impl Connection {
                     if fill(&mut this.begun, &mut rest, FRAME_HEADER) {
                         let header = header(&this.begun).unwrap_or_default();
                         this.begun.clear();
+                        self.begins(side, header);
                         this.state = state_of(header, &this.block);
                         if let State::Lost = this.state {
-                            self.lose(side, &mut this, Fault::Fields);
+                            self.lose(side, &mut this, Fault::Fields, each);
                         } else if header.kind == RESET {
                             self.reset(side, header.stream, each);
                         }
@@ -242,7 +258,12 @@ impl Connection {
                     rest = behind;
                     let header = *header;
                     let is_done = *left == 0;
-                    self.data(side, header.stream, taken.get(..data).unwrap_or_default());
+                    self.data(
+                        side,
+                        header.stream,
+                        taken.get(..data).unwrap_or_default(),
+                        each,
+                    );
                     if is_done {
                         this.state = State::Frame;
                         self.ended(side, header, each);
@@ -267,8 +288,19 @@ impl Connection {
         }
     }
 
+    /// A side begins with its settings (RFC 9113, 3.4): before any other frame something is missing.
+    fn begins(&mut self, side: usize, header: Header) {
+        if let (Some(begun), Some(lost)) = (self.has_begun.get_mut(side), self.lost.get_mut(side))
+            && !std::mem::replace(begun, true)
+            && self.resumes
+            && header.kind != SETTINGS
+        {
+            lost.get_or_insert(Fault::Missing);
+        }
+    }
+
     /// Octets of a side were not captured: data may miss some, all else is lost with its frame.
-    pub(super) fn gap(&mut self, side: usize, octets: u64, each: &mut dyn FnMut(Exchange)) {
+    pub(super) fn gap(&mut self, side: usize, octets: u64, each: &mut dyn FnMut(Event<'_>)) {
         let Some(place) = self.sides.get_mut(side) else {
             return;
         };
@@ -282,14 +314,14 @@ impl Connection {
             } if gap <= left.saturating_sub(*padding) => {
                 *left -= gap;
                 let (header, is_done) = (*header, *left == 0);
-                self.missing(side, header.stream, octets);
+                self.missing(side, header.stream, octets, each);
                 if is_done {
                     this.state = State::Frame;
                     self.ended(side, header, each);
                 }
             }
             State::Passed(left) if gap < *left => *left -= gap,
-            _ => self.lose(side, &mut this, Fault::Missing),
+            _ => self.lose(side, &mut this, Fault::Missing, each),
         }
         if let Some(place) = self.sides.get_mut(side) {
             *place = this;
@@ -297,11 +329,23 @@ impl Connection {
     }
 
     /// Nothing more comes at all: hands on what waits.
-    pub(super) fn finish(&mut self, each: &mut dyn FnMut(Exchange)) {
-        std::mem::take(&mut self.streams).into_iter().for_each(each);
+    pub(super) fn finish(&mut self, each: &mut dyn FnMut(Event<'_>)) {
+        for exchange in std::mem::take(&mut self.streams) {
+            each(Event::Over(exchange));
+        }
     }
 
-    fn lose(&mut self, side: usize, this: &mut Side, fault: Fault) {
+    fn lose(
+        &mut self,
+        side: usize,
+        this: &mut Side,
+        fault: Fault,
+        each: &mut dyn FnMut(Event<'_>),
+    ) {
+        if let Some(lost) = self.lost.get_mut(side) {
+            lost.get_or_insert(fault);
+        }
+        each(Event::Stream(StreamEvent::Lost { side }));
         this.state = State::Lost;
         this.begun = Vec::new();
         this.block = None;
@@ -322,7 +366,7 @@ impl Connection {
         this: &mut Side,
         header: Header,
         stamp: Stamp,
-        each: &mut dyn FnMut(Exchange),
+        each: &mut dyn FnMut(Event<'_>),
     ) {
         this.state = State::Frame;
         let payload = std::mem::take(&mut this.begun);
@@ -331,15 +375,42 @@ impl Connection {
             HEADERS | PROMISE | CONTINUATION => {
                 let is_read = self.block(side, this, header, &payload, stamp, each);
                 if is_read.is_none() {
-                    self.lose(side, this, Fault::Fields);
+                    self.lose(side, this, Fault::Fields, each);
+                }
+            }
+            SETTINGS => self.set(side, &payload),
+            PRIORITIES if side == self.client => {
+                if let Some(dependency) = Dependency::read(&payload) {
+                    self.prioritize(header.stream, |it| it.dependency = Some(dependency));
+                }
+            }
+            PRIORITY_UPDATE if side == self.client => {
+                if let Some((stream, value)) = settings::update(&payload) {
+                    self.prioritize(stream, |it| it.update = Some(value));
                 }
             }
             _ => {}
         }
     }
 
+    /// Takes up a frame of settings.
+    fn set(&mut self, side: usize, payload: &[u8]) {
+        if let Some(settings) = self.settings.get_mut(side) {
+            *settings = Some(settings::with(settings.as_ref(), payload));
+        }
+    }
+
+    /// Takes up the priority of a stream, which may not have begun yet.
+    fn prioritize(&mut self, stream: u32, change: impl FnOnce(&mut Priority)) {
+        match self.stream(stream) {
+            Some(exchange) => change(exchange.priority.get_or_insert_default()),
+            None => self.ahead.change(stream, change),
+        }
+    }
+
     /// A side ends a stream (RFC 9113, 5.4.2). What the server sent before it knew of that comes behind.
-    fn reset(&mut self, side: usize, stream: u32, each: &mut dyn FnMut(Exchange)) {
+    fn reset(&mut self, side: usize, stream: u32, each: &mut dyn FnMut(Event<'_>)) {
+        each(Event::Stream(StreamEvent::Ended { stream, side }));
         let Some(exchange) = self.stream(stream) else {
             return;
         };
@@ -358,7 +429,7 @@ impl Connection {
     }
 
     /// Hands on the exchange of a stream that was reset.
-    fn leave(&mut self, stream: u32, each: &mut dyn FnMut(Exchange)) {
+    fn leave(&mut self, stream: u32, each: &mut dyn FnMut(Event<'_>)) {
         let place = self
             .streams
             .iter()
@@ -370,7 +441,7 @@ impl Connection {
             self.gone.pop_front();
         }
         self.gone.push_back(stream);
-        each(exchange);
+        each(Event::Over(exchange));
     }
 
     /// Takes a part of a block of fields. `None` when its padding, its length or its HPACK is damaged: later blocks need
@@ -382,7 +453,7 @@ impl Connection {
         header: Header,
         payload: &[u8],
         stamp: Stamp,
-        each: &mut dyn FnMut(Exchange),
+        each: &mut dyn FnMut(Event<'_>),
     ) -> Option<()> {
         let (first, stream, block) = if header.kind == CONTINUATION {
             let (first, stream, mut block) = this.block.take()?;
@@ -400,7 +471,11 @@ impl Connection {
                 stream = u32_be_at(rest, 0)? & 0x7fff_ffff;
                 rest = rest.get(4..)?;
             } else if header.flags & PRIORITY != 0 {
+                let dependency = Dependency::read(rest)?;
                 rest = rest.get(5..)?;
+                if side == self.client {
+                    self.prioritize(stream, |it| it.dependency = Some(dependency));
+                }
             }
             let end = rest.len().checked_sub(padding)?;
             (header, stream, rest.get(..end)?.to_vec())
@@ -410,6 +485,13 @@ impl Connection {
         }
         if header.flags & END_HEADERS == 0 {
             this.block = Some((first, stream, block));
+            return Some(());
+        }
+        if self.is_lost(side) {
+            // What the table of its fields was is not known.
+            if first.kind == HEADERS {
+                self.ended(side, Header { stream, ..first }, each);
+            }
             return Some(());
         }
         let mut read = Fields::default();
@@ -438,27 +520,37 @@ impl Connection {
     }
 
     /// The exchange of a stream, which begins where it is new.
-    fn begin(&mut self, stream: u32, each: &mut dyn FnMut(Exchange)) {
+    fn begin(&mut self, stream: u32, each: &mut dyn FnMut(Event<'_>)) {
         if self.streams.len() >= STREAMS_MAX
             && let Some(oldest) = self.streams.pop_front()
         {
             self.dropped = self.dropped.saturating_add(1);
-            each(oldest);
+            each(Event::Over(oldest));
         }
         self.depth += 1;
         self.streams.push_back(Exchange {
             depth: self.depth,
             stream: Some(stream),
+            priority: self.ahead.take(stream).map(Box::new),
+            // Its other half cannot be read.
+            fault: self.lost.iter().flatten().next().copied(),
             ..Exchange::default()
         });
     }
 
-    fn request(&mut self, stream: u32, read: Fields, stamp: Stamp, each: &mut dyn FnMut(Exchange)) {
+    fn request(
+        &mut self,
+        stream: u32,
+        read: Fields,
+        stamp: Stamp,
+        each: &mut dyn FnMut(Event<'_>),
+    ) {
         let method = read.pseudo(":method");
         // What follows a body has no method.
         if self.stream(stream).is_none() && !method.is_empty() {
             self.begin(stream, each);
         }
+        let settings = self.settings.get(self.client).cloned().flatten();
         let Some(exchange) = self.stream(stream) else {
             return;
         };
@@ -468,6 +560,7 @@ impl Connection {
         if exchange.request.is_some() {
             return;
         }
+        exchange.request_settings = settings;
         let line = RequestLine {
             method,
             target: read.pseudo(":path"),
@@ -482,6 +575,7 @@ impl Connection {
             stamp,
             ..Request::default()
         });
+        connected(exchange, stream, each);
     }
 
     fn response(
@@ -489,13 +583,14 @@ impl Connection {
         stream: u32,
         read: Fields,
         stamp: Stamp,
-        each: &mut dyn FnMut(Exchange),
+        each: &mut dyn FnMut(Event<'_>),
     ) {
         let status = read.pseudo(":status");
         let is_new = self.stream(stream).is_none() && !self.gone.contains(&stream);
         if is_new && !status.is_empty() {
             self.begin(stream, each);
         }
+        let settings = self.settings.get(1 - (self.client & 1)).cloned().flatten();
         let Some(exchange) = self.stream(stream) else {
             return;
         };
@@ -505,6 +600,7 @@ impl Connection {
         if exchange.response.is_some() {
             return;
         }
+        exchange.response_settings = settings;
         let line = StatusLine {
             code: status.parse().unwrap_or_default(),
             ..StatusLine::default()
@@ -522,9 +618,18 @@ impl Connection {
             stamp,
             ..Response::default()
         });
+        connected(exchange, stream, each);
     }
 
-    fn data(&mut self, side: usize, stream: u32, octets: &[u8]) {
+    fn data(&mut self, side: usize, stream: u32, octets: &[u8], each: &mut dyn FnMut(Event<'_>)) {
+        if let Some(origin) = self.origin(stream) {
+            each(Event::Stream(StreamEvent::Data {
+                stream,
+                side,
+                octets,
+                origin,
+            }));
+        }
         let is_client = self.client == side;
         let Some(exchange) = self.stream(stream) else {
             return;
@@ -536,7 +641,28 @@ impl Connection {
         }
     }
 
-    fn missing(&mut self, side: usize, stream: u32, octets: u64) {
+    /// Where a stream comes from that may be a tunnel; `None` of other requests.
+    fn origin(&self, stream: u32) -> Option<StreamOrigin> {
+        let is_of = |it: &&Exchange| it.stream == Some(stream);
+        let exchange = self.streams.iter().rev().find(is_of);
+        match exchange.map(|it| &it.request) {
+            Some(Some(request)) => is_extended_connect(request).then_some(StreamOrigin::Awaited),
+            _ if self.is_lost(self.client) => Some(StreamOrigin::Unseen),
+            Some(None) => Some(StreamOrigin::Awaited),
+            None => Some(StreamOrigin::Over),
+        }
+    }
+
+    fn is_lost(&self, side: usize) -> bool {
+        self.lost.get(side).is_some_and(Option::is_some)
+    }
+
+    fn missing(&mut self, side: usize, stream: u32, octets: u64, each: &mut dyn FnMut(Event<'_>)) {
+        each(Event::Stream(StreamEvent::Missing {
+            stream,
+            side,
+            octets,
+        }));
         let is_client = self.client == side;
         let Some(exchange) = self.stream(stream) else {
             return;
@@ -550,10 +676,12 @@ impl Connection {
     }
 
     /// A frame is over: with the stream's end a response takes its exchange with it.
-    fn ended(&mut self, side: usize, header: Header, each: &mut dyn FnMut(Exchange)) {
+    fn ended(&mut self, side: usize, header: Header, each: &mut dyn FnMut(Event<'_>)) {
         if header.flags & END_STREAM == 0 {
             return;
         }
+        let stream = header.stream;
+        each(Event::Stream(StreamEvent::Ended { stream, side }));
         let is_client = self.client == side;
         let place = self
             .streams
@@ -569,9 +697,27 @@ impl Connection {
         } else if let Some(response) = &mut exchange.response {
             response.is_whole = true;
             if let Some(exchange) = place.and_then(|place| self.streams.remove(place)) {
-                each(exchange);
+                each(Event::Over(exchange));
             }
         }
+    }
+}
+
+/// A request for a tunnel of some protocol (RFC 8441, 4).
+fn is_extended_connect(request: &Request) -> bool {
+    request.head.line.method == "CONNECT" && request.head.field(":protocol").is_some()
+}
+
+/// Hands on what agrees on a tunnel, or refuses it.
+fn connected(exchange: &Exchange, stream: u32, each: &mut dyn FnMut(Event<'_>)) {
+    if let (Some(request), Some(response)) = (&exchange.request, &exchange.response)
+        && is_extended_connect(request)
+    {
+        each(Event::Stream(StreamEvent::Answered {
+            stream,
+            request,
+            response,
+        }));
     }
 }
 
@@ -586,6 +732,7 @@ fn state_of(header: Header, block: &Option<(Header, u32, Vec<u8>)>) -> State {
     {
         return State::Lost;
     }
+    let is_short = header.length <= settings::FRAME_OCTETS_MAX;
     match header.kind {
         DATA => State::Data {
             header,
@@ -593,6 +740,8 @@ fn state_of(header: Header, block: &Option<(Header, u32, Vec<u8>)>) -> State {
             padding: 0,
         },
         HEADERS | PROMISE | CONTINUATION => State::Kept(header),
+        SETTINGS if header.flags & ACK == 0 && is_short => State::Kept(header),
+        PRIORITIES | PRIORITY_UPDATE if is_short => State::Kept(header),
         _ => State::Passed(header.length),
     }
 }

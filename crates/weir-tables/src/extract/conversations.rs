@@ -35,8 +35,8 @@ const fn flag(analyzed: Option<Analyzed>, flag: u32) -> Option<Value<'static>> {
     }
 }
 
-fn more(said: &Conversed, get: fn(&More) -> u32) -> Option<Value<'static>> {
-    number(get(said.numbers.as_ref()?.more.as_ref()?))
+fn more(said: &Conversed, get: fn(&More) -> Option<u32>) -> Option<Value<'static>> {
+    number(get(said.numbers.as_ref()?.more.as_ref()?)?)
 }
 
 /// The duration, unless it is of no time.
@@ -60,12 +60,12 @@ const OWN: &[ItemField<Get>] = &[
     ItemField::new("udp.time_delta", Kind::F64, |c| seconds(c.times_ns?[1]).filter(|_| !c.is_tcp),
         "Seconds since the conversation's datagram before this one", WIRESHARK),
     ItemField::new("tcp.seq", Kind::U32, |c| number(c.numbers?.seq),
-        "Sequence number, counted from the first of its direction", WIRESHARK),
+        "Sequence number, counted from the first of its direction; of a segment that an error quotes as it was sent", WIRESHARK),
     ItemField::new("tcp.nxtseq", Kind::U32, |c| more(c, |n| n.next_seq),
         "Sequence number behind the segment, counted as tcp.seq", WIRESHARK),
-    ItemField::new("tcp.ack", Kind::U32, |c| more(c, |n| n.ack),
+    ItemField::new("tcp.ack", Kind::U32, |c| more(c, |n| Some(n.ack)),
         "Acknowledgment number, counted from the first number of the other direction", WIRESHARK),
-    ItemField::new("tcp.window_size", Kind::U32, |c| more(c, |n| n.window),
+    ItemField::new("tcp.window_size", Kind::U32, |c| more(c, |n| Some(n.window)),
         "Window in octets, by the scale of the handshake", "RFC 7323, 2"),
     ItemField::new("tcp.analysis.flags", Kind::Bool, |c| flag(c.analyzed, u32::MAX),
         "Something is to be noticed", GUIDE),

@@ -3,7 +3,9 @@
 use std::collections::VecDeque;
 
 use weir_flow::{Carried, Chunk, Content, Interest, Payload, Sender};
-use weir_messages::http::{Connection, ConnectionState, Exchange, Request, Response};
+use weir_messages::http::{
+    Connection, ConnectionState, Exchange, Request, Response, Settings, setting_name,
+};
 use weir_messages::tls::Stamp;
 use weir_packet::{Kind, Needs, Value};
 
@@ -293,6 +295,16 @@ fn lines(fields: &[(String, String)], list: &mut List) {
     }
 }
 
+/// What a side set, as lines of fields are.
+fn settings(settings: Option<&Settings>, list: &mut List) {
+    for (identifier, value) in settings.iter().flat_map(|it| it.iter()) {
+        match setting_name(*identifier) {
+            Some(name) => list.text(format_args!("{name}: {value}")),
+            None => list.text(format_args!("{identifier:#06x}: {value}")),
+        }
+    }
+}
+
 /// The user of basic authorization (RFC 7617).
 fn username(exchange: &Exchange) -> Option<String> {
     let Some(Value::Text(value)) = of_request(exchange, "authorization") else {
@@ -366,6 +378,8 @@ static FIELDS: &[ItemField<Say<Exchange>>] = &[
         "User of basic authorization", "RFC 7617, 2"),
     ItemField::new("http.x_forwarded_for", Kind::Text, Say::Value(|e| of_request(e, "x-forwarded-for")),
         "For whom a proxy asks", "RFC 7239, 7.4"),
+    ItemField::new("http.request.priority", Kind::Text, Say::Value(|e| of_request(e, "priority")),
+        "Priority that the request asks for, such as u=1, i", "RFC 9218, 5"),
     ItemField::new("http.upgrade", Kind::Text, Say::Value(|e| of_request(e, "upgrade")),
         "What the client would rather speak", "RFC 9110, 7.8"),
     ItemField::new("http.request.connection", Kind::Text, Say::Value(|e| of_request(e, "connection")),
@@ -406,6 +420,8 @@ static FIELDS: &[ItemField<Say<Exchange>>] = &[
         "When it was changed last, as the server says", "RFC 9110, 8.8.2"),
     ItemField::new("http.cache_control", Kind::Text, Say::Value(|e| of_response(e, "cache-control")),
         "How long the response may be kept", "RFC 9111, 5.2"),
+    ItemField::new("http.response.priority", Kind::Text, Say::Value(|e| of_response(e, "priority")),
+        "Priority that the server gives the response", "RFC 9218, 8"),
     ItemField::new("http.set_cookie", Kind::Texts, Say::List(|e, list| { response(e, |it| it.head.all("set-cookie").for_each(|cookie| list.text(cookie))); }),
         "Cookies that the server gives", "RFC 6265, 4.1"),
     ItemField::new("http.www_authenticate", Kind::Text, Say::Value(|e| of_response(e, "www-authenticate")),
@@ -418,6 +434,18 @@ static FIELDS: &[ItemField<Say<Exchange>>] = &[
         "All fields of the response", "RFC 9112, 5"),
     ItemField::new("http2.streamid", Kind::U32, Say::Value(|e| number(e.stream?)),
         "Stream of HTTP/2 that the exchange is", "RFC 9113, 5.1.1"),
+    ItemField::new("http2.request.settings", Kind::Texts, Say::List(|e, list| settings(e.request_settings.as_ref(), list)),
+        "What the client of HTTP/2 had set before the request, such as initial_window_size: 65535", "RFC 9113, 6.5.2"),
+    ItemField::new("http2.response.settings", Kind::Texts, Say::List(|e, list| settings(e.response_settings.as_ref(), list)),
+        "What the server of HTTP/2 had set before the response, such as max_concurrent_streams: 100", "RFC 9113, 6.5.2"),
+    ItemField::new("http2.stream_dependency", Kind::U32, Say::Value(|e| number(e.priority.as_ref()?.dependency?.stream)),
+        "Stream that this one depends on, as the client said last", "RFC 7540, 5.3.1"),
+    ItemField::new("http2.exclusive", Kind::Bool, Say::Value(|e| Some(Value::Bool(e.priority.as_ref()?.dependency?.is_exclusive))),
+        "It alone depends on that stream", "RFC 7540, 5.3.1"),
+    ItemField::new("http2.headers.weight", Kind::U8, Say::Value(|e| number(e.priority.as_ref()?.dependency?.weight)),
+        "Weight among the streams that depend on the same one, less one, as it is sent", "RFC 7540, 5.3.2"),
+    ItemField::new("http2.priority_update_field_value", Kind::Text, Say::Value(|e| Some(Value::Text(e.priority.as_ref()?.update.as_deref()?))),
+        "Priority that the last PRIORITY_UPDATE gave the stream, such as u=1, i", "RFC 9218, 7.1"),
     ItemField::new("http.whole", Kind::Bool, Say::Value(|e| Some(Value::Bool(
             request(e, |it| it.is_whole && it.missing == 0) == Some(true) && response(e, |it| it.is_whole && it.missing == 0) == Some(true)))),
         "Request and response were captured to their ends", "weir"),

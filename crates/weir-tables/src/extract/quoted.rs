@@ -1,20 +1,25 @@
 //! What errors of ICMP quote, as display filters read it.
 
+use std::collections::VecDeque;
+
 use weir_packet::{Decoder, Frame, Layer, Needs, Options, Packet};
 
 use super::Extract;
 use crate::scan::Rows;
 use crate::{Column, Row, Table};
 
-/// An extraction that also reads the datagrams of UDP that errors of ICMP quote (RFC 792; RFC 4443, 3), as Wireshark does.
+/// An extraction that also reads the datagrams of UDP and the segments of TCP that errors of ICMP quote (RFC 792; RFC 4443, 3),
+/// as Wireshark does.
 ///
 /// They were sent before, and mostly elsewhere than they are captured: tables do not have them as messages. Each is read by
-/// itself, so that it is no question of an answer, and repeats none.
+/// itself, so that it is no question of an answer, and repeats none; a segment is all that is known of its connection.
 pub(crate) struct Quoted {
     table: Table,
     sent: Box<dyn Extract>,
     columns: Vec<Column>,
     decoder: Decoder,
+    /// Segments with more rows than there was room for.
+    unfinished: VecDeque<Box<dyn Extract>>,
 }
 
 impl Quoted {
@@ -25,7 +30,19 @@ impl Quoted {
             table: table.clone(),
             columns: Vec::new(),
             decoder: Decoder::new(options, [Needs::All]),
+            unfinished: VecDeque::new(),
         })
+    }
+
+    /// Gives out rows of segments that wait; true where some still do.
+    fn finish_quoted(&mut self, rows: &mut Rows) -> bool {
+        while let Some(segment) = self.unfinished.front_mut() {
+            if segment.finish(rows) {
+                return true;
+            }
+            self.unfinished.pop_front();
+        }
+        false
     }
 }
 
@@ -47,17 +64,25 @@ impl Extract for Quoted {
             ..*row.packet.frame()
         };
         let packet = self.decoder.decode_as(frame, layer);
-        if packet.transport() != Some(Layer::Udp) {
+        let is_segment = match packet.transport() {
+            Some(Layer::Udp) => false,
+            Some(Layer::Tcp) => true,
+            _ => return,
+        };
+        let Some(mut alone) = self.table.start() else {
             return;
-        }
-        if let Some(mut alone) = self.table.start() {
-            alone.wants(&self.columns);
-            alone.packet(&Row::new(row.file, &packet), rows);
+        };
+        alone.wants(&self.columns);
+        alone.packet(&Row::new(row.file, &packet), rows);
+        if is_segment {
+            // Nothing more of its connection is quoted.
+            self.unfinished.push_back(alone);
+            self.finish_quoted(rows);
         }
     }
 
     fn finish(&mut self, rows: &mut Rows) -> bool {
-        self.sent.finish(rows)
+        self.finish_quoted(rows) || self.sent.finish(rows)
     }
 
     fn notes(&self) -> Vec<String> {

@@ -2,13 +2,15 @@
 
 mod columns;
 mod connections;
+mod socket;
+mod streams;
 
 use std::collections::{HashMap, VecDeque};
 
 use weir_packet::Needs;
 use weir_ws::{ConnectionEvent, Direction, Event, Message, ViolationKind};
 
-pub(crate) use self::connections::{Connections, is_from_client};
+pub(crate) use self::connections::{Connections, begins};
 pub use self::connections::{WebSocketEnds, WebSocketSight, WebSockets};
 
 use self::columns::{FIELDS, MessageRow};

@@ -14,6 +14,7 @@ mod analysis;
 mod dns;
 mod http;
 mod media;
+mod settings;
 mod small;
 mod telephone;
 mod tls;

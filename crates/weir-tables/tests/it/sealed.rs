@@ -12,6 +12,8 @@ use weir_testkit::peer::Question;
 use crate::sip::column;
 use crate::tshark;
 
+mod segments;
+
 fn file(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("tests/tls")

@@ -1,6 +1,6 @@
 //! The table `websocket`: what real libraries sent comes out, and tshark sees the same.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::io::Write;
 use std::net::Ipv4Addr;
 use std::path::Path;
@@ -18,6 +18,8 @@ use weir_testkit::peer::Question;
 use crate::captures::{self, Capture};
 use crate::sip::read_with_notes;
 use crate::tshark;
+
+mod streams;
 
 const CLIENT: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
 const SERVER: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 2);

@@ -52,6 +52,43 @@ pub struct Handshake {
     pub fault: Option<String>,
 }
 
+impl Handshake {
+    /// What heads say that were read elsewhere, such as those of a stream of HTTP/2 (RFC 8441, 5): the request's target
+    /// and host, the response's status, and the values of Sec-WebSocket-Extensions of both.
+    #[must_use]
+    pub fn of_heads(
+        (target, host): (&str, &str),
+        status: u16,
+        (offers, answer): (&str, &str),
+    ) -> Self {
+        let offered = parse_offers(offers);
+        let offers: Vec<Offer> = offered.iter().flatten().copied().collect();
+        let (agreed, fault) = match parse_response(answer, &offers) {
+            Ok(agreed) => (agreed, None),
+            Err(error) => (
+                parse_response(answer, &[]).ok().flatten(),
+                Some(error.to_string()),
+            ),
+        };
+        let (agreed, fault) = match agreed {
+            Some(agreed) if offers.is_empty() => (
+                Some(agreed),
+                Some("permessage-deflate was not offered".to_owned()),
+            ),
+            agreed => (agreed, fault),
+        };
+        Self {
+            target: target.chars().take(TARGET_BYTES_MAX).collect(),
+            host: host.chars().take(TARGET_BYTES_MAX).collect(),
+            status,
+            offers_declined: offered.len() - offers.len(),
+            offers,
+            agreed,
+            fault,
+        }
+    }
+}
+
 /// What a [`Connection`] finds.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
@@ -105,6 +142,8 @@ pub struct Connection {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     Handshake,
+    /// The heads are read elsewhere.
+    Heads,
     /// It has to be found out whether frames without a handshake are some.
     Trial,
     Open,
@@ -131,6 +170,22 @@ impl Connection {
         }
     }
 
+    /// The same of a connection whose heads are read elsewhere and [agreed](Self::agree) on: what is fed before waits.
+    #[must_use]
+    pub fn without_heads(options: DecoderOptions) -> Self {
+        Self {
+            state: State::Heads,
+            ..Self::new(options)
+        }
+    }
+
+    /// The heads of a connection [without](Self::without_heads) them. Whether their status agrees is the caller's to know.
+    pub fn agree(&mut self, handshake: &Handshake, each: &mut dyn FnMut(ConnectionEvent<'_>)) {
+        if self.state == State::Heads {
+            self.begin(handshake, [0; 2], each);
+        }
+    }
+
     /// Takes the next bytes of one direction.
     pub fn feed(
         &mut self,
@@ -142,6 +197,13 @@ impl Connection {
             State::Other => {}
             State::Open | State::MidStream => self.decode(direction, bytes, each),
             State::Trial => self.on_trial(each, |trial| trial.feed(direction, bytes)),
+            State::Heads => {
+                let waiting = &mut self.waiting[direction.slot()];
+                if waiting.len().saturating_add(bytes.len()) > HEAD_BYTES_MAX {
+                    return self.close(each);
+                }
+                waiting.extend_from_slice(bytes);
+            }
             State::Handshake if self.is_without_handshake(direction, bytes) => {
                 self.begin_trial(direction, bytes, each);
             }
@@ -170,7 +232,7 @@ impl Connection {
     ) {
         match self.state {
             State::Other => {}
-            State::Handshake | State::Trial => self.close(each),
+            State::Handshake | State::Heads | State::Trial => self.close(each),
             State::Open | State::MidStream => {
                 if let Some(decoders) = &mut self.decoders {
                     decoders[direction.slot()].gap(bytes, &mut |event| {
@@ -327,7 +389,17 @@ impl Connection {
             self.close(each);
             return;
         }
-        each(ConnectionEvent::Handshake(&handshake));
+        self.begin(&handshake, [request_end, response_end], each);
+    }
+
+    /// Begins to read as the heads say, behind them.
+    fn begin(
+        &mut self,
+        handshake: &Handshake,
+        ends: [usize; 2],
+        each: &mut dyn FnMut(ConnectionEvent<'_>),
+    ) {
+        each(ConnectionEvent::Handshake(handshake));
         let limit = self.options.inflate.unwrap_or_default().message_bytes_max;
         let inflate = |no_takeover: bool, window_bits: u8| InflateOptions {
             takeover: !no_takeover,
@@ -339,7 +411,7 @@ impl Connection {
             agreed.map(|a| inflate(a.client_no_context_takeover, a.client_window_bits())),
             agreed.map(|a| inflate(a.server_no_context_takeover, a.server_window_bits())),
         ];
-        self.open(inflate, [request_end, response_end], false, each);
+        self.open(inflate, ends, false, each);
     }
 
     fn close(&mut self, each: &mut dyn FnMut(ConnectionEvent<'_>)) {
@@ -406,35 +478,14 @@ fn handshake(request: &[u8], response: &[u8]) -> Option<Handshake> {
     if !header(&request, "upgrade").eq_ignore_ascii_case("websocket") {
         return None;
     }
-    let offered = parse_offers(&header(&request, "sec-websocket-extensions"));
-    let offers: Vec<Offer> = offered.iter().flatten().copied().collect();
-    let answer = header(&response, "sec-websocket-extensions");
-    let (agreed, fault) = match parse_response(&answer, &offers) {
-        Ok(agreed) => (agreed, None),
-        Err(error) => (
-            parse_response(&answer, &[]).ok().flatten(),
-            Some(error.to_string()),
-        ),
-    };
-    let (agreed, fault) = match agreed {
-        Some(agreed) if offers.is_empty() => (
-            Some(agreed),
-            Some("permessage-deflate was not offered".to_owned()),
-        ),
-        agreed => (agreed, fault),
-    };
-    Some(Handshake {
-        target: target.chars().take(TARGET_BYTES_MAX).collect(),
-        host: header(&request, "host")
-            .chars()
-            .take(TARGET_BYTES_MAX)
-            .collect(),
+    Some(Handshake::of_heads(
+        (target, &header(&request, "host")),
         status,
-        offers_declined: offered.len() - offers.len(),
-        offers,
-        agreed,
-        fault,
-    })
+        (
+            &header(&request, "sec-websocket-extensions"),
+            &header(&response, "sec-websocket-extensions"),
+        ),
+    ))
 }
 
 /// The values of a header, joined with commas.

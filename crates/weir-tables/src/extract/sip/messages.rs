@@ -13,7 +13,7 @@ use crate::extract::conversation::{Conversation, Cut, Piece};
 use crate::extract::followed::{Begin, Followed, Looks};
 use crate::extract::in_words;
 use crate::extract::opened::OpenedPayloads;
-use crate::extract::websocket::{Connections, WebSocketSight, is_from_client};
+use crate::extract::websocket::{self, Connections, WebSocketSight};
 
 /// Finds the SIP messages of a capture, on any port: in datagrams of UDP (RFC 3261, 18), in TCP streams,
 /// cut by Content-Length (18.3), in messages of SCTP (RFC 4168) and of WebSocket connections (RFC 7118).
@@ -285,7 +285,7 @@ impl Stream {
         if is_first && text.is_empty() || looks_like_sip(text) {
             return sip(is_known);
         }
-        match is_from_client(bytes, place) {
+        match websocket::begins(bytes, place) {
             Begin::With(_) => return Begin::With(Self::WebSocket),
             Begin::Unsure => return Begin::Unsure,
             Begin::Other => {}

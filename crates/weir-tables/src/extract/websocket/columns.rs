@@ -181,8 +181,15 @@ pub(super) const FIELDS: &[ItemField<Get>] = &[
         "websocket.connection",
         Kind::U64,
         |row| number(row.ends.connection),
-        "number of the TCP connection in the capture, from 1",
+        "number of the TCP connection in the capture, from 1; of a stream of HTTP/2 that with 2^32 times the stream's number",
         WEIR,
+    ),
+    ItemField::new(
+        "http2.streamid",
+        Kind::U32,
+        |row| number(row.ends.stream?),
+        "stream of HTTP/2 that the connection is",
+        "RFC 8441, 5",
     ),
     ItemField::new(
         "websocket.direction",

@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use weir_flow::{Carried, Chunk, Content, Endpoint, Interest, Payload, Sender};
+use weir_flow::{Carried, Chunk, Content, Endpoint, Interest, Payload};
+use weir_messages::http::{self, StreamsBegin};
 use weir_messages::tls::KeyLog;
 use weir_packet::Packet;
-use weir_ws::{
-    Connection, ConnectionEvent, DecoderOptions, Direction, Handshake, Header, InflateOptions,
-    Opcode,
-};
+use weir_ws::{ConnectionEvent, Handshake, Header, Opcode};
 
+use super::socket::OneSocket;
+use super::streams::Streams;
 use crate::extract::followed::{Begin, Followed, Looks};
 use crate::extract::in_words;
 use crate::extract::opened::OpenedPayloads;
@@ -29,8 +29,10 @@ pub struct WebSockets {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct WebSocketEnds {
-    /// Its number among the TCP connections of the capture, from 1.
+    /// Its number: that of the TCP connection in the capture, from 1, and behind 32 bits that of the stream.
     pub connection: u64,
+    /// The stream of HTTP/2 that it is (RFC 8441).
+    pub stream: Option<u32>,
     /// Number of its flow, as the table `flows` has it.
     pub flow: u64,
     /// The end that sent the opening request, or that masks its frames.
@@ -66,28 +68,23 @@ pub(crate) struct Connections {
     gap_bytes: u64,
     /// Connections without a handshake that broke a rule.
     dropped: u64,
+    /// Streams of HTTP/2 that were not read for the limit.
+    refused: u64,
+    /// Streams of HTTP/2 whose request or response was not seen.
+    unanswered: u64,
 }
 
+/// A TCP connection.
 #[derive(Debug)]
-struct Known {
-    ends: WebSocketEnds,
-    client: Sender,
-    connection: Connection,
-    /// When the pieces came that wait for it to be known what they are.
-    waiting: Option<Vec<Occasion>>,
+enum Known {
+    /// It becomes a WebSocket connection, or has been one from before the capture.
+    One(Box<OneSocket>),
+    /// Its streams may be some.
+    Two(Box<Streams>),
 }
 
-/// The packet that made something known.
-#[derive(Clone, Copy, Debug)]
-struct Occasion {
-    time_ns: Option<i64>,
-    frame: u64,
-}
-
-/// The status with which a server agrees (RFC 6455, 4.2.2).
-const SWITCHING_PROTOCOLS: u16 = 101;
 /// Bytes of a message on the wire, and of one that is inflated.
-const MESSAGE_BYTES_MAX: usize = 16 << 20;
+pub(super) const MESSAGE_BYTES_MAX: usize = 16 << 20;
 /// Bytes of messages under way and windows, of all connections.
 const HELD_BYTES_MAX: usize = 512 << 20;
 
@@ -141,6 +138,14 @@ impl WebSockets {
                 self.followed.dropped,
                 "WebSocket connections without a handshake were read as far as they broke no rule",
             ),
+            (
+                self.followed.refused,
+                "WebSocket connections over HTTP/2 were not read because more than 1,024 of a TCP connection were open",
+            ),
+            (
+                self.followed.unanswered,
+                "streams of HTTP/2 that may be WebSocket connections were not read because their request or response was not captured",
+            ),
         ];
         in_words(counted.into_iter().chain(self.payloads.given_up())).collect()
     }
@@ -157,12 +162,14 @@ impl Connections {
             open,
             gap_bytes,
             dropped,
+            refused,
+            unanswered,
         } = self;
         open.chunk_again(
             Looks::MANY,
             (payload, chunk),
-            |bytes, offset| match is_from_client(bytes, (chunk.saw_start, offset)) {
-                Begin::With(from_client) => Begin::With(Known::new(chunk, from_client)),
+            |bytes, offset| match begins(bytes, (chunk.saw_start, offset)) {
+                Begin::With(opening) => Begin::With(Known::new(chunk, opening)),
                 Begin::Unsure => Begin::Unsure,
                 Begin::Other => Begin::Other,
             },
@@ -170,13 +177,44 @@ impl Connections {
                 if let Content::Gap(bytes) = chunk.content {
                     *gap_bytes = gap_bytes.saturating_add(bytes);
                 }
-                let goes_on = known.chunk(chunk, each);
-                *dropped = dropped.saturating_add(u64::from(known.ends.mid_stream && !goes_on));
-                (goes_on && !chunk.is_last).then(|| known.held_bytes())
+                match known {
+                    Known::One(socket) => {
+                        let goes_on = socket.chunk(chunk, each);
+                        let broke = socket.socket().is_mid_stream() && !goes_on;
+                        *dropped = dropped.saturating_add(broke.into());
+                        (goes_on && !chunk.is_last).then(|| socket.socket().held_bytes())
+                    }
+                    Known::Two(streams) => {
+                        streams.chunk(chunk, each);
+                        let counts = streams.take_counts();
+                        *dropped = dropped.saturating_add(counts.dropped);
+                        *refused = refused.saturating_add(counts.refused);
+                        *unanswered = unanswered.saturating_add(counts.unanswered);
+                        (!chunk.is_last).then(|| streams.held_bytes())
+                    }
+                }
             },
             // Another request or another answer may precede the handshake.
-            Known::is_open,
+            |known| match known {
+                Known::One(socket) => socket.socket().is_open(),
+                Known::Two(_) => true,
+            },
         )
+    }
+}
+
+impl Known {
+    fn new(chunk: &Chunk<'_>, opening: Opening) -> Self {
+        let socket = |from_client| Self::One(Box::new(OneSocket::new(chunk, from_client)));
+        let streams =
+            |is_whole, from_client| Self::Two(Box::new(Streams::new(chunk, is_whole, from_client)));
+        match opening {
+            Opening::Client => socket(true),
+            Opening::Server => socket(false),
+            Opening::StreamsOfClient => streams(true, true),
+            Opening::StreamsOfServer => streams(true, false),
+            Opening::StreamsFromMiddle { from_client } => streams(false, from_client),
+        }
     }
 }
 
@@ -186,125 +224,55 @@ impl Default for Connections {
             open: Followed::new(HELD_BYTES_MAX),
             gap_bytes: 0,
             dropped: 0,
+            refused: 0,
+            unanswered: 0,
         }
     }
 }
 
-impl Known {
-    fn new(chunk: &Chunk<'_>, from_client: bool) -> Self {
-        let (client, server) = match from_client {
-            true => (chunk.source(), chunk.destination()),
-            false => (chunk.destination(), chunk.source()),
-        };
-        let mut options = DecoderOptions::default();
-        options.message_bytes_max = MESSAGE_BYTES_MAX;
-        // Assumed of connections whose handshake is not there; frames say whether it is used.
-        options.inflate = Some(InflateOptions {
-            message_bytes_max: MESSAGE_BYTES_MAX,
-            ..InflateOptions::default()
-        });
-        Self {
-            ends: WebSocketEnds {
-                connection: chunk.connection,
-                flow: chunk.flow,
-                client,
-                server,
-                handshake: None,
-                agreed: None,
-                mid_stream: false,
-            },
-            client: match (from_client, chunk.sender) {
-                (true, sender) => sender,
-                (false, Sender::Low) => Sender::High,
-                (false, Sender::High) => Sender::Low,
-            },
-            connection: Connection::new(options),
-            waiting: Some(Vec::new()),
-        }
-    }
+/// What the first bytes of a connection are that may carry WebSockets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Opening {
+    /// A client's request, or its frames.
+    Client,
+    /// A server's response, or its frames.
+    Server,
+    /// A client's preface of HTTP/2.
+    StreamsOfClient,
+    /// A server's settings of HTTP/2.
+    StreamsOfServer,
+    /// Frames of HTTP/2 that carry frames of WebSocket, of a connection that began before the capture.
+    StreamsFromMiddle { from_client: bool },
+}
 
-    fn is_open(&self) -> bool {
-        let handshake = self.ends.handshake.as_ref();
-        self.ends.mid_stream || handshake.is_some_and(|it| it.status == SWITCHING_PROTOCOLS)
+/// What the first bytes of a connection are. What begins with a SYN begins with a handshake, and so does what comes after something else:
+/// the place says so, by whether the SYN was seen and how many bytes are before.
+pub(crate) fn begins(bytes: &[u8], (saw_start, offset): (bool, u64)) -> Begin<Opening> {
+    match http::Streams::begins(bytes) {
+        StreamsBegin::Client => return Begin::With(Opening::StreamsOfClient),
+        StreamsBegin::Server => return Begin::With(Opening::StreamsOfServer),
+        StreamsBegin::Unsure => return Begin::Unsure,
+        StreamsBegin::Other => {}
     }
-
-    fn held_bytes(&self) -> usize {
-        let waiting = self.waiting.as_ref().map_or(0, Vec::capacity);
-        let waiting = waiting.saturating_mul(size_of::<Occasion>());
-        self.connection.held_bytes().saturating_add(waiting)
-    }
-
-    /// False when nothing more is wanted.
-    fn chunk(&mut self, chunk: &Chunk<'_>, each: &mut dyn FnMut(&WebSocketSight<'_>)) -> bool {
-        let direction = match chunk.sender == self.client {
-            true => Direction::ToServer,
-            false => Direction::ToClient,
-        };
-        let now = Occasion {
-            time_ns: chunk.time_ns,
-            frame: chunk.frame,
-        };
-        if let (Content::Bytes(_), Some(waiting)) = (chunk.content, &mut self.waiting) {
-            waiting.push(now);
-        }
-        let Self {
-            ends,
-            connection,
-            waiting,
-            ..
-        } = self;
-        let mut goes_on = true;
-        let mut is_open = false;
-        let mut occasion = now;
-        let mut hand_on = |event: ConnectionEvent<'_>| {
-            match event {
-                ConnectionEvent::Handshake(handshake) => {
-                    ends.agreed = handshake.agreed.map(|agreed| agreed.to_string());
-                    ends.handshake = Some(handshake.clone());
-                    is_open = true;
-                }
-                ConnectionEvent::MidStream => {
-                    ends.mid_stream = true;
-                    is_open = true;
-                }
-                ConnectionEvent::Replay(number) => {
-                    let waited = waiting.as_ref().and_then(|waiting| waiting.get(number));
-                    occasion = waited.copied().unwrap_or(now);
-                    return;
-                }
-                ConnectionEvent::NotWebSocket => {
-                    goes_on = false;
-                    return;
-                }
-                _ => {}
-            }
-            each(&WebSocketSight {
-                ends,
-                event,
-                time_ns: occasion.time_ns,
-                frame: occasion.frame,
-            });
-        };
-        match chunk.content {
-            Content::Bytes(bytes) => connection.feed(direction, bytes, &mut hand_on),
-            Content::Gap(bytes) => connection.gap(direction, bytes, &mut hand_on),
-            Content::End(_) => connection.finish_direction(direction, &mut hand_on),
-        }
-        if is_open {
-            *waiting = None;
-        }
-        goes_on
+    let is_start = saw_start || offset > 0;
+    match first_bytes(bytes, is_start) {
+        Begin::With(true) => Begin::With(Opening::Client),
+        Begin::With(false) => Begin::With(Opening::Server),
+        Begin::Unsure => Begin::Unsure,
+        Begin::Other if is_start => Begin::Other,
+        Begin::Other => streams_from_middle(bytes).into(),
     }
 }
 
-/// Whether the first bytes of a connection are a client's, where they may be a WebSocket's. What begins with a SYN begins with a
-/// handshake, and so does what comes after something else: the place says so, by whether the SYN was seen and how many bytes
-/// are before.
-pub(crate) fn is_from_client(bytes: &[u8], (saw_start, offset): (bool, u64)) -> Begin<bool> {
-    first_bytes(bytes, saw_start || offset > 0)
+/// The first data of frames of HTTP/2 say which side the client is: it masks what it sends.
+fn streams_from_middle(bytes: &[u8]) -> Option<Opening> {
+    let data = http::Streams::first_data(bytes).filter(|data| !data.is_empty())?;
+    let from_client = data.get(1)? & 0x80 != 0;
+    are_frames(data, from_client).then_some(Opening::StreamsFromMiddle { from_client })
 }
 
-/// See [`is_from_client`]. Without a handshake, frames have to look like frames all the way: only clients mask.
+/// Whether the first bytes are a client's, where they may be a WebSocket's. Without a handshake, frames have to look like frames all
+/// the way: only clients mask.
 fn first_bytes(bytes: &[u8], is_start: bool) -> Begin<bool> {
     let begins = |with: &[u8]| with.starts_with(bytes) || bytes.starts_with(with);
     if bytes.is_empty() {

@@ -68,29 +68,123 @@ fn quotes() -> Vec<Vec<u8>> {
     ]
 }
 
-/// They were read as headers alone, and `dns.qry.name` selected none of them.
-#[test]
-fn messages_that_errors_of_icmp_quote_are_selected() {
+/// The same of [`segments`].
+const OF_SEGMENTS: &[(&str, &[u64])] = &[
+    ("http.request.method == \"GET\"", &[1, 2, 3, 5, 7, 8]),
+    ("http.request.uri == \"/a\"", &[1, 2, 3, 5, 7, 8]),
+    ("http.host == \"www.example.org\"", &[1, 2, 7, 8]),
+    ("http.request.method && icmp", &[2, 3, 5, 7, 8]),
+    ("not http.request.method", &[4, 6, 9, 10, 11, 12, 13, 14]),
+    ("dns.qry.name == \"www.example.org\"", &[9, 10]),
+    ("sip.Method == \"OPTIONS\"", &[12]),
+    ("tls.handshake.type == 1", &[14]),
+    // A segment that is only quoted was not sent again: it has the number of its connection, and no place in it.
+    ("tcp.analysis.flags", &[]),
+    ("tcp.stream == 0", &[1, 2, 3, 7]),
+    ("tcp.seq == 100 && tcp.stream == 0", &[2, 3, 7]),
+    ("tcp.seq == 120", &[6]),
+    ("tcp.nxtseq", &[1]),
+    ("tcp.ack == 1", &[1, 2, 3, 5, 6, 7, 8, 9, 10, 11, 12, 14]),
+    ("tcp.time_delta", &[1, 2, 3, 5, 6, 7, 8, 9, 10, 11, 12, 14]),
+];
+
+/// Segments of TCP, and the errors that quote them whole or cut.
+fn segments() -> Vec<Vec<u8>> {
+    let [desk, server] = [[10, 0, 0, 1], [10, 0, 0, 2]].map(std::net::Ipv4Addr::from);
+    let segment = |ports: (u16, u16), seq: u32, payload: &[u8]| {
+        let tcp = Tcp::new(ports.0, ports.1).numbers(seq, 1);
+        let tcp = tcp.flags(tcp_flags::ACK | tcp_flags::PSH);
+        let segment = tcp.segment(desk.into(), server.into(), payload);
+        Ipv4::new(desk, server, protocol::TCP).packet(&segment)
+    };
+    let error = |kind: u8, code: u8, quote: &[u8]| {
+        Ipv4::new(server, desk, protocol::ICMP).packet(&icmp(kind, code, [0; 4], quote))
+    };
+    let get = b"GET /a HTTP/1.1\r\nHost: www.example.org\r\n\r\n";
+    let first = segment((40_000, 80), 100, get);
+    let question = b"\x12\x34\x01\0\0\x01\0\0\0\0\0\0\x03www\x07example\x03org\0\0\x01\0\x01";
+    let question = [&(question.len() as u16).to_be_bytes(), &question[..]].concat();
+    let twice = question.repeat(2);
+    let options = "OPTIONS sip:b@h SIP/2.0\r\nVia: SIP/2.0/TCP h;branch=z9hG4bK1\r\nFrom: <sip:a@h>;tag=1\r\n\
+        To: <sip:b@h>\r\nCall-ID: q\r\nCSeq: 1 OPTIONS\r\nMax-Forwards: 70\r\nContent-Length: 0\r\n\r\n";
+    let hello = hello();
+    vec![
+        first.clone(),
+        // Packet too big, whole; cut within a field, and behind the ports.
+        error(3, 4, &first),
+        error(3, 4, &first[..first.len() - 10]),
+        error(3, 4, &first[..28]),
+        // A request in two segments, each of which is quoted by itself.
+        error(3, 4, &segment((40_001, 80), 100, &get[..20])),
+        error(3, 4, &segment((40_001, 80), 120, &get[20..])),
+        error(11, 0, &first),
+        error(11, 0, &segment((40_002, 80), 100, get)),
+        error(3, 1, &segment((40_003, 53), 100, &question)),
+        error(3, 1, &segment((40_004, 53), 100, &twice)),
+        error(3, 1, &segment((40_005, 53), 100, &question)[..60]),
+        error(3, 1, &segment((40_006, 5060), 100, options.as_bytes())),
+        // A redirect is no error.
+        error(5, 1, &first),
+        error(3, 4, &segment((40_007, 443), 100, &hello)),
+    ]
+}
+
+/// The first hello of a session that others made.
+fn hello() -> Vec<u8> {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/tls/sessions.pcap");
+    let file = std::io::BufReader::new(std::fs::File::open(path).unwrap());
+    let mut reader = weir_capture::Reader::new(file).unwrap();
+    loop {
+        let record = reader.next().unwrap().unwrap();
+        // Behind the headers of IP and TCP.
+        if let Some(hello @ [0x16, 3, ..]) = record.data.get(40..) {
+            return hello.to_vec();
+        }
+    }
+}
+
+/// What packets of raw IP are selected by these filters, and by tshark.
+fn are_selected(packets: &[Vec<u8>], expected: &[(&str, &[u64])]) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("quotes.pcap");
-    crate::wire::write(&quotes(), &path);
-    for (filter, expected) in OF_QUOTES {
+    crate::wire::write(packets, &path);
+    for (filter, expected) in expected {
         let selected: Vec<u64> = by_weir(filter, &path).into_iter().collect();
         assert_eq!(selected, *expected, "{filter}");
     }
-    // What is only quoted was not sent, and tables do not have it.
-    let dns = crate::sip::read("dns", &[&path], 100);
-    assert_eq!(crate::sip::column(&dns, "frame.number"), ["1"]);
     if !tshark::is_installed() {
         weir_testkit::missing("tshark", "nothing judges filters over what is quoted");
         return;
     }
-    let filters: Vec<&str> = OF_QUOTES.iter().map(|(filter, _)| *filter).collect();
+    let filters: Vec<&str> = expected.iter().map(|(filter, _)| *filter).collect();
     let script = folder.path().join("filters.lua");
     std::fs::write(&script, lua(&filters)).unwrap();
     let selected = by_tshark(&script, &[], &path, filters.len()).unwrap();
-    for ((filter, expected), selected) in OF_QUOTES.iter().zip(selected) {
+    for ((filter, expected), selected) in expected.iter().zip(selected) {
         let selected: Vec<u64> = selected.into_iter().collect();
         assert_eq!(selected, *expected, "tshark: {filter}");
     }
+}
+
+/// They were read as headers alone, and `dns.qry.name` selected none of them.
+#[test]
+fn messages_that_errors_of_icmp_quote_are_selected() {
+    are_selected(&quotes(), OF_QUOTES);
+    // What is only quoted was not sent, and tables do not have it.
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("quotes.pcap");
+    crate::wire::write(&quotes(), &path);
+    let dns = crate::sip::read("dns", &[&path], 100);
+    assert_eq!(crate::sip::column(&dns, "frame.number"), ["1"]);
+}
+
+/// Until 2026-11 only datagrams were read.
+#[test]
+fn segments_that_errors_of_icmp_quote_are_selected() {
+    are_selected(&segments(), OF_SEGMENTS);
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("segments.pcap");
+    crate::wire::write(&segments(), &path);
+    let http = crate::sip::read("http", &[&path], 100);
+    assert_eq!(crate::sip::column(&http, "http.request.frame"), ["1"]);
 }

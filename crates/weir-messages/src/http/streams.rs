@@ -1,0 +1,174 @@
+//! What the streams of a connection of HTTP/2 carry that are tunnels (RFC 8441), such as those of WebSocket.
+
+use super::two::frame::{are_frames, begins_with_settings, first_data, may_begin_with_settings};
+use super::two::{self, Event, PREFACE};
+use super::{ConnectionState, Request, Response};
+use crate::tls::Stamp;
+
+/// Something that happens on a stream that is a tunnel, or may become one.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub enum StreamEvent<'a> {
+    /// A request for a tunnel (CONNECT with `:protocol`) has its response.
+    Answered {
+        /// The stream.
+        stream: u32,
+        /// The request.
+        request: &'a Request,
+        /// The response: one of 200 to 299 agrees.
+        response: &'a Response,
+    },
+    /// Octets of frames of data, without padding.
+    Data {
+        /// The stream.
+        stream: u32,
+        /// The side that sends them.
+        side: usize,
+        /// These.
+        octets: &'a [u8],
+        /// What is known of the stream.
+        origin: StreamOrigin,
+    },
+    /// Octets of data were not captured.
+    Missing {
+        /// The stream.
+        stream: u32,
+        /// The side that sent them.
+        side: usize,
+        /// How many.
+        octets: u64,
+    },
+    /// A side sends nothing more on a stream: it ended it, or reset it.
+    Ended {
+        /// The stream.
+        stream: u32,
+        /// The side.
+        side: usize,
+    },
+    /// Octets of a side are missing, and those behind them are read only where frames begin with a piece.
+    Lost {
+        /// The side.
+        side: usize,
+    },
+}
+
+/// What is known of a stream that carries data and is no other request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StreamOrigin {
+    /// Its request is for a tunnel, or did not come yet.
+    Awaited,
+    /// Its request cannot be read: that, or something before it, was not captured.
+    Unseen,
+    /// Its exchange was over before.
+    Over,
+}
+
+/// Which side of a connection of HTTP/2 begins with some octets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StreamsBegin {
+    /// The client, with its preface.
+    Client,
+    /// The server, with its settings.
+    Server,
+    /// More octets must come to say so.
+    Unsure,
+    /// Neither.
+    Other,
+}
+
+/// Both directions of a connection of HTTP/2, read for what its streams carry.
+///
+/// ```
+/// use weir_messages::http::{StreamEvent, Streams};
+/// use weir_messages::tls::Stamp;
+///
+/// let settings = b"\0\0\0\x04\0\0\0\0\0";
+/// let client = [b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", &settings[..], b"\0\0\x02\0\0\0\0\0\x01hi"].concat();
+/// let mut streams = Streams::new(0);
+/// let mut data = Vec::new();
+/// streams.take(0, &client, Stamp::default(), &mut |event| {
+///     if let StreamEvent::Data { stream, octets, .. } = event {
+///         data.push((stream, octets.to_vec()));
+///     }
+/// });
+/// assert_eq!(data, [(1, b"hi".to_vec())]);
+/// ```
+#[derive(Debug)]
+pub struct Streams {
+    connection: Box<two::Connection>,
+}
+
+impl Streams {
+    /// Before the first octets of both sides, of which `client` (0 or 1) begins with a preface.
+    #[must_use]
+    pub fn new(client: usize) -> Self {
+        Self {
+            connection: Box::new(two::Connection::resuming(client)),
+        }
+    }
+
+    /// The same of a connection whose beginning was not seen: what fields its frames have is not known, and a side is
+    /// read from the first piece on that begins with frames.
+    #[must_use]
+    pub fn from_middle(client: usize) -> Self {
+        Self {
+            connection: Box::new(two::Connection::from_middle(client)),
+        }
+    }
+
+    /// What the first octets of a connection are.
+    #[must_use]
+    pub fn begins(bytes: &[u8]) -> StreamsBegin {
+        let name = b"PRI ";
+        match bytes.len() {
+            0 => StreamsBegin::Other,
+            1..4 if name.starts_with(bytes) => StreamsBegin::Unsure,
+            _ if PREFACE.starts_with(bytes) || bytes.starts_with(PREFACE) => StreamsBegin::Client,
+            _ if begins_with_settings(bytes) => StreamsBegin::Server,
+            _ if may_begin_with_settings(bytes) => StreamsBegin::Unsure,
+            _ => StreamsBegin::Other,
+        }
+    }
+
+    /// What the first data of a piece are that begins with frames, from the middle of a connection.
+    #[must_use]
+    pub fn first_data(bytes: &[u8]) -> Option<&[u8]> {
+        are_frames(bytes).then(|| first_data(bytes)).flatten()
+    }
+
+    /// Octets that are kept.
+    #[must_use]
+    pub fn held(&self) -> usize {
+        self.connection.held()
+    }
+
+    /// The side that asks, 0 or 1.
+    #[must_use]
+    pub fn client_side(&self) -> usize {
+        self.connection.client()
+    }
+
+    /// Takes octets of a side, and hands on what they are on streams.
+    pub fn take(
+        &mut self,
+        side: usize,
+        bytes: &[u8],
+        stamp: Stamp,
+        each: &mut dyn FnMut(StreamEvent<'_>),
+    ) -> ConnectionState {
+        self.connection
+            .take(side, bytes, stamp, &mut |event| hand_on(&event, each))
+    }
+
+    /// Octets of a side were not captured.
+    pub fn gap(&mut self, side: usize, octets: u64, each: &mut dyn FnMut(StreamEvent<'_>)) {
+        self.connection
+            .gap(side, octets, &mut |event| hand_on(&event, each));
+    }
+}
+
+fn hand_on(event: &Event<'_>, each: &mut dyn FnMut(StreamEvent<'_>)) {
+    if let Event::Stream(event) = event {
+        each(*event);
+    }
+}

@@ -1,0 +1,242 @@
+//! One WebSocket connection: octets of both directions in, what is seen of it out.
+
+use weir_flow::{Chunk, Content, Endpoint, Sender};
+use weir_ws::{Connection, ConnectionEvent, DecoderOptions, Direction, Handshake, InflateOptions};
+
+use super::connections::{MESSAGE_BYTES_MAX, WebSocketEnds, WebSocketSight};
+
+/// The status with which a server agrees (RFC 6455, 4.2.2).
+const SWITCHING_PROTOCOLS: u16 = 101;
+/// Bits of a connection's number below those of its stream.
+const STREAM_SHIFT: u32 = 32;
+
+/// A WebSocket connection, or what may become one.
+#[derive(Debug)]
+pub(super) struct Socket {
+    ends: WebSocketEnds,
+    connection: Connection,
+    /// When the pieces came that wait for it to be known what they are.
+    waiting: Option<Vec<Occasion>>,
+}
+
+/// The packet that made something known.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Occasion {
+    time_ns: Option<i64>,
+    frame: u64,
+}
+
+/// Both ends of a TCP connection, and which of them is the client.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Route {
+    connection: u64,
+    flow: u64,
+    client: Endpoint,
+    server: Endpoint,
+    client_sender: Sender,
+}
+
+/// A socket that is all of a TCP connection.
+#[derive(Debug)]
+pub(super) struct OneSocket {
+    route: Route,
+    socket: Socket,
+}
+
+impl Occasion {
+    pub(super) const fn of(chunk: &Chunk<'_>) -> Self {
+        Self {
+            time_ns: chunk.time_ns,
+            frame: chunk.frame,
+        }
+    }
+}
+
+impl Route {
+    /// The route of a chunk that the client sent, or the server.
+    pub(super) fn new(chunk: &Chunk<'_>, from_client: bool) -> Self {
+        let (client, server) = match from_client {
+            true => (chunk.source(), chunk.destination()),
+            false => (chunk.destination(), chunk.source()),
+        };
+        Self {
+            connection: chunk.connection,
+            flow: chunk.flow,
+            client,
+            server,
+            client_sender: match (from_client, chunk.sender) {
+                (true, sender) => sender,
+                (false, Sender::Low) => Sender::High,
+                (false, Sender::High) => Sender::Low,
+            },
+        }
+    }
+
+    pub(super) fn direction(&self, sender: Sender) -> Direction {
+        match sender == self.client_sender {
+            true => Direction::ToServer,
+            false => Direction::ToClient,
+        }
+    }
+
+    /// Which of both senders the client is, 0 or 1.
+    pub(super) fn client_side(&self) -> usize {
+        usize::from(self.client_sender == Sender::High)
+    }
+
+    fn ends(&self, stream: Option<u32>) -> WebSocketEnds {
+        WebSocketEnds {
+            connection: self.connection | u64::from(stream.unwrap_or_default()) << STREAM_SHIFT,
+            stream,
+            flow: self.flow,
+            client: self.client,
+            server: self.server,
+            handshake: None,
+            agreed: None,
+            mid_stream: false,
+        }
+    }
+}
+
+impl OneSocket {
+    pub(super) fn new(chunk: &Chunk<'_>, from_client: bool) -> Self {
+        let route = Route::new(chunk, from_client);
+        Self {
+            socket: Socket::new(&route, None, Connection::new),
+            route,
+        }
+    }
+
+    pub(super) const fn socket(&self) -> &Socket {
+        &self.socket
+    }
+
+    /// False when nothing more is wanted.
+    pub(super) fn chunk(
+        &mut self,
+        chunk: &Chunk<'_>,
+        each: &mut dyn FnMut(&WebSocketSight<'_>),
+    ) -> bool {
+        let direction = self.route.direction(chunk.sender);
+        let now = Occasion::of(chunk);
+        self.socket.take(direction, chunk.content, now, each)
+    }
+}
+
+impl Socket {
+    /// The next connection, on a stream of HTTP/2 or alone.
+    pub(super) fn new(
+        route: &Route,
+        stream: Option<u32>,
+        connection: impl FnOnce(DecoderOptions) -> Connection,
+    ) -> Self {
+        let mut options = DecoderOptions::default();
+        options.message_bytes_max = MESSAGE_BYTES_MAX;
+        // Assumed of connections whose handshake is not there; frames say whether it is used.
+        options.inflate = Some(InflateOptions {
+            message_bytes_max: MESSAGE_BYTES_MAX,
+            ..InflateOptions::default()
+        });
+        Self {
+            ends: route.ends(stream),
+            connection: connection(options),
+            waiting: Some(Vec::new()),
+        }
+    }
+
+    pub(super) fn is_open(&self) -> bool {
+        let handshake = self.ends.handshake.as_ref();
+        self.ends.mid_stream || handshake.is_some_and(|it| it.status == SWITCHING_PROTOCOLS)
+    }
+
+    pub(super) const fn is_mid_stream(&self) -> bool {
+        self.ends.mid_stream
+    }
+
+    pub(super) fn held_bytes(&self) -> usize {
+        let waiting = self.waiting.as_ref().map_or(0, Vec::capacity);
+        let waiting = waiting.saturating_mul(size_of::<Occasion>());
+        self.connection.held_bytes().saturating_add(waiting)
+    }
+
+    /// Takes what a direction sends next; false when nothing more is wanted.
+    pub(super) fn take(
+        &mut self,
+        direction: Direction,
+        content: Content<'_>,
+        now: Occasion,
+        each: &mut dyn FnMut(&WebSocketSight<'_>),
+    ) -> bool {
+        if let (Content::Bytes(_), Some(waiting)) = (content, &mut self.waiting) {
+            waiting.push(now);
+        }
+        self.read(now, each, |connection, each| match content {
+            Content::Bytes(bytes) => connection.feed(direction, bytes, each),
+            Content::Gap(bytes) => connection.gap(direction, bytes, each),
+            Content::End(_) => connection.finish_direction(direction, each),
+        })
+    }
+
+    /// Takes what the heads of a stream of HTTP/2 agreed on; false when nothing more is wanted.
+    pub(super) fn agree(
+        &mut self,
+        handshake: &Handshake,
+        now: Occasion,
+        each: &mut dyn FnMut(&WebSocketSight<'_>),
+    ) -> bool {
+        self.read(now, each, |connection, each| {
+            connection.agree(handshake, each)
+        })
+    }
+
+    /// Hands on what a step gives.
+    fn read(
+        &mut self,
+        now: Occasion,
+        each: &mut dyn FnMut(&WebSocketSight<'_>),
+        step: impl FnOnce(&mut Connection, &mut dyn FnMut(ConnectionEvent<'_>)),
+    ) -> bool {
+        let Self {
+            ends,
+            connection,
+            waiting,
+        } = self;
+        let mut goes_on = true;
+        let mut is_open = false;
+        let mut occasion = now;
+        let mut hand_on = |event: ConnectionEvent<'_>| {
+            match event {
+                ConnectionEvent::Handshake(handshake) => {
+                    ends.agreed = handshake.agreed.map(|agreed| agreed.to_string());
+                    ends.handshake = Some(handshake.clone());
+                    is_open = true;
+                }
+                ConnectionEvent::MidStream => {
+                    ends.mid_stream = true;
+                    is_open = true;
+                }
+                ConnectionEvent::Replay(number) => {
+                    let waited = waiting.as_ref().and_then(|waiting| waiting.get(number));
+                    occasion = waited.copied().unwrap_or(now);
+                    return;
+                }
+                ConnectionEvent::NotWebSocket => {
+                    goes_on = false;
+                    return;
+                }
+                _ => {}
+            }
+            each(&WebSocketSight {
+                ends,
+                event,
+                time_ns: occasion.time_ns,
+                frame: occasion.frame,
+            });
+        };
+        step(connection, &mut hand_on);
+        if is_open {
+            *waiting = None;
+        }
+        goes_on
+    }
+}

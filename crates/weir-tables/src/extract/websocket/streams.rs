@@ -1,0 +1,291 @@
+//! WebSocket connections that are streams of one connection of HTTP/2 (RFC 8441).
+
+use std::collections::BTreeMap;
+
+use weir_flow::{Chunk, Content, Sender, StreamEnd};
+use weir_messages::http::{self, Head, RequestLine, StreamEvent, StreamOrigin};
+use weir_messages::tls::Stamp;
+use weir_ws::{Connection, Direction, Handshake};
+
+use super::connections::WebSocketSight;
+use super::socket::{Occasion, Route, Socket};
+
+/// Streams of a connection that are followed, at most.
+const STREAMS_MAX: usize = 1_024;
+
+/// A connection of HTTP/2, and its streams that are WebSocket connections or may become some.
+#[derive(Debug)]
+pub(super) struct Streams {
+    route: Route,
+    http: http::Streams,
+    sockets: Sockets,
+}
+
+/// What was left out.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Counts {
+    /// Streams without a handshake that broke a rule.
+    pub(super) dropped: u64,
+    /// Streams beyond the limit.
+    pub(super) refused: u64,
+    /// Streams with data whose request or response was not seen.
+    pub(super) unanswered: u64,
+}
+
+#[derive(Debug, Default)]
+struct Sockets {
+    streams: BTreeMap<u32, Stream>,
+    held: usize,
+    counts: Counts,
+}
+
+#[derive(Debug)]
+struct Stream {
+    /// `None` of one that is no WebSocket connection.
+    socket: Option<Socket>,
+    /// The directions of which nothing more comes, to the server and to the client.
+    ended: [bool; 2],
+    /// Its data wait for the request or the response.
+    is_awaited: bool,
+    /// Bytes of it that count.
+    counted: usize,
+}
+
+/// What a stream gets.
+enum Step<'a> {
+    Take(Direction, Content<'a>),
+    Agree(Handshake),
+    Refuse,
+}
+
+impl Streams {
+    /// A connection that begins with this chunk, or goes on with it.
+    pub(super) fn new(chunk: &Chunk<'_>, is_whole: bool, from_client: bool) -> Self {
+        let route = Route::new(chunk, from_client);
+        let client = route.client_side();
+        Self {
+            route,
+            http: match is_whole {
+                true => http::Streams::new(client),
+                false => http::Streams::from_middle(client),
+            },
+            sockets: Sockets::default(),
+        }
+    }
+
+    pub(super) fn held_bytes(&self) -> usize {
+        self.http.held().saturating_add(self.sockets.held)
+    }
+
+    /// What was left out since the last time.
+    pub(super) fn take_counts(&mut self) -> Counts {
+        std::mem::take(&mut self.sockets.counts)
+    }
+
+    pub(super) fn chunk(&mut self, chunk: &Chunk<'_>, each: &mut dyn FnMut(&WebSocketSight<'_>)) {
+        let Self {
+            route,
+            http,
+            sockets,
+        } = self;
+        let now = Occasion::of(chunk);
+        let side = usize::from(chunk.sender == Sender::High);
+        let mut event = |event: StreamEvent<'_>| {
+            sockets.event(&event, (route, now), each);
+        };
+        match chunk.content {
+            Content::Bytes(bytes) => {
+                let stamp = Stamp {
+                    time_ns: chunk.time_ns,
+                    frame: chunk.frame,
+                };
+                http.take(side, bytes, stamp, &mut event);
+            }
+            Content::Gap(octets) => http.gap(side, octets, &mut event),
+            Content::End(end) => {
+                sockets.end_all(route.direction(chunk.sender), end, now, each);
+            }
+        }
+    }
+}
+
+impl Sockets {
+    fn event(
+        &mut self,
+        event: &StreamEvent<'_>,
+        (route, now): (&Route, Occasion),
+        each: &mut dyn FnMut(&WebSocketSight<'_>),
+    ) {
+        let direction = |side: usize| match side == route.client_side() {
+            true => Direction::ToServer,
+            false => Direction::ToClient,
+        };
+        match *event {
+            StreamEvent::Answered {
+                stream,
+                request,
+                response,
+            } => {
+                let code = response.head.line.code;
+                let step = match is_websocket(&request.head) && code / 100 == 2 {
+                    true => Step::Agree(handshake(request, response)),
+                    false => Step::Refuse,
+                };
+                if self.begin(stream, StreamOrigin::Awaited, route) {
+                    self.step(stream, step, now, each);
+                }
+            }
+            StreamEvent::Data {
+                stream,
+                side,
+                octets,
+                origin,
+            } => {
+                if self.begin(stream, origin, route) {
+                    let step = Step::Take(direction(side), Content::Bytes(octets));
+                    self.step(stream, step, now, each);
+                }
+            }
+            StreamEvent::Missing {
+                stream,
+                side,
+                octets,
+            } => {
+                let step = Step::Take(direction(side), Content::Gap(octets));
+                self.step(stream, step, now, each);
+            }
+            StreamEvent::Ended { stream, side } => {
+                let step = Step::Take(direction(side), Content::End(StreamEnd::Finished));
+                self.step(stream, step, now, each);
+            }
+            StreamEvent::Lost { side } => {
+                // How much of it is of each stream is not known.
+                let streams: Vec<u32> = self.streams.keys().copied().collect();
+                for stream in streams {
+                    let step = Step::Take(direction(side), Content::Gap(u64::MAX));
+                    self.step(stream, step, now, each);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// True of a stream that is followed, from now on where it may be a WebSocket connection.
+    fn begin(&mut self, stream: u32, origin: StreamOrigin, route: &Route) -> bool {
+        if self.streams.contains_key(&stream) {
+            return true;
+        }
+        let connection = match origin {
+            StreamOrigin::Over => return false,
+            StreamOrigin::Awaited => Connection::without_heads,
+            StreamOrigin::Unseen => Connection::new,
+        };
+        if self.streams.len() >= STREAMS_MAX && !self.make_room() {
+            self.counts.refused = self.counts.refused.saturating_add(1);
+            return false;
+        }
+        let socket = Socket::new(route, Some(stream), connection);
+        let stream_of = Stream {
+            socket: Some(socket),
+            ended: [false; 2],
+            is_awaited: origin == StreamOrigin::Awaited,
+            counted: 0,
+        };
+        self.streams.insert(stream, stream_of);
+        true
+    }
+
+    /// Forgets a stream that is none, or half of which is over.
+    fn make_room(&mut self) -> bool {
+        let is_over = |it: &Stream| it.socket.is_none() || it.ended != [false; 2];
+        let over = self.streams.iter().find(|(_, it)| is_over(it));
+        let over = over.map(|(stream, _)| *stream);
+        over.is_some_and(|stream| {
+            self.remove(stream);
+            true
+        })
+    }
+
+    fn remove(&mut self, stream: u32) {
+        if let Some(removed) = self.streams.remove(&stream) {
+            self.held = self.held.saturating_sub(removed.counted);
+            let unanswered = u64::from(removed.is_awaited);
+            self.counts.unanswered = self.counts.unanswered.saturating_add(unanswered);
+        }
+    }
+
+    fn step(
+        &mut self,
+        stream: u32,
+        step: Step<'_>,
+        now: Occasion,
+        each: &mut dyn FnMut(&WebSocketSight<'_>),
+    ) {
+        let Some(place) = self.streams.get_mut(&stream) else {
+            return;
+        };
+        if let Step::Take(direction, Content::End(_)) = step {
+            let slot = usize::from(direction == Direction::ToClient);
+            if let Some(ended) = place.ended.get_mut(slot)
+                && std::mem::replace(ended, true)
+            {
+                return;
+            }
+        }
+        if let Step::Agree(_) | Step::Refuse = step {
+            place.is_awaited = false;
+        }
+        if let Some(socket) = &mut place.socket {
+            let goes_on = match step {
+                Step::Take(direction, content) => socket.take(direction, content, now, each),
+                Step::Agree(handshake) => socket.agree(&handshake, now, each),
+                Step::Refuse => false,
+            };
+            let held = if goes_on { socket.held_bytes() } else { 0 };
+            self.held = self.held.saturating_sub(place.counted).saturating_add(held);
+            place.counted = held;
+            if !goes_on {
+                let broke = socket.is_mid_stream().into();
+                self.counts.dropped = self.counts.dropped.saturating_add(broke);
+                place.socket = None;
+            }
+        }
+        if place.ended == [true; 2] {
+            self.remove(stream);
+        }
+    }
+
+    /// Nothing more comes in a direction of the TCP connection.
+    fn end_all(
+        &mut self,
+        direction: Direction,
+        end: StreamEnd,
+        now: Occasion,
+        each: &mut dyn FnMut(&WebSocketSight<'_>),
+    ) {
+        let streams: Vec<u32> = self.streams.keys().copied().collect();
+        for stream in streams {
+            let step = Step::Take(direction, Content::End(end));
+            self.step(stream, step, now, each);
+        }
+    }
+}
+
+/// A request for a WebSocket connection (RFC 8441, 5).
+fn is_websocket(head: &Head<RequestLine>) -> bool {
+    let protocol = head.field(":protocol").unwrap_or_default();
+    protocol.eq_ignore_ascii_case("websocket")
+}
+
+fn handshake(request: &http::Request, response: &http::Response) -> Handshake {
+    const EXTENSIONS: &str = "sec-websocket-extensions";
+    let offers: Vec<&str> = request.head.all(EXTENSIONS).collect();
+    let answers: Vec<&str> = response.head.all(EXTENSIONS).collect();
+    let host = request.head.field(":authority");
+    let host = host.or_else(|| request.head.field("host"));
+    Handshake::of_heads(
+        (&request.head.line.target, host.unwrap_or_default()),
+        response.head.line.code,
+        (&offers.join(", "), &answers.join(", ")),
+    )
+}
