@@ -12,7 +12,6 @@ use datafusion::execution::TaskContext;
 use datafusion::execution::memory_pool::FairSpillPool;
 use datafusion::execution::runtime_env::RuntimeEnvBuilder;
 use datafusion::logical_expr::{LogicalPlan, LogicalPlanBuilder, ScalarUDF};
-use datafusion::physical_optimizer::optimizer::PhysicalOptimizer;
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::prelude::{SessionConfig, SessionContext};
 use weir_functions::list::{self, FunctionEntry};
@@ -26,24 +25,22 @@ use weir_tables::{Location, Stop};
 use crate::answer::{Answer, Snapshot};
 use crate::copies::CountCopies;
 use crate::copy::{self, Copy, CopyOptions};
-use crate::distinct::DistinctAsKeys;
-use crate::fuse::FuseAggregates;
 use crate::live;
 use crate::live_session::Live;
 use crate::options::Options;
-use crate::over::CountWindowRows;
 use crate::passes;
-use crate::piece::{CutIntoPieces, PlannedStatement, SendAway};
+use crate::piece::PlannedStatement;
 use crate::reference::Resolver;
 use crate::remote::Remote;
 use crate::repeated;
 use crate::root::Root;
+use crate::rules;
 use crate::sample::{Planner, SamplePlanner};
 use crate::scan_report::ScanReport;
-use crate::share::{self, ShareReadings};
+use crate::share;
 use crate::show_functions;
 use crate::star;
-use crate::window::{self, PlanWindows};
+use crate::window;
 
 /// A statement that was planned: files have been opened and names found, nothing has been read.
 pub struct Planned {
@@ -161,54 +158,9 @@ impl Engine {
         let runtime = runtime
             .build_arc()
             .map_err(|error| Error::from_datafusion(ErrorKind::Run, error, &[]))?;
-        let mut rules = PhysicalOptimizer::new().rules;
-        if !options.unfused {
-            // In front of the rule that deals out partitions and orders.
-            let place = rules
-                .iter()
-                .position(|rule| rule.name() == "EnsureRequirements");
-            let fuse = FuseAggregates {
-                memory_limit_bytes: options.memory_limit_bytes,
-            };
-            rules.insert(place.unwrap_or(0), Arc::new(fuse));
-        }
-        if let Some(cluster) = &options.cluster {
-            let before = ["fuse_aggregates", "EnsureRequirements"];
-            let place = rules.iter().position(|rule| before.contains(&rule.name()));
-            rules.insert(
-                place.unwrap_or(0),
-                Arc::new(CutIntoPieces {
-                    piece_bytes: cluster.piece_bytes(),
-                }),
-            );
-        }
-        // In front of the rule that decides how to join.
-        let place = rules
-            .iter()
-            .position(|rule| rule.name() == "join_selection");
-        rules.insert(place.unwrap_or(0), Arc::new(PlanWindows));
-        // Behind those that look at scans.
-        rules.push(Arc::new(ShareReadings));
-        if options.memory_limit_bytes.is_some() && options.cluster.is_none() {
-            rules.push(Arc::new(CountWindowRows));
-        }
         let asked = Arc::<PlannedStatement>::default();
-        if let Some(cluster) = &options.cluster {
-            rules.push(Arc::new(SendAway {
-                cluster: Arc::clone(cluster),
-                asked: Arc::clone(&asked),
-                scan_report: Arc::clone(&scan_report),
-                options: options.clone(),
-            }));
-        }
-        let mut logical_rules = repeated::optimizer_rules();
-        if options.memory_limit_bytes.is_some() {
-            // In front of DataFusion's own, which takes fewer.
-            let place = logical_rules
-                .iter()
-                .position(|rule| rule.name() == "single_distinct_aggregation_to_group_by");
-            logical_rules.insert(place.unwrap_or(0), Arc::new(DistinctAsKeys));
-        }
+        let rules = rules::physical(options, &asked, &scan_report)?;
+        let logical_rules = rules::logical(options)?;
         // The first planner that knows what to do does it.
         let mut planners = weir_functions::planners();
         planners.extend(SessionStateDefaults::default_expr_planners());

@@ -53,6 +53,7 @@ mod remote;
 mod repeated;
 mod root;
 mod row_encoder;
+mod rules;
 mod sample;
 mod scan;
 mod scan_report;

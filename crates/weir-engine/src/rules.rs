@@ -1,0 +1,215 @@
+//! Which rules make a plan faster, and where weir's stand among DataFusion's.
+//!
+//! A rule of weir's has its place in front of a rule that DataFusion calls by a name. Where DataFusion has no rule of that name, an
+//! engine is not made: at another place the rule would do nothing, or something else.
+
+use std::sync::Arc;
+
+use datafusion::optimizer::OptimizerRule;
+use datafusion::physical_optimizer::PhysicalOptimizerRule;
+use datafusion::physical_optimizer::optimizer::PhysicalOptimizer;
+use weir_functions::{Error, ErrorKind};
+
+use crate::distinct::DistinctAsKeys;
+use crate::fuse::FuseAggregates;
+use crate::options::Options;
+use crate::over::CountWindowRows;
+use crate::piece::{CutIntoPieces, PlannedStatement, SendAway};
+use crate::repeated;
+use crate::scan_report::ScanReport;
+use crate::share::ShareReadings;
+use crate::window::PlanWindows;
+
+type LogicalRules = Vec<Arc<dyn OptimizerRule + Send + Sync>>;
+type PhysicalRules = Vec<Arc<dyn PhysicalOptimizerRule + Send + Sync>>;
+
+/// The rules over logical plans.
+pub(crate) fn logical(options: &Options) -> Result<LogicalRules, Error> {
+    let mut rules = repeated::optimizer_rules();
+    if options.memory_limit_bytes.is_some() {
+        // DataFusion's own takes fewer.
+        let place = place_of(
+            rules.iter().map(|rule| rule.name()),
+            &["single_distinct_aggregation_to_group_by"],
+        )?;
+        rules.insert(place, Arc::new(DistinctAsKeys));
+    }
+    Ok(rules)
+}
+
+/// The rules over physical plans; `planned` is the statement whose plan they see.
+pub(crate) fn physical(
+    options: &Options,
+    planned: &Arc<PlannedStatement>,
+    scan_report: &Arc<ScanReport>,
+) -> Result<PhysicalRules, Error> {
+    let mut rules = PhysicalOptimizer::new().rules;
+    if !options.unfused {
+        // That rule deals out partitions and orders.
+        let fuse = FuseAggregates {
+            memory_limit_bytes: options.memory_limit_bytes,
+        };
+        put_before(&mut rules, &["EnsureRequirements"], Arc::new(fuse))?;
+    }
+    if let Some(cluster) = &options.cluster {
+        let cut = CutIntoPieces {
+            piece_bytes: cluster.piece_bytes(),
+        };
+        let places = ["fuse_aggregates", "EnsureRequirements"];
+        put_before(&mut rules, &places, Arc::new(cut))?;
+    }
+    // That rule decides how to join.
+    put_before(&mut rules, &["join_selection"], Arc::new(PlanWindows))?;
+    // Behind those that look at scans.
+    rules.push(Arc::new(ShareReadings));
+    if options.memory_limit_bytes.is_some() && options.cluster.is_none() {
+        rules.push(Arc::new(CountWindowRows));
+    }
+    if let Some(cluster) = &options.cluster {
+        rules.push(Arc::new(SendAway {
+            cluster: Arc::clone(cluster),
+            asked: Arc::clone(planned),
+            scan_report: Arc::clone(scan_report),
+            options: options.clone(),
+        }));
+    }
+    Ok(rules)
+}
+
+/// Puts a rule in front of the first that has one of the names.
+fn put_before(
+    rules: &mut PhysicalRules,
+    names: &[&str],
+    rule: Arc<dyn PhysicalOptimizerRule + Send + Sync>,
+) -> Result<(), Error> {
+    let place = place_of(rules.iter().map(|rule| rule.name()), names)?;
+    rules.insert(place, rule);
+    Ok(())
+}
+
+/// The place of the first rule that has one of the names.
+fn place_of<'r>(mut rules: impl Iterator<Item = &'r str>, names: &[&str]) -> Result<usize, Error> {
+    rules.position(|rule| names.contains(&rule)).ok_or_else(|| {
+        let names = names.join(" or ");
+        Error::new(
+            ErrorKind::Internal,
+            format!(
+                "DataFusion has no rule {names}, in front of which one of weir's has its place"
+            ),
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use datafusion::physical_plan::ExecutionPlan;
+
+    use super::*;
+    use crate::cluster::Cluster;
+
+    #[derive(Debug)]
+    struct NoMachines;
+
+    impl Cluster for NoMachines {
+        fn sent(&self, _plan: &Arc<dyn ExecutionPlan>) -> Option<Arc<dyn ExecutionPlan>> {
+            None
+        }
+
+        fn partitions(&self) -> usize {
+            2
+        }
+    }
+
+    fn limited() -> Options {
+        Options {
+            memory_limit_bytes: Some(1 << 20),
+            ..Options::default()
+        }
+    }
+
+    fn physical_names(options: &Options) -> Vec<String> {
+        let rules = physical(options, &Arc::default(), &Arc::default()).unwrap();
+        rules.iter().map(|rule| rule.name().to_owned()).collect()
+    }
+
+    /// The rule behind each of these.
+    fn followers<'n>(names: &'n [String], rules: &[&str]) -> Vec<Option<&'n str>> {
+        let place = |rule: &&str| names.iter().position(|name| name == rule);
+        let follower = |rule| names.get(place(rule)? + 1).map(String::as_str);
+        rules.iter().map(follower).collect()
+    }
+
+    #[test]
+    fn rules_over_physical_plans_have_their_places() {
+        let names = physical_names(&Options::default());
+        let own = ["plan_windows", "fuse_aggregates", "share_readings"];
+        assert_eq!(
+            followers(&names, &own),
+            [Some("join_selection"), Some("EnsureRequirements"), None],
+            "{names:?}"
+        );
+        // Windows are planned before aggregates are fused.
+        let place = |rule: &str| names.iter().position(|name| name == rule).unwrap();
+        assert!(
+            place("plan_windows") < place("fuse_aggregates"),
+            "{names:?}"
+        );
+
+        let names = physical_names(&limited());
+        assert_eq!(names.last().map(String::as_str), Some("count_window_rows"));
+        assert_eq!(names.len(), physical_names(&Options::default()).len() + 1);
+
+        let unfused = Options {
+            unfused: true,
+            ..Options::default()
+        };
+        assert!(!physical_names(&unfused).contains(&"fuse_aggregates".to_owned()));
+    }
+
+    #[test]
+    fn rules_of_a_cluster_have_their_places() {
+        let mut options = Options {
+            cluster: Some(Arc::new(NoMachines)),
+            ..Options::default()
+        };
+        let names = physical_names(&options);
+        let own = ["cut_into_pieces", "share_readings", "send_away"];
+        assert_eq!(
+            followers(&names, &own),
+            [Some("fuse_aggregates"), Some("send_away"), None],
+            "{names:?}"
+        );
+        options.unfused = true;
+        let names = physical_names(&options);
+        assert_eq!(
+            followers(&names, &["cut_into_pieces"]),
+            [Some("EnsureRequirements")]
+        );
+    }
+
+    #[test]
+    fn rules_over_logical_plans_have_their_places() {
+        let names = |options: &Options| -> Vec<String> {
+            let rules = logical(options).unwrap();
+            rules.iter().map(|rule| rule.name().to_owned()).collect()
+        };
+        let plain = names(&Options::default());
+        assert!(!plain.contains(&"distinct_as_keys".to_owned()));
+        assert_eq!(
+            followers(&plain, &["tell_repeated_apart"]),
+            [Some("optimize_projections")]
+        );
+        let limited = names(&limited());
+        assert_eq!(
+            followers(&limited, &["distinct_as_keys"]),
+            [Some("single_distinct_aggregation_to_group_by")]
+        );
+    }
+
+    #[test]
+    fn a_rule_whose_place_is_not_there_is_no_rule_at_another_place() {
+        let error = place_of(["a", "b"].into_iter(), &["c", "d"]).unwrap_err();
+        assert!(error.to_string().contains("no rule c or d"), "{error}");
+        assert_eq!(place_of(["a", "b"].into_iter(), &["c", "b"]).unwrap(), 1);
+    }
+}
