@@ -1,4 +1,4 @@
-//! DNS, TLS with its relatives, HTTP/1, RTP with its reports, and small messages.
+//! DNS, TLS with its relatives, HTTP/1 and 2, RTP with its reports, and small messages.
 
 use std::fmt::Write as _;
 use std::hint::black_box;
@@ -7,7 +7,9 @@ use std::sync::Arc;
 use weir_messages::dns::{
     Dialect, Lookups, Message, NAME_OCTETS_MAX, Questions, Way, looks_like_dns,
 };
-use weir_messages::http::{BODY_OCTETS_MAX, Connection, HEAD_OCTETS_MAX};
+use weir_messages::http::{
+    BODY_OCTETS_MAX, Connection, HEAD_OCTETS_MAX, StreamEvent, Streams, StreamsBegin,
+};
 use weir_messages::rtp::quality::{Impairment, Inputs, opinion, rating};
 use weir_messages::rtp::{Arrival, Measure, Packet as RtpPacket, rtcp};
 use weir_messages::tls::{
@@ -146,6 +148,34 @@ pub fn http(bytes: &[u8]) {
         let response = exchange.response.as_ref();
         assert!(response.is_none_or(|it| it.body.len() <= BODY_OCTETS_MAX));
     }
+    for connection in [Streams::new(0), Streams::from_middle(0)] {
+        streams(connection, [requests, responses], piece);
+    }
+    let is_begin = matches!(
+        Streams::begins(bytes),
+        StreamsBegin::Client | StreamsBegin::Server
+    );
+    assert!(!is_begin || bytes.len() >= 4);
+    assert!(Streams::first_data(bytes).is_none_or(|data| data.len() + 9 <= bytes.len()));
+}
+
+/// Both sides of a connection of HTTP/2 in pieces, with a gap behind each: what streams carry was there.
+fn streams(mut connection: Streams, sides: [&[u8]; 2], piece: usize) {
+    let mut carried = 0;
+    let mut each = |event: StreamEvent<'_>| {
+        if let StreamEvent::Data { octets, .. } = event {
+            carried += octets.len();
+        }
+    };
+    for (side, part) in sides.into_iter().enumerate() {
+        for part in part.chunks(piece) {
+            connection.take(side, part, Stamp::default(), &mut each);
+            assert!(connection.held() <= 16 * HEAD_OCTETS_MAX + (1 << 20));
+        }
+        connection.gap(side, piece as u64, &mut each);
+        connection.take(side, sides[0], Stamp::default(), &mut each);
+    }
+    assert!(carried <= 2 * sides[0].len() + sides[0].len() + sides[1].len());
 }
 
 /// A packet, reports and a description; and a stream whose packets come with any numbers and times.

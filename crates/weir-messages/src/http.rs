@@ -67,6 +67,8 @@ pub struct Exchange {
     pub response: Option<Response>,
     /// Status and phrase of the last preliminary response.
     pub interim: Option<StatusLine>,
+    /// When its head was complete.
+    pub interim_stamp: Stamp,
     /// Which exchange of its connection it is, from 1.
     pub depth: u64,
     /// The stream of HTTP/2 that it is.
@@ -156,6 +158,19 @@ pub struct Connection {
     two: Option<Box<two::Connection>>,
 }
 
+/// What a side of a connection is read as.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Carries {
+    /// Something else, or nothing yet.
+    Other,
+    /// What may become a head with more octets.
+    Unsure,
+    /// Heads and bodies of HTTP/1.
+    Http1,
+    /// Frames of HTTP/2.
+    Http2,
+}
+
 /// True when these are the first octets of a request or a response.
 #[must_use]
 pub fn looks_like_http(bytes: &[u8]) -> bool {
@@ -186,6 +201,19 @@ impl Connection {
     #[must_use]
     pub fn is_found(&self) -> bool {
         self.pairs.depth() > 0 || self.two.as_ref().is_some_and(|two| two.depth() > 0)
+    }
+
+    /// What the next octets of a side are read as.
+    #[must_use]
+    pub fn carries(&self, side: usize) -> Carries {
+        if self.two.is_some() {
+            return Carries::Http2;
+        }
+        match self.sides.get(side) {
+            Some(place) if !matches!(place.state, State::Lost) => Carries::Http1,
+            Some(place) if !place.begun.is_empty() => Carries::Unsure,
+            _ => Carries::Other,
+        }
     }
 
     /// Octets that are kept.
@@ -645,12 +673,14 @@ impl Connection {
                         .is_some_and(|to| to.eq_ignore_ascii_case("h2c"));
                 if is_upgrade {
                     exchange.interim = Some(head.line);
+                    exchange.interim_stamp = stamp;
                     let exchange = self.pairs.take_next();
                     let client = 1 - (side & 1);
                     let two = two::Connection::upgraded(client, self.pairs.depth(), exchange);
                     self.two = Some(Box::new(two));
                 } else if code / 100 == 1 && code != 101 {
                     exchange.interim = Some(head.line);
+                    exchange.interim_stamp = stamp;
                 } else {
                     let is_tunnel = method == Some("CONNECT") && code / 100 == 2;
                     // A request that is captured later is read before that.

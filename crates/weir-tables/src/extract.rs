@@ -14,6 +14,7 @@ mod flows;
 mod followed;
 pub mod h248;
 mod http;
+pub(crate) mod http_frames;
 mod list;
 mod lookups;
 mod m3ua;

@@ -607,6 +607,7 @@ impl Connection {
         };
         if line.code / 100 == 1 {
             exchange.interim = Some(line);
+            exchange.interim_stamp = stamp;
             return;
         }
         exchange.response = Some(Response {

@@ -16,7 +16,7 @@ use weir_filter::Quantifier;
 use weir_packet::{Address, Kind, Options as DecodeOptions};
 
 use super::{At, FieldValue, Test, Type, nanoseconds};
-use crate::extract::{conversations, tls_records};
+use crate::extract::{conversations, http_frames, tls_records};
 use crate::{
     Constant, EXTRACTIONS, Extraction, Operator, Origin, Predicate, Row, Scan, ScanOptions, Source,
     Table,
@@ -84,6 +84,10 @@ impl MessageField {
             let places = vec![(tls_records::IS_TLS.to_owned(), FRAME)];
             return Some(Self::at(&tls_records::EXTRACTION, places)?.0);
         }
+        if let Some(column) = http_frames::is_there(name) {
+            let places = vec![(column.to_owned(), http_frames::FRAME)];
+            return Some(Self::at(&http_frames::EXTRACTION, places)?.0);
+        }
         let (_, table, frames) = PROTOCOLS.iter().find(|(known, ..)| *known == name)?;
         let places = frames.iter().map(|frame| ((*frame).to_owned(), *frame));
         Some(Self {
@@ -128,6 +132,10 @@ impl MessageField {
         let name = self.table.name;
         if *self.table == conversations::EXTRACTION {
             return "SQL compares any two columns; it has flow.id, tcp.seq_raw and tcp.analysis.* of each packet: FROM flow_packets('trace.pcap')".to_owned();
+        }
+        if *self.table == http_frames::EXTRACTION {
+            return "SQL compares any two columns; http('trace.pcap') has a row for each exchange"
+                .to_owned();
         }
         if *self.table == tls_records::EXTRACTION {
             return "SQL compares any two columns; tls('trace.pcap') has a row for each handshake"
@@ -192,6 +200,7 @@ type Placed = (
 
 const REQUEST: &str = "http.request.frame";
 const RESPONSE: &str = "http.response.frame";
+const INFO: &str = "http.info_frame";
 const CLIENT: &str = "tls.client_hello.frame";
 const SERVER: &str = "tls.server_hello.frame";
 
@@ -215,9 +224,9 @@ const PLACED: &[Placed] = &[
     ("http.accept_encoding", "http", &[("http.accept_encoding", REQUEST)]),
     ("http.authorization", "http", &[("http.authorization", REQUEST)]),
     ("http.x_forwarded_for", "http", &[("http.x_forwarded_for", REQUEST)]),
-    ("http.response.code", "http", &[("http.response.code", RESPONSE)]),
-    ("http.response.phrase", "http", &[("http.response.phrase", RESPONSE)]),
-    ("http.response.version", "http", &[("http.response.version", RESPONSE)]),
+    ("http.response.code", "http", &[("http.response.code", RESPONSE), ("http.info_code", INFO)]),
+    ("http.response.phrase", "http", &[("http.response.phrase", RESPONSE), ("http.info_phrase", INFO)]),
+    ("http.response.version", "http", &[("http.response.version", RESPONSE), ("http.info_version", INFO)]),
     ("http.response.line", "http", &[("http.response.line", RESPONSE)]),
     ("http.server", "http", &[("http.server", RESPONSE)]),
     ("http.location", "http", &[("http.location", RESPONSE)]),
@@ -228,7 +237,7 @@ const PLACED: &[Placed] = &[
     ("http.content_length", "http", &[("http.request.content_length", REQUEST), ("http.content_length", RESPONSE)]),
     ("http.time", "http", &[("http.time", RESPONSE)]),
     ("http.request", "http", &[(REQUEST, REQUEST)]),
-    ("http.response", "http", &[(RESPONSE, RESPONSE)]),
+    ("http.response", "http", &[(RESPONSE, RESPONSE), (INFO, INFO)]),
     ("http2.headers.authority", "http", &[("http.host", REQUEST)]),
     ("http2.headers.method", "http", &[("http.request.method", REQUEST)]),
     ("http2.headers.path", "http", &[("http.request.uri", REQUEST)]),
@@ -239,7 +248,7 @@ const PLACED: &[Placed] = &[
     ("http2.headers.accept_language", "http", &[("http.accept_language", REQUEST)]),
     ("http2.headers.accept_encoding", "http", &[("http.accept_encoding", REQUEST)]),
     ("http2.headers.authorization", "http", &[("http.authorization", REQUEST)]),
-    ("http2.headers.status", "http", &[("http.response.code", RESPONSE)]),
+    ("http2.headers.status", "http", &[("http.response.code", RESPONSE), ("http.info_code", INFO)]),
     ("http2.headers.server", "http", &[("http.server", RESPONSE)]),
     ("http2.headers.location", "http", &[("http.location", RESPONSE)]),
     ("http2.headers.last_modified", "http", &[("http.last_modified", RESPONSE)]),
@@ -262,9 +271,10 @@ const PLACED: &[Placed] = &[
 ];
 
 /// The versions of a request and of its response, which differ where one asks for HTTP/2 by HTTP/1.1.
-const VERSIONS: [(&str, &str); 2] = [
+const VERSIONS: [(&str, &str); 3] = [
     (REQUEST, "http.request.version"),
     (RESPONSE, "http.response.version"),
+    (INFO, "http.info_version"),
 ];
 /// What they say of HTTP/2.
 const HTTP2: &str = "HTTP/2";

@@ -283,6 +283,12 @@ fn version<'e>(
     }))
 }
 
+/// The version of the last preliminary response: that which agrees on an upgrade is of HTTP/1.
+fn info_version(exchange: &Exchange) -> Option<Value<'_>> {
+    let line = exchange.interim.as_ref()?;
+    version(exchange, &line.version, line.minor, true)
+}
+
 /// The host that is asked: of HTTP/2 at times only the authority says it (RFC 9113, 8.3.1).
 fn host(exchange: &Exchange) -> Option<Value<'_>> {
     of_request(exchange, "host").or_else(|| of_request(exchange, ":authority"))
@@ -402,6 +408,12 @@ static FIELDS: &[ItemField<Say<Exchange>>] = &[
         "Version of the response", "RFC 9112, 2.3; RFC 9113"),
     ItemField::new("http.info_code", Kind::U16, Say::Value(|e| number(e.interim.as_ref()?.code)),
         "Status code of the last preliminary response", "RFC 9110, 15.2"),
+    ItemField::new("http.info_phrase", Kind::Text, Say::Value(|e| filled(e.interim.as_ref()?.phrase.as_bytes())),
+        "Phrase of that status", "RFC 9112, 4"),
+    ItemField::new("http.info_version", Kind::Text, Say::Value(info_version),
+        "Version of the last preliminary response", "RFC 9112, 2.3; RFC 9113"),
+    ItemField::new("http.info_frame", Kind::U64, Say::Value(|e| { e.interim.as_ref()?; frame(e.interim_stamp.frame) }),
+        "Number of the record that carries the last octet of its head", "weir"),
     ItemField::new("http.server", Kind::Text, Say::Value(|e| of_response(e, "server")),
         "Software of the server", "RFC 9110, 10.2.4"),
     ItemField::new("http.content_type", Kind::Text, Say::Value(|e| of_response(e, "content-type")),
@@ -439,7 +451,7 @@ static FIELDS: &[ItemField<Say<Exchange>>] = &[
     ItemField::new("http2.response.settings", Kind::Texts, Say::List(|e, list| settings(e.response_settings.as_ref(), list)),
         "What the server of HTTP/2 had set before the response, such as max_concurrent_streams: 100", "RFC 9113, 6.5.2"),
     ItemField::new("http2.stream_dependency", Kind::U32, Say::Value(|e| number(e.priority.as_ref()?.dependency?.stream)),
-        "Stream that this one depends on, as the client said last", "RFC 7540, 5.3.1"),
+        "Stream that this one depends on, as the client sent it last", "RFC 7540, 5.3.1"),
     ItemField::new("http2.exclusive", Kind::Bool, Say::Value(|e| Some(Value::Bool(e.priority.as_ref()?.dependency?.is_exclusive))),
         "It alone depends on that stream", "RFC 7540, 5.3.1"),
     ItemField::new("http2.headers.weight", Kind::U8, Say::Value(|e| number(e.priority.as_ref()?.dependency?.weight)),

@@ -39,6 +39,8 @@ include!("filters/differences.rs");
 include!("filters/message_differences.rs");
 include!("filters/conversation_differences.rs");
 include!("filters/quoted.rs");
+include!("filters/preliminary.rs");
+include!("filters/protocol.rs");
 
 /// Filters, and how tshark is asked.
 struct Filters {

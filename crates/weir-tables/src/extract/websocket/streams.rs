@@ -195,7 +195,7 @@ impl Sockets {
         true
     }
 
-    /// Forgets a stream that is none, or half of which is over.
+    /// Forgets a stream that is no WebSocket connection, or half of which is over.
     fn make_room(&mut self) -> bool {
         let is_over = |it: &Stream| it.socket.is_none() || it.ended != [false; 2];
         let over = self.streams.iter().find(|(_, it)| is_over(it));
@@ -235,6 +235,8 @@ impl Sockets {
         if let Step::Agree(_) | Step::Refuse = step {
             place.is_awaited = false;
         }
+        let is_gap = matches!(step, Step::Take(_, Content::Gap(_)));
+        let mut begins_anew = false;
         if let Some(socket) = &mut place.socket {
             let goes_on = match step {
                 Step::Take(direction, content) => socket.take(direction, content, now, each),
@@ -249,8 +251,10 @@ impl Sockets {
                 self.counts.dropped = self.counts.dropped.saturating_add(broke);
                 place.socket = None;
             }
+            // What lacks octets may be found by its frames behind them.
+            begins_anew = is_gap && !goes_on && !place.is_awaited;
         }
-        if place.ended == [true; 2] {
+        if place.ended == [true; 2] || begins_anew {
             self.remove(stream);
         }
     }

@@ -33,12 +33,6 @@ const MESSAGE_DIFFERENCES: &[Difference] = &[
         reason: "An answer of HTTP/0.9 has no head: http() has it as a response, and tshark as data.",
     },
     Difference {
-        capture: "messages/http2.pcap",
-        filters: &["http.response"],
-        right: Right::Tshark,
-        reason: "The response that switches to HTTP/2 is http.info_code of the row of its request.",
-    },
-    Difference {
         capture: "ndpi/tests__cfgs__default__pcap__WebattackRCE.pcap",
         filters: &["http.request.uri contains \"?\""],
         right: Right::Unsettled,

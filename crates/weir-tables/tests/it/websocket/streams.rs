@@ -1,4 +1,4 @@
-//! WebSocket over HTTP/2 (RFC 8441): messages of a stream are those that a connection of its own has, which tshark is asked about
+//! WebSocket over HTTP/2 (RFC 8441): messages of a stream are those that a connection of its own has, which tshark judges
 //! elsewhere; it does not read those of streams.
 
 use weir_ws::{DeflateOptions, Deflater};
@@ -380,7 +380,7 @@ fn brief(row: &str) -> String {
 /// Within a frame of data the stream lacks so many octets; otherwise nothing more of that direction is read, and all its
 /// streams say so.
 #[test]
-fn a_segment_that_is_missing_is_said_by_the_streams() {
+fn streams_report_a_missing_segment() {
     let long = "x".repeat(60);
     for (within, expected) in [
         (
@@ -486,4 +486,37 @@ fn streams_from_before_the_capture_are_read_by_their_frames() {
         );
     }
     assert_eq!(found.len(), expected.len());
+}
+
+/// Before four messages are whole, a stream whose request was not seen begins anew behind what is missing.
+#[test]
+fn streams_from_before_the_capture_begin_anew_behind_a_gap() {
+    let mut random = Rng::new(9);
+    let mut conversation = Conversation::new(34_000);
+    conversation.packets.clear();
+    for number in 0..6 {
+        for from_client in [true, false] {
+            let text = format!("message {number}");
+            let bytes = two(DATA, 0, 7, &frame(from_client, 0x81, text.as_bytes()));
+            conversation.send(from_client, &bytes, &mut random);
+            if number == 1 && !from_client {
+                let seq = conversation.sent[1] - bytes.len() as u32;
+                let is_there = |packet: &Vec<u8>| {
+                    let [a, b, c, d] = packet[24..28].try_into().unwrap();
+                    u32::from_be_bytes([a, b, c, d]) < seq
+                        || packet[20..22] != 8_765_u16.to_be_bytes()
+                };
+                conversation.packets.retain(is_there);
+            }
+        }
+    }
+    let (found, _) = rows_of(conversation.packets);
+    let rows: Vec<String> = found.iter().map(|(.., row)| brief(row)).collect();
+    for number in 3..6 {
+        for direction in ["to_server", "to_client"] {
+            let row = format!("{direction} message {number}");
+            assert!(rows.contains(&row), "{row}: {rows:?}");
+        }
+    }
+    assert!(!rows.iter().any(|row| row.ends_with("message 1")));
 }

@@ -1,0 +1,234 @@
+//! What display filters ask of HTTP as a protocol: a row for each frame that carries octets of a connection's heads and bodies,
+//! or of HTTP/2. It is no table of SQL, whose `http` has a row for each exchange.
+
+use std::collections::VecDeque;
+
+use weir_flow::{Carried, Chunk, Content, Interest, Payload, Sender};
+use weir_messages::http::{Carries, Connection, ConnectionState, looks_like_http};
+use weir_messages::tls::Stamp;
+use weir_packet::{Kind, Needs, Value};
+
+use super::followed::Followed;
+use super::opened::OpenedPayloads;
+use super::value::frame;
+use super::{Extract, Extraction, Item, ItemField, columns, in_words, push_item};
+use crate::Row;
+use crate::scan::Rows;
+
+/// See the module.
+pub(crate) const EXTRACTION: Extraction = Extraction {
+    name: "http_frames",
+    doc: "one row a frame with octets of HTTP",
+    columns: || columns(&[], OWN),
+    needs: &[Needs::All],
+    start: |_| Box::new(Frames::default()),
+    arguments: &[],
+    aliases: &[],
+};
+
+/// The column with the number of a frame.
+pub(crate) const FRAME: &str = "http.frame";
+
+/// The column that says that there is a protocol.
+pub(crate) fn is_there(protocol: &str) -> Option<&'static str> {
+    match protocol {
+        "http" => Some("http.is_there"),
+        "http2" => Some("http2.is_there"),
+        _ => None,
+    }
+}
+
+/// A frame that carries octets of HTTP.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Carrier {
+    frame: u64,
+    is_two: bool,
+}
+
+type Get = fn(&Carrier) -> Option<Value<'static>>;
+
+#[rustfmt::skip]
+const OWN: &[ItemField<Get>] = &[
+    ItemField::new(FRAME, Kind::U64, |c| frame(c.frame), "Number of the frame", "weir"),
+    ItemField::new("http.is_there", Kind::Bool, |c| (!c.is_two).then_some(Value::Bool(true)),
+        "There are octets of HTTP/1", "RFC 9112"),
+    ItemField::new("http2.is_there", Kind::Bool, |c| c.is_two.then_some(Value::Bool(true)),
+        "There are octets of HTTP/2", "RFC 9113"),
+];
+
+impl Item for Carrier {
+    fn value(&self, index: usize) -> Option<Value<'_>> {
+        (OWN.get(index)?.get)(self)
+    }
+}
+
+/// Octets of a connection among which HTTP is looked for.
+const SEARCH_BYTES_MAX: usize = 1 << 16;
+/// Frames with the first octets of a head, at most.
+const BEGUN_MAX: usize = 64;
+/// Octets under way, of all connections.
+const HELD_BYTES_MAX: usize = 256 << 20;
+
+/// A TCP connection.
+struct Stream {
+    connection: Connection,
+    /// Octets that were looked at.
+    seen: usize,
+    /// Frames of each side with the first octets of what may become a head.
+    begun: [Vec<u64>; 2],
+}
+
+impl Stream {
+    fn new() -> Self {
+        Self {
+            connection: Connection::searching(),
+            seen: 0,
+            begun: [Vec::new(), Vec::new()],
+        }
+    }
+
+    /// Takes a piece; gives the octets that are kept, `None` when nothing more is wanted.
+    fn take(&mut self, chunk: &Chunk<'_>, each: &mut dyn FnMut(Carrier)) -> Option<usize> {
+        let side = usize::from(chunk.sender == Sender::High);
+        self.connection.at(side, chunk.offset, chunk.acknowledged);
+        let state = match chunk.content {
+            Content::Bytes(bytes) => self.bytes(side, bytes, chunk, each),
+            Content::Gap(missing) => {
+                self.connection.gap(side, missing, &mut |_| {});
+                ConnectionState::More
+            }
+            Content::End(_) => {
+                self.connection.end(side, &mut |_| {});
+                ConnectionState::More
+            }
+        };
+        let goes_on = self.connection.is_found() || self.seen <= SEARCH_BYTES_MAX;
+        let is_over = chunk.is_last || state == ConnectionState::Over || !goes_on;
+        (!is_over).then(|| self.connection.held())
+    }
+
+    fn bytes(
+        &mut self,
+        side: usize,
+        bytes: &[u8],
+        chunk: &Chunk<'_>,
+        each: &mut dyn FnMut(Carrier),
+    ) -> ConnectionState {
+        let stamp = Stamp {
+            time_ns: chunk.time_ns,
+            frame: chunk.frame,
+        };
+        let (was_found, before) = (self.connection.is_found(), self.connection.carries(side));
+        let state = self.connection.take(side, bytes, stamp, &mut |_| {});
+        self.seen = self.seen.saturating_add(bytes.len());
+        let Some(begun) = self.begun.get_mut(side) else {
+            return state;
+        };
+        let is_two = match (before, self.connection.carries(side)) {
+            (Carries::Http2, _) => true,
+            // A response that agrees on HTTP/2 is one of HTTP/1.
+            (_, Carries::Http2) => !was_found,
+            (Carries::Http1, _) | (_, Carries::Http1) => false,
+            // A head behind which the connection carries something else.
+            (Carries::Other, Carries::Other) if looks_like_http(bytes) => false,
+            (_, Carries::Unsure) => {
+                if begun.len() < BEGUN_MAX {
+                    begun.push(chunk.frame);
+                }
+                return state;
+            }
+            (_, Carries::Other) => {
+                begun.clear();
+                return state;
+            }
+        };
+        for frame in begun.drain(..).chain([chunk.frame]) {
+            each(Carrier { frame, is_two });
+        }
+        state
+    }
+}
+
+/// Looks for HTTP.
+struct Frames {
+    payloads: OpenedPayloads,
+    streams: Followed<Stream>,
+    /// What was known only when the capture ended.
+    last: Option<VecDeque<Carrier>>,
+    file: String,
+}
+
+impl Default for Frames {
+    fn default() -> Self {
+        Self {
+            payloads: OpenedPayloads::default(),
+            streams: Followed::new(HELD_BYTES_MAX),
+            last: None,
+            file: String::new(),
+        }
+    }
+}
+
+/// Takes a piece of what connections carry.
+fn payload(
+    streams: &mut Followed<Stream>,
+    payload: &Payload<'_>,
+    each: &mut dyn FnMut(Carrier),
+) -> Interest {
+    match payload.carried {
+        Carried::Stream(chunk) => streams.chunk(
+            chunk,
+            |_| Some(Stream::new()),
+            |stream| stream.take(chunk, each),
+        ),
+        _ => Interest::Ignore,
+    }
+}
+
+impl Extract for Frames {
+    fn packet(&mut self, row: &Row<'_>, rows: &mut Rows) {
+        if self.file != row.file {
+            row.file.clone_into(&mut self.file);
+        }
+        let Self {
+            payloads, streams, ..
+        } = self;
+        payloads.packet(row.packet, &mut |one| {
+            payload(streams, one, &mut |carrier| {
+                rows.push_row(&row.with_item(&carrier));
+            })
+        });
+    }
+
+    fn finish(&mut self, rows: &mut Rows) -> bool {
+        let Self {
+            payloads,
+            streams,
+            last,
+            file,
+        } = self;
+        let last = last.get_or_insert_with(|| {
+            let mut last = VecDeque::new();
+            payloads
+                .finish(&mut |one| payload(streams, one, &mut |carrier| last.push_back(carrier)));
+            last
+        });
+        while !rows.is_full() {
+            let Some(carrier) = last.pop_front() else {
+                return false;
+            };
+            push_item(rows, file, &carrier);
+        }
+        true
+    }
+
+    fn notes(&self) -> Vec<String> {
+        let own = [(
+            self.streams.given_up(),
+            "TCP connections were given up because messages under way took more than 256 MiB",
+        )];
+        in_words(own.into_iter().chain(self.payloads.given_up()))
+            .map(|note| format!("display filter: {note}"))
+            .collect()
+    }
+}
