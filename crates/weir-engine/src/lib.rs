@@ -106,4 +106,5 @@ pub use served::Described;
 pub use statement::{Made, Recipe, Statement};
 pub use tokens::{Token, TokenKind, statements, tokens};
 pub use walk::{walk, walk_mut};
+pub use weir_file::remove_left_by;
 pub use weir_tables::Compile;

@@ -89,12 +89,17 @@ impl Root {
         }
     }
 
+    /// The folders as a text.
+    pub(crate) fn shown(&self) -> String {
+        let folders: Vec<_> = self.folders.iter().map(|folder| shown(folder)).collect();
+        folders.join(" or ")
+    }
+
     /// What a statement gets that goes outside: nothing of what is there.
     pub(crate) fn refusal(&self, name: &str) -> Error {
-        let folders: Vec<_> = self.folders.iter().map(|folder| shown(folder)).collect();
         let message = format!(
             "{name} is not in {}, which statements are kept in",
-            folders.join(" or ")
+            self.shown()
         );
         Error::new(ErrorKind::Source, message)
             .with_hint("name files as they are named from that folder")

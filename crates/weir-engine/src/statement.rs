@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use datafusion::sql::parser::{
-    CopyToSource, CopyToStatement, DFParserBuilder, Statement as DfStatement,
+    CopyToSource, CopyToStatement, DFParserBuilder, ResetStatement, Statement as DfStatement,
 };
 use datafusion::sql::sqlparser::ast::{
     self, BinaryOperator, Expr, FunctionArg, LimitClause, ObjectName, PipeOperator, Query,
@@ -376,8 +376,26 @@ impl Statement {
         }
     }
 
-    /// Keeps what it writes in this folder, and refuses what DataFusion would open by itself.
+    /// The name that a `COPY` writes to.
+    #[must_use]
+    pub fn copies_to(&self) -> Option<&str> {
+        match innermost(&self.inner) {
+            DfStatement::CopyTo(copy) => Some(&copy.target),
+            _ => None,
+        }
+    }
+
+    /// Keeps what it writes in this folder, and refuses what DataFusion would open by itself, as well as settings of where rows are
+    /// spilled and how much memory there is.
     pub(crate) fn keep_in(&mut self, root: &Root) -> Result<(), Error> {
+        if let Some(name) = runtime_setting(&self.inner) {
+            let message = format!(
+                "{name} is not set by a statement that is kept in {}",
+                root.shown()
+            );
+            return Err(Error::new(ErrorKind::Refused, message)
+                .with_hint("it is set where the program is started"));
+        }
         match innermost_mut(&mut self.inner) {
             DfStatement::CopyTo(copy) => copy.target = root.target(&copy.target)?,
             DfStatement::CreateExternalTable(table) => {
@@ -541,6 +559,30 @@ pub(crate) fn innermost(statement: &DfStatement) -> &DfStatement {
 fn innermost_mut(statement: &mut DfStatement) -> &mut DfStatement {
     match statement {
         DfStatement::Explain(explain) => innermost_mut(&mut explain.statement),
+        other => other,
+    }
+}
+
+/// The setting of DataFusion's runtime that a statement changes.
+fn runtime_setting(statement: &DfStatement) -> Option<String> {
+    let variable = match innermost(statement) {
+        DfStatement::Reset(ResetStatement::Variable(variable)) => variable,
+        DfStatement::Statement(statement) => match innermost_prepared(statement) {
+            ast::Statement::Set(ast::Set::SingleAssignment { variable, .. }) => variable,
+            _ => return None,
+        },
+        _ => return None,
+    };
+    let parts = variable.0.iter().filter_map(|part| part.as_ident());
+    let parts = parts.map(|part| part.value.to_lowercase());
+    let name = parts.collect::<Vec<_>>().join(".");
+    name.starts_with("datafusion.runtime.").then_some(name)
+}
+
+/// The statement that a PREPARE has, or the statement itself.
+fn innermost_prepared(statement: &ast::Statement) -> &ast::Statement {
+    match statement {
+        ast::Statement::Prepare { statement, .. } => innermost_prepared(statement),
         other => other,
     }
 }
