@@ -1,5 +1,5 @@
 //! What documents say that can be read off the tree: which crates have `unsafe` code, which fuzz targets there are,
-//! where links lead, and which chores exist.
+//! where links lead, which chores exist, and which tests hold the promises of security.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -12,6 +12,7 @@ pub(crate) fn faults(root: &Path) -> Result<Vec<String>> {
     let mut faults = Vec::new();
     unsafe_crates(root, &mut faults)?;
     fuzz_targets(root, &mut faults)?;
+    tests_of_promises(root, &mut faults)?;
     for path in documents(root)? {
         let text = fs::read_to_string(&path)?;
         let name = path
@@ -99,6 +100,44 @@ fn fuzz_targets(root: &Path, faults: &mut Vec<String>) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// The tests that SECURITY.md names exist, in the module that it names.
+fn tests_of_promises(root: &Path, faults: &mut Vec<String>) -> Result<()> {
+    let mut known = BTreeSet::new();
+    crate::tidy::visit(&root.join("crates"), &mut |path, text| {
+        let module = path.file_stem().unwrap_or_default().to_string_lossy();
+        for name in test_names(text) {
+            known.insert(format!("{module}::{name}"));
+            known.insert(name.to_owned());
+        }
+    })?;
+    let text = fs::read_to_string(root.join("SECURITY.md"))?;
+    let missing = named_tests(&text).filter(|name| !known.contains(*name));
+    faults.extend(missing.map(|name| format!("SECURITY.md: no test is called {name}")));
+    Ok(())
+}
+
+/// The names of the tests of a source.
+fn test_names(text: &str) -> impl Iterator<Item = &str> {
+    let mut is_test = false;
+    text.lines().filter_map(move |line| {
+        let line = line.trim_start();
+        is_test |= line.starts_with("#[test]") || line.starts_with("#[tokio::test");
+        let (_, rest) = line.split_once("fn ").filter(|_| is_test)?;
+        is_test = false;
+        rest.split('(').next()
+    })
+}
+
+/// The names of tests in a document: words of code with three underscores or more that are no metrics.
+fn named_tests(text: &str) -> impl Iterator<Item = &str> {
+    let is_name = |word: &&str| {
+        let name = word.rsplit("::").next().unwrap_or(word);
+        let is_plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "_:".contains(c);
+        word.chars().all(is_plain) && name.matches('_').count() > 2 && !name.starts_with("weir_")
+    };
+    text.split('`').skip(1).step_by(2).filter(is_name)
 }
 
 /// Relative links lead to a file that is there, and to a heading that it has.
@@ -230,4 +269,22 @@ pub(crate) fn package_name(manifest: &Path) -> Result<String> {
     Ok(name
         .with_context(|| format!("{} has no name", manifest.display()))?
         .to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tests_are_found_in_sources_and_documents() {
+        let source = "#[test]\nfn a_b_c_d() {}\nfn no_test_at_all() {}\n    #[tokio::test(flavor = \"x\")]\n    #[ignore]\n    async fn e_f_g_h() {}\n";
+        assert_eq!(
+            test_names(source).collect::<Vec<_>>(),
+            ["a_b_c_d", "e_f_g_h"]
+        );
+        let document =
+            "`a_b_c_d`, `m::e_f_g_h` (`weir_lost_in_total`, `a_b_c`, `A_b_c_d`, `--a_b_c_d`)";
+        let named: Vec<_> = named_tests(document).collect();
+        assert_eq!(named, ["a_b_c_d", "m::e_f_g_h"]);
+    }
 }

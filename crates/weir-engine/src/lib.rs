@@ -79,6 +79,7 @@ pub use piece::{
 pub use remote::{NewOutput, READS_REMOTE, remove_unfinished};
 pub use row_encoder::{EncodeError, RowEncoder, RowFormat, RowWriter};
 pub use scan_report::{PieceProgress, ScanReport};
+pub use weir_file::remove_left_by;
 pub use weir_functions::list::FunctionEntry;
 pub use weir_functions::similar::nearest;
 pub use weir_functions::{Error, ErrorKind};

@@ -90,11 +90,20 @@ impl Root {
         }
     }
 
-    /// Keeps what a statement writes in these folders, and refuses what DataFusion would open by itself.
+    /// Keeps what a statement writes in these folders, and refuses what DataFusion would open by itself, as well as settings of where
+    /// rows are spilled and how much memory there is.
     ///
     /// # Errors
-    /// When it would write outside, or makes a table of files.
+    /// When it would write outside, makes a table of files, or changes such a setting.
     pub(crate) fn keep(&self, statement: &mut Statement) -> Result<(), Error> {
+        if let Some(name) = statement.runtime_setting() {
+            let message = format!(
+                "{name} is not set by a statement that is kept in {}",
+                self.shown()
+            );
+            return Err(Error::new(ErrorKind::Refused, message)
+                .with_hint("it is set where the program is started"));
+        }
         match statement.innermost_mut() {
             DfStatement::CopyTo(copy) => copy.target = self.target(&copy.target)?,
             DfStatement::CreateExternalTable(table) => {
@@ -105,12 +114,17 @@ impl Root {
         Ok(())
     }
 
+    /// The folders as a text.
+    fn shown(&self) -> String {
+        let folders: Vec<_> = self.folders.iter().map(|folder| shown(folder)).collect();
+        folders.join(" or ")
+    }
+
     /// What a statement gets that goes outside: nothing of what is there.
     pub(crate) fn refusal(&self, name: &str) -> Error {
-        let folders: Vec<_> = self.folders.iter().map(|folder| shown(folder)).collect();
         let message = format!(
             "{name} is not in {}, which statements are kept in",
-            folders.join(" or ")
+            self.shown()
         );
         Error::new(ErrorKind::Source, message)
             .with_hint("name files as they are named from that folder")

@@ -23,7 +23,7 @@
 //! - Nothing else stays. On Linux the new file has no name at all while it is written (`O_TMPFILE`), so
 //!   that whatever ends the program ends the file. Where the file system cannot do that, it is a hidden
 //!   file beside the other, `.NAME.weir-PID-N.part`, which is removed on every way out but `SIGKILL`;
-//!   for signals, the program calls [`remove_unfinished`].
+//!   for signals, the program calls [`remove_unfinished`], and for a process of its own that was killed, [`remove_left_by`].
 //! - Links are followed: the file that a link names is replaced, and the link stays. A file that is
 //!   there keeps its mode, and its owner as far as the user may give files away; one that may not be
 //!   written to is not replaced. Other hard links to it keep the old content.
@@ -46,4 +46,4 @@ mod unfinished;
 pub use folder::NewFolder;
 pub use growing::GrowingFile;
 pub use new::NewFile;
-pub use unfinished::remove_unfinished;
+pub use unfinished::{remove_left_by, remove_unfinished};

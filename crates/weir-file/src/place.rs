@@ -1,6 +1,6 @@
 //! Where does a file that a user names really lie, and what is there already?
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs::{self, File, Metadata};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -78,6 +78,17 @@ pub(crate) fn temporary_name(path: &Path) -> PathBuf {
     }
     name.push(format!(".weir-{}-{number}.part", std::process::id()));
     folder_of(path).join(name)
+}
+
+/// Whether a name is one that [`temporary_name`] gives in a process of this number.
+pub(crate) fn is_temporary_of(process: u32, name: &OsStr) -> bool {
+    let name = name.to_string_lossy();
+    let number = name
+        .strip_prefix('.')
+        .and_then(|name| name.strip_suffix(".part"))
+        .and_then(|name| name.rsplit_once(&format!(".weir-{process}-")))
+        .map(|(_, number)| number);
+    number.is_some_and(|number| !number.is_empty() && number.bytes().all(|c| c.is_ascii_digit()))
 }
 
 /// Gives `file` the mode of what it replaces, and the owner and group as far as the user may.

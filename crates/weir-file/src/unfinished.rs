@@ -5,6 +5,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
+use crate::place::is_temporary_of;
+
 /// The temporary files and folders that have names.
 static UNFINISHED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
@@ -62,6 +64,19 @@ pub fn remove_unfinished() {
     }
     // Nothing is made behind it.
     std::mem::forget(list);
+}
+
+/// Removes the temporary files and folders that a process of this number has left in a folder. For a program that has started that
+/// process and has waited for its end.
+pub fn remove_left_by(process: u32, folder: &Path) {
+    let Ok(entries) = fs::read_dir(folder) else {
+        return;
+    };
+    for entry in entries.flatten() {
+        if is_temporary_of(process, &entry.file_name()) {
+            remove(&entry.path());
+        }
+    }
 }
 
 /// That it cannot be removed is not what went wrong; that it is not there any more is as it should be. Into a folder another

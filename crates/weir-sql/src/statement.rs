@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use datafusion::sql::parser::{
-    CopyToSource, CopyToStatement, DFParserBuilder, Statement as DfStatement,
+    CopyToSource, CopyToStatement, DFParserBuilder, ResetStatement, Statement as DfStatement,
 };
 use datafusion::sql::sqlparser::ast::{
     self, BinaryOperator, Expr, FunctionArg, LimitClause, ObjectName, PipeOperator, Query,
@@ -380,6 +380,21 @@ impl Statement {
         innermost_mut(&mut self.inner)
     }
 
+    /// The setting of DataFusion's runtime, such as where rows are spilled, that it changes.
+    #[must_use]
+    pub fn runtime_setting(&self) -> Option<String> {
+        runtime_setting(&self.inner)
+    }
+
+    /// The name that a `COPY` writes to.
+    #[must_use]
+    pub fn copies_to(&self) -> Option<&str> {
+        match innermost(&self.inner) {
+            DfStatement::CopyTo(copy) => Some(&copy.target),
+            _ => None,
+        }
+    }
+
     /// Puts the query in place of the `COPY` of it.
     pub fn without_copy(mut self) -> Self {
         self.recipe = None;
@@ -533,6 +548,30 @@ pub(crate) fn innermost(statement: &DfStatement) -> &DfStatement {
 fn innermost_mut(statement: &mut DfStatement) -> &mut DfStatement {
     match statement {
         DfStatement::Explain(explain) => innermost_mut(&mut explain.statement),
+        other => other,
+    }
+}
+
+/// The setting of DataFusion's runtime that a statement changes.
+fn runtime_setting(statement: &DfStatement) -> Option<String> {
+    let variable = match innermost(statement) {
+        DfStatement::Reset(ResetStatement::Variable(variable)) => variable,
+        DfStatement::Statement(statement) => match innermost_prepared(statement) {
+            ast::Statement::Set(ast::Set::SingleAssignment { variable, .. }) => variable,
+            _ => return None,
+        },
+        _ => return None,
+    };
+    let parts = variable.0.iter().filter_map(|part| part.as_ident());
+    let parts = parts.map(|part| part.value.to_lowercase());
+    let name = parts.collect::<Vec<_>>().join(".");
+    name.starts_with("datafusion.runtime.").then_some(name)
+}
+
+/// The statement that a PREPARE has, or the statement itself.
+fn innermost_prepared(statement: &ast::Statement) -> &ast::Statement {
+    match statement {
+        ast::Statement::Prepare { statement, .. } => innermost_prepared(statement),
         other => other,
     }
 }

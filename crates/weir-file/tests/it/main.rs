@@ -12,7 +12,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use weir_file::{GrowingFile, NewFile, NewFolder};
+use weir_file::{GrowingFile, NewFile, NewFolder, remove_left_by};
 use weir_testkit::Limited as _;
 
 fn names(folder: &Path) -> Vec<String> {
@@ -70,6 +70,36 @@ fn a_panic_leaves_the_old_file_and_nothing_else() {
     assert!(outcome.is_err());
     assert_eq!(fs::read_to_string(&path).unwrap(), "old");
     assert_eq!(names(folder.path()), ["rows.csv"]);
+}
+
+#[test]
+fn what_a_killed_process_has_left_is_removed_and_nothing_else() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    let others = [
+        ".parts.weir-12-3.part",
+        ".parts.weir-1-.part",
+        ".parts.weir-1-x.part",
+        ".parts.weir-1-3.partly",
+        "parts.weir-1-3.part",
+        "parts",
+    ];
+    for name in others {
+        fs::write(at(name), "theirs").unwrap();
+    }
+    fs::create_dir_all(at(".parts.weir-1-0.part/out/k=1")).unwrap();
+    fs::write(at(".parts.weir-1-0.part/out/k=1/x"), "x").unwrap();
+    fs::write(at(".a.weir-1-2.part.weir-1-3.part"), "x").unwrap();
+    remove_left_by(1, folder.path());
+    let mut kept = others.map(str::to_owned).to_vec();
+    kept.sort();
+    assert_eq!(names(folder.path()), kept);
+    remove_left_by(1, &at("missing"));
+    // The names are those that a process gives.
+    let target = at("new");
+    let unfinished = NewFolder::create(&target, "out").unwrap();
+    remove_left_by(std::process::id(), folder.path());
+    assert!(!unfinished.path().parent().unwrap().exists());
 }
 
 #[test]
