@@ -17,9 +17,12 @@ pub(crate) struct Lengths {
     header_len: usize,
     rest: usize,
     refused: Option<usize>,
-    /// What has come of the message; 0 is the kind of the first, which has none.
+    /// The kind of the message; 0 is that of the first, which has none.
     kind: u8,
-    body: Vec<u8>,
+    /// What has come of the first message, which is short.
+    first: Vec<u8>,
+    /// The parts of another message that are still to come.
+    parts: Parts,
     /// Whether a message of the authentication has come: the first names a mechanism, those behind it are its own.
     is_answering: bool,
     is_malformed: bool,
@@ -35,7 +38,8 @@ impl Lengths {
             rest: 0,
             refused: None,
             kind: 0,
-            body: Vec::new(),
+            first: Vec::new(),
+            parts: Parts::none(),
             is_answering: false,
             is_malformed: false,
         }
@@ -57,8 +61,9 @@ impl Lengths {
             if self.rest > 0 {
                 let passed = self.rest.min(bytes.len());
                 let (part, others) = bytes.split_at_checked(passed).unwrap_or((bytes, &[]));
-                if is_checked(self.kind) {
-                    self.body.extend_from_slice(part);
+                match self.kind {
+                    0 => self.first.extend_from_slice(part),
+                    _ => self.parts.take(part),
                 }
                 self.rest -= passed;
                 bytes = others;
@@ -94,6 +99,8 @@ impl Lengths {
                 }
                 self.rest = length.saturating_sub(4);
                 self.kind = if self.is_first { 0 } else { a };
+                self.parts = Parts::of(self.kind, self.is_answering);
+                self.is_answering |= self.kind == b'p';
                 (self.header_len, self.is_first) = (0, false);
                 if self.rest == 0 && self.refused.is_none() {
                     self.check();
@@ -105,110 +112,171 @@ impl Lengths {
 
     /// Looks at a message that has come whole.
     fn check(&mut self) {
-        let body = std::mem::take(&mut self.body);
-        let is_own = self.kind == b'p' && self.is_answering;
-        self.is_answering |= self.kind == b'p';
-        self.is_malformed = is_checked(self.kind) && !is_own && !fits(self.kind, &body);
+        self.is_malformed = match self.kind {
+            0 => !fits_first(&std::mem::take(&mut self.first)),
+            _ => !self.parts.is_whole(),
+        };
     }
 }
 
-/// Whether the parts of messages of this kind are looked at: those that pgwire reads parts of.
-const fn is_checked(kind: u8) -> bool {
-    matches!(
-        kind,
-        0 | b'P' | b'B' | b'D' | b'C' | b'E' | b'Q' | b'f' | b'F' | b'p'
-    )
+/// The parts of a message that are still to come. They are followed as they come, and not held.
+#[derive(Debug)]
+struct Parts {
+    /// The next is the last.
+    rest: Vec<Part>,
+    /// The octets of a number that have come.
+    number: u32,
+    number_len: u8,
+    is_malformed: bool,
 }
 
-/// Whether the parts of a message fit into it, and nothing is left.
-fn fits(kind: u8, body: &[u8]) -> bool {
-    let mut parts = Parts(body);
-    let read = match kind {
-        0 => parts.first(),
-        b'P' => (|| {
-            parts.text()?;
-            parts.text()?;
-            let count = parts.count()?;
-            parts.skip(count.checked_mul(4)?)
-        })(),
-        b'B' => (|| {
-            parts.text()?;
-            parts.text()?;
-            parts.formats()?;
-            for _ in 0..parts.count()? {
-                // NULL has the length -1.
-                if let Ok(length) = usize::try_from(parts.number()?.cast_signed()) {
-                    parts.skip(length)?;
-                }
-            }
-            parts.formats()
-        })(),
-        b'D' | b'C' => parts.skip(1).and_then(|()| parts.text()),
-        b'E' => parts.text().and_then(|()| parts.skip(4)),
-        b'Q' | b'f' => parts.text(),
-        // SASLInitialResponse: a mechanism, and what it begins with, of which -1 says that there is nothing.
-        b'p' => parts.text().and_then(|()| {
-            let length = parts.number()?.cast_signed();
-            match length {
-                -1 => Some(()),
-                _ => parts.skip(usize::try_from(length).ok()?),
-            }
-        }),
-        // FunctionCall is obsolete, and no client sends it.
-        _ => None,
-    };
-    read.is_some() && parts.0.is_empty()
-}
-
-/// What is left of a message.
-struct Parts<'b>(&'b [u8]);
-
-impl Parts<'_> {
-    fn skip(&mut self, count: usize) -> Option<()> {
-        self.0 = self.0.get(count..)?;
-        Some(())
-    }
-
+/// A part of a message.
+#[derive(Clone, Copy, Debug)]
+enum Part {
     /// A text with its zero.
-    fn text(&mut self) -> Option<()> {
-        let end = self.0.iter().position(|byte| *byte == 0)?;
-        self.skip(end.checked_add(1)?)
-    }
+    Text,
+    /// So many octets.
+    Octets(usize),
+    /// A count, and items of so many octets.
+    Items(usize),
+    /// A count, and values with their lengths.
+    Values,
+    /// So many values with their lengths, of which -1 is that of NULL.
+    Value(u32),
+    /// What a SASL mechanism begins with, of whose length -1 says that there is nothing.
+    Initial,
+    /// Whatever comes.
+    Any,
+}
 
-    fn number(&mut self) -> Option<u32> {
-        let (number, rest) = self.0.split_first_chunk()?;
-        self.0 = rest;
-        Some(u32::from_be_bytes(*number))
-    }
-
-    fn count(&mut self) -> Option<usize> {
-        let (number, rest) = self.0.split_first_chunk()?;
-        self.0 = rest;
-        Some(usize::from(u16::from_be_bytes(*number)))
-    }
-
-    fn formats(&mut self) -> Option<()> {
-        let count = self.count()?;
-        self.skip(count.checked_mul(2)?)
-    }
-
-    /// The first message: a request for TLS or GSSAPI, a cancel, or settings by pairs of texts.
-    fn first(&mut self) -> Option<()> {
-        match self.number()? {
-            80_877_103 | 80_877_104 => Some(()),
-            80_877_102 => {
-                self.skip(8)?;
-                let rest = self.0.len();
-                self.skip(rest)
-            }
-            _ => {
-                while !self.0.starts_with(&[0]) {
-                    self.text()?;
-                    self.text()?;
-                }
-                self.skip(1)
-            }
+impl Parts {
+    const fn none() -> Self {
+        Self {
+            rest: Vec::new(),
+            number: 0,
+            number_len: 0,
+            is_malformed: false,
         }
+    }
+
+    /// Those of a message of this kind, of which pgwire reads parts. The first message of an authentication names a mechanism, those
+    /// behind it are the mechanism's own.
+    fn of(kind: u8, is_answering: bool) -> Self {
+        use Part::{Initial, Items, Octets, Text, Values};
+        let rest: &[Part] = match kind {
+            b'P' => &[Text, Text, Items(4)],
+            b'B' => &[Text, Text, Items(2), Values, Items(2)],
+            b'D' | b'C' => &[Octets(1), Text],
+            b'E' => &[Text, Octets(4)],
+            b'Q' | b'f' => &[Text],
+            b'p' if !is_answering => &[Text, Initial],
+            _ => &[Part::Any],
+        };
+        Self {
+            rest: rest.iter().rev().copied().collect(),
+            // FunctionCall is obsolete, and no client sends it.
+            is_malformed: kind == b'F',
+            ..Self::none()
+        }
+    }
+
+    /// Whether the message had all of its parts, and nothing else.
+    fn is_whole(&self) -> bool {
+        let is_over = matches!(self.rest.as_slice(), [] | [Part::Any]);
+        is_over && self.number_len == 0 && !self.is_malformed
+    }
+
+    fn take(&mut self, mut bytes: &[u8]) {
+        while !bytes.is_empty() && !self.is_malformed {
+            let Some(part) = self.rest.pop() else {
+                self.is_malformed = true;
+                return;
+            };
+            bytes = self.take_part(part, bytes);
+        }
+    }
+
+    /// Takes octets of a part, and gives those behind it.
+    fn take_part<'b>(&mut self, part: Part, bytes: &'b [u8]) -> &'b [u8] {
+        match part {
+            Part::Any => {
+                self.rest.push(part);
+                &[]
+            }
+            Part::Text => match bytes.iter().position(|byte| *byte == 0) {
+                Some(end) => bytes.get(end..).and_then(|rest| rest.get(1..)),
+                None => {
+                    self.rest.push(part);
+                    None
+                }
+            }
+            .unwrap_or_default(),
+            Part::Octets(count) => match bytes.split_at_checked(count) {
+                Some((_, rest)) => rest,
+                None => {
+                    self.rest.push(Part::Octets(count - bytes.len()));
+                    &[]
+                }
+            },
+            Part::Items(_) | Part::Values => self.take_number(part, 2, bytes),
+            Part::Value(0) => bytes,
+            Part::Value(_) | Part::Initial => self.take_number(part, 4, bytes),
+        }
+    }
+
+    /// Takes an octet of a number of so many, and what it says of the parts behind it once it is whole.
+    fn take_number<'b>(&mut self, part: Part, len: u8, bytes: &'b [u8]) -> &'b [u8] {
+        let Some((first, rest)) = bytes.split_first() else {
+            self.rest.push(part);
+            return bytes;
+        };
+        self.number = (self.number << 8) | u32::from(*first);
+        self.number_len += 1;
+        if self.number_len < len {
+            self.rest.push(part);
+            return rest;
+        }
+        let number = self.number;
+        (self.number, self.number_len) = (0, 0);
+        let octets = usize::try_from(number.cast_signed());
+        match (part, octets) {
+            (Part::Items(each), Ok(count)) => {
+                self.rest.push(Part::Octets(count.saturating_mul(each)));
+            }
+            (Part::Values, _) => self.rest.push(Part::Value(number)),
+            (Part::Value(left), octets) => {
+                self.rest.push(Part::Value(left - 1));
+                self.rest.push(Part::Octets(octets.unwrap_or(0)));
+            }
+            (Part::Initial, Ok(octets)) => self.rest.push(Part::Octets(octets)),
+            (Part::Initial, Err(_)) => self.is_malformed = number != u32::MAX,
+            _ => self.is_malformed = true,
+        }
+        // What has no octets is over.
+        while matches!(self.rest.last(), Some(Part::Octets(0) | Part::Value(0))) {
+            self.rest.pop();
+        }
+        rest
+    }
+}
+
+/// Whether the first message is one: a request for TLS or GSSAPI, a cancel, or settings by pairs of texts.
+fn fits_first(body: &[u8]) -> bool {
+    let Some((number, mut rest)) = body.split_first_chunk() else {
+        return false;
+    };
+    match u32::from_be_bytes(*number) {
+        80_877_103 | 80_877_104 => rest.is_empty(),
+        80_877_102 => rest.len() >= 8,
+        _ => loop {
+            let mut texts = rest.splitn(3, |byte| *byte == 0);
+            let (name, value) = (texts.next(), texts.next());
+            match (name, value, texts.next()) {
+                (Some([]), Some([]), None) => return true,
+                (Some([_, ..]), Some(_), Some(behind)) => rest = behind,
+                _ => return false,
+            }
+        },
     }
 }
 
@@ -298,6 +366,17 @@ mod tests {
 
     #[test]
     fn messages_that_are_cut_inside_do_not_get_to_their_reader() {
+        let fits = |kind: u8, body: &[u8]| match kind {
+            0 => fits_first(body),
+            _ => {
+                [1, 2, 3, 7, usize::MAX].map(|size| {
+                    let mut parts = Parts::of(kind, false);
+                    body.chunks(size.min(body.len().max(1)))
+                        .for_each(|piece| parts.take(piece));
+                    parts.is_whole()
+                }) == [true; 5]
+            }
+        };
         let whole: [(u8, &[u8]); 12] = [
             (0, b"\x04\xd2\x16\x2f"),
             (0, b"\x04\xd2\x16\x2e\0\0\0\x01\0\0\0\x02"),

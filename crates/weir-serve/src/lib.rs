@@ -30,6 +30,7 @@ mod flight;
 mod guard;
 mod http;
 mod listener;
+mod load;
 mod options;
 mod pg;
 mod retained;

@@ -1,11 +1,13 @@
-//! The listener of a protocol: it accepts connections up to a limit, and refuses further ones with a message.
+//! The listener of a protocol: it accepts connections up to a limit, and refuses further ones with a message. A connection whose client
+//! has not been admitted yet gives its place to a new one.
 
-use std::sync::Arc;
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use futures::FutureExt;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 
 use crate::shared::{Counted, Metrics, Shared};
 
@@ -14,8 +16,12 @@ pub(crate) trait Protocol: Send + Sync + 'static {
     /// The state that all protocols share.
     fn shared(&self) -> &Arc<Shared>;
 
-    /// One connection from its beginning to its end.
-    fn serve_connection(self: Arc<Self>, socket: TcpStream) -> impl Future<Output = ()> + Send;
+    /// One connection from its beginning to its end. It is pending until its client is admitted.
+    fn serve_connection(
+        self: Arc<Self>,
+        socket: TcpStream,
+        pending: Pending,
+    ) -> impl Future<Output = ()> + Send;
 
     /// Says, in the words of the protocol, why there is no connection.
     fn refuse_connection(
@@ -25,6 +31,65 @@ pub(crate) trait Protocol: Send + Sync + 'static {
     ) -> impl Future<Output = ()> + Send;
 }
 
+/// The connections of a protocol whose clients are not admitted yet, the oldest first. One is closed when its sender is dropped.
+#[derive(Clone, Default)]
+struct AllPending(Arc<Mutex<VecDeque<(u64, oneshot::Sender<()>)>>>);
+
+impl AllPending {
+    fn lock(&self) -> MutexGuard<'_, VecDeque<(u64, oneshot::Sender<()>)>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Adds a connection of this number; what is given back beside it is ready when it is to be closed.
+    fn add(&self, number: u64) -> (Pending, oneshot::Receiver<()>) {
+        let (stays, closed) = oneshot::channel();
+        self.lock().push_back((number, stays));
+        let pending = Pending {
+            all: self.clone(),
+            number,
+        };
+        (pending, closed)
+    }
+
+    /// Closes the oldest one; false when there is none.
+    fn close_oldest(&self) -> bool {
+        self.lock().pop_front().is_some()
+    }
+}
+
+/// A connection whose client is not admitted yet.
+#[derive(Clone)]
+pub(crate) struct Pending {
+    all: AllPending,
+    number: u64,
+}
+
+impl Pending {
+    /// The client has shown what it has to, and keeps its place.
+    pub(crate) fn admit(&self) {
+        let mut all = self.all.lock();
+        if let Some(place) = all.iter().position(|(number, _)| *number == self.number)
+            && let Some((_, stays)) = all.remove(place)
+        {
+            // It is not closed any more; one that has ended has no receiver.
+            let _ = stays.send(());
+        }
+    }
+}
+
+/// Serves a connection until its end, or until it is closed while its client is not admitted.
+async fn until_closed(served: impl Future<Output = ()>, closed: oneshot::Receiver<()>) {
+    let closed = async {
+        if closed.await.is_ok() {
+            std::future::pending::<()>().await;
+        }
+    };
+    tokio::select! {
+        () = served => {}
+        () = closed => {}
+    }
+}
+
 /// Accepts the connections of a protocol until the server ends.
 pub(crate) async fn serve<P: Protocol>(protocol: Arc<P>, listener: TcpListener) {
     let shared = Arc::clone(protocol.shared());
@@ -32,6 +97,8 @@ pub(crate) async fn serve<P: Protocol>(protocol: Arc<P>, listener: TcpListener) 
     let connections = Arc::new(Semaphore::new(most));
     let refusals = Arc::new(Semaphore::new(REFUSALS_MAX));
     let mut ending = shared.ending.clone();
+    let pending = AllPending::default();
+    let mut number = 0_u64;
     loop {
         let accepted = tokio::select! {
             accepted = listener.accept() => accepted,
@@ -42,6 +109,11 @@ pub(crate) async fn serve<P: Protocol>(protocol: Arc<P>, listener: TcpListener) 
             tokio::time::sleep(Duration::from_millis(50)).await;
             continue;
         };
+        if connections.available_permits() == 0 && pending.close_oldest() {
+            // Its place is free when its task has ended.
+            let place = Arc::clone(&connections).acquire_owned();
+            drop(tokio::time::timeout(PLACE_WITHIN, place).await);
+        }
         // A socket beyond both limits waits until a refusal has ended, which takes two seconds at most.
         let admission = tokio::select! {
             biased;
@@ -54,8 +126,12 @@ pub(crate) async fn serve<P: Protocol>(protocol: Arc<P>, listener: TcpListener) 
             Ok(Admission::Accepted(permit)) => {
                 Metrics::add(&shared.metrics.connections, 1);
                 let counted = Counted::new(&shared, |metrics| &metrics.connections_open);
+                number = number.wrapping_add(1);
+                let (pending, closed) = pending.add(number);
                 tokio::spawn(async move {
-                    protocol.serve_connection(socket).await;
+                    let ended = pending.clone();
+                    until_closed(protocol.serve_connection(socket, pending), closed).await;
+                    ended.admit();
                     drop((counted, permit));
                 });
             }
@@ -83,6 +159,8 @@ enum Admission {
 
 /// From the first byte of a connection to its password, or to the end of the handshake of TLS.
 pub(crate) const STARTUP_MAX: Duration = Duration::from_secs(20);
+/// How long the place of a connection that is closed is waited for.
+const PLACE_WITHIN: Duration = Duration::from_millis(200);
 /// Refusals that are sent at the same time.
 const REFUSALS_MAX: usize = 64;
 /// How long sending a refusal may take.

@@ -1,4 +1,5 @@
-//! Memory that a client has the server hold between its messages: prepared statements and the values of parameters.
+//! Memory that a client has the server hold: prepared statements and the values of parameters between its messages, and messages that
+//! have come in part.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -8,18 +9,33 @@ use crate::error::{Failure, Kind};
 /// Bytes that are held for clients: for one connection, or for all.
 #[derive(Debug)]
 pub(crate) struct Retention {
+    what: &'static str,
     bytes: AtomicUsize,
     bytes_max: usize,
+    bytes_of_one_max: usize,
     /// That of all connections, for that of one.
     all: Option<Arc<Retention>>,
 }
 
 impl Retention {
-    /// That of a server.
+    /// That of the prepared statements and values of a server.
     pub(crate) fn of_all() -> Arc<Self> {
         Arc::new(Self {
+            what: "prepared statements and values",
             bytes: AtomicUsize::new(0),
             bytes_max: ALL_BYTES_MAX,
+            bytes_of_one_max: ONE_BYTES_MAX,
+            all: None,
+        })
+    }
+
+    /// That of the messages of a server that have come in part.
+    pub(crate) fn of_arrivals() -> Arc<Self> {
+        Arc::new(Self {
+            what: "unfinished messages",
+            bytes: AtomicUsize::new(0),
+            bytes_max: ALL_ARRIVALS_MAX,
+            bytes_of_one_max: ONE_ARRIVALS_MAX,
             all: None,
         })
     }
@@ -27,8 +43,10 @@ impl Retention {
     /// That of a connection.
     pub(crate) fn of_one(all: &Arc<Self>) -> Arc<Self> {
         Arc::new(Self {
+            what: all.what,
             bytes: AtomicUsize::new(0),
-            bytes_max: ONE_BYTES_MAX,
+            bytes_max: all.bytes_of_one_max,
+            bytes_of_one_max: all.bytes_of_one_max,
             all: Some(Arc::clone(all)),
         })
     }
@@ -48,7 +66,7 @@ impl Retention {
         };
         let refused = |who: &str, most: usize| {
             let mib = most >> 20;
-            let message = format!("prepared statements and values of {who} take {mib} MiB at most");
+            let message = format!("{} of {who} take {mib} MiB at most", self.what);
             Err(Failure::new(Kind::Limit, message)
                 .with_hint("close those that are not used, or send the statement as it is"))
         };
@@ -84,26 +102,69 @@ impl Drop for Retained {
 }
 
 /// What a statement takes: its text, its tree and its columns.
-pub(crate) const fn of_statement(text: usize, columns: usize) -> usize {
-    // The tree of a text of 1 MB takes 5 MB.
-    text.saturating_mul(6)
+pub(crate) fn of_statement(text: impl AsRef<[u8]>, columns: usize) -> usize {
+    let text = text.as_ref();
+    text.len()
+        .saturating_mul(6)
+        .saturating_add(words(text).min(WORDS_MAX).saturating_mul(WORD_BYTES))
         .saturating_add(columns.saturating_mul(256))
         .saturating_add(4096)
 }
 
-/// What values of parameters take.
-pub(crate) const fn of_values(bytes: usize) -> usize {
-    bytes.saturating_add(1024)
+/// The words of a text, at least as many as it has: those in quotes and comments count, too.
+fn words(text: &[u8]) -> usize {
+    let mut count = 0_usize;
+    let mut is_within = false;
+    for byte in text {
+        let is_plain = byte.is_ascii_alphanumeric() || *byte == b'_' || !byte.is_ascii();
+        let is_word = !byte.is_ascii_whitespace() && !(is_plain && is_within);
+        count = count.saturating_add(usize::from(is_word));
+        is_within = is_plain;
+    }
+    count
 }
 
+/// What so many values of parameters take, which have so many bytes together.
+pub(crate) const fn of_values(count: usize, bytes: usize) -> usize {
+    count
+        .saturating_mul(VALUE_BYTES)
+        .saturating_add(bytes)
+        .saturating_add(1024)
+}
+
+/// Bytes of a value besides what it consists of.
+const VALUE_BYTES: usize = 64;
+/// Bytes of a word in a tree: that of a list of 95,000 numbers and as many commas takes 41 MB.
+const WORD_BYTES: usize = 220;
+/// The number of words of a text, beyond which it is refused.
+const WORDS_MAX: usize = 200_000;
 /// Bytes of the statements and values of all connections together.
 const ALL_BYTES_MAX: usize = 128 << 20;
 /// Bytes of the statements and values of one connection.
 const ONE_BYTES_MAX: usize = 16 << 20;
+/// Bytes of the unfinished messages of all connections together.
+const ALL_ARRIVALS_MAX: usize = 64 << 20;
+/// Bytes of the unfinished messages of one connection.
+const ONE_ARRIVALS_MAX: usize = 8 << 20;
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn words_are_counted_for_what_their_tree_takes() {
+        for (text, count) in [
+            ("", 0),
+            ("SELECT 1,a_b FROM 'x y'", 9),
+            ("  a+-b\n", 4),
+            ("é ü", 2),
+        ] {
+            assert_eq!(words(text.as_bytes()), count, "{text}");
+        }
+        let many = of_statement(&"1,".repeat(1000), 0);
+        let few = of_statement(&"x".repeat(2000), 0);
+        assert_eq!(many - few, 1999 * WORD_BYTES);
+    }
 
     #[test]
     fn neither_one_connection_nor_all_together_hold_more_than_they_may() {

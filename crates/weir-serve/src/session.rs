@@ -15,7 +15,7 @@ use futures::FutureExt;
 use futures::future::BoxFuture;
 use futures::stream::{self, BoxStream, StreamExt};
 use tokio::runtime::Handle;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{OwnedSemaphorePermit, mpsc, oneshot};
 use tokio::task::JoinHandle;
 use weir_engine::{Described, Engine, Parameter, ScanReport, Statement};
 use weir_tables::Totals;
@@ -23,7 +23,7 @@ use weir_tables::Totals;
 use crate::catalog::{asks_catalog, is_relation};
 use crate::deadline::Deadline;
 use crate::error::{Failure, Kind};
-use crate::retained::Retention;
+use crate::retained::{Retention, of_statement};
 use crate::session_log::{Entry, Log};
 use crate::shared::{Counted, Metrics, Running, Shared};
 use crate::turn::{self, GiveBack, Turn, Unsent};
@@ -134,6 +134,16 @@ impl Session {
         Ok(())
     }
 
+    /// Waits until the statements of a text may be parsed and planned, which they may be until what is given back is dropped.
+    ///
+    /// # Errors
+    /// When the time of a statement is over before.
+    pub(crate) async fn load(&self, sql: &str) -> Result<Option<OwnedSemaphorePermit>, Failure> {
+        let deadline = Deadline::new(&self.shared.options.limits, None);
+        let taken = self.shared.load.take(of_statement(sql, 0));
+        deadline.within(taken).await
+    }
+
     /// The statements of a text, with files in the places of names that the catalog has.
     pub(crate) fn parse(&self, sql: &str) -> Result<Vec<Statement>, Failure> {
         let mut statements = self.parse_written(sql)?;
@@ -155,13 +165,11 @@ impl Session {
                 ),
             ));
         }
-        Ok(Statement::parse(sql).or_else(|error| {
-            // What clients ask the catalog may be written in PostgreSQL's own dialect.
-            match Statement::parse_postgres(sql) {
-                Ok(statements) if statements.iter().all(is_of_catalog) => Ok(statements),
-                _ => Err(error),
-            }
-        })?)
+        match sql.len() {
+            // The connections of this thread go on meanwhile.
+            LONG_TEXT_BYTES.. => tokio::task::block_in_place(|| parse(sql)),
+            _ => parse(sql),
+        }
     }
 
     /// Puts files in the places of names that the catalog has.
@@ -189,6 +197,8 @@ impl Session {
             }
             Runs::InProcesses(remote) => {
                 let order = remote.describe(&self.log(), &statement)?;
+                // While it waits for its turn its text is held, and not its tree.
+                drop(statement);
                 let priority = Arc::clone(&order.priority);
                 self.on_workers(order.described(), Some(priority)).await?
             }
@@ -298,7 +308,10 @@ impl Session {
                 (work, None)
             }
             Runs::InProcesses(remote) => {
-                in_process(remote.run(&self.log(), &statement, next_id)?)
+                let order = remote.run(&self.log(), &statement, next_id)?;
+                // While it waits for its turn its text is held, and not its tree.
+                drop(statement);
+                in_process(order)
             }
         };
         let answer = self.begin(work, priority, name).await?;
@@ -584,6 +597,17 @@ async fn begin(engine: Arc<Engine>, statement: Statement) -> Result<Begun, Failu
     })
 }
 
+/// The statements of a text as they are written.
+fn parse(sql: &str) -> Result<Vec<Statement>, Failure> {
+    Ok(Statement::parse(sql).or_else(|error| {
+        // What clients ask the catalog may be written in PostgreSQL's own dialect.
+        match Statement::parse_postgres(sql) {
+            Ok(statements) if statements.iter().all(is_of_catalog) => Ok(statements),
+            _ => Err(error),
+        }
+    })?)
+}
+
 /// Whether a statement asks the catalog.
 fn is_of_catalog(statement: &Statement) -> bool {
     match statement.parsed() {
@@ -733,5 +757,7 @@ impl Drop for Answer {
     }
 }
 
+/// The length of a text that takes a while to parse.
+const LONG_TEXT_BYTES: usize = 64 << 10;
 /// Batches that wait for their reader.
 const BATCHES_AHEAD: usize = 2;

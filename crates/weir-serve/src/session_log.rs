@@ -48,7 +48,7 @@ impl Entry {
                 "a session remembers statements as they were sent",
             )
         })?;
-        let bytes = of_statement(recipe.text.len(), 0);
+        let bytes = of_statement(recipe.text.as_bytes(), 0);
         Ok(Some(Self {
             change,
             recipe,

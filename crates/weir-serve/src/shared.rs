@@ -15,6 +15,7 @@ use crate::catalog::{Catalog, Registered};
 use crate::columns::Columns;
 use crate::error::{Error, Failure, Kind};
 use crate::files::Files;
+use crate::load::Load;
 use crate::options::Options;
 use crate::retained::Retention;
 use crate::turn::Turns;
@@ -31,8 +32,12 @@ pub(crate) struct Shared {
     catalog: Arc<Catalog>,
     /// Turns of statements.
     pub(crate) turns: Arc<Turns>,
+    /// What large requests take while they are parsed and planned.
+    pub(crate) load: Load,
     /// What is held for clients between their messages.
     pub(crate) retention: Arc<Retention>,
+    /// What has come of messages that are not whole.
+    pub(crate) arrivals: Arc<Retention>,
     /// The memory of all statements together, where it has a limit.
     memory: Option<SharedMemory>,
     pub(crate) metrics: Metrics,
@@ -87,6 +92,7 @@ impl Shared {
             program.arguments.push(uploads.whole.path().into());
             let pool = Pool::new(
                 program,
+                &shared.roots,
                 &shared.workers,
                 &shared.turns,
                 shared.options.engine.memory_limit_bytes,
@@ -141,7 +147,9 @@ impl Shared {
                 options.workers.as_ref().map(|_| WAITING_MAX),
             ),
             files,
+            load: Load::new(),
             retention: Retention::of_all(),
+            arrivals: Retention::of_arrivals(),
             memory: (options.engine.memory_limit_bytes)
                 .map(|bytes| SharedMemory::new(bytes, options.limits.queries_max)),
             options,

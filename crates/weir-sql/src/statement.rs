@@ -562,7 +562,7 @@ fn runtime_setting(statement: &DfStatement) -> Option<String> {
         },
         _ => return None,
     };
-    let parts = variable.0.iter().filter_map(|part| part.as_ident());
+    let parts = variable.0.iter().filter_map(ast::ObjectNamePart::as_ident);
     let parts = parts.map(|part| part.value.to_lowercase());
     let name = parts.collect::<Vec<_>>().join(".");
     name.starts_with("datafusion.runtime.").then_some(name)

@@ -120,7 +120,7 @@ impl Connection {
             let message = format!("a connection keeps {KEPT_MAX} views and settings at most");
             return Err(Failure::new(Kind::Limit, message).with_hint("connect anew"));
         }
-        let retained = self.retention.add(of_statement(text.len(), 0))?;
+        let retained = self.retention.add(of_statement(text, 0))?;
         kept.extend(statements);
         let mut all = self.retained.lock().unwrap_or_else(PoisonError::into_inner);
         all.push(retained);
@@ -136,6 +136,7 @@ impl Connection {
     ) -> Result<Option<Flow>, Failure> {
         let deadline = self.deadline();
         let session = deadline.within(self.session()).await??;
+        let _load = session.load(text).await?;
         let mut statements = session.parse(text)?;
         if !statements.is_empty() && !statements.iter().any(Statement::gives_rows) {
             let kept = self.keep(&session, statements, text);
@@ -167,6 +168,7 @@ impl Connection {
     async fn update(&self, text: &str, rows: Vec<Values>) -> Result<i64, Failure> {
         let is_copy = {
             let session = Session::new(&self.shared)?;
+            let _load = session.load(text).await?;
             let statements = session.parse(text)?;
             let last = statements.last().map(Statement::parsed);
             matches!(last, Some(DfStatement::CopyTo(_)))
@@ -188,6 +190,7 @@ impl Connection {
     async fn outlook(&self, text: &str, values: &Values) -> Result<Outlook, Failure> {
         let deadline = self.deadline();
         let session = deadline.within(self.session()).await??;
+        let _load = session.load(text).await?;
         let mut statements = session.parse(text)?;
         let none = Outlook {
             schema: Arc::new(Schema::empty()),
@@ -314,7 +317,9 @@ async fn rows_of(
     most: usize,
     retention: &Arc<Retention>,
 ) -> Result<(Vec<Values>, Retained), Status> {
-    let messages = stream.map_err(|status| FlightError::Tonic(Box::new(status)));
+    let messages = stream
+        .and_then(async |data| parameter::uncompressed(data))
+        .map_err(|status| FlightError::Tonic(Box::new(status)));
     let mut batches = FlightRecordBatchStream::new_from_flight_data(messages);
     let mut rows = Vec::new();
     let mut bytes = 0_usize;
@@ -324,8 +329,7 @@ async fn rows_of(
         let next = next.map_err(|_| Status::invalid_argument("these are no rows of values"))?;
         let Some(batch) = next else {
             let values = rows.iter().map(Vec::len).sum::<usize>();
-            let size = values.saturating_mul(VALUE_BYTES).saturating_add(bytes);
-            let retained = retention.add(of_values(size)).map_err(sent)?;
+            let retained = retention.add(of_values(values, bytes)).map_err(sent)?;
             return Ok((rows, retained));
         };
         let batch = batch.map_err(|error| match error {
@@ -458,7 +462,7 @@ impl FlightSqlService for Connection {
             .await
             .map_err(sent)?;
         let count = outlook.parameters.len();
-        let bytes = of_statement(query.query.len(), 0);
+        let bytes = of_statement(&query.query, 0);
         let retained = self.retention.add(bytes).map_err(sent)?;
         let handle = self.shelf.add(query.query, count, retained);
         let handle = handle.map_err(sent)?;
@@ -673,8 +677,6 @@ const fn cancelled(is_found: bool) -> CancelStatus {
 const CANCEL: &str = "CancelFlightInfo";
 /// Rows of values that a statement runs with.
 const ROWS_MAX: usize = 10_000;
-/// What a value of a parameter takes beside its octets.
-const VALUE_BYTES: usize = 64;
 const KEPT_MAX: usize = 100;
 /// The last of the numbers that `GetSqlInfo` has names for.
 const SQL_INFO_MAX: u32 = 600;

@@ -27,7 +27,8 @@ pub(super) type FlightStream = Pin<Box<dyn Stream<Item = Result<FlightData, Stat
 /// The answers of a statement, one for each row of values, behind each other.
 pub(super) struct Flow {
     session: Session,
-    statement: Statement,
+    /// For further rows of values.
+    statement: Option<Statement>,
     rest: VecDeque<Values>,
     name: Option<String>,
     deadline: Deadline,
@@ -48,7 +49,10 @@ impl Flow {
     ) -> Result<Self, Failure> {
         let mut rest = VecDeque::from(rows);
         let first = rest.pop_front().unwrap_or_default();
-        let bound = statement.clone().bind(&first)?;
+        let (bound, statement) = match rest.is_empty() {
+            true => (statement.bind(&first)?, None),
+            false => (statement.clone().bind(&first)?, Some(statement)),
+        };
         let started = session.start_named(bound, name.clone());
         let answer = deadline.within(started).await??;
         Ok(Self {
@@ -73,8 +77,8 @@ impl Flow {
             self.note(report);
             // Its name is free again when it has ended.
             self.answer = None;
-            if let Some(values) = self.rest.pop_front() {
-                let bound = self.statement.clone().bind(&values)?;
+            if let (Some(values), Some(statement)) = (self.rest.pop_front(), &self.statement) {
+                let bound = statement.clone().bind(&values)?;
                 let started = self.session.start_named(bound, self.name.clone());
                 let answer = self.deadline.within(started).await??;
                 if plain_schema(&answer.schema).fields() != self.schema.fields() {

@@ -3,8 +3,9 @@
 //! The messages are arrow-flight's and tonic's; who answers them is here. A connection (`connection`) keeps views,
 //! settings and prepared statements (`prepared`); each statement has an engine of its own, since several of one
 //! connection run at once. A `ticket` names its statement, so that nothing is kept between GetFlightInfo and
-//! DoGet, whose rows `flow` streams. `lists` says what there is.
+//! DoGet, whose rows `flow` streams. `lists` says what there is. What has come of requests is counted by `arriving`.
 
+mod arriving;
 mod connection;
 mod flow;
 mod lists;
@@ -37,9 +38,11 @@ use tonic::body::Body;
 
 use crate::columns::Columns;
 use crate::error::Failure;
-use crate::listener::STARTUP_MAX;
+use crate::listener::{Pending, STARTUP_MAX};
+use crate::retained::Retention;
 use crate::secret;
 use crate::shared::Shared;
+use arriving::Arriving;
 use connection::Connection;
 
 /// What speaks Flight SQL.
@@ -68,6 +71,7 @@ impl Protocol {
     async fn converse(
         self: Arc<Self>,
         socket: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
+        pending: Pending,
     ) {
         let limits = &self.shared.options.limits;
         let (most, grace) = (limits.text_bytes_max, limits.grace);
@@ -76,12 +80,16 @@ impl Protocol {
             .max_decoding_message_size(most.saturating_add(SLACK));
         let server = TowerToHyperService::new(server);
         let mut ending = self.shared.ending.clone();
+        let arrivals = Retention::of_one(&self.shared.arrivals);
         let service = service_fn(move |request: Request<Incoming>| {
             let (protocol, server) = (Arc::clone(&self), server.clone());
+            let request = request.map(|body| Arriving::new(body, &arrivals));
+            let pending = pending.clone();
             async move {
                 if let Err(status) = protocol.admit(request.headers()) {
                     return Ok::<_, Infallible>(status.into_http());
                 }
+                pending.admit();
                 let Ok(response) = server.call(request).await;
                 Ok(named(response, most))
             }
@@ -141,14 +149,14 @@ impl crate::listener::Protocol for Protocol {
         &self.shared
     }
 
-    async fn serve_connection(self: Arc<Self>, socket: TcpStream) {
+    async fn serve_connection(self: Arc<Self>, socket: TcpStream, pending: Pending) {
         let _ = socket.set_nodelay(true);
         match self.tls.clone() {
-            None => self.converse(socket).await,
+            None => self.converse(socket, pending).await,
             Some(tls) => {
                 let accepted = tokio::time::timeout(STARTUP_MAX, tls.accept(socket)).await;
                 if let Ok(Ok(socket)) = accepted {
-                    self.converse(socket).await;
+                    self.converse(socket, pending).await;
                 }
             }
         }
@@ -209,7 +217,7 @@ const BASE64: GeneralPurpose = GeneralPurpose::new(
 const OUT_OF_RANGE: &str = "11";
 const KEEP_ALIVE: Duration = Duration::from_secs(20);
 /// Calls of one connection at once; others wait.
-const STREAMS_MAX: u32 = 100;
+const STREAMS_MAX: u32 = 32;
 const HEADERS_MAX: u32 = 64 << 10;
 /// Messages have more in them than text.
 const SLACK: usize = 64 << 10;

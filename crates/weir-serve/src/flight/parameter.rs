@@ -5,8 +5,11 @@ use arrow::compute::cast;
 use arrow::datatypes::{
     DataType, Field, Float64Type, Int64Type, Schema, TimeUnit, TimestampNanosecondType, UInt64Type,
 };
+use arrow::ipc::{Message, MessageHeader, root_as_message};
 use arrow::util::display::{ArrayFormatter, FormatOptions};
+use arrow_flight::FlightData;
 use chrono::{DateTime, SecondsFormat};
+use tonic::Status;
 use weir_engine::Parameter;
 
 use super::flow::plain_type;
@@ -23,6 +26,33 @@ pub(super) fn schema(inferred: &[Option<DataType>]) -> Schema {
         Field::new(format!("${}", index + 1), kind, true)
     });
     Schema::new(fields.collect::<Vec<_>>())
+}
+
+/// Passes on a message whose rows are not compressed. Arrow's reader allocates the length that stands in front of a compressed
+/// buffer before it decompresses anything, so that eight octets would end the process.
+///
+/// # Errors
+/// When the rows are compressed.
+pub(super) fn uncompressed(data: FlightData) -> Result<FlightData, Status> {
+    // The reader reports a malformed header.
+    let is_compressed = root_as_message(&data.data_header).is_ok_and(is_compressed);
+    match is_compressed {
+        true => Err(Status::invalid_argument(
+            "the values of parameters are compressed, and only uncompressed ones are taken",
+        )),
+        false => Ok(data),
+    }
+}
+
+fn is_compressed(message: Message<'_>) -> bool {
+    let batch = match message.header_type() {
+        MessageHeader::RecordBatch => message.header_as_record_batch(),
+        MessageHeader::DictionaryBatch => message
+            .header_as_dictionary_batch()
+            .and_then(|dictionary| dictionary.data()),
+        _ => None,
+    };
+    batch.is_some_and(|batch| batch.compression().is_some())
 }
 
 /// The rows of a batch as values of `$1`, `$2` and so on.

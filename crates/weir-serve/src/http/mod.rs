@@ -10,13 +10,13 @@ mod views;
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use axum::Router;
 use axum::extract::{DefaultBodyLimit, Request, State};
 use axum::http::header::{AUTHORIZATION, CONNECTION, CONTENT_TYPE, HOST, ORIGIN, WWW_AUTHENTICATE};
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
+use axum::{Extension, Router};
 use futures::FutureExt;
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
@@ -26,7 +26,7 @@ use tokio::net::TcpStream;
 use tokio_rustls::TlsAcceptor;
 
 use crate::error::{Failure, Kind};
-use crate::listener::STARTUP_MAX;
+use crate::listener::{Pending, STARTUP_MAX};
 use crate::secret;
 use crate::shared::Shared;
 
@@ -119,8 +119,9 @@ impl crate::listener::Protocol for Protocol {
         &self.shared
     }
 
-    async fn serve_connection(self: Arc<Self>, socket: TcpStream) {
-        self.talk(socket, self.router.clone()).await;
+    async fn serve_connection(self: Arc<Self>, socket: TcpStream, pending: Pending) {
+        let router = self.router.clone().layer(Extension(pending));
+        self.talk(socket, router).await;
     }
 
     async fn refuse_connection(self: Arc<Self>, socket: TcpStream, message: String) {
@@ -156,6 +157,12 @@ async fn guard(State(shared): State<Arc<Shared>>, request: Request, next: Next) 
         let asks = HeaderValue::from_static("Bearer");
         response.headers_mut().insert(WWW_AUTHENTICATE, asks);
         return response;
+    }
+    // A request for a part of the page shows no token.
+    if let Some(pending) = request.extensions().get::<Pending>()
+        && (shared.options.token.is_none() || !is_open)
+    {
+        pending.admit();
     }
     let mut response = next.run(request).await;
     let headers = response.headers_mut();

@@ -19,6 +19,7 @@ use weir_engine::{Parameter, RowFormat, RowWriter};
 use super::{Refusal, json};
 use crate::deadline::Deadline;
 use crate::error::{Failure, Kind};
+use crate::retained::of_statement;
 use crate::session::{Answer, Session};
 use crate::shared::Shared;
 
@@ -124,6 +125,10 @@ pub(super) async fn ask(
             .unwrap_or_default()
     };
     let bad = |message: String| Refusal::new(StatusCode::BAD_REQUEST, "request", message);
+    // Values of parameters take as much as words of a text.
+    let load = shared.load.take(of_statement(&body, 0));
+    let load = Deadline::new(&shared.options.limits, None).within(load);
+    let load = load.await?;
     let kind = header(CONTENT_TYPE)
         .split(';')
         .next()
@@ -152,6 +157,7 @@ pub(super) async fn ask(
             ));
         }
     };
+    drop(body);
     let written = match &asked.format {
         Some(word) => Written::of(word).ok_or_else(|| {
             bad(format!(
@@ -171,27 +177,29 @@ pub(super) async fn ask(
     let wanted = asked.timeout_ms.map(Duration::from_millis);
     let deadline = Deadline::new(&shared.options.limits, wanted);
     let session = Session::new(&shared)?;
-    let answer = deadline.within(begin(&session, &asked)).await??;
+    let limit = asked.limit;
+    let answer = deadline.within(begin(&session, asked)).await??;
+    drop(load);
     match written {
         Written::Json => {
-            let most = asked.limit.unwrap_or(ROWS_DEFAULT).min(ROWS_MAX);
+            let most = limit.unwrap_or(ROWS_DEFAULT).min(ROWS_MAX);
             let body = JsonFlow::new(answer, deadline, most).body().await?;
             Ok(([(CONTENT_TYPE, "application/json")], body).into_response())
         }
         Written::File(format, kind) => {
-            let body = streamed(&shared, answer, format, deadline, asked.limit).await?;
+            let body = streamed(&shared, answer, format, deadline, limit).await?;
             Ok(([(CONTENT_TYPE, kind)], body).into_response())
         }
     }
 }
 
 /// Does the statements before the last that has rows, and starts that one.
-async fn begin(session: &Session, asked: &QueryRequest) -> Result<Answer, Failure> {
+async fn begin(session: &Session, asked: QueryRequest) -> Result<Answer, Failure> {
     let mut values = Vec::new();
-    match &asked.params {
+    match asked.params {
         Params::Named(named) => {
             for (name, given) in named {
-                values.push((name.clone(), value(given, 0)?));
+                values.push((name, value(&given, 0)?));
             }
         }
         Params::Numbered(numbered) => {
@@ -201,9 +209,8 @@ async fn begin(session: &Session, asked: &QueryRequest) -> Result<Answer, Failur
         }
     }
     let statements = session.parse(&asked.sql)?;
-    session
-        .start_last(statements, &values, asked.id.clone())
-        .await
+    drop(asked.sql);
+    session.start_last(statements, &values, asked.id).await
 }
 
 /// The first rows of an answer, with its notices, as one object of JSON on its way out.
@@ -226,7 +233,7 @@ impl JsonFlow {
         }
     }
 
-    /// The object. What fails before its first megabytes fails with a status; an answer that fails behind them ends without its
+    /// The object. What fails before its first megabyte fails with a status; an answer that fails behind them ends without its
     /// end, which clients notice.
     async fn body(mut self) -> Result<Body, Failure> {
         let mut first = self.head();
@@ -448,4 +455,4 @@ fn no_query(name: &str) -> Refusal {
 const ROWS_DEFAULT: usize = 10_000;
 const ROWS_MAX: usize = 1_000_000;
 /// Bytes of JSON that are held back so that what fails early has a status.
-const HELD_BYTES: usize = 8 << 20;
+const HELD_BYTES: usize = 1 << 20;

@@ -26,6 +26,7 @@ use pgwire::messages::response::{
     CommandComplete, EmptyQueryResponse, NoticeResponse, TransactionStatus,
 };
 use pgwire::messages::simplequery::Query;
+use tokio::sync::OwnedSemaphorePermit;
 use weir_engine::Statement;
 
 use super::cursor::{self, Cursor, CursorStatement, Cursors, Declared, Fetched};
@@ -301,15 +302,20 @@ impl Connection {
         C::Error: Debug,
         PgWireError: From<<C as Sink<PgWireBackendMessage>>::Error>,
     {
+        let loaded = self.session.load(sql).await;
+        let mut load = loaded.map_err(|failure| refused(&failure))?;
         if cursor::may_ask(sql) {
             if let Some(asked) = cursor::asked(sql) {
                 may_run(client)?;
+                // The query of a cursor waits for its own.
+                drop(load);
                 let asked = asked.map_err(|failure| refused(&failure))?;
                 return self.simple_cursor(client, asked).await;
             }
             let (parts, _) = weir_engine::statements(sql);
             let parts: Vec<&str> = parts.into_iter().filter_map(|part| sql.get(part)).collect();
             if parts.len() > 1 && parts.iter().any(|part| cursor::asked(part).is_some()) {
+                drop(load);
                 for part in parts {
                     Box::pin(self.simple(client, part)).await?;
                 }
@@ -318,14 +324,20 @@ impl Connection {
         }
         if let Some(copy) = copied(sql)? {
             may_run(client)?;
-            return self.copy(client, &copy).await;
+            return self.copy(client, &copy, load).await;
         }
         let parts = parts(&self.session, sql);
         let parts = parts.map_err(|failure| refusal("ERROR", &failure, Some(sql)))?;
         if parts.is_empty() {
             return self.empty(client).await;
         }
-        for part in parts {
+        let mut parts = parts.into_iter();
+        while let Some(part) = parts.next() {
+            // Behind the last statement nothing of the text is held.
+            let load = match parts.len() {
+                0 => load.take(),
+                _ => None,
+            };
             match part {
                 Part::Nothing(tag) => self.complete(client, Tag::new(tag)).await?,
                 Part::Connection(asked) => {
@@ -341,7 +353,7 @@ impl Connection {
                 }
                 Part::Engine(statement) => {
                     may_run(client)?;
-                    self.answer(client, statement).await?;
+                    self.answer(client, statement, load).await?;
                 }
             }
         }
@@ -482,7 +494,12 @@ impl Connection {
     }
 
     /// Sends the rows of a statement, or its tag.
-    async fn answer<C: Client>(&self, client: &mut C, statement: Statement) -> PgWireResult<()>
+    async fn answer<C: Client>(
+        &self,
+        client: &mut C,
+        statement: Statement,
+        load: Option<OwnedSemaphorePermit>,
+    ) -> PgWireResult<()>
     where
         C::Error: Debug,
         PgWireError: From<<C as Sink<PgWireBackendMessage>>::Error>,
@@ -501,13 +518,19 @@ impl Connection {
             .start(statement)
             .await
             .map_err(|failure| refused(&failure))?;
+        drop(load);
         let fields = encode::fields(&answer.schema, &answer.origins, &Format::UnifiedText);
         let rows = self.rows(answer, &Arc::new(fields));
         self.send_rows(client, rows).await
     }
 
     /// Sends the rows of a query as `COPY … TO STDOUT` does.
-    async fn copy<C: Client>(&self, client: &mut C, copy: &CopyOut) -> PgWireResult<()>
+    async fn copy<C: Client>(
+        &self,
+        client: &mut C,
+        copy: &CopyOut,
+        load: Option<OwnedSemaphorePermit>,
+    ) -> PgWireResult<()>
     where
         C::Error: Debug,
         PgWireError: From<<C as Sink<PgWireBackendMessage>>::Error>,
@@ -521,6 +544,7 @@ impl Connection {
             return Err(refused(&Failure::new(Kind::Plan, "COPY is of a query")));
         }
         let answer = self.session.start(statement).await.map_err(failed)?;
+        drop(load);
         let is_binary = copy.format == CopyFormat::Binary;
         let format = match is_binary {
             true => Format::UnifiedBinary,
@@ -588,7 +612,9 @@ impl Connection {
             Doing::Nothing(tag) => self.complete(client, Tag::new(tag)).await?,
             Doing::Copy(copy) => {
                 may_run(client)?;
-                self.copy(client, copy).await?;
+                let load = self.session.load(&copy.query).await;
+                let load = load.map_err(|failure| refused(&failure))?;
+                self.copy(client, copy, load).await?;
             }
             Doing::TimeZone(statement, zone) => {
                 may_run(client)?;
@@ -870,7 +896,8 @@ impl ExtendedQueryHandler for Connection {
         match client.portal_store().get_statement(name) {
             Some(Entry::Value(stored)) => {
                 let values = message.parameters.iter().flatten();
-                let bytes = of_values(values.map(bytes::Bytes::len).sum());
+                let bytes = values.map(bytes::Bytes::len).sum();
+                let bytes = of_values(message.parameters.len(), bytes);
                 let retained = self.session.retention.add(bytes);
                 let retained = retained.map_err(|failure| refused(&failure))?;
                 let mut prepared = stored.statement.clone();

@@ -31,7 +31,7 @@ use tokio_util::codec::{Framed, FramedParts};
 
 use crate::error::{Failure, Kind};
 use crate::guard::{Guarded, Lengths};
-use crate::listener::STARTUP_MAX;
+use crate::listener::{Pending, STARTUP_MAX};
 use crate::session::Session;
 use crate::shared::Shared;
 pub(crate) use encode::type_of;
@@ -92,7 +92,12 @@ impl Protocol {
     }
 
     /// Takes messages as long as they come.
-    async fn converse(&self, socket: &mut Socket, watched: &TcpStream) -> std::io::Result<()> {
+    async fn converse(
+        &self,
+        socket: &mut Socket,
+        watched: &TcpStream,
+        pending: &Pending,
+    ) -> std::io::Result<()> {
         let Ok(session) = Session::new(&self.shared) else {
             return refuse(socket, "XX000", "an engine cannot be made").await;
         };
@@ -186,7 +191,10 @@ impl Protocol {
                     return socket.close().await.map_err(std::io::Error::other);
                 }
             }
-            is_begun |= matches!(socket.state(), PgWireConnectionState::ReadyForQuery);
+            if !is_begun && matches!(socket.state(), PgWireConnectionState::ReadyForQuery) {
+                is_begun = true;
+                pending.admit();
+            }
         }
     }
 }
@@ -196,7 +204,7 @@ impl crate::listener::Protocol for Protocol {
         &self.shared
     }
 
-    async fn serve_connection(self: Arc<Self>, socket: TcpStream) {
+    async fn serve_connection(self: Arc<Self>, socket: TcpStream, pending: Pending) {
         // Another handle of the same socket tells when the client has gone, while a statement runs.
         let Some((socket, watched)) = twins(socket) else {
             return;
@@ -205,7 +213,7 @@ impl crate::listener::Protocol for Protocol {
             return;
         };
         if fits {
-            let _ = self.converse(&mut socket, &watched).await;
+            let _ = self.converse(&mut socket, &watched, &pending).await;
         }
         if let Some(length) = socket.get_ref().lengths.refused() {
             let most = self.shared.options.limits.text_bytes_max;

@@ -81,7 +81,7 @@ impl QueryParser for Preparer {
         let Some(mut prepared) = self.prepare(client, sql, types).await? else {
             return Ok(None);
         };
-        let bytes = of_statement(sql.len(), prepared.fields.len());
+        let bytes = of_statement(sql, prepared.fields.len());
         let retained = self.session.retention.add(bytes);
         let retained = retained.map_err(|failure| refused(&failure))?;
         prepared.retained.push(Arc::new(retained));
@@ -121,7 +121,11 @@ impl Preparer {
             fields: Arc::new(fields),
             retained: Vec::new(),
         };
+        let loaded = self.session.load(sql).await;
+        let load = loaded.map_err(|failure| refused(&failure))?;
         if let Some(asked) = cursor::asked(sql) {
+            // The query of a cursor waits for its own.
+            drop(load);
             let asked = asked.map_err(|failure| refusal("ERROR", &failure, Some(sql)))?;
             return self.cursor(client, asked, types).await.map(Some);
         }

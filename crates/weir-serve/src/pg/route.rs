@@ -216,6 +216,10 @@ pub(super) fn counted(statement: &Statement) -> Option<Tag> {
 
 /// True for `COPY table FROM …`.
 pub(super) fn copies_in(sql: &str) -> bool {
+    let first = sql.trim_start().get(..4);
+    if !first.is_some_and(|first| first.eq_ignore_ascii_case("copy")) {
+        return false;
+    }
     let words = weir_engine::tokens(sql);
     let mut words = words.iter().filter_map(|word| sql.get(word.range.clone()));
     if !words

@@ -1,6 +1,7 @@
 //! One process that runs statements, as the server holds it.
 
 use std::io;
+use std::path::PathBuf;
 use std::process::Stdio;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -235,6 +236,17 @@ impl Link {
             }
         };
         matches!(tokio::time::timeout(grace, ended).await, Ok(Ok(())))
+    }
+
+    /// Ends the process, and removes what it was writing into these folders.
+    pub(super) async fn end(mut self, written: Vec<PathBuf>) {
+        let _ = self.child.start_kill();
+        // What it writes until it has ended is removed with the rest.
+        let _ = self.child.wait().await;
+        let process = self.watched.process;
+        for folder in &written {
+            weir_engine::remove_left_by(process, folder);
+        }
     }
 
     /// Why a process is not there any more.

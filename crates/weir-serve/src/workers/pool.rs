@@ -1,6 +1,6 @@
 //! The processes of a server: those that wait for a statement, and those at work.
 
-use std::path::PathBuf;
+use std::path::{Component, Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
@@ -27,6 +27,8 @@ use crate::turn::Turns;
 #[derive(Debug)]
 pub(crate) struct Pool {
     program: WorkerProgram,
+    /// The folders that statements read, and may write.
+    roots: Vec<PathBuf>,
     threads: Handle,
     turns: Arc<Turns>,
     /// Octets that all statements may hold together.
@@ -34,6 +36,8 @@ pub(crate) struct Pool {
     idle_max: usize,
     idle: Mutex<Vec<Link>>,
     at_work: Mutex<Vec<Arc<Watched>>>,
+    /// Statements that are about to have a process.
+    starting: AtomicU64,
     /// Tells that a statement is at work.
     begun: Arc<Notify>,
     /// Processes that were ended before their statements, and those that ended by themselves.
@@ -50,6 +54,7 @@ impl Pool {
     /// A pool whose processes are started and looked at on these threads.
     pub(crate) fn new(
         program: WorkerProgram,
+        roots: &[PathBuf],
         threads: &Handle,
         turns: &Arc<Turns>,
         memory_limit_bytes: Option<usize>,
@@ -57,12 +62,14 @@ impl Pool {
     ) -> Arc<Self> {
         let pool = Arc::new(Self {
             program,
+            roots: roots.to_vec(),
             threads: threads.clone(),
             turns: Arc::clone(turns),
             memory_limit_bytes,
             idle_max: queries_max.clamp(1, IDLE_MAX),
             idle: Mutex::default(),
             at_work: Mutex::default(),
+            starting: AtomicU64::new(0),
             begun: Arc::default(),
             lost: AtomicU64::new(0),
             panics: AtomicU64::new(0),
@@ -100,6 +107,7 @@ impl Pool {
         session_id: u64,
         priority: &Arc<Priority>,
     ) -> Result<Held, Failure> {
+        let _starting = self.room().await;
         let idle = {
             let mut idle = lock(&self.idle);
             let same = idle.iter().rposition(|link| {
@@ -128,7 +136,50 @@ impl Pool {
             priority: Arc::clone(priority),
             is_done: false,
             grace: GRACE,
+            written: Vec::new(),
         })
+    }
+
+    /// The folders that a `COPY` to a name may be writing into.
+    fn folders_of(&self, target: &str) -> Vec<PathBuf> {
+        let target = Path::new(target);
+        if target.components().any(|part| part == Component::ParentDir) {
+            return Vec::new();
+        }
+        let targets = self.roots.iter().map(|root| (root, root.join(target)));
+        let within = targets.filter(|(root, target)| target.starts_with(root));
+        within
+            .filter_map(|(_, target)| target.parent().map(Path::to_path_buf))
+            .collect()
+    }
+
+    /// Waits until there is memory for another process, for a second at most: what is too much then is ended as it is found. The
+    /// statement is counted as one that starts until what is given back is dropped.
+    async fn room(self: &Arc<Self>) -> Starting {
+        let Some(limit) = self.memory_limit_bytes else {
+            return Starting::new(self);
+        };
+        let limit = (limit as u64).saturating_add(UNCOUNTED_BYTES);
+        for _ in 0..ROOM_LOOKS {
+            if let Some(starting) = self.starting_within(limit) {
+                return starting;
+            }
+            self.turns.end_longest_waiting();
+            tokio::time::sleep(LOOK_EVERY).await;
+        }
+        Starting::new(self)
+    }
+
+    /// Counts a statement as one that starts, where the others hold no more than the limit.
+    fn starting_within(self: &Arc<Self>, limit: u64) -> Option<Starting> {
+        // Others look when this one is counted.
+        let at_work = lock(&self.at_work);
+        let others = self.starting.load(Ordering::Relaxed);
+        let held = at_work
+            .iter()
+            .map(|watched| watched.own_bytes())
+            .fold(others.saturating_mul(BASE_BYTES), u64::saturating_add);
+        (held <= limit).then(|| Starting::new(self))
     }
 
     /// Octets of its own that the next statement may hold before it spills.
@@ -161,6 +212,22 @@ impl Pool {
 
     fn forget(&self, watched: &Arc<Watched>) {
         lock(&self.at_work).retain(|other| !Arc::ptr_eq(other, watched));
+    }
+}
+
+/// A statement that is about to have a process, until this is dropped.
+struct Starting(Arc<Pool>);
+
+impl Starting {
+    fn new(pool: &Arc<Pool>) -> Self {
+        pool.starting.fetch_add(1, Ordering::Relaxed);
+        Self(Arc::clone(pool))
+    }
+}
+
+impl Drop for Starting {
+    fn drop(&mut self) {
+        self.0.starting.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
@@ -204,6 +271,8 @@ struct Held {
     priority: Arc<Priority>,
     is_done: bool,
     grace: Duration,
+    /// The folders that its statement may be writing into.
+    written: Vec<PathBuf>,
 }
 
 impl Held {
@@ -235,6 +304,8 @@ impl Held {
         if let Some(link) = self.link.take() {
             self.pool.lost.fetch_add(1, Ordering::Relaxed);
             self.pool.forget(&link.watched);
+            let written = std::mem::take(&mut self.written);
+            self.pool.threads.spawn(link.end(written));
             self.pool.refill();
         }
     }
@@ -256,6 +327,7 @@ impl Drop for Held {
             return;
         }
         let grace = self.grace;
+        let written = std::mem::take(&mut self.written);
         link.session = None;
         self.pool.threads.spawn(async move {
             let is_free = link.cancel(grace).await;
@@ -265,6 +337,7 @@ impl Drop for Held {
                 true => pool.put_back(link),
                 false => {
                     pool.lost.fetch_add(1, Ordering::Relaxed);
+                    link.end(written).await;
                     pool.refill();
                 }
             }
@@ -316,6 +389,8 @@ pub(crate) struct Order {
     recipes: Vec<Recipe>,
     writes_below: Option<PathBuf>,
     writes: bool,
+    /// The folders that the statement may write into.
+    written: Vec<PathBuf>,
     work: Work,
     /// That of its process.
     pub(crate) priority: Arc<Priority>,
@@ -332,6 +407,7 @@ impl Remote {
             recipes: log.recipes().cloned().collect(),
             writes_below: self.writes_below.clone(),
             writes: false,
+            written: Vec::new(),
             work,
         }
     }
@@ -344,9 +420,15 @@ impl Remote {
         next_id: Option<u64>,
     ) -> Result<Order, Failure> {
         let work = Work::Run(Written::new(statement)?);
+        // A folder of the server's own is removed as a whole.
+        let target = match self.writes_below {
+            None => statement.copies_to(),
+            Some(_) => None,
+        };
         Ok(Order {
             next_id,
             writes: !statement.is_query(),
+            written: target.map_or_else(Vec::new, |target| self.pool.folders_of(target)),
             ..self.order(log, work)
         })
     }
@@ -364,6 +446,7 @@ impl Order {
         if self.writes {
             held.grace = WRITERS_GRACE;
         }
+        held.written = self.written;
         let memory_limit_bytes = self.pool.share();
         let link = held.link()?;
         let is_in_state = link.session == Some((self.session_id, memory_limit_bytes));
@@ -502,6 +585,10 @@ const IDLE_MAX: usize = 4;
 const KEPT_BYTES: u64 = 32 << 20;
 /// Octets that processes at work hold besides what their statements take: some 16 MB each before the first.
 const UNCOUNTED_BYTES: u64 = 128 << 20;
+/// Octets of a process before its first statement.
+const BASE_BYTES: u64 = 16 << 20;
+/// Looks for memory before another process starts.
+const ROOM_LOOKS: u32 = 50;
 /// How often the memory of processes at work is looked at.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 /// How often it is looked whether the server is still there while nothing runs.

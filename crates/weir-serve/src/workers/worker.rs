@@ -93,7 +93,13 @@ fn take_requests(sender: mpsc::Sender<(Request, Vec<u8>)>) {
     }
     drop(sender);
     std::thread::sleep(GRACE);
-    std::process::exit(1);
+    end();
+}
+
+/// Ends the process of a server that has gone, without what its statement was writing.
+fn end() -> ! {
+    weir_engine::remove_unfinished();
+    std::process::exit(1)
 }
 
 /// Writes frames as they come.
@@ -109,7 +115,7 @@ fn hand_out(mut frames: mpsc::Receiver<Frame>) {
             .and_then(|()| output.flush());
         if written.is_err() {
             // The server has gone.
-            std::process::exit(1);
+            end();
         }
     }
 }

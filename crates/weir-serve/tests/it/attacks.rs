@@ -647,6 +647,24 @@ fn statements_that_take_more_memory_than_there_is_end_alone() {
 }
 
 #[test]
+fn a_copy_whose_process_is_ended_leaves_no_file() {
+    let served = Served::with(|options| {
+        options.engine.memory_limit_bytes = Some(200 << 20);
+        options.allow_write = true;
+    });
+    let before = below(served.path());
+    let rows = "SELECT v % 2 AS k, array_agg(v) OVER (ORDER BY v) AS a FROM generate_series(1, 1000000) s(v)";
+    let copy = format!("COPY ({rows}) TO 'parts' STORED AS PARQUET PARTITIONED BY (k)");
+    tokio::runtime::Runtime::new().unwrap().block_on(async {
+        let client = postgres(&served).await;
+        let error = simple(&client, &copy).await.unwrap_err();
+        assert!(error.contains("memory"), "{error}");
+    });
+    served.wait_for("weir_processes_lost_total 1");
+    until("the folder is as it was", || below(served.path()) == before);
+}
+
+#[test]
 fn planning_ends_when_its_time_is_over() {
     let served = Served::with(|options| {
         options.limits.queries_max = 1;

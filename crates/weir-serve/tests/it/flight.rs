@@ -4,16 +4,20 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use arrow::array::{ArrayRef, AsArray, Int64Array, RecordBatch, StringArray};
-use arrow::datatypes::{DataType, UInt32Type};
+use arrow::datatypes::{DataType, Field, Schema, UInt32Type};
+use arrow::ipc::writer::IpcWriteOptions;
 use arrow::util::display::{ArrayFormatter, FormatOptions};
 use arrow_flight::error::FlightError;
 use arrow_flight::sql::client::FlightSqlServiceClient;
 use arrow_flight::sql::{
-    ActionCancelQueryRequest, ActionCancelQueryResult, Any, CommandGetDbSchemas,
-    CommandGetPrimaryKeys, CommandGetTables, CommandGetXdbcTypeInfo, ProstMessageExt, SqlInfo,
+    ActionCancelQueryRequest, ActionCancelQueryResult, ActionCreatePreparedStatementRequest,
+    ActionCreatePreparedStatementResult, Any, CommandGetDbSchemas, CommandGetPrimaryKeys,
+    CommandGetTables, CommandGetXdbcTypeInfo, CommandPreparedStatementQuery, ProstMessageExt,
+    SqlInfo,
 };
 use arrow_flight::{
-    Action, CancelFlightInfoRequest, CancelFlightInfoResult, CancelStatus, FlightInfo,
+    Action, CancelFlightInfoRequest, CancelFlightInfoResult, CancelStatus, FlightData,
+    FlightDescriptor, FlightInfo, SchemaAsIpc,
 };
 use futures::TryStreamExt;
 use prost::Message;
@@ -53,6 +57,66 @@ fn code(error: FlightError) -> (Code, String) {
         FlightError::Tonic(status) => (status.code(), status.message().to_owned()),
         other => panic!("{other}"),
     }
+}
+
+/// Prepares a statement, and gives its handle.
+async fn prepared(client: &mut Client, sql: &str) -> bytes::Bytes {
+    let query = ActionCreatePreparedStatementRequest {
+        query: sql.to_owned(),
+        transaction_id: None,
+    };
+    let action = Action::new("CreatePreparedStatement", query.as_any().encode_to_vec());
+    let mut results = client.do_action(action).await.unwrap();
+    let result = results.message().await.unwrap().unwrap();
+    let result = Any::decode(result.body).unwrap();
+    let result: ActionCreatePreparedStatementResult = result.unpack().unwrap().unwrap();
+    result.prepared_statement_handle
+}
+
+/// The header of a record batch of 100 integers, compressed by LZ4, as PyArrow 26 writes it.
+const COMPRESSED_HEADER: &str = "\
+    14000000000000000c0018000600050008000c000c000000000304001c0000003000000000000000000000000c001c001000\
+    040008000c000c000000480000001c0000001400000064000000000000000000000004000400040000000200000000000000\
+    0000000000000000000000000000000000000000290000000000000000000000010000006400000000000000000000000000\
+    0000";
+
+/// What is allocated for a compressed buffer stands in front of it.
+#[test]
+fn compressed_values_of_parameters_are_refused_before_they_are_read() {
+    let served = Served::plain();
+    let digits = COMPRESSED_HEADER.as_bytes().chunks(2);
+    let header: Vec<u8> = digits
+        .map(|pair| u8::from_str_radix(std::str::from_utf8(pair).unwrap(), 16).unwrap())
+        .collect();
+    tokio::runtime::Runtime::new().unwrap().block_on(async {
+        let mut client = connect(&served).await;
+        let handle = prepared(&mut client, "SELECT CAST($1 AS BIGINT)").await;
+        let command = CommandPreparedStatementQuery {
+            prepared_statement_handle: handle,
+        };
+        let schema = Schema::new(vec![Field::new("$1", DataType::Int64, true)]);
+        for length in [800, 1 << 33, 1 << 46, i64::MAX, -2] {
+            let mut body = i64::to_le_bytes(length).to_vec();
+            body.resize(48, 0);
+            let options = IpcWriteOptions::default();
+            let mut first = FlightData::from(SchemaAsIpc::new(&schema, &options));
+            first.flight_descriptor =
+                Some(FlightDescriptor::new_cmd(command.as_any().encode_to_vec()));
+            let rows = FlightData::new()
+                .with_data_header(header.clone())
+                .with_data_body(body);
+            let put = client.do_put(futures::stream::iter([first, rows])).await;
+            let put = match put {
+                Ok(mut results) => results.message().await.map_err(FlightError::from).map(drop),
+                Err(error) => Err(error),
+            };
+            let (code, message) = code(put.unwrap_err());
+            assert_eq!(code, Code::InvalidArgument, "{length}: {message}");
+            assert!(message.contains("are compressed"), "{length}: {message}");
+        }
+        // The connection goes on.
+        assert_eq!(cells(&ask(&mut client, "SELECT 1").await.unwrap()), [["1"]]);
+    });
 }
 
 async fn refused(client: &mut Client, sql: &str) -> (Code, String) {

@@ -86,6 +86,24 @@ fn nothing_leads_out_of_the_roots_and_nothing_is_written() {
     assert!(!files.contains("secret"), "{files}");
 }
 
+/// A connection of the PostgreSQL protocol that is ready for a query.
+fn begun(served: &Served) -> TcpStream {
+    let mut socket = TcpStream::connect(served.postgres).unwrap();
+    socket
+        .set_read_timeout(Some(Duration::from_secs(60)))
+        .unwrap();
+    socket
+        .write_all(b"\0\0\0\x11\0\x03\0\0user\0me\0\0")
+        .unwrap();
+    let mut answer = Vec::new();
+    while !answer.ends_with(b"Z\0\0\0\x05I") {
+        let mut octet = [0];
+        socket.read_exact(&mut octet).unwrap();
+        answer.extend(octet);
+    }
+    socket
+}
+
 #[test]
 fn passwords_are_asked_for() {
     if !has_psql() {
@@ -198,14 +216,53 @@ fn long_messages_and_many_connections_are_refused_by_name() {
     drop(socket);
     served.wait_for("weir_connections_open 1");
     // A connection that is refused and stays is no reason not to tell the next one.
-    let kept: Vec<TcpStream> = (0..3)
-        .map(|_| TcpStream::connect(served.postgres).unwrap())
-        .collect();
+    let kept: Vec<TcpStream> = (0..3).map(|_| begun(&served)).collect();
     if has_psql() {
         let error = served.error(&["SELECT 1"]);
         assert!(error.contains("--max-connections"), "{error}");
     }
     drop(kept);
+}
+
+#[test]
+fn silent_connections_give_their_places_to_others() {
+    let served = Served::with(|options| {
+        options.limits.connections_max = 4;
+        options.password = Some("right".to_owned());
+        options.token = Some("right".to_owned());
+    });
+    let doors = [served.postgres, served.http, served.flight];
+    let mut silent = Vec::new();
+    for address in doors {
+        silent.extend((0..6).map(|_| TcpStream::connect(address).unwrap()));
+    }
+    let head = "POST /query HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer right\r\nContent-Type: application/sql";
+    tokio::runtime::Runtime::new().unwrap().block_on(async {
+        let (port, flight) = (served.postgres.port(), served.flight);
+        let config = format!("host=127.0.0.1 port={port} user=me password=right");
+        // Those that have come in keep their places, and then there are no more.
+        let mut clients = Vec::new();
+        for _ in 0..4 {
+            let (client, connection) = tokio_postgres::connect(&config, NoTls).await.unwrap();
+            tokio::spawn(connection);
+            clients.push(client);
+        }
+        let Err(error) = tokio_postgres::connect(&config, NoTls).await else {
+            panic!("a fifth connection");
+        };
+        assert_eq!(error.code(), Some(&SqlState::TOO_MANY_CONNECTIONS));
+        for client in &clients {
+            client.simple_query("SELECT 1").await.unwrap();
+        }
+        let channel = tonic::transport::Channel::from_shared(format!("http://{flight}")).unwrap();
+        let channel = channel.connect().await.unwrap();
+        let mut client = arrow_flight::sql::client::FlightSqlServiceClient::new(channel);
+        client.set_token("right".to_owned());
+        client.execute("SELECT 1".to_owned(), None).await.unwrap();
+    });
+    let answer = served.request(head, "SELECT 42");
+    assert!(answer.contains("42"), "{answer}");
+    drop(silent);
 }
 
 #[test]
@@ -244,7 +301,12 @@ fn ten_thousand_connections_are_told_that_there_is_no_place_and_a_statement_can_
         drop(client);
         connection.await.unwrap().unwrap();
 
-        let kept = tokio::net::TcpStream::connect(http).await.unwrap();
+        let mut kept = tokio::net::TcpStream::connect(http).await.unwrap();
+        let health = b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n";
+        kept.write_all(health).await.unwrap();
+        let mut first = [0; 12];
+        kept.read_exact(&mut first).await.unwrap();
+        assert_eq!(&first, b"HTTP/1.1 200");
         let ask = b"POST /query HTTP/1.1\r\nHost: localhost\r\nContent-Length: 8\r\n\r\nSELECT 1";
         let clients = (0..100).map(|_| told(http, ask));
         for answer in futures::future::join_all(clients).await {
@@ -344,6 +406,35 @@ fn what_is_copied_in_is_refused_by_name() {
         error.contains("COPY … FROM is refused") && error.contains("/upload"),
         "{error}"
     );
+}
+
+#[test]
+fn what_may_write_stays_in_its_root_and_its_limits() {
+    let served = Served::with(|options| options.allow_write = true);
+    let outside = tempfile::tempdir().unwrap();
+    let folder = outside.path().display();
+    let head = "POST /query HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/sql";
+    for sql in [
+        format!("SET datafusion.runtime.temp_directory = '{folder}'"),
+        format!("SET \"datafusion\".\"Runtime\".\"temp_directory\" = '{folder}'"),
+        format!("SET \"datafusion.runtime.temp_directory\" = '{folder}'"),
+        format!("PREPARE p AS SET datafusion.runtime.temp_directory = '{folder}'; EXECUTE p"),
+        "SET datafusion.runtime.memory_limit = '100G'".to_owned(),
+        "RESET datafusion.runtime.memory_limit".to_owned(),
+        format!("COPY (SELECT 1 AS a) TO '{folder}/out.csv'"),
+        "COPY (SELECT 1 AS a) TO '../out.csv'".to_owned(),
+        format!("COPY (SELECT 1 AS a) TO '{folder}/out' STORED AS CSV PARTITIONED BY (a)"),
+    ] {
+        let sorted =
+            "SELECT max(v) FROM (SELECT v FROM generate_series(1, 1000) s(v) ORDER BY 1 DESC)";
+        let answer = served.request(head, &format!("{sql}; {sorted}"));
+        assert!(answer.starts_with("HTTP/1.1 4"), "{sql}: {answer}");
+        let left = std::fs::read_dir(outside.path()).unwrap().count();
+        assert_eq!(left, 0, "{sql}");
+    }
+    let set = "SET datafusion.execution.batch_size = 100; SELECT 1";
+    let answer = served.request(head, set);
+    assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
 }
 
 #[test]
