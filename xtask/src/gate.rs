@@ -18,7 +18,7 @@ use crate::{
 pub(crate) enum Answers {
     /// Those that are kept, too, unless `WEIR_PEERS` says otherwise.
     Kept,
-    /// Only those that peers give now, of all captures: tests that ask of some of them alone to save time ask of all.
+    /// Only those that peers give now.
     Anew,
 }
 
@@ -52,8 +52,6 @@ pub(crate) fn tests(words: &[&str], answers: Answers) -> Result<()> {
     suite.set("WEIR_SKIPPED", &skipped);
     if answers == Answers::Anew {
         suite.set("WEIR_PEERS", "anew");
-        suite.set("WEIR_ORACLE_STRIDE", "1");
-        suite.set("WEIR_ALL", "1");
     }
     let outcome = suite.run();
     let lines = fs::read_to_string(&skipped).unwrap_or_default();
