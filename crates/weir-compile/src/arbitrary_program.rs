@@ -271,3 +271,74 @@ pub fn compare(program: Program, window: &[u8], records: u64) -> Result<(), Stri
         runner.program()
     ))
 }
+
+/// Narrows a program to the ways that records of a sample go, runs it both ways over a window, with the whole program for the records
+/// that it leaves, and tells where that differs from the whole program alone.
+///
+/// # Errors
+/// What differs, or why the program could not be narrowed or compiled.
+pub fn compare_narrowed(
+    program: &Program,
+    sample: &[u8],
+    window: &[u8],
+    records: u64,
+) -> Result<(), String> {
+    let new_state = || {
+        let space = (0..SPACE_WORDS).collect::<Vec<u64>>();
+        (vec![0; STATE_WORDS as usize], space)
+    };
+    let whole = crate::Runner::interpreted(program.clone());
+    let mut taken = vec![[0; 2]; program.blocks()];
+    let (mut state, mut space) = new_state();
+    whole.sample(
+        sample,
+        0,
+        records,
+        &mut [&mut state, &mut space],
+        &mut taken,
+    );
+    let narrowed = program.narrowed(&taken, RARE);
+    let narrowed =
+        narrowed.map_err(|fault| format!("{fault}, narrowed by {taken:?}, of\n{program}"))?;
+    let mut narrow = crate::Runner::interpreted(narrowed);
+    let (mut state, mut space) = new_state();
+    let expected = whole.run(window, 0, records, &mut [&mut state, &mut space]);
+    for is_compiled in [false, true] {
+        if is_compiled {
+            narrow.compile().map_err(|error| error.to_string())?;
+        }
+        let (mut ours, mut our_space) = new_state();
+        let mut done = crate::Run {
+            at: 0,
+            records: 0,
+            exit: crate::Exit::Left(RARE),
+        };
+        let mut is_left = false;
+        while done.exit == crate::Exit::Left(RARE)
+            || done.exit == crate::Exit::Paused && done.records < records
+        {
+            // The whole program does the record that the narrow one has left.
+            let (runner, most) = match is_left {
+                true => (&whole, 1),
+                false => (&narrow, records - done.records),
+            };
+            let run = runner.run(window, done.at, most, &mut [&mut ours, &mut our_space]);
+            is_left = run.exit == crate::Exit::Left(RARE);
+            done = crate::Run {
+                records: done.records + run.records,
+                ..run
+            };
+        }
+        let is_same = ours.get(2..) == state.get(2..) && our_space == space;
+        if done != expected || !is_same {
+            return Err(format!(
+                "{expected:?}, {state:?}, {space:?}\nand narrowed (compiled: {is_compiled})\n{done:?}, {ours:?}, {our_space:?}\nof\n{program}\nnarrowed by {taken:?} to\n{}",
+                narrow.program()
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// Why a narrowed program ends at a record that goes another way.
+const RARE: u8 = 9;
