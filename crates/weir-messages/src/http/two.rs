@@ -62,6 +62,10 @@ struct Side {
 }
 
 /// What a connection gives.
+#[allow(
+    clippy::large_enum_variant,
+    reason = "an event is handed on at once, and none is stored"
+)]
 #[derive(Debug)]
 pub(super) enum Event<'a> {
     /// An exchange that is over.
