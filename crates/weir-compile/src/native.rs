@@ -211,6 +211,9 @@ fn define(
 }
 
 /// Writes a program as a function of Cranelift's.
+/// Of each register, the bytes that it was loaded from, where it was.
+type Loaded = Vec<Option<(Value, Bytes)>>;
+
 struct Writer<'w> {
     builder: FunctionBuilder<'w>,
     program: &'w Program,
@@ -218,9 +221,9 @@ struct Writer<'w> {
     /// Of each register, whether one step alone sets it.
     is_set_once: Vec<bool>,
     /// Of a register, the bytes that it was loaded from, as they lie in the window, most significant first.
-    bytes_of: Vec<Option<(Value, Bytes)>>,
+    bytes_of: Loaded,
     /// The same where a block begins to which one other leads.
-    bytes_at: Vec<Option<Vec<Option<(Value, Bytes)>>>>,
+    bytes_at: Vec<Option<Loaded>>,
     /// How many ways lead to each block.
     ways_to: Vec<u32>,
     left: Variable,

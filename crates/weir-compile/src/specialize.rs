@@ -444,17 +444,14 @@ impl Specializer<'_> {
     fn chain(&self, index: usize) -> (Vec<Choice>, Way) {
         let mut choices = Vec::new();
         let mut at = index;
-        loop {
-            let End::If {
-                relation,
-                left,
-                right,
-                then,
-                otherwise,
-            } = self.program.blocks[at].end
-            else {
-                break;
-            };
+        while let End::If {
+            relation,
+            left,
+            right,
+            then,
+            otherwise,
+        } = self.program.blocks[at].end
+        {
             choices.push(Choice {
                 relation,
                 left,
