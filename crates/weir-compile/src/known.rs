@@ -77,6 +77,20 @@ impl Numbers {
         self.number(Value::Reached(at, bytes))
     }
 
+    /// What a value is where another one, of which it is computed with constants, is this.
+    pub(crate) fn where_it_is(&self, number: Number, other: Number, is: u64) -> Option<u64> {
+        match self.value(number) {
+            _ if number == other => Some(is),
+            Value::Constant(constant) => Some(constant),
+            Value::Computed(operation, left, right) => {
+                let right = self.as_constant(right)?;
+                let left = (left == other).then_some(is)?;
+                Some(operation.apply(left, right))
+            }
+            _ => None,
+        }
+    }
+
     /// What a value is so much more than, and how much.
     pub(crate) fn root(&self, number: Number) -> (Number, u64) {
         match self.value(number) {
@@ -357,6 +371,24 @@ impl Known {
                 .decide(relation.negated(), left, right, numbers)
                 .map(|holds| !holds),
         }
+    }
+
+    /// Of a value that is loaded from one byte: all that it can be.
+    pub(crate) fn bytes_possible(&self, number: Number, numbers: &Numbers) -> Option<Vec<u64>> {
+        let Value::Load {
+            bytes: Bytes::One, ..
+        } = numbers.value(number)
+        else {
+            return None;
+        };
+        let (mask, value) = self.bits_of(number, numbers, DEPTH);
+        let (low, high) = self.range(number, numbers, DEPTH);
+        let possible = (0..=Bytes::One.max()).filter(|byte| byte & mask == value & mask);
+        Some(
+            possible
+                .filter(|byte| (low..=high).contains(byte))
+                .collect(),
+        )
     }
 
     /// A relation holds from here on.

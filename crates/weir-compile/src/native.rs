@@ -229,9 +229,11 @@ struct Writer<'w> {
     left: Variable,
     blocks: Vec<ir::Block>,
     window: Value,
-    /// Where it says where the spaces lie. What it says of one is loaded where that is accessed: there are more of them than
-    /// registers, and what is spilled in a loop is stored again in each round.
+    /// Where it says where the spaces lie.
     spaces: Value,
+    /// Where each of them lies and how long it is, where they are few. Of more, that is loaded where one is accessed: there are not as many
+    /// registers, and what is spilled in a loop is stored again in each round.
+    few_spaces: Vec<(Value, Value)>,
     /// How the window, that table and each space are accessed: as memory that does not overlap with the others'.
     flags_window: MemFlagsData,
     flags_spaces: MemFlagsData,
@@ -283,11 +285,18 @@ impl<'w> Writer<'w> {
             blocks,
             window,
             spaces,
+            few_spaces: Vec::new(),
             flags_window,
             flags_spaces,
             flags,
             leave,
         };
+        if program.spaces.len() <= FEW_SPACES {
+            writer.few_spaces = (0..program.spaces.len())
+                .filter_map(|index| u8::try_from(index).ok().map(SpaceId))
+                .map(|space| (writer.words_of(space), writer.len_of(space)))
+                .collect();
+        }
         writer.set(Register::WINDOW_LEN, len);
         let at = writer.state(AT_WORD as u32);
         writer.set(Register::AT, at);
@@ -302,6 +311,9 @@ impl<'w> Writer<'w> {
 
     /// Where a space lies.
     fn words_of(&mut self, space: SpaceId) -> Value {
+        if let Some((words, _)) = self.few_spaces.get(space.index()) {
+            return *words;
+        }
         let at = space.index() as i32 * RAW_SPACE_BYTES;
         let ins = self.builder.ins();
         ins.load(I64, self.flags_spaces, self.spaces, at)
@@ -309,6 +321,9 @@ impl<'w> Writer<'w> {
 
     /// How many words a space has.
     fn len_of(&mut self, space: SpaceId) -> Value {
+        if let Some((_, len)) = self.few_spaces.get(space.index()) {
+            return *len;
+        }
         let at = space.index() as i32 * RAW_SPACE_BYTES + WORD_BYTES as i32;
         let ins = self.builder.ins();
         ins.load(I64, self.flags_spaces, self.spaces, at)
@@ -682,6 +697,8 @@ fn ways_to(program: &Program) -> Vec<u32> {
     ways
 }
 
+/// So many spaces are few.
+const FEW_SPACES: usize = 3;
 const RAW_SPACE_BYTES: i32 = size_of::<RawSpace>() as i32;
 const WORD_BYTES: u32 = 8;
 const WORD_SHIFT: i64 = 3;

@@ -497,8 +497,74 @@ impl Specializer<'_> {
         )
     }
 
+    /// Blocks that tell ranges of a number apart, one after the other, from this one on, and the one that all of them lead to but
+    /// for records that the sample has none of.
+    fn ranges(&self, index: usize) -> Option<(Vec<usize>, Label)> {
+        let program = self.program;
+        let (mut of, mut goal) = (Vec::new(), None);
+        let mut at = index;
+        while of.len() < RANGES_MAX {
+            let block = &program.blocks[at];
+            let End::If {
+                then, otherwise, ..
+            } = block.end
+            else {
+                return None;
+            };
+            if *goal.get_or_insert(then) != then || self.has_changed[at] || program.changes(block) {
+                return None;
+            }
+            of.push(at);
+            if self.way(at, 1, otherwise).is_cold {
+                break;
+            }
+            at = otherwise.index();
+        }
+        let is_whole = of.len() > 1 && of.len() < RANGES_MAX;
+        is_whole.then_some((of, goal?))
+    }
+
+    /// Where a block leads that tells ranges of a byte apart; `None` unless tests behind it on the only way on see to it that the byte
+    /// is in one of them.
+    fn range_of_a_byte(&mut self, index: usize, known: &Known) -> Option<Label> {
+        let program = self.program;
+        let (blocks, goal) = self.ranges(index)?;
+        let mut here = known.clone();
+        let mut ranges = Vec::new();
+        for at in blocks {
+            if at != index {
+                for step in &program.blocks[at].steps {
+                    self.step(step, &mut here);
+                }
+            }
+            let End::If {
+                relation,
+                left,
+                right: Operand::Constant(right),
+                ..
+            } = program.blocks[at].end
+            else {
+                return None;
+            };
+            ranges.push((relation, self.number(left.into(), &here), right));
+        }
+        let &(_, byte, _) = ranges.first()?;
+        let ahead = self.look_ahead(known.clone(), goal);
+        let mut possible = ahead.bytes_possible(byte, &self.numbers)?.into_iter();
+        let is_in_one = possible.all(|is| {
+            ranges.iter().any(|(relation, left, right)| {
+                let left = self.numbers.where_it_is(*left, byte, is);
+                left.is_some_and(|left| relation.holds(left, *right))
+            })
+        });
+        is_in_one.then_some(goal)
+    }
+
     /// Writes the comparisons that end a block, those that most records of the sample met first.
     fn choices(&mut self, index: usize, mut known: Known) {
+        if let Some(to) = self.range_of_a_byte(index, &known) {
+            return self.go(Way { to, is_cold: false }, known);
+        }
         let (choices, last) = self.chain(index);
         for (place, choice) in choices.iter().enumerate() {
             let rest = &choices[place + 1..];
@@ -644,7 +710,10 @@ impl Specializer<'_> {
                 End::Jump(to) => at = to.index(),
                 End::If { .. } => match self.sole(at, &mut known) {
                     Some(to) => at = to.index(),
-                    None => break,
+                    None => match self.ranges(at) {
+                        Some((_, to)) => at = to.index(),
+                        None => break,
+                    },
                 },
                 End::Within {
                     at: place,
@@ -743,5 +812,7 @@ struct Choice {
 const VARIANTS_MAX: usize = 6;
 /// Where records of a sample went through more blocks than these, each is written once.
 const BLOCKS_APART: usize = 200;
+/// A byte is told apart by so many ranges at most.
+const RANGES_MAX: usize = 8;
 /// So many blocks ahead are looked at.
 const AHEAD_MAX: usize = 48;
