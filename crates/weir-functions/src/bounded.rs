@@ -2,7 +2,7 @@
 //!
 //! The memory limit counts what operators keep, and not what a function makes of one batch of rows. So a function of this kind
 //! is wrapped by one of the same name, which computes from the arguments how large its values may become, and refuses to begin
-//! where that is more than [`VALUES_BYTES_MAX`], or, where memory has no limit, more than an array of texts has room for. Constants are bounded as well: they become a column of as many rows as a batch
+//! where that is more than `VALUES_BYTES_MAX`, or, where memory has no limit, more than an array of texts has room for. Constants are bounded as well: they become a column of as many rows as a batch
 //! has, so that a statement with long ones has batches of fewer rows ([`batch_rows`]).
 
 use std::any::Any;
@@ -617,7 +617,7 @@ fn references(arg: &ColumnarValue, row: usize) -> usize {
     }
 }
 
-/// The rows that a batch of a statement has at most, so that its constants fill no more than [`CONSTANT_BYTES_MAX`].
+/// The rows that a batch of a statement has at most, so that its constants fill no more than `CONSTANT_BYTES_MAX`.
 ///
 /// Values of lists, as in `x IN (…)`, and rows of VALUES stand once and are not repeated.
 pub fn batch_rows(plan: &LogicalPlan, rows: usize) -> Result<usize> {
