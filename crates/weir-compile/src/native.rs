@@ -210,10 +210,10 @@ fn define(
     Ok(function)
 }
 
-/// Writes a program as a function of Cranelift's.
 /// Of each register, the bytes that it was loaded from, where it was.
 type Loaded = Vec<Option<(Value, Bytes)>>;
 
+/// Writes a program as a function of Cranelift's.
 struct Writer<'w> {
     builder: FunctionBuilder<'w>,
     program: &'w Program,

@@ -185,7 +185,7 @@ impl Socket {
         each: &mut dyn FnMut(&WebSocketSight<'_>),
     ) -> bool {
         self.read(now, each, |connection, each| {
-            connection.agree(handshake, each)
+            connection.agree(handshake, each);
         })
     }
 

@@ -140,11 +140,9 @@ impl Sockets {
                 side,
                 octets,
                 origin,
-            } => {
-                if self.begin(stream, origin, route) {
-                    let step = Step::Take(direction(side), Content::Bytes(octets));
-                    self.step(stream, step, now, each);
-                }
+            } if self.begin(stream, origin, route) => {
+                let step = Step::Take(direction(side), Content::Bytes(octets));
+                self.step(stream, step, now, each);
             }
             StreamEvent::Missing {
                 stream,
