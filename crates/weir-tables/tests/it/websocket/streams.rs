@@ -66,8 +66,11 @@ fn begun(port: u16, random: &mut Rng) -> Conversation {
     conversation
 }
 
-/// Rows of a capture, each as text without what says where it is; by connection.
-fn rows_of(packets: Vec<Vec<u8>>) -> (Vec<(Option<u64>, u16, String)>, Vec<String>) {
+/// A row as text without what says where it is, with the stream and the client's port.
+type TextRow = (Option<u64>, u16, String);
+
+/// Rows of a capture, and its notes.
+fn rows_of(packets: Vec<Vec<u8>>) -> (Vec<TextRow>, Vec<String>) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("streams.pcap");
     write(packets.into_iter(), &path);
@@ -113,8 +116,10 @@ struct Talk {
 
 impl Talk {
     fn new(from_client: bool) -> Self {
-        let mut options = DeflateOptions::default();
-        options.takeover = !from_client;
+        let options = DeflateOptions {
+            takeover: !from_client,
+            ..DeflateOptions::default()
+        };
         Self {
             from_client,
             deflater: Deflater::new(options),
