@@ -33,7 +33,10 @@ pub(crate) trait Protocol: Send + Sync + 'static {
 
 /// The connections of a protocol whose clients are not admitted yet, the oldest first. One is closed when its sender is dropped.
 #[derive(Clone, Default)]
-struct AllPending(Arc<Mutex<VecDeque<(u64, oneshot::Sender<()>)>>>);
+struct AllPending(Arc<Mutex<PendingQueue>>);
+
+/// Connections by number, each with what closes it, the oldest first.
+type PendingQueue = VecDeque<(u64, oneshot::Sender<()>)>;
 
 impl AllPending {
     fn lock(&self) -> MutexGuard<'_, VecDeque<(u64, oneshot::Sender<()>)>> {

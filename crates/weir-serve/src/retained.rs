@@ -117,7 +117,7 @@ fn words(text: &[u8]) -> usize {
     let mut is_within = false;
     for byte in text {
         let is_plain = byte.is_ascii_alphanumeric() || *byte == b'_' || !byte.is_ascii();
-        let is_word = !byte.is_ascii_whitespace() && !(is_plain && is_within);
+        let is_word = !(byte.is_ascii_whitespace() || is_plain && is_within);
         count = count.saturating_add(usize::from(is_word));
         is_within = is_plain;
     }
