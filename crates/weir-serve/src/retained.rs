@@ -161,8 +161,8 @@ mod tests {
         ] {
             assert_eq!(words(text.as_bytes()), count, "{text}");
         }
-        let many = of_statement(&"1,".repeat(1000), 0);
-        let few = of_statement(&"x".repeat(2000), 0);
+        let many = of_statement("1,".repeat(1000), 0);
+        let few = of_statement("x".repeat(2000), 0);
         assert_eq!(many - few, 1999 * WORD_BYTES);
     }
 

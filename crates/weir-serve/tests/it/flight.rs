@@ -248,8 +248,7 @@ fn what_there_is_is_listed() {
             "office.pcapng"
         );
         let schema = found[0].column(4).as_binary::<i32>().value(0).to_vec();
-        let schema =
-            arrow::datatypes::Schema::try_from(arrow_flight::IpcMessage(schema.into())).unwrap();
+        let schema = Schema::try_from(arrow_flight::IpcMessage(schema.into())).unwrap();
         assert_eq!(
             schema.field_with_name("ip.src").unwrap().data_type(),
             &DataType::Utf8
