@@ -49,12 +49,34 @@ impl Builder {
         builder
     }
 
-    /// What a program with the registers and spaces of another one is made with; it begins in its first block.
-    pub(crate) fn like(program: &Program) -> Self {
-        let mut builder = Self::new(0);
-        builder.registers = program.registers;
-        builder.carried.clone_from(&program.carried);
-        builder.spaces.clone_from(&program.spaces);
+    /// A program again, whose blocks that are not `kept` end the run with the number `why`.
+    pub(crate) fn narrowed(program: &Program, kept: &[bool], why: u8) -> Self {
+        let drafts = program.blocks.iter().map(|block| Draft {
+            steps: block.steps.clone(),
+            end: Some(block.end),
+        });
+        let mut builder = Self {
+            blocks: drafts.collect(),
+            order: Vec::new(),
+            current: None,
+            registers: program.registers,
+            carried: program.carried.clone(),
+            spaces: program.spaces.clone(),
+            is_full: false,
+        };
+        let leave = builder.label();
+        for (index, is_kept) in kept.iter().enumerate() {
+            let label = Label(u16::try_from(index).unwrap_or(u16::MAX));
+            builder.write(label);
+            if !is_kept {
+                builder.blocks[index] = Draft {
+                    steps: Vec::new(),
+                    end: Some(End::Jump(leave)),
+                };
+            }
+        }
+        builder.write(leave);
+        builder.end(End::Leave(why));
         builder
     }
 
@@ -370,42 +392,6 @@ impl Builder {
         Program::new(blocks, self.registers, self.carried, self.spaces)
     }
 
-    /// Leaves out steps that set what is not read behind them.
-    pub(crate) fn drop_unused(&mut self) {
-        let count = usize::from(self.registers);
-        let mut needed: Vec<Option<Vec<bool>>> = vec![None; self.blocks.len()];
-        for label in self.order.iter().rev() {
-            let draft = &mut self.blocks[label.index()];
-            let mut live = vec![false; count];
-            let Some(end) = draft.end else { continue };
-            if let End::Next | End::Leave(_) = end {
-                live[Register::AT.index()] = true;
-                let carried = self.carried.iter();
-                carried.for_each(|carried| live[carried.register.index()] = true);
-            }
-            end.each(&mut |to| {
-                for (live, needed) in live.iter_mut().zip(needed[to.index()].iter().flatten()) {
-                    *live |= needed;
-                }
-            });
-            end.reads(&mut |register| live[register.index()] = true);
-            let mut kept = Vec::with_capacity(draft.steps.len());
-            for step in draft.steps.drain(..).rev() {
-                if let Some(to) = step.sets() {
-                    if !live[to.index()] {
-                        continue;
-                    }
-                    live[to.index()] = false;
-                }
-                step.reads(&mut |register| live[register.index()] = true);
-                kept.push(step);
-            }
-            kept.reverse();
-            draft.steps = kept;
-            needed[label.index()] = Some(live);
-        }
-    }
-
     /// What leads to a block that only goes on elsewhere leads there.
     fn skip_empty(&mut self) {
         let mut goes_on: Vec<Label> = (0..self.blocks.len())
@@ -425,68 +411,7 @@ impl Builder {
     }
 }
 
-impl Step {
-    /// The register that it sets.
-    pub(crate) const fn sets(&self) -> Option<Register> {
-        match *self {
-            Self::Set { to, .. }
-            | Self::Compute { to, .. }
-            | Self::Select { to, .. }
-            | Self::Load { to, .. }
-            | Self::Read { to, .. } => Some(to),
-            Self::Write { .. } => None,
-        }
-    }
-
-    /// Looks at each register that it reads.
-    fn reads(&self, look: &mut impl FnMut(Register)) {
-        let mut operand = |operand: Operand| {
-            if let Operand::Register(register) = operand {
-                look(register);
-            }
-        };
-        match *self {
-            Self::Set { from, .. } => operand(from),
-            Self::Compute { left, right, .. } => {
-                operand(left.into());
-                operand(right);
-            }
-            Self::Select {
-                left,
-                right,
-                then,
-                otherwise,
-                ..
-            } => [left.into(), right, then, otherwise]
-                .into_iter()
-                .for_each(operand),
-            Self::Load { at, .. } => operand(at.into()),
-            Self::Read { at, .. } => at.into_iter().for_each(look),
-            Self::Write { from, at, .. } => {
-                operand(from);
-                at.into_iter().for_each(look);
-            }
-        }
-    }
-}
-
 impl End {
-    /// Looks at each register that it reads.
-    fn reads(self, look: &mut impl FnMut(Register)) {
-        match self {
-            Self::If { left, right, .. } => {
-                look(left);
-                if let Operand::Register(right) = right {
-                    look(right);
-                }
-            }
-            Self::Within { at, end, .. } => [at, end].into_iter().for_each(look),
-            Self::Reach { at, bytes, end, .. } => [at, bytes, end].into_iter().for_each(look),
-            Self::WithinSpace { at, .. } => look(at),
-            Self::Jump(_) | Self::Next | Self::Leave(_) => {}
-        }
-    }
-
     /// Looks at each label that it leads to.
     pub(crate) fn each(self, look: &mut impl FnMut(Label)) {
         self.map(&mut |label| {

@@ -4,12 +4,12 @@ use crate::program::{Bytes, End, Operand, Program, Register, Space, Step};
 use crate::run::{AT_WORD, LEFT_WORD, PAUSED};
 
 /// Runs a program over a window from where the state says; gives why it ended. The spaces are as large as the
-/// program says. Counts how often it left each block by the first and by the second of its ways.
+/// program says. Notes which blocks it came through.
 pub(crate) fn run(
     program: &Program,
     window: &[u8],
     given: &mut [&mut [u64]],
-    taken: &mut [[u64; 2]],
+    visited: &mut [bool],
 ) -> u64 {
     let mut registers = vec![0; usize::from(program.registers)];
     let (mut left, at) = match given.first() {
@@ -32,6 +32,9 @@ pub(crate) fn run(
         let Some(here) = program.blocks.get(block) else {
             break PAUSED;
         };
+        if let Some(visited) = visited.get_mut(block) {
+            *visited = true;
+        }
         for step in &here.steps {
             machine.step(step);
         }
@@ -88,7 +91,6 @@ pub(crate) fn run(
                 }
             }
             End::Next => {
-                count(taken, block, 0);
                 left -= 1;
                 if left == 0 {
                     break PAUSED;
@@ -98,14 +100,6 @@ pub(crate) fn run(
             }
             End::Leave(why) => break why.into(),
         };
-        let is_second = match here.end {
-            End::If { otherwise, .. }
-            | End::Within { otherwise, .. }
-            | End::Reach { otherwise, .. }
-            | End::WithinSpace { otherwise, .. } => to == otherwise,
-            End::Jump(_) | End::Next | End::Leave(_) => false,
-        };
-        count(taken, block, usize::from(is_second));
         block = to.index();
     };
     let Machine {
@@ -117,12 +111,6 @@ pub(crate) fn run(
         given[0][carried.word as usize] = registers[carried.register.index()];
     }
     why
-}
-
-fn count(taken: &mut [[u64; 2]], block: usize, way: usize) {
-    if let Some(taken) = taken.get_mut(block).and_then(|ways| ways.get_mut(way)) {
-        *taken = taken.saturating_add(1);
-    }
 }
 
 struct Machine<'m, 's> {

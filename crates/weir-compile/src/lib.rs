@@ -39,11 +39,9 @@ pub mod arbitrary_program;
 mod builder;
 mod check;
 mod interpret;
-mod known;
 mod native;
 mod program;
 mod run;
-mod specialize;
 
 pub use builder::Builder;
 pub use check::Fault;

@@ -210,9 +210,6 @@ fn define(
     Ok(function)
 }
 
-/// Of each register, the bytes that it was loaded from, where it was.
-type Loaded = Vec<Option<(Value, Bytes)>>;
-
 /// Writes a program as a function of Cranelift's.
 struct Writer<'w> {
     builder: FunctionBuilder<'w>,
@@ -220,23 +217,14 @@ struct Writer<'w> {
     registers: Vec<Variable>,
     /// Of each register, whether one step alone sets it.
     is_set_once: Vec<bool>,
-    /// Of a register, the bytes that it was loaded from, as they lie in the window, most significant first.
-    bytes_of: Loaded,
-    /// The same where a block begins to which one other leads.
-    bytes_at: Vec<Option<Loaded>>,
-    /// How many ways lead to each block.
-    ways_to: Vec<u32>,
+    /// Of such a register, the bytes that it was loaded from, as they lie in the window, most significant first.
+    bytes_of: Vec<Option<(Value, Bytes)>>,
     left: Variable,
     blocks: Vec<ir::Block>,
     window: Value,
-    /// Where it says where the spaces lie.
-    spaces: Value,
-    /// Where each of them lies and how long it is, where they are few. Of more, that is loaded where one is accessed: there are not as many
-    /// registers, and what is spilled in a loop is stored again in each round.
-    few_spaces: Vec<(Value, Value)>,
-    /// How the window, that table and each space are accessed: as memory that does not overlap with the others'.
+    spaces: Vec<(Value, Value)>,
+    /// How the window and each space are accessed: as memory that does not overlap with the others'.
     flags_window: MemFlagsData,
-    flags_spaces: MemFlagsData,
     flags: Vec<MemFlagsData>,
     /// Where the state is written and the function returns, with why.
     leave: ir::Block,
@@ -260,8 +248,19 @@ impl<'w> Writer<'w> {
                 .with_alias_region(Some(region))
         };
         let flags_window = region(0);
-        let flags_spaces = region(1);
+        let of_spaces = region(1);
         let flags: Vec<_> = (2..).take(program.spaces.len()).map(&mut region).collect();
+        let spaces = (0_i32..)
+            .zip(&program.spaces)
+            .map(|(index, _)| {
+                let mut part = |at| {
+                    builder
+                        .ins()
+                        .load(I64, of_spaces, spaces, index * RAW_SPACE_BYTES + at)
+                };
+                (part(0), part(8))
+            })
+            .collect();
         let registers: Vec<Variable> = (0..program.registers)
             .map(|_| builder.declare_var(I64))
             .collect();
@@ -276,27 +275,17 @@ impl<'w> Writer<'w> {
         let mut writer = Self {
             builder,
             program,
-            is_set_once: program.set_once(),
+            is_set_once: set_once(program),
             bytes_of: vec![None; registers.len()],
-            bytes_at: vec![None; program.blocks.len()],
-            ways_to: ways_to(program),
             registers,
             left,
             blocks,
             window,
             spaces,
-            few_spaces: Vec::new(),
             flags_window,
-            flags_spaces,
             flags,
             leave,
         };
-        if program.spaces.len() <= FEW_SPACES {
-            writer.few_spaces = (0..program.spaces.len())
-                .filter_map(|index| u8::try_from(index).ok().map(SpaceId))
-                .map(|space| (writer.words_of(space), writer.len_of(space)))
-                .collect();
-        }
         writer.set(Register::WINDOW_LEN, len);
         let at = writer.state(AT_WORD as u32);
         writer.set(Register::AT, at);
@@ -309,30 +298,10 @@ impl<'w> Writer<'w> {
         writer
     }
 
-    /// Where a space lies.
-    fn words_of(&mut self, space: SpaceId) -> Value {
-        if let Some((words, _)) = self.few_spaces.get(space.index()) {
-            return *words;
-        }
-        let at = space.index() as i32 * RAW_SPACE_BYTES;
-        let ins = self.builder.ins();
-        ins.load(I64, self.flags_spaces, self.spaces, at)
-    }
-
-    /// How many words a space has.
-    fn len_of(&mut self, space: SpaceId) -> Value {
-        if let Some((_, len)) = self.few_spaces.get(space.index()) {
-            return *len;
-        }
-        let at = space.index() as i32 * RAW_SPACE_BYTES + WORD_BYTES as i32;
-        let ins = self.builder.ins();
-        ins.load(I64, self.flags_spaces, self.spaces, at)
-    }
-
     /// A word of the state.
     fn state(&mut self, word: u32) -> Value {
         let state = SpaceId::STATE.index();
-        let words = self.words_of(SpaceId::STATE);
+        let (words, _) = self.spaces[state];
         let flags = self.flags[state];
         let offset = (word * WORD_BYTES) as i32;
         self.builder.ins().load(I64, flags, words, offset)
@@ -340,7 +309,7 @@ impl<'w> Writer<'w> {
 
     fn set_state(&mut self, word: u32, value: Value) {
         let state = SpaceId::STATE.index();
-        let words = self.words_of(SpaceId::STATE);
+        let (words, _) = self.spaces[state];
         let flags = self.flags[state];
         let offset = (word * WORD_BYTES) as i32;
         self.builder.ins().store(flags, value, words, offset);
@@ -351,7 +320,6 @@ impl<'w> Writer<'w> {
     }
 
     fn set(&mut self, register: Register, value: Value) {
-        self.bytes_of[register.index()] = None;
         self.builder
             .def_var(self.registers[register.index()], value);
     }
@@ -375,28 +343,11 @@ impl<'w> Writer<'w> {
         let program = self.program;
         let first = self.blocks[0];
         self.builder.ins().jump(first, &[]);
-        for (index, block) in program.blocks.iter().enumerate() {
-            let written = self.blocks[index];
+        for (block, written) in program.blocks.iter().zip(self.blocks.clone()) {
             self.builder.switch_to_block(written);
-            if block.steps.is_empty() && matches!(block.end, End::Leave(_)) {
-                self.builder.set_cold_block(written);
-            }
-            match self.bytes_at[index].take() {
-                Some(bytes_of) => self.bytes_of = bytes_of,
-                None => {
-                    for (bytes_of, is_set_once) in self.bytes_of.iter_mut().zip(&self.is_set_once) {
-                        *bytes_of = bytes_of.filter(|_| *is_set_once);
-                    }
-                }
-            }
             for step in &block.steps {
                 self.step(step);
             }
-            block.end.each(&mut |label| {
-                if self.ways_to[label.index()] == 1 {
-                    self.bytes_at[label.index()] = Some(self.bytes_of.clone());
-                }
-            });
             self.end(&block.end);
         }
         self.builder.switch_to_block(self.leave);
@@ -448,8 +399,10 @@ impl<'w> Writer<'w> {
                 is_little,
             } => {
                 let (value, raw) = self.load(at, offset, bytes, is_little);
+                if let (Some(raw), true) = (raw, self.is_set_once[to.index()]) {
+                    self.bytes_of[to.index()] = Some((raw, bytes));
+                }
                 self.set(to, value);
-                self.bytes_of[to.index()] = raw.map(|raw| (raw, bytes));
             }
             Step::Read {
                 to,
@@ -512,7 +465,7 @@ impl<'w> Writer<'w> {
 
     /// Where a word lies.
     fn address(&mut self, space: SpaceId, at: Option<Register>, offset: u32) -> (Value, i32) {
-        let mut address = self.words_of(space);
+        let (mut address, _) = self.spaces[space.index()];
         if let Some(at) = at {
             let at = self.get(at);
             let bytes = self.builder.ins().ishl_imm_u(at, WORD_SHIFT);
@@ -649,7 +602,7 @@ impl<'w> Writer<'w> {
                 otherwise,
             } => {
                 let at = self.get(at);
-                let len = self.len_of(space);
+                let (_, len) = self.spaces[space.index()];
                 let room = self.builder.ins().isub(len, at);
                 let words = self.constant(words.into());
                 let fits = self
@@ -688,17 +641,35 @@ impl<'w> Writer<'w> {
     }
 }
 
-/// Of each block, how many ways lead to it.
-fn ways_to(program: &Program) -> Vec<u32> {
-    let mut ways = vec![0_u32; program.blocks.len()];
+/// Of each register, whether one step alone sets it: what it is set to is then the same wherever it may be read.
+fn set_once(program: &Program) -> Vec<bool> {
+    let mut times = vec![0_u32; usize::from(program.registers)];
+    let mut set = |register: Register| times[register.index()] += 1;
+    [Register::AT, Register::WINDOW_LEN]
+        .into_iter()
+        .for_each(&mut set);
+    program
+        .carried
+        .iter()
+        .for_each(|carried| set(carried.register));
     for block in &program.blocks {
-        block.end.each(&mut |label| ways[label.index()] += 1);
+        for step in &block.steps {
+            match *step {
+                Step::Set { to, .. }
+                | Step::Compute { to, .. }
+                | Step::Select { to, .. }
+                | Step::Load { to, .. }
+                | Step::Read { to, .. } => set(to),
+                Step::Write { .. } => {}
+            }
+        }
+        if let End::Reach { to, .. } = block.end {
+            set(to);
+        }
     }
-    ways
+    times.iter().map(|times| *times == 1).collect()
 }
 
-/// So many spaces are few.
-const FEW_SPACES: usize = 3;
 const RAW_SPACE_BYTES: i32 = size_of::<RawSpace>() as i32;
 const WORD_BYTES: u32 = 8;
 const WORD_SHIFT: i64 = 3;

@@ -3,8 +3,8 @@
 use std::fmt;
 use std::sync::Arc;
 
+use crate::builder::Builder;
 use crate::check::{self, Fault};
-use crate::specialize::specialize;
 
 /// What is done with each record of a window of bytes: a graph of blocks without a circle, run from its
 /// first block once a record. It works on 64-bit registers, reads the window, and reads and writes
@@ -105,7 +105,7 @@ impl From<u64> for Operand {
 }
 
 /// What is computed of two numbers. Arithmetic wraps around unless its name says otherwise; shifts take the lowest six bits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs, reason = "the names say it")]
 pub enum Operation {
     Add,
@@ -190,7 +190,7 @@ impl Operation {
 }
 
 /// How two unsigned numbers are compared.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs, reason = "the names say it")]
 pub enum Relation {
     Equal,
@@ -241,7 +241,7 @@ impl Relation {
 }
 
 /// How many bytes of the window make a number.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs, reason = "the names say it")]
 pub enum Bytes {
     One,
@@ -455,18 +455,14 @@ impl Program {
         self.blocks.len()
     }
 
-    /// The program for records that go the ways of a sample: `taken` has of each block how often records left it by the first
-    /// and by the second of the ways that its end has. Where a record goes another way, the run ends with the number
-    /// `why` and the record untouched; but for what lies behind the first change, which has to be done to its end.
+    /// The program for records that go the ways of a sample, whose blocks are those that were `visited`. Where a
+    /// record goes another way, the run ends with the number `why` and the record untouched; but for what
+    /// lies behind the first change, which has to be done to its end.
     ///
     /// # Errors
-    /// None for a program and a number below [`End::LEAVE_MAX`], but where it becomes too large.
-    pub fn narrowed(&self, taken: &[[u64; 2]], why: u8) -> Result<Self, Fault> {
-        specialize(self, taken, why)
-    }
-
-    /// Of each block, whether something was done in front of it that outlives the record at hand.
-    pub(crate) fn changed(&self) -> Vec<bool> {
+    /// None for a program and a number below [`End::LEAVE_MAX`].
+    pub fn narrowed(&self, visited: &[bool], why: u8) -> Result<Self, Fault> {
+        let is_visited = |index: usize| visited.get(index).copied().unwrap_or(true);
         let mut has_changed = vec![false; self.blocks.len()];
         for (index, block) in self.blocks.iter().enumerate() {
             let changes = has_changed[index] || self.changes(block);
@@ -476,35 +472,27 @@ impl Program {
                 }
             });
         }
-        has_changed
-    }
-
-    /// Of each register, whether one step alone sets it: what it is set to is then the same wherever it may be read.
-    pub(crate) fn set_once(&self) -> Vec<bool> {
-        let mut times = vec![0_u32; usize::from(self.registers)];
-        let mut set = |register: Register| times[register.index()] += 1;
-        [Register::AT, Register::WINDOW_LEN]
-            .into_iter()
-            .for_each(&mut set);
-        let carried = self.carried.iter();
-        carried.for_each(|carried| set(carried.register));
-        for block in &self.blocks {
-            block.steps.iter().filter_map(Step::sets).for_each(&mut set);
-            if let End::Reach { to, .. } = block.end {
-                set(to);
-            }
-        }
-        times.iter().map(|times| *times == 1).collect()
+        let is_kept = |index: usize| {
+            let is_end = self.blocks[index].steps.is_empty()
+                && matches!(self.blocks[index].end, End::Leave(_));
+            is_visited(index) || has_changed[index] || is_end || index == 0
+        };
+        let kept: Vec<bool> = (0..self.blocks.len()).map(is_kept).collect();
+        Builder::narrowed(self, &kept, why).finish()
     }
 
     /// What a block does outlives the record at hand.
-    pub(crate) fn changes(&self, block: &Block) -> bool {
+    fn changes(&self, block: &Block) -> bool {
         let is_kept = |register: Register| {
             register == Register::AT || self.carried.iter().any(|it| it.register == register)
         };
-        let by_steps = block.steps.iter().any(|step| match step.sets() {
-            None => true,
-            Some(to) => is_kept(to),
+        let by_steps = block.steps.iter().any(|step| match *step {
+            Step::Write { .. } => true,
+            Step::Set { to, .. }
+            | Step::Compute { to, .. }
+            | Step::Select { to, .. }
+            | Step::Load { to, .. }
+            | Step::Read { to, .. } => is_kept(to),
         });
         by_steps || matches!(block.end, End::Reach { to, .. } if is_kept(to))
     }

@@ -90,8 +90,8 @@ impl Runner {
         })
     }
 
-    /// The same by the interpreter, which counts of each block of the program how often it left it by either of its ways: see
-    /// [`Program::narrowed`].
+    /// The same by the interpreter, which notes of each block of the program whether it came through it:
+    /// see [`Program::narrowed`].
     ///
     /// # Panics
     /// As [`Runner::run`] does.
@@ -101,10 +101,10 @@ impl Runner {
         at: usize,
         records: u64,
         spaces: &mut [&mut [u64]],
-        taken: &mut [[u64; 2]],
+        visited: &mut [bool],
     ) -> Run {
         self.run_by(window, at, records, spaces, |window, spaces| {
-            interpret::run(&self.program, window, spaces, taken)
+            interpret::run(&self.program, window, spaces, visited)
         })
     }
 

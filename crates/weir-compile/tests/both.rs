@@ -42,54 +42,6 @@ fn random_programs_do_the_same_interpreted_and_compiled() {
 }
 
 #[test]
-fn random_programs_do_the_same_for_records_that_they_were_narrowed_to_and_leave_all_others() {
-    let mut rng = Rng::new(16);
-    let cases = std::env::var("PROPTEST_CASES")
-        .ok()
-        .and_then(|cases| cases.parse::<usize>().ok());
-    let programs = cases.map_or(PROGRAMS, |cases| cases * 10);
-    let (mut compared, mut steps, mut narrowed_steps) = (0, 0, 0);
-    for _ in 0..programs {
-        let len = 8 + rng.below(300) as usize;
-        let bytes: Vec<u8> = (0..len).map(|_| rng.below(256) as u8).collect();
-        let Ok(program) = arbitrary_program::from_bytes(&bytes) else {
-            continue;
-        };
-        // Bytes of few values, so that records go ways that others went before.
-        let values = 2 + rng.below(254);
-        let window = |rng: &mut Rng| -> Vec<u8> {
-            let len = [1, 7, 64, 333][rng.below(4) as usize];
-            (0..len).map(|_| rng.below(values) as u8).collect()
-        };
-        for _ in 0..4 {
-            let (sample, other) = (window(&mut rng), window(&mut rng));
-            let records = 1 + rng.below(40);
-            if let Err(difference) =
-                arbitrary_program::compare_narrowed(&program, &sample, &other, records)
-            {
-                panic!("{bytes:?} over {other:?}: {difference}");
-            }
-            let mut taken = vec![[0; 2]; program.blocks()];
-            let (mut state, mut space) = (
-                vec![0; arbitrary_program::STATE_WORDS as usize],
-                vec![0; arbitrary_program::SPACE_WORDS as usize],
-            );
-            let whole = Runner::interpreted(program.clone());
-            let spaces: &mut [&mut [u64]] = &mut [&mut state, &mut space];
-            whole.sample(&sample, 0, records, spaces, &mut taken);
-            steps += program.steps();
-            narrowed_steps += program.narrowed(&taken, 9).unwrap().steps();
-            compared += 1;
-        }
-    }
-    assert!(compared > programs, "{compared} compared");
-    assert!(
-        narrowed_steps * 4 < steps * 3 || programs < PROGRAMS,
-        "{narrowed_steps} steps of {steps}"
-    );
-}
-
-#[test]
 fn every_operation_and_relation_does_the_same_at_the_ends_of_its_range() {
     let numbers = [
         0,

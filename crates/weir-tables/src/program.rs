@@ -54,8 +54,8 @@ struct Hashed {
 /// that what is rare need not be compiled.
 #[derive(Default)]
 struct Sample {
-    /// Of each block of the program, how often records left it by either of its ways.
-    taken: Vec<[u64; 2]>,
+    /// Which blocks of the program some record came through.
+    visited: Vec<bool>,
     /// Records that are looked at before it is compiled again.
     left: u64,
     /// How many times it was compiled.
@@ -293,7 +293,7 @@ impl Questions {
     /// Makes it machine code once it has seen so many records.
     pub(crate) fn compile_behind(&mut self, records: u64) {
         self.sample = Sample {
-            taken: vec![[0; 2]; self.whole.program().blocks()],
+            visited: vec![false; self.whole.program().blocks()],
             left: records,
             ..Sample::default()
         };
@@ -305,11 +305,10 @@ impl Questions {
         sample.compiled += 1;
         (sample.records, sample.missed) = (0, 0);
         if sample.compiled > NARROWED_MAX {
-            sample.taken.fill([1; 2]);
+            sample.visited.fill(true);
         }
-        let whole = self.whole.program();
-        let program = whole.narrowed(&sample.taken, LEAVE_RARE);
-        let mut runner = Runner::interpreted(program.unwrap_or_else(|_| whole.clone()));
+        let program = self.whole.program().narrowed(&sample.visited, LEAVE_RARE);
+        let mut runner = Runner::interpreted(program.map_err(CompileError::new)?);
         runner.compile()?;
         self.narrow = Some(runner);
         Ok(())
@@ -379,9 +378,11 @@ impl Questions {
             let spaces = &mut spaces[..count];
             let run = match (&self.narrow, self.sample.left) {
                 (_, to_see @ 1..) => {
-                    let taken = &mut self.sample.taken;
+                    let visited = &mut self.sample.visited;
                     let most = left.min(to_see);
-                    let run = self.whole.sample(window, passed.bytes, most, spaces, taken);
+                    let run = self
+                        .whole
+                        .sample(window, passed.bytes, most, spaces, visited);
                     // One that is left is seen as well.
                     let seen = run.records.saturating_add(1).min(to_see);
                     self.sample.left -= seen;
