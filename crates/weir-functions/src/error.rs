@@ -198,7 +198,13 @@ impl Error {
                 format!("out of memory: {message}"),
                 Some("raise --memory-limit, or group by fewer values".to_owned()),
             ),
-            root => (root.strip_backtrace(), None),
+            root => match ambiguous(root) {
+                Some(name) => (
+                    format!("column reference {name} is ambiguous"),
+                    Some(format!("put a table in front: FROM … AS t, and t.{name}")),
+                ),
+                None => (root.strip_backtrace(), None),
+            },
         };
         // What is below may name addresses with all that they hold, and no one may print it then.
         let has_address = error.to_string().contains("://");
@@ -299,6 +305,18 @@ fn in_own_words(message: &str, columns: &[String]) -> (String, Option<String>) {
             )),
         );
     }
+    if message.contains(" require unique expression names")
+        && let Some(written) = message.split('"').nth(1)
+    {
+        let named = written.rsplit(" AS ").next().unwrap_or(written);
+        let ends = |name: &&String| named.ends_with(&format!(".{name}"));
+        let column = columns.iter().filter(ends).max_by_key(|name| name.len());
+        let name = column.map_or(named, String::as_str);
+        return (
+            format!("column {name} stands more than once in the list of SELECT"),
+            Some(format!("give one of them another name: {name} AS other")),
+        );
+    }
     if message.starts_with("Cannot infer common argument type")
         && message.contains("Timestamp")
         && message.contains("Int")
@@ -343,6 +361,17 @@ fn not_found(error: &DataFusionError) -> Option<String> {
                 Some(relation) => format!("{relation}.{}", field.name),
                 None => field.name.clone(),
             }),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// The column that more than one table of FROM has.
+fn ambiguous(root: &DataFusionError) -> Option<&str> {
+    match root {
+        DataFusionError::SchemaError(schema_error, _) => match schema_error.as_ref() {
+            SchemaError::AmbiguousReference { field } => Some(&field.name),
             _ => None,
         },
         _ => None,

@@ -72,18 +72,35 @@ impl Scope {
         NameResolver { scope: self }
     }
 
-    /// The column that an other name stands for.
-    fn aliased(&self, ident: &Ident) -> Option<String> {
+    /// The column that an other name stands for, which may have dots.
+    fn aliased(&self, parts: &[Ident]) -> Option<String> {
         if self.aliases.is_empty() {
             return None;
         }
-        self.aliases.get(&ident.value.to_ascii_lowercase()).cloned()
+        find(parts, |name| self.aliases.contains_key(&name.to_ascii_lowercase()))
+            .and_then(|name| self.aliases.get(&name.to_ascii_lowercase()).cloned())
+    }
+
+    /// An other name of a column, as the statement has it, without the table in front.
+    fn written(&self, expr: &Expr) -> Option<String> {
+        let parts = match expr {
+            Expr::Identifier(ident) => std::slice::from_ref(ident),
+            Expr::CompoundIdentifier(parts) => parts,
+            _ => return None,
+        };
+        let (first, rest) = parts.split_first()?;
+        let is_table = self.tables.contains_key(&first.value.to_ascii_lowercase());
+        let is_qualified = is_table && self.aliased(rest).is_some();
+        let parts = if is_qualified { rest } else { parts };
+        self.aliased(parts)?;
+        let parts: Vec<&str> = parts.iter().map(|it| it.value.as_str()).collect();
+        Some(parts.join("."))
     }
 
     fn resolve_expr(&self, expr: &mut Expr) {
         match expr {
-            Expr::Identifier(ident) if self.aliased(ident).is_some() => {
-                if let Some(name) = self.aliased(ident) {
+            Expr::Identifier(ident) if self.aliased(std::slice::from_ref(ident)).is_some() => {
+                if let Some(name) = self.aliased(std::slice::from_ref(ident)) {
                     *ident = Ident::with_quote('"', name);
                 }
             }
@@ -194,10 +211,8 @@ impl Scope {
     /// a column name.
     fn resolve_compound(&self, parts: &[Ident]) -> Option<Expr> {
         let (first, rest) = parts.split_first()?;
-        if let ([alias], true) = (
-            rest,
-            self.tables.contains_key(&first.value.to_ascii_lowercase()),
-        ) && let Some(name) = self.aliased(alias)
+        if self.tables.contains_key(&first.value.to_ascii_lowercase())
+            && let Some(name) = self.aliased(rest)
         {
             let column = Ident::with_quote('"', name);
             return Some(Expr::CompoundIdentifier(vec![first.clone(), column]));
@@ -224,6 +239,7 @@ impl Scope {
             }
         }
         self.column(parts)
+            .or_else(|| self.aliased(parts))
             .map(|name| Expr::Identifier(Ident::with_quote('"', name)))
     }
 
@@ -402,12 +418,12 @@ impl VisitorMut for NameResolver<'_> {
         if let SetExpr::Select(select) = query.body.as_mut() {
             for item in &mut select.projection {
                 match item {
-                    SelectItem::UnnamedExpr(Expr::Identifier(ident))
-                        if self.scope.aliased(ident).is_some() =>
-                    {
-                        let alias = Ident::with_quote('"', ident.value.clone());
-                        let expr = Expr::Identifier(ident.clone());
-                        *item = SelectItem::ExprWithAlias { expr, alias };
+                    SelectItem::UnnamedExpr(expr) if self.scope.written(expr).is_some() => {
+                        if let Some(name) = self.scope.written(expr) {
+                            let alias = Ident::with_quote('"', name);
+                            let expr = expr.clone();
+                            *item = SelectItem::ExprWithAlias { expr, alias };
+                        }
                     }
                     // sum(octetDeltaCount) AS octetDeltaCount
                     SelectItem::ExprWithAlias { expr, alias } => {
@@ -442,7 +458,7 @@ impl VisitorMut for NameResolver<'_> {
     }
 }
 
-/// Names each computed column of the answer by the text that the user wrote, before names are
+/// Names each computed column of a query by the text that the user wrote, before names are
 /// resolved: `sum(frame.len)` rather than the planner's own spelling.
 pub(crate) fn keep_written_names(query: &mut Query) {
     if let Some(select) = first_select(&mut query.body) {
@@ -511,6 +527,7 @@ mod tests {
             aliases: [
                 ("sourceipv4address", "ip.src"),
                 ("octetdeltacount", "frame.len"),
+                ("mqtt.conack.flags.sp", "frame.len"),
             ]
             .map(|(name, column)| (name.to_owned(), column.to_owned()))
             .into(),
@@ -538,7 +555,12 @@ mod tests {
             ),
             (
                 "SELECT sourceIPv4Address, p.octetDeltaCount FROM p GROUP BY sourceIPv4Address",
-                "SELECT \"ip.src\" AS \"sourceIPv4Address\", p.\"frame.len\" FROM p GROUP BY \"ip.src\"",
+                "SELECT \"ip.src\" AS \"sourceIPv4Address\", p.\"frame.len\" AS \"octetDeltaCount\" FROM p GROUP BY \"ip.src\"",
+            ),
+            // An other name with dots, whose first part may be the name of a table.
+            (
+                "SELECT mqtt.conack.flags.sp FROM p WHERE p.mqtt.conack.flags.sp = 1",
+                "SELECT \"frame.len\" AS \"mqtt.conack.flags.sp\" FROM p WHERE p.\"frame.len\" = 1",
             ),
             (
                 "SELECT sum(IN_BYTES) AS in_bytes FROM p ORDER BY in_bytes",

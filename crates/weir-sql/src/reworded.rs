@@ -157,3 +157,57 @@ fn name_repeated(body: &mut SetExpr, names: &[Ident]) {
         _ => {}
     }
 }
+
+/// DataFusion wants each column of a SELECT to have a name of its own; PostgreSQL and DuckDB don't. A column whose name was there
+/// before has a number behind it, as DuckDB's have where a table is made of them: `count(*)` and `count(*)_1`. Columns of `*` are
+/// not known here.
+pub(crate) fn number_repeated(body: &mut SetExpr) {
+    match body {
+        SetExpr::Select(select) => {
+            let names: Vec<Option<String>> = select.projection.iter().map(name_of).collect();
+            let mut taken: HashSet<String> = names.iter().flatten().cloned().collect();
+            let mut seen = HashSet::new();
+            for (item, name) in select.projection.iter_mut().zip(names) {
+                let Some(name) = name else { continue };
+                if seen.insert(name.clone()) {
+                    continue;
+                }
+                let mut numbered = (1_u64..).map(|number| format!("{name}_{number}"));
+                let Some(free) = numbered.find(|it| !taken.contains(it)) else {
+                    continue;
+                };
+                taken.insert(free.clone());
+                let alias = Ident::with_quote('"', free);
+                let none = Expr::Value(Value::Null.into());
+                if let SelectItem::UnnamedExpr(expr) | SelectItem::ExprWithAlias { expr, .. } = item
+                {
+                    let expr = std::mem::replace(expr, none);
+                    *item = SelectItem::ExprWithAlias { expr, alias };
+                }
+            }
+        }
+        // A query in parentheses is visited by itself.
+        SetExpr::SetOperation { left, right, .. } => {
+            number_repeated(left);
+            number_repeated(right);
+        }
+        _ => {}
+    }
+}
+
+/// The name that a column of a SELECT has, in lower case where case does not count.
+fn name_of(item: &SelectItem) -> Option<String> {
+    let folded = |name: &Ident| match name.quote_style {
+        Some(_) => name.value.clone(),
+        None => name.value.to_lowercase(),
+    };
+    match item {
+        SelectItem::ExprWithAlias { alias, .. } => Some(folded(alias)),
+        SelectItem::UnnamedExpr(Expr::Identifier(name)) => Some(folded(name)),
+        SelectItem::UnnamedExpr(Expr::CompoundIdentifier(parts)) => {
+            Some(parts.iter().map(folded).collect::<Vec<_>>().join("."))
+        }
+        SelectItem::UnnamedExpr(expr) => Some(expr.to_string()),
+        _ => None,
+    }
+}

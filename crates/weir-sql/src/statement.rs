@@ -177,9 +177,6 @@ impl Statement {
             .map(|(index, mut inner)| {
                 gate::look_at(&inner)?;
                 name_time_zone(&mut inner);
-                if let Some(query) = top_query(&mut inner) {
-                    keep_written_names(query);
-                }
                 let mut statement = Self {
                     inner,
                     recipe: Some(Recipe::new(Arc::clone(&text), index)),
@@ -615,6 +612,8 @@ impl VisitorMut for FromFirst {
 
     fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<()> {
         reworded::name_columns_of_with(query);
+        keep_written_names(query);
+        reworded::number_repeated(&mut query.body);
         if let SetExpr::Select(select) = query.body.as_mut()
             && select.flavor == SelectFlavor::FromFirstNoSelect
             && select.projection.is_empty()
