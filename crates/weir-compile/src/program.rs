@@ -12,7 +12,7 @@ use crate::check::{self, Fault};
 ///
 /// A program is checked when it is made: every access lies behind a test that it is within its bounds,
 /// every register is set before it is read. So a program can be run without trusting the code that made it.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Program {
     pub(crate) blocks: Vec<Block>,
     pub(crate) registers: u16,
@@ -60,7 +60,7 @@ impl SpaceId {
 }
 
 /// What is known of a space.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Space {
     /// Given by the caller of each run, with so many words at least.
     Given { words_min: u64 },
@@ -414,7 +414,7 @@ impl End {
 }
 
 /// Steps, and where to go behind them.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Block {
     pub(crate) steps: Vec<Step>,
     pub(crate) end: End,
@@ -447,6 +447,16 @@ impl Program {
         };
         check::check(&program)?;
         Ok(program)
+    }
+
+    /// Words of all its constant spaces.
+    #[must_use]
+    pub fn constant_words(&self) -> usize {
+        let constants = self.spaces.iter().map(|space| match space {
+            Space::Constant(words) => words.len(),
+            Space::Given { .. } => 0,
+        });
+        constants.fold(0, usize::saturating_add)
     }
 
     /// Of how many blocks it is made.

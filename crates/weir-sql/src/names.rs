@@ -77,8 +77,10 @@ impl Scope {
         if self.aliases.is_empty() {
             return None;
         }
-        find(parts, |name| self.aliases.contains_key(&name.to_ascii_lowercase()))
-            .and_then(|name| self.aliases.get(&name.to_ascii_lowercase()).cloned())
+        find(parts, |name| {
+            self.aliases.contains_key(&name.to_ascii_lowercase())
+        })
+        .and_then(|name| self.aliases.get(&name.to_ascii_lowercase()).cloned())
     }
 
     /// An other name of a column, as the statement has it, without the table in front.

@@ -3,6 +3,7 @@
 //! decoder, and so is one that becomes a row; the loop goes on behind it.
 
 mod ask;
+mod compiled;
 mod condition;
 mod decide;
 mod facts;
@@ -14,6 +15,8 @@ mod output;
 #[cfg(test)]
 mod tests;
 mod value;
+
+use std::sync::Arc;
 
 use weir_capture::RecordFraming;
 use weir_compile::{CompileError, Exit, Runner};
@@ -32,7 +35,7 @@ pub(crate) struct Questions {
     /// The whole program.
     whole: Runner,
     /// What is run: the program as far as records went through it, compiled.
-    narrow: Option<Runner>,
+    narrow: Option<Arc<Runner>>,
     sample: Sample,
     /// Of a program that selects rows, how it goes.
     selected: Option<Selected>,
@@ -290,12 +293,22 @@ impl Questions {
         self.whole.compile()
     }
 
-    /// Makes it machine code once it has seen so many records.
+    /// Makes it machine code once it has seen so many records, or at once where such code was made of records before.
     pub(crate) fn compile_behind(&mut self, records: u64) {
-        self.sample = Sample {
-            visited: vec![false; self.whole.program().blocks()],
-            left: records,
-            ..Sample::default()
+        self.sample = match compiled::latest(self.whole.program()) {
+            Some(latest) => {
+                self.narrow = Some(latest.runner);
+                Sample {
+                    visited: latest.visited.to_vec(),
+                    compiled: 1,
+                    ..Sample::default()
+                }
+            }
+            None => Sample {
+                visited: vec![false; self.whole.program().blocks()],
+                left: records,
+                ..Sample::default()
+            },
         };
     }
 
@@ -307,10 +320,9 @@ impl Questions {
         if sample.compiled > NARROWED_MAX {
             sample.visited.fill(true);
         }
-        let program = self.whole.program().narrowed(&sample.visited, LEAVE_RARE);
-        let mut runner = Runner::interpreted(program.map_err(CompileError::new)?);
-        runner.compile()?;
-        self.narrow = Some(runner);
+        let compiled = compiled::compiled(self.whole.program(), &sample.visited)?;
+        sample.visited.copy_from_slice(&compiled.visited);
+        self.narrow = Some(compiled.runner);
         Ok(())
     }
 
@@ -362,8 +374,8 @@ impl Questions {
         let was_seen = self.sample.left;
         loop {
             let left = most.saturating_sub(passed.records);
-            let is_compiled =
-                self.sample.left == 0 && self.narrow.as_ref().unwrap_or(&self.whole).is_compiled();
+            let is_compiled = self.sample.left == 0
+                && self.narrow.as_deref().unwrap_or(&self.whole).is_compiled();
             // An array, as a program that selects rows is run once for each of them.
             let mut spaces: [&mut [u64]; 1 + 2 * PLACES_MAX] = Default::default();
             let mut count = 1;
