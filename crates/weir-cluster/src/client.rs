@@ -798,8 +798,9 @@ const QUEUED: Duration = Duration::from_secs(20);
 
 /// The maximum size of a gRPC message.
 pub(crate) const MESSAGE_BYTES_MAX: usize = 16 << 20;
-/// Large enough that the search for the start of a piece and the overhead of a task are negligible.
-const PIECE_BYTES: u64 = 64 << 20;
+/// Large enough that the search for the start of a piece and the overhead of a task, milliseconds of scheduler and executor, are small
+/// beside reading it, which takes at least fifty.
+const PIECE_BYTES: u64 = 256 << 20;
 /// The time that a client waits for the first executor.
 const EXECUTORS: Duration = Duration::from_secs(10);
 const LOOK_EVERY: Duration = Duration::from_millis(50);

@@ -14,10 +14,5 @@ pub trait Cluster: fmt::Debug + Send + Sync {
     fn partitions(&self) -> usize;
 
     /// Bytes of a piece of a capture that is cut, about.
-    fn piece_bytes(&self) -> u64 {
-        PIECE_BYTES
-    }
+    fn piece_bytes(&self) -> u64;
 }
-
-/// Large enough that finding where a piece begins, and a task for it, cost nothing beside reading it.
-const PIECE_BYTES: u64 = 64 << 20;

@@ -118,6 +118,10 @@ mod tests {
         fn partitions(&self) -> usize {
             2
         }
+
+        fn piece_bytes(&self) -> u64 {
+            1 << 20
+        }
     }
 
     fn limited() -> Options {
