@@ -3,6 +3,7 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use weir_bytes::{u8_at, u32_be_at};
 use weir_flow::Endpoint;
@@ -23,9 +24,23 @@ pub(in crate::extract) struct Announcement {
     pub(in crate::extract) frame: u64,
     /// What it said.
     pub(in crate::extract) media: Media,
+    /// Its place among the announcements and the ends of calls.
+    pub(in crate::extract) order: u64,
+    /// The end of its call.
+    pub(in crate::extract) end: Arc<CallEnd>,
 }
 
+/// The end of a call: its place among the announcements and the ends of calls, 0 while the call goes on.
+#[derive(Debug, Default)]
+pub(in crate::extract) struct CallEnd(AtomicU64);
+
 impl Announcement {
+    /// The other was announced, by another call, after this one's call had ended.
+    pub(in crate::extract) fn gives_way_to(&self, other: &Self) -> bool {
+        let end = self.end.0.load(Ordering::Relaxed);
+        end != 0 && end < other.order && !self.is_of_call(other)
+    }
+
     fn is_of_call(&self, other: &Self) -> bool {
         self.by == other.by && self.call_id == other.call_id
     }
@@ -38,6 +53,10 @@ pub(super) struct Announced {
     /// In the order in which they were announced first.
     order: VecDeque<Endpoint>,
     forgotten: u64,
+    /// Announcements and ends of calls so far.
+    events: u64,
+    /// The ends of the calls that announced something, by Call-ID.
+    calls: HashMap<String, Arc<CallEnd>>,
     /// Faxes were among them, which do not look like RTP.
     has_faxes: bool,
 }
@@ -74,6 +93,38 @@ impl Announced {
     /// True when datagrams may be faxes.
     pub(super) const fn has_faxes(&self) -> bool {
         self.has_faxes
+    }
+
+    /// The place of a description, and the end of the call that it is of. A call that describes media again has not ended.
+    pub(super) fn describe(&mut self, call_id: Option<&str>) -> (u64, Arc<CallEnd>) {
+        self.events = self.events.saturating_add(1);
+        let Some(call_id) = call_id else {
+            return (self.events, Arc::default());
+        };
+        if let Some(end) = self.calls.get(call_id)
+            && end.0.load(Ordering::Relaxed) == 0
+        {
+            return (self.events, Arc::clone(end));
+        }
+        if self.calls.len() >= SOCKETS_MAX {
+            // Calls whose sockets were forgotten end nothing any more.
+            self.calls.retain(|_, end| Arc::strong_count(end) > 1);
+        }
+        let end = Arc::<CallEnd>::default();
+        if self.calls.len() < SOCKETS_MAX {
+            self.calls.insert(call_id.to_owned(), Arc::clone(&end));
+        }
+        (self.events, end)
+    }
+
+    /// Takes the BYE of a call.
+    pub(super) fn end_call(&mut self, call_id: &str) {
+        self.events = self.events.saturating_add(1);
+        if let Some(end) = self.calls.get(call_id)
+            && end.0.load(Ordering::Relaxed) == 0
+        {
+            end.0.store(self.events, Ordering::Relaxed);
+        }
     }
 
     /// Takes what was announced of a socket. It stands beside the rest of the same description (`is_same`), and in the
@@ -172,7 +223,8 @@ impl Socket {
         let known = streams.find(|it| Some(it.ssrc) == source && it.sender == way.src);
         if let Some(known) = known {
             let is_there = media.iter().any(|it| Arc::ptr_eq(it, &known.announcement));
-            let is_going_on = now_ns.saturating_sub(known.last_ns) <= CALL_PAUSE_NS;
+            let is_going_on = now_ns.saturating_sub(known.last_ns) <= CALL_PAUSE_NS
+                && !media.iter().any(|it| known.announcement.gives_way_to(it));
             let is_other = || {
                 RtpPacket::new(bytes).is_some_and(|packet| {
                     let mut others = media.iter();
@@ -277,11 +329,14 @@ mod tests {
             format!("c=IN IP4 {}\n{text}", end.address).as_bytes(),
         );
         for (number, media) in media.into_iter().enumerate() {
+            let (order, call_end) = announced.describe(Some(call));
             let announcement = Announcement {
                 by: "sip",
                 call_id: Some(call.to_owned()),
                 frame: 1,
                 media,
+                order,
+                end: call_end,
             };
             announced.insert(end, Arc::new(announcement), number > 0);
         }
@@ -356,6 +411,45 @@ mod tests {
             found(&mut announced, &way(here, there, 5_000), &packet(0, 1, "")),
             "b audio"
         );
+    }
+
+    #[test]
+    fn a_call_that_begins_behind_the_end_of_another_has_its_streams_at_once() {
+        let audio = "m=audio {port} RTP/AVP 0\n";
+        let (here, there) = (end(1, 4_000), end(2, 5_000));
+        // Legs of one call announce the same sockets before the first of them ends.
+        for (ends_first, expected) in [(true, "b audio"), (false, "a audio")] {
+            let mut announced = Announced::default();
+            let begin = |announced: &mut Announced, call: &str| {
+                announce(announced, call, here, audio);
+                announce(announced, call, there, audio);
+            };
+            begin(&mut announced, "a");
+            let to_there = way(here, there, 0);
+            assert_eq!(
+                found(&mut announced, &to_there, &packet(0, 1, "")),
+                "a audio"
+            );
+            if ends_first {
+                announced.end_call("a");
+                begin(&mut announced, "b");
+            } else {
+                begin(&mut announced, "b");
+                announced.end_call("a");
+            }
+            let to_there = way(here, there, 20);
+            assert_eq!(
+                found(&mut announced, &to_there, &packet(0, 1, "")),
+                expected
+            );
+            // A call that goes on behind its end, as one with the same Call-ID does, keeps what it has.
+            begin(&mut announced, "b");
+            let to_there = way(here, there, 40);
+            assert_eq!(
+                found(&mut announced, &to_there, &packet(0, 1, "")),
+                "b audio"
+            );
+        }
     }
 
     /// The relay has one socket for both of its legs.

@@ -9,7 +9,7 @@ use weir_messages::rtp::{Codec, Packet as RtpPacket, is_in_use, rtcp};
 use weir_messages::sdp;
 use weir_messages::tls::KeyLog;
 use weir_packet::Packet;
-use weir_sip::{Digest, Limits, Message};
+use weir_sip::{Digest, Limits, Message, Method};
 
 use super::announced::{Announced, Announcement};
 use crate::extract::messages::Way;
@@ -199,6 +199,11 @@ impl MediaFinder {
             return;
         };
         let digest = Digest::of(&message);
+        if let (Some(Method::Bye), None, Some(call_id)) =
+            (digest.method, digest.status, digest.call_id)
+        {
+            self.announced.end_call(&String::from_utf8_lossy(call_id));
+        }
         let is_description = digest.content_type.is_some_and(|kind| {
             let kind = kind.to_ascii_lowercase();
             kind.starts_with(b"application/sdp") || kind.starts_with(b"multipart/")
@@ -213,6 +218,7 @@ impl MediaFinder {
 
     fn announce(&mut self, by: &'static str, call_id: Option<String>, frame: u64, text: &[u8]) {
         let mut known = Vec::new();
+        let (order, call_end) = self.announced.describe(call_id.as_deref());
         for media in sdp::media_and_faxes(text) {
             let ends = [media.port, media.control_port].map(|port| Endpoint {
                 address: media.address,
@@ -223,6 +229,8 @@ impl MediaFinder {
                 call_id: call_id.clone(),
                 frame,
                 media,
+                order,
+                end: Arc::clone(&call_end),
             });
             // A fax has no reports.
             let has_one = ends[0] == ends[1] || announcement.media.is_fax();

@@ -271,14 +271,14 @@ impl Stream {
         self.ssrc.is_none()
     }
 
-    /// True when a packet is of another call, which has the same sockets and source after a pause.
+    /// True when a packet is of another call, which has the same sockets and source: after a pause, or after this one's end.
     fn is_before(&self, way: &Way, announced: Option<&Arc<Announcement>>) -> bool {
         let (Some(own), Some(next)) = (&self.announced, announced) else {
             return false;
         };
         let is_other = !Arc::ptr_eq(own, next) && own.call_id != next.call_id;
         let silent_ns = way.passed_ns.saturating_sub(self.way.passed_ns);
-        is_other && silent_ns > CALL_PAUSE_NS
+        is_other && (silent_ns > CALL_PAUSE_NS || own.gives_way_to(next))
     }
 
     /// The call that announced it.
