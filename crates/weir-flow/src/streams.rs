@@ -229,6 +229,8 @@ struct Connection {
 struct Direction {
     stream: Reassembler,
     ended: bool,
+    /// What the receiver had acknowledged before anything of the direction was seen.
+    acknowledged: Option<u32>,
     /// What is acknowledged and missing.
     missing: Option<Missing>,
 }
@@ -561,6 +563,7 @@ impl StreamTable {
         let direction = || Direction {
             stream: Reassembler::new(self.limits.overlap),
             ended: false,
+            acknowledged: None,
             missing: None,
         };
         self.connections.insert(
@@ -815,6 +818,9 @@ impl Connection {
             direction.stream.hold_back(true);
         }
         if segment.len > 0 && !is_reset && !direction.ended {
+            if let Some(ack) = direction.acknowledged.take() {
+                direction.stream.begin_behind(ack, first);
+            }
             let carrier = Carrier {
                 acknowledged,
                 ..out.occasion.carrier()
@@ -846,6 +852,10 @@ impl Connection {
     ) -> Option<u64> {
         let sender = other(sender);
         let direction = self.direction_mut(sender);
+        if !direction.stream.began() {
+            direction.acknowledged = Some(ack);
+            return None;
+        }
         let acknowledged = direction.stream.offset_of(ack);
         if direction.stream.has_hole() && !direction.stream.is_before(ack) {
             let missing = direction.missing.get_or_insert(Missing {
@@ -862,7 +872,7 @@ impl Connection {
         } else if direction.missing.take().is_some() {
             self.hold_back(out);
         }
-        acknowledged.filter(|_| self.direction_mut(sender).stream.began())
+        acknowledged.filter(|_| self.direction_mut(sender).stream.is_start_known())
     }
 
     /// Gives up what is missing in a direction in front of what waits, and gives the first of that out. False when nothing
