@@ -243,6 +243,15 @@ fn data_wait_for_what_lies_between_them_and_the_acknowledgment_before_them() {
         assert_eq!(there, "GETGET<CaptureEnd>");
         assert_eq!(back, "abcdefghijkl<CaptureEnd>");
         assert_eq!(streams.counters().0.missing_bytes, 0);
+        // The acknowledgment has no data itself.
+        let mut alone = packets.to_vec();
+        alone[0] = segment(0, true, ACK, 103, at(0), b"");
+        alone[4] = segment(4, true, ACK, 103, at(9), b"");
+        let (back, there, _) = follow(&alone, StreamLimits::default());
+        assert_eq!(
+            (there.as_str(), back.as_str()),
+            ("<CaptureEnd>", "abcdefghijkl<CaptureEnd>")
+        );
         // What was sent before the capture is not missing, and what is behind it is not lost.
         for lost in [vec![3], vec![2, 3], vec![1, 3], vec![1, 2]] {
             let there = |index: &usize| !lost.contains(index);
