@@ -220,6 +220,7 @@ impl Tracker {
             let seen = packet.inside(&mut headers).map(|(inside, identifier)| {
                 let origin = Origin {
                     network: identifier.or(origin.network),
+                    around: origin.around.inside(packet),
                     ..Origin::default()
                 };
                 self.innermost(&inside, origin, depth + 1, ended)
