@@ -158,8 +158,8 @@ fn is_status(bytes: &[u8]) -> bool {
         && is_number
 }
 
-/// Where the first message of a side begins within octets that are the rest of something else: behind a loss, or a body where
-/// none is to be. A response is told by its version and code, a request by its whole first line.
+/// Where the first message of a side begins within octets that are the rest of something else (behind a loss, or of a body
+/// where none is to be): at the version and code of a response, or the whole first line of a request.
 pub(super) fn find_beginning(bytes: &[u8], of_client: bool) -> Option<usize> {
     let is_response = |at: &usize| {
         let line = bytes.get(*at..).unwrap_or_default();

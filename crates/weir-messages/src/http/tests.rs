@@ -693,7 +693,7 @@ fn behind_a_loss_messages_are_found_within_a_segment() {
         Seen::Server(rest),
     ];
     are(&seen, &told);
-    // What only mentions a version is none.
+    // A text that mentions a version is no message.
     let rest = "about HTTP/1.1 and HTTP/1.0 200s\r\nGET / HTTP/1.1 is one";
     let begun = Seen::Server("HTTP/1.1 201 A\r\nTransfer-Encoding: chunked\r\n\r\nff\r\nhead");
     let seen = [
