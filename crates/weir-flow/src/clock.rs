@@ -7,12 +7,23 @@
 /// The time that has passed, by the clocks of the packets so far.
 #[derive(Debug)]
 pub(crate) struct Clock {
-    /// What each clock is behind the time that has passed, in nanoseconds. The first one is behind by nothing.
-    behind_ns: Vec<i64>,
+    /// The first one is behind by nothing.
+    clocks: Vec<One>,
     current: u8,
     /// The highest time of the current clock.
     last_ns: i64,
     now_ns: i64,
+}
+
+/// One of the clocks.
+#[derive(Clone, Copy, Debug)]
+struct One {
+    /// What it is behind the time that has passed, in nanoseconds.
+    behind_ns: i64,
+    /// The highest time that it said before another one said the next.
+    last_ns: i64,
+    /// It has said one time only: what it says next may be that of another one.
+    is_new: bool,
 }
 
 /// Steps of one clock, either way, that need no other one to explain them, at most: packets of one clock may be captured
@@ -26,7 +37,7 @@ impl Clock {
     /// Before the first packet.
     pub(crate) const fn new() -> Self {
         Self {
-            behind_ns: Vec::new(),
+            clocks: Vec::new(),
             current: 0,
             last_ns: i64::MIN,
             now_ns: i64::MIN,
@@ -51,7 +62,8 @@ impl Clock {
     /// What a clock is behind the time that has passed.
     #[inline]
     pub(crate) fn behind_ns(&self, clock: u8) -> i64 {
-        self.behind_ns.get(usize::from(clock)).copied().unwrap_or(0)
+        let one = self.clocks.get(usize::from(clock));
+        one.map_or(0, |one| one.behind_ns)
     }
 
     /// Takes up the time of the next packet.
@@ -66,36 +78,78 @@ impl Clock {
         self.now_ns = self.now_ns.max(now_ns);
     }
 
-    /// Finds the clock on which the least time has passed, or takes up another one.
+    /// Finds the clock that goes on with this time, or the one on which the least time has passed, or takes up another one.
     #[cold]
     fn change(&mut self, time_ns: i64) {
-        let earliest_ns = self.now_ns.saturating_sub(CLOCK_STEP_NS);
-        let at = |behind_ns: i64| time_ns.saturating_add(behind_ns);
-        let found = self
-            .behind_ns
-            .iter()
-            .enumerate()
-            .filter(|(_, behind_ns)| at(**behind_ns) >= earliest_ns)
-            .min_by_key(|(_, behind_ns)| at(**behind_ns).abs_diff(self.now_ns));
-        let index = match found {
-            Some((index, _)) => index,
-            None => self.add(time_ns),
+        let last_ns = self.last_ns;
+        if let Some(current) = self.clocks.get_mut(usize::from(self.current)) {
+            current.is_new = current.is_new && current.last_ns == last_ns;
+            current.last_ns = last_ns;
+        }
+        let index = match (self.nearest(time_ns), self.passing(time_ns)) {
+            (Some((nearest, after_ns)), Some((_, step_ns))) if after_ns < step_ns => nearest,
+            (_, Some((passing, _))) => passing,
+            (Some((nearest, _)), None) => nearest,
+            (None, None) => self.add(time_ns),
         };
+        // If it is behind more than it was, another clock was taken for a third before: it goes on from now.
+        let behind_ns = self.now_ns.saturating_sub(time_ns);
+        if let Some(found) = self.clocks.get_mut(index)
+            && found.behind_ns < behind_ns.saturating_sub(CLOCK_STEP_NS)
+        {
+            found.behind_ns = behind_ns;
+        }
         self.current = u8::try_from(index).unwrap_or(u8::MAX);
         self.last_ns = time_ns;
     }
 
+    /// The clock that said a time just before this one, and how long before. Of one that has said a single time it is not
+    /// known whether it said a much later one, too.
+    fn nearest(&self, time_ns: i64) -> Option<(usize, u64)> {
+        let may_be = |one: &One| {
+            let after_ns = time_ns.saturating_sub(one.last_ns);
+            after_ns >= -CLOCK_STEP_NS && !(one.is_new && after_ns > CLOCK_STEP_NS)
+        };
+        let all = self
+            .clocks
+            .iter()
+            .enumerate()
+            .filter(|(_, one)| may_be(one));
+        all.map(|(index, one)| (index, one.last_ns.abs_diff(time_ns)))
+            .min_by_key(|(_, after_ns)| *after_ns)
+    }
+
+    /// The clock on which the least time has passed, and how much, of the same ones.
+    fn passing(&self, time_ns: i64) -> Option<(usize, u64)> {
+        let earliest_ns = self.now_ns.saturating_sub(CLOCK_STEP_NS);
+        let latest_ns = self.now_ns.saturating_add(CLOCK_STEP_NS);
+        let at = |one: &One| time_ns.saturating_add(one.behind_ns);
+        let may_be = |one: &One| at(one) >= earliest_ns && !(one.is_new && at(one) > latest_ns);
+        let all = self
+            .clocks
+            .iter()
+            .enumerate()
+            .filter(|(_, one)| may_be(one));
+        all.map(|(index, one)| (index, at(one).abs_diff(self.now_ns)))
+            .min_by_key(|(_, step_ns)| *step_ns)
+    }
+
     /// Takes up a clock that says `time_ns` now.
     fn add(&mut self, time_ns: i64) -> usize {
-        let behind_ns = match self.behind_ns.is_empty() {
+        let is_first = self.clocks.is_empty();
+        let behind_ns = match is_first {
             true => 0,
             false => self.now_ns.saturating_sub(time_ns),
         };
-        if self.behind_ns.len() >= CLOCKS_MAX {
-            self.behind_ns.pop();
+        if self.clocks.len() >= CLOCKS_MAX {
+            self.clocks.pop();
         }
-        self.behind_ns.push(behind_ns);
-        self.behind_ns.len() - 1
+        self.clocks.push(One {
+            behind_ns,
+            last_ns: time_ns,
+            is_new: !is_first,
+        });
+        self.clocks.len() - 1
     }
 }
 
@@ -137,6 +191,24 @@ mod tests {
             [
                 1_000, 1_000, 1_001, 1_001, 1_002, 1_002, 1_003, 1_004, 1_005
             ]
+        );
+    }
+
+    #[test]
+    fn three_clocks_pass_one_time_in_any_order() {
+        assert_eq!(
+            passed(&[9_000, 80, 4_000, 9_001, 81, 4_001, 4_002, 9_003, 82]),
+            [
+                9_000, 9_000, 9_000, 9_001, 9_001, 9_001, 9_002, 9_003, 9_003
+            ]
+        );
+        // The third one is taken for the second as that has said more than one time; from then on they are told apart.
+        let times = [9_000, 80, 81, 4_000, 9_002, 83, 4_002, 9_003, 84, 4_003];
+        let found = passed(&times);
+        assert_eq!(found[3], 9_000 + 1 + 4_000 - 81);
+        assert!(
+            found[4..].iter().all(|now| *now <= found[3] + 3),
+            "{found:?}"
         );
     }
 

@@ -45,6 +45,9 @@ applications! {
     Irc "irc",
     Sip "sip",
     H248 "h248",
+    Mgcp "mgcp",
+    M3ua "m3ua",
+    Diameter "diameter",
     Rtsp "rtsp",
     Rtp "rtp",
     Rtcp "rtcp",
@@ -77,7 +80,7 @@ applications! {
 /// What is known beside the bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Context {
-    /// They are of a stream (TCP), not a datagram.
+    /// They are of a stream (TCP), not a datagram or a message of SCTP.
     pub is_stream: bool,
     /// They come from the originator.
     pub from_originator: bool,
@@ -117,7 +120,10 @@ fn text_protocol(payload: &[u8], context: &Context) -> Application {
         return Application::Rtsp;
     }
     if !context.is_stream {
-        return Application::Unknown;
+        return match is_mgcp(payload, context) {
+            true => Application::Mgcp,
+            false => Application::Unknown,
+        };
     }
     if payload.starts_with(b"HTTP/1.") {
         return if is_upgrade(payload) {
@@ -218,6 +224,33 @@ pub fn is_h248_text(payload: &[u8]) -> bool {
     (1..=2).contains(&digits) && rest.get(digits).is_some_and(u8::is_ascii_whitespace)
 }
 
+/// True for the first bytes of a message of MGCP (RFC 3435, 3.2 and 3.3): a command and its version, or, from its ports, a
+/// return code and a transaction.
+fn is_mgcp(payload: &[u8], context: &Context) -> bool {
+    const LINE_MAX: usize = 512;
+    let head = payload
+        .get(..payload.len().min(LINE_MAX))
+        .unwrap_or(payload);
+    let line = head.split(|byte| matches!(byte, b'\r' | b'\n'));
+    let mut words = line
+        .take(1)
+        .flat_map(|line| line.split(|byte| *byte == b' '));
+    let (Some(first), Some(second)) = (words.next(), words.next()) else {
+        return false;
+    };
+    let is_number = |word: &[u8]| !word.is_empty() && word.iter().all(u8::is_ascii_digit);
+    if !is_number(second) {
+        return false;
+    }
+    let is_command = first.len() == 4 && first.iter().all(u8::is_ascii_alphabetic);
+    match is_command {
+        true => words
+            .nth(1)
+            .is_some_and(|word| word.eq_ignore_ascii_case(b"MGCP")),
+        false => matches!(context.server_port, 2427 | 2727) && first.len() == 3 && is_number(first),
+    }
+}
+
 /// What stands before the slash of a request line's version, `HTTP`, `SIP/` or `RTSP`: a method,
 /// a space, anything, a space, the version, the end of the line.
 fn request_version(payload: &[u8]) -> Option<&'static [u8; 4]> {
@@ -301,6 +334,7 @@ fn stream_protocol(payload: &[u8], context: &Context) -> Application {
         [_, _, 0, 0, _, _, _, 1..=0x7f, ..] if port == 502 => Application::Modbus,
         [0xff, ..] if is_bgp(payload) => Application::Bgp,
         [b'*', b'1'..=b'9', ..] if is_redis(payload) => Application::Redis,
+        [1, ..] if is_diameter(payload, context) => Application::Diameter,
         _ if is_mysql(payload, context) => Application::MySql,
         _ if is_postgresql(payload) => Application::PostgreSql,
         _ if is_ldap(payload) && matches!(port, 389 | 3268) => Application::Ldap,
@@ -321,6 +355,41 @@ fn is_tls(payload: &[u8]) -> bool {
         [21, 3, 0..=4, 0, 2, 1 | 2, ..] => true,
         [length, _, 1, 3, 0..=3, ..] => length & 0x80 != 0 && payload.len() > 9,
         _ => false,
+    }
+}
+
+/// A header of Diameter, and between its ports or with the header of a pair of its base (RFC 6733, 3 and 4.1).
+fn is_diameter(payload: &[u8], context: &Context) -> bool {
+    let (Some(length), Some(flags)) = (u32_be_at(payload, 0), u8_at(payload, 4)) else {
+        return false;
+    };
+    let length = length & 0x00ff_ffff;
+    let is_header = length >= 20
+        && length.is_multiple_of(4)
+        && flags & 0x0f == 0
+        && flags & 0xa0 != 0xa0
+        && payload.len() >= 20;
+    if !is_header || matches!(context.server_port, 3868 | 5868) {
+        return is_header;
+    }
+    let pair = (u32_be_at(payload, 20), u32_be_at(payload, 24));
+    let (Some(code), Some(flags_and_length)) = pair else {
+        return false;
+    };
+    let pair_length = flags_and_length & 0x00ff_ffff;
+    (1..=999).contains(&code)
+        && flags_and_length >> 24 & 0x9f == 0
+        && (8..=length - 20).contains(&pair_length)
+}
+
+/// What a user message of SCTP carries, by its payload protocol identifier (IANA), or by its bytes.
+pub(crate) fn of_message(protocol: u32, payload: &[u8], context: &Context) -> Application {
+    match protocol {
+        3 => Application::M3ua,
+        7 => Application::H248,
+        46 => Application::Diameter,
+        47 => Application::Dtls,
+        _ => text_protocol(payload, context),
     }
 }
 
@@ -396,13 +465,20 @@ fn datagram_protocol(payload: &[u8], context: &Context) -> Application {
         20000 if payload.starts_with(&[5, 0x64]) => return Application::Dnp3,
         _ => {}
     }
-    if matches!(payload, [20..=23, 0xfe, 0xfd | 0xff, ..]) {
+    if matches!(payload, [20..=23, 0xfe, 0xfd | 0xff, ..]) || is_old_dtls(payload) {
         return Application::Dtls;
     }
     if is_quic(payload) {
         return Application::Quic;
     }
     rtp_or_rtcp(payload)
+}
+
+/// A record of the handshake in the version of OpenSSL before RFC 4347, 0x0100, of the first epoch and as long as it says.
+fn is_old_dtls(payload: &[u8]) -> bool {
+    let length = u16_be_at(payload, 11).map(usize::from);
+    matches!(payload, [22, 1, 0, 0, 0, ..])
+        && length.is_some_and(|length| length >= 12 && payload.len() >= 13 + length)
 }
 
 const STUN_COOKIE: u32 = 0x2112_a442;
@@ -448,7 +524,10 @@ fn is_quic(payload: &[u8]) -> bool {
     let Some(version) = u32_be_at(payload, 1) else {
         return false;
     };
-    let is_known = matches!(version, 1 | 0x6b33_43cf | 0xff00_0017..=0xff00_0022);
+    let is_known = matches!(
+        version,
+        1 | 0x6b33_43cf | 0xff00_0017..=0xff00_0022 | 0xface_b001 | 0xface_b002 | 0xface_b00e
+    );
     let is_google = version >> 8 == 0x0051_3034 || version >> 8 == 0x0051_3035;
     payload.first().is_some_and(|first| first & 0xc0 == 0xc0)
         && payload.len() >= 40
@@ -569,6 +648,13 @@ mod tests {
             ),
             (dns, datagram(53), Application::Dns),
             (dns, datagram(54), Application::Unknown),
+            (
+                b"RQNT 1202 aaln/1@rgw MGCP 1.0\rX: 1\r",
+                datagram(9),
+                Application::Mgcp,
+            ),
+            (b"200 1202 OK\r\n", datagram(2427), Application::Mgcp),
+            (b"200 1202 OK\r\n", datagram(9), Application::Unknown),
             (b"OPTIONS rtsp://a RTSP/1.0\r\n", CLIENT, Application::Rtsp),
             (b"*1\r\n$4\r\nPING\r\n", CLIENT, Application::Redis),
             (
@@ -583,6 +669,31 @@ mod tests {
             let text = String::from_utf8_lossy(payload);
             assert_eq!(detect(payload, context), *expected, "{text}");
         }
+    }
+
+    /// A watchdog of Diameter, whole and as far as its header.
+    #[test]
+    fn diameter_is_told_by_its_header_and_first_pair() {
+        let mut message = vec![
+            1, 0, 0, 40, 0x80, 0, 1, 24, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 1,
+        ];
+        message.extend(b"\0\0\x01\x08\x40\0\0\x11h.example\0\0\0");
+        assert_eq!(detect(&message, &CLIENT), Application::Diameter);
+        assert_eq!(detect(&message[..28], &CLIENT), Application::Diameter);
+        assert_eq!(detect(&message[..27], &CLIENT), Application::Unknown);
+        assert_eq!(detect(&message[..20], &server(3868)), Application::Diameter);
+        // A request that is an error, a length of no words, a pair of a vendor.
+        for (at, octet) in [(4, 0xa0), (3, 41), (24, 0xc0)] {
+            let mut other = message.clone();
+            other[at] = octet;
+            assert_eq!(detect(&other, &CLIENT), Application::Unknown, "{at}");
+        }
+        let context = datagram(9);
+        assert_eq!(of_message(46, b"", &context), Application::Diameter);
+        assert_eq!(of_message(3, b"", &context), Application::M3ua);
+        let invite = b"INVITE sip:a@b SIP/2.0\r\n";
+        assert_eq!(of_message(0, invite, &context), Application::Sip);
+        assert_eq!(of_message(0, b"\x01\x02", &context), Application::Unknown);
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use crate::clock::Clock;
 use crate::key::vlan;
-use weir_bytes::{u8_at, u16_be_at};
+use weir_bytes::{u8_at, u16_be_at, u32_be_at};
 use weir_dict::Dict;
 use weir_packet::{
     Decoder, Frame, Headers, Ipv4Header, Ipv6FragmentHeader, Layer, LinkType, Packet,
@@ -164,12 +164,57 @@ impl Incomplete {
 pub(crate) struct Origin {
     /// The network of the tunnel around it, which tells fragments apart.
     pub(crate) network: Option<u32>,
+    /// The ends of the tunnels around it, and what tells networks apart there.
+    pub(crate) around: Around,
     /// The flow of that tunnel.
     pub(crate) flow: Option<u64>,
     /// Its outermost VLAN, as [`vlan`](crate::key::vlan) has it.
     pub(crate) vlan: u32,
     /// It waited for others, so that its time says nothing about that of other packets.
     pub(crate) is_late: bool,
+}
+
+/// What is around a packet and is the same of all fragments of it, as one number: addresses, VLANs, labels of MPLS and tunnel
+/// endpoint identifiers of GTP. Ports are none of it, as senders choose those of some tunnels by what is inside.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(crate) struct Around(u64);
+
+impl Around {
+    /// What is around the packet that this one carries in a tunnel.
+    pub(crate) fn inside(self, packet: &Packet<'_>) -> Self {
+        let mut around = self;
+        let mut networks = 0;
+        for (layer, header) in packet.headers() {
+            networks += u8::from(matches!(layer, Layer::Ipv4 | Layer::Ipv6));
+            if networks > 1 {
+                break;
+            }
+            around.take(layer, header);
+        }
+        around
+    }
+
+    fn take(&mut self, layer: Layer, header: &[u8]) {
+        let number = |at| u64::from(u32_be_at(header, at).unwrap_or(0));
+        match layer {
+            Layer::Ipv4 => self.mix(number(12) << 32 | number(16)),
+            Layer::Ipv6 => {
+                for at in [8, 16, 24, 32] {
+                    self.mix(number(at) << 32 | number(at + 4));
+                }
+            }
+            Layer::Vlan | Layer::ServiceVlan => self.mix(number(0) >> 16 & 0x0fff),
+            // Without what it says of priority and hops.
+            Layer::Mpls => self.mix(number(0) >> 12),
+            Layer::Gtp => self.mix(number(4)),
+            _ => {}
+        }
+    }
+
+    const fn mix(&mut self, number: u64) {
+        let mixed = self.0.rotate_left(5) ^ number;
+        self.0 = mixed.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    }
 }
 
 /// Puts IP packets together from their fragments, in bounded memory.
@@ -202,6 +247,8 @@ struct Key {
 struct Network {
     interface: Option<u32>,
     tunnel: Option<u32>,
+    /// What is around that tunnel, and labels of MPLS.
+    around: Around,
     /// Identifiers of the outermost tags, and how many there are.
     vlans: [u16; VLANS_MAX],
     depth: u8,
@@ -215,14 +262,23 @@ impl Network {
         let mut network = Self {
             interface: packet.frame().interface_id,
             tunnel: origin.network,
+            around: origin.around,
             ..Self::default()
         };
         let layers = packet.headers();
         let outer = layers.take_while(|(layer, _)| !matches!(layer, Layer::Ipv4 | Layer::Ipv6));
-        let tags = outer.filter(|(layer, _)| matches!(layer, Layer::Vlan | Layer::ServiceVlan));
-        for ((_, tag), place) in tags.zip(&mut network.vlans) {
-            *place = u16_be_at(tag, 0).unwrap_or(0) & 0x0fff;
-            network.depth += 1;
+        let mut places = network.vlans.iter_mut();
+        for (layer, header) in outer {
+            match layer {
+                Layer::Vlan | Layer::ServiceVlan => {
+                    if let Some(place) = places.next() {
+                        *place = u16_be_at(header, 0).unwrap_or(0) & 0x0fff;
+                        network.depth += 1;
+                    }
+                }
+                Layer::Mpls => network.around.take(layer, header),
+                _ => {}
+            }
         }
         network
     }

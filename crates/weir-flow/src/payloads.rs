@@ -301,6 +301,7 @@ impl Payloads {
             if let Some((inside, network)) = packet.inside(&mut headers) {
                 let origin = Origin {
                     network: network.or(origin.network),
+                    around: origin.around.inside(packet),
                     flow: Some(flow),
                     ..origin
                 };

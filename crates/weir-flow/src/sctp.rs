@@ -126,6 +126,25 @@ struct Data<'p> {
     seen: Seen,
 }
 
+/// The payload protocol identifier and the bytes of the first message that begins in a packet of SCTP, as far as they are in
+/// its first chunk.
+pub(crate) fn first_message<'p>(packet: &Packet<'p>) -> Option<(u32, &'p [u8])> {
+    let mut rest = packet.bytes(Layer::Sctp)?.get(12..)?;
+    loop {
+        let (kind, flags) = (u8_at(rest, 0)?, u8_at(rest, 1)?);
+        let len = usize::from(u16_be_at(rest, 2)?).max(4);
+        let (protocol_at, begin) = match kind {
+            DATA => (12, 16),
+            _ => (16, 20),
+        };
+        if matches!(kind, DATA | I_DATA) && flags & FIRST != 0 {
+            let chunk = rest.get(..len.min(rest.len()))?;
+            return Some((u32_be_at(chunk, protocol_at)?, chunk.get(begin..)?));
+        }
+        rest = rest.get(len.next_multiple_of(4)..)?;
+    }
+}
+
 impl SctpMessages {
     /// Without any chunks.
     #[must_use]

@@ -57,6 +57,8 @@ pub struct Reassembler {
     /// Bytes given out so far, with those of gaps.
     offset: u64,
     began: bool,
+    /// Where it begins is what the receiver had acknowledged before: a capture may begin behind that.
+    is_start_assumed: bool,
     overlap: Overlap,
     /// What waits, by offset and apart from each other.
     pieces: VecDeque<Piece>,
@@ -103,6 +105,9 @@ impl Piece {
     }
 }
 
+/// Octets between what is acknowledged and what is sent, at most: the largest window of common systems.
+const AHEAD_MAX: i32 = 1 << 24;
+
 impl Reassembler {
     /// A stream of which nothing was seen. [`Overlap::Drop`] drops segments that differ from what
     /// waits, and is [`Overlap::First`] else.
@@ -112,6 +117,7 @@ impl Reassembler {
             next_seq: 0,
             offset: 0,
             began: false,
+            is_start_assumed: false,
             overlap,
             pieces: VecDeque::new(),
             is_held_back: false,
@@ -129,10 +135,25 @@ impl Reassembler {
         }
     }
 
+    /// Says that the receiver had all before the number `ack` when data from the number `seq` on came, the first that was
+    /// seen: what is between them may come yet. Where it does not, the stream begins behind it.
+    pub(crate) fn begin_behind(&mut self, ack: u32, seq: u32) {
+        if !self.began && (1..=AHEAD_MAX).contains(&beyond(seq, ack)) {
+            self.begin(ack);
+            self.is_start_assumed = true;
+        }
+    }
+
+    /// True where the number of the first byte is known, and not assumed.
+    pub(crate) const fn is_start_known(&self) -> bool {
+        self.began && (!self.is_start_assumed || self.offset > 0)
+    }
+
     /// Says that the first byte has the number `seq` after all, as long as nothing was given out. Gives out what is next
     /// then.
     pub(crate) fn restart(&mut self, seq: u32, mut each: impl FnMut(u64, Part<'_>, Carrier)) {
         let shift = i64::from(beyond(self.next_seq, seq));
+        self.is_start_assumed = false;
         if self.began && (self.offset > 0 || shift == 0) {
             return;
         }
@@ -141,6 +162,12 @@ impl Reassembler {
         if !was_begun {
             return;
         }
+        self.shift(shift);
+        self.flow(&mut each);
+    }
+
+    /// Changes the offsets of what waits, and drops what is before the stream then.
+    fn shift(&mut self, shift: i64) {
         self.end = self.end.and_then(|end| end.checked_add_signed(shift));
         for piece in &mut self.pieces {
             piece.skip_to(shift.min(0).unsigned_abs());
@@ -148,7 +175,17 @@ impl Reassembler {
         }
         self.pieces.retain(|piece| piece.len > 0);
         self.held = self.pieces.iter().map(Piece::held).sum();
-        self.flow(&mut each);
+    }
+
+    /// Begins the stream with what waits: what is missing before it was sent before the capture.
+    #[cold]
+    fn begin_with_first(&mut self) {
+        self.is_start_assumed = false;
+        let first = self.pieces.front().map_or(0, |piece| piece.offset);
+        if let (0, Ok(missing)) = (self.offset, u32::try_from(first)) {
+            self.next_seq = self.next_seq.wrapping_add(missing);
+            self.shift(-i64::from(missing));
+        }
     }
 
     /// True once the number of the first byte is known.
@@ -441,6 +478,9 @@ impl Reassembler {
 
     /// Gives out the first piece that waits, and before it what is missing in front of it. False when nothing waits.
     pub(crate) fn give_first(&mut self, mut each: impl FnMut(u64, Part<'_>, Carrier)) -> bool {
+        if self.is_start_assumed {
+            self.begin_with_first();
+        }
         let Some(mut piece) = self.pieces.pop_front() else {
             return false;
         };

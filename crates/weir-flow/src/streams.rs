@@ -193,6 +193,9 @@ struct StreamTable {
     details: Details,
     /// Keys in the order in which they are looked at, with those that are gone.
     order: VecDeque<(FlowKey, u64)>,
+    /// What either end had acknowledged by segments without data of connections that are not known: those that began before
+    /// the capture begin with their first data.
+    acknowledged: Dict<FlowKey, [Option<u32>; 2]>,
     /// Connections that both ends have closed, and when. They stay a while, as copies of their last
     /// packets are none of a new connection.
     closed: VecDeque<(FlowKey, u64, i64)>,
@@ -229,6 +232,8 @@ struct Connection {
 struct Direction {
     stream: Reassembler,
     ended: bool,
+    /// What the receiver had acknowledged before anything of the direction was seen.
+    acknowledged: Option<u32>,
     /// What is acknowledged and missing.
     missing: Option<Missing>,
 }
@@ -292,6 +297,7 @@ impl Streams {
                 limits,
                 connections: Dict::new(),
                 order: VecDeque::new(),
+                acknowledged: Dict::new(),
                 closed: VecDeque::new(),
                 held: 0,
                 clock: Clock::new(),
@@ -416,7 +422,9 @@ impl StreamTable {
         let older = match self.known(sighting, segment, occasion, each) {
             Known::Is => None,
             // What neither begins a connection nor has data makes none.
-            Known::None if segment.flags & SYN == 0 && segment.len == 0 => return,
+            Known::None if segment.flags & SYN == 0 && segment.len == 0 => {
+                return self.note_acknowledged(sighting, segment);
+            }
             Known::None => Some(None),
             Known::Beside(older) => Some(Some(older)),
         };
@@ -472,6 +480,34 @@ impl StreamTable {
             let number = connection.number;
             self.closed.push_back((key, number, self.now_ns));
         }
+    }
+
+    /// Takes note of what a segment without data of a connection that is not known acknowledges.
+    #[cold]
+    fn note_acknowledged(&mut self, sighting: &Sighting, segment: &Segment) {
+        if segment.flags & (ACK | RST) != ACK {
+            return;
+        }
+        let known = match self.acknowledged.get_mut(&sighting.key) {
+            Some(known) => known,
+            None => {
+                if self.acknowledged.len() >= ACKNOWLEDGED_MAX {
+                    self.acknowledged = Dict::new();
+                }
+                self.acknowledged.insert(sighting.key, [None; 2]);
+                let Some(known) = self.acknowledged.get_mut(&sighting.key) else {
+                    return;
+                };
+                known
+            }
+        };
+        let [of_low, of_high] = known;
+        // It is the other end's data that are acknowledged.
+        let place = match sighting.sender {
+            Sender::Low => of_high,
+            Sender::High => of_low,
+        };
+        *place = Some(segment.ack);
     }
 
     /// The connection that a segment belongs to. Ends those that are over before it.
@@ -558,9 +594,15 @@ impl StreamTable {
         self.order.push_back((key, number));
         // A SYN with ACK is the answer to the one that began.
         let is_answer = segment.flags & (SYN | ACK) == SYN | ACK;
-        let direction = || Direction {
+        let acknowledged = match self.acknowledged.is_empty() {
+            true => None,
+            false => self.acknowledged.remove(&key),
+        };
+        let [of_low, of_high] = acknowledged.unwrap_or_default();
+        let direction = |acknowledged| Direction {
             stream: Reassembler::new(self.limits.overlap),
             ended: false,
+            acknowledged,
             missing: None,
         };
         self.connections.insert(
@@ -576,7 +618,7 @@ impl StreamTable {
                 track: Flow::begun_by(sighting, self.now_ns, &mut self.details),
                 older,
                 saw_start: false,
-                directions: [direction(), direction()],
+                directions: [direction(of_low), direction(of_high)],
             }),
         );
     }
@@ -815,6 +857,9 @@ impl Connection {
             direction.stream.hold_back(true);
         }
         if segment.len > 0 && !is_reset && !direction.ended {
+            if let Some(ack) = direction.acknowledged.take() {
+                direction.stream.begin_behind(ack, first);
+            }
             let carrier = Carrier {
                 acknowledged,
                 ..out.occasion.carrier()
@@ -846,6 +891,10 @@ impl Connection {
     ) -> Option<u64> {
         let sender = other(sender);
         let direction = self.direction_mut(sender);
+        if !direction.stream.began() {
+            direction.acknowledged = Some(ack);
+            return None;
+        }
         let acknowledged = direction.stream.offset_of(ack);
         if direction.stream.has_hole() && !direction.stream.is_before(ack) {
             let missing = direction.missing.get_or_insert(Missing {
@@ -862,7 +911,7 @@ impl Connection {
         } else if direction.missing.take().is_some() {
             self.hold_back(out);
         }
-        acknowledged.filter(|_| self.direction_mut(sender).stream.began())
+        acknowledged.filter(|_| self.direction_mut(sender).stream.is_start_known())
     }
 
     /// Gives up what is missing in a direction in front of what waits, and gives the first of that out. False when nothing
@@ -1074,6 +1123,9 @@ const fn other(sender: Sender) -> Sender {
 /// How long a closed connection is remembered: as long as copies of its last segments may come (RFC 9293, 3.4.2, has twice
 /// the lifetime of a segment; common systems wait for one minute).
 const CLOSED_NS: i64 = 60_000_000_000;
+
+/// Connections that are not known of which it is kept what their ends acknowledged, at most.
+const ACKNOWLEDGED_MAX: usize = 1 << 12;
 
 /// Connections that one packet looks at, at most, to see whether they were silent for too long.
 const LOOKS: usize = 4;

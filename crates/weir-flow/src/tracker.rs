@@ -3,7 +3,7 @@
 use weir_packet::{Field, Get, Layer, Packet, fields};
 
 use crate::analysis::{Analysis, Analyzed};
-use crate::detect::{Application, Context, RtpHeader, detect};
+use crate::detect::{Application, Context, RtpHeader, detect, of_message};
 use crate::fragment::{
     Defragmenter, FragmentCounters, FragmentLimits, Fragmented, Nested, Origin, frame_of,
 };
@@ -11,6 +11,7 @@ use crate::key::{Scope, vlan};
 use crate::openings::Openings;
 use crate::options::{Counters, Options, TUNNELS_MAX, Tunnels};
 use crate::record::{End, FlowRecord};
+use crate::sctp;
 use crate::sighting::{Sighting, udp_payload_len};
 use crate::table::{FlowTable, Seen};
 
@@ -220,6 +221,7 @@ impl Tracker {
             let seen = packet.inside(&mut headers).map(|(inside, identifier)| {
                 let origin = Origin {
                     network: identifier.or(origin.network),
+                    around: origin.around.inside(packet),
                     ..Origin::default()
                 };
                 self.innermost(&inside, origin, depth + 1, ended)
@@ -310,7 +312,11 @@ fn recognise(
     let Some(known) = table.open_application(seen) else {
         return;
     };
-    let Some(payload) = payload(packet) else {
+    let message = match packet.transport() {
+        Some(Layer::Sctp) => sctp::first_message(packet),
+        _ => None,
+    };
+    let Some(payload) = message.map_or_else(|| payload(packet), |(_, bytes)| Some(bytes)) else {
         return;
     };
     let server = match (sighting.sender, seen.from_originator) {
@@ -326,7 +332,10 @@ fn recognise(
         openings.segment(table, (sighting, segment), seen, payload, &context);
         return;
     }
-    let found = detect(payload, &context);
+    let found = match message {
+        Some((protocol, bytes)) => of_message(protocol, bytes, &context),
+        None => detect(payload, &context),
+    };
     let is_spent = table.packets_of(seen) >= LOOKED_AT_MAX;
     match found {
         Application::Unknown if is_spent => table.set_application(seen, known, true),

@@ -53,6 +53,22 @@ pub fn begins(bytes: &[u8]) -> bool {
         })
 }
 
+/// Where the first message begins in octets that may be the rest of another one: at a header as [`begins`] has it, of a command
+/// that a standard names, behind which another one begins if there is anything.
+#[must_use]
+pub fn find(bytes: &[u8]) -> Option<usize> {
+    let is_message = |rest: &[u8]| {
+        let Some(message) = Message::new(rest).filter(|_| begins(rest)) else {
+            return false;
+        };
+        let total = usize::try_from(message.length()).unwrap_or(usize::MAX);
+        let behind = rest.get(total..).unwrap_or_default();
+        command_word(message.command()).is_some() && !matches!(length(behind), Some(Err(())))
+    };
+    let mut all = 0..bytes.len();
+    all.find(|at| bytes.get(*at..).is_some_and(is_message))
+}
+
 /// True when more octets may make a message begin here: as far as the header of its first pair.
 #[must_use]
 pub fn may_begin(bytes: &[u8]) -> bool {
@@ -64,7 +80,7 @@ pub fn may_begin(bytes: &[u8]) -> bool {
 }
 
 /// Octets of a header and of that of a pair.
-const BEGINNING_OCTETS: usize = HEADER_OCTETS + 8;
+pub const BEGINNING_OCTETS: usize = HEADER_OCTETS + 8;
 
 const fn are_flags(flags: u8) -> bool {
     flags & 0x0f == 0 && flags & 0xa0 != 0xa0

@@ -152,6 +152,8 @@ pub struct Connection {
     place: Option<Place>,
     /// Octets of each side that were seen, or are known to be missing.
     sent: [u64; 2],
+    /// Octets of the server were passed over that are no message, and none has come since.
+    is_unread: bool,
     /// The client went on in something else behind a request to upgrade: what it sent waits for the response.
     is_ahead: bool,
     /// What it is once it is HTTP/2.
@@ -273,10 +275,16 @@ impl Connection {
             return self.go_on(side, &all, stamp, each);
         }
         let mut this = std::mem::take(place);
+        let mut bytes = bytes;
         if matches!(this.state, State::Lost) {
             if !self.answers_simple(side, bytes) && !this.begins(bytes, is_new) {
-                self.put(side, this);
-                return self.passed(bytes.len());
+                let Some(at) = self.find_beginning(side, &this, bytes) else {
+                    self.put(side, this);
+                    return self.passed(side, bytes.len());
+                };
+                bytes = bytes.get(at..).unwrap_or_default();
+                this.begun = Vec::new();
+                this.next = behind(this.next, at);
             }
             self.tunnel = None;
             this.state = State::Head;
@@ -374,8 +382,18 @@ impl Connection {
         );
     }
 
+    /// Where a message begins within octets of a side that is lost. Before the first one none is looked for: a connection
+    /// may begin in something else.
+    fn find_beginning(&self, side: usize, this: &Side, bytes: &[u8]) -> Option<usize> {
+        let client = self
+            .client
+            .filter(|_| this.has_begun && self.tunnel.is_none())?;
+        head::find_beginning(bytes, client == side)
+    }
+
     /// Passes over octets of which none is HTTP: many of a tunnel say that it carries something else.
-    fn passed(&mut self, octets: usize) -> ConnectionState {
+    fn passed(&mut self, side: usize, octets: usize) -> ConnectionState {
+        self.is_unread |= self.tunnel.is_none() && self.client == Some(1 - (side & 1));
         let Some(passed) = &mut self.tunnel else {
             return ConnectionState::More;
         };
@@ -459,6 +477,7 @@ impl Connection {
     /// Octets of a side were not captured, of which is not known what they were.
     fn lost(&mut self, side: usize, this: &Side, octets: u64) {
         let mut offset = this.next.map_or(0, |place| place.offset);
+        let end = this.next.map(|place| place.offset.saturating_add(octets));
         match this.state {
             State::Lost if this.has_begun => return,
             State::Lost => {}
@@ -476,7 +495,7 @@ impl Connection {
         }
         match self.client == Some(side) {
             true => self.pairs.request_lost(),
-            false => self.pairs.response_lost(offset),
+            false => self.pairs.response_lost(offset, end),
         }
     }
 
@@ -523,6 +542,9 @@ impl Connection {
             if let Some(this) = this {
                 self.cut(side, &this);
             }
+        }
+        if self.is_unread {
+            self.pairs.unanswered(Fault::Head);
         }
         self.pairs.finish(each);
         if let Some(two) = &mut self.two {
@@ -575,6 +597,14 @@ impl Connection {
                         }
                         Ok(None) => return at,
                         Err(fault) => {
+                            // A body where none is to be has the next message behind it.
+                            let client = self.client == Some(side);
+                            if let Some(next) =
+                                head::find_beginning(rest, client).filter(|at| *at > 0)
+                            {
+                                at += next;
+                                continue;
+                            }
                             *state = State::Lost;
                             self.faulty(side, fault);
                             return bytes.len();
@@ -652,6 +682,7 @@ impl Connection {
                 Some((length, body))
             }
             Parsed::Response(length, head) => {
+                self.is_unread = false;
                 let client = *self.client.get_or_insert(1 - (side & 1));
                 let asked = self.sent.get(client).copied().unwrap_or_default();
                 let exchange = self.pairs.next_response(place, asked)?;

@@ -6,6 +6,7 @@ use memchr::memchr;
 
 use crate::header::HeaderName;
 use crate::limits::Limits;
+use crate::method::Method;
 use crate::scan::{decimal, trim, trim_end};
 use crate::start::Start;
 
@@ -219,10 +220,10 @@ impl Framer {
             return step;
         }
         if self.searched == 0 {
-            // Some keep-alives are NUL, or end with it; no message begins with it or with a space.
+            // Some keep-alives are NUL, or end with it, or are half a line end; no message begins with these or with a space.
             let before = bytes
                 .iter()
-                .take_while(|byte| matches!(byte, 0 | b' ' | b'\t'));
+                .take_while(|byte| matches!(byte, 0 | b' ' | b'\t' | b'\r' | b'\n'));
             let before = before.count();
             if before > 0 {
                 return Step::Skip(before);
@@ -231,8 +232,10 @@ impl Framer {
             match memchr(b'\n', bytes.get(..LINE_BYTES_MAX).unwrap_or(bytes)) {
                 Some(end) => {
                     let line = trim_end(bytes.get(..end).unwrap_or_default());
-                    if Start::parse(line).is_none() {
-                        return Step::Skip(end.saturating_add(1));
+                    match behind_keep_alive(line) {
+                        Some(0) => {}
+                        Some(before) => return Step::Skip(before),
+                        None => return Step::Skip(end.saturating_add(1)),
                     }
                 }
                 None if bytes.len() >= LINE_BYTES_MAX => return Step::Skip(LINE_BYTES_MAX),
@@ -260,6 +263,33 @@ impl Framer {
         }
         Step::Message(len)
     }
+}
+
+/// How many octets stand before the start line that a line ends with: those of a keep-alive without a line end of its own, such
+/// as `jaK` or octets that are no text. `None` without a start line.
+fn behind_keep_alive(line: &[u8]) -> Option<usize> {
+    let is_start = |at: &usize| {
+        let rest = line.get(*at..).unwrap_or_default();
+        Start::parse(rest).is_some()
+    };
+    let word = line
+        .iter()
+        .position(|byte| *byte == b' ')
+        .unwrap_or(line.len());
+    let first = line.get(..word).unwrap_or_default();
+    let status = memchr::memmem::find(first, b"SIP/");
+    let known = || {
+        // A method of letters in capitals, or of words, may be one that is not known here.
+        let is_behind_other = |before: &usize| {
+            let (other, method) = first.split_at_checked(*before).unwrap_or_default();
+            !matches!(Method::new(method), Method::Other(_))
+                && !other.iter().all(u8::is_ascii_uppercase)
+                && !other.last().is_some_and(|byte| b"-._".contains(byte))
+        };
+        (1..first.len().min(KEEP_ALIVE_BYTES_MAX)).find(is_behind_other)
+    };
+    let at = status.or_else(known).filter(is_start);
+    at.or_else(|| Some(0).filter(is_start))
 }
 
 /// Line ends between messages (RFC 5626 §3.5.1, RFC 3261 §7.5).
@@ -312,6 +342,9 @@ fn content_length(head: &[u8]) -> u64 {
 
 /// Bytes of a first line on a stream, at most.
 const LINE_BYTES_MAX: usize = 8192;
+
+/// Bytes of a keep-alive that stand before a message, at most.
+const KEEP_ALIVE_BYTES_MAX: usize = 64;
 
 /// LF CR LF: bytes to go back, so that an end of the head is found that two pieces share.
 const END_OF_HEAD_BYTES: usize = 3;
@@ -390,6 +423,35 @@ mod tests {
         };
         let lost: u64 = found.iter().filter_map(lost).sum();
         assert!((4..=8).contains(&lost), "{found:?}");
+    }
+
+    /// Keep-alives without a line end of their own.
+    #[test]
+    fn messages_right_behind_other_octets_are_found() {
+        let ok: &[u8] = b"SIP/2.0 200 OK\r\nl: 0\r\n\r\n";
+        for keep_alive in [&b"jaK"[..], b"\r", b"\n", b"0000", b"\xff\xff", b"\0\r\0"] {
+            for message in [BYE, ok] {
+                let stream = [message, keep_alive, message, keep_alive, message].concat();
+                for size in [1, 2, 5, stream.len()] {
+                    let mut framer = Framer::default();
+                    let mut found = Vec::new();
+                    for piece in stream.chunks(size) {
+                        framer.feed(piece, &mut |event| {
+                            if let FramerEvent::Message { bytes, .. } = event {
+                                found.push(bytes.to_vec());
+                            }
+                        });
+                    }
+                    assert_eq!(found, [message; 3], "{keep_alive:?} by {size}");
+                }
+            }
+        }
+        // Methods that are not known here.
+        let found = frame(
+            b"XBYE sip:h SIP/2.0\r\n\r\nX-BYE sip:h SIP/2.0\r\n\r\n",
+            Limits::default(),
+        );
+        assert_eq!(found, ["message 0+22", "message 22+23"]);
     }
 
     #[test]

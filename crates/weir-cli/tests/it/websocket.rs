@@ -8,6 +8,8 @@ use std::path::Path;
 use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, Stdio};
 
 use weir_testkit::Limited as _;
+use weir_testkit::capture::{Endian, PcapVariant, PcapWriter};
+use weir_testkit::packet::{Ipv4, Tcp, protocol, tcp_flags};
 
 use crate::shell::signal;
 
@@ -305,3 +307,119 @@ const ONE_SETTING: [&str; 8] = [
     "--mem-level",
     "8",
 ];
+
+/// A frame of HTTP/2 on a stream.
+fn frame_of_stream(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
+    let length = (payload.len() as u32).to_be_bytes();
+    let begin = [length[1], length[2], length[3], kind, flags];
+    [&begin[..], &stream.to_be_bytes(), payload].concat()
+}
+
+/// A frame of HTTP/2 with fields.
+fn fields(stream: u32, fields: &[(&str, &str)]) -> Vec<u8> {
+    let mut block = Vec::new();
+    for (name, value) in fields {
+        block.push(0);
+        for text in [name, value] {
+            block.push(text.len() as u8);
+            block.extend(text.as_bytes());
+        }
+    }
+    frame_of_stream(1, 4, stream, &block)
+}
+
+/// A capture of a connection of HTTP/2 with WebSocket connections on two of its streams (RFC 8441).
+fn write_streams(path: &Path) {
+    let mut sent: Vec<(bool, Vec<u8>)> = vec![
+        (
+            true,
+            [
+                &b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"[..],
+                &frame_of_stream(4, 0, 0, b""),
+            ]
+            .concat(),
+        ),
+        (false, frame_of_stream(4, 0, 0, &[0, 8, 0, 0, 0, 1])),
+    ];
+    let extensions = "permessage-deflate; client_no_context_takeover";
+    for stream in [1, 5] {
+        let request = [
+            (":method", "CONNECT"),
+            (":protocol", "websocket"),
+            (":scheme", "https"),
+            (":path", "/"),
+            (":authority", "h"),
+            ("sec-websocket-extensions", extensions),
+        ];
+        sent.push((true, fields(stream, &request)));
+        let response = [(":status", "200"), ("sec-websocket-extensions", extensions)];
+        sent.push((false, fields(stream, &response)));
+    }
+    for stream in [1, 5, 5] {
+        let masked = [&[0x81, 0x82, 0, 0, 0, 0][..], b"hi"].concat();
+        sent.push((true, frame_of_stream(0, 0, stream, &masked)));
+        // "Hello", compressed (RFC 7692, 7.2.3.1).
+        let compressed = [0xc1, 0x07, 0xf2, 0x48, 0xcd, 0xc9, 0xc9, 0x07, 0x00];
+        sent.push((false, frame_of_stream(0, 0, stream, &compressed)));
+    }
+    let ends = [([10, 0, 0, 1], 40_000), ([10, 0, 0, 2], 443)];
+    let file = std::io::BufWriter::new(std::fs::File::create(path).unwrap());
+    let mut writer = PcapWriter::new(file, 101, 65_535, PcapVariant::Nano, Endian::Little).unwrap();
+    let mut numbers = [1, 1];
+    let mut time_ns = 1_700_000_000_000_000_000;
+    for (from_client, bytes) in sent {
+        let at = usize::from(!from_client);
+        let (from, to) = (ends[at], ends[1 - at]);
+        let tcp = Tcp::new(from.1, to.1)
+            .flags(tcp_flags::ACK)
+            .numbers(numbers[at], numbers[1 - at]);
+        let [source, destination] = [from.0, to.0].map(std::net::Ipv4Addr::from);
+        let segment = tcp.segment(source.into(), destination.into(), &bytes);
+        let packet = Ipv4::new(source, destination, protocol::TCP).packet(&segment);
+        numbers[at] += bytes.len() as u32;
+        time_ns += 1_000_000;
+        writer
+            .packet(time_ns, packet.len() as u32, &packet)
+            .unwrap();
+    }
+    writer.into_inner().flush().unwrap();
+}
+
+/// RFC 8441: each stream is a connection.
+#[test]
+fn streams_of_http2_are_audited_and_studied() {
+    let folder = crate::shell::folder("streams");
+    write_streams(&folder.join("streams.pcap"));
+    let ended = crate::shell::run("weir ws stats streams.pcap --format csv", &folder);
+    assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+    let mut lines = ended.stdout.lines();
+    let names: Vec<&str> = lines.next().unwrap().split(',').collect();
+    let place = |name: &str| names.len() - names.iter().position(|it| *it == name).unwrap();
+    let mut found: Vec<[String; 4]> = lines
+        .map(|line| {
+            let values: Vec<&str> = line.split(',').collect();
+            let value = |name: &str| values[values.len() - place(name)].to_owned();
+            [
+                "messages",
+                "compressed_messages",
+                "mid_stream",
+                "violations",
+            ]
+            .map(value)
+        })
+        .collect();
+    found.sort();
+    let row =
+        |messages: &str, compressed: &str| [messages, compressed, "false", "0"].map(str::to_owned);
+    let expected = [row("1", "0"), row("1", "1"), row("2", "0"), row("2", "2")];
+    assert_eq!(found, expected, "{}", ended.stdout);
+    assert_eq!(ended.stdout.matches("permessage-deflate").count(), 4);
+    let study = "weir ws study streams.pcap --cpu-times estimate --window 15 --level 6 --mem-level 8 --format csv";
+    let ended = crate::shell::run(study, &folder);
+    assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+    assert!(
+        ended.stdout.contains("\nall,all,true,15,6,8,6,21,"),
+        "{}",
+        ended.stdout
+    );
+}

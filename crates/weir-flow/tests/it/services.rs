@@ -4,7 +4,7 @@ use std::net::Ipv4Addr;
 
 use weir_flow::Options;
 use weir_testkit::Rng;
-use weir_testkit::packet::{Ipv4, Tcp, protocol, tcp_flags};
+use weir_testkit::packet::{Chunk, Ipv4, Tcp, protocol, sctp, tcp_flags};
 
 use crate::capture::{self, Sent};
 
@@ -202,6 +202,54 @@ fn segments_out_of_order_twice_or_missing_leave_a_service_to_be_found() {
     connection.send(0, tcp_flags::ACK, b"the rest of a message");
     connection.send(0, tcp_flags::ACK, line);
     assert_eq!(connection.service(), Some("sip"));
+}
+
+/// The payload protocol identifier says what messages of SCTP are, or else their octets.
+#[test]
+fn messages_of_sctp_say_what_an_association_carries() {
+    let service = |protocol: u32, payload: &[u8]| {
+        let data = |tsn, payload: &[u8]| Chunk::Data {
+            tsn,
+            stream: 0,
+            sequence: 0,
+            protocol,
+            payload: payload.to_vec(),
+        };
+        let sack = Chunk::Sack {
+            cumulative_tsn: 1,
+            window: 9_000,
+        };
+        let chunks = [vec![Chunk::CookieAck], vec![sack, data(1, payload)]];
+        let packets: Vec<Sent> = chunks
+            .iter()
+            .map(|chunks| {
+                let packet = sctp(40_000, 2_905, 7, chunks);
+                let ip = Ipv4::new(CLIENT, SERVER, 132).packet(&packet);
+                Sent::new(0, IP, ip)
+            })
+            .collect();
+        let flows = capture::flows(&packets, Options::default());
+        assert_eq!(flows.len(), 1);
+        flows[0].application.as_str()
+    };
+    assert_eq!(service(3, &[1, 0, 1, 1, 0, 0, 0, 8]), Some("m3ua"));
+    assert_eq!(service(46, b"whatever"), Some("diameter"));
+    assert_eq!(service(0, b"INVITE sip:a@b SIP/2.0\r\n"), Some("sip"));
+    assert_eq!(service(0, b"whatever"), None);
+}
+
+#[test]
+fn diameter_is_found_in_segments_of_any_size() {
+    let mut message = vec![
+        1, 0, 0, 40, 0x80, 0, 1, 24, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 1,
+    ];
+    message.extend(b"\0\0\x01\x08\x40\0\0\x11h.example\0\0\0");
+    for port in [3_868, 40_001] {
+        check(port, &[('>', &message)], Some("diameter"));
+        check(port, &[('<', &message)], Some("diameter"));
+    }
+    message[4] = 0xa0;
+    check(3_868, &[('>', &message)], None);
 }
 
 /// Beyond 32 KiB of a direction nothing is looked for, whatever the size of the segments.

@@ -226,6 +226,52 @@ fn data_before_the_syn_in_the_capture_are_not_lost() {
     assert_eq!(there, "abcdef<CaptureEnd>");
 }
 
+/// The capture begins in the middle of a connection: the receiver's acknowledgment says where the stream may begin.
+#[test]
+fn data_wait_for_what_lies_between_them_and_the_acknowledgment_before_them() {
+    for start in [200, u32::MAX - 1, u32::MAX - 4] {
+        let at = |offset: u32| start.wrapping_add(offset);
+        let packets = [
+            segment(0, true, ACK, 100, at(0), b"GET"),
+            segment(1, false, ACK, at(6), 103, b"ghi"),
+            segment(2, false, ACK, at(3), 103, b"def"),
+            segment(3, false, ACK, at(0), 103, b"abc"),
+            segment(4, true, ACK, 103, at(9), b"GET"),
+            segment(5, false, ACK, at(9), 106, b"jkl"),
+        ];
+        let (there, back, streams) = follow(&packets, StreamLimits::default());
+        assert_eq!(there, "GETGET<CaptureEnd>");
+        assert_eq!(back, "abcdefghijkl<CaptureEnd>");
+        assert_eq!(streams.counters().0.missing_bytes, 0);
+        // The acknowledgment has no data itself.
+        let mut alone = packets.to_vec();
+        alone[0] = segment(0, true, ACK, 103, at(0), b"");
+        alone[4] = segment(4, true, ACK, 103, at(9), b"");
+        let (back, there, _) = follow(&alone, StreamLimits::default());
+        assert_eq!(
+            (there.as_str(), back.as_str()),
+            ("<CaptureEnd>", "abcdefghijkl<CaptureEnd>")
+        );
+        // What was sent before the capture is not missing, and what is behind it is not lost.
+        for lost in [vec![3], vec![2, 3], vec![1, 3], vec![1, 2]] {
+            let there = |index: &usize| !lost.contains(index);
+            let kept: Vec<usize> = (0..packets.len()).filter(there).collect();
+            let kept: Vec<Sent> = kept.iter().map(|index| packets[*index].clone()).collect();
+            let (there, back, streams) = follow(&kept, StreamLimits::default());
+            assert_eq!(there, "GETGET<CaptureEnd>");
+            let expected = match lost[..] {
+                [3] => "defghijkl",
+                [2, 3] => "ghijkl",
+                [1, 3] => "def[3]jkl",
+                _ => "abc[6]jkl",
+            };
+            assert_eq!(back, format!("{expected}<CaptureEnd>"));
+            let missing = back.chars().filter_map(|it| it.to_digit(10)).sum::<u32>();
+            assert_eq!(streams.counters().0.missing_bytes, missing.into());
+        }
+    }
+}
+
 #[test]
 fn what_is_acknowledged_and_never_comes_is_a_gap() {
     let middle = [

@@ -66,6 +66,13 @@ impl<L> Head<L> {
             .map(|(_, value)| value.as_str())
     }
 
+    fn malformed(self) -> Self {
+        Self {
+            is_malformed: true,
+            ..self
+        }
+    }
+
     pub(super) fn octets(&self) -> usize {
         let fields = self.fields.iter();
         fields
@@ -111,10 +118,11 @@ pub(super) fn may_become(bytes: &[u8]) -> bool {
     }
     let word = bytes.get(..bytes.len().min(WORD_OCTETS_MAX + 1));
     let mut words = word.unwrap_or_default().split(|byte| *byte == b' ');
+    let begun = bytes.get(..bytes.len().min(5)).unwrap_or_default();
     let is_status = b"HTTP/"
-        .get(..bytes.len())
-        .is_some_and(|word| word.eq_ignore_ascii_case(bytes));
-    is_status || words.next().is_some_and(is_method) && !bytes.contains(&b'\n')
+        .get(..begun.len())
+        .is_some_and(|word| word.eq_ignore_ascii_case(begun));
+    is_status && bytes.len() <= 6 || words.next().is_some_and(is_method) && !bytes.contains(&b'\n')
 }
 
 /// True for octets that are the beginning of a message before their line ends: of a response, or of a method that is known.
@@ -131,17 +139,51 @@ fn is_method(word: &[u8]) -> bool {
     (1..=WORD_OCTETS_MAX).contains(&word.len()) && word.iter().all(is_token)
 }
 
-/// True for the beginning of a response: `HTTP/` and a number, in capitals or not, or what servers of SHOUTcast write.
+/// True for the beginning of a response: `HTTP/` and a number, in capitals or not and behind a sign or a space at most, or
+/// what servers of SHOUTcast write.
 fn is_status(bytes: &[u8]) -> bool {
     if let [b'I', b'C', b'Y', b' ', code @ ..] = bytes {
         return code
             .get(..3)
             .is_some_and(|it| it.iter().all(u8::is_ascii_digit));
     }
+    let is_number = match bytes.get(5..) {
+        Some([b'0'..=b'9', ..]) => true,
+        Some([before, b'0'..=b'9', ..]) => matches!(before, b' '..=b'~'),
+        _ => false,
+    };
     bytes
         .get(..5)
         .is_some_and(|word| word.eq_ignore_ascii_case(b"HTTP/"))
-        && bytes.get(5).is_some_and(u8::is_ascii_digit)
+        && is_number
+}
+
+/// Where the first message of a side begins within octets that are the rest of something else (behind a loss, or of a body
+/// where none is to be): at the version and code of a response, or the whole first line of a request.
+pub(super) fn find_beginning(bytes: &[u8], of_client: bool) -> Option<usize> {
+    let is_response = |at: &usize| {
+        let line = bytes.get(*at..).unwrap_or_default();
+        match line.get(7..13) {
+            Some([b'0' | b'1', b' ', code @ ..]) => {
+                code.iter().take(3).all(u8::is_ascii_digit)
+                    && matches!(code.get(3), Some(b' ' | b'\r' | b'\n'))
+            }
+            _ => false,
+        }
+    };
+    let version: &[u8] = if of_client { b" HTTP/1." } else { b"HTTP/1." };
+    let all = bytes.windows(version.len()).enumerate();
+    let mut versions = all.filter(|(_, word)| *word == version).map(|(at, _)| at);
+    if !of_client {
+        return versions.find(is_response);
+    }
+    versions.find_map(|version| {
+        let before = bytes.get(..version)?;
+        let line = before.iter().rposition(|byte| *byte == b'\n')? + 1;
+        let method = before.get(line..)?.split(|byte| *byte == b' ').next()?;
+        let is_request = METHODS.contains(&method) && looks_like(bytes.get(line..)?);
+        is_request.then_some(line)
+    })
 }
 
 /// What stands behind the last space of a line.
@@ -220,6 +262,20 @@ fn unfolded(value: &[u8]) -> String {
 
 /// Reads a head.
 pub(super) fn parse(bytes: &[u8]) -> Parsed {
+    let is_blank = |byte: &&u8| matches!(byte, b' ' | b'\t');
+    let blank = bytes.iter().take_while(is_blank).count();
+    if blank == 0 {
+        return parse_line(bytes);
+    }
+    // No line begins with a space, but old software reads some that do.
+    match parse_line(bytes.get(blank..).unwrap_or_default()) {
+        Parsed::Request(length, head) => Parsed::Request(blank + length, head.malformed()),
+        Parsed::Response(length, head) => Parsed::Response(blank + length, head.malformed()),
+        other => other,
+    }
+}
+
+fn parse_line(bytes: &[u8]) -> Parsed {
     let mut headers = [EMPTY_HEADER; FIELDS_MAX];
     let mut config = ParserConfig::default();
     config
@@ -281,9 +337,15 @@ pub(super) fn parse(bytes: &[u8]) -> Parsed {
     }
 }
 
-/// Reads a head whose end never comes: its first line has to be there.
+/// Reads a head whose end never comes: of its first line what tells the message has to be there.
 pub(super) fn parse_cut(bytes: &[u8]) -> Parsed {
-    lenient(bytes, End::Cut)
+    let blank = bytes.iter().take_while(|byte| byte.is_ascii_whitespace());
+    let blank = blank.count();
+    match lenient(bytes.get(blank..).unwrap_or_default(), End::Cut) {
+        Parsed::Request(length, head) => Parsed::Request(blank + length, head),
+        Parsed::Response(length, head) => Parsed::Response(blank + length, head),
+        other => other,
+    }
 }
 
 /// Whether more of a head may come.
@@ -313,6 +375,15 @@ impl<'b> Lines<'b> {
         self.at += length + 1;
         Some(rest.get(..length)?.trim_ascii_end())
     }
+
+    /// The first line where its end never comes, if what is there of it has the code of a response. Where the target of a
+    /// request ends is not known.
+    fn cut(&mut self) -> Option<&'b [u8]> {
+        let line = Some(self.bytes).filter(|_| self.end == End::Cut && self.at == 0)?;
+        self.at = line.len();
+        let has_code = is_status(line) && status_line(line).code >= 100;
+        has_code.then(|| line.trim_ascii_end())
+    }
 }
 
 /// Reads a head that breaks the grammar, line by line: targets with spaces, malformed versions and status codes, control
@@ -322,7 +393,7 @@ fn lenient(bytes: &[u8], end: End) -> Parsed {
         return Parsed::Nothing;
     }
     let mut lines = Lines { bytes, at: 0, end };
-    let Some(first) = lines.next() else {
+    let Some(first) = lines.next().or_else(|| lines.cut()) else {
         return Parsed::More;
     };
     let mut fields: Vec<(String, String)> = Vec::new();
@@ -382,9 +453,12 @@ fn lenient(bytes: &[u8], end: End) -> Parsed {
 
 /// A first line that begins like that of a response.
 fn status_line(line: &[u8]) -> StatusLine {
-    let word = |line: &[u8]| line.iter().position(u8::is_ascii_whitespace);
+    // The vertical tab parts words in old software, too.
+    let is_blank = |byte: &u8| byte.is_ascii_whitespace() || *byte == 0x0b;
+    let word = |line: &[u8]| line.iter().position(is_blank);
     let (of_version, rest) = line.split_at(word(line).unwrap_or(line.len()));
-    let rest = rest.trim_ascii_start();
+    let blank = rest.iter().take_while(|byte| is_blank(byte)).count();
+    let rest = rest.get(blank..).unwrap_or_default();
     let (code, phrase) = rest.split_at(word(rest).unwrap_or(rest.len()));
     let is_number = code.iter().all(u8::is_ascii_digit);
     let number = std::str::from_utf8(code).ok().filter(|_| is_number);

@@ -486,9 +486,13 @@ impl Pairs {
         self.settle();
     }
 
-    /// Something of the server was not captured: a part of the response under way, or a whole one. It is behind so many octets of the server.
-    pub(super) fn response_lost(&mut self, offset: u64) {
+    /// Something of the server was not captured: a part of the response under way, or a whole one. It is behind so many octets
+    /// of the server, and before others.
+    pub(super) fn response_lost(&mut self, offset: u64, end: Option<u64>) {
         self.losses.of_server = true;
+        if self.answer().is_none() && self.is_of_earlier(end) {
+            return;
+        }
         self.losses.since_response.get_or_insert(offset);
         if let Some(answer) = self.answer() {
             answer.exchange.fault.get_or_insert(Fault::Missing);
@@ -499,6 +503,17 @@ impl Pairs {
             open.exchange.fault.get_or_insert(Fault::Missing);
             open.is_doubtful = true;
         }
+    }
+
+    /// True where the client had received all that the server sent up to `end` when it sent the first request without a
+    /// response: none of that is the response to it.
+    fn is_of_earlier(&self, end: Option<u64>) -> bool {
+        let mut all = self.waiting.iter();
+        let open = all.find(|it| it.response == Progress::Awaited);
+        let request = open.and_then(|open| open.places[0]);
+        request
+            .zip(end)
+            .is_some_and(|(request, end)| request.received >= end)
     }
 
     /// Notes a fault of the client's last message.
@@ -513,6 +528,15 @@ impl Pairs {
     pub(super) fn faulty_response(&mut self, fault: Fault) {
         let mut all = self.waiting.iter_mut();
         if let Some(next) = all.find(|it| it.response != Progress::Over) {
+            next.exchange.fault.get_or_insert(fault);
+        }
+    }
+
+    /// Notes a fault of the next exchange that has a request and no response.
+    pub(super) fn unanswered(&mut self, fault: Fault) {
+        let mut all = self.waiting.iter_mut();
+        let next = all.find(|it| it.response == Progress::Awaited && it.exchange.request.is_some());
+        if let Some(next) = next {
             next.exchange.fault.get_or_insert(fault);
         }
     }

@@ -44,9 +44,6 @@ impl Default for Side {
     }
 }
 
-/// Octets that tell the first line of a head.
-const LINE_OCTETS_MIN: usize = 8;
-
 impl Side {
     /// Before HTTP, which begins with a piece that looks like it.
     pub(super) fn searching() -> Self {
@@ -59,12 +56,16 @@ impl Side {
 
     /// What is begun is no beginning of a head, as these octets behind it are one: such as a body where none is to be.
     pub(super) fn is_idle_before(&self, bytes: &[u8]) -> bool {
+        // The first line of a request may go on with its version.
+        let is_of_version = || self.begun.ends_with(b" ") && head::may_become(&self.begun);
         matches!(self.state, State::Head)
-            && self.begun.len() >= LINE_OCTETS_MIN
+            && !self.begun.is_empty()
             && !self.begun.contains(&b'\n')
             && head::looks_like(bytes)
             && !head::looks_like(&self.begun)
             && (!head::may_become(&self.begun) || head::begins_as_known(bytes))
+            && !is_of_version()
+            && !head::looks_like(&[self.begun.as_slice(), bytes].concat())
     }
 
     /// The settings that a server of HTTP/2 begins with, and what is behind them.

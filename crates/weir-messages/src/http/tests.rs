@@ -633,7 +633,15 @@ fn after_a_loss_in_a_body_the_rest_is_not_shifted() {
 fn a_body_where_none_is_to_be_is_passed_over() {
     let head = || Seen::Client("HEAD /1 HTTP/1.1\r\n\r\n");
     let told = [("/1", 201, None), ("/2", 202, None)];
-    for body in ["xxxxxxxxxxxxxxxxxxxx", "x\r\ny\r\n\r\nz"] {
+    for body in [
+        "xxxxxxxxxxxxxxxxxxxx",
+        "x\r\ny\r\n\r\nz",
+        "x",
+        "hello",
+        "HTTP",
+        "a b c",
+        "<html>HTTP/1.1 is a protocol</html>",
+    ] {
         let response = format!("HTTP/1.1 201 A\r\nContent-Length: {}\r\n\r\n", body.len());
         let whole = format!("{response}{body}");
         are(&[head(), Seen::Server(&whole), GET_2, OK_2], &told);
@@ -647,7 +655,105 @@ fn a_body_where_none_is_to_be_is_passed_over() {
             ],
             &told,
         );
+        // The next response is in the same segment.
+        let both = format!("{whole}HTTP/1.1 202 A\r\nContent-Length: 2\r\n\r\nab");
+        are(&[head(), GET_2, Seen::Server(&both)], &told);
+        are(
+            &[
+                head(),
+                GET_2,
+                Seen::Server(&response),
+                Seen::Server(&both[response.len()..]),
+            ],
+            &told,
+        );
     }
+    // The status says that there is none (RFC 9110, 15.3.5 and 15.4.5).
+    let told = [("/1", 304, None), ("/2", 202, None), ("/3", 203, None)];
+    for end in ["", "\r\n", "tail"] {
+        let response = format!("HTTP/1.1 304 A\r\nContent-Length: 5\r\n\r\nhello{end}");
+        are(
+            &[GET_1, Seen::Server(&response), GET_2, OK_2, GET_3, OK_3],
+            &told,
+        );
+    }
+}
+
+/// Within a segment, too, the next message is found behind a loss.
+#[test]
+fn behind_a_loss_messages_are_found_within_a_segment() {
+    let rest = "rest of a chunk\r\n0\r\n\r\nHTTP/1.1 202 A\r\nContent-Length: 2\r\n\r\nab";
+    let begun = Seen::Server("HTTP/1.1 201 A\r\nTransfer-Encoding: chunked\r\n\r\nff\r\nhead");
+    let told = [("/1", 201, MISSING), ("/2", 202, None)];
+    let seen = [
+        GET_1,
+        GET_2,
+        begun,
+        Seen::ServerGap(300),
+        Seen::Server(rest),
+    ];
+    are(&seen, &told);
+    // A text that mentions a version is no message.
+    let rest = "about HTTP/1.1 and HTTP/1.0 200s\r\nGET / HTTP/1.1 is one";
+    let begun = Seen::Server("HTTP/1.1 201 A\r\nTransfer-Encoding: chunked\r\n\r\nff\r\nhead");
+    let seen = [
+        GET_1,
+        begun,
+        Seen::ServerGap(300),
+        Seen::Server(rest),
+        GET_2,
+        OK_2,
+    ];
+    are(&seen, &told);
+    let post = Seen::Client("POST /1 HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n10\r\nabc");
+    let rest = Seen::Client("c\r\n0\r\n\r\nGET /2 HTTP/1.1\r\n\r\n");
+    are(&[post, Seen::ClientGap(100), rest, OK_1, OK_2], &told);
+}
+
+/// A server that answers in something else does so with a word.
+#[test]
+fn an_answer_that_is_none_is_a_fault() {
+    let head = Some(Fault::Head);
+    for answer in [
+        "HELLO there\r\n\r\n",
+        "\u{1}\u{2}\u{3}",
+        "<html>hello</html>",
+    ] {
+        are(&[GET_1, Seen::Server(answer)], &[("/1", 0, head)]);
+        let seen = [GET_1, Seen::Server(answer), OK_1];
+        are(&seen, &[("/1", 201, None)]);
+    }
+    let malformed = Some(Fault::Malformed);
+    for version in [
+        "HTTP/+1.1",
+        " HTTP/1.1",
+        "HTTP/ 1.1",
+        "\tHTTP/1.1",
+        "HTTP/-1.1",
+        "HTTP/1.1\u{b}",
+    ] {
+        let answer = format!("{version} 201 A\r\nContent-Length: 2\r\n\r\nab");
+        let code = if version == "HTTP/ 1.1" { 0 } else { 201 };
+        let seen = [GET_1, Seen::Server(&answer), GET_2, OK_2];
+        are(&seen, &[("/1", code, malformed), ("/2", 202, None)]);
+        // In segments of any size; a space alone is passed over.
+        let least = if version.starts_with('H') { 1 } else { 2 };
+        for size in least..answer.len() {
+            let mut seen = vec![GET_1];
+            let pieces: Vec<&str> = (0..answer.len())
+                .step_by(size)
+                .map(|at| &answer[at..answer.len().min(at + size)])
+                .collect();
+            seen.extend(pieces.into_iter().map(Seen::Server));
+            are(&seen, &[("/1", code, malformed)]);
+        }
+    }
+    // Nothing behind the first line came.
+    are(
+        &[GET_1, Seen::Server("HTTP/1.1 201 Created")],
+        &[("/1", 201, malformed)],
+    );
+    are(&[GET_1, Seen::Server("HTTP/1.1 20")], &[("/1", 0, None)]);
 }
 
 #[test]

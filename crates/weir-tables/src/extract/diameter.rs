@@ -1,7 +1,8 @@
 //! `diameter`: one row a message of Diameter.
 
 use weir_messages::diameter::{
-    Avp, Message, OCTETS_MAX, PORTS, application_word, begins, command_word, length, may_begin,
+    Avp, BEGINNING_OCTETS, Message, OCTETS_MAX, PORTS, application_word, begins, command_word,
+    find, length, may_begin,
 };
 use weir_packet::{Kind, Needs, Value};
 
@@ -58,6 +59,12 @@ impl Protocol for Diameter {
             Some(Err(())) => Length::Broken,
             Some(Ok(total)) => Length::Message { skip: 0, total },
         }
+    }
+
+    const FIND_OCTETS: usize = BEGINNING_OCTETS;
+
+    fn find(bytes: &[u8]) -> Option<usize> {
+        find(bytes)
     }
 
     fn message(&mut self, bytes: &[u8], way: &Way, push: &mut Push<'_>) -> bool {

@@ -51,6 +51,8 @@ pub(crate) enum Begin<C> {
     With(C),
     /// More must come to say so.
     Unsure,
+    /// Something that mostly precedes it.
+    Before,
     /// Something else.
     Other,
 }
@@ -71,6 +73,8 @@ pub(crate) struct Looks {
 
 /// Octets of a connection that may be something else before something is understood.
 const SEARCH_OCTETS_MAX: u64 = 1 << 16;
+/// The same where something was found that mostly precedes it, such as requests before the one that upgrades a connection.
+const SEARCH_BEHIND_OCTETS_MAX: u64 = 1 << 20;
 /// Octets of a direction of which more must come to say what they are, at most: the longest message of DNS.
 const BEGUN_OCTETS_MAX: usize = 2 + u16::MAX as usize;
 
@@ -101,6 +105,8 @@ impl Looks {
 struct Undecided {
     /// Octets that were something else.
     passed: u64,
+    /// Something was found that mostly precedes it.
+    is_before: bool,
     /// What may be the beginning of a message, of each direction, and the pieces that it came in.
     begun: [Vec<u8>; 2],
     pieces: Vec<Piece>,
@@ -121,6 +127,14 @@ struct Piece {
 }
 
 impl Undecided {
+    /// In how many octets of it something is looked for.
+    fn octets_max(&self, looks: Looks) -> u64 {
+        match self.is_before && looks.octets_max > 0 {
+            true => looks.octets_max.max(SEARCH_BEHIND_OCTETS_MAX),
+            false => looks.octets_max,
+        }
+    }
+
     fn begun(&mut self, sender: Sender) -> &mut Vec<u8> {
         let [low, high] = &mut self.begun;
         match sender {
@@ -283,6 +297,13 @@ impl<C> Followed<C> {
         let mut known = match self.judge(looks, (payload, chunk, bytes), begin) {
             Begin::With(known) => known,
             Begin::Unsure => return self.wait(looks, chunk),
+            Begin::Before => {
+                self.undecided
+                    .entry(chunk.connection)
+                    .or_default()
+                    .is_before = true;
+                return self.pass(looks, chunk, bytes);
+            }
             Begin::Other => return self.pass(looks, chunk, bytes),
         };
         let mut wanted = Some(0);
@@ -329,12 +350,12 @@ impl<C> Followed<C> {
             if begun.len() <= BEGUN_OCTETS_MAX {
                 let earlier = begun.len().saturating_sub(bytes.len()) as u64;
                 let answer = begin(begun, chunk.offset.saturating_sub(earlier));
-                if !matches!(answer, Begin::Other) {
+                if !matches!(answer, Begin::Before | Begin::Other) {
                     return answer;
                 }
             }
             undecided.drop_begun(chunk.sender, bytes.len());
-            if undecided.passed > looks.octets_max {
+            if undecided.passed > undecided.octets_max(looks) {
                 return Begin::Other;
             }
         }
@@ -342,7 +363,7 @@ impl<C> Followed<C> {
         let is_held = match answer {
             Begin::With(_) => !undecided.pieces.is_empty(),
             Begin::Unsure => true,
-            Begin::Other => false,
+            Begin::Before | Begin::Other => false,
         };
         if is_held {
             undecided.hold(payload, chunk, bytes);
@@ -364,6 +385,7 @@ impl<C> Followed<C> {
         let held = self.undecided(chunk)?;
         let released = std::mem::take(held);
         held.passed = released.passed;
+        held.is_before = released.is_before;
         if held.passed == 0 {
             self.undecided.remove(&chunk.connection);
         }
@@ -389,12 +411,15 @@ impl<C> Followed<C> {
     /// Octets of a connection are something else.
     fn pass(&mut self, looks: Looks, chunk: &Chunk<'_>, bytes: &[u8]) -> Interest {
         let octets = bytes.len() as u64;
-        if chunk.is_last || octets > looks.octets_max {
+        let octets_max = self
+            .undecided(chunk)
+            .map_or(looks.octets_max, |undecided| undecided.octets_max(looks));
+        if chunk.is_last || octets > octets_max {
             return self.leave(looks, chunk);
         }
         let undecided = self.undecided.entry(chunk.connection).or_default();
         undecided.passed = undecided.passed.saturating_add(octets);
-        if undecided.passed > looks.octets_max {
+        if undecided.passed > octets_max {
             return self.leave(looks, chunk);
         }
         match undecided.counted == 0 && undecided.pieces.is_empty() {

@@ -184,6 +184,14 @@ pub(super) trait Protocol: Default + Send + 'static {
         Length::Broken
     }
 
+    /// Where the first message begins in octets that may be the rest of another one.
+    fn find(_bytes: &[u8]) -> Option<usize> {
+        None
+    }
+
+    /// Octets that [`Self::find`] has to see of a message; 0 where it finds none.
+    const FIND_OCTETS: usize = 0;
+
     /// Makes rows of a message; false when these bytes are no message of the protocol.
     fn message(&mut self, bytes: &[u8], way: &Way, push: &mut Push<'_>) -> bool;
 
@@ -257,6 +265,11 @@ impl<P: Protocol> Messages<P> {
             (payload, chunk),
             |bytes, _| match P::begins(bytes, ports) {
                 true => Begin::With(Conversation::new(Default::default(), true)),
+                // The capture may begin within a message that others follow in the same segment.
+                false if !chunk.saw_start && P::is_expected(ports) && P::find(bytes).is_some() => {
+                    let framers = [Framer::within(), Framer::within()];
+                    Begin::With(Conversation::new(framers, true))
+                }
                 false if P::may_begin(bytes) => Begin::Unsure,
                 false => Begin::Other,
             },
@@ -315,15 +328,23 @@ impl<P: Protocol> Extract for Messages<P> {
         } = self;
         let last = last.get_or_insert_with(|| {
             let mut last = VecDeque::new();
-            payloads.finish(&mut |payload| {
-                let Carried::Stream(chunk) = payload.carried else {
-                    return Interest::Ignore;
-                };
-                let piece = (payload, chunk);
-                Self::chunk(streams, lost_bytes, piece, &mut |bytes, way| {
-                    last.push_back((bytes.to_vec(), *way));
-                    true
-                })
+            payloads.finish(&mut |payload| match payload.carried {
+                Carried::Stream(chunk) => {
+                    let piece = (payload, chunk);
+                    Self::chunk(streams, lost_bytes, piece, &mut |bytes, way| {
+                        last.push_back((bytes.to_vec(), *way));
+                        true
+                    })
+                }
+                // The first of fragments whose others did not come.
+                Carried::Datagram(bytes) | Carried::Message { bytes, .. } => {
+                    let way = Way::of(payload);
+                    if P::is_datagram(bytes, way.ports()) {
+                        last.push_back((bytes.to_vec(), way));
+                    }
+                    Interest::Ignore
+                }
+                _ => Interest::Ignore,
             });
             last
         });
@@ -370,6 +391,8 @@ impl<P: Protocol> Extract for Messages<P> {
 pub(super) struct Framer<P> {
     /// The beginning of a message whose end did not come yet.
     begun: Vec<u8>,
+    /// What comes next may be the rest of a message.
+    is_lost: bool,
     protocol: std::marker::PhantomData<P>,
 }
 
@@ -377,16 +400,37 @@ impl<P> Default for Framer<P> {
     fn default() -> Self {
         Self {
             begun: Vec::new(),
+            is_lost: false,
             protocol: std::marker::PhantomData,
         }
     }
 }
 
 impl<P: Protocol> Framer<P> {
+    /// One that begins within a message.
+    fn within() -> Self {
+        Self {
+            is_lost: true,
+            ..Self::default()
+        }
+    }
+
     /// Hands on what is whole of `bytes`; gives how many are done with.
-    fn take(bytes: &[u8], each: &mut dyn FnMut(Piece<'_>)) -> usize {
+    fn take(&mut self, bytes: &[u8], each: &mut dyn FnMut(Piece<'_>)) -> usize {
         let mut at = 0;
         while let Some(rest) = bytes.get(at..).filter(|rest| !rest.is_empty()) {
+            if self.is_lost {
+                let (lost, is_found) = Self::search(rest);
+                if lost > 0 {
+                    each(Piece::Lost(lost as u64));
+                }
+                at += lost;
+                if !is_found {
+                    return at;
+                }
+                self.is_lost = false;
+                continue;
+            }
             match P::length(rest) {
                 Length::Message { skip, total }
                     if total <= P::MESSAGE_BYTES_MAX + HEADER_BYTES_MAX =>
@@ -399,6 +443,12 @@ impl<P: Protocol> Framer<P> {
                     continue;
                 }
                 Length::Wait if rest.len() < HEADER_BYTES_MAX => return at,
+                _ if P::FIND_OCTETS > 0 => {
+                    each(Piece::Lost(1));
+                    at += 1;
+                    self.is_lost = true;
+                    continue;
+                }
                 // Whatever is next begins with the next piece, if anywhere.
                 _ => {}
             }
@@ -406,6 +456,31 @@ impl<P: Protocol> Framer<P> {
             return bytes.len();
         }
         bytes.len()
+    }
+
+    /// How many octets are before the next message, and whether one begins behind them.
+    fn search(bytes: &[u8]) -> (usize, bool) {
+        if P::FIND_OCTETS == 0 || Self::is_chain(bytes) {
+            return (0, true);
+        }
+        match P::find(bytes) {
+            Some(at) => (at, true),
+            // What may be the beginning of one waits for more.
+            None => (bytes.len().saturating_sub(P::FIND_OCTETS - 1), false),
+        }
+    }
+
+    /// True where whole messages stand side by side up to the end, or to the beginning of one.
+    fn is_chain(bytes: &[u8]) -> bool {
+        let mut rest = bytes;
+        while let Length::Message { total, .. } = P::length(rest) {
+            match rest.get(total.max(1)..) {
+                Some([]) => return true,
+                Some(behind) => rest = behind,
+                None => return rest.len() < bytes.len(),
+            }
+        }
+        rest.len() < bytes.len() && P::length(rest) == Length::Wait
     }
 }
 
@@ -416,13 +491,13 @@ impl<P: Protocol> Cut for Framer<P> {
     fn cut(&mut self, content: Content<'_>, each: &mut dyn FnMut(Piece<'_>)) {
         match content {
             Content::Bytes(bytes) if self.begun.is_empty() => {
-                let done = Self::take(bytes, each);
+                let done = self.take(bytes, each);
                 self.begun = bytes.get(done..).unwrap_or_default().to_vec();
             }
             Content::Bytes(bytes) => {
                 let mut begun = std::mem::take(&mut self.begun);
                 begun.extend_from_slice(bytes);
-                let done = Self::take(&begun, each);
+                let done = self.take(&begun, each);
                 begun.drain(..done.min(begun.len()));
                 self.begun = begun;
             }
@@ -431,6 +506,7 @@ impl<P: Protocol> Cut for Framer<P> {
                 if !begun.is_empty() {
                     each(Piece::Lost(begun.len() as u64));
                 }
+                self.is_lost = true;
             }
         }
     }

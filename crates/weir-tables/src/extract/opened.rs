@@ -190,10 +190,15 @@ impl Relayed {
         each: &mut Each<'_>,
     ) -> Option<Interest> {
         if !self.streams.contains_key(&chunk.connection) {
-            let is_hep =
-                matches!(chunk.content, Content::Bytes(bytes) if bytes.starts_with(HEP_MAGIC));
+            let Content::Bytes(bytes) = chunk.content else {
+                return None;
+            };
             // A connection that began before the capture begins with the rest of a message.
-            if !is_hep || chunk.offset > 0 && chunk.saw_start {
+            let is_hep = match chunk.saw_start {
+                true => chunk.offset == 0 && bytes.starts_with(HEP_MAGIC),
+                false => bytes.starts_with(HEP_MAGIC) || has_hep(bytes),
+            };
+            if !is_hep {
                 return None;
             }
             if self.streams.len() >= CONNECTIONS_MAX {
@@ -246,6 +251,15 @@ impl Relayed {
         *self.streams.get_mut(&chunk.connection)?.get_mut(side)? = kept;
         Some(Interest::Follow)
     }
+}
+
+/// True where a message of HEP begins within these octets, as far as its first chunk, one of those that HEP itself defines.
+fn has_hep(bytes: &[u8]) -> bool {
+    let mut all = memchr::memmem::find_iter(bytes, HEP_MAGIC);
+    all.any(|at| {
+        let chunk = bytes.get(at + HEP_HEADER..).unwrap_or_default();
+        matches!(chunk, [0, 0, 0, 1..=18, 0, 7..=255, ..])
+    })
 }
 
 /// Hands on a datagram, or what a probe sent on in it: with the addresses between which that went.

@@ -421,6 +421,91 @@ fn a_connection_from_the_middle_is_looked_at_again_and_one_without_messages_is_c
     assert_eq!((found, notes), (0, Vec::new()));
 }
 
+/// Octets in segments of so many each, of a connection that began before the capture.
+fn in_segments(port: u16, bytes: &[u8], size: usize) -> Vec<Vec<u8>> {
+    let pieces: Vec<&[u8]> = bytes.chunks(size).collect();
+    from_the_middle(port, &pieces)
+}
+
+/// A capture begins within a message, and no segment begins with one: those of 56 octets each are found all the same, and
+/// behind a segment that is missing.
+#[test]
+fn messages_within_segments_are_found_from_the_middle() {
+    let messages = watchdog().repeat(60);
+    for (skipped, size) in [(1, 100), (13, 100), (41, 333), (55, 1_400)] {
+        let mut packets = in_segments(3_868, &messages[skipped..], size);
+        let (found, notes) = rows("diameter", &packets);
+        assert_eq!(found, 59, "{skipped} by {size}");
+        let lost = 56 - skipped;
+        let note = format!("diameter: {lost} bytes of TCP streams belong to no whole message");
+        assert_eq!(notes, [note]);
+        if packets.len() > 20 {
+            packets.remove(10);
+            let whole = 59 - size.div_ceil(56) - 1;
+            let (found, _) = rows("diameter", &packets);
+            assert!((whole..59).contains(&found), "{found}: {skipped} by {size}");
+        }
+    }
+    let ends = ["192.0.2.1:5060", "192.0.2.2:5060"].map(|end| end.parse().unwrap());
+    let sip = b"OPTIONS sip:b@x SIP/2.0\r\nVia: SIP/2.0/UDP x;branch=z9hG4bKa\r\nFrom: <sip:a@x>;tag=a\r\n\
+        To: <sip:b@x>\r\nCall-ID: a\r\nCSeq: 1 OPTIONS\r\nContent-Length: 0\r\n\r\n";
+    let message = weir_messages::hep::write(3, ends[0], ends[1], 17, sip);
+    let messages = message.repeat(20);
+    for skipped in [1, 3, 5, 50, 150] {
+        for size in [1_400, 333] {
+            let packets = in_segments(9_060, &messages[skipped..], size);
+            let (found, notes) = rows("sip", &packets);
+            assert_eq!((found, notes), (19, Vec::new()), "{skipped} by {size}");
+        }
+    }
+}
+
+/// Pages of any usual size come before the request that upgrades their connection.
+#[test]
+fn a_websocket_behind_long_pages_is_read() {
+    let get = b"GET /page HTTP/1.1\r\nHost: h\r\n\r\n";
+    let page = [
+        b"HTTP/1.1 200 OK\r\nContent-Length: 90000\r\n\r\n".to_vec(),
+        vec![b'x'; 90_000],
+    ]
+    .concat();
+    let upgrade =
+        b"GET /chat HTTP/1.1\r\nHost: h\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n";
+    let switch = b"HTTP/1.1 101 Switching\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n";
+    let mut random = Rng::new(2);
+    for pages in [1, 3, 9] {
+        let mut packets = Vec::new();
+        let ends = [(CLIENT, 40_000), (SERVER, 8_000)];
+        let mut connection = Connection::open(ends[0], ends[1], &mut packets);
+        for _ in 0..pages {
+            connection.send_one(true, get, &mut packets);
+            connection.send(false, &page, 1_400, &mut random, &mut packets);
+        }
+        connection.send_one(true, upgrade, &mut packets);
+        connection.send_one(false, switch, &mut packets);
+        connection.send_one(false, b"\x81\x02hi", &mut packets);
+        let (found, notes) = rows("websocket", &packets);
+        assert_eq!((found, notes), (1, Vec::new()), "{pages} pages");
+    }
+}
+
+/// The rest of a fragmented message that never comes leaves its beginning to be read, at the end of the capture, too.
+#[test]
+fn first_fragments_are_messages_at_the_end_of_the_capture() {
+    let question = |id: u8| {
+        let mut bytes = vec![0, id, 1, 0, 0, 1, 0, 0, 0, 0, 0, 0, 1, b'a' + id];
+        bytes.extend(b"\x03net\0\0\x01\0\x01");
+        bytes.extend([b'Z'; 300]);
+        let datagram = udp(CLIENT.into(), SERVER.into(), 40_000, 53, &bytes);
+        let ip = Ipv4::new(CLIENT, SERVER, protocol::UDP).identification(id.into());
+        ip.fragments(&datagram, 124).swap_remove(0)
+    };
+    let packets: Vec<Vec<u8>> = (0..3).map(question).collect();
+    let columns = ["frame.number", "dns.qry.name"];
+    let found = columns_of("dns", &packets, &columns);
+    assert_eq!(found, [["1", "a.net"], ["2", "b.net"], ["3", "c.net"]]);
+}
+
 /// The PROXY protocol, 2.1 and 2.2, in segments of any size, before what a client sends.
 #[test]
 fn headers_of_the_proxy_protocol_are_taken_off_before_every_protocol() {

@@ -70,6 +70,37 @@ fn one_by_one(count: u16, lost: [&[u16]; 2]) -> Vec<Sent> {
     sent
 }
 
+/// Two requests are lost at once, and the response to the second, which the client had when it asked for more.
+#[test]
+fn what_the_client_had_before_it_asked_is_not_what_it_asked_for() {
+    let request = |n: u16| format!("GET /{n} HTTP/1.1\r\n\r\n");
+    let response = |n: u16| format!("HTTP/1.1 {} A\r\nContent-Length: 0\r\n\r\n", 210 + n);
+    let [asked, told] = [request(0).len() as u64, response(0).len() as u64];
+    let sent = |side, n, received, is_lost| Sent {
+        side,
+        text: if side == 0 { request(n) } else { response(n) },
+        received,
+        is_lost,
+    };
+    let all = [
+        sent(0, 0, 0, false),
+        sent(1, 0, asked, false),
+        sent(0, 1, told, true),
+        sent(0, 2, told, true),
+        sent(1, 1, 3 * asked, false),
+        sent(1, 2, 3 * asked, true),
+        sent(0, 3, 3 * told, false),
+        sent(0, 4, 3 * told, false),
+        sent(1, 3, 5 * asked, false),
+        sent(1, 4, 5 * asked, false),
+    ];
+    let found = placed(&all);
+    let row = |target: &str, code| (target.to_owned(), code);
+    let pairs: Vec<_> = found.iter().map(|it| (it.0.clone(), it.1)).collect();
+    let expected = [row("/0", 210), row("", 211), row("/3", 213), row("/4", 214)];
+    assert_eq!(pairs, expected, "{found:?}");
+}
+
 #[test]
 fn after_any_number_of_lost_messages_responses_are_those_of_their_requests() {
     // All that may be lost of six exchanges.

@@ -285,11 +285,12 @@ impl Stream {
         if is_first && text.is_empty() || looks_like_sip(text) {
             return sip(is_known);
         }
-        match websocket::begins(bytes, place) {
+        let is_before = match websocket::begins(bytes, place) {
             Begin::With(_) => return Begin::With(Self::WebSocket),
             Begin::Unsure => return Begin::Unsure,
-            Begin::Other => {}
-        }
+            Begin::Before => true,
+            Begin::Other => false,
+        };
         // The first line may go on in the next segment.
         let line_goes_on = is_first
             && text.len() < LINE_BYTES_MAX
@@ -298,7 +299,10 @@ impl Stream {
         if is_known || line_goes_on {
             return sip(is_known);
         }
-        Begin::Other
+        match is_before {
+            true => Begin::Before,
+            false => Begin::Other,
+        }
     }
 }
 

@@ -171,6 +171,7 @@ impl Connections {
             |bytes, offset| match begins(bytes, (chunk.saw_start, offset)) {
                 Begin::With(opening) => Begin::With(Known::new(chunk, opening)),
                 Begin::Unsure => Begin::Unsure,
+                Begin::Before => Begin::Before,
                 Begin::Other => Begin::Other,
             },
             |known, _, chunk| {
@@ -259,8 +260,10 @@ pub(crate) fn begins(bytes: &[u8], (saw_start, offset): (bool, u64)) -> Begin<Op
         Begin::With(true) => Begin::With(Opening::Client),
         Begin::With(false) => Begin::With(Opening::Server),
         Begin::Unsure => Begin::Unsure,
-        Begin::Other if is_start => Begin::Other,
-        Begin::Other => streams_from_middle(bytes).into(),
+        // Another request, or an answer to one, precedes the handshake at times.
+        Begin::Before | Begin::Other if http::looks_like_http(bytes) => Begin::Before,
+        Begin::Before | Begin::Other if is_start => Begin::Other,
+        Begin::Before | Begin::Other => streams_from_middle(bytes).into(),
     }
 }
 

@@ -525,3 +525,77 @@ fn streams_from_before_the_capture_begin_anew_behind_a_gap() {
     }
     assert!(!rows.iter().any(|row| row.ends_with("message 1")));
 }
+
+/// A message of SIP over WebSocket (RFC 7118).
+fn sip(start: &str, call: &str, method: &str, number: u32, body: &str) -> String {
+    let to = match start.starts_with("INVITE") {
+        true => "",
+        false => ";tag=b",
+    };
+    format!(
+        "{start}\r\nVia: SIP/2.0/WSS a.invalid;branch=z9hG4bK{call}{method}{number}\r\nFrom: <sip:a@x>;tag=a\r\n\
+         To: <sip:b@x>{to}\r\nCall-ID: {call}\r\nCSeq: {number} {method}\r\nMax-Forwards: 70\r\n\
+         Contact: <sip:a@a.invalid;transport=ws>\r\nContent-Length: {}\r\n\r\n{body}",
+        body.len()
+    )
+}
+
+/// Calls on streams of one connection, in pieces side by side: `sip` and `calls` have them.
+#[test]
+fn calls_on_streams_are_calls() {
+    let mut random = Rng::new(7_118);
+    let mut conversation = begun(35_000, &mut random);
+    let calls = [(1_u32, "one"), (3, "two"), (7, "three")];
+    let mut talks = calls.map(|_| [Talk::new(true), Talk::new(false)]);
+    for (stream, _) in calls {
+        conversation.send(true, &request(stream, "websocket"), &mut random);
+        conversation.send(false, &response(stream, "200"), &mut random);
+    }
+    let sdp = "v=0\r\no=- 1 1 IN IP4 192.0.2.1\r\ns=-\r\nc=IN IP4 192.0.2.1\r\nt=0 0\r\nm=audio 4000 RTP/AVP 0\r\n";
+    let steps: [(bool, &str, &str, u32, &str); 6] = [
+        (true, "INVITE sip:b@x SIP/2.0", "INVITE", 1, sdp),
+        (false, "SIP/2.0 180 Ringing", "INVITE", 1, ""),
+        (false, "SIP/2.0 200 OK", "INVITE", 1, sdp),
+        (true, "ACK sip:b@x SIP/2.0", "ACK", 1, ""),
+        (true, "BYE sip:b@x SIP/2.0", "BYE", 2, ""),
+        (false, "SIP/2.0 200 OK", "BYE", 2, ""),
+    ];
+    for (from_client, start, method, number, body) in steps {
+        let mut queues: Vec<VecDeque<Vec<u8>>> = Vec::new();
+        for (at, (stream, call)) in calls.into_iter().enumerate() {
+            let text = sip(start, call, method, number, body);
+            let talk = &mut talks[at][usize::from(!from_client)];
+            let frame = match stream {
+                // Compressed, as the fields of both agree on.
+                3 => {
+                    let mut deflated = Vec::new();
+                    talk.deflater.message(text.as_bytes(), &mut deflated);
+                    talk.frame(0xc1, &deflated)
+                }
+                _ => talk.frame(0x81, text.as_bytes()),
+            };
+            queues.push(data(stream, &frame, &mut random).into());
+        }
+        let mut frames = Vec::new();
+        while queues.iter().any(|queue| !queue.is_empty()) {
+            let at = random.below(queues.len() as u64) as usize;
+            frames.extend(queues[at].pop_front().into_iter().flatten());
+        }
+        conversation.send(from_client, &frames, &mut random);
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("calls.pcap");
+    write(conversation.packets.into_iter(), &path);
+    let (batch, notes) = read_with_notes("sip", &[&path], 100);
+    assert_eq!((batch.num_rows(), notes), (18, Vec::new()));
+    let ids = crate::sip::column(&batch, "sip.call_id");
+    for (_, call) in calls {
+        assert_eq!(ids.iter().filter(|id| *id == call).count(), 6, "{ids:?}");
+    }
+    let (batch, notes) = read_with_notes("calls", &[&path], 100);
+    assert_eq!(notes, Vec::<String>::new());
+    let mut ids = crate::sip::column(&batch, "sip.call_id");
+    ids.sort();
+    assert_eq!(ids, ["one", "three", "two"]);
+    assert_eq!(crate::sip::column(&batch, "call.state"), ["completed"; 3]);
+}
