@@ -237,7 +237,7 @@ impl<R: Read> Reader<R> {
             let bytes = self.buffer.get(self.start..self.end).unwrap_or_default();
             let decoded = match form {
                 Form::Rfc6873 => rfc6873::decode(bytes).map(|(_, len)| len),
-                _ => Binary::decode(bytes, self.ended, &mut self.scratch).map(|(_, len)| len),
+                _ => Binary::check(bytes, self.ended),
             };
             match decoded {
                 Err(fault) if fault.kind == FaultKind::Cut => {
@@ -274,7 +274,7 @@ impl<R: Read> Reader<R> {
             Form::Rfc6873 => rfc6873::decode(bytes),
             _ => binary::decode(bytes, &mut self.scratch.built),
         };
-        // Decoded once already, so it is there.
+        // Looked through already, so it is there.
         Ok(record.ok().map(|(record, len)| Item::Record {
             record,
             offset,

@@ -270,8 +270,7 @@ impl<K: Hash + Eq, V, S: BuildHasher> Dict<K, V, S> {
             key,
             state: &self.state,
         };
-        let spot = self.table.find(self.table.hash(&query), &query)?;
-        self.table.remove(spot)
+        self.table.take(&query)
     }
 
     /// The place of a key, to look and to insert with one search.

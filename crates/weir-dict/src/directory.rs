@@ -168,13 +168,37 @@ impl<T> Directory<T> {
         let segment = self.slab.of_mut(hash);
         let entry = segment.swap_remove(at);
         self.len -= 1;
+        if segment.capacity() > 2 * segment.len() + 8 || self.len < self.merge_below {
+            self.settle(hash);
+        }
+        entry
+    }
+
+    /// Finds an entry and takes it out; otherwise tells whether its segment has entries elsewhere. Moves at most one
+    /// segment's entries.
+    #[inline(always)]
+    pub(crate) fn take(&mut self, hash: u64, is: impl FnMut(&T) -> bool) -> Result<T, bool> {
+        let segment = self.slab.of_mut(hash);
+        let at = segment.find(tag_of(hash), is)?;
+        let entry = segment.swap_remove(at);
+        self.len -= 1;
+        if segment.capacity() > 2 * segment.len() + 8 || self.len < self.merge_below {
+            self.settle(hash);
+        }
+        Ok(entry)
+    }
+
+    /// Makes the segment of `hash` shorter and unites two others, where a removal has made that due.
+    #[cold]
+    #[inline(never)]
+    fn settle(&mut self, hash: u64) {
+        let segment = self.slab.of_mut(hash);
         if segment.capacity() > 2 * segment.len() + 8 {
             self.tighten(hash, Segment::shrink);
         }
         if self.len < self.merge_below {
             self.merge();
         }
-        entry
     }
 
     /// Gives memory back after removals from the segment of `hash`.
@@ -309,7 +333,19 @@ impl<T> Directory<T> {
         if upper.is_over() {
             lower.set_over();
         }
+        self.prefetch_pair(number - 1, Segment::prefetch_all);
+        self.prefetch_pair(number.saturating_sub(2), Segment::prefetch);
         true
+    }
+
+    /// Starts fetching what will be united when segment `number` is the last: in a table that loses entries, the lines are
+    /// fetched two mergers ahead, and the entries one.
+    fn prefetch_pair(&self, number: usize, prefetch: impl Fn(&Segment<T>)) {
+        if number > 0 {
+            let lower = number - (1 << number.ilog2());
+            self.slab.get(number).into_iter().for_each(&prefetch);
+            self.slab.get(lower).into_iter().for_each(&prefetch);
+        }
     }
 
     /// Notes that the segment of `hash` has entries elsewhere.

@@ -233,6 +233,15 @@ impl<T> Segment<T> {
         }
     }
 
+    /// Starts fetching all entries; needs the line.
+    pub(crate) fn prefetch_all(&self) {
+        let start = self.entries.as_ptr().cast_const().cast::<u8>();
+        // As many lines as an ordinary segment of ordinary entries has.
+        for at in (0..(self.len() * size_of::<T>()).min(32 * 64)).step_by(64) {
+            prefetch(start.wrapping_add(at));
+        }
+    }
+
     /// True when there is room for one more entry in memory.
     #[inline(always)]
     pub(crate) const fn has_room(&self) -> bool {

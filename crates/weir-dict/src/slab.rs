@@ -90,6 +90,11 @@ impl<T> Slab<T> {
     #[allow(unsafe_code)]
     fn place(&self, number: usize) -> NonNull<Segment<T>> {
         debug_assert!(number < self.len);
+        // One chunk's address does not follow from the number, so that a search need not wait for it.
+        if self.len <= CHUNK {
+            // SAFETY: invariants 1 and 2: there is a first chunk, and the number is that of a segment in it.
+            return unsafe { self.chunks.get_unchecked(0).add(number) };
+        }
         // SAFETY: invariants 1 and 2: the number is that of a segment, so there is a chunk for it.
         unsafe {
             self.chunks
@@ -119,6 +124,13 @@ impl<T> Slab<T> {
     pub(crate) fn of_mut(&mut self, hash: u64) -> &mut Segment<T> {
         // SAFETY: invariant 1; the borrow of `self` is unique.
         unsafe { self.place_of(hash).as_mut() }
+    }
+
+    /// A segment by its number; `None` where there is no such one.
+    #[allow(unsafe_code)]
+    pub(crate) fn get(&self, number: usize) -> Option<&Segment<T>> {
+        // SAFETY: invariant 1; the borrow of `self` keeps it from being changed.
+        (number < self.len).then(|| unsafe { self.place(number).as_ref() })
     }
 
     /// A segment by its number.

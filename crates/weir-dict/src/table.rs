@@ -597,6 +597,44 @@ impl<T> Table<T> {
         }
     }
 
+    /// Takes the entry of a key out. Looks only once for its segment, and hashes nothing but the key.
+    #[inline(always)]
+    pub(crate) fn take(&mut self, query: &impl Query<T>) -> Option<T> {
+        let hash = self.hash(query);
+        let entry = match self.view_mut() {
+            ViewMut::Large(large) => match large.main.take(hash, |entry| query.is(entry)) {
+                Ok(entry) if large.main.segments() > 1 && large.deep.is_none() => {
+                    return Some(entry);
+                }
+                Ok(entry) => entry,
+                Err(false) => return None,
+                Err(true) => return self.take_deep(query),
+            },
+            ViewMut::Single(single) => {
+                let at = single.find(tag_of(hash), |entry| query.is(entry)).ok()?;
+                let entry = single.swap_remove(at);
+                if !Self::is_loose(single) {
+                    return Some(entry);
+                }
+                entry
+            }
+            ViewMut::Small(entries) => {
+                let at = entries.iter().position(|entry| query.is(entry))?;
+                return Some(self.remove_small(at));
+            }
+        };
+        self.tighten();
+        Some(entry)
+    }
+
+    /// Takes an entry out that does not stand in its segment.
+    #[cold]
+    #[inline(never)]
+    fn take_deep(&mut self, query: &impl Query<T>) -> Option<T> {
+        let spot = self.find_deep(query)?;
+        self.remove(spot)
+    }
+
     /// Takes the entry at a spot out. Hashes nothing.
     #[inline]
     pub(crate) fn remove(&mut self, spot: Spot) -> Option<T> {
@@ -638,6 +676,14 @@ impl<T> Table<T> {
         }
     }
 
+    /// True when a single segment has so few entries that it is made smaller.
+    #[inline(always)]
+    const fn is_loose(single: &Segment<T>) -> bool {
+        single.len() <= SINGLE_MIN || single.capacity() > 2 * single.len() + 8
+    }
+
+    #[cold]
+    #[inline(never)]
     fn tighten_more(&mut self) {
         if let ViewMut::Large(large) = self.view_mut() {
             if large.deep.as_ref().is_some_and(|deep| deep.len() == 0) {

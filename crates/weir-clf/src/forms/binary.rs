@@ -117,6 +117,47 @@ pub(crate) fn decode<'a>(
     Ok((record, len))
 }
 
+/// How long the record at the beginning of `bytes` is, where [`decode`] reads it, and otherwise what that fails with.
+/// Puts nothing together.
+pub(crate) fn check(bytes: &[u8]) -> Result<usize, Fault> {
+    let len = record_len(bytes)?;
+    let Some(bytes) = bytes.get(..len) else {
+        return Err(Fault::at(bytes.len(), FaultKind::Cut));
+    };
+    let Some(head) = bytes.first_chunk::<HEADER_BYTES>() else {
+        return Err(Fault::at(bytes.len(), FaultKind::Cut));
+    };
+    let nanoseconds = u32::from_be_bytes([head[12], head[13], head[14], head[15]]);
+    if nanoseconds > 999_999_999 {
+        return Err(Fault::at(12, FaultKind::Time));
+    }
+    let number = |high, low| usize::from(u16::from_be_bytes([high, low]));
+    for (index, [a, b, c, d]) in head[PAIRS..].as_chunks::<4>().0.iter().enumerate() {
+        let (start, bytes) = (number(*a, *b), number(*c, *d));
+        if bytes > 0 && (start < HEADER_BYTES || start.saturating_add(bytes) > len) {
+            let at = PAIRS.saturating_add(index.saturating_mul(4));
+            return Err(Fault::at(at, FaultKind::Pointer));
+        }
+    }
+    let mut at = number(head[22], head[23]);
+    if at == 0 {
+        return Ok(len);
+    }
+    if at < HEADER_BYTES || at > len {
+        return Err(Fault::at(22, FaultKind::Pointer));
+    }
+    while at < len {
+        let damaged = Fault::at(at, FaultKind::Optional);
+        let value = u16_be_at(bytes, at.saturating_add(2)).ok_or(damaged)?;
+        let end = at.saturating_add(4).saturating_add(usize::from(value));
+        if end > len {
+            return Err(damaged);
+        }
+        at = end;
+    }
+    Ok(len)
+}
+
 /// The length from the first four bytes.
 pub(crate) fn record_len(bytes: &[u8]) -> Result<usize, Fault> {
     let Some(first) = u32_be_at(bytes, 0) else {
@@ -485,5 +526,36 @@ mod tests {
         assert_eq!(len, out.len());
         assert_eq!(back.optional, record.optional);
         assert_eq!(back.field(Field::Source), b"[2001:db8::9]");
+    }
+
+    /// Every prefix of a record, and every byte of it changed in several ways.
+    #[test]
+    fn what_is_checked_is_what_is_read() {
+        let mut optional = Vec::new();
+        push_optional(MESSAGE, 0, b"", b"BYE sip:a@b", &mut optional);
+        let mut record = Record {
+            optional: Optionals::new(&optional),
+            ..Record::default()
+        };
+        record.set(Field::CallId, b"call");
+        record.set(Field::CSeq, b"1 BYE");
+        record.set(Field::RequestUri, b"sip:a@b");
+        let mut out = Vec::new();
+        push(&record, &mut out, &mut Losses::default());
+        let mut scratch = Vec::new();
+        let mut agree = |bytes: &[u8]| {
+            let read = decode(bytes, &mut scratch).map(|(_, len)| len);
+            assert_eq!(check(bytes), read, "{bytes:?}");
+        };
+        for len in 0..=out.len() {
+            agree(&out[..len]);
+        }
+        for at in 0..out.len() {
+            for change in [1, 2, 0x10, 0x40, 0x80, 0xff] {
+                let mut bytes = out.clone();
+                bytes[at] ^= change;
+                agree(&bytes);
+            }
+        }
     }
 }

@@ -188,14 +188,8 @@ impl Notation for Binary {
         whole: bool,
         scratch: &'a mut Scratch,
     ) -> Result<(Record<'a>, usize), Fault> {
-        binary::decode(bytes, &mut scratch.built).map_err(|fault| {
-            // What follows will say whether its length can be believed.
-            let undecided = !whole && binary::next_is_open(bytes);
-            match undecided {
-                true => Fault::at(bytes.len(), FaultKind::Cut),
-                false => fault,
-            }
-        })
+        binary::decode(bytes, &mut scratch.built)
+            .map_err(|fault| Self::decided(fault, bytes, whole))
     }
 
     fn stray(_bytes: &[u8]) -> usize {
@@ -213,6 +207,22 @@ impl Notation for Binary {
 
     fn resynchronise(bytes: &[u8], at: usize) -> Option<usize> {
         binary::resynchronise(bytes, at)
+    }
+}
+
+impl Binary {
+    /// As [`Notation::decode`], without the record.
+    pub(crate) fn check(bytes: &[u8], whole: bool) -> Result<usize, Fault> {
+        binary::check(bytes).map_err(|fault| Self::decided(fault, bytes, whole))
+    }
+
+    /// A fault, once there are enough bytes for it: what follows will say whether a record's length can be believed.
+    fn decided(fault: Fault, bytes: &[u8], whole: bool) -> Fault {
+        if !whole && binary::next_is_open(bytes) {
+            Fault::at(bytes.len(), FaultKind::Cut)
+        } else {
+            fault
+        }
     }
 }
 
