@@ -518,6 +518,8 @@ const CLOSED_AFTER: Duration = Duration::from_millis(250);
 
 #[cfg(test)]
 mod tests {
+    use futures::FutureExt as _;
+
     use super::*;
 
     fn free(turns: &Turns) -> usize {
@@ -627,42 +629,51 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn rows_are_counted_before_they_are_read_and_those_that_are_kept_make_room() {
-        let turns = Turns::keeping(1, 100, None, Duration::from_millis(100));
-        let (first, second, third) = (Arc::default(), Arc::default(), Arc::default());
-        let (closing, mut closed) = watch::channel(false);
-        Holder::set_connection(&first, Arc::new(closing));
+    async fn rows_are_counted_before_they_are_read_and_small_ones_come_first() {
+        let turns = Turns::keeping(1, 100, None, Duration::from_secs(3600));
+        let (first, second) = (Arc::default(), Arc::default());
         let kept = turns.reserve(60, &first).await;
-        let taken = turns.reserve(30, &second).await;
         assert_eq!(turns.place_of(&first), Some(1));
-        // More than all is all; what is wanted for it is waited for, and what is small comes first.
+        // More than all is all, which is waited for.
         let large = tokio::spawn({
-            let (turns, third) = (Arc::clone(&turns), Arc::clone(&third));
-            async move { turns.reserve(1000, &third).await }
-        });
-        tokio::task::yield_now().await;
-        assert!(!first.is_ended() && !large.is_finished());
-        let small = turns.reserve(10, &third).await;
-        // The second has rows on their way, and waits for its own client.
-        let more = tokio::spawn({
             let (turns, second) = (Arc::clone(&turns), Arc::clone(&second));
-            async move { turns.reserve(20, &second).await }
+            async move { turns.reserve(1000, &second).await }
         });
-        tokio::time::sleep(LOOK_EVERY * 4).await;
-        assert!(!first.is_ended() && !more.is_finished());
-        more.abort();
-        assert!(more.await.is_err());
-        drop((small, taken));
-        // The statement that keeps its rows is ended, and its connection closed, as its client takes nothing.
-        first.ended().await;
-        closed.wait_for(|closed| *closed).await.unwrap();
-        assert!(!large.is_finished() && !second.is_ended());
-        drop((kept, first));
+        while turns.queue().wanting.is_empty() {
+            tokio::task::yield_now().await;
+        }
+        let small = turns.reserve(40, &second).await;
+        assert!(!large.is_finished() && !first.is_ended());
+        drop((small, kept));
         let counted = large.await.unwrap();
         assert_eq!((counted.bytes, turns.queue().bytes), (100, 100));
         drop(counted);
         let queue = turns.queue();
         assert!(queue.waiting.is_empty() && queue.wanting.is_empty() && queue.bytes == 0);
+    }
+
+    #[tokio::test]
+    async fn rows_that_are_kept_make_room_for_those_of_others() {
+        let turns = Turns::keeping(1, 100, None, Duration::ZERO);
+        let (first, second, third) = (Arc::default(), Arc::default(), Arc::default());
+        let (closing, mut closed) = watch::channel(false);
+        Holder::set_connection(&first, Arc::new(closing));
+        let kept = turns.reserve(60, &first).await;
+        let taken = turns.reserve(30, &second).await;
+        // The second has rows on their way, and waits for its own client.
+        assert!(turns.reserve(20, &second).now_or_never().is_none());
+        assert!(!first.is_ended());
+        let waits = tokio::spawn({
+            let (turns, third) = (Arc::clone(&turns), Arc::clone(&third));
+            async move { turns.reserve(50, &third).await }
+        });
+        // The one that has kept its rows longest is ended, and its connection closed, as its client takes nothing.
+        first.ended().await;
+        closed.wait_for(|closed| *closed).await.unwrap();
+        assert!(!waits.is_finished() && !second.is_ended());
+        drop((kept, first));
+        assert_eq!(waits.await.unwrap().bytes, 50);
+        drop(taken);
     }
 
     #[tokio::test]
