@@ -14,6 +14,7 @@ use tokio::sync::Notify;
 
 use super::wire::{self, HEAD_BYTES, Reply, Request, Task};
 use crate::error::{Failure, Kind};
+use crate::folder::Folder;
 use crate::options::WorkerProgram;
 use crate::turn::{Counted, Holder, Turns};
 
@@ -171,13 +172,12 @@ impl Watched {
 
 impl Link {
     /// Starts a process, which takes tasks when this is done.
-    pub(super) async fn start(program: &WorkerProgram) -> Result<Self, Failure> {
+    pub(super) async fn start(program: &WorkerProgram, folder: &Folder) -> Result<Self, Failure> {
         let failed = |error: io::Error| {
             let message = format!("a process for the statement cannot be started: {error}");
             Failure::new(Kind::Run, message)
         };
-        let spilled = tempfile::Builder::new().prefix("weir-spilled-").tempdir();
-        let spilled = spilled.map_err(failed)?;
+        let spilled = folder.within("spilled-").map_err(failed)?;
         let mut command = Command::new(&program.program);
         command
             .args(&program.arguments)

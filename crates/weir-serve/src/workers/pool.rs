@@ -18,6 +18,7 @@ use weir_tables::Totals;
 use super::link::{Link, Octets, Priority, Said, Watched};
 use super::wire::{Progress, Reply, SessionState, Task, Work, Written, broken};
 use crate::error::{Failure, Kind};
+use crate::folder::Folder;
 use crate::options::WorkerProgram;
 use crate::session::Begun;
 use crate::session_log::Log;
@@ -27,6 +28,8 @@ use crate::turn::{Counted, Turns};
 #[derive(Debug)]
 pub(crate) struct Pool {
     program: WorkerProgram,
+    /// Where rows are spilled.
+    folder: Arc<Folder>,
     /// The folders that statements read, and may write.
     roots: Vec<PathBuf>,
     threads: Handle,
@@ -54,6 +57,7 @@ impl Pool {
     /// A pool whose processes are started and looked at on these threads.
     pub(crate) fn new(
         program: WorkerProgram,
+        folder: &Arc<Folder>,
         roots: &[PathBuf],
         threads: &Handle,
         turns: &Arc<Turns>,
@@ -62,6 +66,7 @@ impl Pool {
     ) -> Arc<Self> {
         let pool = Arc::new(Self {
             program,
+            folder: Arc::clone(folder),
             roots: roots.to_vec(),
             threads: threads.clone(),
             turns: Arc::clone(turns),
@@ -89,10 +94,10 @@ impl Pool {
     /// Has a process ready for the next statement.
     fn warm_up(self: &Arc<Self>) {
         let pool = Arc::downgrade(self);
-        let program = self.program.clone();
+        let (program, folder) = (self.program.clone(), Arc::clone(&self.folder));
         self.threads.spawn(async move {
             // A statement that finds none says why.
-            let Ok(link) = Link::start(&program).await else {
+            let Ok(link) = Link::start(&program, &folder).await else {
                 return;
             };
             if let Some(pool) = pool.upgrade() {
@@ -125,7 +130,7 @@ impl Pool {
                 }
                 link
             }
-            None => Link::start(&self.program).await?,
+            None => Link::start(&self.program, &self.folder).await?,
         };
         priority.set_process(&link.watched);
         lock(&self.at_work).push(Arc::clone(&link.watched));
