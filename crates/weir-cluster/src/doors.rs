@@ -74,6 +74,10 @@ async fn serve(
         .accept_http1(true)
         .http2_keepalive_interval(Some(KEEP_ALIVE))
         .http2_keepalive_timeout(Some(KEEP_ALIVE))
+        .max_concurrent_streams(STREAMS_MAX)
+        .http2_max_header_list_size(HEADERS_MAX)
+        .http2_max_pending_accept_reset_streams(Some(RESETS_MAX))
+        .http2_max_local_error_reset_streams(Some(RESETS_MAX))
         .add_routes(routes)
         .serve_with_incoming(connections(known));
     let served = tokio::select! {
@@ -610,5 +614,12 @@ const CORES_MAX: u64 = 4096;
 /// The interval between checks of the event loop.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 const KEEP_ALIVE: Duration = Duration::from_secs(20);
+/// The maximum number of concurrent requests of a connection. A stage fetches the rows of all its inputs at the same time.
+const STREAMS_MAX: u32 = 1024;
+/// The maximum size of the headers of a request.
+const HEADERS_MAX: u32 = 16 << 10;
+/// The maximum number of streams that a peer has reset and the server has not taken note of (CVE-2023-44487), and of those that
+/// the server has reset for errors of the peer; beyond it the connection is closed.
+const RESETS_MAX: usize = 64;
 /// The capacity of the queue of accepted connections.
 const ACCEPTED_MAX: usize = 16;

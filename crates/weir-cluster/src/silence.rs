@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::io;
 use std::net::SocketAddr;
 use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::task::{Context, Poll};
 use std::time::Duration;
@@ -30,8 +31,14 @@ pub(crate) struct Strangers {
 /// The pending connections, the oldest first. A connection is closed when its sender is dropped.
 type Waiting = VecDeque<(Arc<Stranger>, oneshot::Sender<()>)>;
 
-/// The role in which a connection is authenticated; empty before that.
-type Stranger = OnceLock<Role>;
+/// What is known of the peer of a connection.
+#[derive(Default)]
+struct Stranger {
+    /// The role in which it is authenticated; empty before that.
+    role: OnceLock<Role>,
+    /// A request of it was refused.
+    is_refused: AtomicBool,
+}
 
 impl Strangers {
     fn waiting(&self) -> MutexGuard<'_, Waiting> {
@@ -71,12 +78,17 @@ pub(crate) struct Peer {
 impl Peer {
     /// The role in which the connection is authenticated.
     pub(crate) fn role(&self) -> Option<Role> {
-        self.stranger.get().copied()
+        self.stranger.role.get().copied()
+    }
+
+    /// Records that a request was refused: a peer that is not authenticated has little time left.
+    pub(crate) fn refuse(&self) {
+        self.stranger.is_refused.store(true, Ordering::Relaxed);
     }
 
     /// Marks the connection as authenticated.
     pub(crate) fn admit(&self, role: Role) {
-        if self.stranger.set(role).is_ok() {
+        if self.stranger.role.set(role).is_ok() {
             self.strangers.leave(&self.stranger);
         }
     }
@@ -97,6 +109,8 @@ struct Waits {
     ended: Option<oneshot::Receiver<()>>,
     /// The connection was closed in favour of newer ones: the channel is not polled again.
     is_closed: bool,
+    /// A request was refused, which has shortened the deadline.
+    is_refused: bool,
     heard: usize,
     patience: Patience,
 }
@@ -122,6 +136,7 @@ impl<S> Heard<S> {
             until,
             ended: Some(ended),
             is_closed: false,
+            is_refused: false,
             heard: 0,
             patience,
         });
@@ -144,6 +159,10 @@ impl<S> Heard<S> {
         if waits.ended.is_some() && self.peer.role().is_some() {
             self.waits = None;
             return Poll::Pending;
+        }
+        if self.peer.stranger.is_refused.load(Ordering::Relaxed) && !waits.is_refused {
+            waits.is_refused = true;
+            waits.until = Box::pin(sleep(waits.patience.silence));
         }
         let is_late = waits.until.as_mut().poll(context).is_ready();
         match waits.is_closed || is_late {
@@ -391,6 +410,32 @@ mod tests {
             other.write_all(b"x").await.unwrap();
             assert_eq!(heard.read_u8().await.unwrap(), b'x');
             assert!(heard.waits.is_none());
+        });
+    }
+
+    /// A peer whose requests are refused does not keep its place as long as one that may be authenticated.
+    #[test]
+    fn a_connection_whose_request_was_refused_is_closed_soon() {
+        run(async {
+            let patience = Patience {
+                silence: Duration::from_millis(5),
+                admission: Duration::from_secs(3600),
+            };
+            let strangers = Strangers::default();
+            let (mut other, stream) = tokio::io::duplex(100);
+            let mut heard = Heard::new(patience, stream, &strangers);
+            other.write_all(&[b'x'; QUESTION_MIN]).await.unwrap();
+            heard.read_exact(&mut [0; QUESTION_MIN]).await.unwrap();
+            heard.connect_info().refuse();
+            let ended = heard.read_u8().await.unwrap_err();
+            assert_eq!(ended.kind(), io::ErrorKind::TimedOut);
+            // One that is authenticated stays.
+            let (mut other, stream) = tokio::io::duplex(100);
+            let mut heard = Heard::new(patience, stream, &strangers);
+            heard.connect_info().admit(Role::Client);
+            heard.connect_info().refuse();
+            other.write_all(b"x").await.unwrap();
+            assert_eq!(heard.read_u8().await.unwrap(), b'x');
         });
     }
 

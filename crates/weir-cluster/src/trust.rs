@@ -314,24 +314,30 @@ fn calm(endpoint: Endpoint) -> Endpoint {
 
 /// The middleware that authenticates requests, and checks the role.
 pub(crate) async fn admitted(State(trust): State<Trust>, request: Request, next: Next) -> Response {
+    let peer = request.extensions().get::<Peer>().cloned();
+    let refused = |status: Status| {
+        if let Some(peer) = &peer {
+            peer.refuse();
+        }
+        status.into_http()
+    };
     // Web pages can send requests to this machine, by HTTP/1.1 or with an Origin.
     if request.version() < Version::HTTP_2 || request.headers().contains_key(ORIGIN) {
         let said = "a cluster accepts requests over HTTP/2 without an Origin only";
-        return Status::permission_denied(said).into_http();
+        return refused(Status::permission_denied(said));
     }
-    let peer = request.extensions().get::<Peer>();
-    match trust.admit(request.headers(), peer.and_then(Peer::role)) {
+    match trust.admit(request.headers(), peer.as_ref().and_then(Peer::role)) {
         Ok(role) if role == Role::Client && !CLIENT_CALLS.contains(&request.uri().path()) => {
             let said = "a client token permits queries only: scheduling and execution need the token of the cluster";
-            Status::permission_denied(said).into_http()
+            refused(Status::permission_denied(said))
         }
         Ok(role) => {
-            if let Some(peer) = peer {
+            if let Some(peer) = &peer {
                 peer.admit(role);
             }
             next.run(request).await
         }
-        Err((code, said)) => Status::new(code, said).into_http(),
+        Err((code, said)) => refused(Status::new(code, said)),
     }
 }
 

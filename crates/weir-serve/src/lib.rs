@@ -27,6 +27,7 @@ mod deadline;
 mod error;
 mod files;
 mod flight;
+mod folder;
 mod guard;
 mod http;
 mod listener;

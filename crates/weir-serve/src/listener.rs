@@ -7,9 +7,10 @@ use std::time::Duration;
 
 use futures::FutureExt;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot, watch};
 
 use crate::shared::{Counted, Metrics, Shared};
+use crate::turn::Closing;
 
 /// A protocol of the server.
 pub(crate) trait Protocol: Send + Sync + 'static {
@@ -50,6 +51,7 @@ impl AllPending {
         let pending = Pending {
             all: self.clone(),
             number,
+            closing: Arc::new(watch::Sender::new(false)),
         };
         (pending, closed)
     }
@@ -65,9 +67,15 @@ impl AllPending {
 pub(crate) struct Pending {
     all: AllPending,
     number: u64,
+    closing: Closing,
 }
 
 impl Pending {
+    /// What closes the connection, whether its client is admitted or not.
+    pub(crate) fn closing(&self) -> Closing {
+        Arc::clone(&self.closing)
+    }
+
     /// The client has shown what it has to, and keeps its place.
     pub(crate) fn admit(&self) {
         let mut all = self.all.lock();
@@ -80,16 +88,27 @@ impl Pending {
     }
 }
 
-/// Serves a connection until its end, or until it is closed while its client is not admitted.
-async fn until_closed(served: impl Future<Output = ()>, closed: oneshot::Receiver<()>) {
+/// Serves a connection until its end, or until it is closed while its client is not admitted or takes no rows.
+async fn until_closed(
+    served: impl Future<Output = ()>,
+    closed: oneshot::Receiver<()>,
+    closing: &Closing,
+) {
     let closed = async {
         if closed.await.is_ok() {
             std::future::pending::<()>().await;
         }
     };
+    let mut closing = closing.subscribe();
+    let takes_nothing = async {
+        // The sender is there as long as this is.
+        let _ = closing.wait_for(|is_closing| *is_closing).await;
+        tokio::time::sleep(FAREWELL_MAX).await;
+    };
     tokio::select! {
         () = served => {}
         () = closed => {}
+        () = takes_nothing => {}
     }
 }
 
@@ -133,7 +152,8 @@ pub(crate) async fn serve<P: Protocol>(protocol: Arc<P>, listener: TcpListener) 
                 let (pending, closed) = pending.add(number);
                 tokio::spawn(async move {
                     let ended = pending.clone();
-                    until_closed(protocol.serve_connection(socket, pending), closed).await;
+                    let served = protocol.serve_connection(socket, pending);
+                    until_closed(served, closed, &ended.closing).await;
                     ended.admit();
                     drop((counted, permit));
                 });
@@ -162,6 +182,8 @@ enum Admission {
 
 /// From the first byte of a connection to its password, or to the end of the handshake of TLS.
 pub(crate) const STARTUP_MAX: Duration = Duration::from_secs(20);
+/// How long a protocol may take to say why a connection is closed.
+const FAREWELL_MAX: Duration = Duration::from_millis(200);
 /// How long the place of a connection that is closed is waited for.
 const PLACE_WITHIN: Duration = Duration::from_millis(200);
 /// Refusals that are sent at the same time.

@@ -26,8 +26,8 @@ use crate::error::{Failure, Kind};
 use crate::retained::{Retention, of_statement};
 use crate::session_log::{Entry, Log};
 use crate::shared::{Counted, Metrics, Running, Shared};
-use crate::turn::{self, GiveBack, Turn, Unsent};
-use crate::workers::{Heard, Order, Pool, Priority, Remote, written_bytes};
+use crate::turn::{Closing, Counted as CountedRows, GiveBack, Holder, Turn, Unsent};
+use crate::workers::{Heard, Order, Pool, Priority, Remote};
 
 /// The statements of one connection.
 pub(crate) struct Session {
@@ -38,6 +38,8 @@ pub(crate) struct Session {
     /// The statements that have changed the session.
     log: Mutex<Log>,
     heard: Arc<Heard>,
+    /// What closes the connection of its client.
+    closing: Option<Closing>,
 }
 
 /// Where statements run.
@@ -95,7 +97,14 @@ impl Session {
             retention: Retention::of_one(&shared.retention),
             log: Mutex::default(),
             heard,
+            closing: None,
         }
+    }
+
+    /// Names the connection of its client: it is closed where rows that the client does not take have to make room for others.
+    pub(crate) fn of_connection(mut self, closing: Closing) -> Self {
+        self.closing = Some(closing);
+        self
     }
 
     fn log(&self) -> MutexGuard<'_, Log> {
@@ -214,6 +223,9 @@ impl Session {
         let deadline = Deadline::new(&self.shared.options.limits, None);
         let turn = deadline.within(self.shared.turns.take()).await?;
         let turn = turn.map_err(|_| gone())?;
+        if let Some(priority) = &priority {
+            priority.set_holder(turn.holder());
+        }
         let _give_back = turn.give_back();
         let work = async move {
             let work = deadline.within(work);
@@ -348,6 +360,13 @@ impl Session {
         let turn = shared.turns.take();
         let turn = deadline.within(turn).await?.map_err(|_| gone())?;
         let give_back = turn.give_back();
+        let holder = Arc::clone(turn.holder());
+        if let Some(priority) = &priority {
+            priority.set_holder(&holder);
+        }
+        if let Some(closing) = &self.closing {
+            holder.set_connection(Arc::clone(closing));
+        }
         let (schema_sender, schema) = oneshot::channel();
         let (sender, batches) = mpsc::channel(BATCHES_AHEAD);
         let before = self.report().counters().totals();
@@ -382,6 +401,8 @@ impl Session {
             shared: Arc::clone(shared),
             running,
             ended,
+            holder,
+            counted: None,
             _task: task,
             _turn: give_back,
             _named: named,
@@ -450,22 +471,28 @@ impl Work {
         // A client that does not wait any more has dropped the answer, and this task ends.
         let _ = schema.send(Ok((begun.schema, begun.origins)));
         loop {
-            let next = begun.batches.next().await;
-            let is_last = !matches!(next, Some(Ok(_)));
-            let bytes = match &next {
-                // What came from another process is pieces of one buffer, each of which has the buffer's size.
-                Some(Ok(batch)) if self.priority.is_none() => batch.get_array_memory_size(),
-                Some(Ok(batch)) => written_bytes(batch),
-                _ => 0,
+            let next = tokio::select! {
+                next = begun.batches.next() => next,
+                () = self.turn.holder().ended() => return Err(Unsent::Displaced),
             };
-            let item = |counted| match next {
-                Some(Ok(batch)) => Item::Batch(batch, counted),
-                None => Item::End,
-                Some(Err(failure)) => Item::Failed(failure),
-            };
-            self.turn.hand_on(&self.sender, bytes, item).await?;
-            if is_last {
-                return Ok(());
+            match next {
+                // Rows of this process are counted now, and those that came from another when they were read.
+                Some(Ok((batch, None))) if self.priority.is_none() => {
+                    let bytes = batch.get_array_memory_size();
+                    let item = |counted| Item::Batch(batch, Some(counted));
+                    self.turn.hand_on(&self.sender, bytes, item).await?;
+                }
+                Some(Ok((batch, counted))) => {
+                    let item = Item::Batch(batch, counted);
+                    self.turn.hand_on_counted(&self.sender, item).await?;
+                }
+                last => {
+                    let item = match last {
+                        Some(Err(failure)) => Item::Failed(failure),
+                        _ => Item::End,
+                    };
+                    return self.turn.hand_on_counted(&self.sender, item).await;
+                }
             }
         }
     }
@@ -575,7 +602,8 @@ impl Drop for Named {
 pub(crate) struct Begun {
     pub(crate) schema: SchemaRef,
     pub(crate) origins: Vec<Option<String>>,
-    pub(crate) batches: BoxStream<'static, Result<RecordBatch, Failure>>,
+    /// Rows, with their place among those that are counted where they came from another process.
+    pub(crate) batches: BoxStream<'static, Result<(RecordBatch, Option<CountedRows>), Failure>>,
 }
 
 /// Plans and starts a statement in this process.
@@ -588,7 +616,7 @@ async fn begin(engine: Arc<Engine>, statement: Statement) -> Result<Begun, Failu
     let answer = engine.start(planned)?;
     let batches = stream::unfold(answer, |mut answer| async move {
         let batch = answer.next().await.map_err(Failure::from).transpose()?;
-        Some((batch, answer))
+        Some((batch.map(|batch| (batch, None)), answer))
     });
     Ok(Begun {
         schema,
@@ -618,7 +646,7 @@ fn is_of_catalog(statement: &Statement) -> bool {
 
 /// What comes from the threads of statements.
 enum Item {
-    Batch(RecordBatch, turn::Counted),
+    Batch(RecordBatch, Option<CountedRows>),
     End,
     Failed(Failure),
 }
@@ -645,6 +673,9 @@ pub(crate) struct Answer {
     shared: Arc<Shared>,
     running: Arc<Running>,
     ended: Arc<OnceLock<Failure>>,
+    holder: Arc<Holder>,
+    /// The rows that were taken last, which are counted until the next are asked for.
+    counted: Option<CountedRows>,
     _task: Task<()>,
     _turn: GiveBack,
     _named: Option<Named>,
@@ -667,12 +698,16 @@ impl Answer {
     /// # Errors
     /// When the statement fails, or has more rows than are allowed.
     pub(crate) async fn next(&mut self) -> Result<Option<RecordBatch>, Failure> {
+        self.counted = None;
         let item = tokio::select! {
+            biased;
+            () = self.holder.ended() => Some(Item::Failed(displaced())),
             item = self.batches.recv() => item,
             () = self.running.end.notified() => Some(Item::Failed(Failure::cancelled())),
         };
         match item {
-            Some(Item::Batch(batch, _counted)) => {
+            Some(Item::Batch(batch, counted)) => {
+                self.counted = counted;
                 self.rows = self.rows.saturating_add(batch.num_rows() as u64);
                 Metrics::add(&self.shared.metrics.rows, batch.num_rows() as u64);
                 match self.rows_max {

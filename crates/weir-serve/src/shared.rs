@@ -15,6 +15,7 @@ use crate::catalog::{Catalog, Registered};
 use crate::columns::Columns;
 use crate::error::{Error, Failure, Kind};
 use crate::files::Files;
+use crate::folder::Folder;
 use crate::load::Load;
 use crate::options::Options;
 use crate::retained::Retention;
@@ -60,6 +61,8 @@ pub(crate) struct Uploads {
     pub(crate) whole: TempDir,
     /// Those that are not yet.
     pub(crate) arriving: TempDir,
+    /// The folder that both lie in, with all else that the server writes for itself.
+    pub(crate) folder: Arc<Folder>,
 }
 
 /// A statement at work, for requests that ask for its progress or end it.
@@ -77,14 +80,12 @@ impl Shared {
         workers: Handle,
         ending: watch::Receiver<bool>,
     ) -> Result<Self, Error> {
-        let folder = || {
-            let mut builder = tempfile::Builder::new();
-            let made = builder.prefix("weir-serve-").tempdir();
-            made.map_err(|error| Error::new(format!("no temporary folder: {error}")))
-        };
+        let failed = |error: std::io::Error| Error::new(format!("no temporary folder: {error}"));
+        let folder = Folder::create_in(&std::env::temp_dir()).map_err(failed)?;
         let uploads = Uploads {
-            whole: folder()?,
-            arriving: folder()?,
+            whole: folder.within("uploads-").map_err(failed)?,
+            arriving: folder.within("arriving-").map_err(failed)?,
+            folder: Arc::new(folder),
         };
         let program = options.workers.clone();
         let shared = Self::with(options, workers, ending, Some(uploads))?;
@@ -92,6 +93,7 @@ impl Shared {
             program.arguments.push(uploads.whole.path().into());
             let pool = Pool::new(
                 program,
+                &uploads.folder,
                 &shared.roots,
                 &shared.workers,
                 &shared.turns,

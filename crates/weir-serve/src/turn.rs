@@ -4,16 +4,21 @@
 //! again when there is room for more rows, so that clients that read slowly, or not at all, keep no other from being answered.
 //! The rows that wait for clients are counted: where there are too many, the statement that has waited longest is ended.
 //!
+//! Rows of a process are counted before they are read, with all that becomes of them on their way to the client, until the client has
+//! them: a statement reads on when there is room. A holder ([`Holder`]) is a statement with such rows. Where others
+//! want room that it has kept for a while, it is ended, and its connection with it if the client takes nothing.
+//!
 //! A statement that has a process of its own and has computed for a while steps aside where others wait: it goes on, beside those that have
 //! a turn and with less of the processor, so that statements that take long, or never end, keep no short one from being answered.
 
-use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::mpsc::error::TrySendError;
-use tokio::sync::{AcquireError, Notify, OwnedSemaphorePermit, Semaphore, mpsc};
+use tokio::sync::{AcquireError, Notify, OwnedSemaphorePermit, Semaphore, mpsc, watch};
+use tokio::time::Instant;
 
 /// The turns of a server.
 #[derive(Debug)]
@@ -29,6 +34,10 @@ pub(crate) struct Turns {
     waiting_max: usize,
     /// Bytes of rows that wait for their clients.
     bytes_max: usize,
+    /// How long a statement may keep rows that its client does not take while others want their room.
+    kept_for: Duration,
+    /// Tells that there is more room for rows.
+    freed: Notify,
 }
 
 /// Statements whose rows wait for their clients.
@@ -37,7 +46,122 @@ struct Queue {
     bytes: usize,
     next: u64,
     /// In the order in which they began to wait.
-    waiting: BTreeMap<u64, Arc<Notify>>,
+    waiting: BTreeMap<u64, Entry>,
+    /// Those that want room for rows, the smallest first.
+    wanting: BTreeSet<(usize, u64)>,
+}
+
+/// A statement in the list of those that wait.
+#[derive(Debug)]
+struct Entry {
+    since: Instant,
+    holder: Arc<Holder>,
+    /// Bytes of rows that it holds; `None` where it waits to hand some on.
+    bytes: Option<usize>,
+}
+
+impl Queue {
+    /// Enters a statement as one that waits.
+    fn enter(&mut self, holder: &Arc<Holder>, bytes: Option<usize>) -> u64 {
+        let number = self.number();
+        let entry = Entry {
+            since: Instant::now(),
+            holder: Arc::clone(holder),
+            bytes,
+        };
+        self.waiting.insert(number, entry);
+        number
+    }
+
+    fn number(&mut self) -> u64 {
+        let number = self.next;
+        self.next = number.wrapping_add(1);
+        number
+    }
+
+    /// The statement that has waited longest, at least so long, and has not been ended.
+    fn longest_waiting(&self, at_least: Duration) -> Option<Arc<Holder>> {
+        let mut entries = self.waiting.values();
+        let first = entries.find(|entry| !entry.holder.is_ended())?;
+        (first.since.elapsed() >= at_least).then(|| Arc::clone(&first.holder))
+    }
+
+    /// Whether rows of a statement are on their way to its client.
+    fn has_rows(&self, holder: &Arc<Holder>) -> bool {
+        let mut entries = self.waiting.values();
+        entries.any(|entry| entry.bytes.is_some() && Arc::ptr_eq(&entry.holder, holder))
+    }
+
+    /// Statements that wait to hand rows on.
+    fn handing_on(&self) -> usize {
+        let entries = self.waiting.values();
+        let waits = |entry: &&Entry| entry.bytes.is_none() && !entry.holder.is_ended();
+        entries.filter(waits).count()
+    }
+
+    /// Bytes of rows of statements that were ended, and that are about to be freed.
+    fn leaving(&self) -> usize {
+        let ended = self
+            .waiting
+            .values()
+            .filter(|entry| entry.holder.is_ended());
+        let bytes = ended.filter_map(|entry| entry.bytes);
+        bytes.fold(0, usize::saturating_add)
+    }
+}
+
+/// A statement whose rows may have to make room for those of others.
+#[derive(Debug, Default)]
+pub(crate) struct Holder {
+    is_ended: AtomicBool,
+    ended: Notify,
+    /// What closes the connection of its client.
+    connection: OnceLock<Closing>,
+}
+
+/// Closes a connection when it becomes true.
+pub(crate) type Closing = Arc<watch::Sender<bool>>;
+
+impl Holder {
+    /// Names the connection of its client, which is closed where the client takes nothing when the statement is ended.
+    pub(crate) fn set_connection(&self, closing: Closing) {
+        // A statement has one client.
+        let _ = self.connection.set(closing);
+    }
+
+    pub(crate) fn is_ended(&self) -> bool {
+        self.is_ended.load(Ordering::Relaxed)
+    }
+
+    /// Waits until the statement is to end.
+    pub(crate) async fn ended(&self) {
+        let ended = self.ended.notified();
+        tokio::pin!(ended);
+        // What is notified from now on is noticed.
+        ended.as_mut().enable();
+        if !self.is_ended() {
+            ended.await;
+        }
+    }
+
+    /// Ends the statement. What it has for its client is let go when that asks for more, or is closed with the connection.
+    pub(crate) fn end(self: &Arc<Self>) {
+        self.is_ended.store(true, Ordering::Relaxed);
+        self.ended.notify_waiters();
+        let Some(closing) = self.connection.get().cloned() else {
+            return;
+        };
+        let holder = Arc::downgrade(self);
+        let closes = async move {
+            tokio::time::sleep(CLOSED_AFTER).await;
+            if holder.strong_count() > 0 {
+                closing.send_replace(true);
+            }
+        };
+        if let Ok(runtime) = tokio::runtime::Handle::try_current() {
+            runtime.spawn(closes);
+        }
+    }
 }
 
 /// Why rows were not handed on.
@@ -52,6 +176,15 @@ pub(crate) enum Unsent {
 impl Turns {
     /// So many statements compute at once, and so many bytes of rows wait for clients, of so many statements at most.
     pub(crate) fn new(at_once: usize, bytes_max: usize, waiting_max: Option<usize>) -> Arc<Self> {
+        Self::keeping(at_once, bytes_max, waiting_max, KEPT_FOR)
+    }
+
+    fn keeping(
+        at_once: usize,
+        bytes_max: usize,
+        waiting_max: Option<usize>,
+        kept_for: Duration,
+    ) -> Arc<Self> {
         let at_once = at_once.clamp(1, Semaphore::MAX_PERMITS.min(1 << 20));
         Arc::new(Self {
             free: Arc::new(Semaphore::new(at_once)),
@@ -63,6 +196,8 @@ impl Turns {
                 .unwrap_or(usize::MAX)
                 .min(at_once.saturating_mul(WAITING_SHARE)),
             bytes_max,
+            kept_for,
+            freed: Notify::new(),
         })
     }
 
@@ -73,6 +208,7 @@ impl Turns {
             turns: Arc::clone(self),
             permit: Arc::new(Mutex::new(Some(permit))),
             aside: Mutex::default(),
+            holder: Arc::default(),
         })
     }
 
@@ -89,14 +225,16 @@ impl Turns {
 
     /// Ends the statement that has waited longest for its client; false when none waits.
     pub(crate) fn end_longest_waiting(&self) -> bool {
-        let first = self.queue().waiting.pop_first();
-        match first {
-            Some((_, ended)) => {
-                ended.notify_one();
-                true
-            }
-            None => false,
-        }
+        let first = self.queue().longest_waiting(Duration::ZERO);
+        first.as_ref().map(Holder::end).is_some()
+    }
+
+    /// The place of a statement among those that wait for their clients; the lowest has waited longest.
+    pub(crate) fn place_of(&self, holder: &Arc<Holder>) -> Option<u64> {
+        let queue = self.queue();
+        let mut entries = queue.waiting.iter();
+        let place = entries.find(|(_, entry)| Arc::ptr_eq(&entry.holder, holder));
+        place.map(|(number, _)| *number)
     }
 
     fn queue(&self) -> MutexGuard<'_, Queue> {
@@ -109,34 +247,98 @@ impl Turns {
         let wanted = queue.bytes.saturating_add(bytes);
         if wanted > self.bytes_max && queue.bytes > 0 {
             // The rows of those that are ended are freed as soon as their tasks notice it.
-            let first = queue.waiting.pop_first();
-            let (_, ended) = first.ok_or(Unsent::Displaced)?;
-            ended.notify_one();
+            let first = queue.longest_waiting(Duration::ZERO);
+            first.ok_or(Unsent::Displaced)?.end();
         }
         queue.bytes = wanted;
         Ok(Counted {
             turns: Arc::clone(self),
             bytes,
+            number: None,
+        })
+    }
+
+    /// Waits until there is room for rows of so many bytes, which are counted then. Those that want little come first. A statement that
+    /// has kept rows for a while is ended for them.
+    pub(crate) async fn reserve(self: &Arc<Self>, bytes: usize, holder: &Arc<Holder>) -> Counted {
+        let wanting = Wanting::new(self, bytes.min(self.bytes_max));
+        loop {
+            let freed = self.freed.notified();
+            tokio::pin!(freed);
+            freed.as_mut().enable();
+            if let Some(counted) = self.try_reserve(&wanting, holder) {
+                return counted;
+            }
+            let _ = tokio::time::timeout(LOOK_EVERY, freed).await;
+        }
+    }
+
+    fn try_reserve(
+        self: &Arc<Self>,
+        wanting: &Wanting<'_>,
+        holder: &Arc<Holder>,
+    ) -> Option<Counted> {
+        let mut queue = self.queue();
+        let (bytes, _) = wanting.key;
+        if queue.wanting.first() != Some(&wanting.key) {
+            return None;
+        }
+        let wanted = queue.bytes.saturating_add(bytes);
+        if wanted > self.bytes_max {
+            // One whose own client has not taken its rows yet waits for that.
+            if wanted.saturating_sub(queue.leaving()) > self.bytes_max
+                && !queue.has_rows(holder)
+                && let Some(longest) = queue.longest_waiting(self.kept_for)
+            {
+                longest.end();
+            }
+            return None;
+        }
+        queue.bytes = wanted;
+        let number = queue.enter(holder, Some(bytes));
+        Some(Counted {
+            turns: Arc::clone(self),
+            bytes,
+            number: Some(number),
         })
     }
 
     /// Enters a statement into the list of those that wait for their clients.
-    fn wait(self: &Arc<Self>) -> Waiting {
-        let ended = Arc::new(Notify::new());
+    fn wait(self: &Arc<Self>, holder: &Arc<Holder>) -> Waiting {
         let mut queue = self.queue();
-        if queue.waiting.len() >= self.waiting_max
-            && let Some((_, first)) = queue.waiting.pop_first()
+        if queue.handing_on() >= self.waiting_max
+            && let Some(first) = queue.longest_waiting(Duration::ZERO)
         {
-            first.notify_one();
+            first.end();
         }
-        let number = queue.next;
-        queue.next = number.wrapping_add(1);
-        queue.waiting.insert(number, Arc::clone(&ended));
+        let number = queue.enter(holder, None);
         Waiting {
             turns: Arc::clone(self),
             number,
-            ended,
         }
+    }
+}
+
+/// Room that is wanted for rows, until this is dropped.
+struct Wanting<'t> {
+    turns: &'t Turns,
+    key: (usize, u64),
+}
+
+impl<'t> Wanting<'t> {
+    fn new(turns: &'t Turns, bytes: usize) -> Self {
+        let mut queue = turns.queue();
+        let key = (bytes, queue.number());
+        queue.wanting.insert(key);
+        Self { turns, key }
+    }
+}
+
+impl Drop for Wanting<'_> {
+    fn drop(&mut self) {
+        self.turns.queue().wanting.remove(&self.key);
+        // The next one may find room.
+        self.turns.freed.notify_waiters();
     }
 }
 
@@ -145,12 +347,19 @@ impl Turns {
 pub(crate) struct Counted {
     turns: Arc<Turns>,
     bytes: usize,
+    /// Its place among those that wait, where its statement can be ended for others.
+    number: Option<u64>,
 }
 
 impl Drop for Counted {
     fn drop(&mut self) {
         let mut queue = self.turns.queue();
         queue.bytes = queue.bytes.saturating_sub(self.bytes);
+        if let Some(number) = self.number {
+            queue.waiting.remove(&number);
+        }
+        drop(queue);
+        self.turns.freed.notify_waiters();
     }
 }
 
@@ -158,7 +367,6 @@ impl Drop for Counted {
 struct Waiting {
     turns: Arc<Turns>,
     number: u64,
-    ended: Arc<Notify>,
 }
 
 impl Drop for Waiting {
@@ -174,6 +382,7 @@ pub(crate) struct Turn {
     permit: Arc<Mutex<Option<OwnedSemaphorePermit>>>,
     /// Its place among those that have stepped aside.
     aside: Mutex<Option<OwnedSemaphorePermit>>,
+    holder: Arc<Holder>,
 }
 
 /// Gives a turn back when it is dropped, whatever the statement is doing: planning cannot be interrupted.
@@ -202,6 +411,11 @@ impl Turn {
         GiveBack(Arc::clone(&self.permit))
     }
 
+    /// The statement, for those that make it end.
+    pub(crate) const fn holder(&self) -> &Arc<Holder> {
+        &self.holder
+    }
+
     /// Hands rows of so many bytes on to the client. While there is no room for them, others have the turn.
     ///
     /// # Errors
@@ -212,17 +426,29 @@ impl Turn {
         bytes: usize,
         item: impl FnOnce(Counted) -> T,
     ) -> Result<(), Unsent> {
-        let item = item(self.turns.count(bytes)?);
+        let counted = self.turns.count(bytes)?;
+        self.hand_on_counted(to, item(counted)).await
+    }
+
+    /// Hands on what is counted already, or needs not to be.
+    ///
+    /// # Errors
+    /// As [`Self::hand_on`].
+    pub(crate) async fn hand_on_counted<T>(
+        &self,
+        to: &mpsc::Sender<T>,
+        item: T,
+    ) -> Result<(), Unsent> {
         let item = match to.try_send(item) {
             Ok(()) => return Ok(()),
             Err(TrySendError::Closed(_)) => return Err(Unsent::Gone),
             Err(TrySendError::Full(item)) => item,
         };
         drop(release(&self.permit));
-        let waiting = self.turns.wait();
+        let waiting = self.turns.wait(&self.holder);
         let room = tokio::select! {
             room = to.reserve() => room.map_err(|_| Unsent::Gone)?,
-            () = waiting.ended.notified() => return Err(Unsent::Displaced),
+            () = self.holder.ended() => return Err(Unsent::Displaced),
         };
         drop(waiting);
         room.send(item);
@@ -283,9 +509,17 @@ const SLICE: Duration = Duration::from_millis(500);
 const ASIDE_MAX: usize = 64;
 /// Statements that may wait for their clients for each that may compute.
 const WAITING_SHARE: usize = 16;
+/// How long a statement keeps the room of its rows from others. A client takes some seconds for one of tens of megabytes.
+const KEPT_FOR: Duration = Duration::from_secs(2);
+/// How often a statement that wants room looks for one that has kept rows for so long.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
+/// How long the client of a statement that was ended has to take the message of it, before its connection is closed.
+const CLOSED_AFTER: Duration = Duration::from_millis(250);
 
 #[cfg(test)]
 mod tests {
+    use futures::FutureExt as _;
+
     use super::*;
 
     fn free(turns: &Turns) -> usize {
@@ -395,13 +629,74 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn rows_are_counted_before_they_are_read_and_small_ones_come_first() {
+        let turns = Turns::keeping(1, 100, None, Duration::from_secs(3600));
+        let (first, second) = (Arc::default(), Arc::default());
+        let kept = turns.reserve(60, &first).await;
+        assert_eq!(turns.place_of(&first), Some(1));
+        // More than all is all, which is waited for.
+        let large = tokio::spawn({
+            let (turns, second) = (Arc::clone(&turns), Arc::clone(&second));
+            async move { turns.reserve(1000, &second).await }
+        });
+        while turns.queue().wanting.is_empty() {
+            tokio::task::yield_now().await;
+        }
+        let small = turns.reserve(40, &second).await;
+        assert!(!large.is_finished() && !first.is_ended());
+        drop((small, kept));
+        let counted = large.await.unwrap();
+        assert_eq!((counted.bytes, turns.queue().bytes), (100, 100));
+        drop(counted);
+        let queue = turns.queue();
+        assert!(queue.waiting.is_empty() && queue.wanting.is_empty() && queue.bytes == 0);
+    }
+
+    #[tokio::test]
+    async fn rows_that_are_kept_make_room_for_those_of_others() {
+        let turns = Turns::keeping(1, 100, None, Duration::ZERO);
+        let (first, second, third) = (Arc::default(), Arc::default(), Arc::default());
+        let (closing, mut closed) = watch::channel(false);
+        Holder::set_connection(&first, Arc::new(closing));
+        let kept = turns.reserve(60, &first).await;
+        let taken = turns.reserve(30, &second).await;
+        // The second has rows on their way, and waits for its own client.
+        assert!(turns.reserve(20, &second).now_or_never().is_none());
+        assert!(!first.is_ended());
+        let waits = tokio::spawn({
+            let (turns, third) = (Arc::clone(&turns), Arc::clone(&third));
+            async move { turns.reserve(50, &third).await }
+        });
+        // The one that has kept its rows longest is ended, and its connection closed, as its client takes nothing.
+        first.ended().await;
+        closed.wait_for(|closed| *closed).await.unwrap();
+        assert!(!waits.is_finished() && !second.is_ended());
+        drop((kept, first));
+        assert_eq!(waits.await.unwrap().bytes, 50);
+        drop(taken);
+    }
+
+    #[tokio::test]
+    async fn the_client_of_a_statement_that_was_ended_may_take_its_message() {
+        let (closing, mut closed) = watch::channel(false);
+        let holder = Arc::<Holder>::default();
+        holder.set_connection(Arc::new(closing));
+        holder.end();
+        drop(holder);
+        // The one that would close it is gone without a word.
+        assert!(closed.changed().await.is_err());
+    }
+
+    #[tokio::test]
     async fn so_many_wait_at_most() {
         let turns = Turns::new(1, 1 << 20, None);
         let mut kept = Vec::new();
-        for _ in 0..=WAITING_SHARE {
-            kept.push(turns.wait());
+        let holders: Vec<Arc<Holder>> = (0..=WAITING_SHARE).map(|_| Arc::default()).collect();
+        for holder in &holders {
+            kept.push(turns.wait(holder));
         }
-        assert_eq!(turns.queue().waiting.len(), WAITING_SHARE);
-        kept[0].ended.notified().await;
+        assert_eq!(turns.queue().handing_on(), WAITING_SHARE);
+        holders[0].ended().await;
+        assert!(!holders[1].is_ended());
     }
 }

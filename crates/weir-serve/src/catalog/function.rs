@@ -12,6 +12,7 @@ use datafusion::logical_expr::{ColumnarValue, ScalarUDF, Signature, TypeSignatur
 
 use super::Catalog;
 use super::cell::{self, Cell};
+use super::json;
 use super::relation::TYPES;
 use super::rows::{OWNER, SCHEMAS};
 use super::setting::{VERSION, setting};
@@ -156,6 +157,13 @@ pub(super) fn all(catalog: &Arc<Catalog>) -> Vec<ScalarUDF> {
                 })
                 .into())
         }),
+        // What a pattern with another escape character than the backslash becomes.
+        one("like_pattern", DataType::Utf8, |_, arguments| {
+            match (text(arguments, 0), text(arguments, 1)) {
+                (Some(pattern), Some(escape)) => Ok(like_pattern(pattern, escape)?.into()),
+                _ => Ok(Cell::Null),
+            }
+        }),
         // A function has its name here, and no number.
         one("regproc_name", DataType::Utf8, |_, arguments| {
             Ok(text(arguments, 0)
@@ -163,6 +171,7 @@ pub(super) fn all(catalog: &Arc<Catalog>) -> Vec<ScalarUDF> {
                 .into())
         }),
     ];
+    all.push(json::build_object());
     for name in ["current_user", "session_user", "user"] {
         all.push(one(name, DataType::Utf8, |_, _| Ok(CATALOG.into())));
     }
@@ -297,6 +306,7 @@ pub(super) fn is_known(name: &str) -> bool {
         "current_setting",
         "current_user",
         "format_type",
+        "json_build_object",
         "parse_ident",
         "quote_ident",
         "quote_literal",
@@ -373,6 +383,30 @@ fn named(name: Option<&str>, what: &str, oid: impl Fn(&str) -> Option<i64>) -> R
     };
     let oid = oid(name).ok_or_else(|| plan(format!("{what} \"{name}\" does not exist")))?;
     Ok(oid.into())
+}
+
+/// A pattern of LIKE with the backslash as its escape character.
+fn like_pattern(pattern: &str, escape: &str) -> Result<String> {
+    let mut letters = escape.chars();
+    let escape = letters.next();
+    if letters.next().is_some() {
+        let message = "invalid escape string: it must be empty or one character";
+        return Err(plan(message.to_owned()));
+    }
+    let mut made = String::with_capacity(pattern.len());
+    let mut letters = pattern.chars();
+    while let Some(letter) = letters.next() {
+        match letter {
+            letter if Some(letter) == escape => {
+                let message = "LIKE pattern must not end with escape character";
+                let next = letters.next().ok_or_else(|| plan(message.to_owned()))?;
+                made.extend(['\\', next]);
+            }
+            '\\' => made.push_str("\\\\"),
+            letter => made.push(letter),
+        }
+    }
+    Ok(made)
 }
 
 fn schema_oid(name: &str) -> Option<i64> {
@@ -582,6 +616,19 @@ mod tests {
         ] {
             assert_eq!(size_pretty(size), expected, "{size}");
         }
+    }
+
+    #[test]
+    fn patterns_are_escaped_by_the_backslash() {
+        for (pattern, escape, made) in [
+            ("pg/_%", "/", "pg\\_%"),
+            ("a//b/%\\", "/", "a\\/b\\%\\\\"),
+            ("a\\_", "", "a\\\\_"),
+            ("", "é", ""),
+        ] {
+            assert_eq!(like_pattern(pattern, escape).unwrap(), made, "{pattern}");
+        }
+        assert!(like_pattern("a/", "/").is_err() && like_pattern("a", "//").is_err());
     }
 
     #[test]

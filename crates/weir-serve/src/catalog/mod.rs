@@ -8,6 +8,7 @@
 
 mod cell;
 mod function;
+mod json;
 mod relation;
 mod rewrite;
 mod rows;

@@ -3,6 +3,7 @@
 //! What is rewritten is of PostgreSQL's own: its schemas, types and operators, which no other statement names. Passes that
 //! would change other statements (how columns are called, what `/` is) look first whether the catalog is asked.
 
+mod any;
 mod empty;
 mod expression;
 mod subquery;
@@ -32,6 +33,7 @@ pub(super) fn passes() -> Vec<Box<dyn VisitorMut<Break = ()>>> {
         Box::new(empty::Empty::default()),
         Box::new(table::Tables::default()),
         Box::new(expression::Expressions::default()),
+        Box::new(any::Lists),
         Box::new(subquery::Subqueries),
     ]
 }

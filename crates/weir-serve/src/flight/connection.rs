@@ -1,6 +1,6 @@
 //! One connection: its requests, and what it keeps between them.
 
-use std::panic::AssertUnwindSafe;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use arrow::array::RecordBatch;
@@ -43,7 +43,8 @@ use crate::deadline::Deadline;
 use crate::error::{Failure, Kind};
 use crate::retained::{Retained, Retention, of_statement, of_values};
 use crate::session::{Session, counted};
-use crate::shared::Shared;
+use crate::shared::{Metrics, Shared};
+use crate::turn::Closing;
 
 /// One connection.
 pub(super) struct Connection {
@@ -58,6 +59,8 @@ pub(super) struct Connection {
     retention: Arc<Retention>,
     /// Counts the statements in `kept`.
     retained: Mutex<Vec<Retained>>,
+    /// What closes it.
+    closing: Closing,
 }
 
 /// What a text would answer with.
@@ -69,7 +72,12 @@ struct Outlook {
 }
 
 impl Connection {
-    pub(super) fn new(shared: &Arc<Shared>, columns: &Arc<Columns>, bearer: String) -> Self {
+    pub(super) fn new(
+        shared: &Arc<Shared>,
+        columns: &Arc<Columns>,
+        bearer: String,
+        closing: Closing,
+    ) -> Self {
         Self {
             shared: Arc::clone(shared),
             columns: Arc::clone(columns),
@@ -78,6 +86,7 @@ impl Connection {
             shelf: Shelf::default(),
             retention: Retention::of_one(&shared.retention),
             retained: Mutex::default(),
+            closing,
         }
     }
 
@@ -91,7 +100,7 @@ impl Connection {
 
     /// An engine that knows what the connection keeps.
     async fn session(&self) -> Result<Session, Failure> {
-        let session = Session::new(&self.shared)?;
+        let session = Session::new(&self.shared)?.of_connection(Arc::clone(&self.closing));
         let kept = self.kept().clone();
         session.take_up(kept).await?;
         Ok(session)
@@ -244,6 +253,15 @@ impl Connection {
         info(&ticket, &outlook.schema, request)
     }
 
+    /// The parameters that a client binds.
+    async fn rows_of(
+        &self,
+        stream: PeekableFlightDataStream,
+    ) -> Result<(Vec<Values>, Retained), Status> {
+        let most = self.shared.options.limits.text_bytes_max;
+        rows_of(stream, most, &self.retention, &self.shared.metrics).await
+    }
+
     /// Ends the statement that was asked for by one of these tickets; false when none of them runs.
     fn cancel(&self, info: Option<FlightInfo>) -> Result<bool, Failure> {
         let mut is_found = false;
@@ -316,6 +334,7 @@ async fn rows_of(
     stream: PeekableFlightDataStream,
     most: usize,
     retention: &Arc<Retention>,
+    metrics: &Metrics,
 ) -> Result<(Vec<Values>, Retained), Status> {
     let messages = stream
         .and_then(async |data| parameter::uncompressed(data))
@@ -323,10 +342,14 @@ async fn rows_of(
     let mut batches = FlightRecordBatchStream::new_from_flight_data(messages);
     let mut rows = Vec::new();
     let mut bytes = 0_usize;
+    let panicked = || {
+        Metrics::add(&metrics.panics, 1);
+        Status::invalid_argument("these are no rows of values: a reader failed at them")
+    };
     loop {
         // Arrow's reader trusts lengths that it finds in a message; a panic of it ends the call and nothing else.
         let next = AssertUnwindSafe(batches.next()).catch_unwind().await;
-        let next = next.map_err(|_| Status::invalid_argument("these are no rows of values"))?;
+        let next = next.map_err(|_| panicked())?;
         let Some(batch) = next else {
             let values = rows.iter().map(Vec::len).sum::<usize>();
             let retained = retention.add(of_values(values, bytes)).map_err(sent)?;
@@ -345,7 +368,8 @@ async fn rows_of(
             let message = format!("a statement runs with {ROWS_MAX} rows of values at most");
             return Err(Status::resource_exhausted(message));
         }
-        rows.extend(parameter::rows(&batch).map_err(sent)?);
+        let values = catch_unwind(AssertUnwindSafe(|| parameter::rows(&batch)));
+        rows.extend(values.map_err(|_| panicked())?.map_err(sent)?);
     }
 }
 
@@ -427,8 +451,7 @@ impl FlightSqlService for Connection {
     ) -> Result<DoPutPreparedStatementResult, Status> {
         let handle = String::from_utf8_lossy(&query.prepared_statement_handle).into_owned();
         let prepared = self.shelf.get(&handle).map_err(sent)?;
-        let most = self.shared.options.limits.text_bytes_max;
-        let (rows, retained) = rows_of(request.into_inner(), most, &self.retention).await?;
+        let (rows, retained) = self.rows_of(request.into_inner()).await?;
         prepared.bind(rows, retained).map_err(sent)?;
         Ok(DoPutPreparedStatementResult {
             prepared_statement_handle: Some(query.prepared_statement_handle),
@@ -442,10 +465,9 @@ impl FlightSqlService for Connection {
     ) -> Result<i64, Status> {
         let handle = String::from_utf8_lossy(&query.prepared_statement_handle).into_owned();
         let prepared = self.shelf.get(&handle).map_err(sent)?;
-        let most = self.shared.options.limits.text_bytes_max;
         // Without parameters there is a command and no rows.
         if prepared.parameters > 0 {
-            let (rows, retained) = rows_of(request.into_inner(), most, &self.retention).await?;
+            let (rows, retained) = self.rows_of(request.into_inner()).await?;
             prepared.bind(rows, retained).map_err(sent)?;
         }
         let updated = self.update(&prepared.text, prepared.rows()).await;

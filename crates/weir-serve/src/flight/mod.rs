@@ -75,7 +75,8 @@ impl Protocol {
     ) {
         let limits = &self.shared.options.limits;
         let (most, grace) = (limits.text_bytes_max, limits.grace);
-        let connection = Connection::new(&self.shared, &self.columns, self.bearer.clone());
+        let (bearer, closing) = (self.bearer.clone(), pending.closing());
+        let connection = Connection::new(&self.shared, &self.columns, bearer, closing);
         let server = FlightServiceServer::new(connection)
             .max_decoding_message_size(most.saturating_add(SLACK));
         let server = TowerToHyperService::new(server);

@@ -119,10 +119,7 @@ fn values(array: &ArrayRef, count: usize) -> Result<Vec<Value>, Failure> {
         }
         _ => {
             // All nine digits, so that times of a column are as long as each other and sort as texts.
-            let zoned = match array.data_type() {
-                DataType::Timestamp(_, Some(zone)) if &**zone == "UTC" => "%Y-%m-%dT%H:%M:%S%.9fZ",
-                _ => "%Y-%m-%dT%H:%M:%S%.9f%:z",
-            };
+            let zoned = zoned_format(array.data_type());
             let options = FormatOptions::default()
                 .with_timestamp_format(Some("%Y-%m-%dT%H:%M:%S%.9f"))
                 .with_timestamp_tz_format(Some(zoned));
@@ -139,5 +136,13 @@ fn values(array: &ArrayRef, count: usize) -> Result<Vec<Value>, Failure> {
     })
 }
 
+/// The format of times with this zone.
+pub(super) fn zoned_format(kind: &DataType) -> &'static str {
+    match kind {
+        DataType::Timestamp(_, Some(zone)) if &**zone == "UTC" => "%Y-%m-%dT%H:%M:%S%.9fZ",
+        _ => "%Y-%m-%dT%H:%M:%S%.9f%:z",
+    }
+}
+
 /// Whole numbers below are held exactly by JavaScript.
-const EXACT_MAX: u64 = 1 << 53;
+pub(super) const EXACT_MAX: u64 = 1 << 53;

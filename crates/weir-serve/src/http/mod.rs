@@ -1,6 +1,7 @@
 //! HTTP: questions in JSON, answers in what they are wanted in, and the page.
 
 mod json;
+mod json_rows;
 mod lists;
 mod page;
 mod query;

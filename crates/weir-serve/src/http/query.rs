@@ -5,20 +5,22 @@ use std::io::{self, Write};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use axum::Json;
 use axum::body::{Body, Bytes};
 use axum::extract::{Path, Query, State};
 use axum::http::header::{ACCEPT, CONTENT_TYPE};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
+use axum::{Extension, Json};
 use futures::stream;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use weir_engine::{Parameter, RowFormat, RowWriter};
 
+use super::json_rows::Rows;
 use super::{Refusal, json};
 use crate::deadline::Deadline;
 use crate::error::{Failure, Kind};
+use crate::listener::Pending;
 use crate::retained::of_statement;
 use crate::session::{Answer, Session};
 use crate::shared::Shared;
@@ -114,6 +116,7 @@ fn value(value: &Value, depth: usize) -> Result<Parameter, Failure> {
 /// Answers a query.
 pub(super) async fn ask(
     State(shared): State<Arc<Shared>>,
+    Extension(pending): Extension<Pending>,
     Query(beside): Query<Beside>,
     headers: HeaderMap,
     body: Bytes,
@@ -176,7 +179,7 @@ pub(super) async fn ask(
     };
     let wanted = asked.timeout_ms.map(Duration::from_millis);
     let deadline = Deadline::new(&shared.options.limits, wanted);
-    let session = Session::new(&shared)?;
+    let session = Session::new(&shared)?.of_connection(pending.closing());
     let limit = asked.limit;
     let answer = deadline.within(begin(&session, asked)).await??;
     drop(load);
@@ -217,6 +220,8 @@ async fn begin(session: &Session, asked: QueryRequest) -> Result<Answer, Failure
 struct JsonFlow {
     answer: Option<Answer>,
     deadline: Deadline,
+    /// Those that are being written.
+    batch: Option<Rows>,
     rows: usize,
     rows_max: usize,
     truncated: bool,
@@ -227,6 +232,7 @@ impl JsonFlow {
         Self {
             answer: Some(answer),
             deadline,
+            batch: None,
             rows: 0,
             rows_max,
             truncated: false,
@@ -274,6 +280,13 @@ impl JsonFlow {
 
     /// The next rows, or what stands behind them; `None` at the end.
     async fn piece(&mut self) -> Result<Option<Vec<u8>>, Failure> {
+        // Rows that are on their way are written to their end before the next are asked for.
+        if let Some(batch) = &mut self.batch {
+            if let Some(text) = batch.next_piece()? {
+                return Ok(Some(text));
+            }
+            self.batch = None;
+        }
         let Some(answer) = &mut self.answer else {
             return Ok(None);
         };
@@ -285,15 +298,11 @@ impl JsonFlow {
         if let Some(batch) = batch {
             let left = self.rows_max - self.rows;
             self.truncated = batch.num_rows() > left;
-            for row in json::rows(&batch, left)? {
-                if self.rows > 0 {
-                    text.push(b',');
-                }
-                self.rows += 1;
-                let written = serde_json::to_writer(&mut text, &row);
-                written.map_err(|error| Failure::new(Kind::Run, error.to_string()))?;
-            }
-            return Ok(Some(text));
+            let mut rows = Rows::new(&batch, left, self.rows > 0)?;
+            self.rows += batch.num_rows().min(left);
+            let first = rows.next_piece()?;
+            self.batch = Some(rows);
+            return Ok(Some(first.unwrap_or_default()));
         }
         let report = answer.report();
         self.answer = None;

@@ -246,7 +246,8 @@ pub(super) async fn captured(shared: &Arc<Shared>, query: &str) -> Result<Captur
     let failed = |error: &dyn std::fmt::Display| {
         Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, "run", error.to_string())
     };
-    let folder = tempfile::tempdir().map_err(|error| failed(&error))?;
+    let folder = shared.uploads()?.folder.within("capture-");
+    let folder = folder.map_err(|error| failed(&error))?;
     // This session writes where no other looks, and its statement is this one.
     let session = Session::writing_below(shared, folder.path())?;
     let sql = format!("COPY ({query}) TO 'some.pcap'");

@@ -30,6 +30,7 @@ use pgwire::messages::data::DataRow;
 
 use crate::catalog::named_type;
 use crate::error::{Failure, Kind};
+use crate::workers::bytes_of;
 
 /// The columns of an answer as the protocol describes them.
 pub(crate) fn fields(
@@ -167,6 +168,19 @@ impl Encoder {
         })
     }
 
+    /// Bytes that the rows of a batch take, about: a buffer that grows to what a long value takes is twice as large.
+    fn written_bytes(&self, batch: &RecordBatch) -> usize {
+        let columns = self.fields.iter().enumerate().map(|(index, field)| {
+            let bytes = batch.columns().get(index).map_or(0, bytes_of);
+            match *field.datatype() == Type::BYTEA && field.format() == FieldFormat::Text {
+                true => bytes.saturating_mul(2),
+                false => bytes,
+            }
+        });
+        let few = batch.num_rows() * self.fields.len() * 12;
+        columns.fold(few, usize::saturating_add)
+    }
+
     /// The rows of a batch.
     pub(crate) fn rows(&mut self, batch: &RecordBatch) -> Result<Vec<DataRow>, Failure> {
         let schema = batch.schema();
@@ -183,7 +197,7 @@ impl Encoder {
         }
         let count = i16::try_from(columns.len())
             .map_err(|_| Failure::new(Kind::Limit, "the protocol has 32,767 columns at most"))?;
-        let mut arena = BytesMut::with_capacity(batch.num_rows() * columns.len() * 12);
+        let mut arena = BytesMut::with_capacity(self.written_bytes(batch));
         let mut rows = Vec::with_capacity(batch.num_rows());
         for row in 0..batch.num_rows() {
             for (column, field) in columns.iter().zip(self.fields.iter()) {

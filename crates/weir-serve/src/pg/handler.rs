@@ -240,7 +240,7 @@ impl Connection {
             .await?;
         let mut count = 0;
         while let Some(row) = rows.data_rows.next().await {
-            client.feed(PgWireBackendMessage::DataRow(row?)).await?;
+            send_row(client, row?).await?;
             count += 1;
         }
         self.tell(client).await?;
@@ -455,7 +455,7 @@ impl Connection {
             };
             let row = row?;
             if !fetched.is_move {
-                client.feed(PgWireBackendMessage::DataRow(row)).await?;
+                send_row(client, row).await?;
             }
             count += 1;
         }
@@ -578,8 +578,12 @@ impl Connection {
                 }
                 _ => line(copy, encode::values(&row), &mut out),
             }
+            let is_long = out.len() > LONG_ROW_BYTES;
             let data = CopyData::new(out.split().freeze());
             client.feed(PgWireBackendMessage::CopyData(data)).await?;
+            if is_long {
+                client.flush().await?;
+            }
         }
         if copy.format == CopyFormat::Binary {
             out.put_i16(-1);
@@ -711,7 +715,7 @@ impl Connection {
                     .complete(client, Tag::new("SELECT").with_rows(count))
                     .await;
             };
-            client.feed(PgWireBackendMessage::DataRow(row?)).await?;
+            send_row(client, row?).await?;
             count += 1;
         }
         *state = PortalExecutionState::Suspended(rows);
@@ -719,6 +723,20 @@ impl Connection {
             .feed(PgWireBackendMessage::PortalSuspended(PortalSuspended::new()))
             .await?)
     }
+}
+
+/// Sends a row. A long one is out of this process before the next is asked for: until then it is counted.
+async fn send_row<C: Client>(client: &mut C, row: DataRow) -> PgWireResult<()>
+where
+    C::Error: Debug,
+    PgWireError: From<<C as Sink<PgWireBackendMessage>>::Error>,
+{
+    let is_long = row.data.len() > LONG_ROW_BYTES;
+    client.feed(PgWireBackendMessage::DataRow(row)).await?;
+    if is_long {
+        client.flush().await?;
+    }
+    Ok(())
 }
 
 /// The values of a portal in the places of the parameters.
@@ -973,5 +991,7 @@ impl ExtendedQueryHandler for Connection {
     }
 }
 
+/// Bytes of a row that is sent at once.
+const LONG_ROW_BYTES: usize = 16 << 10;
 /// Notices that a statement is followed by; the rest is counted.
 const NOTICES_MAX: usize = 20;

@@ -16,6 +16,7 @@ use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Duration;
 
+use bytes::BytesMut;
 use futures::{FutureExt, SinkExt, StreamExt};
 use pgwire::api::cancel::{CancelHandler, DefaultCancelHandler};
 use pgwire::api::{ClientInfo, NoopHandler, PgWireConnectionState};
@@ -101,6 +102,8 @@ impl Protocol {
         let Ok(session) = Session::new(&self.shared) else {
             return refuse(socket, "XX000", "an engine cannot be made").await;
         };
+        let session = session.of_connection(pending.closing());
+        let mut closing = pending.closing().subscribe();
         let handler = Arc::new(Connection::new(Arc::new(session)));
         let startup = Arc::new(Startup::new(&self.welcome));
         let cancel = Arc::new(self.cancels());
@@ -117,6 +120,10 @@ impl Protocol {
                         false => ("57P03", "the database system is shutting down"),
                     };
                     return refuse(socket, code, message).await;
+                }
+                () = closing.wait_for(|closing| *closing).map(drop) => {
+                    let message = "terminating connection: too many rows wait for their clients, and those of a cursor of this one have waited longest";
+                    return refuse(socket, "54000", message).await;
                 }
             };
             let message = match message {
@@ -191,6 +198,7 @@ impl Protocol {
                     return socket.close().await.map_err(std::io::Error::other);
                 }
             }
+            give_back(socket);
             if !is_begun && matches!(socket.state(), PgWireConnectionState::ReadyForQuery) {
                 is_begun = true;
                 pending.admit();
@@ -243,6 +251,18 @@ impl crate::listener::Protocol for Protocol {
     }
 }
 
+/// Gives back the memory of buffers that long messages went through.
+fn give_back(socket: &mut Socket) {
+    let held = socket.write_buffer_mut();
+    if held.is_empty() && held.capacity() > BUFFER_BYTES {
+        *held = BytesMut::new();
+    }
+    let held = socket.read_buffer_mut();
+    if held.is_empty() && held.capacity() > BUFFER_BYTES {
+        *held = BytesMut::new();
+    }
+}
+
 /// Two handles of one socket.
 fn twins(socket: TcpStream) -> Option<(TcpStream, TcpStream)> {
     let socket = socket.into_std().ok()?;
@@ -276,5 +296,7 @@ async fn refuse(socket: &mut Socket, code: &str, message: &str) -> std::io::Resu
 }
 
 const LOOK_EVERY: Duration = Duration::from_millis(250);
+/// Bytes of a buffer that a connection keeps while it is idle.
+const BUFFER_BYTES: usize = 64 << 10;
 /// Messages have more in them than text: names and values of parameters.
 const SLACK: usize = 64 << 10;

@@ -30,8 +30,27 @@ pub(super) fn type_of_parameter(inferred: Option<&DataType>) -> Type {
         Some(DataType::Binary | DataType::LargeBinary | DataType::FixedSizeBinary(_)) => {
             Type::BYTEA
         }
+        Some(DataType::List(of) | DataType::LargeList(of)) => {
+            array_of(&type_of_parameter(Some(of.data_type()))).unwrap_or(Type::TEXT_ARRAY)
+        }
         _ => Type::TEXT,
     }
+}
+
+/// The type of arrays whose elements have this type.
+pub(super) fn array_of(element: &Type) -> Option<Type> {
+    Some(match *element {
+        Type::BOOL => Type::BOOL_ARRAY,
+        Type::BYTEA => Type::BYTEA_ARRAY,
+        Type::INT8 => Type::INT8_ARRAY,
+        Type::OID => Type::OID_ARRAY,
+        Type::FLOAT8 => Type::FLOAT8_ARRAY,
+        Type::NUMERIC => Type::NUMERIC_ARRAY,
+        Type::TIMESTAMPTZ => Type::TIMESTAMPTZ_ARRAY,
+        Type::DATE => Type::DATE_ARRAY,
+        Type::TEXT => Type::TEXT_ARRAY,
+        _ => return None,
+    })
 }
 
 /// The value that a client has sent.
@@ -86,8 +105,55 @@ fn of_text(text: &str, kind: &Type) -> Option<Parameter> {
             });
             Parameter::Bytes(bytes.collect::<Option<_>>()?)
         }
-        _ => Parameter::Text(text.to_owned()),
+        _ => match kind.kind() {
+            TypeKind::Array(element) => list_of_text(text, element)?,
+            _ => Parameter::Text(text.to_owned()),
+        },
     })
+}
+
+/// An array of one dimension as PostgreSQL writes it: `{1,NULL,"a \"text\""}`. Those of others are refused.
+fn list_of_text(text: &str, element: &Type) -> Option<Parameter> {
+    let inner = text.trim().strip_prefix('{')?.strip_suffix('}')?;
+    let mut values = Vec::new();
+    let mut letters = inner.chars().peekable();
+    if inner.trim().is_empty() {
+        return Some(Parameter::List(values));
+    }
+    loop {
+        while letters.next_if(|letter| letter.is_whitespace()).is_some() {}
+        let mut value = String::new();
+        let is_quoted = letters.next_if_eq(&'"').is_some();
+        if is_quoted {
+            loop {
+                match letters.next()? {
+                    '"' => break,
+                    '\\' => value.push(letters.next()?),
+                    letter => value.push(letter),
+                }
+            }
+            while letters.next_if(|letter| letter.is_whitespace()).is_some() {}
+        } else {
+            while let Some(letter) = letters.next_if(|letter| *letter != ',') {
+                match letter {
+                    '{' | '}' | '"' => return None,
+                    '\\' => value.push(letters.next()?),
+                    letter => value.push(letter),
+                }
+            }
+            value.truncate(value.trim_end().len());
+        }
+        values.push(match is_quoted {
+            false if value.is_empty() => return None,
+            false if value.eq_ignore_ascii_case("null") => Parameter::Null,
+            _ => of_text(&value, element)?,
+        });
+        match letters.next() {
+            None => return Some(Parameter::List(values)),
+            Some(',') => {}
+            Some(_) => return None,
+        }
+    }
 }
 
 /// A number in digits: whole if it can be.
@@ -248,6 +314,49 @@ mod tests {
             text(&Type::UNKNOWN, "a"),
             Some(Parameter::Text("a".to_owned()))
         );
+    }
+
+    #[test]
+    fn lists_come_as_text_too() {
+        let list = |kind: &Type, text: &str| parameter(Some(text.as_bytes()), kind, false).ok();
+        let texts = |values: &[&str]| {
+            let values = values
+                .iter()
+                .map(|value| Parameter::Text((*value).to_owned()));
+            Some(Parameter::List(values.collect()))
+        };
+        let numbers = Parameter::List(vec![
+            Parameter::Integer(1),
+            Parameter::Null,
+            Parameter::Integer(-3),
+        ]);
+        assert_eq!(list(&Type::INT8_ARRAY, "{1,NULL, -3 }"), Some(numbers));
+        assert_eq!(
+            list(&Type::INT8_ARRAY, " {} "),
+            Some(Parameter::List(Vec::new()))
+        );
+        assert_eq!(
+            list(&Type::TEXT_ARRAY, r#"{a b, "c,\"\\}" ,"null","",d\,e}"#),
+            texts(&["a b", "c,\"\\}", "null", "", "d,e"])
+        );
+        for bad in [
+            "",
+            "1",
+            "{",
+            "}",
+            "{1",
+            "{1,}",
+            "{,1}",
+            "{{1},{2}}",
+            "{1,\"2}",
+            "{1}{2}",
+            "[1:1]={1}",
+            "{\"1\" 2}",
+            "{a\\}",
+            "{x}",
+        ] {
+            assert_eq!(list(&Type::INT8_ARRAY, bad), None, "{bad}");
+        }
     }
 
     #[test]

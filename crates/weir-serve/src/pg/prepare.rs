@@ -13,8 +13,10 @@ use weir_engine::Statement;
 use super::cursor::{self, CursorStatement, Cursors, Declared, Fetched};
 use super::encode;
 use super::handler::{refusal, refused};
-use super::parameter::type_of_parameter;
-use super::route::{CopyOut, Part, Setting, cast_parameters, copies_in, copy_out, counted, parts};
+use super::parameter::{array_of, type_of_parameter};
+use super::route::{
+    CopyOut, Part, Setting, cast_parameters, copies_in, copy_out, counted, list_parameters, parts,
+};
 use super::setting;
 use crate::error::{Failure, Kind};
 use crate::retained::{Retained, of_statement};
@@ -181,15 +183,19 @@ impl Preparer {
             }
             false => (Vec::new(), Vec::new()),
         };
-        let casts = cast_parameters(&statement);
+        let (casts, lists) = (cast_parameters(&statement), list_parameters(&statement));
         let parameters = (0..count).map(|index| {
             let cast = casts.get(&(index + 1)).cloned();
             let given = types.get(index).cloned().flatten();
             let given = given.filter(|kind| *kind != Type::UNKNOWN);
             let inferred = inferred.get(index).and_then(Option::as_ref);
-            given
-                .or(cast)
-                .unwrap_or_else(|| type_of_parameter(inferred))
+            given.or(cast).unwrap_or_else(|| {
+                let kind = type_of_parameter(inferred);
+                match lists.contains(&(index + 1)) {
+                    true => array_of(&kind).unwrap_or(Type::TEXT_ARRAY),
+                    false => kind,
+                }
+            })
         });
         Ok(Some(Prepared {
             parameters: parameters.collect(),

@@ -1,6 +1,6 @@
 //! Who does a statement? Its tree says so, and nothing else: a word in a text is a word.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ops::ControlFlow;
 
 use datafusion::sql::parser::Statement as DfStatement;
@@ -9,6 +9,7 @@ use pgwire::api::Type;
 use pgwire::api::results::Tag;
 use weir_engine::{Statement, walk};
 
+use super::parameter::array_of;
 use crate::error::Failure;
 use crate::session::Session;
 
@@ -179,17 +180,43 @@ pub(super) fn cast_parameters(statement: &Statement) -> HashMap<usize, Type> {
     casts.0
 }
 
+/// The parameters that a statement takes lists in without saying of what, as `= ANY($1)` does.
+pub(super) fn list_parameters(statement: &Statement) -> HashSet<usize> {
+    struct Lists(HashSet<usize>);
+    impl Visitor for Lists {
+        type Break = ();
+        fn pre_visit_expr(&mut self, expr: &Expr) -> ControlFlow<()> {
+            if let Expr::AnyOp { right, .. } | Expr::AllOp { right, .. } = expr
+                && let Expr::Value(value) = right.as_ref()
+                && let Value::Placeholder(name) = &value.value
+                && let Some(number) = name.strip_prefix('$').and_then(|name| name.parse().ok())
+            {
+                self.0.insert(number);
+            }
+            ControlFlow::Continue(())
+        }
+    }
+    let mut lists = Lists(HashSet::new());
+    if let DfStatement::Statement(statement) = statement.parsed() {
+        let _ = walk(statement, &mut lists);
+    }
+    lists.0
+}
+
 /// A type by its name.
 fn named_type(name: &str) -> Option<Type> {
     let name = name.to_ascii_lowercase();
     let name = name.strip_prefix("pg_catalog.").unwrap_or(&name);
+    if let Some(element) = name.strip_suffix("[]") {
+        return match element {
+            "text" | "name" | "varchar" | "character varying" | "inet" | "uuid" => {
+                Some(Type::TEXT_ARRAY)
+            }
+            element => named_type(element).as_ref().and_then(array_of),
+        };
+    }
     Some(match name {
         "oid" => Type::OID,
-        "oid[]" => Type::OID_ARRAY,
-        "text[]" | "name[]" | "varchar[]" => Type::TEXT_ARRAY,
-        "bigint[]" | "int8[]" | "integer[]" | "int[]" | "int4[]" | "smallint[]" | "int2[]" => {
-            Type::INT8_ARRAY
-        }
         "regclass" | "regtype" | "regnamespace" | "regrole" | "regproc" => Type::TEXT,
         "bigint" | "int8" | "integer" | "int" | "int4" | "smallint" | "int2" => Type::INT8,
         "double" | "double precision" | "float8" | "real" | "float" => Type::FLOAT8,
@@ -353,14 +380,26 @@ mod tests {
     fn casts_tell_the_types_of_parameters() {
         let engine = weir_engine::Engine::new(&weir_engine::Options::default()).unwrap();
         let statement = engine
-            .parse("SELECT $1::bigint + 1, CAST($2 AS double), $3")
+            .parse("SELECT $1::bigint + 1, CAST($2 AS double), $3, $4::float8[], $5::text[], $6::int[][]")
             .unwrap()
             .remove(0);
         let casts = cast_parameters(&statement);
         assert_eq!(
+            (casts.get(&4), casts.get(&5), casts.get(&6)),
+            (Some(&Type::FLOAT8_ARRAY), Some(&Type::TEXT_ARRAY), None)
+        );
+        assert_eq!(
             (casts.get(&1), casts.get(&2), casts.get(&3)),
             (Some(&Type::INT8), Some(&Type::FLOAT8), None)
         );
+    }
+
+    #[test]
+    fn parameters_of_any_are_lists() {
+        let engine = weir_engine::Engine::new(&weir_engine::Options::default()).unwrap();
+        let sql = "SELECT 1 = ANY($1), 1 <> ALL($3), 1 IN ($2), 1 = ANY($4::bigint[])";
+        let statement = engine.parse(sql).unwrap().remove(0);
+        assert_eq!(list_parameters(&statement), HashSet::from([1, 3]));
     }
 
     #[test]

@@ -4,10 +4,9 @@ use std::io;
 use std::path::PathBuf;
 use std::process::Stdio;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::time::Duration;
 
-use serde::de::DeserializeOwned;
 use tempfile::TempDir;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::process::{Child, ChildStdin, ChildStdout, Command};
@@ -15,7 +14,9 @@ use tokio::sync::Notify;
 
 use super::wire::{self, HEAD_BYTES, Reply, Request, Task};
 use crate::error::{Failure, Kind};
+use crate::folder::Folder;
 use crate::options::WorkerProgram;
+use crate::turn::{Counted, Holder, Turns};
 
 /// A process that runs statements. It ends with this.
 #[derive(Debug)]
@@ -34,6 +35,8 @@ pub(super) struct Link {
 #[derive(Debug, Default)]
 pub(crate) struct Priority {
     state: Mutex<PriorityState>,
+    /// The statement among those whose rows take room.
+    holder: OnceLock<Arc<Holder>>,
 }
 
 #[derive(Debug, Default)]
@@ -47,8 +50,23 @@ impl Priority {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Names the statement among those whose rows take room.
+    pub(crate) fn set_holder(&self, holder: &Arc<Holder>) {
+        // A statement has one turn.
+        let _ = self.holder.set(Arc::clone(holder));
+    }
+
+    /// The statement among those whose rows take room.
+    pub(super) fn holder(&self) -> Arc<Holder> {
+        Arc::clone(self.holder.get_or_init(Arc::default))
+    }
+
     /// The statement has this process from now on.
     pub(super) fn set_process(&self, watched: &Watched) {
+        *watched
+            .holder
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner) = Arc::downgrade(&self.holder());
         let mut state = self.state();
         state.process = Some(watched.process);
         if state.is_low {
@@ -87,15 +105,50 @@ pub(super) struct Watched {
     process: u32,
     /// Octets of its own memory before its first statement.
     pub(super) base_bytes: AtomicU64,
+    /// The statement at work.
+    holder: Mutex<Weak<Holder>>,
     is_over: AtomicBool,
     over: Notify,
+    /// What ends the process, and no other that has its number later.
+    #[cfg(target_os = "linux")]
+    handle: Option<std::os::fd::OwnedFd>,
 }
 
 impl Watched {
-    /// Ends the statement at work, which holds more memory than is left.
+    fn new(process: u32) -> Self {
+        Self {
+            process,
+            base_bytes: AtomicU64::new(0),
+            holder: Mutex::default(),
+            is_over: AtomicBool::new(false),
+            over: Notify::new(),
+            #[cfg(target_os = "linux")]
+            handle: handle_of(process),
+        }
+    }
+
+    /// The statement at work.
+    pub(super) fn holder(&self) -> Option<Arc<Holder>> {
+        let holder = self.holder.lock().unwrap_or_else(PoisonError::into_inner);
+        holder.upgrade()
+    }
+
+    /// Ends the statement at work, which holds more memory than is left. Its process is ended at once: the one that reads from it may wait
+    /// for its client.
     pub(super) fn end_for_memory(&self) {
         self.is_over.store(true, Ordering::Relaxed);
+        #[cfg(target_os = "linux")]
+        if let Some(handle) = &self.handle {
+            use rustix::process::{Signal, pidfd_send_signal};
+            // One that has ended already needs no signal.
+            let _ = pidfd_send_signal(handle, Signal::KILL);
+        }
         self.over.notify_one();
+    }
+
+    /// Whether its process was ended for the memory of all.
+    pub(super) fn is_over(&self) -> bool {
+        self.is_over.load(Ordering::Relaxed)
     }
 
     /// Octets of memory that no other process has, as far as the system tells.
@@ -119,13 +172,12 @@ impl Watched {
 
 impl Link {
     /// Starts a process, which takes tasks when this is done.
-    pub(super) async fn start(program: &WorkerProgram) -> Result<Self, Failure> {
+    pub(super) async fn start(program: &WorkerProgram, folder: &Folder) -> Result<Self, Failure> {
         let failed = |error: io::Error| {
             let message = format!("a process for the statement cannot be started: {error}");
             Failure::new(Kind::Run, message)
         };
-        let spilled = tempfile::Builder::new().prefix("weir-spilled-").tempdir();
-        let spilled = spilled.map_err(failed)?;
+        let spilled = folder.within("spilled-").map_err(failed)?;
         let mut command = Command::new(&program.program);
         command
             .args(&program.arguments)
@@ -143,12 +195,7 @@ impl Link {
             return Err(failed(io::Error::other("it has no pipes")));
         };
         let mut link = Self {
-            watched: Arc::new(Watched {
-                process: child.id().unwrap_or(0),
-                base_bytes: AtomicU64::new(0),
-                is_over: AtomicBool::new(false),
-                over: Notify::new(),
-            }),
+            watched: Arc::new(Watched::new(child.id().unwrap_or(0))),
             child,
             input,
             output,
@@ -156,8 +203,8 @@ impl Link {
             _spilled: spilled,
         };
         link.greeted().await?;
-        match link.next().await? {
-            (Reply::Ready, _) => {
+        match link.next(Octets::Small).await?.0 {
+            Reply::Ready => {
                 let base = link.watched.own_bytes();
                 link.watched.base_bytes.store(base, Ordering::Relaxed);
                 Ok(link)
@@ -199,11 +246,11 @@ impl Link {
         }
     }
 
-    /// What it says next.
+    /// What it says next. Large octets are read when there is room for them.
     ///
     /// # Errors
     /// When the process has ended, or holds too much memory.
-    pub(super) async fn next(&mut self) -> Result<(Reply, Vec<u8>), Failure> {
+    pub(super) async fn next(&mut self, octets: Octets<'_>) -> Result<Said, Failure> {
         let watched = Arc::clone(&self.watched);
         let read = tokio::select! {
             biased;
@@ -211,7 +258,7 @@ impl Link {
                 let _ = self.child.start_kill();
                 return Err(out_of_memory());
             }
-            read = read_frame(&mut self.output) => read,
+            read = read_frame(&mut self.output, octets) => read,
         };
         match read {
             Ok(frame) => Ok(frame),
@@ -227,7 +274,7 @@ impl Link {
         let ended = async {
             self.send(&Request::Cancel, Vec::new()).await?;
             loop {
-                match self.next().await?.0 {
+                match self.next(Octets::Dropped).await?.0 {
                     Reply::End { .. } | Reply::Failed(_) | Reply::Described { .. } => {
                         return Ok::<(), Failure>(());
                     }
@@ -251,7 +298,7 @@ impl Link {
 
     /// Why a process is not there any more.
     async fn ended(&mut self) -> Failure {
-        if self.watched.is_over.load(Ordering::Relaxed) {
+        if self.watched.is_over() {
             return out_of_memory();
         }
         let status = tokio::time::timeout(ENDS_WITHIN, self.child.wait()).await;
@@ -272,22 +319,69 @@ fn out_of_memory() -> Failure {
         .with_hint("group or filter before values are collected, or cut long ones with substr()")
 }
 
-async fn read_frame<T: DeserializeOwned>(output: &mut ChildStdout) -> io::Result<(T, Vec<u8>)> {
+/// A message, the octets behind it, and their place among those that are counted.
+pub(super) type Said = (Reply, Vec<u8>, Option<Counted>);
+
+/// What becomes of the octets behind a message.
+#[derive(Clone, Copy)]
+pub(super) enum Octets<'o> {
+    /// They are read when there is room for them.
+    Counted(&'o Arc<Turns>, &'o Arc<Holder>),
+    /// They are few.
+    Small,
+    /// Nothing needs them any more.
+    Dropped,
+}
+
+async fn read_frame(output: &mut ChildStdout, wanted: Octets<'_>) -> io::Result<Said> {
     let mut head = [0; HEAD_BYTES];
     output.read_exact(&mut head).await?;
     let (text_len, octets_len) = wire::lens(head)?;
     let mut text = vec![0; text_len];
     output.read_exact(&mut text).await?;
-    let mut octets = vec![0; octets_len];
-    output.read_exact(&mut octets).await?;
+    let counted = match wanted {
+        Octets::Counted(turns, holder) if octets_len > SMALL_BYTES => {
+            let bytes = octets_len.saturating_mul(COPIES);
+            Some(turns.reserve(bytes, holder).await)
+        }
+        _ => None,
+    };
+    let octets = match wanted {
+        Octets::Dropped => {
+            let mut rest = output.take(octets_len as u64);
+            let read = tokio::io::copy(&mut rest, &mut tokio::io::sink()).await?;
+            if read < octets_len as u64 {
+                return Err(io::ErrorKind::UnexpectedEof.into());
+            }
+            Vec::new()
+        }
+        _ => {
+            let mut octets = vec![0; octets_len];
+            output.read_exact(&mut octets).await?;
+            octets
+        }
+    };
     let message = serde_json::from_slice(&text);
     let message = message.map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))?;
-    Ok((message, octets))
+    Ok((message, octets, counted))
+}
+
+#[cfg(target_os = "linux")]
+fn handle_of(process: u32) -> Option<std::os::fd::OwnedFd> {
+    use rustix::process::{Pid, PidfdFlags, pidfd_open};
+    let process = Pid::from_raw(i32::try_from(process).ok()?)?;
+    // Where the system has no such handles the process ends when the one that reads from it notices.
+    pidfd_open(process, PidfdFlags::empty()).ok()
 }
 
 /// The priority of a process whose statement has stepped aside, as `nice` counts it.
 const NICE: i32 = 10;
 /// Octets of a page, as `/proc` counts them on the platforms that have it.
 const PAGE_BYTES: u64 = 4096;
+/// Rows that are not counted: so many bytes of each connection are of no account.
+const SMALL_BYTES: usize = 64 << 10;
+/// What becomes of rows on their way to a client takes so many times their bytes: the rows, their columns as a protocol has them, the
+/// message, and the buffer that it is sent from.
+const COPIES: usize = 3;
 /// How long a process whose output is closed may take to end.
 const ENDS_WITHIN: Duration = Duration::from_millis(500);

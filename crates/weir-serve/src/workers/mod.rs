@@ -18,6 +18,6 @@ mod wire;
 mod worker;
 
 pub(crate) use link::Priority;
-pub(crate) use pieces::written_bytes;
+pub(crate) use pieces::bytes_of;
 pub(crate) use pool::{Heard, Order, Pool, Remote};
 pub use worker::work;

@@ -39,13 +39,13 @@ pub(super) fn cut(batch: RecordBatch) -> Result<Vec<RecordBatch>, Failure> {
 }
 
 /// Bytes of the values of a batch, each as often as it stands in it.
-pub(crate) fn written_bytes(batch: &RecordBatch) -> usize {
+pub(super) fn written_bytes(batch: &RecordBatch) -> usize {
     let columns = batch.columns().iter();
     columns.map(bytes_of).fold(0, usize::saturating_add)
 }
 
 /// Bytes of the values of an array, each as often as it stands in it.
-fn bytes_of(array: &ArrayRef) -> usize {
+pub(crate) fn bytes_of(array: &ArrayRef) -> usize {
     let rows = array.len();
     let of_offsets =
         |first: usize, last: usize| last.saturating_sub(first).saturating_add(rows * 8);
@@ -105,8 +105,10 @@ fn bytes_of(array: &ArrayRef) -> usize {
                 .max();
             longest.unwrap_or(0).saturating_mul(rows)
         }
+        // A list of values of a bit each, or of none, is as long as text as one of numbers.
+        DataType::Boolean | DataType::Null => rows.saturating_mul(VALUE_BYTES),
         other => match other.primitive_width() {
-            Some(width) => rows.saturating_mul(width),
+            Some(width) => rows.saturating_mul(width.max(VALUE_BYTES)),
             None => array
                 .to_data()
                 .get_slice_memory_size()
@@ -153,6 +155,8 @@ fn compact(batch: RecordBatch) -> RecordBatch {
     compacted.unwrap_or(batch)
 }
 
+/// Bytes of the shortest value.
+const VALUE_BYTES: usize = 4;
 /// Bytes of the rows of a piece.
 const PIECE_BYTES: usize = 4 << 20;
 /// Bytes of one row: protocols write it as text, of which an octet may become six.
@@ -162,7 +166,9 @@ const COMPACT_BYTES: usize = 64 << 10;
 
 #[cfg(test)]
 mod tests {
-    use arrow::array::{Int32Array, ListArray, StringArray, StringViewArray};
+    use arrow::array::{
+        BooleanArray, Int32Array, ListArray, StringArray, StringViewArray, new_null_array,
+    };
     use arrow::buffer::OffsetBuffer;
     use arrow::datatypes::{Field, Int32Type};
 
@@ -218,6 +224,9 @@ mod tests {
         let lists: ArrayRef = Arc::new(ListArray::new(field, offsets, values, None));
         assert_eq!(bytes_of(&lists), (4 << 20) + 16);
         assert_eq!(bytes_of(&lists.slice(1, 1)), (2 << 20) + 8);
+        let flags: ArrayRef = Arc::new(BooleanArray::from(vec![true; 1 << 20]));
+        assert_eq!(bytes_of(&flags), 4 << 20);
+        assert_eq!(bytes_of(&new_null_array(&DataType::Null, 1 << 20)), 4 << 20);
     }
 
     #[test]

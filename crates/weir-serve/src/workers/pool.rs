@@ -15,18 +15,21 @@ use tokio::sync::Notify;
 use weir_engine::{Described, Recipe, ScanReport, Statement};
 use weir_tables::Totals;
 
-use super::link::{Link, Priority, Watched};
+use super::link::{Link, Octets, Priority, Said, Watched};
 use super::wire::{Progress, Reply, SessionState, Task, Work, Written, broken};
 use crate::error::{Failure, Kind};
+use crate::folder::Folder;
 use crate::options::WorkerProgram;
 use crate::session::Begun;
 use crate::session_log::Log;
-use crate::turn::Turns;
+use crate::turn::{Counted, Turns};
 
 /// The processes of a server.
 #[derive(Debug)]
 pub(crate) struct Pool {
     program: WorkerProgram,
+    /// Where rows are spilled.
+    folder: Arc<Folder>,
     /// The folders that statements read, and may write.
     roots: Vec<PathBuf>,
     threads: Handle,
@@ -54,6 +57,7 @@ impl Pool {
     /// A pool whose processes are started and looked at on these threads.
     pub(crate) fn new(
         program: WorkerProgram,
+        folder: &Arc<Folder>,
         roots: &[PathBuf],
         threads: &Handle,
         turns: &Arc<Turns>,
@@ -62,6 +66,7 @@ impl Pool {
     ) -> Arc<Self> {
         let pool = Arc::new(Self {
             program,
+            folder: Arc::clone(folder),
             roots: roots.to_vec(),
             threads: threads.clone(),
             turns: Arc::clone(turns),
@@ -89,10 +94,10 @@ impl Pool {
     /// Has a process ready for the next statement.
     fn warm_up(self: &Arc<Self>) {
         let pool = Arc::downgrade(self);
-        let program = self.program.clone();
+        let (program, folder) = (self.program.clone(), Arc::clone(&self.folder));
         self.threads.spawn(async move {
             // A statement that finds none says why.
-            let Ok(link) = Link::start(&program).await else {
+            let Ok(link) = Link::start(&program, &folder).await else {
                 return;
             };
             if let Some(pool) = pool.upgrade() {
@@ -125,7 +130,7 @@ impl Pool {
                 }
                 link
             }
-            None => Link::start(&self.program).await?,
+            None => Link::start(&self.program, &self.folder).await?,
         };
         priority.set_process(&link.watched);
         lock(&self.at_work).push(Arc::clone(&link.watched));
@@ -231,7 +236,7 @@ impl Drop for Starting {
     }
 }
 
-/// Ends the statement that holds most where all together hold more than they may.
+/// Ends statements where all together hold more than they may: as many as it takes.
 async fn look_at_memory(pool: Weak<Pool>, limit: usize) {
     let limit = (limit as u64).saturating_add(UNCOUNTED_BYTES);
     loop {
@@ -245,22 +250,49 @@ async fn look_at_memory(pool: Weak<Pool>, limit: usize) {
             let _ = tokio::time::timeout(REST, begun.notified()).await;
             continue;
         }
-        let held = at_work.iter().map(|watched| (watched.own_bytes(), watched));
+        // Those that were ended already give back what they hold.
+        let held = at_work.iter().filter(|watched| !watched.is_over());
+        let held = held.map(|watched| {
+            let place = watched
+                .holder()
+                .and_then(|holder| pool.turns.place_of(&holder));
+            (watched.own_bytes(), place, watched)
+        });
         let held: Vec<_> = held.collect();
-        let all = held
-            .iter()
-            .map(|(bytes, _)| bytes)
-            .fold(0_u64, |all, bytes| all.saturating_add(*bytes));
-        // Those that wait for their clients go first, as they are in no hurry.
-        if all > limit
-            && !pool.turns.end_longest_waiting()
-            && let Some((_, watched)) = held.iter().max_by_key(|(bytes, _)| *bytes)
-        {
+        let all = held.iter().map(|(bytes, _, _)| *bytes);
+        let all = all.fold(0, u64::saturating_add);
+        for watched in victims(held, limit) {
+            // Its client is told why when it takes its rows.
             watched.end_for_memory();
         }
         drop(pool);
-        tokio::time::sleep(LOOK_EVERY).await;
+        tokio::time::sleep(match all > limit / 2 {
+            true => LOOK_AGAIN,
+            false => LOOK_EVERY,
+        })
+        .await;
     }
+}
+
+/// Those to be ended of statements with the bytes that they hold and their places among those that wait for their clients, so that the
+/// others hold no more than the limit. Those that wait go first, as they are in no hurry, where that gives back anything to
+/// speak of; behind them those that hold most.
+fn victims<T>(mut held: Vec<(u64, Option<u64>, T)>, limit: u64) -> Vec<T> {
+    let all = held.iter().map(|(bytes, _, _)| *bytes);
+    let mut all = all.fold(0, u64::saturating_add);
+    held.sort_by_key(|(bytes, place, _)| {
+        let waits = place.filter(|_| *bytes > KEPT_BYTES);
+        (waits.unwrap_or(u64::MAX), std::cmp::Reverse(*bytes))
+    });
+    let mut ended = Vec::new();
+    for (bytes, _, one) in held {
+        if all <= limit {
+            break;
+        }
+        all = all.saturating_sub(bytes);
+        ended.push(one);
+    }
+    ended
 }
 
 /// A process at work for a statement. Dropped before its end, it is asked to leave that statement, and ended where it does not.
@@ -280,10 +312,12 @@ impl Held {
         self.link.as_mut().ok_or_else(|| broken("it is gone"))
     }
 
-    async fn next(&mut self) -> Result<(Reply, Vec<u8>), Failure> {
-        let next = self.link()?.next().await;
+    async fn next(&mut self) -> Result<Said, Failure> {
+        let (turns, holder) = (Arc::clone(&self.pool.turns), self.priority.holder());
+        let octets = Octets::Counted(&turns, &holder);
+        let next = self.link()?.next(octets).await;
         match next {
-            Ok((Reply::Failed(failure), _)) => {
+            Ok((Reply::Failed(failure), ..)) => {
                 if failure.kind == Kind::Internal {
                     self.pool.panics.fetch_add(1, Ordering::Relaxed);
                 }
@@ -479,8 +513,8 @@ impl Order {
         let mut before = Progress::default();
         let (schema, origins) = loop {
             match held.next().await? {
-                (Reply::Progress(now), _) => heard.progress(&mut before, now),
-                (Reply::Begun { origins }, octets) => break (schema_of(octets)?, origins),
+                (Reply::Progress(now), ..) => heard.progress(&mut before, now),
+                (Reply::Begun { origins }, octets, _) => break (schema_of(octets)?, origins),
                 _ => return Err(broken("rows without columns")),
             }
         };
@@ -492,7 +526,7 @@ impl Order {
         let batches = stream::unfold(Some(rows), |rows| async {
             let mut rows = rows?;
             match rows.next().await {
-                Ok(Some(batch)) => Some((Ok(batch), Some(rows))),
+                Ok(Some(next)) => Some((Ok(next), Some(rows))),
                 Ok(None) => None,
                 Err(failure) => Some((Err(failure), None)),
             }
@@ -515,6 +549,7 @@ impl Order {
                     schema_bytes,
                 },
                 mut octets,
+                _,
             ) if schema_bytes <= octets.len() => {
                 held.is_done = true;
                 let parameters = octets.split_off(schema_bytes);
@@ -557,17 +592,18 @@ struct Rows {
 }
 
 impl Rows {
-    async fn next(&mut self) -> Result<Option<RecordBatch>, Failure> {
+    async fn next(&mut self) -> Result<Option<(RecordBatch, Option<Counted>)>, Failure> {
         loop {
             match self.held.next().await? {
-                (Reply::Progress(now), _) => self.heard.progress(&mut self.before, now),
-                (Reply::Rows, octets) => {
+                (Reply::Progress(now), ..) => self.heard.progress(&mut self.before, now),
+                (Reply::Rows, octets, counted) => {
                     let mut octets = Buffer::from(octets);
                     let batch = StreamDecoder::new().decode(&mut octets);
                     let batch = batch.map_err(|error| broken(&error.to_string()))?;
-                    return batch.map(Some).ok_or_else(|| broken("no rows"));
+                    let batch = batch.ok_or_else(|| broken("no rows"))?;
+                    return Ok(Some((batch, counted)));
                 }
-                (Reply::End { notes, damage }, _) => {
+                (Reply::End { notes, damage }, ..) => {
                     self.held.is_done = true;
                     self.heard.report.add_notes(notes);
                     lock(&self.heard.damage).extend(damage);
@@ -591,9 +627,40 @@ const BASE_BYTES: u64 = 16 << 20;
 const ROOM_LOOKS: u32 = 50;
 /// How often the memory of processes at work is looked at.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
+/// The same where they hold more than half of what they may.
+const LOOK_AGAIN: Duration = Duration::from_millis(5);
 /// How often it is looked whether the server is still there while nothing runs.
 const REST: Duration = Duration::from_secs(1);
 /// How long a process may take to leave a statement whose client has gone.
 const GRACE: Duration = Duration::from_millis(250);
 /// The same of one that may be writing a file, which it removes.
 const WRITERS_GRACE: Duration = Duration::from_secs(3);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn as_many_statements_are_ended_as_it_takes() {
+        let mib = |count: u64| count << 20;
+        let held = |sizes: &[(u64, Option<u64>)]| {
+            let sizes = sizes.iter().enumerate();
+            let held = sizes.map(|(index, (size, place))| (mib(*size), *place, index));
+            held.collect::<Vec<_>>()
+        };
+        for (sizes, limit, ended) in [
+            (&[(100, None), (200, None), (16, None)][..], 316, &[][..]),
+            (&[(100, None), (200, None), (16, None)], 315, &[1]),
+            (&[(100, None), (200, None), (16, None)], 110, &[1, 0]),
+            // Those that wait go first, in their order, if they hold more than an empty process.
+            (
+                &[(300, None), (60, Some(9)), (50, Some(4)), (20, Some(1))],
+                375,
+                &[2, 1],
+            ),
+            (&[(300, None), (60, Some(9)), (20, Some(1))], 100, &[1, 0]),
+        ] {
+            assert_eq!(victims(held(sizes), mib(limit)), ended, "{sizes:?}");
+        }
+    }
+}

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use arrow::datatypes::{DataType, Field, Schema};
 use arrow::ipc::writer::StreamWriter;
-use tokio::sync::{mpsc, watch};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, watch};
 use tokio::time::MissedTickBehavior;
 use weir_engine::{Engine, ScanReport};
 use weir_tables::Totals;
@@ -51,6 +51,7 @@ pub fn work(mut options: Options, uploads: &Path) -> Result<(), Error> {
     let worker = Worker {
         shared: Arc::new(shared),
         out,
+        room: Arc::new(Semaphore::new(ROOM_KIB as usize)),
         current: None,
     };
     // Statements are parsed and let go on those threads, as deep as they may be.
@@ -102,13 +103,16 @@ fn end() -> ! {
     std::process::exit(1)
 }
 
+/// A message, and the room that it takes until it is written.
+type Outgoing = (Frame, Option<OwnedSemaphorePermit>);
+
 /// Writes frames as they come.
-fn hand_out(mut frames: mpsc::Receiver<Frame>) {
+fn hand_out(mut frames: mpsc::Receiver<Outgoing>) {
     let mut output = io::stdout().lock();
     // The greeting is read before any frame; an output that is closed is noticed with the first.
     let _ = output.write_all(wire::GREETING.as_bytes());
     let _ = output.flush();
-    while let Some(frame) = frames.blocking_recv() {
+    while let Some((frame, _room)) = frames.blocking_recv() {
         let written = output
             .write_all(&frame.front)
             .and_then(|()| output.write_all(&frame.octets))
@@ -123,7 +127,9 @@ fn hand_out(mut frames: mpsc::Receiver<Frame>) {
 /// The state of the process between two tasks.
 struct Worker {
     shared: Arc<Shared>,
-    out: mpsc::Sender<Frame>,
+    out: mpsc::Sender<Outgoing>,
+    /// KiB of rows that are written and that the server has not read.
+    room: Arc<Semaphore>,
     current: Option<Current>,
 }
 
@@ -167,8 +173,18 @@ impl Worker {
     }
 
     async fn say(&self, reply: &Reply, octets: Vec<u8>) -> Result<(), Failure> {
+        self.hand(reply, octets, None).await
+    }
+
+    /// Says something that takes room until it is written.
+    async fn hand(
+        &self,
+        reply: &Reply,
+        octets: Vec<u8>,
+        room: Option<OwnedSemaphorePermit>,
+    ) -> Result<(), Failure> {
         let frame = Frame::new(reply, octets).map_err(|error| broken(&error.to_string()))?;
-        let sent = self.out.send(frame).await;
+        let sent = self.out.send((frame, room)).await;
         sent.map_err(|_| broken("its output is closed"))
     }
 
@@ -276,11 +292,19 @@ impl Worker {
                 break;
             };
             for piece in pieces::cut(batch)? {
+                // Long rows are written one at a time: what has been written is held until the server reads it.
+                let bytes = pieces::written_bytes(&piece);
+                let kib = u32::try_from(bytes >> 10).unwrap_or(u32::MAX);
+                let room = Arc::clone(&self.room).acquire_many_owned(kib.min(ROOM_KIB));
+                // It is never closed.
+                let room = room.await.ok();
+                let begun = Vec::with_capacity(bytes.saturating_add(HEADERS_BYTES));
                 let mut stream =
-                    StreamWriter::try_new(Vec::new(), &piece.schema()).map_err(unwritten)?;
+                    StreamWriter::try_new(begun, &piece.schema()).map_err(unwritten)?;
                 stream.write(&piece).map_err(unwritten)?;
                 let octets = stream.into_inner().map_err(unwritten)?;
-                self.say(&Reply::Rows, octets).await?;
+                drop(piece);
+                self.hand(&Reply::Rows, octets, room).await?;
             }
         }
         drop(answer);
@@ -330,6 +354,10 @@ fn schema_octets(schema: &Schema) -> Result<Vec<u8>, Failure> {
 
 /// Addresses beyond the memory limit and the stacks of threads that a process may ask the system for, used or not.
 const ADDRESSES_BYTES: u64 = 2 << 30;
+/// KiB of rows that wait to be read by the server: a few pieces, or one long row.
+const ROOM_KIB: u32 = 16 << 10;
+/// Octets of a message of Arrow besides the values of its rows.
+const HEADERS_BYTES: usize = 4 << 10;
 /// The time between two reports of a statement's progress to the server.
 const LOOK_EVERY: Duration = Duration::from_millis(200);
 /// How long what runs may take to leave nothing behind when the server has gone.

@@ -646,6 +646,69 @@ fn statements_that_take_more_memory_than_there_is_end_alone() {
     served.wait_for("weir_panics_total 0");
 }
 
+/// Long rows that were asked for and that no client takes, and others that ask for as long ones.
+#[test]
+fn long_rows_that_are_not_taken_make_room_for_others() {
+    let served = Served::plain();
+    let long = |letter: char| {
+        format!("SELECT repeat('{letter}', 20000000) AS t FROM generate_series(1, 3)")
+    };
+    tokio::runtime::Runtime::new().unwrap().block_on(async {
+        let idle = postgres(&served).await;
+        let cursor = format!("BEGIN; DECLARE c CURSOR FOR {}; FETCH 1 FROM c", long('x'));
+        let rows = simple(&idle, &cursor).await.unwrap();
+        assert_eq!(rows.iter().map(String::len).sum::<usize>(), 20_000_000);
+        // It has the room: another has to wait, and gets it with the connection of the cursor.
+        let other = postgres(&served).await;
+        let rows = simple(&other, &long('y')).await.unwrap();
+        assert_eq!(rows.len(), 3);
+        assert!(rows.iter().all(|row| row.len() == 20_000_000));
+        assert!(simple(&idle, "FETCH 1 FROM c").await.is_err());
+        // What was held of a row has been given back: a page that is not read makes room as well.
+        let mut page = TcpStream::connect(served.http).unwrap();
+        let sql = long('z');
+        write!(page, "{POST}\r\nContent-Length: {}\r\n\r\n{sql}", sql.len()).unwrap();
+        page.read_exact(&mut [0; 16]).unwrap();
+        let rows = simple(&other, &long('y')).await.unwrap();
+        assert_eq!(rows.len(), 3);
+        let mut client = flight(&served).await;
+        let info = client
+            .execute("SELECT 7 AS a".to_owned(), None)
+            .await
+            .unwrap();
+        let ticket = info.endpoint[0].ticket.clone().unwrap();
+        let rows: Vec<_> = client
+            .do_get(ticket)
+            .await
+            .unwrap()
+            .try_collect()
+            .await
+            .unwrap();
+        assert_eq!(rows.len(), 1);
+    });
+    served.wait_for("weir_queries_running 0");
+}
+
+/// Values of a bit each, whose text is hundreds of times as long.
+#[test]
+fn lists_of_short_values_have_the_limit_of_their_text() {
+    let served = Served::plain();
+    tokio::runtime::Runtime::new().unwrap().block_on(async {
+        let client = postgres(&served).await;
+        for list in [
+            "array_agg(v > 0)",
+            "array_agg(CAST(1 AS TINYINT))",
+            "array_agg(NULL)",
+        ] {
+            let sql = format!("SELECT {list} FROM generate_series(1, 20000000) s(v)");
+            let error = simple(&client, &sql).await.unwrap_err();
+            assert!(error.contains("32 MiB"), "{list}: {error}");
+            let answer = served.request(POST, &sql);
+            assert!(answer.starts_with("HTTP/1.1 413"), "{list}: {answer:.300}");
+        }
+    });
+}
+
 #[test]
 fn a_copy_whose_process_is_ended_leaves_no_file() {
     let served = Served::with(|options| {

@@ -291,3 +291,41 @@ fn fifty_connections_get_what_one_gets() {
         }
     });
 }
+
+/// Lists as pgx and postgres.js send them, and patterns and objects as SQLAlchemy asks for them.
+#[test]
+fn lists_are_one_parameter() {
+    let served = Served::plain();
+    tokio::runtime::Runtime::new().unwrap().block_on(async {
+        let config = format!(
+            "host=127.0.0.1 port={} user=me dbname=weir",
+            served.postgres.port()
+        );
+        let connected = tokio_postgres::connect(&config, tokio_postgres::NoTls).await;
+        let (client, connection) = connected.unwrap();
+        tokio::spawn(connection);
+        let count = async |condition: &str, list: &(dyn tokio_postgres::types::ToSql + Sync)| {
+            let sql = format!("SELECT count(*) FROM 'office.pcapng' WHERE {condition}");
+            let row = client.query_one(&sql, &[list]).await.unwrap();
+            row.get::<_, i64>(0)
+        };
+        let numbers = vec![1_i64, 2, 3];
+        assert_eq!(count("frame.number = ANY($1::bigint[])", &numbers).await, 3);
+        let others = "frame.number <> ALL($1::bigint[]) AND frame.number < 6";
+        assert_eq!(count(others, &numbers).await, 2);
+        let none = Vec::<i64>::new();
+        assert_eq!(count("frame.number = ANY($1::bigint[])", &none).await, 0);
+        let sql = "SELECT CAST(ip.src AS TEXT), count(*) FROM 'office.pcapng' WHERE ip.src IS NOT NULL GROUP BY 1 LIMIT 1";
+        let row = client.query_one(sql, &[]).await.unwrap();
+        let (address, of_address) = (row.get::<_, String>(0), row.get::<_, i64>(1));
+        let addresses = vec![address];
+        assert_eq!(count("ip.src = ANY($1::text[])", &addresses).await, of_address);
+        let sql = "SELECT nspname FROM pg_catalog.pg_namespace WHERE nspname NOT LIKE $1 || '%' ESCAPE '/' ORDER BY nspname";
+        let rows = client.query(sql, &[&"pg/_"]).await.unwrap();
+        let names: Vec<String> = rows.iter().map(|row| row.get(0)).collect();
+        assert_eq!(names, ["information_schema", "public"]);
+        let sql = "SELECT json_build_object('a', 1, 'b', c.relname = 'pg_class') FROM pg_class c WHERE c.relname = 'pg_class'";
+        let row = client.query_one(sql, &[]).await.unwrap();
+        assert_eq!(row.get::<_, String>(0), r#"{"a" : 1, "b" : true}"#);
+    });
+}

@@ -119,6 +119,39 @@ fn compressed_values_of_parameters_are_refused_before_they_are_read() {
     });
 }
 
+/// Arrow's reader takes the places of buffers as they are written.
+#[test]
+fn values_that_their_reader_panics_at_are_refused_and_counted() {
+    let served = Served::plain();
+    let values = Int64Array::from(vec![1, 2]);
+    let values = RecordBatch::try_from_iter([("$1", Arc::new(values) as _)]).unwrap();
+    let messages = arrow_flight::utils::batches_to_flight_data(&values.schema(), vec![values]);
+    let mut messages = messages.unwrap();
+    tokio::runtime::Runtime::new().unwrap().block_on(async {
+        let mut client = connect(&served).await;
+        let handle = prepared(&mut client, "SELECT CAST($1 AS BIGINT)").await;
+        let command = CommandPreparedStatementQuery {
+            prepared_statement_handle: handle,
+        };
+        let descriptor = FlightDescriptor::new_cmd(command.as_any().encode_to_vec());
+        messages[0].flight_descriptor = Some(descriptor);
+        // The buffers lie behind the end of the message.
+        messages[1].data_body = Vec::new().into();
+        for count in 1..3 {
+            let put = client.do_put(futures::stream::iter(messages.clone())).await;
+            let put = match put {
+                Ok(mut results) => results.message().await.map_err(FlightError::from).map(drop),
+                Err(error) => Err(error),
+            };
+            let (code, message) = code(put.unwrap_err());
+            assert_eq!(code, Code::InvalidArgument, "{message}");
+            assert!(message.contains("no rows of values"), "{message}");
+            served.wait_for(&format!("weir_panics_total {count}"));
+        }
+        assert_eq!(cells(&ask(&mut client, "SELECT 1").await.unwrap()), [["1"]]);
+    });
+}
+
 async fn refused(client: &mut Client, sql: &str) -> (Code, String) {
     match ask(client, sql).await {
         Ok(batches) => panic!("{sql}: {batches:?}"),

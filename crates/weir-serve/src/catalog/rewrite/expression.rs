@@ -83,6 +83,24 @@ fn instead(expr: &mut Expr) -> Option<Expr> {
             }
             None
         }
+        Expr::Like {
+            pattern,
+            escape_char,
+            ..
+        }
+        | Expr::ILike {
+            pattern,
+            escape_char,
+            ..
+        } => {
+            // DataFusion knows the backslash alone.
+            let escape = escape_char.take_if(|escape| {
+                matches!(&escape.value, Value::SingleQuotedString(letter) if letter != "\\")
+            })?;
+            let arguments = vec![*pattern.clone(), Expr::Value(escape)];
+            **pattern = call("like_pattern", arguments);
+            None
+        }
         Expr::InList { expr, list, .. } => {
             by_number(expr);
             list.iter_mut().for_each(by_number);

@@ -52,7 +52,7 @@ fn what_postgresql_spells_otherwise_is_rewritten_on_the_tree() {
         ),
         (
             "SELECT 1 AS a FROM pg_class WHERE relkind = ANY('{r,v}') AND relname <> ALL ('{a}'::text[])",
-            "SELECT 1 AS a FROM \"pg_catalog\".\"pg_class\" AS \"pg_class\" WHERE relkind = ANY(ARRAY['r', 'v']) AND relname <> ALL(ARRAY['a']::TEXT[])",
+            "SELECT 1 AS a FROM \"pg_catalog\".\"pg_class\" AS \"pg_class\" WHERE relkind IN ('r', 'v') AND relname NOT IN ('a')",
         ),
         (
             "SELECT current_setting('server_version_num')::int/100 AS version",
@@ -74,6 +74,18 @@ fn what_postgresql_spells_otherwise_is_rewritten_on_the_tree() {
         (
             "SELECT 7 / 2 AS a FROM 'x.pcap' AS x",
             "SELECT 7 / 2 AS a FROM 'x.pcap' AS x",
+        ),
+        (
+            "SELECT nspname FROM pg_namespace WHERE nspname NOT LIKE $1 || '%' ESCAPE '/'",
+            "SELECT nspname FROM \"pg_catalog\".\"pg_namespace\" AS \"pg_namespace\" WHERE nspname NOT LIKE like_pattern($1 || '%', '/')",
+        ),
+        (
+            "SELECT a FROM 'x.csv' WHERE a = ANY($1::bigint[]) AND b <> ALL ($2) OR c = ANY(ARRAY['x', NULL]::text[])",
+            "SELECT a FROM 'x.csv' WHERE a IN ($1::BIGINT) AND b NOT IN ($2) OR c IN ('x', NULL)",
+        ),
+        (
+            "SELECT a = ANY(ARRAY[]::INT[]) AS b, a < ANY($1) AS c, a = ANY(ARRAY[d]) AS d FROM 'x.csv'",
+            "SELECT false AS b, a < ANY($1) AS c, a = ANY(ARRAY[d]) AS d FROM 'x.csv'",
         ),
         ("SELECT xmin FROM 'x.csv'", "SELECT xmin FROM 'x.csv'"),
         (
