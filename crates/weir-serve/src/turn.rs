@@ -47,8 +47,8 @@ struct Queue {
     next: u64,
     /// In the order in which they began to wait.
     waiting: BTreeMap<u64, Entry>,
-    /// Those that want room for rows, the smallest first.
-    wanting: BTreeSet<(usize, u64)>,
+    /// Those that want room for rows, the smallest first. Statements that have rows on their way come behind those that have none.
+    wanting: BTreeSet<(bool, usize, u64)>,
 }
 
 /// A statement in the list of those that wait.
@@ -261,7 +261,7 @@ impl Turns {
     /// Waits until there is room for rows of so many bytes, which are counted then. Those that want little come first. A statement that
     /// has kept rows for a while is ended for them.
     pub(crate) async fn reserve(self: &Arc<Self>, bytes: usize, holder: &Arc<Holder>) -> Counted {
-        let wanting = Wanting::new(self, bytes.min(self.bytes_max));
+        let wanting = Wanting::new(self, bytes.min(self.bytes_max), holder);
         loop {
             let freed = self.freed.notified();
             tokio::pin!(freed);
@@ -279,7 +279,7 @@ impl Turns {
         holder: &Arc<Holder>,
     ) -> Option<Counted> {
         let mut queue = self.queue();
-        let (bytes, _) = wanting.key;
+        let (_, bytes, _) = wanting.key;
         if queue.wanting.first() != Some(&wanting.key) {
             return None;
         }
@@ -322,13 +322,13 @@ impl Turns {
 /// Room that is wanted for rows, until this is dropped.
 struct Wanting<'t> {
     turns: &'t Turns,
-    key: (usize, u64),
+    key: (bool, usize, u64),
 }
 
 impl<'t> Wanting<'t> {
-    fn new(turns: &'t Turns, bytes: usize) -> Self {
+    fn new(turns: &'t Turns, bytes: usize, holder: &Arc<Holder>) -> Self {
         let mut queue = turns.queue();
-        let key = (bytes, queue.number());
+        let key = (queue.has_rows(holder), bytes, queue.number());
         queue.wanting.insert(key);
         Self { turns, key }
     }
@@ -663,6 +663,14 @@ mod tests {
         // The second has rows on their way, and waits for its own client.
         assert!(turns.reserve(20, &second).now_or_never().is_none());
         assert!(!first.is_ended());
+        // It does not stand before the third, which has none.
+        let more = tokio::spawn({
+            let (turns, second) = (Arc::clone(&turns), Arc::clone(&second));
+            async move { turns.reserve(20, &second).await }
+        });
+        while turns.queue().wanting.is_empty() {
+            tokio::task::yield_now().await;
+        }
         let waits = tokio::spawn({
             let (turns, third) = (Arc::clone(&turns), Arc::clone(&third));
             async move { turns.reserve(50, &third).await }
@@ -674,6 +682,7 @@ mod tests {
         drop((kept, first));
         assert_eq!(waits.await.unwrap().bytes, 50);
         drop(taken);
+        assert_eq!(more.await.unwrap().bytes, 20);
     }
 
     #[tokio::test]
