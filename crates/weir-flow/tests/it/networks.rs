@@ -111,10 +111,11 @@ fn fragments_of_two_tunnels_are_not_put_together() {
         ethernet([2; 6], [4; 6], ethertype::IPV4, &outer)
     };
     let behind_label = |network: usize, ip: &[u8]| {
-        let label = [&[0, 1, network as u8 * 16 | 1, 64][..], ip].concat();
+        let label = [&[0, 1, (network as u8 * 16) | 1, 64][..], ip].concat();
         ethernet([2; 6], [4; 6], 0x8847, &label)
     };
-    let tunnels: [(&str, &dyn Fn(usize, &[u8]) -> Vec<u8>); 5] = [
+    type Around<'a> = &'a dyn Fn(usize, &[u8]) -> Vec<u8>;
+    let tunnels: [(&str, Around<'_>); 5] = [
         ("IP in IP", &in_ip),
         ("GRE", &in_gre),
         ("IP in IP in two VLANs", &in_vlans),

@@ -250,7 +250,7 @@ impl Link {
     ///
     /// # Errors
     /// When the process has ended, or holds too much memory.
-    pub(super) async fn next(&mut self, octets: Octets<'_>) -> Result<Said, Failure> {
+    pub(super) async fn next(&mut self, octets: Octets<'_>) -> Result<Received, Failure> {
         let watched = Arc::clone(&self.watched);
         let read = tokio::select! {
             biased;
@@ -320,7 +320,7 @@ fn out_of_memory() -> Failure {
 }
 
 /// A message, the octets behind it, and their place among those that are counted.
-pub(super) type Said = (Reply, Vec<u8>, Option<Counted>);
+pub(super) type Received = (Reply, Vec<u8>, Option<Counted>);
 
 /// What becomes of the octets behind a message.
 #[derive(Clone, Copy)]
@@ -333,7 +333,7 @@ pub(super) enum Octets<'o> {
     Dropped,
 }
 
-async fn read_frame(output: &mut ChildStdout, wanted: Octets<'_>) -> io::Result<Said> {
+async fn read_frame(output: &mut ChildStdout, wanted: Octets<'_>) -> io::Result<Received> {
     let mut head = [0; HEAD_BYTES];
     output.read_exact(&mut head).await?;
     let (text_len, octets_len) = wire::lens(head)?;

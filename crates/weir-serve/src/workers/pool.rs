@@ -15,7 +15,7 @@ use tokio::sync::Notify;
 use weir_engine::{Described, Recipe, ScanReport, Statement};
 use weir_tables::Totals;
 
-use super::link::{Link, Octets, Priority, Said, Watched};
+use super::link::{Link, Octets, Priority, Received, Watched};
 use super::wire::{Progress, Reply, SessionState, Task, Work, Written, broken};
 use crate::error::{Failure, Kind};
 use crate::folder::Folder;
@@ -262,7 +262,7 @@ async fn look_at_memory(pool: Weak<Pool>, limit: usize) {
         let all = held.iter().map(|(bytes, _, _)| *bytes);
         let all = all.fold(0, u64::saturating_add);
         for watched in victims(held, limit) {
-            // Its client is told why when it takes its rows.
+            // Its client gets the reason in place of its rows.
             watched.end_for_memory();
         }
         drop(pool);
@@ -312,7 +312,7 @@ impl Held {
         self.link.as_mut().ok_or_else(|| broken("it is gone"))
     }
 
-    async fn next(&mut self) -> Result<Said, Failure> {
+    async fn next(&mut self) -> Result<Received, Failure> {
         let (turns, holder) = (Arc::clone(&self.pool.turns), self.priority.holder());
         let octets = Octets::Counted(&turns, &holder);
         let next = self.link()?.next(octets).await;
