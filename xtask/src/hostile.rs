@@ -185,6 +185,20 @@ fn attack(program: &Path, folder: &Path, options: &Options) -> Result<()> {
         true
     });
     let status = served.child.try_wait()?;
+    print_seen(&seen, &served, begun.elapsed());
+    if let Some(status) = status {
+        bail!("the server ended: {status}");
+    }
+    if died {
+        bail!("the server does not answer any more");
+    }
+    if below(folder)? != before {
+        bail!("files below the root were changed");
+    }
+    Ok(())
+}
+
+fn print_seen(seen: &Seen, served: &Served, elapsed: Duration) {
     let mut waits = std::mem::take(
         &mut *seen
             .waits
@@ -198,7 +212,7 @@ fn attack(program: &Path, folder: &Path, options: &Options) -> Result<()> {
     };
     let mib = |bytes: &AtomicU64| bytes.load(Ordering::Relaxed) >> 20;
     println!("messages            {}", seen.sent.load(Ordering::Relaxed));
-    println!("seconds             {:.0}", begun.elapsed().as_secs_f64());
+    println!("seconds             {:.0}", elapsed.as_secs_f64());
     println!(
         "SELECT 1 meanwhile  {} times: median {:.3} s, 999 of 1,000 {:.3} s, most {:.3} s",
         waits.len(),
@@ -218,19 +232,9 @@ fn attack(program: &Path, folder: &Path, options: &Options) -> Result<()> {
         "                    {} MiB at most, with its processes (limit {MEMORY_LIMIT})",
         mib(&seen.all_bytes)
     );
-    for (name, value) in metrics(&served) {
+    for (name, value) in metrics(served) {
         println!("{name:<35} {value}");
     }
-    if let Some(status) = status {
-        bail!("the server ended: {status}");
-    }
-    if died {
-        bail!("the server does not answer any more");
-    }
-    if below(folder)? != before {
-        bail!("files below the root were changed");
-    }
-    Ok(())
 }
 
 /// Asks `SELECT 1` and looks at memory; false when there was no answer.

@@ -47,8 +47,33 @@ pub(crate) fn run() -> Result<Vec<Comparison>> {
 }
 
 fn compare(python: &str, weir: &str, folder: &Path) -> Result<Vec<Comparison>> {
-    let mut comparisons = Vec::new();
-    let mut broken = Vec::new();
+    let mut promises = Promises::default();
+    compare_readers(python, folder, &mut promises)?;
+    let path = traced(folder, STREAM_BYTES)?;
+    stream(python, &path, &mut promises)?;
+    for (name, query) in QUERIES {
+        let query = query.replace("{}", &path);
+        compare_query(name, &query, [python, weir], &mut promises)?;
+    }
+    let Promises {
+        comparisons,
+        broken,
+    } = promises;
+    if !broken.is_empty() {
+        bail!("less than is promised:\n{}", broken.join("\n"));
+    }
+    Ok(comparisons)
+}
+
+/// What was measured, and what of it is less than is promised.
+#[derive(Default)]
+struct Promises {
+    comparisons: Vec<Comparison>,
+    broken: Vec<String>,
+}
+
+/// Packets into frames of Polars, beside the peers that are installed.
+fn compare_readers(python: &str, folder: &Path, promises: &mut Promises) -> Result<()> {
     let ours = rate(python, "weir", &traced(folder, OURS_BYTES)?)?;
     println!("weir: {ours:.0} packets a second");
     for &(name, bytes, times) in PEERS {
@@ -65,12 +90,12 @@ fn compare(python: &str, weir: &str, folder: &Path) -> Result<Vec<Comparison>> {
             ours / theirs
         );
         if ours < times * theirs {
-            broken.push(format!(
+            promises.broken.push(format!(
                 "{:.1} times {name}, {times} promised",
                 ours / theirs
             ));
         }
-        comparisons.push(Comparison {
+        promises.comparisons.push(Comparison {
             name: "a packet into a frame of Polars".to_owned(),
             ours: 1e6 / ours,
             peer: 1e6 / theirs,
@@ -78,55 +103,65 @@ fn compare(python: &str, weir: &str, folder: &Path) -> Result<Vec<Comparison>> {
             unit: "µs".to_owned(),
         });
     }
-    let path = traced(folder, STREAM_BYTES)?;
-    let (cost, said) = Subject::new("stream", python, &["-c", STREAM, &path]).run()?;
+    Ok(())
+}
+
+/// Memory while a long capture is read batch by batch.
+fn stream(python: &str, path: &str, promises: &mut Promises) -> Result<()> {
+    let (cost, said) = Subject::new("stream", python, &["-c", STREAM, path]).run()?;
     let resident = megabytes(cost.resident);
     println!(
         "1 GB in batches: {} packets, {resident:.0} MB resident",
         said.trim()
     );
     if cost.resident > STREAM_RESIDENT_MAX {
-        broken.push(format!("{resident:.0} MB resident while 1 GB is streamed"));
+        promises
+            .broken
+            .push(format!("{resident:.0} MB resident while 1 GB is streamed"));
     }
-    comparisons.push(Comparison {
+    promises.comparisons.push(Comparison {
         name: "resident while 1 GB is streamed".to_owned(),
         ours: resident,
         peer: megabytes(STREAM_RESIDENT_MAX),
         peer_name: "promised".to_owned(),
         unit: "MB".to_owned(),
     });
-    for (name, query) in QUERIES {
-        let query = query.replace("{}", &path);
-        let from_python = Subject::new(name, python, &["-c", ASK, &query]);
-        let command_line = Subject::new(name, weir, &["query", "-q", "--format", "csv", &query]);
-        let mut costs = [Vec::new(), Vec::new()];
-        for _ in 0..TURNS {
-            for (subject, costs) in [&from_python, &command_line].into_iter().zip(&mut costs) {
-                costs.push(subject.run()?.0);
-            }
+    Ok(())
+}
+
+/// Processor time of a query from Python, and by the command line.
+fn compare_query(
+    name: &str,
+    query: &str,
+    [python, weir]: [&str; 2],
+    promises: &mut Promises,
+) -> Result<()> {
+    let from_python = Subject::new(name, python, &["-c", ASK, query]);
+    let command_line = Subject::new(name, weir, &["query", "-q", "--format", "csv", query]);
+    let mut costs = [Vec::new(), Vec::new()];
+    for _ in 0..TURNS {
+        for (subject, costs) in [&from_python, &command_line].into_iter().zip(&mut costs) {
+            costs.push(subject.run()?.0);
         }
-        let [ours, theirs] = costs.map(|costs| median(&costs));
-        println!(
-            "{name}: {ours:.3} s of processor time from Python, {theirs:.3} s by the command line"
-        );
-        if ours > CPU_MAX * theirs {
-            broken.push(format!(
-                "{name}: {:.2} times the command line's",
-                ours / theirs
-            ));
-        }
-        comparisons.push(Comparison {
-            name: name.to_string(),
-            ours,
-            peer: theirs,
-            peer_name: "command line".to_owned(),
-            unit: "s of CPU".to_owned(),
-        });
     }
-    if !broken.is_empty() {
-        bail!("less than is promised:\n{}", broken.join("\n"));
+    let [ours, theirs] = costs.map(|costs| median(&costs));
+    println!(
+        "{name}: {ours:.3} s of processor time from Python, {theirs:.3} s by the command line"
+    );
+    if ours > CPU_MAX * theirs {
+        promises.broken.push(format!(
+            "{name}: {:.2} times the command line's",
+            ours / theirs
+        ));
     }
-    Ok(comparisons)
+    promises.comparisons.push(Comparison {
+        name: name.to_owned(),
+        ours,
+        peer: theirs,
+        peer_name: "command line".to_owned(),
+        unit: "s of CPU".to_owned(),
+    });
+    Ok(())
 }
 
 /// Packets a second, without the interpreter's start and imports.

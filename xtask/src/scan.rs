@@ -62,33 +62,43 @@ pub(crate) fn run() -> Result<Vec<Comparison>> {
     let large = text(&trace_file(&target, "ethernet", "pcap", bytes * LARGER)?)?;
     let counter = peers.join("scan_count");
     let more = records(&counter, &large)? - records(&counter, &capture)?;
+    let race = Race {
+        weir,
+        peers,
+        capture,
+        large,
+        more,
+    };
     let mut marginal = Marginal::new();
     let mut rows = Vec::new();
     for question in QUESTIONS {
+        rows.extend(race.ask(question, &mut marginal)?);
+    }
+    marginal.print();
+    rows.extend(slow_peers(&race.weir, &race.capture)?);
+    rows.extend(pipe(&race.weir, &race.capture)?);
+    Ok(rows)
+}
+
+/// weir, the programs in C, and what they read.
+struct Race {
+    weir: String,
+    peers: PathBuf,
+    capture: String,
+    large: String,
+    /// How many records more the large capture has.
+    more: f64,
+}
+
+impl Race {
+    fn ask(&self, question: &Question, marginal: &mut Marginal) -> Result<Vec<Comparison>> {
+        let capture = &self.capture;
         println!(
             "\n{}: {}",
             question.name,
             question.sql.replace("{}", "ethernet.pcap")
         );
-        let sql = question.sql.replace("{}", &capture);
-        let program = text(&peers.join(question.program))?;
-        let over = |sql: &str, trace: &str| {
-            [
-                Subject::new(
-                    "weir, one thread",
-                    &weir,
-                    &["query", "--threads", "1", "--format", "csv", sql],
-                ),
-                Subject::new(
-                    "weir, all threads",
-                    &weir,
-                    &["query", "--format", "csv", sql],
-                ),
-                Subject::new("C, read", &program, &["read", trace]),
-                Subject::new("C, mmap", &program, &["mmap", trace]),
-            ]
-        };
-        let [one, all, read, mapped] = over(&sql, &capture);
+        let [one, all, read, mapped] = self.subjects(question, capture)?;
         let subjects = [
             one,
             all,
@@ -110,6 +120,7 @@ pub(crate) fn run() -> Result<Vec<Comparison>> {
         }
         print(&subjects, &results);
         let (weir_costs, _) = &results[0];
+        let mut rows = Vec::new();
         for (subject, (costs, _)) in subjects.iter().zip(&results).skip(1) {
             rows.push(compare(
                 question.name,
@@ -130,13 +141,29 @@ pub(crate) fn run() -> Result<Vec<Comparison>> {
         }
         check_resident(question.name, weir_costs)?;
         rows.extend(published(question, weir_costs, &results[4].0));
-        let over_large = over(&question.sql.replace("{}", &large), &large);
-        rows.extend(marginal.add(question.name, &results, &over_large, more)?);
+        let over_large = self.subjects(question, &self.large)?;
+        rows.extend(marginal.add(question.name, &results, &over_large, self.more)?);
+        Ok(rows)
     }
-    marginal.print();
-    rows.extend(slow_peers(&weir, &capture)?);
-    rows.extend(pipe(&weir, &capture)?);
-    Ok(rows)
+
+    fn subjects(&self, question: &Question, trace: &str) -> Result<[Subject; 4]> {
+        let sql = &question.sql.replace("{}", trace);
+        let program = text(&self.peers.join(question.program))?;
+        Ok([
+            Subject::new(
+                "weir, one thread",
+                &self.weir,
+                &["query", "--threads", "1", "--format", "csv", sql],
+            ),
+            Subject::new(
+                "weir, all threads",
+                &self.weir,
+                &["query", "--format", "csv", sql],
+            ),
+            Subject::new("C, read", &program, &["read", trace]),
+            Subject::new("C, mmap", &program, &["mmap", trace]),
+        ])
+    }
 }
 
 /// Beside what others measured: in multiples of `dd` over the same file, which takes the machine out.

@@ -2,7 +2,7 @@
 //! beside a program in C for each.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
 
@@ -32,52 +32,96 @@ pub(crate) fn run() -> Result<Vec<Comparison>> {
     let frames_large = text(&trace_file(&target, "frame-relay", "erf", BYTES * LARGER)?)?;
     let cells_large = text(&trace_file(&target, "atm", "bin", BYTES * LARGER)?)?;
     let counter = peers.join("frame1");
-    let more_frames = records(&counter, &frames_large)? - records(&counter, &frames)?;
-    let more_cells = (BYTES * (LARGER - 1) / CELL_BYTES) as f64;
-    let queries = root()?.join("benchmarks/tribeca");
-    // The queries name their traces; in a folder of their own the same names are those of the large ones.
-    let large_folder = folder.join("large");
-    fs::create_dir_all(&large_folder)?;
-    for (trace, name) in [
-        (&frames_large, "frame-relay.erf"),
-        (&cells_large, "atm.bin"),
-    ] {
-        let link = large_folder.join(name);
-        if !link.exists() {
-            fs::hard_link(trace, link)?;
-        }
-    }
-    for folder in [&folder, &large_folder] {
-        fs::copy(queries.join("atm.toml"), folder.join("atm.toml"))?;
-    }
+    let frames = Trace {
+        more: records(&counter, &frames_large)? - records(&counter, &frames)?,
+        path: frames,
+        large: frames_large,
+    };
+    let cells = Trace {
+        more: (BYTES * (LARGER - 1) / CELL_BYTES) as f64,
+        path: cells,
+        large: cells_large,
+    };
+    let race = Race {
+        weir,
+        peers,
+        queries: root()?.join("benchmarks/tribeca"),
+        large_folder: folder.join("large"),
+        folder,
+    };
+    race.lay_out(&frames, &cells)?;
     let mut marginal = Marginal::new();
 
     let mut rows = Vec::new();
     let mut table = Vec::new();
     for name in QUERIES {
-        let (trace, large, more) = if name.starts_with("atm") {
-            (&cells, &cells_large, more_cells)
-        } else {
-            (&frames, &frames_large, more_frames)
+        let trace = match name.starts_with("atm") {
+            true => &cells,
+            false => &frames,
         };
-        let query = text(&queries.join(format!("{name}.sql")))?;
-        let program = text(&peers.join(name))?;
-        let ours = |label: &str, threads: Option<&str>, folder: &Path| {
-            let mut arguments = vec!["query", "--format", "csv", "--file", &query];
-            if let Some(threads) = threads {
-                arguments.extend(["--threads", threads]);
+        let (compared, multiples) = race.ask(name, trace, &mut marginal)?;
+        rows.extend(compared);
+        table.push(multiples);
+    }
+    print_multiples(&table);
+    marginal.print();
+    rows.push(together(&race.weir, &race.folder, &race.queries)?);
+    Ok(rows)
+}
+
+/// A trace and a larger one of its kind, which has so many records more.
+struct Trace {
+    path: String,
+    large: String,
+    more: f64,
+}
+
+/// CPU time of one query: weir's and the program's in C as multiples of dd's, and the ratio of C to weir.
+struct Multiples {
+    name: &'static str,
+    ours: f64,
+    peer: f64,
+    ratio: f64,
+}
+
+/// weir, the programs in C, and where the queries and the traces are.
+struct Race {
+    weir: String,
+    peers: PathBuf,
+    queries: PathBuf,
+    folder: PathBuf,
+    large_folder: PathBuf,
+}
+
+impl Race {
+    /// The queries name their traces; in a folder of their own the same names are those of the large ones.
+    fn lay_out(&self, frames: &Trace, cells: &Trace) -> Result<()> {
+        fs::create_dir_all(&self.large_folder)?;
+        for (trace, name) in [
+            (&frames.large, "frame-relay.erf"),
+            (&cells.large, "atm.bin"),
+        ] {
+            let link = self.large_folder.join(name);
+            if !link.exists() {
+                fs::hard_link(trace, link)?;
             }
-            Subject::new(label, &weir, &arguments).within(folder)
-        };
-        let over = |folder: &Path, trace: &str| {
-            [
-                ours("weir, one thread", Some("1"), folder),
-                ours("weir, all threads", None, folder),
-                Subject::new("C, read", &program, &["read", trace]),
-                Subject::new("C, mmap", &program, &["mmap", trace]),
-            ]
-        };
-        let [one, all, read, mapped] = over(&folder, trace);
+        }
+        for folder in [&self.folder, &self.large_folder] {
+            fs::copy(self.queries.join("atm.toml"), folder.join("atm.toml"))?;
+        }
+        Ok(())
+    }
+
+    fn ask(
+        &self,
+        name: &'static str,
+        trace: &Trace,
+        marginal: &mut Marginal,
+    ) -> Result<(Vec<Comparison>, Multiples)> {
+        let query = text(&self.queries.join(format!("{name}.sql")))?;
+        let program = text(&self.peers.join(name))?;
+        let [one, all, read, mapped] = self.subjects(&query, &program, &self.folder, &trace.path);
+        let path = &trace.path;
         let subjects = [
             one,
             all,
@@ -86,7 +130,7 @@ pub(crate) fn run() -> Result<Vec<Comparison>> {
             Subject::new(
                 "dd",
                 "dd",
-                &["bs=1M", "of=/dev/null", &format!("if={trace}")],
+                &["bs=1M", "of=/dev/null", &format!("if={path}")],
             ),
         ];
         println!("\n{name}: {}", fs::read_to_string(&query)?.trim());
@@ -101,6 +145,7 @@ pub(crate) fn run() -> Result<Vec<Comparison>> {
         let cpu = |index: usize| median(&results[index].0, |cost| cost.cpu);
         let wall = |index: usize| median(&results[index].0, |cost| cost.wall);
         let best = if cpu(2) <= cpu(3) { 2 } else { 3 };
+        let mut rows = Vec::new();
         for index in [best, 4] {
             let costs = &results[index].0;
             let peer = &subjects[index];
@@ -115,25 +160,50 @@ pub(crate) fn run() -> Result<Vec<Comparison>> {
             peer_name: "weir, one thread".to_owned(),
             unit: "s".to_owned(),
         });
-        rows.extend(marginal.add(name, &results, &over(&large_folder, large), more)?);
-        table.push((
+        let over_large = self.subjects(&query, &program, &self.large_folder, &trace.large);
+        rows.extend(marginal.add(name, &results, &over_large, trace.more)?);
+        let multiples = Multiples {
             name,
-            cpu(0) / cpu(4),
-            cpu(best) / cpu(4),
-            cpu(best) / cpu(0),
-        ));
+            ours: cpu(0) / cpu(4),
+            peer: cpu(best) / cpu(4),
+            ratio: cpu(best) / cpu(0),
+        };
+        Ok((rows, multiples))
     }
-    // As the paper shows it: the time of reading alone is 1.
+
+    fn subjects(&self, query: &str, program: &str, folder: &Path, trace: &str) -> [Subject; 4] {
+        let ours = |label: &str, threads: Option<&str>| {
+            let mut arguments = vec!["query", "--format", "csv", "--file", query];
+            if let Some(threads) = threads {
+                arguments.extend(["--threads", threads]);
+            }
+            Subject::new(label, &self.weir, &arguments).within(folder)
+        };
+        [
+            ours("weir, one thread", Some("1")),
+            ours("weir, all threads", None),
+            Subject::new("C, read", program, &["read", trace]),
+            Subject::new("C, mmap", program, &["mmap", trace]),
+        ]
+    }
+}
+
+/// As the paper shows it: the time of reading alone is 1.
+fn print_multiples(table: &[Multiples]) {
     println!("\nCPU time as a multiple of dd's, one thread, and the ratio of C to weir");
     println!("{:<8} {:>7} {:>7} {:>7}", "", "weir", "C", "ratio");
-    for (name, ours, peer, ratio) in &table {
+    for Multiples {
+        name,
+        ours,
+        peer,
+        ratio,
+    } in table
+    {
         println!("{name:<8} {ours:>7.2} {peer:>7.2} {ratio:>7.2}");
     }
-    let mean = table.iter().map(|(.., ratio)| ratio.ln()).sum::<f64>() / table.len() as f64;
+    let logarithms = table.iter().map(|multiples| multiples.ratio.ln());
+    let mean = logarithms.sum::<f64>() / table.len() as f64;
     println!("geometric mean of the ratios: {:.2}", mean.exp());
-    marginal.print();
-    rows.push(together(&weir, &folder, &queries)?);
-    Ok(rows)
 }
 
 /// Six queries over the same trace, in one reading, beside the dearest of them.

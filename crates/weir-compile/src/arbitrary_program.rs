@@ -130,114 +130,134 @@ impl Generator<'_> {
 
     fn fragment(&mut self) {
         match self.byte() % 16 {
-            0 | 1 => {
-                let (at, size) = (self.place(), self.size());
-                let (offset, order) = (u32::from(self.byte() % 8), self.byte());
-                let otherwise = self.elsewhere();
-                // Mostly enough, sometimes one byte short.
-                let short = u32::from(order > 250);
-                let bytes = offset + size.count() as u32 - short;
-                self.builder
-                    .require_bytes(at, bytes, Register::WINDOW_LEN, otherwise);
-                let loaded = self
-                    .builder
-                    .load_in_order(at, offset, size, order.is_multiple_of(2));
-                self.registers.push(loaded);
-            }
-            2..=5 => {
-                let operation = Operation::ALL[usize::from(self.byte()) % Operation::ALL.len()];
-                let (left, right) = (self.register(), self.operand());
-                let right = match (operation, right) {
-                    (
-                        Operation::Divide
-                        | Operation::Remainder
-                        | Operation::DivideSigned
-                        | Operation::RemainderSigned,
-                        Operand::Register(_),
-                    ) => Operand::Constant(3),
-                    (_, right) => right,
-                };
-                let computed = self.builder.compute(operation, left, right);
-                self.registers.push(computed);
-            }
-            6 => {
-                let (left, relation, right) = (self.register(), self.relation(), self.operand());
-                let (then, otherwise) = (self.operand(), self.operand());
-                let selected = self
-                    .builder
-                    .select((relation, left, right), then, otherwise);
-                self.registers.push(selected);
-            }
-            7 | 8 => {
-                let (left, relation, right) = (self.register(), self.relation(), self.operand());
-                let otherwise = self.elsewhere();
-                self.builder.require(relation, left, right, otherwise);
-            }
-            9 => {
-                let (at, bytes) = (self.place(), self.register());
-                let bytes = self.builder.compute(Operation::And, bytes, 31);
-                let (end, otherwise) = (self.place(), self.elsewhere());
-                let place = self.builder.reach(at, bytes, end, otherwise);
-                self.places.push(place);
-            }
-            10 => {
-                let index = self.register();
-                let (mask, offset) = ([7, 15, 15, 31][usize::from(self.byte()) % 4], 0);
-                let index = self.builder.compute(Operation::And, index, mask);
-                let space = if self.byte().is_multiple_of(2) {
-                    self.space
-                } else {
-                    self.constants
-                };
-                let read = self.builder.read(space, Some(index), offset);
-                self.registers.push(read);
-            }
-            11 | 12 => {
-                let (index, from) = (self.register(), self.operand());
-                let index = self.builder.compute(Operation::Remainder, index, 16);
-                let (space, offset) = match self.byte() % 2 {
-                    0 => (self.space, 16),
-                    _ => (SpaceId::STATE, 8),
-                };
-                self.builder.put(from, space, Some(index), offset);
-            }
-            13 => {
-                let (index, from) = (self.register(), self.operand());
-                let index = self.builder.compute(Operation::And, index, 63);
-                let otherwise = self.elsewhere();
-                self.builder.require_words(index, 2, self.space, otherwise);
-                self.builder.put(from, self.space, Some(index), 1);
-                let read = self.builder.read(self.space, Some(index), 0);
-                self.registers.push(read);
-            }
-            14 => {
-                // Two ways that meet again.
-                let (then, otherwise, behind) = (
-                    self.builder.label(),
-                    self.builder.label(),
-                    self.builder.label(),
-                );
-                let (left, relation, right) = (self.register(), self.relation(), self.operand());
-                let to = self.builder.register();
-                let (one, other) = (self.operand(), self.operand());
-                self.builder.branch(relation, left, right, then, otherwise);
-                self.builder.write(then);
-                self.builder.set(to, one);
-                self.builder.jump(behind);
-                self.builder.write(otherwise);
-                self.builder.set(to, other);
-                self.builder.jump(behind);
-                self.builder.write(behind);
-                self.registers.push(to);
-            }
-            _ => {
-                // What is carried changes.
-                let number = usize::from(self.byte() % 2);
-                let carried = self.registers[number];
-                let right = self.operand();
-                self.builder.update(Operation::Add, carried, right);
-            }
+            0 | 1 => self.load(),
+            2..=5 => self.compute(),
+            6 => self.select(),
+            7 | 8 => self.require(),
+            9 => self.reach(),
+            10 => self.read(),
+            11 | 12 => self.put(),
+            13 => self.require_words_and_put(),
+            14 => self.fork(),
+            _ => self.update_carried(),
         }
+    }
+
+    fn load(&mut self) {
+        let (at, size) = (self.place(), self.size());
+        let (offset, order) = (u32::from(self.byte() % 8), self.byte());
+        let otherwise = self.elsewhere();
+        // Mostly enough, sometimes one byte short.
+        let short = u32::from(order > 250);
+        let bytes = offset + size.count() as u32 - short;
+        self.builder
+            .require_bytes(at, bytes, Register::WINDOW_LEN, otherwise);
+        let loaded = self
+            .builder
+            .load_in_order(at, offset, size, order.is_multiple_of(2));
+        self.registers.push(loaded);
+    }
+
+    fn compute(&mut self) {
+        let operation = Operation::ALL[usize::from(self.byte()) % Operation::ALL.len()];
+        let (left, right) = (self.register(), self.operand());
+        let right = match (operation, right) {
+            (
+                Operation::Divide
+                | Operation::Remainder
+                | Operation::DivideSigned
+                | Operation::RemainderSigned,
+                Operand::Register(_),
+            ) => Operand::Constant(3),
+            (_, right) => right,
+        };
+        let computed = self.builder.compute(operation, left, right);
+        self.registers.push(computed);
+    }
+
+    fn select(&mut self) {
+        let (left, relation, right) = (self.register(), self.relation(), self.operand());
+        let (then, otherwise) = (self.operand(), self.operand());
+        let selected = self
+            .builder
+            .select((relation, left, right), then, otherwise);
+        self.registers.push(selected);
+    }
+
+    fn require(&mut self) {
+        let (left, relation, right) = (self.register(), self.relation(), self.operand());
+        let otherwise = self.elsewhere();
+        self.builder.require(relation, left, right, otherwise);
+    }
+
+    fn reach(&mut self) {
+        let (at, bytes) = (self.place(), self.register());
+        let bytes = self.builder.compute(Operation::And, bytes, 31);
+        let (end, otherwise) = (self.place(), self.elsewhere());
+        let place = self.builder.reach(at, bytes, end, otherwise);
+        self.places.push(place);
+    }
+
+    fn read(&mut self) {
+        let index = self.register();
+        let (mask, offset) = ([7, 15, 15, 31][usize::from(self.byte()) % 4], 0);
+        let index = self.builder.compute(Operation::And, index, mask);
+        let space = if self.byte().is_multiple_of(2) {
+            self.space
+        } else {
+            self.constants
+        };
+        let read = self.builder.read(space, Some(index), offset);
+        self.registers.push(read);
+    }
+
+    fn put(&mut self) {
+        let (index, from) = (self.register(), self.operand());
+        let index = self.builder.compute(Operation::Remainder, index, 16);
+        let (space, offset) = match self.byte() % 2 {
+            0 => (self.space, 16),
+            _ => (SpaceId::STATE, 8),
+        };
+        self.builder.put(from, space, Some(index), offset);
+    }
+
+    fn require_words_and_put(&mut self) {
+        let (index, from) = (self.register(), self.operand());
+        let index = self.builder.compute(Operation::And, index, 63);
+        let otherwise = self.elsewhere();
+        self.builder.require_words(index, 2, self.space, otherwise);
+        self.builder.put(from, self.space, Some(index), 1);
+        let read = self.builder.read(self.space, Some(index), 0);
+        self.registers.push(read);
+    }
+
+    /// Two ways that meet again.
+    fn fork(&mut self) {
+        let (then, otherwise, behind) = (
+            self.builder.label(),
+            self.builder.label(),
+            self.builder.label(),
+        );
+        let (left, relation, right) = (self.register(), self.relation(), self.operand());
+        let to = self.builder.register();
+        let (one, other) = (self.operand(), self.operand());
+        self.builder.branch(relation, left, right, then, otherwise);
+        self.builder.write(then);
+        self.builder.set(to, one);
+        self.builder.jump(behind);
+        self.builder.write(otherwise);
+        self.builder.set(to, other);
+        self.builder.jump(behind);
+        self.builder.write(behind);
+        self.registers.push(to);
+    }
+
+    /// What is carried changes.
+    fn update_carried(&mut self) {
+        let number = usize::from(self.byte() % 2);
+        let carried = self.registers[number];
+        let right = self.operand();
+        self.builder.update(Operation::Add, carried, right);
     }
 }
 

@@ -56,6 +56,28 @@ impl Fact {
         }
     }
 
+    /// What is known where it is less than another register, say.
+    fn where_holds(self, relation: Relation, other: Self) -> Self {
+        let max = match relation {
+            Relation::Equal | Relation::LessOrEqual => other.max,
+            Relation::Less => other.max.saturating_sub(1),
+            _ => u64::MAX,
+        };
+        Self {
+            max: self.max.min(max),
+            ..self
+        }
+    }
+
+    /// What is known of a place in the window where so many bytes follow it.
+    fn with_bytes(self, bytes: u32) -> Self {
+        Self {
+            max: self.max.min(Program::WINDOW_LEN_MAX),
+            bytes: Some(self.bytes.unwrap_or(0).max(u64::from(bytes))),
+            ..self
+        }
+    }
+
     /// A place in the window.
     const fn place(bytes: u64) -> Self {
         Self {
@@ -88,6 +110,33 @@ impl Fact {
 type Facts = Vec<Option<Fact>>;
 
 pub(crate) fn check(program: &Program) -> Result<(), Fault> {
+    check_size(program)?;
+    let first = given(program)?;
+    let mut entries: Vec<Option<Facts>> = vec![None; program.blocks.len()];
+    entries[0] = Some(first);
+    for (number, block) in program.blocks.iter().enumerate() {
+        // Nothing leads to a block without facts, but what it holds has to make sense all the same.
+        let Some(facts) = entries[number].take() else {
+            return Err(Fault::Register);
+        };
+        let mut checker = Checker { program, facts };
+        for step in &block.steps {
+            checker.step(step)?;
+        }
+        let mut lead = |to: Label, facts: &Facts, more: Option<(Register, Fact)>| {
+            if to.index() <= number {
+                return Err(Fault::Backwards);
+            }
+            let entry = entries.get_mut(to.index()).ok_or(Fault::Backwards)?;
+            meet(entry, facts, more);
+            Ok(())
+        };
+        checker.end(&block.end, &mut lead)?;
+    }
+    Ok(())
+}
+
+fn check_size(program: &Program) -> Result<(), Fault> {
     let steps = program
         .blocks
         .iter()
@@ -103,6 +152,11 @@ pub(crate) fn check(program: &Program) -> Result<(), Fault> {
     {
         return Err(Fault::TooLarge);
     }
+    Ok(())
+}
+
+/// What is known of registers before the first block: those that are given, and those that are carried.
+fn given(program: &Program) -> Result<Facts, Fault> {
     let Space::Given { words_min } = program.spaces[0] else {
         return Err(Fault::Bounds);
     };
@@ -127,47 +181,31 @@ pub(crate) fn check(program: &Program) -> Result<(), Fault> {
             _ => return Err(Fault::Register),
         }
     }
-    let mut entries: Vec<Option<Facts>> = vec![None; program.blocks.len()];
-    entries[0] = Some(first);
-    for (number, block) in program.blocks.iter().enumerate() {
-        // Nothing leads to a block without facts, but what it holds has to make sense all the same.
-        let Some(facts) = entries[number].take() else {
-            return Err(Fault::Register);
-        };
-        let mut checker = Checker { program, facts };
-        for step in &block.steps {
-            checker.step(step)?;
+    Ok(first)
+}
+
+/// Leads on to a block with what is known, but for one register of which more is. What another way to the block
+/// does not know is not known in it.
+fn meet(entry: &mut Option<Facts>, facts: &Facts, more: Option<(Register, Fact)>) {
+    let more_of = |index: usize| match more {
+        Some((register, fact)) if register.index() == index => Some(fact),
+        _ => None,
+    };
+    match entry {
+        None => {
+            let mut facts = facts.clone();
+            if let Some((register, fact)) = more {
+                facts[register.index()] = Some(fact);
+            }
+            *entry = Some(facts);
         }
-        // Leads on with what is known, but for one register of which more is.
-        let mut lead = |to: Label, facts: &Facts, more: Option<(Register, Fact)>| {
-            if to.index() <= number {
-                return Err(Fault::Backwards);
+        Some(entry) => {
+            for (index, (ours, theirs)) in entry.iter_mut().zip(facts).enumerate() {
+                let theirs = more_of(index).or(*theirs);
+                *ours = ours.zip(theirs).map(|(ours, theirs)| ours.or(theirs));
             }
-            let entry = entries.get_mut(to.index()).ok_or(Fault::Backwards)?;
-            let more_of = |index: usize| match more {
-                Some((register, fact)) if register.index() == index => Some(fact),
-                _ => None,
-            };
-            match entry {
-                None => {
-                    let mut facts = facts.clone();
-                    if let Some((register, fact)) = more {
-                        facts[register.index()] = Some(fact);
-                    }
-                    *entry = Some(facts);
-                }
-                Some(entry) => {
-                    for (index, (ours, theirs)) in entry.iter_mut().zip(facts).enumerate() {
-                        let theirs = more_of(index).or(*theirs);
-                        *ours = ours.zip(theirs).map(|(ours, theirs)| ours.or(theirs));
-                    }
-                }
-            }
-            Ok(())
-        };
-        checker.end(&block.end, &mut lead)?;
+        }
     }
-    Ok(())
 }
 
 struct Checker<'p> {
@@ -308,15 +346,7 @@ impl Checker<'_> {
             } => {
                 let fact = self.get(left)?;
                 let other = self.operand(right)?;
-                let narrowed = |relation: Relation| {
-                    let max = match relation {
-                        Relation::Equal | Relation::LessOrEqual => other.max,
-                        Relation::Less => other.max.saturating_sub(1),
-                        _ => u64::MAX,
-                    };
-                    let max = fact.max.min(max);
-                    Some((left, Fact { max, ..fact }))
-                };
+                let narrowed = |relation| Some((left, fact.where_holds(relation, other)));
                 lead(then, facts, narrowed(relation))?;
                 lead(otherwise, facts, narrowed(relation.negated()))
             }
@@ -327,13 +357,7 @@ impl Checker<'_> {
                 then,
                 otherwise,
             } => {
-                let fact = self.place(at, end)?;
-                let room = fact.bytes.unwrap_or(0).max(u64::from(bytes));
-                let within = Fact {
-                    max: fact.max.min(Program::WINDOW_LEN_MAX),
-                    bytes: Some(room),
-                    ..fact
-                };
+                let within = self.place(at, end)?.with_bytes(bytes);
                 lead(then, facts, Some((at, within)))?;
                 lead(otherwise, facts, None)
             }

@@ -1,6 +1,6 @@
 //! What a program means.
 
-use crate::program::{Bytes, End, Operand, Program, Register, Space, Step};
+use crate::program::{Bytes, End, Label, Operand, Program, Register, Space, Step};
 use crate::run::{AT_WORD, LEFT_WORD, PAUSED};
 
 /// Runs a program over a window from where the state says; gives why it ended. The spaces are as large as the
@@ -38,69 +38,17 @@ pub(crate) fn run(
         for step in &here.steps {
             machine.step(step);
         }
-        let to = match here.end {
-            End::Jump(to) => to,
-            End::If {
-                relation,
-                left,
-                right,
-                then,
-                otherwise,
-            } => match relation.holds(machine.get(left), machine.operand(right)) {
-                true => then,
-                false => otherwise,
-            },
-            End::Within {
-                at,
-                bytes,
-                end,
-                then,
-                otherwise,
-            } => match machine.get(at).saturating_add(bytes.into()) <= machine.get(end) {
-                true => then,
-                false => otherwise,
-            },
-            End::Reach {
-                to,
-                at,
-                bytes,
-                end,
-                then,
-                otherwise,
-            } => {
-                let reached = machine.get(at).saturating_add(machine.get(bytes));
-                match reached <= machine.get(end) {
-                    true => {
-                        machine.registers[to.index()] = reached;
-                        then
-                    }
-                    false => otherwise,
-                }
-            }
-            End::WithinSpace {
-                at,
-                words,
-                space,
-                then,
-                otherwise,
-            } => {
-                let len = machine.space(space.index()).len() as u64;
-                match machine.get(at).saturating_add(words.into()) <= len {
-                    true => then,
-                    false => otherwise,
-                }
-            }
-            End::Next => {
+        block = match machine.end(&here.end) {
+            LeadsTo::Block(to) => to.index(),
+            LeadsTo::Record => {
                 left -= 1;
                 if left == 0 {
                     break PAUSED;
                 }
-                block = 0;
-                continue;
+                0
             }
-            End::Leave(why) => break why.into(),
+            LeadsTo::Leave(why) => break why.into(),
         };
-        block = to.index();
     };
     let Machine {
         given, registers, ..
@@ -111,6 +59,14 @@ pub(crate) fn run(
         given[0][carried.word as usize] = registers[carried.register.index()];
     }
     why
+}
+
+/// Where a block leads.
+enum LeadsTo {
+    Block(Label),
+    /// The first block, with the next record.
+    Record,
+    Leave(u8),
 }
 
 struct Machine<'m, 's> {
@@ -145,6 +101,66 @@ impl Machine<'_, '_> {
     fn place(&self, at: Option<Register>, offset: u32) -> usize {
         let at = at.map_or(0, |at| self.get(at));
         usize::try_from(at.saturating_add(offset.into())).unwrap_or(usize::MAX)
+    }
+
+    #[inline]
+    fn end(&mut self, end: &End) -> LeadsTo {
+        let to = match *end {
+            End::Jump(to) => to,
+            End::If {
+                relation,
+                left,
+                right,
+                then,
+                otherwise,
+            } => match relation.holds(self.get(left), self.operand(right)) {
+                true => then,
+                false => otherwise,
+            },
+            End::Within {
+                at,
+                bytes,
+                end,
+                then,
+                otherwise,
+            } => match self.get(at).saturating_add(bytes.into()) <= self.get(end) {
+                true => then,
+                false => otherwise,
+            },
+            End::Reach {
+                to,
+                at,
+                bytes,
+                end,
+                then,
+                otherwise,
+            } => {
+                let reached = self.get(at).saturating_add(self.get(bytes));
+                match reached <= self.get(end) {
+                    true => {
+                        self.registers[to.index()] = reached;
+                        then
+                    }
+                    false => otherwise,
+                }
+            }
+            End::WithinSpace {
+                at,
+                words,
+                space,
+                then,
+                otherwise,
+            } => {
+                let len = self.space(space.index()).len() as u64;
+                match self.get(at).saturating_add(words.into()) <= len {
+                    true => then,
+                    false => otherwise,
+                }
+            }
+            End::Next => return LeadsTo::Record,
+            End::Leave(why) => return LeadsTo::Leave(why),
+        };
+        LeadsTo::Block(to)
     }
 
     #[inline]

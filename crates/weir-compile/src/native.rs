@@ -562,13 +562,7 @@ impl<'w> Writer<'w> {
                 otherwise,
             } => {
                 let (at, end) = (self.get(at), self.get(end));
-                // Both are far below 2^63, so that their difference keeps its sign.
-                let room = self.builder.ins().isub(end, at);
-                let bytes = self.constant(bytes.into());
-                let fits = self
-                    .builder
-                    .ins()
-                    .icmp(IntCC::SignedGreaterThanOrEqual, room, bytes);
+                let fits = self.fits(at, bytes, end);
                 self.branch(fits, then, otherwise);
             }
             End::Reach {
@@ -603,34 +597,42 @@ impl<'w> Writer<'w> {
             } => {
                 let at = self.get(at);
                 let (_, len) = self.spaces[space.index()];
-                let room = self.builder.ins().isub(len, at);
-                let words = self.constant(words.into());
-                let fits = self
-                    .builder
-                    .ins()
-                    .icmp(IntCC::SignedGreaterThanOrEqual, room, words);
+                let fits = self.fits(at, words, len);
                 self.branch(fits, then, otherwise);
             }
-            End::Next => {
-                let left = self.builder.use_var(self.left);
-                let one = self.constant(1);
-                let left = self.builder.ins().isub(left, one);
-                self.builder.def_var(self.left, left);
-                // A block of its own, lest each record has to say why the program may be left behind it.
-                let pause = self.builder.create_block();
-                let first = self.blocks[0];
-                self.builder.ins().brif(left, first, &[], pause, &[]);
-                self.builder.switch_to_block(pause);
-                let paused = self.constant(PAUSED);
-                let leave = self.leave;
-                self.builder.ins().jump(leave, &[paused.into()]);
-            }
+            End::Next => self.next_record(),
             End::Leave(why) => {
                 let why = self.constant(why.into());
                 let leave = self.leave;
                 self.builder.ins().jump(leave, &[why.into()]);
             }
         }
+    }
+
+    /// Whether so many bytes or words lie between two places.
+    fn fits(&mut self, at: Value, count: u32, end: Value) -> Value {
+        // Both are far below 2^63, so that their difference keeps its sign.
+        let room = self.builder.ins().isub(end, at);
+        let count = self.constant(count.into());
+        self.builder
+            .ins()
+            .icmp(IntCC::SignedGreaterThanOrEqual, room, count)
+    }
+
+    /// Begins again with the next record, if the program may run for another.
+    fn next_record(&mut self) {
+        let left = self.builder.use_var(self.left);
+        let one = self.constant(1);
+        let left = self.builder.ins().isub(left, one);
+        self.builder.def_var(self.left, left);
+        // A block of its own, lest each record has to say why the program may be left behind it.
+        let pause = self.builder.create_block();
+        let first = self.blocks[0];
+        self.builder.ins().brif(left, first, &[], pause, &[]);
+        self.builder.switch_to_block(pause);
+        let paused = self.constant(PAUSED);
+        let leave = self.leave;
+        self.builder.ins().jump(leave, &[paused.into()]);
     }
 
     fn branch(&mut self, condition: Value, then: Label, otherwise: Label) {

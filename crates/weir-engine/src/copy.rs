@@ -98,10 +98,7 @@ pub(crate) fn prepared(
     }
     let extension = path.extension().and_then(|extension| extension.to_str());
     if copy.stored_as.is_none() && extension.is_none() && !is_remote(&copy.target) {
-        let shown = redacted(&copy.target);
-        let message = format!("{shown}: its name does not say which format is wanted");
-        let hint = "(FORMAT parquet) behind it does, or a name that ends in .parquet, .csv, .json, .arrow or .pcap";
-        return Err(Error::new(ErrorKind::Plan, message).with_hint(hint));
+        return Err(without_format(&copy.target));
     }
     name_partitions(copy);
     if is_explain {
@@ -127,27 +124,49 @@ pub(crate) fn prepared(
         return Ok((statement.without_copy(), Some(Copy::Rows(copy))));
     }
     if is_remote(&copy.target) {
-        let message = format!(
-            "{}: one file is written into a store, by its name",
-            copy.target
-        );
-        return Err(Error::new(ErrorKind::Plan, message).with_hint(
-            "leave OPTIONS and PARTITIONED BY out, and let the name end in .parquet, .csv, .json, .ndjson, .arrow or .pcap",
-        ));
+        return Err(several_into_store(&copy.target));
     }
-    let name = match (is_file, extension) {
-        (true, Some(extension)) => format!("out.{extension}"),
-        _ => "out".to_owned(),
+    let file_extension = extension.filter(|_| is_file).map(str::to_owned);
+    let staged = staged(copy, path, file_extension.as_deref())?;
+    Ok((statement, Some(Copy::Staged(staged))))
+}
+
+/// Has DataFusion write into a folder that takes the place of the target: one file with this extension, or what
+/// it makes of a folder.
+fn staged(
+    copy: &mut CopyToStatement,
+    path: PathBuf,
+    extension: Option<&str>,
+) -> Result<StagedCopy, Error> {
+    let name = match extension {
+        Some(extension) => format!("out.{extension}"),
+        None => "out".to_owned(),
     };
-    if !is_file && let Some(above) = path.parent().filter(|above| !above.as_os_str().is_empty()) {
+    if extension.is_none()
+        && let Some(above) = path.parent().filter(|above| !above.as_os_str().is_empty())
+    {
         std::fs::create_dir_all(above).map_err(|error| unmade(&path, &error))?;
     }
     let folder = NewFolder::create(&path, &name).map_err(|error| unmade(&path, &error))?;
     copy.target = folder.path().display().to_string();
-    if !is_file {
+    if extension.is_none() {
         copy.target.push('/');
     }
-    Ok((statement, Some(Copy::Staged(StagedCopy { path, folder }))))
+    Ok(StagedCopy { path, folder })
+}
+
+fn without_format(target: &str) -> Error {
+    let shown = redacted(target);
+    let message = format!("{shown}: its name does not say which format is wanted");
+    let hint = "(FORMAT parquet) behind it does, or a name that ends in .parquet, .csv, .json, .arrow or .pcap";
+    Error::new(ErrorKind::Plan, message).with_hint(hint)
+}
+
+fn several_into_store(target: &str) -> Error {
+    let message = format!("{target}: one file is written into a store, by its name");
+    Error::new(ErrorKind::Plan, message).with_hint(
+        "leave OPTIONS and PARTITIONED BY out, and let the name end in .parquet, .csv, .json, .ndjson, .arrow or .pcap",
+    )
 }
 
 /// Makes texts of the values that folders are named after, and of NULL the one that stands for it: DataFusion takes a missing

@@ -45,6 +45,17 @@ pub(crate) enum Dialect {
     Words,
 }
 
+impl Dialect {
+    const fn separator(self) -> u8 {
+        match self {
+            // Lines of words have no fields: what ends one ends a line.
+            Self::Words => b'\n',
+            Self::Csv => b',',
+            Self::Tsv => b'\t',
+        }
+    }
+}
+
 /// Files of one schema.
 #[derive(Debug)]
 pub(crate) struct Delimited {
@@ -416,32 +427,14 @@ impl Rows {
         let mut marked = false;
         // The last byte is a carriage return that stands in the file as such.
         let mut returned = false;
-        let separator = match self.dialect {
-            // Lines of words have no fields: what ends one ends a line.
-            Dialect::Words => b'\n',
-            Dialect::Csv => b',',
-            Dialect::Tsv => b'\t',
-        };
+        let separator = self.dialect.separator();
         loop {
             let available = self
                 .input
                 .fill_buf()
                 .map_err(|error| format!("{}: {error}", self.path))?;
             if available.is_empty() {
-                if state == State::Quoted {
-                    return Err(format!(
-                        "{}, line {}: a quote is opened and not closed",
-                        self.path, self.line
-                    ));
-                }
-                let nothing = self.fields.is_empty() && state == State::Start;
-                if state == State::Escape {
-                    self.text.push(b'\\');
-                }
-                if !nothing {
-                    self.fields.push((begin..self.text.len(), marked));
-                }
-                return Ok(!nothing);
+                return self.last_record(state, begin, marked);
             }
             let mut used = 0;
             let mut ended = false;
@@ -461,12 +454,8 @@ impl Rows {
                     (State::Escape, byte) => {
                         (state, returned) = (State::Plain, false);
                         match byte {
-                            b't' => self.text.push(b'\t'),
-                            b'n' => self.text.push(b'\n'),
-                            b'r' => self.text.push(b'\r'),
-                            b'\\' => self.text.push(b'\\'),
                             b'N' if self.text.len() == begin => marked = true,
-                            other => self.text.extend([b'\\', other]),
+                            other => push_escaped(&mut self.text, other),
                         }
                     }
                     (_, byte) if byte == separator && byte != b'\n' => {
@@ -496,24 +485,58 @@ impl Rows {
             }
             self.bytes += used as u64;
             self.input.consume(used);
-            if self.fields.len() > FIELDS_MAX {
-                return Err(format!(
-                    "{}, line {}: more than {FIELDS_MAX} fields",
-                    self.path, self.line
-                ));
-            }
-            if self.text.len() > RECORD_BYTES_MAX {
-                return Err(format!(
-                    "{}, line {}: a row of more than {} MiB; is a quote not closed?",
-                    self.path,
-                    self.line,
-                    RECORD_BYTES_MAX >> 20
-                ));
-            }
+            self.check_size()?;
             if ended {
                 return Ok(true);
             }
         }
+    }
+
+    /// Ends the record that the end of the file ends, if there is one.
+    fn last_record(&mut self, state: State, begin: usize, marked: bool) -> Result<bool, String> {
+        if state == State::Quoted {
+            return Err(format!(
+                "{}, line {}: a quote is opened and not closed",
+                self.path, self.line
+            ));
+        }
+        let nothing = self.fields.is_empty() && state == State::Start;
+        if state == State::Escape {
+            self.text.push(b'\\');
+        }
+        if !nothing {
+            self.fields.push((begin..self.text.len(), marked));
+        }
+        Ok(!nothing)
+    }
+
+    fn check_size(&self) -> Result<(), String> {
+        if self.fields.len() > FIELDS_MAX {
+            return Err(format!(
+                "{}, line {}: more than {FIELDS_MAX} fields",
+                self.path, self.line
+            ));
+        }
+        if self.text.len() > RECORD_BYTES_MAX {
+            return Err(format!(
+                "{}, line {}: a row of more than {} MiB; is a quote not closed?",
+                self.path,
+                self.line,
+                RECORD_BYTES_MAX >> 20
+            ));
+        }
+        Ok(())
+    }
+}
+
+/// What a backslash and this byte stand for.
+fn push_escaped(text: &mut Vec<u8>, byte: u8) {
+    match byte {
+        b't' => text.push(b'\t'),
+        b'n' => text.push(b'\n'),
+        b'r' => text.push(b'\r'),
+        b'\\' => text.push(b'\\'),
+        other => text.extend([b'\\', other]),
     }
 }
 

@@ -241,17 +241,9 @@ impl Taken {
 /// The aggregate in two: see the module.
 fn rewritten(aggregate: &Aggregate, taken: &Taken) -> Result<LogicalPlan> {
     let is_copied = taken.distinct.len() > 1;
-    let input = Arc::clone(&aggregate.input);
     let input = match is_copied {
-        false => input,
-        true => {
-            let tags = (0..=taken.distinct.len()).map(|tag| vec![tag_of(tag)]);
-            let tags = LogicalPlanBuilder::values(tags.collect())?
-                .project(vec![col("column1").alias(TAG)])?
-                .build()?;
-            let joined = LogicalPlanBuilder::from(tags).cross_join((*input).clone())?;
-            Arc::new(joined.build()?)
-        }
+        false => Arc::clone(&aggregate.input),
+        true => copied(&aggregate.input, taken.distinct.len())?,
     };
     let schema = &aggregate.schema;
     let numbers = 0..aggregate.group_expr.len();
@@ -270,49 +262,18 @@ fn rewritten(aggregate: &Aggregate, taken: &Taken) -> Result<LogicalPlan> {
         };
         inner_groups.push(value_of.alias(value_name(number)));
     }
-    let mut inner = Vec::new();
-    let mut outer = Vec::new();
+    let mut levels = Levels {
+        is_copied,
+        inner: Vec::new(),
+        outer: Vec::new(),
+    };
     let mut results = Vec::new();
     for (n, part) in taken.functions.iter().enumerate() {
         let field = schema.field(aggregate.group_expr.len() + n);
-        let mut again = |function: &Arc<AggregateUDF>, part: Expr, filter: Option<Expr>| {
-            let name = format!("{PREFIX}outer_{}", outer.len());
-            outer.push(call(function, part, filter).alias(&name));
-            col(name)
-        };
-        let mut first = |function: &Arc<AggregateUDF>, of: &AggregateFunction| {
-            let name = format!("{PREFIX}inner_{}", inner.len());
-            let once = is_copied.then(|| col(TAG).eq(tag_of(0)));
-            let filter = both(once, of.params.filter.as_deref().cloned());
-            let argument = of.params.args.first().cloned().unwrap_or_else(|| lit(1));
-            inner.push(call(function, argument, filter).alias(&name));
-            col(name)
-        };
-        let result = match part {
-            Part::OfDistinct(function, number) => {
-                let tagged = is_copied.then(|| col(TAG).eq(tag_of(number + 1)));
-                again(function, col(value_name(*number)), tagged)
-            }
-            Part::Same(function) => {
-                let part = first(&function.func, function);
-                again(&function.func, part, None)
-            }
-            Part::Count(function) => {
-                let part = first(&function.func, function);
-                let sum = again(&sum_udaf(), part, None);
-                // Without GROUP BY there is a row of no rows.
-                when(sum.clone().is_null(), lit(0_i64)).otherwise(sum)?
-            }
-            Part::Mean(function) => {
-                let part = first(&sum_udaf(), function);
-                let sum = again(&sum_udaf(), part, None);
-                let part = first(&count_udaf(), function);
-                let count = again(&sum_udaf(), part, None);
-                sum / cast(count, DataType::Float64)
-            }
-        };
+        let result = levels.result(part)?;
         results.push((result, field.data_type().clone()));
     }
+    let Levels { inner, outer, .. } = levels;
     let inner = Arc::new(LogicalPlan::Aggregate(Aggregate::try_new(
         input,
         inner_groups,
@@ -335,6 +296,68 @@ fn rewritten(aggregate: &Aggregate, taken: &Taken) -> Result<LogicalPlan> {
         columns,
         Arc::new(outer),
     )?))
+}
+
+/// Each row once for each value that is counted once, and once for all else, with a tag that says which.
+fn copied(input: &Arc<LogicalPlan>, distinct: usize) -> Result<Arc<LogicalPlan>> {
+    let tags = (0..=distinct).map(|tag| vec![tag_of(tag)]);
+    let tags = LogicalPlanBuilder::values(tags.collect())?
+        .project(vec![col("column1").alias(TAG)])?
+        .build()?;
+    let joined = LogicalPlanBuilder::from(tags).cross_join((**input).clone())?;
+    Ok(Arc::new(joined.build()?))
+}
+
+/// The functions of the inner aggregate, and of the outer one, which puts their results together.
+struct Levels {
+    is_copied: bool,
+    inner: Vec<Expr>,
+    outer: Vec<Expr>,
+}
+
+impl Levels {
+    /// Adds what a function is put together of; gives its result, of columns of the outer aggregate.
+    fn result(&mut self, part: &Part) -> Result<Expr> {
+        Ok(match part {
+            Part::OfDistinct(function, number) => {
+                let tagged = self.is_copied.then(|| col(TAG).eq(tag_of(number + 1)));
+                self.again(function, col(value_name(*number)), tagged)
+            }
+            Part::Same(function) => {
+                let part = self.first(&function.func, function);
+                self.again(&function.func, part, None)
+            }
+            Part::Count(function) => {
+                let part = self.first(&function.func, function);
+                let sum = self.again(&sum_udaf(), part, None);
+                // Without GROUP BY there is a row of no rows.
+                when(sum.clone().is_null(), lit(0_i64)).otherwise(sum)?
+            }
+            Part::Mean(function) => {
+                let part = self.first(&sum_udaf(), function);
+                let sum = self.again(&sum_udaf(), part, None);
+                let part = self.first(&count_udaf(), function);
+                let count = self.again(&sum_udaf(), part, None);
+                sum / cast(count, DataType::Float64)
+            }
+        })
+    }
+
+    fn first(&mut self, function: &Arc<AggregateUDF>, of: &AggregateFunction) -> Expr {
+        let name = format!("{PREFIX}inner_{}", self.inner.len());
+        let once = self.is_copied.then(|| col(TAG).eq(tag_of(0)));
+        let filter = both(once, of.params.filter.as_deref().cloned());
+        let argument = of.params.args.first().cloned().unwrap_or_else(|| lit(1));
+        self.inner
+            .push(call(function, argument, filter).alias(&name));
+        col(name)
+    }
+
+    fn again(&mut self, function: &Arc<AggregateUDF>, part: Expr, filter: Option<Expr>) -> Expr {
+        let name = format!("{PREFIX}outer_{}", self.outer.len());
+        self.outer.push(call(function, part, filter).alias(&name));
+        col(name)
+    }
 }
 
 /// The expression under the name that column number `n` has.

@@ -10,7 +10,7 @@ use datafusion::execution::SessionStateBuilder;
 use datafusion::execution::SessionStateDefaults;
 use datafusion::execution::TaskContext;
 use datafusion::execution::memory_pool::FairSpillPool;
-use datafusion::execution::runtime_env::RuntimeEnvBuilder;
+use datafusion::execution::runtime_env::{RuntimeEnv, RuntimeEnvBuilder};
 use datafusion::logical_expr::{LogicalPlan, LogicalPlanBuilder, ScalarUDF};
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::prelude::{SessionConfig, SessionContext};
@@ -100,64 +100,13 @@ impl Engine {
         cancel: Option<Stop>,
     ) -> Result<Self, Error> {
         let live = Arc::new(Live::new(options.tee.clone()));
-        let mut config = SessionConfig::new()
-            .with_information_schema(true)
-            // Batches dealt out to several threads would come back in another order, and cost
-            // more than most of what is done with them; scans run side by side file by file.
-            .with_round_robin_repartition(false)
+        let mut config = config(options)?
             .with_extension(Arc::clone(&scan_report))
             .with_extension(Arc::clone(&live));
         if let Some(cancel) = cancel {
             config = config.with_extension(Arc::new(cancel));
         }
-        if let Some(cluster) = &options.cluster {
-            // Neither a filter that is found while rows are read nor a subquery's value reaches another machine.
-            let optimizer = &mut config.options_mut().optimizer;
-            optimizer.enable_dynamic_filter_pushdown = false;
-            optimizer.enable_physical_uncorrelated_scalar_subquery = false;
-            // A machine with some of the tasks knows nothing of which rows of one side met nothing in the others.
-            optimizer.prefer_hash_join = false;
-            optimizer.hash_join_single_partition_threshold = 0;
-            optimizer.hash_join_single_partition_threshold_rows = 0;
-            config = config.with_target_partitions(cluster.partitions().max(2));
-        }
-        // What the best rows so far rule out is pushed down to scans. A look at groups before the end runs parts of the plan
-        // with the groups as they stand, and what it ruled out must not be missing from the answer.
-        if options.feed.is_some() || options.follow {
-            let optimizer = &mut config.options_mut().optimizer;
-            optimizer.enable_topk_dynamic_filter_pushdown = false;
-            optimizer.enable_aggregate_dynamic_filter_pushdown = false;
-            optimizer.enable_join_dynamic_filter_pushdown = false;
-        }
-        // It loses columns: a join key computed from a field of a struct is not found any more.
-        config
-            .options_mut()
-            .optimizer
-            .enable_leaf_expression_pushdown = false;
-        if let Some(zone) = &options.time_zone {
-            config.options_mut().execution.time_zone = Some(zone::known(zone)?);
-        }
-        if let Some(threads) = options.threads {
-            config = config.with_target_partitions(threads.max(1));
-        }
-        let mut runtime = RuntimeEnvBuilder::new();
-        if let Some(bytes) = options.memory_limit_bytes {
-            // What a sort sets aside to merge what it spilled must fit as well, for each thread.
-            let shared = options.shared_memory.as_ref();
-            let statements = shared.map_or(1, |shared| shared.statements);
-            let sorts = config.target_partitions().max(1).saturating_mul(statements);
-            let share = bytes / SORT_SHARE.saturating_mul(sorts);
-            let execution = &mut config.options_mut().execution;
-            execution.sort_spill_reservation_bytes =
-                share.min(execution.sort_spill_reservation_bytes);
-            runtime = runtime.with_memory_pool(match shared {
-                Some(shared) => Arc::clone(&shared.pool),
-                None => Arc::new(FairSpillPool::new(bytes)),
-            });
-        }
-        let runtime = runtime
-            .build_arc()
-            .map_err(|error| Error::from_datafusion(ErrorKind::Run, error, &[]))?;
+        let runtime = runtime(options, &mut config)?;
         let asked = Arc::<PlannedStatement>::default();
         let rules = rules::physical(options, &asked, &scan_report)?;
         let logical_rules = rules::logical(options)?;
@@ -622,6 +571,67 @@ impl Engine {
             origins,
         })
     }
+}
+
+/// What DataFusion does for an engine with these options.
+fn config(options: &Options) -> Result<SessionConfig, Error> {
+    let mut config = SessionConfig::new()
+        .with_information_schema(true)
+        // Batches dealt out to several threads would come back in another order, and cost
+        // more than most of what is done with them; scans run side by side file by file.
+        .with_round_robin_repartition(false);
+    if let Some(cluster) = &options.cluster {
+        // Neither a filter that is found while rows are read nor a subquery's value reaches another machine.
+        let optimizer = &mut config.options_mut().optimizer;
+        optimizer.enable_dynamic_filter_pushdown = false;
+        optimizer.enable_physical_uncorrelated_scalar_subquery = false;
+        // A machine with some of the tasks knows nothing of which rows of one side met nothing in the others.
+        optimizer.prefer_hash_join = false;
+        optimizer.hash_join_single_partition_threshold = 0;
+        optimizer.hash_join_single_partition_threshold_rows = 0;
+        config = config.with_target_partitions(cluster.partitions().max(2));
+    }
+    // What the best rows so far rule out is pushed down to scans. A look at groups before the end runs parts of the plan
+    // with the groups as they stand, and what it ruled out must not be missing from the answer.
+    if options.feed.is_some() || options.follow {
+        let optimizer = &mut config.options_mut().optimizer;
+        optimizer.enable_topk_dynamic_filter_pushdown = false;
+        optimizer.enable_aggregate_dynamic_filter_pushdown = false;
+        optimizer.enable_join_dynamic_filter_pushdown = false;
+    }
+    // It loses columns: a join key computed from a field of a struct is not found any more.
+    config
+        .options_mut()
+        .optimizer
+        .enable_leaf_expression_pushdown = false;
+    if let Some(zone) = &options.time_zone {
+        config.options_mut().execution.time_zone = Some(zone::known(zone)?);
+    }
+    if let Some(threads) = options.threads {
+        config = config.with_target_partitions(threads.max(1));
+    }
+    Ok(config)
+}
+
+/// Memory and files of an engine. What a sort sets aside depends on how much there is.
+fn runtime(options: &Options, config: &mut SessionConfig) -> Result<Arc<RuntimeEnv>, Error> {
+    let mut runtime = RuntimeEnvBuilder::new();
+    if let Some(bytes) = options.memory_limit_bytes {
+        // What a sort sets aside to merge what it spilled must fit as well, for each thread.
+        let shared = options.shared_memory.as_ref();
+        let statements = shared.map_or(1, |shared| shared.statements);
+        let sorts = config.target_partitions().max(1).saturating_mul(statements);
+        let share = bytes / SORT_SHARE.saturating_mul(sorts);
+        let execution = &mut config.options_mut().execution;
+        execution.sort_spill_reservation_bytes = share.min(execution.sort_spill_reservation_bytes);
+        runtime = runtime.with_memory_pool(match shared {
+            Some(shared) => Arc::clone(&shared.pool),
+            None => Arc::new(FairSpillPool::new(bytes)),
+        });
+    }
+    runtime
+        .build_arc()
+        .map_err(|error| Error::from_datafusion(ErrorKind::Run, error, &[]))
 }
 
 /// What a statement is to the planner.

@@ -513,32 +513,7 @@ impl Resolver<'_> {
         paths: &[Location],
         columns: Option<&SchemaRef>,
     ) -> Result<Arc<dyn TableProvider>, Error> {
-        let mut names = Vec::new();
-        for path in paths {
-            if let Location::Object(object) = path {
-                if object.as_any().is::<ArchiveMember>() {
-                    if matches!(kind, FileKind::Parquet | FileKind::Arrow) {
-                        let message =
-                            format!("{path}: Parquet and Arrow are not read within archives");
-                        return Err(
-                            Error::new(ErrorKind::Source, message).with_hint("unzip it first")
-                        );
-                    }
-                    continue;
-                }
-                // Text is read from the object itself.
-                if !matches!(kind, FileKind::Csv | FileKind::Words) {
-                    names.push(self.remote.url_of(object.as_ref())?);
-                }
-                continue;
-            }
-            let Some(name) = path.as_file().and_then(Path::to_str) else {
-                let message = format!("{path}: the name is not UTF-8");
-                let hint = "captures may have any name; link or rename other files";
-                return Err(Error::new(ErrorKind::Source, message).with_hint(hint));
-            };
-            names.push(name.to_owned());
-        }
+        let names = self.names_of(kind, paths)?;
         let extension = paths.first().map(file_name).unwrap_or_default();
         let extension = uncompressed_name(&extension);
         let extension = extension
@@ -599,6 +574,37 @@ impl Resolver<'_> {
             .map(DataFrame::into_view)
             .map_err(|error| Error::from_datafusion(ErrorKind::Source, error, &[]))
     }
+
+    /// What DataFusion calls these files. Text within archives and stores is read from the objects themselves.
+    fn names_of(&self, kind: FileKind, paths: &[Location]) -> Result<Vec<String>, Error> {
+        let mut names = Vec::new();
+        for path in paths {
+            if let Location::Object(object) = path {
+                if object.as_any().is::<ArchiveMember>() {
+                    if matches!(kind, FileKind::Parquet | FileKind::Arrow) {
+                        let message =
+                            format!("{path}: Parquet and Arrow are not read within archives");
+                        return Err(
+                            Error::new(ErrorKind::Source, message).with_hint("unzip it first")
+                        );
+                    }
+                    continue;
+                }
+                // Text is read from the object itself.
+                if !matches!(kind, FileKind::Csv | FileKind::Words) {
+                    names.push(self.remote.url_of(object.as_ref())?);
+                }
+                continue;
+            }
+            let Some(name) = path.as_file().and_then(Path::to_str) else {
+                let message = format!("{path}: the name is not UTF-8");
+                let hint = "captures may have any name; link or rename other files";
+                return Err(Error::new(ErrorKind::Source, message).with_hint(hint));
+            };
+            names.push(name.to_owned());
+        }
+        Ok(names)
+    }
 }
 
 impl Reference {
@@ -635,20 +641,7 @@ impl Reference {
             return Ok(None);
         }
         if !functions().any(|known| known == name) {
-            let near = similar(name, functions().chain(OF_DATAFUSION.iter().copied()));
-            let hint = match (near.first(), weir_tables::names::not_decoded(name)) {
-                (Some(near), _) => format!("did you mean {near}(…)?"),
-                (None, Some(told)) => told,
-                (None, None) => {
-                    let known: Vec<&str> = functions().collect();
-                    format!(
-                        "there are {}; a file of its own stands in FROM 'x.parquet'",
-                        known.join(", ")
-                    )
-                }
-            };
-            let error = Error::new(ErrorKind::Plan, format!("no table function named {name}"));
-            return Err(error.with_hint(hint));
+            return Err(unknown_function(name));
         }
         let mut texts = Vec::new();
         let mut is_live = false;
@@ -718,6 +711,23 @@ impl Reference {
             },
         }
     }
+}
+
+fn unknown_function(name: &str) -> Error {
+    let near = similar(name, functions().chain(OF_DATAFUSION.iter().copied()));
+    let hint = match (near.first(), weir_tables::names::not_decoded(name)) {
+        (Some(near), _) => format!("did you mean {near}(…)?"),
+        (None, Some(told)) => told,
+        (None, None) => {
+            let known: Vec<&str> = functions().collect();
+            format!(
+                "there are {}; a file of its own stands in FROM 'x.parquet'",
+                known.join(", ")
+            )
+        }
+    };
+    let error = Error::new(ErrorKind::Plan, format!("no table function named {name}"));
+    error.with_hint(hint)
 }
 
 impl Reads {

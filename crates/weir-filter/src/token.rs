@@ -51,15 +51,9 @@ pub(crate) fn tokens(text: &str) -> Result<Vec<Token>, Error> {
             }
             [b'\'', ..] => {
                 at += 1;
-                let inner = quoted(bytes, &mut at, b'\'', false);
-                match inner.as_deref() {
+                match quoted(bytes, &mut at, b'\'', false).as_deref() {
                     Some([one]) => Some(Kind::Character(*one)),
-                    Some(_) => {
-                        return Err(Error::new("single quotes hold one character", start, at)
-                            .with_hint(
-                                "text stands in double quotes: http.host == \"example.org\"",
-                            ));
-                    }
+                    Some(_) => return Err(several_characters(start, at)),
                     None => None,
                 }
             }
@@ -76,31 +70,11 @@ pub(crate) fn tokens(text: &str) -> Result<Vec<Token>, Error> {
                     at += sign.len();
                     Some(Kind::Sign(sign))
                 }
-                None => {
-                    let found = text.get(start..).and_then(|rest| rest.chars().next());
-                    let len = found.map_or(1, char::len_utf8);
-                    let found = found.unwrap_or('?');
-                    let error = Error::new(
-                        format!("{found:?} stands for nothing here"),
-                        start,
-                        start + len,
-                    );
-                    return Err(match found {
-                        '$' => error.with_hint(
-                            "macros and references to a selected packet are Wireshark's",
-                        ),
-                        '@' => error.with_hint(
-                            "raw fields are not known; a slice gives bytes: eth.src[0:3]",
-                        ),
-                        '|' | '^' => error.with_hint("or is written or, ||"),
-                        _ => error,
-                    });
-                }
+                None => return Err(no_sign(text, start)),
             },
         };
         let Some(kind) = kind else {
-            return Err(Error::new("the text is not closed", start, text.len())
-                .with_hint("text stands in double quotes; \\\" is one in it"));
+            return Err(not_closed(start, text.len()));
         };
         all.push(Token {
             kind,
@@ -115,6 +89,34 @@ pub(crate) fn tokens(text: &str) -> Result<Vec<Token>, Error> {
         end,
     });
     Ok(all)
+}
+
+fn several_characters(start: usize, end: usize) -> Error {
+    Error::new("single quotes hold one character", start, end)
+        .with_hint("text stands in double quotes: http.host == \"example.org\"")
+}
+
+/// No token begins with the character at `start`.
+fn no_sign(text: &str, start: usize) -> Error {
+    let found = text.get(start..).and_then(|rest| rest.chars().next());
+    let len = found.map_or(1, char::len_utf8);
+    let found = found.unwrap_or('?');
+    let error = Error::new(
+        format!("{found:?} stands for nothing here"),
+        start,
+        start + len,
+    );
+    match found {
+        '$' => error.with_hint("macros and references to a selected packet are Wireshark's"),
+        '@' => error.with_hint("raw fields are not known; a slice gives bytes: eth.src[0:3]"),
+        '|' | '^' => error.with_hint("or is written or, ||"),
+        _ => error,
+    }
+}
+
+fn not_closed(start: usize, end: usize) -> Error {
+    Error::new("the text is not closed", start, end)
+        .with_hint("text stands in double quotes; \\\" is one in it")
 }
 
 /// Words are names, numbers, addresses and bytes.

@@ -14,7 +14,8 @@ use datafusion::common::{
 };
 use datafusion::error::Result;
 use datafusion::logical_expr::expr::{
-    Alias, Between, InList, InSubquery, Like, ScalarFunction, SetComparison, Sort, WindowFunction,
+    AggregateFunction, Alias, Between, InList, InSubquery, Like, ScalarFunction, SetComparison,
+    Sort, WindowFunction,
 };
 use datafusion::logical_expr::{
     BinaryExpr, Case, Cast, Expr, ExprSchemable, Join, JoinConstraint, JoinType, LogicalPlan,
@@ -407,24 +408,14 @@ impl<'i> Scope<'i> {
                 if self.is_address(&list.expr)
                     || list.list.iter().any(|item| self.is_address(item)) =>
             {
-                let items = list.list.into_iter().map(|item| self.as_equal(item));
-                Ok(Transformed::yes(Expr::InList(InList {
-                    list: items.collect::<Result<_>>()?,
-                    expr: Box::new(self.as_equal(*list.expr)?),
-                    negated: list.negated,
-                })))
+                self.coerce_list(list)
             }
             Expr::Between(between)
                 if [&between.expr, &between.low, &between.high]
                     .iter()
                     .any(|expr| self.is_address(expr)) =>
             {
-                Ok(Transformed::yes(Expr::Between(Between {
-                    expr: Box::new(self.as_address(*between.expr)?),
-                    negated: between.negated,
-                    low: Box::new(self.as_address(*between.low)?),
-                    high: Box::new(self.as_address(*between.high)?),
-                })))
+                self.coerce_between(between)
             }
             Expr::Like(like) if self.is_address(&like.expr) => {
                 let expr = Box::new(self.as_text(*like.expr));
@@ -449,19 +440,7 @@ impl<'i> Scope<'i> {
                     negated: within.negated,
                 })))
             }
-            Expr::SetComparison(comparison) => {
-                let SetComparison {
-                    expr,
-                    subquery,
-                    op,
-                    quantifier,
-                } = comparison;
-                let (expr, subquery) = self.coerce_subquery(*expr, subquery)?;
-                let expr = Box::new(expr);
-                Ok(Transformed::yes(Expr::SetComparison(SetComparison::new(
-                    expr, subquery, op, quantifier,
-                ))))
-            }
+            Expr::SetComparison(comparison) => self.coerce_set_comparison(comparison),
             Expr::Case(case) => self.coerce_case(case),
             Expr::Cast(Cast { expr, field }) | Expr::TryCast(TryCast { expr, field })
                 if is_text(field.data_type()) && self.is_address(&expr) =>
@@ -470,19 +449,55 @@ impl<'i> Scope<'i> {
             }
             Expr::WindowFunction(window) => Ok(self.by_peers(window)),
             Expr::ScalarFunction(function) => self.coerce_function(function),
-            // It keeps them in a struct, in which they would lose their type.
-            Expr::AggregateFunction(mut function) if function.func.name() == APPROX_TOP_K => {
-                let arguments = std::mem::take(&mut function.params.args).into_iter();
-                function.params.args = arguments
-                    .map(|argument| match self.is_address(&argument) {
-                        true => self.as_text(argument),
-                        false => argument,
-                    })
-                    .collect();
-                Ok(Transformed::yes(Expr::AggregateFunction(function)))
+            Expr::AggregateFunction(function) if function.func.name() == APPROX_TOP_K => {
+                Ok(Transformed::yes(self.coerce_top_k(function)))
             }
             expr => Ok(Transformed::no(expr)),
         }
+    }
+
+    fn coerce_list(&self, list: InList) -> Result<Transformed<Expr>> {
+        let items = list.list.into_iter().map(|item| self.as_equal(item));
+        Ok(Transformed::yes(Expr::InList(InList {
+            list: items.collect::<Result<_>>()?,
+            expr: Box::new(self.as_equal(*list.expr)?),
+            negated: list.negated,
+        })))
+    }
+
+    fn coerce_between(&self, between: Between) -> Result<Transformed<Expr>> {
+        Ok(Transformed::yes(Expr::Between(Between {
+            expr: Box::new(self.as_address(*between.expr)?),
+            negated: between.negated,
+            low: Box::new(self.as_address(*between.low)?),
+            high: Box::new(self.as_address(*between.high)?),
+        })))
+    }
+
+    fn coerce_set_comparison(&self, comparison: SetComparison) -> Result<Transformed<Expr>> {
+        let SetComparison {
+            expr,
+            subquery,
+            op,
+            quantifier,
+        } = comparison;
+        let (expr, subquery) = self.coerce_subquery(*expr, subquery)?;
+        let expr = Box::new(expr);
+        Ok(Transformed::yes(Expr::SetComparison(SetComparison::new(
+            expr, subquery, op, quantifier,
+        ))))
+    }
+
+    /// Addresses become texts: the function keeps its values in a struct, in which they would lose their type.
+    fn coerce_top_k(&self, mut function: AggregateFunction) -> Expr {
+        let arguments = std::mem::take(&mut function.params.args).into_iter();
+        function.params.args = arguments
+            .map(|argument| match self.is_address(&argument) {
+                true => self.as_text(argument),
+                false => argument,
+            })
+            .collect();
+        Expr::AggregateFunction(function)
     }
 
     /// A frame that ends with the peers of a row is one of groups of peers, which bytes have too: those of a

@@ -127,6 +127,11 @@ impl Error {
             DataFusionError::ExecutionJoin(error) if error.is_panic() => ErrorKind::Internal,
             _ => kind,
         };
+        if let DataFusionError::ArrowError(found, _) = error.find_root()
+            && let Some(made) = of_value(kind, found, columns)
+        {
+            return made;
+        }
         let (message, hint) = match error.find_root() {
             DataFusionError::SQL(parser_error, _) => {
                 let text = parser_error.to_string();
@@ -138,62 +143,16 @@ impl Error {
             DataFusionError::Plan(message)
             | DataFusionError::Execution(message)
             | DataFusionError::Internal(message) => in_own_words(message, columns),
-            // A step of the plan panicked, as Arrow's do where a column of a batch would have more than 2 GiB.
-            DataFusionError::ExecutionJoin(error) => {
-                let error = error.to_string();
-                let reason = error.split_once("panicked with message ");
-                let reason = reason.map_or(error.as_str(), |(_, reason)| reason.trim_matches('"'));
-                (
-                    format!("an internal error ended the statement: {reason}"),
-                    Some("values that are long in every row may be too long together: cut them with substr()".to_owned()),
-                )
-            }
+            DataFusionError::ExecutionJoin(error) => panicked(&error.to_string()),
             DataFusionError::ArrowError(error, _) => (
                 match error.as_ref() {
                     ArrowError::DivideByZero => "a division by zero".to_owned(),
                     ArrowError::ArithmeticOverflow(message) => overflowed(message),
-                    ArrowError::CastError(message) | ArrowError::ComputeError(message) => {
-                        let (message, hint) = in_own_words(message, columns);
-                        let made = Self::new(kind, message);
-                        return match hint.or_else(|| arithmetic_hint(error)) {
-                            Some(hint) => made.with_hint(hint),
-                            None => made,
-                        };
-                    }
-                    ArrowError::ParseError(message) if message.contains("timestamp") => {
-                        let written = message.split('\'').nth(1).unwrap_or_default();
-                        let made = Self::new(kind, format!("'{written}' is not a time"));
-                        return made.with_hint(
-                            "write it like '2026-01-01 10:00:00' or '2026-01-01T10:00:00Z'",
-                        );
-                    }
                     other => other.to_string(),
                 },
                 arithmetic_hint(error),
             ),
-            DataFusionError::NotImplemented(message)
-                if message.contains("`retract_batch` is not implemented: ") =>
-            {
-                let (_, call) = message.rsplit_once("implemented: ").unwrap_or_default();
-                let function = call.split('(').next().unwrap_or_default();
-                (
-                    format!("not supported: {function} over a frame whose beginning moves"),
-                    Some(
-                        "a frame that begins with UNBOUNDED PRECEDING has it; array_agg over this one makes a list"
-                            .to_owned(),
-                    ),
-                )
-            }
-            // Some messages go on with the planner's own notation of the whole expression.
-            DataFusionError::NotImplemented(message) => {
-                let short = message.split(['(', '{']).next().unwrap_or(message);
-                let short = if short.contains("logical expression") {
-                    short
-                } else {
-                    message
-                };
-                (format!("not supported: {short}"), None)
-            }
+            DataFusionError::NotImplemented(message) => not_supported(message),
             DataFusionError::ResourcesExhausted(message) => (
                 format!("out of memory: {message}"),
                 Some("raise --memory-limit, or group by fewer values".to_owned()),
@@ -233,6 +192,58 @@ fn of_store(error: &DataFusionError) -> Option<Error> {
     None
 }
 
+/// A value that could not be computed, cast or read.
+fn of_value(kind: ErrorKind, error: &ArrowError, columns: &[String]) -> Option<Error> {
+    match error {
+        ArrowError::CastError(message) | ArrowError::ComputeError(message) => {
+            let (message, hint) = in_own_words(message, columns);
+            let made = Error::new(kind, message);
+            Some(match hint.or_else(|| arithmetic_hint(error)) {
+                Some(hint) => made.with_hint(hint),
+                None => made,
+            })
+        }
+        ArrowError::ParseError(message) if message.contains("timestamp") => {
+            let written = message.split('\'').nth(1).unwrap_or_default();
+            let made = Error::new(kind, format!("'{written}' is not a time"));
+            let hint = "write it like '2026-01-01 10:00:00' or '2026-01-01T10:00:00Z'";
+            Some(made.with_hint(hint))
+        }
+        _ => None,
+    }
+}
+
+/// A step of the plan panicked, as Arrow's do where a column of a batch would have more than 2 GiB.
+fn panicked(error: &str) -> Wording {
+    let reason = error.split_once("panicked with message ");
+    let reason = reason.map_or(error, |(_, reason)| reason.trim_matches('"'));
+    let hint = "values that are long in every row may be too long together: cut them with substr()";
+    (
+        format!("an internal error ended the statement: {reason}"),
+        Some(hint.to_owned()),
+    )
+}
+
+fn not_supported(message: &str) -> Wording {
+    if message.contains("`retract_batch` is not implemented: ") {
+        let (_, call) = message.rsplit_once("implemented: ").unwrap_or_default();
+        let function = call.split('(').next().unwrap_or_default();
+        let hint = "a frame that begins with UNBOUNDED PRECEDING has it; array_agg over this one makes a list";
+        return (
+            format!("not supported: {function} over a frame whose beginning moves"),
+            Some(hint.to_owned()),
+        );
+    }
+    // Some messages go on with the planner's own notation of the whole expression.
+    let short = message.split(['(', '{']).next().unwrap_or(message);
+    let short = if short.contains("logical expression") {
+        short
+    } else {
+        message
+    };
+    (format!("not supported: {short}"), None)
+}
+
 /// Arrow's message names the two numbers, or is ours of a sum.
 fn overflowed(message: &str) -> String {
     match message.strip_prefix("Overflow happened on: ") {
@@ -252,20 +263,31 @@ fn arithmetic_hint(error: &ArrowError) -> Option<String> {
     Some(hint.to_owned())
 }
 
+/// A message, and a hint.
+type Wording = (String, Option<String>);
+
 /// The planner's message and a hint. It says these things in text only.
-fn in_own_words(message: &str, columns: &[String]) -> (String, Option<String>) {
+fn in_own_words(message: &str, columns: &[String]) -> Wording {
+    of_arguments(message)
+        .or_else(|| of_names(message, columns))
+        .or_else(|| of_types(message))
+        .unwrap_or_else(|| (message.to_owned(), None))
+}
+
+/// What is wrong with the arguments of a function.
+fn of_arguments(message: &str) -> Option<Wording> {
     // What a function of ours says of its arguments: it knows how it is called.
     if let Some((_, said)) = message.split_once("user-defined coercion failed with: ") {
         let said = said.split(" No function matches").next().unwrap_or(said);
         if let Some(said) = said.strip_prefix("Error during planning: ") {
-            return match said.split_once(": ") {
+            return Some(match said.split_once(": ") {
                 // DataFusion ends what it quotes with a full stop.
                 Some((what, example)) => {
                     let example = example.trim_end_matches('.');
                     (what.to_owned(), Some(example.to_owned()))
                 }
                 None => (said.to_owned(), None),
-            };
+            });
         }
     }
     if let Some((_, rest)) =
@@ -282,14 +304,19 @@ fn in_own_words(message: &str, columns: &[String]) -> (String, Option<String>) {
             false => format!("write {}", takes.join(" or ")),
         };
         let call = call.replace("BinaryView", "address or bytes");
-        return (format!("no function fits {call}"), Some(hint));
+        return Some((format!("no function fits {call}"), Some(hint)));
     }
+    None
+}
+
+/// What is wrong with the name of a table or a column.
+fn of_names(message: &str, columns: &[String]) -> Option<Wording> {
     if let Some(rest) = message.strip_prefix("table '")
         && let Some(name) = rest.strip_suffix("' not found")
     {
         let name = name.strip_prefix("datafusion.public.").unwrap_or(name);
         let hint = "the names of files stand in single quotes: FROM 'trace.pcap'";
-        return (format!("no table named {name}"), Some(hint.to_owned()));
+        return Some((format!("no table named {name}"), Some(hint.to_owned())));
     }
     if message.starts_with("Column in SELECT must be in GROUP BY")
         && let Some(written) = message.split('"').nth(1)
@@ -298,12 +325,12 @@ fn in_own_words(message: &str, columns: &[String]) -> (String, Option<String>) {
         let ends = |name: &&String| written.ends_with(&format!(".{name}"));
         let column = columns.iter().filter(ends).max_by_key(|name| name.len());
         let column = column.map_or(written, String::as_str);
-        return (
+        return Some((
             format!("{column} is neither in GROUP BY nor in an aggregate such as max"),
             Some(format!(
                 "GROUP BY {column}, or take one value of it: min({column})"
             )),
-        );
+        ));
     }
     if message.contains(" require unique expression names")
         && let Some(written) = message.split('"').nth(1)
@@ -312,46 +339,51 @@ fn in_own_words(message: &str, columns: &[String]) -> (String, Option<String>) {
         let ends = |name: &&String| named.ends_with(&format!(".{name}"));
         let column = columns.iter().filter(ends).max_by_key(|name| name.len());
         let name = column.map_or(named, String::as_str);
-        return (
+        return Some((
             format!("column {name} stands more than once in the list of SELECT"),
             Some(format!("give one of them another name: {name} AS other")),
-        );
+        ));
     }
+    None
+}
+
+/// Which types do not fit each other.
+fn of_types(message: &str) -> Option<Wording> {
     if message.starts_with("Cannot infer common argument type")
         && message.contains("Timestamp")
         && message.contains("Int")
     {
         let hint = "frame.time_epoch counts seconds: frame.time_epoch > 1767225600; a time is written as text: \
                     frame.time > '2026-01-01T00:00:00Z'";
-        return (
+        return Some((
             "a time is not compared with a number".to_owned(),
             Some(hint.to_owned()),
-        );
+        ));
     }
     if message.contains("string concat operation Boolean")
         || (message.starts_with("Cannot infer common argument type")
             && message.contains("comparison operation Boolean = "))
     {
         let hint = "|| puts texts together: write OR, and AND for &&";
-        return (message.to_owned(), Some(hint.to_owned()));
+        return Some((message.to_owned(), Some(hint.to_owned())));
     }
     if let Some(rest) = message.strip_prefix("Cannot cast string '")
         && let Some((text, _)) = rest.split_once("' to value of ")
         && Vocabulary::of("proto").is_some_and(|names| names.word(text).is_some())
     {
         let hint = "names of protocols are in proto, their numbers in ip.proto";
-        return (format!("'{text}' is not a number"), Some(hint.to_owned()));
+        return Some((format!("'{text}' is not a number"), Some(hint.to_owned())));
     }
     if message.starts_with("Cannot infer common argument type") && message.contains("BinaryView") {
-        return (
+        return Some((
             message.replace("BinaryView", "address or bytes"),
             Some(
                 "an address is compared with text: ip.src = '10.0.0.1'; bytes with X'0a00'"
                     .to_owned(),
             ),
-        );
+        ));
     }
-    (message.to_owned(), None)
+    None
 }
 
 fn not_found(error: &DataFusionError) -> Option<String> {

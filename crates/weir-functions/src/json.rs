@@ -138,99 +138,22 @@ impl ScalarUDFImpl for OfJson {
             .all(|argument| matches!(argument, ColumnarValue::Scalar(_)));
         let rows = args.number_rows;
         let given = ColumnarValue::values_to_arrays(&args.args)?;
-        let rows_given = given.first().map_or(0, Array::len);
-        let texts = Texts::new(given.first())?;
         let steps = given.iter().skip(1).map(Steps::new);
-        let steps: Vec<Steps> = steps.collect::<Result<_>>()?;
-        let part = |row: usize| -> Option<&str> {
-            let mut part = document(texts.value(row)?)?;
-            for step in &steps {
-                part = match step {
-                    Steps::Keys(keys) => {
-                        let keys = keys.as_string_view();
-                        member(part, keys.is_valid(row).then(|| keys.value(row))?)?
-                    }
-                    Steps::Numbers(numbers) => {
-                        let numbers = numbers.as_primitive::<Int64Type>();
-                        element(part, numbers.is_valid(row).then(|| numbers.value(row))?)?
-                    }
-                };
-            }
-            Some(part)
+        let parts = Lookup {
+            rows: given.first().map_or(0, Array::len),
+            texts: Texts::new(given.first())?,
+            steps: steps.collect::<Result<_>>()?,
         };
         let result: ArrayRef = match self.name {
-            GET => {
-                let mut found = StringViewBuilder::with_capacity(rows_given);
-                (0..rows_given).for_each(|row| found.append_option(part(row)));
-                Arc::new(found.finish())
-            }
-            AS_TEXT | GET_STR => {
-                let mut found = StringViewBuilder::with_capacity(rows_given);
-                for row in 0..rows_given {
-                    found.append_option(part(row).and_then(|part| match part {
-                        "null" => None,
-                        text if text.starts_with('"') => written(text),
-                        other if self.name == AS_TEXT => Some(other.into()),
-                        _ => None,
-                    }));
-                }
-                Arc::new(found.finish())
-            }
-            GET_INT => {
-                let mut found = Int64Builder::with_capacity(rows_given);
-                let number = |row: usize| part(row)?.parse().ok();
-                (0..rows_given).for_each(|row| found.append_option(number(row)));
-                Arc::new(found.finish())
-            }
-            GET_FLOAT => {
-                let mut found = Float64Builder::with_capacity(rows_given);
-                let is_number = |text: &&str| {
-                    text.starts_with(['-', '0', '1', '2', '3', '4', '5', '6', '7', '8', '9'])
-                };
-                let number = |row: usize| part(row).filter(is_number)?.parse().ok();
-                (0..rows_given).for_each(|row| found.append_option(number(row)));
-                Arc::new(found.finish())
-            }
-            GET_BOOL => {
-                let mut found = BooleanBuilder::with_capacity(rows_given);
-                for row in 0..rows_given {
-                    found.append_option(match part(row) {
-                        Some("true") => Some(true),
-                        Some("false") => Some(false),
-                        _ => None,
-                    });
-                }
-                Arc::new(found.finish())
-            }
-            CONTAINS => {
-                let mut found = BooleanBuilder::with_capacity(rows_given);
-                for row in 0..rows_given {
-                    let is_json = texts.value(row).and_then(document).is_some();
-                    found.append_option(is_json.then(|| part(row).is_some()));
-                }
-                Arc::new(found.finish())
-            }
-            LENGTH => {
-                let mut found = Int64Builder::with_capacity(rows_given);
-                let length = |row: usize| {
-                    let part = part(row)?;
-                    let count = items(part)?.count();
-                    i64::try_from(count).ok()
-                };
-                (0..rows_given).for_each(|row| found.append_option(length(row)));
-                Arc::new(found.finish())
-            }
-            _ => {
-                let mut found = ListBuilder::new(StringBuilder::new());
-                for row in 0..rows_given {
-                    let keys = part(row)
-                        .filter(|part| part.starts_with('{'))
-                        .and_then(items)
-                        .map(|items| items.map(|(key, _)| key.and_then(written)));
-                    found.append_option(keys);
-                }
-                Arc::new(found.finish())
-            }
+            GET => parts.as_json(),
+            AS_TEXT => parts.as_texts(true),
+            GET_STR => parts.as_texts(false),
+            GET_INT => parts.as_ints(),
+            GET_FLOAT => parts.as_floats(),
+            GET_BOOL => parts.as_bools(),
+            CONTAINS => parts.are_there(),
+            LENGTH => parts.lengths(),
+            _ => parts.keys(),
         };
         Ok(match is_scalar && rows > 0 {
             true => ColumnarValue::Scalar(ScalarValue::try_from_array(&result, 0)?),
@@ -271,6 +194,115 @@ impl Texts {
             Some(bytes) => std::str::from_utf8(bytes.value(row)).ok(),
             None => Some(self.0.as_string_view().value(row)),
         }
+    }
+}
+
+/// A part of the JSON in each row.
+struct Lookup {
+    rows: usize,
+    texts: Texts,
+    /// The way to it.
+    steps: Vec<Steps>,
+}
+
+impl Lookup {
+    fn part(&self, row: usize) -> Option<&str> {
+        let mut part = document(self.texts.value(row)?)?;
+        for step in &self.steps {
+            part = match step {
+                Steps::Keys(keys) => {
+                    let keys = keys.as_string_view();
+                    member(part, keys.is_valid(row).then(|| keys.value(row))?)?
+                }
+                Steps::Numbers(numbers) => {
+                    let numbers = numbers.as_primitive::<Int64Type>();
+                    element(part, numbers.is_valid(row).then(|| numbers.value(row))?)?
+                }
+            };
+        }
+        Some(part)
+    }
+
+    fn as_json(&self) -> ArrayRef {
+        let mut found = StringViewBuilder::with_capacity(self.rows);
+        (0..self.rows).for_each(|row| found.append_option(self.part(row)));
+        Arc::new(found.finish())
+    }
+
+    /// What strings say; all other values but null as they are written, or none of them.
+    fn as_texts(&self, all: bool) -> ArrayRef {
+        let mut found = StringViewBuilder::with_capacity(self.rows);
+        for row in 0..self.rows {
+            found.append_option(self.part(row).and_then(|part| match part {
+                "null" => None,
+                text if text.starts_with('"') => written(text),
+                other if all => Some(other.into()),
+                _ => None,
+            }));
+        }
+        Arc::new(found.finish())
+    }
+
+    fn as_ints(&self) -> ArrayRef {
+        let mut found = Int64Builder::with_capacity(self.rows);
+        let number = |row: usize| self.part(row)?.parse().ok();
+        (0..self.rows).for_each(|row| found.append_option(number(row)));
+        Arc::new(found.finish())
+    }
+
+    fn as_floats(&self) -> ArrayRef {
+        let mut found = Float64Builder::with_capacity(self.rows);
+        let is_number =
+            |text: &&str| text.starts_with(['-', '0', '1', '2', '3', '4', '5', '6', '7', '8', '9']);
+        let number = |row: usize| self.part(row).filter(is_number)?.parse().ok();
+        (0..self.rows).for_each(|row| found.append_option(number(row)));
+        Arc::new(found.finish())
+    }
+
+    fn as_bools(&self) -> ArrayRef {
+        let mut found = BooleanBuilder::with_capacity(self.rows);
+        for row in 0..self.rows {
+            found.append_option(match self.part(row) {
+                Some("true") => Some(true),
+                Some("false") => Some(false),
+                _ => None,
+            });
+        }
+        Arc::new(found.finish())
+    }
+
+    fn are_there(&self) -> ArrayRef {
+        let mut found = BooleanBuilder::with_capacity(self.rows);
+        for row in 0..self.rows {
+            let is_json = self.texts.value(row).and_then(document).is_some();
+            found.append_option(is_json.then(|| self.part(row).is_some()));
+        }
+        Arc::new(found.finish())
+    }
+
+    /// How many elements or members there are.
+    fn lengths(&self) -> ArrayRef {
+        let mut found = Int64Builder::with_capacity(self.rows);
+        let length = |row: usize| {
+            let part = self.part(row)?;
+            let count = items(part)?.count();
+            i64::try_from(count).ok()
+        };
+        (0..self.rows).for_each(|row| found.append_option(length(row)));
+        Arc::new(found.finish())
+    }
+
+    fn keys(&self) -> ArrayRef {
+        let mut found = ListBuilder::new(StringBuilder::new());
+        for row in 0..self.rows {
+            let keys = self
+                .part(row)
+                .filter(|part| part.starts_with('{'))
+                .and_then(items)
+                .map(|items| items.map(|(key, _)| key.and_then(written)));
+            found.append_option(keys);
+        }
+        Arc::new(found.finish())
     }
 }
 

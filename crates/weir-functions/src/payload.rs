@@ -10,7 +10,7 @@ use std::collections::HashSet;
 use std::sync::{Arc, LazyLock};
 
 use arrow::array::{
-    Array, ArrayRef, AsArray, BinaryViewArray, BooleanArray, Int64Array, ListBuilder,
+    Array, ArrayRef, AsArray, BinaryViewArray, BooleanArray, Int64Array, ListArray, ListBuilder,
     StringViewArray, StringViewBuilder, UInt64Array,
 };
 use arrow::compute::cast;
@@ -170,30 +170,7 @@ impl ScalarUDFImpl for OfBytes {
                 Arc::new(parts.collect::<BinaryViewArray>())
             }
             (LIKE, [patterns, escapes, ignores]) => {
-                let (escapes, ignores) = (escapes.as_string_view(), ignores.as_boolean());
-                let patterns = patterns.as_string_view();
-                let mut last: Option<(usize, Search)> = None;
-                let mut found = Vec::with_capacity(bytes.len());
-                for (row, (bytes, pattern)) in bytes.iter().zip(patterns).enumerate() {
-                    let (Some(bytes), Some(pattern)) = (bytes, pattern) else {
-                        found.push(None);
-                        continue;
-                    };
-                    let is_known = last
-                        .as_ref()
-                        .is_some_and(|(row, _)| patterns.value(*row) == pattern);
-                    if !is_known {
-                        let escape = escapes.is_valid(row).then(|| escapes.value(row));
-                        let escape = escape.and_then(|escape| escape.chars().next());
-                        let search = Search::like(pattern, escape, ignores.value(row));
-                        last = Some((
-                            row,
-                            search.map_err(|error| exec_datafusion_err!("{error}"))?,
-                        ));
-                    }
-                    found.push(last.as_ref().and_then(|(_, search)| search.holds(bytes)));
-                }
-                Arc::new(BooleanArray::from(found))
+                Arc::new(like_each(bytes, patterns, escapes, ignores)?)
             }
             (GET_BYTE, [places]) => {
                 let byte = |bytes: Option<&[u8]>, place: Option<i64>| {
@@ -204,27 +181,7 @@ impl ScalarUDFImpl for OfBytes {
                 let found = found.map(|(bytes, place)| byte(bytes, place));
                 Arc::new(found.collect::<Int64Array>())
             }
-            (TO_INT, order) => {
-                let order = order.first().map(AsArray::as_string_view);
-                let mut found = Vec::with_capacity(bytes.len());
-                for (row, bytes) in bytes.iter().enumerate() {
-                    let order = order.map_or("big", |order| order.value(row));
-                    found.push(match (bytes, order) {
-                        (None, _) => None,
-                        (Some(bytes), "big") => number_of(bytes),
-                        (Some(bytes), "little") => {
-                            let reversed: Vec<u8> = bytes.iter().rev().take(9).copied().collect();
-                            number_of(&reversed)
-                        }
-                        (_, other) => {
-                            return exec_err!(
-                                "the order of bytes is 'big' or 'little', not '{other}'"
-                            );
-                        }
-                    });
-                }
-                Arc::new(UInt64Array::from(found))
-            }
+            (TO_INT, order) => Arc::new(numbers_of(bytes, order.first())?),
             (HEX, []) => Arc::new(texts(bytes, |bytes, text| {
                 use std::fmt::Write as _;
                 bytes
@@ -357,37 +314,9 @@ impl ScalarUDFImpl for OfTextOrBytes {
         let given = arrays(&args.args, rows)?;
         let (bytes, rest) = split(&given)?;
         let result: ArrayRef = match (self.name(), rest) {
-            ("substr", [from, rest @ ..]) => {
-                let counts: Vec<Option<i64>> = match rest.first() {
-                    Some(counts) => numbers(counts).collect(),
-                    None => vec![Some(i64::MAX); bytes.len()],
-                };
-                // A place before the first counts for the length, as in text.
-                let parts = bytes.iter().zip(numbers(from)).zip(counts);
-                let parts = parts.map(|((bytes, from), count)| {
-                    let (from, count) = (from?, count?);
-                    let last = from.saturating_add(count).saturating_sub(1);
-                    let (from, to) = (Some(from.max(1)), Some(last.max(0)));
-                    Some(Part { from, to }.of(bytes?))
-                });
-                Arc::new(parts.collect::<BinaryViewArray>())
-            }
-            ("left" | "right", [counts]) => {
-                let is_left = self.name() == "left";
-                let parts = bytes.iter().zip(numbers(counts)).map(|(bytes, count)| {
-                    let (bytes, count) = (bytes?, count?);
-                    let len = bytes.len();
-                    let magnitude = usize::try_from(count.unsigned_abs()).unwrap_or(usize::MAX);
-                    let kept = match count {
-                        ..0 => len.saturating_sub(magnitude),
-                        _ => len.min(magnitude),
-                    };
-                    match is_left {
-                        true => bytes.get(..kept),
-                        false => bytes.get(len - kept..),
-                    }
-                });
-                Arc::new(parts.collect::<BinaryViewArray>())
+            ("substr", [from, rest @ ..]) => Arc::new(parts_of(bytes, from, rest.first())),
+            (name @ ("left" | "right"), [counts]) => {
+                Arc::new(ends_of(bytes, counts, name == "left"))
             }
             ("strpos", [parts]) => {
                 let found = bytes.iter().zip(needles(parts)).map(|(bytes, part)| {
@@ -400,22 +329,7 @@ impl ScalarUDFImpl for OfTextOrBytes {
             ("starts_with", [parts]) => Arc::new(each(bytes, parts, Search::starts_with)),
             ("ends_with", [parts]) => Arc::new(each(bytes, parts, Search::ends_with)),
             ("regexp_count", [patterns, rest @ ..]) => {
-                let mut starts = rest.first().map(numbers);
-                let mut regexes = Regexes::new(patterns, rest.get(1));
-                let mut counts = Vec::with_capacity(bytes.len());
-                for (row, bytes) in bytes.iter().enumerate() {
-                    let start = starts
-                        .as_mut()
-                        .map_or(Some(1), |starts| starts.next().flatten());
-                    let regex = regexes.of(row)?;
-                    let count = bytes.zip(regex).zip(start).map(|((bytes, regex), start)| {
-                        let skipped = usize::try_from(start.saturating_sub(1)).unwrap_or(0);
-                        let bytes = bytes.get(skipped..).unwrap_or_default();
-                        i64::try_from(regex.find_iter(bytes).count()).unwrap_or(i64::MAX)
-                    });
-                    counts.push(count);
-                }
-                Arc::new(Int64Array::from(counts))
+                Arc::new(matches_counted(bytes, patterns, rest)?)
             }
             ("regexp_like", [patterns, rest @ ..]) => {
                 let mut regexes = Regexes::new(patterns, rest.first());
@@ -427,32 +341,157 @@ impl ScalarUDFImpl for OfTextOrBytes {
                 Arc::new(BooleanArray::from(found))
             }
             ("regexp_match", [patterns, rest @ ..]) => {
-                let mut regexes = Regexes::new(patterns, rest.first());
-                let mut lists = ListBuilder::new(StringViewBuilder::new()).with_field(item());
-                for (row, bytes) in bytes.iter().enumerate() {
-                    let regex = regexes.of(row)?;
-                    let captures = bytes
-                        .zip(regex)
-                        .and_then(|(bytes, regex)| regex.captures(bytes));
-                    let Some(captures) = captures else {
-                        lists.append(false);
-                        continue;
-                    };
-                    // The groups, or the whole where there are none.
-                    let skipped = usize::from(captures.len() > 1);
-                    for capture in captures.iter().skip(skipped) {
-                        let text =
-                            capture.map(|capture| String::from_utf8_lossy(capture.as_bytes()));
-                        lists.values().append_option(text);
-                    }
-                    lists.append(true);
-                }
-                Arc::new(lists.finish())
+                Arc::new(captured(bytes, patterns, rest.first())?)
             }
             _ => return exec_err!("{} got {} arguments", self.name(), given.len()),
         };
         answer(result, is_scalar && rows > 0)
     }
+}
+
+/// `x LIKE 'GET%'` of each row.
+fn like_each(
+    bytes: &BinaryViewArray,
+    patterns: &ArrayRef,
+    escapes: &ArrayRef,
+    ignores: &ArrayRef,
+) -> Result<BooleanArray> {
+    let (escapes, ignores) = (escapes.as_string_view(), ignores.as_boolean());
+    let patterns = patterns.as_string_view();
+    let mut last: Option<(usize, Search)> = None;
+    let mut found = Vec::with_capacity(bytes.len());
+    for (row, (bytes, pattern)) in bytes.iter().zip(patterns).enumerate() {
+        let (Some(bytes), Some(pattern)) = (bytes, pattern) else {
+            found.push(None);
+            continue;
+        };
+        let is_known = last
+            .as_ref()
+            .is_some_and(|(row, _)| patterns.value(*row) == pattern);
+        if !is_known {
+            let escape = escapes.is_valid(row).then(|| escapes.value(row));
+            let escape = escape.and_then(|escape| escape.chars().next());
+            let search = Search::like(pattern, escape, ignores.value(row));
+            last = Some((
+                row,
+                search.map_err(|error| exec_datafusion_err!("{error}"))?,
+            ));
+        }
+        found.push(last.as_ref().and_then(|(_, search)| search.holds(bytes)));
+    }
+    Ok(BooleanArray::from(found))
+}
+
+/// The numbers that bytes are, in the order that each row names.
+fn numbers_of(bytes: &BinaryViewArray, order: Option<&ArrayRef>) -> Result<UInt64Array> {
+    let order = order.map(AsArray::as_string_view);
+    let mut found = Vec::with_capacity(bytes.len());
+    for (row, bytes) in bytes.iter().enumerate() {
+        let order = order.map_or("big", |order| order.value(row));
+        found.push(match (bytes, order) {
+            (None, _) => None,
+            (Some(bytes), "big") => number_of(bytes),
+            (Some(bytes), "little") => {
+                let reversed: Vec<u8> = bytes.iter().rev().take(9).copied().collect();
+                number_of(&reversed)
+            }
+            (_, other) => {
+                return exec_err!("the order of bytes is 'big' or 'little', not '{other}'");
+            }
+        });
+    }
+    Ok(UInt64Array::from(found))
+}
+
+/// `substr` of bytes.
+fn parts_of(
+    bytes: &BinaryViewArray,
+    from: &ArrayRef,
+    counts: Option<&ArrayRef>,
+) -> BinaryViewArray {
+    let counts: Vec<Option<i64>> = match counts {
+        Some(counts) => numbers(counts).collect(),
+        None => vec![Some(i64::MAX); bytes.len()],
+    };
+    // A place before the first counts for the length, as in text.
+    let parts = bytes.iter().zip(numbers(from)).zip(counts);
+    let parts = parts.map(|((bytes, from), count)| {
+        let (from, count) = (from?, count?);
+        let last = from.saturating_add(count).saturating_sub(1);
+        let (from, to) = (Some(from.max(1)), Some(last.max(0)));
+        Some(Part { from, to }.of(bytes?))
+    });
+    parts.collect()
+}
+
+/// `left` and `right` of bytes.
+fn ends_of(bytes: &BinaryViewArray, counts: &ArrayRef, is_left: bool) -> BinaryViewArray {
+    let parts = bytes.iter().zip(numbers(counts)).map(|(bytes, count)| {
+        let (bytes, count) = (bytes?, count?);
+        let len = bytes.len();
+        let magnitude = usize::try_from(count.unsigned_abs()).unwrap_or(usize::MAX);
+        let kept = match count {
+            ..0 => len.saturating_sub(magnitude),
+            _ => len.min(magnitude),
+        };
+        match is_left {
+            true => bytes.get(..kept),
+            false => bytes.get(len - kept..),
+        }
+    });
+    parts.collect()
+}
+
+/// `regexp_count` of bytes. Behind the patterns stand where to begin, and the flags.
+fn matches_counted(
+    bytes: &BinaryViewArray,
+    patterns: &ArrayRef,
+    rest: &[ArrayRef],
+) -> Result<Int64Array> {
+    let mut starts = rest.first().map(numbers);
+    let mut regexes = Regexes::new(patterns, rest.get(1));
+    let mut counts = Vec::with_capacity(bytes.len());
+    for (row, bytes) in bytes.iter().enumerate() {
+        let start = starts
+            .as_mut()
+            .map_or(Some(1), |starts| starts.next().flatten());
+        let regex = regexes.of(row)?;
+        let count = bytes.zip(regex).zip(start).map(|((bytes, regex), start)| {
+            let skipped = usize::try_from(start.saturating_sub(1)).unwrap_or(0);
+            let bytes = bytes.get(skipped..).unwrap_or_default();
+            i64::try_from(regex.find_iter(bytes).count()).unwrap_or(i64::MAX)
+        });
+        counts.push(count);
+    }
+    Ok(Int64Array::from(counts))
+}
+
+/// `regexp_match` of bytes.
+fn captured(
+    bytes: &BinaryViewArray,
+    patterns: &ArrayRef,
+    flags: Option<&ArrayRef>,
+) -> Result<ListArray> {
+    let mut regexes = Regexes::new(patterns, flags);
+    let mut lists = ListBuilder::new(StringViewBuilder::new()).with_field(item());
+    for (row, bytes) in bytes.iter().enumerate() {
+        let regex = regexes.of(row)?;
+        let captures = bytes
+            .zip(regex)
+            .and_then(|(bytes, regex)| regex.captures(bytes));
+        let Some(captures) = captures else {
+            lists.append(false);
+            continue;
+        };
+        // The groups, or the whole where there are none.
+        let skipped = usize::from(captures.len() > 1);
+        for capture in captures.iter().skip(skipped) {
+            let text = capture.map(|capture| String::from_utf8_lossy(capture.as_bytes()));
+            lists.values().append_option(text);
+        }
+        lists.append(true);
+    }
+    Ok(lists.finish())
 }
 
 /// The item of lists of text.

@@ -3,14 +3,14 @@
 use std::fmt::{Debug, Display, Write as _};
 
 use arrow::array::{
-    Array, ArrowPrimitiveType, AsArray, GenericBinaryArray, GenericListArray, GenericStringArray,
-    OffsetSizeTrait, PrimitiveArray,
+    AnyDictionaryArray, Array, ArrowPrimitiveType, AsArray, FixedSizeListArray, GenericBinaryArray,
+    GenericListArray, GenericStringArray, OffsetSizeTrait, PrimitiveArray, StructArray,
 };
 use arrow::buffer::NullBuffer;
 use arrow::datatypes::{
     ArrowTimestampType, DataType, Decimal32Type, Decimal64Type, Decimal128Type, Decimal256Type,
     DecimalType, DurationMicrosecondType, DurationMillisecondType, DurationNanosecondType,
-    DurationSecondType, Field, Float16Type, Float32Type, Float64Type, Int8Type, Int16Type,
+    DurationSecondType, Field, Fields, Float16Type, Float32Type, Float64Type, Int8Type, Int16Type,
     Int32Type, Int64Type, IntervalDayTimeType, IntervalMonthDayNanoType, IntervalUnit, TimeUnit,
     TimestampMicrosecondType, TimestampMillisecondType, TimestampNanosecondType,
     TimestampSecondType, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
@@ -251,39 +251,14 @@ impl<'a> Values<'a> {
             DataType::Timestamp(unit, zone) => timestamp(array, *unit, Zone::of(zone.as_deref())),
             DataType::List(_) => list(array.as_list::<i32>())?,
             DataType::LargeList(_) => list(array.as_list::<i64>())?,
-            DataType::FixedSizeList(_, size) => {
-                let size = usize::try_from(*size).unwrap_or(0);
-                let inner = Column::new(array.as_fixed_size_list().values())?;
-                Self::List(
-                    Box::new(move |row| {
-                        let start = row.saturating_mul(size);
-                        (start, start.saturating_add(size))
-                    }),
-                    Box::new(inner),
-                )
-            }
-            DataType::Struct(fields) => {
-                let array = array.as_struct();
-                let columns = fields.iter().zip(array.columns());
-                Self::Struct(
-                    columns
-                        .map(|(field, column)| Ok((field.name().as_str(), Column::new(column)?)))
-                        .collect::<Result<_, ArrowError>>()?,
-                )
-            }
+            DataType::FixedSizeList(_, size) => fixed_size_list(array.as_fixed_size_list(), *size)?,
+            DataType::Struct(fields) => structure(array.as_struct(), fields)?,
             DataType::Map(..) => {
                 let array = array.as_map();
                 let entries = [Column::new(array.keys())?, Column::new(array.values())?];
                 Self::Map(offsets(array.value_offsets()), Box::new(entries))
             }
-            DataType::Dictionary(..) => {
-                let array = array.as_any_dictionary();
-                let keys = match array.values().len() {
-                    0 => Vec::new(),
-                    _ => array.normalized_keys(),
-                };
-                Self::Dictionary(keys, Box::new(Column::new(array.values())?))
-            }
+            DataType::Dictionary(..) => dictionary(array.as_any_dictionary())?,
             _ => Self::Other(ArrayFormatter::try_new(array, &FormatOptions::new())?),
         })
     }
@@ -365,6 +340,38 @@ fn list<O: OffsetSizeTrait>(array: &GenericListArray<O>) -> Result<Values<'_>, A
     Ok(Values::List(
         offsets(array.value_offsets()),
         Box::new(inner),
+    ))
+}
+
+fn fixed_size_list(array: &FixedSizeListArray, size: i32) -> Result<Values<'_>, ArrowError> {
+    let size = usize::try_from(size).unwrap_or(0);
+    let inner = Column::new(array.values())?;
+    Ok(Values::List(
+        Box::new(move |row| {
+            let start = row.saturating_mul(size);
+            (start, start.saturating_add(size))
+        }),
+        Box::new(inner),
+    ))
+}
+
+fn structure<'a>(array: &'a StructArray, fields: &'a Fields) -> Result<Values<'a>, ArrowError> {
+    let columns = fields.iter().zip(array.columns());
+    Ok(Values::Struct(
+        columns
+            .map(|(field, column)| Ok((field.name().as_str(), Column::new(column)?)))
+            .collect::<Result<_, ArrowError>>()?,
+    ))
+}
+
+fn dictionary(array: &dyn AnyDictionaryArray) -> Result<Values<'_>, ArrowError> {
+    let keys = match array.values().len() {
+        0 => Vec::new(),
+        _ => array.normalized_keys(),
+    };
+    Ok(Values::Dictionary(
+        keys,
+        Box::new(Column::new(array.values())?),
     ))
 }
 

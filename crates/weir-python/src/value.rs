@@ -1,9 +1,11 @@
 //! Columns as Python's values, without any loss: what has nanoseconds keeps them.
 
-use arrow::array::{Array, ArrayRef, AsArray, RecordBatch};
+use std::sync::Arc;
+
+use arrow::array::{Array, ArrayRef, AsArray, RecordBatch, StructArray};
 use arrow::compute::cast;
 use arrow::datatypes::{
-    DataType, Date32Type, Decimal128Type, DurationNanosecondType, Float32Type, Float64Type,
+    DataType, Date32Type, Decimal128Type, DurationNanosecondType, Fields, Float32Type, Float64Type,
     Int8Type, Int16Type, Int32Type, Int64Type, IntervalMonthDayNanoType, IntervalUnit,
     Time64NanosecondType, TimeUnit, TimestampNanosecondType, UInt8Type, UInt16Type, UInt32Type,
     UInt64Type,
@@ -87,24 +89,7 @@ fn column<'py>(py: Python<'py>, array: &ArrayRef) -> Values<'py> {
         DataType::Binary => bytes(py, array.as_binary::<i32>().iter()),
         DataType::LargeBinary => bytes(py, array.as_binary::<i64>().iter()),
         DataType::FixedSizeBinary(_) => bytes(py, array.as_fixed_size_binary().iter()),
-        DataType::Timestamp(_, zone) => {
-            let wanted = DataType::Timestamp(TimeUnit::Nanosecond, zone.clone());
-            let Some(array) = nanoseconds(array, &wanted) else {
-                return as_text(py, array);
-            };
-            let make = py.import("weir._values")?.getattr("timestamp")?;
-            let zone = match zone {
-                Some(zone) => zone.to_string().into_bound_py_any(py)?,
-                None => py.None().into_bound(py),
-            };
-            let values = array.as_primitive::<TimestampNanosecondType>().iter();
-            values
-                .map(|value| match value {
-                    Some(value) => make.call1((value, &zone)),
-                    None => Ok(py.None().into_bound(py)),
-                })
-                .collect()
-        }
+        DataType::Timestamp(_, zone) => timestamps(py, array, zone.as_ref()),
         DataType::Duration(_) => {
             match nanoseconds(array, &DataType::Duration(TimeUnit::Nanosecond)) {
                 Some(array) => made!(py, array, DurationNanosecondType, "duration"),
@@ -118,27 +103,8 @@ fn column<'py>(py: Python<'py>, array: &ArrayRef) -> Values<'py> {
             }
         }
         DataType::Date32 => made!(py, array, Date32Type, "date"),
-        DataType::Interval(IntervalUnit::MonthDayNano) => {
-            let make = py.import("weir._values")?.getattr("Interval")?;
-            let values = array.as_primitive::<IntervalMonthDayNanoType>().iter();
-            values
-                .map(|value| match value {
-                    Some(value) => make.call1((value.months, value.days, value.nanoseconds)),
-                    None => Ok(py.None().into_bound(py)),
-                })
-                .collect()
-        }
-        DataType::Decimal128(_, scale) => {
-            let scale = *scale;
-            let make = py.import("weir._values")?.getattr("decimal")?;
-            let values = array.as_primitive::<Decimal128Type>().iter();
-            values
-                .map(|value| match value {
-                    Some(value) => make.call1((value, scale)),
-                    None => Ok(py.None().into_bound(py)),
-                })
-                .collect()
-        }
+        DataType::Interval(IntervalUnit::MonthDayNano) => intervals(py, array),
+        DataType::Decimal128(_, scale) => decimals(py, array, *scale),
         DataType::Dictionary(_, values) => column(py, &converted(array, values)?),
         DataType::List(_) => {
             let lists = array.as_list::<i32>();
@@ -152,27 +118,70 @@ fn column<'py>(py: Python<'py>, array: &ArrayRef) -> Values<'py> {
             let lists = array.as_fixed_size_list();
             lists.iter().map(|list| items(py, list)).collect()
         }
-        DataType::Struct(fields) => {
-            let structure = array.as_struct();
-            let mut columns = Vec::with_capacity(fields.len());
-            for array in structure.columns() {
-                columns.push(column(py, array)?.into_iter());
-            }
-            (0..structure.len())
-                .map(|row| {
-                    let of_row = PyDict::new(py);
-                    for (field, values) in fields.iter().zip(&mut columns) {
-                        of_row.set_item(field.name(), values.next())?;
-                    }
-                    Ok(match structure.is_null(row) {
-                        true => py.None().into_bound(py),
-                        false => of_row.into_any(),
-                    })
-                })
-                .collect()
-        }
+        DataType::Struct(fields) => structures(py, array.as_struct(), fields),
         _ => as_text(py, array),
     }
+}
+
+fn timestamps<'py>(py: Python<'py>, array: &ArrayRef, zone: Option<&Arc<str>>) -> Values<'py> {
+    let wanted = DataType::Timestamp(TimeUnit::Nanosecond, zone.cloned());
+    let Some(array) = nanoseconds(array, &wanted) else {
+        return as_text(py, array);
+    };
+    let make = py.import("weir._values")?.getattr("timestamp")?;
+    let zone = match zone {
+        Some(zone) => zone.to_string().into_bound_py_any(py)?,
+        None => py.None().into_bound(py),
+    };
+    let values = array.as_primitive::<TimestampNanosecondType>().iter();
+    values
+        .map(|value| match value {
+            Some(value) => make.call1((value, &zone)),
+            None => Ok(py.None().into_bound(py)),
+        })
+        .collect()
+}
+
+fn intervals<'py>(py: Python<'py>, array: &ArrayRef) -> Values<'py> {
+    let make = py.import("weir._values")?.getattr("Interval")?;
+    let values = array.as_primitive::<IntervalMonthDayNanoType>().iter();
+    values
+        .map(|value| match value {
+            Some(value) => make.call1((value.months, value.days, value.nanoseconds)),
+            None => Ok(py.None().into_bound(py)),
+        })
+        .collect()
+}
+
+fn decimals<'py>(py: Python<'py>, array: &ArrayRef, scale: i8) -> Values<'py> {
+    let make = py.import("weir._values")?.getattr("decimal")?;
+    let values = array.as_primitive::<Decimal128Type>().iter();
+    values
+        .map(|value| match value {
+            Some(value) => make.call1((value, scale)),
+            None => Ok(py.None().into_bound(py)),
+        })
+        .collect()
+}
+
+/// A dictionary for each row.
+fn structures<'py>(py: Python<'py>, structure: &StructArray, fields: &Fields) -> Values<'py> {
+    let mut columns = Vec::with_capacity(fields.len());
+    for array in structure.columns() {
+        columns.push(column(py, array)?.into_iter());
+    }
+    (0..structure.len())
+        .map(|row| {
+            let of_row = PyDict::new(py);
+            for (field, values) in fields.iter().zip(&mut columns) {
+                of_row.set_item(field.name(), values.next())?;
+            }
+            Ok(match structure.is_null(row) {
+                true => py.None().into_bound(py),
+                false => of_row.into_any(),
+            })
+        })
+        .collect()
 }
 
 fn items<'py>(py: Python<'py>, list: Option<ArrayRef>) -> PyResult<Bound<'py, PyAny>> {

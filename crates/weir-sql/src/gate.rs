@@ -70,65 +70,76 @@ pub(crate) fn look_at_text(sql: &str) -> Result<(), Error> {
 /// # Errors
 /// When there are more than there may be, or a parameter has a number that none has.
 pub(crate) fn look_at_tokens(tokens: &[TokenWithSpan]) -> Result<(), Error> {
-    let mut words = 0_usize;
-    // The words behind the last comma, in each open bracket, with those in front of it.
-    let mut chains = vec![0_usize];
-    let mut explains = 0_usize;
-    let mut repeated = 0_usize;
-    let mut types = 0_usize;
+    let mut counts = WordCounts {
+        words: 0,
+        chains: vec![0],
+        explains: 0,
+        repeated: 0,
+        types: 0,
+    };
     let mut before: Option<&Token> = None;
     for TokenWithSpan { token, .. } in tokens {
         if matches!(token, Token::Whitespace(_)) {
             continue;
         }
-        words += 1;
-        let chain = chains.last().copied().unwrap_or(0);
+        counts.add(token, before)?;
+        before = Some(token);
+        counts.check()?;
+    }
+    Ok(())
+}
+
+/// What is counted of the words of a text.
+struct WordCounts {
+    words: usize,
+    /// The words behind the last comma, in each open bracket, with those in front of it.
+    chains: Vec<usize>,
+    explains: usize,
+    repeated: usize,
+    types: usize,
+}
+
+impl WordCounts {
+    /// Counts a word, which follows another.
+    fn add(&mut self, token: &Token, before: Option<&Token>) -> Result<(), Error> {
+        self.words += 1;
+        let chain = self.chains.last().copied().unwrap_or(0);
         match token {
             Token::SemiColon => {
-                (chains, explains, types) = (vec![0], 0, 0);
+                (self.chains, self.explains, self.types) = (vec![0], 0, 0);
             }
-            Token::LParen | Token::LBracket | Token::LBrace => chains.push(chain + 1),
-            Token::RParen | Token::RBracket | Token::RBrace if chains.len() > 1 => {
-                chains.pop();
-                if let Some(chain) = chains.last_mut() {
+            Token::LParen | Token::LBracket | Token::LBrace => self.chains.push(chain + 1),
+            Token::RParen | Token::RBracket | Token::RBrace if self.chains.len() > 1 => {
+                self.chains.pop();
+                if let Some(chain) = self.chains.last_mut() {
                     *chain += 1;
                 }
             }
             Token::Comma => {
-                let outside = chains.len().checked_sub(2);
-                let outside = outside.and_then(|index| chains.get(index)).copied();
-                if let Some(chain) = chains.last_mut() {
+                let outside = self.chains.len().checked_sub(2);
+                let outside = outside.and_then(|index| self.chains.get(index)).copied();
+                if let Some(chain) = self.chains.last_mut() {
                     *chain = outside.map_or(0, |chain| chain + 1);
                 }
             }
-            Token::Placeholder(name) => {
-                let digits = name.get(1..).unwrap_or_default();
-                let is_number =
-                    !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
-                let number: Option<usize> = digits.parse().ok();
-                if is_number && number.is_none_or(|number| number > PARAMETERS_MAX) {
-                    return Err(limit(format!(
-                        "the parameter {name} has a number beyond {PARAMETERS_MAX}"
-                    )));
-                }
-            }
+            Token::Placeholder(name) => look_at_parameter(name)?,
             Token::Word(word) if word.value.len() > NAME_BYTES_MAX => {
                 return Err(limit(format!(
                     "the text has a name of {} bytes, and {NAME_BYTES_MAX} is the most",
                     word.value.len()
                 )));
             }
-            Token::Word(word) if word.keyword == Keyword::EXPLAIN => explains += 1,
+            Token::Word(word) if word.keyword == Keyword::EXPLAIN => self.explains += 1,
             Token::Lt if matches!(before, Some(Token::Word(_))) => {
-                types += usize::from(is_type(before));
+                self.types += usize::from(is_type(before));
             }
             _ => {}
         }
-        if let Some(chain) = chains.last_mut() {
+        if let Some(chain) = self.chains.last_mut() {
             *chain += 1;
         }
         // Quantifiers of patterns, and lists of lists of a type.
-        repeated = match before {
+        self.repeated = match before {
             Some(last)
                 if last == token
                     && !matches!(
@@ -136,30 +147,47 @@ pub(crate) fn look_at_tokens(tokens: &[TokenWithSpan]) -> Result<(), Error> {
                         Token::Word(_) | Token::LParen | Token::RParen | Token::SemiColon
                     ) =>
             {
-                repeated + 1
+                self.repeated + 1
             }
-            Some(Token::RBracket) if *token == Token::LBracket => repeated + 1,
-            Some(Token::LBracket) if *token == Token::RBracket => repeated,
+            Some(Token::RBracket) if *token == Token::LBracket => self.repeated + 1,
+            Some(Token::LBracket) if *token == Token::RBracket => self.repeated,
             _ => 0,
         };
-        before = Some(token);
-        let chain = chains.last().copied().unwrap_or(0);
+        Ok(())
+    }
+
+    /// None is more than there may be.
+    fn check(&self) -> Result<(), Error> {
+        let chain = self.chains.last().copied().unwrap_or(0);
         for (what, found, most) in [
-            ("words", words, WORDS_MAX),
-            ("levels of brackets", chains.len() - 1, BRACKETS_MAX),
+            ("words", self.words, WORDS_MAX),
+            ("levels of brackets", self.chains.len() - 1, BRACKETS_MAX),
             ("words without a comma between them", chain, CHAIN_MAX),
-            ("levels of EXPLAIN", explains, EXPLAINS_MAX),
+            ("levels of EXPLAIN", self.explains, EXPLAINS_MAX),
             (
                 "operators of one kind behind each other",
-                repeated,
+                self.repeated,
                 BRACKETS_MAX,
             ),
-            ("types of lists and structs", types, BRACKETS_MAX),
+            ("types of lists and structs", self.types, BRACKETS_MAX),
         ] {
             if found > most {
                 return Err(limit(format!("the text has more than {most} {what}")));
             }
         }
+        Ok(())
+    }
+}
+
+/// A parameter has no number that none has.
+fn look_at_parameter(name: &str) -> Result<(), Error> {
+    let digits = name.get(1..).unwrap_or_default();
+    let is_number = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
+    let number: Option<usize> = digits.parse().ok();
+    if is_number && number.is_none_or(|number| number > PARAMETERS_MAX) {
+        return Err(limit(format!(
+            "the parameter {name} has a number beyond {PARAMETERS_MAX}"
+        )));
     }
     Ok(())
 }

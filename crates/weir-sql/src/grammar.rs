@@ -169,152 +169,110 @@ fn look_at_statement(statement: &ast::Statement) -> Result<(), Error> {
     }
 }
 
+/// Refuses clauses of a statement, in the order of the list. Every field is named, so that one that a new version of
+/// the parser adds does not compile until it is passed or refused.
+macro_rules! refuse_clauses {
+    (
+        $of:literal, $kind:ident = $value:expr,
+        passed: [$($passed:ident),* $(,)?],
+        refused: [$($refused:ident => $what:literal),* $(,)?] $(,)?
+    ) => {{
+        let $kind { $($passed: _,)* $($refused,)* } = $value;
+        none_of(&[$((Clause::is_there($refused), concat!($what, " of ", $of))),*])
+    }};
+}
+
+/// A clause that a statement may have.
+trait Clause {
+    fn is_there(&self) -> bool;
+}
+
+impl Clause for bool {
+    fn is_there(&self) -> bool {
+        *self
+    }
+}
+
+impl<T> Clause for Option<T> {
+    fn is_there(&self) -> bool {
+        self.is_some()
+    }
+}
+
+impl Clause for HiveDistributionStyle {
+    fn is_there(&self) -> bool {
+        *self != Self::NONE
+    }
+}
+
+impl Clause for CreateTableOptions {
+    fn is_there(&self) -> bool {
+        *self != Self::None
+    }
+}
+
 fn look_at_table(table: &CreateTable) -> Result<(), Error> {
-    let CreateTable {
-        or_replace: _,
-        temporary,
-        external,
-        dynamic,
-        global,
-        if_not_exists: _,
-        transient,
-        volatile,
-        iceberg,
-        snapshot,
-        name: _,
-        columns: _,
-        constraints: _,
-        hive_distribution,
-        hive_formats: _,
-        table_options,
-        file_format,
-        location,
-        query: _,
-        without_rowid,
-        like,
-        clone,
-        version,
-        comment,
-        on_commit,
-        on_cluster,
-        primary_key,
-        order_by,
-        partition_by,
-        cluster_by,
-        clustered_by,
-        inherits,
-        partition_of,
-        for_values,
-        strict,
-        copy_grants,
-        enable_schema_evolution,
-        change_tracking,
-        data_retention_time_in_days,
-        max_data_extension_time_in_days,
-        default_ddl_collation,
-        with_aggregation_policy,
-        with_row_access_policy,
-        with_storage_lifecycle_policy,
-        with_tags,
-        external_volume,
-        base_location,
-        catalog,
-        catalog_sync,
-        storage_serialization_policy,
-        target_lag,
-        warehouse,
-        refresh_mode,
-        initialize,
-        require_user,
-        diststyle,
-        distkey,
-        sortkey,
-        backup,
-    } = table;
-    none_of(&[
-        (
-            *hive_distribution != HiveDistributionStyle::NONE,
-            "PARTITIONED BY of CREATE TABLE",
-        ),
-        (
-            *table_options != CreateTableOptions::None,
-            "options of CREATE TABLE",
-        ),
-        (*temporary, "TEMPORARY of CREATE TABLE"),
-        (*external, "EXTERNAL of CREATE TABLE"),
-        (*dynamic, "DYNAMIC of CREATE TABLE"),
-        (global.is_some(), "GLOBAL of CREATE TABLE"),
-        (*transient, "TRANSIENT of CREATE TABLE"),
-        (*volatile, "VOLATILE of CREATE TABLE"),
-        (*iceberg, "ICEBERG of CREATE TABLE"),
-        (*snapshot, "SNAPSHOT of CREATE TABLE"),
-        (file_format.is_some(), "FILE FORMAT of CREATE TABLE"),
-        (location.is_some(), "LOCATION of CREATE TABLE"),
-        (*without_rowid, "WITHOUT ROWID of CREATE TABLE"),
-        (like.is_some(), "LIKE of CREATE TABLE"),
-        (clone.is_some(), "CLONE of CREATE TABLE"),
-        (version.is_some(), "VERSION of CREATE TABLE"),
-        (comment.is_some(), "COMMENT of CREATE TABLE"),
-        (on_commit.is_some(), "ON COMMIT of CREATE TABLE"),
-        (on_cluster.is_some(), "ON CLUSTER of CREATE TABLE"),
-        (primary_key.is_some(), "PRIMARY KEY of CREATE TABLE"),
-        (order_by.is_some(), "ORDER BY of CREATE TABLE"),
-        (partition_by.is_some(), "PARTITION BY of CREATE TABLE"),
-        (cluster_by.is_some(), "CLUSTER BY of CREATE TABLE"),
-        (clustered_by.is_some(), "CLUSTERED BY of CREATE TABLE"),
-        (inherits.is_some(), "INHERITS of CREATE TABLE"),
-        (partition_of.is_some(), "PARTITION OF of CREATE TABLE"),
-        (for_values.is_some(), "FOR VALUES of CREATE TABLE"),
-        (*strict, "STRICT of CREATE TABLE"),
-        (*copy_grants, "COPY GRANTS of CREATE TABLE"),
-        (
-            enable_schema_evolution.is_some(),
-            "ENABLE SCHEMA EVOLUTION of CREATE TABLE",
-        ),
-        (change_tracking.is_some(), "CHANGE TRACKING of CREATE TABLE"),
-        (
-            data_retention_time_in_days.is_some(),
-            "DATA RETENTION TIME IN DAYS of CREATE TABLE",
-        ),
-        (
-            max_data_extension_time_in_days.is_some(),
-            "MAX DATA EXTENSION TIME IN DAYS of CREATE TABLE",
-        ),
-        (
-            default_ddl_collation.is_some(),
-            "DEFAULT DDL COLLATION of CREATE TABLE",
-        ),
-        (
-            with_aggregation_policy.is_some(),
-            "WITH AGGREGATION POLICY of CREATE TABLE",
-        ),
-        (
-            with_row_access_policy.is_some(),
-            "WITH ROW ACCESS POLICY of CREATE TABLE",
-        ),
-        (
-            with_storage_lifecycle_policy.is_some(),
-            "WITH STORAGE LIFECYCLE POLICY of CREATE TABLE",
-        ),
-        (with_tags.is_some(), "WITH TAGS of CREATE TABLE"),
-        (external_volume.is_some(), "EXTERNAL VOLUME of CREATE TABLE"),
-        (base_location.is_some(), "BASE LOCATION of CREATE TABLE"),
-        (catalog.is_some(), "CATALOG of CREATE TABLE"),
-        (catalog_sync.is_some(), "CATALOG SYNC of CREATE TABLE"),
-        (
-            storage_serialization_policy.is_some(),
-            "STORAGE SERIALIZATION POLICY of CREATE TABLE",
-        ),
-        (target_lag.is_some(), "TARGET LAG of CREATE TABLE"),
-        (warehouse.is_some(), "WAREHOUSE of CREATE TABLE"),
-        (refresh_mode.is_some(), "REFRESH MODE of CREATE TABLE"),
-        (initialize.is_some(), "INITIALIZE of CREATE TABLE"),
-        (*require_user, "REQUIRE USER of CREATE TABLE"),
-        (diststyle.is_some(), "DISTSTYLE of CREATE TABLE"),
-        (distkey.is_some(), "DISTKEY of CREATE TABLE"),
-        (sortkey.is_some(), "SORTKEY of CREATE TABLE"),
-        (backup.is_some(), "BACKUP of CREATE TABLE"),
-    ])
+    refuse_clauses! {
+        "CREATE TABLE", CreateTable = table,
+        passed: [
+            or_replace, if_not_exists, name, columns, constraints,
+            hive_formats, query,
+        ],
+        refused: [
+            hive_distribution => "PARTITIONED BY",
+            table_options => "options",
+            temporary => "TEMPORARY",
+            external => "EXTERNAL",
+            dynamic => "DYNAMIC",
+            global => "GLOBAL",
+            transient => "TRANSIENT",
+            volatile => "VOLATILE",
+            iceberg => "ICEBERG",
+            snapshot => "SNAPSHOT",
+            file_format => "FILE FORMAT",
+            location => "LOCATION",
+            without_rowid => "WITHOUT ROWID",
+            like => "LIKE",
+            clone => "CLONE",
+            version => "VERSION",
+            comment => "COMMENT",
+            on_commit => "ON COMMIT",
+            on_cluster => "ON CLUSTER",
+            primary_key => "PRIMARY KEY",
+            order_by => "ORDER BY",
+            partition_by => "PARTITION BY",
+            cluster_by => "CLUSTER BY",
+            clustered_by => "CLUSTERED BY",
+            inherits => "INHERITS",
+            partition_of => "PARTITION OF",
+            for_values => "FOR VALUES",
+            strict => "STRICT",
+            copy_grants => "COPY GRANTS",
+            enable_schema_evolution => "ENABLE SCHEMA EVOLUTION",
+            change_tracking => "CHANGE TRACKING",
+            data_retention_time_in_days => "DATA RETENTION TIME IN DAYS",
+            max_data_extension_time_in_days => "MAX DATA EXTENSION TIME IN DAYS",
+            default_ddl_collation => "DEFAULT DDL COLLATION",
+            with_aggregation_policy => "WITH AGGREGATION POLICY",
+            with_row_access_policy => "WITH ROW ACCESS POLICY",
+            with_storage_lifecycle_policy => "WITH STORAGE LIFECYCLE POLICY",
+            with_tags => "WITH TAGS",
+            external_volume => "EXTERNAL VOLUME",
+            base_location => "BASE LOCATION",
+            catalog => "CATALOG",
+            catalog_sync => "CATALOG SYNC",
+            storage_serialization_policy => "STORAGE SERIALIZATION POLICY",
+            target_lag => "TARGET LAG",
+            warehouse => "WAREHOUSE",
+            refresh_mode => "REFRESH MODE",
+            initialize => "INITIALIZE",
+            require_user => "REQUIRE USER",
+            diststyle => "DISTSTYLE",
+            distkey => "DISTKEY",
+            sortkey => "SORTKEY",
+            backup => "BACKUP",
+        ],
+    }
 }
 
 fn look_at_view(view: &CreateView) -> Result<(), Error> {
@@ -407,24 +365,8 @@ fn look_at_query(query: &Query) -> Result<(), Error> {
         pipe_operators,
     } = query;
     look_at_body(body)?;
-    if let Some(With {
-        with_token: _,
-        recursive: _,
-        cte_tables,
-    }) = with
-    {
-        for cte in cte_tables {
-            // MATERIALIZED changes how often it is read, not what it is.
-            let Cte {
-                alias,
-                query: _,
-                from,
-                materialized: _,
-                closing_paren_token: _,
-            } = cte;
-            refuse_if(from.is_some(), "FROM behind a WITH", "")?;
-            look_at_alias(Some(alias))?;
-        }
+    if let Some(with) = with {
+        look_at_with(with)?;
     }
     if let Some(OrderBy { kind, interpolate }) = order_by {
         refuse_if(interpolate.is_some(), "INTERPOLATE", "")?;
@@ -432,34 +374,7 @@ fn look_at_query(query: &Query) -> Result<(), Error> {
             look_at_orders(exprs)?;
         }
     }
-    if let Some(LimitClause::LimitOffset {
-        limit: _,
-        offset: _,
-        limit_by,
-    }) = limit_clause
-    {
-        let hint = "QUALIFY row_number() OVER (PARTITION BY a ORDER BY b) <= 3";
-        refuse_if(!limit_by.is_empty(), "LIMIT … BY", hint)?;
-    }
-    if let Some(Fetch {
-        with_ties,
-        percent,
-        quantity: _,
-    }) = fetch
-    {
-        let hint = "QUALIFY rank() OVER (ORDER BY a) <= 3 keeps the ties";
-        refuse_if(*with_ties, "FETCH … WITH TIES", hint)?;
-        refuse_if(
-            *percent,
-            "FETCH … PERCENT",
-            "TABLESAMPLE (10 PERCENT) draws rows",
-        )?;
-        refuse_if(
-            limit_clause.is_some(),
-            "LIMIT together with FETCH",
-            "one of the two",
-        )?;
-    }
+    look_at_limit(limit_clause.as_ref(), fetch.as_ref())?;
     refuse_if(
         !locks.is_empty(),
         "FOR UPDATE and FOR SHARE",
@@ -481,6 +396,59 @@ fn look_at_query(query: &Query) -> Result<(), Error> {
         "--format says how the answer is written",
     )?;
     pipe_operators.iter().try_for_each(look_at_operator)
+}
+
+fn look_at_with(with: &With) -> Result<(), Error> {
+    let With {
+        with_token: _,
+        recursive: _,
+        cte_tables,
+    } = with;
+    for cte in cte_tables {
+        // MATERIALIZED changes how often it is read, not what it is.
+        let Cte {
+            alias,
+            query: _,
+            from,
+            materialized: _,
+            closing_paren_token: _,
+        } = cte;
+        refuse_if(from.is_some(), "FROM behind a WITH", "")?;
+        look_at_alias(Some(alias))?;
+    }
+    Ok(())
+}
+
+fn look_at_limit(limit: Option<&LimitClause>, fetch: Option<&Fetch>) -> Result<(), Error> {
+    if let Some(LimitClause::LimitOffset {
+        limit: _,
+        offset: _,
+        limit_by,
+    }) = limit
+    {
+        let hint = "QUALIFY row_number() OVER (PARTITION BY a ORDER BY b) <= 3";
+        refuse_if(!limit_by.is_empty(), "LIMIT … BY", hint)?;
+    }
+    if let Some(Fetch {
+        with_ties,
+        percent,
+        quantity: _,
+    }) = fetch
+    {
+        let hint = "QUALIFY rank() OVER (ORDER BY a) <= 3 keeps the ties";
+        refuse_if(*with_ties, "FETCH … WITH TIES", hint)?;
+        refuse_if(
+            *percent,
+            "FETCH … PERCENT",
+            "TABLESAMPLE (10 PERCENT) draws rows",
+        )?;
+        refuse_if(
+            limit.is_some(),
+            "LIMIT together with FETCH",
+            "one of the two",
+        )?;
+    }
+    Ok(())
 }
 
 fn look_at_body(body: &SetExpr) -> Result<(), Error> {
@@ -616,6 +584,12 @@ fn look_at_select(select: &Select) -> Result<(), Error> {
         "SELECT AS STRUCT and AS VALUE",
         "struct(a, b) makes one value",
     )?;
+    look_at_groups(group_by)?;
+    size::look_at_select(select)?;
+    from.iter().try_for_each(look_at_joins)
+}
+
+fn look_at_groups(group_by: &GroupByExpr) -> Result<(), Error> {
     let modifiers = match group_by {
         GroupByExpr::All(modifiers) | GroupByExpr::Expressions(_, modifiers) => modifiers,
     };
@@ -623,9 +597,7 @@ fn look_at_select(select: &Select) -> Result<(), Error> {
         !modifiers.is_empty(),
         "WITH ROLLUP, WITH CUBE and WITH TOTALS",
         "GROUP BY ROLLUP (a, b), CUBE (a, b) and GROUPING SETS ((a), ()) are",
-    )?;
-    size::look_at_select(select)?;
-    from.iter().try_for_each(look_at_joins)
+    )
 }
 
 fn look_at_joins(table: &TableWithJoins) -> Result<(), Error> {
@@ -686,46 +658,8 @@ fn look_at_alias(alias: Option<&TableAlias>) -> Result<(), Error> {
 
 fn look_at_factor(factor: &TableFactor) -> Result<(), Error> {
     verdict::factor(factor).outcome()?;
-    let look_at_sample = |sample: &Option<TableSampleKind>| match sample {
-        Some(
-            TableSampleKind::BeforeTableAlias(sample) | TableSampleKind::AfterTableAlias(sample),
-        ) => Sample::read(sample).map(|_| ()),
-        None => Ok(()),
-    };
     match factor {
-        TableFactor::Table {
-            name: _,
-            alias,
-            args,
-            with_hints,
-            version,
-            with_ordinality,
-            partitions,
-            json_path,
-            sample,
-            index_hints,
-        } => {
-            if let Some(TableFunctionArgs { args: _, settings }) = args {
-                refuse_if(settings.is_some(), "SETTINGS of a table function", "")?;
-            }
-            refuse_if(
-                !with_hints.is_empty(),
-                "hints such as WITH (NOLOCK)",
-                "files are never locked",
-            )?;
-            refuse_if(
-                version.is_some(),
-                "an earlier version of a table",
-                "WHERE frame.time < '…' leaves out what came later",
-            )?;
-            let hint = "row_number() OVER () numbers rows, frame.number packets";
-            refuse_if(*with_ordinality, "WITH ORDINALITY", hint)?;
-            refuse_if(!partitions.is_empty(), "PARTITION of a table", "")?;
-            refuse_if(json_path.is_some(), "a path into a table", "")?;
-            refuse_if(!index_hints.is_empty(), "USE, FORCE and IGNORE INDEX", "")?;
-            look_at_alias(alias.as_ref())?;
-            look_at_sample(sample)
-        }
+        TableFactor::Table { .. } => look_at_named(factor),
         TableFactor::Derived {
             lateral: _,
             subquery: _,
@@ -733,7 +667,7 @@ fn look_at_factor(factor: &TableFactor) -> Result<(), Error> {
             sample,
         } => {
             look_at_alias(alias.as_ref())?;
-            look_at_sample(sample)
+            look_at_sample(sample.as_ref())
         }
         TableFactor::Function {
             lateral: _,
@@ -774,6 +708,54 @@ fn look_at_factor(factor: &TableFactor) -> Result<(), Error> {
             look_at_joins(table_with_joins)
         }
         _ => Ok(()),
+    }
+}
+
+/// A table by its name, or a function of tables.
+fn look_at_named(factor: &TableFactor) -> Result<(), Error> {
+    let TableFactor::Table {
+        name: _,
+        alias,
+        args,
+        with_hints,
+        version,
+        with_ordinality,
+        partitions,
+        json_path,
+        sample,
+        index_hints,
+    } = factor
+    else {
+        return Ok(());
+    };
+    if let Some(TableFunctionArgs { args: _, settings }) = args {
+        refuse_if(settings.is_some(), "SETTINGS of a table function", "")?;
+    }
+    refuse_if(
+        !with_hints.is_empty(),
+        "hints such as WITH (NOLOCK)",
+        "files are never locked",
+    )?;
+    refuse_if(
+        version.is_some(),
+        "an earlier version of a table",
+        "WHERE frame.time < '…' leaves out what came later",
+    )?;
+    let hint = "row_number() OVER () numbers rows, frame.number packets";
+    refuse_if(*with_ordinality, "WITH ORDINALITY", hint)?;
+    refuse_if(!partitions.is_empty(), "PARTITION of a table", "")?;
+    refuse_if(json_path.is_some(), "a path into a table", "")?;
+    refuse_if(!index_hints.is_empty(), "USE, FORCE and IGNORE INDEX", "")?;
+    look_at_alias(alias.as_ref())?;
+    look_at_sample(sample.as_ref())
+}
+
+fn look_at_sample(sample: Option<&TableSampleKind>) -> Result<(), Error> {
+    match sample {
+        Some(
+            TableSampleKind::BeforeTableAlias(sample) | TableSampleKind::AfterTableAlias(sample),
+        ) => Sample::read(sample).map(|_| ()),
+        None => Ok(()),
     }
 }
 

@@ -10,7 +10,7 @@ use std::ops::ControlFlow;
 
 use datafusion::sql::sqlparser::ast::helpers::attached_token::AttachedToken;
 use datafusion::sql::sqlparser::ast::{
-    AccessExpr, Array, BinaryOperator, CaseWhen, ExcludeSelectItem, Expr, FunctionArg,
+    AccessExpr, Array, BinaryOperator, CaseWhen, ExcludeSelectItem, Expr, Function, FunctionArg,
     FunctionArgExpr, FunctionArguments, Ident, ObjectName, Query, SelectItem,
     SelectItemQualifiedWildcardKind, SetExpr, Value, VisitorMut, WildcardAdditionalOptions,
 };
@@ -145,29 +145,8 @@ impl Meanings<'_> {
 
     /// The condition with each side in the place of the name that stands for all of them.
     fn taken_apart(&self, expr: &Expr) -> Option<Expr> {
-        let each = |sides: Vec<Expr>, is_negative: bool, of: &dyn Fn(Expr) -> Expr| {
-            let operator = match is_negative {
-                true => BinaryOperator::And,
-                false => BinaryOperator::Or,
-            };
-            joined(sides.into_iter().map(of), operator)
-        };
         match expr {
-            Expr::BinaryOp { left, op, right } => {
-                let is_negative = negative(op)?;
-                if let Some(sides) = self.sides(left) {
-                    return each(sides, is_negative, &|side| Expr::BinaryOp {
-                        left: Box::new(side),
-                        op: op.clone(),
-                        right: right.clone(),
-                    });
-                }
-                each(self.sides(right)?, is_negative, &|side| Expr::BinaryOp {
-                    left: left.clone(),
-                    op: op.clone(),
-                    right: Box::new(side),
-                })
-            }
+            Expr::BinaryOp { left, op, right } => self.operator_taken_apart(left, op, right),
             Expr::IsNull(inner) => each(self.sides(inner)?, true, &|side| {
                 Expr::IsNull(Box::new(side))
             }),
@@ -195,26 +174,7 @@ impl Meanings<'_> {
                 expr,
                 list,
                 negated,
-            } => {
-                if let Some(sides) = self.sides(expr) {
-                    return each(sides, *negated, &|side| Expr::InList {
-                        expr: Box::new(side),
-                        list: list.clone(),
-                        negated: *negated,
-                    });
-                }
-                // '10.0.0.1' IN (ip.addr)
-                list.iter().find_map(|item| self.sides(item))?;
-                let list = list.iter().flat_map(|item| match self.sides(item) {
-                    Some(sides) => sides,
-                    None => vec![item.clone()],
-                });
-                Some(Expr::InList {
-                    expr: expr.clone(),
-                    list: list.collect(),
-                    negated: *negated,
-                })
-            }
+            } => self.list_taken_apart(expr, list, *negated),
             Expr::InSubquery {
                 expr,
                 subquery,
@@ -250,36 +210,76 @@ impl Meanings<'_> {
                 pattern: pattern.clone(),
                 escape_char: escape_char.clone(),
             }),
-            Expr::Function(function) => {
-                let name = function.name.to_string().to_ascii_lowercase();
-                if !CONDITIONS.contains(&name.as_str()) {
-                    return None;
-                }
-                let FunctionArguments::List(list) = &function.args else {
-                    return None;
-                };
-                let (place, sides) =
-                    list.args
-                        .iter()
-                        .enumerate()
-                        .find_map(|(place, argument)| match argument {
-                            FunctionArg::Unnamed(FunctionArgExpr::Expr(expr)) => {
-                                self.sides(expr).map(|sides| (place, sides))
-                            }
-                            _ => None,
-                        })?;
-                each(sides, false, &|side| {
-                    let mut function = function.clone();
-                    if let FunctionArguments::List(list) = &mut function.args
-                        && let Some(argument) = list.args.get_mut(place)
-                    {
-                        *argument = FunctionArg::Unnamed(FunctionArgExpr::Expr(side));
-                    }
-                    Expr::Function(function)
-                })
-            }
+            Expr::Function(function) => self.function_taken_apart(function),
             _ => None,
         }
+    }
+
+    fn operator_taken_apart(&self, left: &Expr, op: &BinaryOperator, right: &Expr) -> Option<Expr> {
+        let is_negative = negative(op)?;
+        if let Some(sides) = self.sides(left) {
+            return each(sides, is_negative, &|side| Expr::BinaryOp {
+                left: Box::new(side),
+                op: op.clone(),
+                right: Box::new(right.clone()),
+            });
+        }
+        each(self.sides(right)?, is_negative, &|side| Expr::BinaryOp {
+            left: Box::new(left.clone()),
+            op: op.clone(),
+            right: Box::new(side),
+        })
+    }
+
+    fn list_taken_apart(&self, expr: &Expr, list: &[Expr], negated: bool) -> Option<Expr> {
+        if let Some(sides) = self.sides(expr) {
+            return each(sides, negated, &|side| Expr::InList {
+                expr: Box::new(side),
+                list: list.to_vec(),
+                negated,
+            });
+        }
+        // '10.0.0.1' IN (ip.addr)
+        list.iter().find_map(|item| self.sides(item))?;
+        let list = list.iter().flat_map(|item| match self.sides(item) {
+            Some(sides) => sides,
+            None => vec![item.clone()],
+        });
+        Some(Expr::InList {
+            expr: Box::new(expr.clone()),
+            list: list.collect(),
+            negated,
+        })
+    }
+
+    /// A function that is a condition, of which one argument names all sides.
+    fn function_taken_apart(&self, function: &Function) -> Option<Expr> {
+        let name = function.name.to_string().to_ascii_lowercase();
+        if !CONDITIONS.contains(&name.as_str()) {
+            return None;
+        }
+        let FunctionArguments::List(list) = &function.args else {
+            return None;
+        };
+        let (place, sides) =
+            list.args
+                .iter()
+                .enumerate()
+                .find_map(|(place, argument)| match argument {
+                    FunctionArg::Unnamed(FunctionArgExpr::Expr(expr)) => {
+                        self.sides(expr).map(|sides| (place, sides))
+                    }
+                    _ => None,
+                })?;
+        each(sides, false, &|side| {
+            let mut function = function.clone();
+            if let FunctionArguments::List(list) = &mut function.args
+                && let Some(argument) = list.args.get_mut(place)
+            {
+                *argument = FunctionArg::Unnamed(FunctionArgExpr::Expr(side));
+            }
+            Expr::Function(function)
+        })
     }
 
     /// `sip.Call-ID`: a name of Wireshark's with a hyphen, which SQL takes for a difference. True when it was one.
@@ -491,6 +491,15 @@ impl Meanings<'_> {
     fn refuse(&mut self, error: Error) {
         self.refusal.get_or_insert(error);
     }
+}
+
+/// The condition of each side: all hold where it is a negation, and one of them otherwise.
+fn each(sides: Vec<Expr>, is_negative: bool, of: &dyn Fn(Expr) -> Expr) -> Option<Expr> {
+    let operator = match is_negative {
+        true => BinaryOperator::And,
+        false => BinaryOperator::Or,
+    };
+    joined(sides.into_iter().map(of), operator)
 }
 
 impl VisitorMut for Meanings<'_> {

@@ -161,45 +161,13 @@ const SAME: f64 = 0.005;
 /// over the grid, and one over pairs of settings.
 #[must_use]
 pub fn advise(sizes: &ClassSizes, times: &CpuTimes, budget: &Budget) -> Advice {
-    let contexts = budget.cores.unwrap_or(1.0).max(1.0).ceil() as u64;
     let mut candidates: Vec<Candidate> = (0..CELLS)
         .map(Setting::from_index)
         .filter(|&setting| sizes.compressed(setting) > 0)
-        .map(|setting| {
-            let memory = connection_memory(setting, setting, budget.build);
-            let shared = if setting.takeover {
-                0
-            } else {
-                let one = deflate_bytes(setting.window_bits, setting.mem_level, budget.build)
-                    + inflate_bytes(setting.window_bits, budget.build).1;
-                one.saturating_mul(contexts)
-            };
-            let memory_bytes = memory
-                .total()
-                .saturating_mul(budget.connections)
-                .saturating_add(shared);
-            let micros = times.micros(setting);
-            let cores = budget.messages_per_second.map(|rate| rate * micros / 1e6);
-            let enough = match (cores, budget.cores) {
-                (Some(needed), Some(most)) => needed <= most,
-                _ => true,
-            };
-            Candidate {
-                setting,
-                ratio: sizes.ratio(setting),
-                connection_bytes: memory.total(),
-                deflate_bytes: memory.deflate,
-                memory_bytes,
-                micros,
-                cores,
-                on_front: false,
-                fits: memory_bytes <= budget.memory_bytes && enough,
-            }
-        })
+        .map(|setting| candidate(setting, sizes, times, budget))
         .collect();
     mark_front(&mut candidates);
     let chosen = choose(&candidates);
-    let mut warnings = Vec::new();
     let reason = match &chosen {
         None if candidates.is_empty() => "no setting was studied".to_owned(),
         None if candidates.iter().any(|c| c.fits) => {
@@ -213,35 +181,73 @@ pub fn advise(sizes: &ClassSizes, times: &CpuTimes, budget: &Budget) -> Advice {
         ),
         Some(chosen) => reason(chosen, &candidates, budget),
     };
-    if let Some(chosen) = &chosen {
-        if chosen.setting.window_bits == 8 {
-            warnings.push(
-                "zlib deflates with 9 bits where 8 are negotiated; its distances stay below 256, so \
-                 receivers with 8 can read it, but some libraries refuse 8"
-                    .to_owned(),
-            );
-        }
-        if chosen.setting.takeover {
-            warnings.push(
-                "secrets and text that an attacker chooses must not share a compressed connection: \
-                 lengths tell whether they agree (CRIME, BREACH)"
-                    .to_owned(),
-            );
-        }
-        warnings.push(
-            "a client that does not offer client_max_window_bits compresses with 15 bits, and \
-             inflating it takes a window of 32 KiB"
-                .to_owned(),
-        );
-    }
     Advice {
         saved_percent: chosen.map_or(0.0, |chosen| (1.0 - chosen.ratio) * 100.0),
         cpu_measured: times.measured,
         candidates,
         chosen,
         reason,
-        warnings,
+        warnings: chosen.map_or_else(Vec::new, |chosen| warnings(chosen.setting)),
     }
+}
+
+/// What a setting costs, and whether it fits.
+fn candidate(setting: Setting, sizes: &ClassSizes, times: &CpuTimes, budget: &Budget) -> Candidate {
+    let memory = connection_memory(setting, setting, budget.build);
+    let shared = if setting.takeover {
+        0
+    } else {
+        let contexts = budget.cores.unwrap_or(1.0).max(1.0).ceil() as u64;
+        let one = deflate_bytes(setting.window_bits, setting.mem_level, budget.build)
+            + inflate_bytes(setting.window_bits, budget.build).1;
+        one.saturating_mul(contexts)
+    };
+    let memory_bytes = memory
+        .total()
+        .saturating_mul(budget.connections)
+        .saturating_add(shared);
+    let micros = times.micros(setting);
+    let cores = budget.messages_per_second.map(|rate| rate * micros / 1e6);
+    let enough = match (cores, budget.cores) {
+        (Some(needed), Some(most)) => needed <= most,
+        _ => true,
+    };
+    Candidate {
+        setting,
+        ratio: sizes.ratio(setting),
+        connection_bytes: memory.total(),
+        deflate_bytes: memory.deflate,
+        memory_bytes,
+        micros,
+        cores,
+        on_front: false,
+        fits: memory_bytes <= budget.memory_bytes && enough,
+    }
+}
+
+/// What is to be known of a setting before it is used.
+fn warnings(chosen: Setting) -> Vec<String> {
+    let mut warnings = Vec::new();
+    if chosen.window_bits == 8 {
+        warnings.push(
+            "zlib deflates with 9 bits where 8 are negotiated; its distances stay below 256, so \
+             receivers with 8 can read it, but some libraries refuse 8"
+                .to_owned(),
+        );
+    }
+    if chosen.takeover {
+        warnings.push(
+            "secrets and text that an attacker chooses must not share a compressed connection: \
+             lengths tell whether they agree (CRIME, BREACH)"
+                .to_owned(),
+        );
+    }
+    warnings.push(
+        "a client that does not offer client_max_window_bits compresses with 15 bits, and \
+         inflating it takes a window of 32 KiB"
+            .to_owned(),
+    );
+    warnings
 }
 
 fn mark_front(candidates: &mut [Candidate]) {

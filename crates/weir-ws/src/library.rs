@@ -83,132 +83,214 @@ pub struct Snippet {
 /// and sends messages below `threshold` bytes as they are.
 #[must_use]
 pub fn snippet(library: Library, setting: Setting, threshold: u64) -> Snippet {
-    let Setting {
-        takeover,
-        window_bits,
-        level,
-        mem_level,
-    } = setting;
-    let no_takeover = !takeover;
-    let mut warnings: Vec<String> = Vec::new();
-    let mut lacks =
-        |what: &str| warnings.push(format!("{} has no knob for {what}", library.name()));
-    let code = match library {
-        Library::Ws => format!(
-            "new WebSocketServer({{\n  port: 8080,\n  perMessageDeflate: {{\n    serverNoContextTakeover: {no_takeover},\n    clientNoContextTakeover: {no_takeover},\n    serverMaxWindowBits: {window_bits},\n    clientMaxWindowBits: {window_bits},\n    zlibDeflateOptions: {{ level: {level}, memLevel: {mem_level} }},\n    threshold: {threshold},\n  }},\n}});"
-        ),
-        Library::MicroWebSockets => {
-            lacks("the level");
-            lacks("a threshold (send() takes a flag for each message)");
-            let name = micro_pair(setting);
-            if name.1 {
-                warnings.push(format!(
-                    "uWebSockets has fixed pairs of window and memLevel; {} is the nearest to {window_bits}/{mem_level}",
-                    name.0
-                ));
-            }
-            let decompressor = if no_takeover {
-                "uWS::SHARED_DECOMPRESSOR".to_owned()
-            } else {
-                // Named by its window: 512 bytes to 32 KiB.
-                match window_bits {
-                    ..10 => "uWS::DEDICATED_DECOMPRESSOR_512B".to_owned(),
-                    _ => format!("uWS::DEDICATED_DECOMPRESSOR_{}KB", 1 << (window_bits - 10)),
-                }
-            };
-            format!(
-                "app.ws<PerSocketData>(\"/*\", {{\n    .compression = uWS::CompressOptions(uWS::{} | {decompressor}),\n}});",
-                name.0
-            )
-        }
-        Library::PythonWebsockets => {
-            lacks("a threshold");
-            format!(
-                "from websockets.extensions.permessage_deflate import ServerPerMessageDeflateFactory\n\nserve(handler, host, port, compression=None, extensions=[\n    ServerPerMessageDeflateFactory(\n        server_no_context_takeover={0},\n        client_no_context_takeover={0},\n        server_max_window_bits={window_bits},\n        client_max_window_bits={window_bits},\n        compress_settings={{\"level\": {level}, \"memLevel\": {mem_level}}},\n    ),\n])",
-                if no_takeover { "True" } else { "False" }
-            )
-        }
-        Library::Aiohttp => {
-            lacks("level and memLevel");
-            lacks("takeover at the server (the client's offer decides)");
-            format!(
-                "ws = web.WebSocketResponse(compress=True)  # window bits come from the client's offer; {window_bits} cannot be asked for"
-            )
-        }
-        Library::Netty => {
-            lacks("memLevel (it is 8 with the JDK's zlib)");
-            lacks("the server's own window bits (it takes what the client asks for)");
-            if no_takeover {
-                lacks(
-                    "giving up takeover at the server unasked (it does when the client asks for it)",
-                );
-            }
-            format!(
-                "new WebSocketServerExtensionHandler(new PerMessageDeflateServerExtensionHandshaker(\n    {level},   // compressionLevel\n    true,      // allowServerWindowSize\n    {window_bits},  // preferredClientWindowSize\n    {no_takeover},  // allowServerNoContext\n    {no_takeover}   // preferredClientNoContext\n));"
-            )
-        }
-        Library::Jetty => {
-            lacks("window bits and memLevel (the JDK's zlib always has 15 and 8)");
-            format!(
-                "server.addBean(new DeflaterPool(CompressionPool.DEFAULT_CAPACITY, {level}, true)); // before it starts\n// and in the upgrade: response.setExtensions(List.of(ExtensionConfig.parse(\"permessage-deflate{}\")));",
-                if no_takeover {
-                    "; server_no_context_takeover; client_no_context_takeover"
-                } else {
-                    ""
-                }
-            )
-        }
-        Library::Tornado => {
-            lacks("window bits (it takes what the client asks for)");
-            lacks("takeover (it takes what the client asks for)");
-            format!(
-                "class Handler(WebSocketHandler):\n    def get_compression_options(self):\n        return {{\"compression_level\": {level}, \"mem_level\": {mem_level}}}"
-            )
-        }
-        Library::Beast => format!(
-            "websocket::permessage_deflate options;\noptions.server_enable = true;\noptions.server_max_window_bits = {window_bits};\noptions.client_max_window_bits = {window_bits};\noptions.server_no_context_takeover = {no_takeover};\noptions.client_no_context_takeover = {no_takeover};\noptions.compLevel = {level};\noptions.memLevel = {mem_level};\noptions.msg_size_threshold = {threshold};\nstream.set_option(options);"
-        ),
-        Library::DotNet => {
-            lacks("level and memLevel");
-            lacks("a threshold (SendAsync takes WebSocketMessageFlags.DisableCompression)");
-            format!(
-                "await context.WebSockets.AcceptWebSocketAsync(new WebSocketAcceptContext {{\n    DangerousEnableCompression = true,\n    DisableServerContextTakeover = {no_takeover},\n    ServerMaxWindowBits = {},\n}});",
-                window_bits.max(9)
-            )
-        }
-        Library::Gorilla => {
-            lacks("window bits and memLevel");
-            lacks("a threshold (EnableWriteCompression switches it for each message)");
-            if takeover {
-                warnings.push("gorilla/websocket always compresses without takeover".to_owned());
-            }
-            format!(
-                "upgrader := websocket.Upgrader{{EnableCompression: true}}\nconn, err := upgrader.Upgrade(w, r, nil)\nconn.SetCompressionLevel({level})"
-            )
-        }
-        Library::Coder => {
-            lacks("level, window bits and memLevel");
-            format!(
-                "conn, err := websocket.Accept(w, r, &websocket.AcceptOptions{{\n\tCompressionMode:      websocket.{},\n\tCompressionThreshold: {threshold},\n}})",
-                if no_takeover {
-                    "CompressionNoContextTakeover"
-                } else {
-                    "CompressionContextTakeover"
-                }
-            )
-        }
-        Library::Dart => {
-            lacks("level and memLevel");
-            lacks("a threshold");
-            format!(
-                "WebSocketTransformer.upgrade(request, compression: CompressionOptions(\n  serverNoContextTakeover: {no_takeover},\n  clientNoContextTakeover: {no_takeover},\n  serverMaxWindowBits: {window_bits},\n  clientMaxWindowBits: {window_bits},\n));"
-            )
-        }
+    let mut lacks = Lacks {
+        library,
+        warnings: Vec::new(),
     };
-    if window_bits == 8 && library != Library::Beast {
+    let code = match library {
+        Library::Ws => ws(setting, threshold),
+        Library::MicroWebSockets => micro_web_sockets(setting, &mut lacks),
+        Library::PythonWebsockets => python_websockets(setting, &mut lacks),
+        Library::Aiohttp => aiohttp(setting, &mut lacks),
+        Library::Netty => netty(setting, &mut lacks),
+        Library::Jetty => jetty(setting, &mut lacks),
+        Library::Tornado => tornado(setting, &mut lacks),
+        Library::Beast => beast(setting, threshold),
+        Library::DotNet => dot_net(setting, &mut lacks),
+        Library::Gorilla => gorilla(setting, &mut lacks),
+        Library::Coder => coder(setting, threshold, &mut lacks),
+        Library::Dart => dart(setting, &mut lacks),
+    };
+    let mut warnings = lacks.warnings;
+    if setting.window_bits == 8 && library != Library::Beast {
         warnings.push("zlib refuses a raw window of 8 bits; ask for 9".to_owned());
     }
     Snippet { code, warnings }
+}
+
+/// What a library cannot do.
+struct Lacks {
+    library: Library,
+    warnings: Vec<String>,
+}
+
+impl Lacks {
+    fn knob(&mut self, what: &str) {
+        let name = self.library.name();
+        self.warnings.push(format!("{name} has no knob for {what}"));
+    }
+}
+
+fn ws(setting: Setting, threshold: u64) -> String {
+    let Setting {
+        window_bits,
+        level,
+        mem_level,
+        ..
+    } = setting;
+    let no_takeover = !setting.takeover;
+    format!(
+        "new WebSocketServer({{\n  port: 8080,\n  perMessageDeflate: {{\n    serverNoContextTakeover: {no_takeover},\n    clientNoContextTakeover: {no_takeover},\n    serverMaxWindowBits: {window_bits},\n    clientMaxWindowBits: {window_bits},\n    zlibDeflateOptions: {{ level: {level}, memLevel: {mem_level} }},\n    threshold: {threshold},\n  }},\n}});"
+    )
+}
+
+fn micro_web_sockets(setting: Setting, lacks: &mut Lacks) -> String {
+    let Setting {
+        window_bits,
+        mem_level,
+        ..
+    } = setting;
+    let no_takeover = !setting.takeover;
+    lacks.knob("the level");
+    lacks.knob("a threshold (send() takes a flag for each message)");
+    let name = micro_pair(setting);
+    if name.1 {
+        lacks.warnings.push(format!(
+            "uWebSockets has fixed pairs of window and memLevel; {} is the nearest to {window_bits}/{mem_level}",
+            name.0
+        ));
+    }
+    let decompressor = if no_takeover {
+        "uWS::SHARED_DECOMPRESSOR".to_owned()
+    } else {
+        // Named by its window: 512 bytes to 32 KiB.
+        match window_bits {
+            ..10 => "uWS::DEDICATED_DECOMPRESSOR_512B".to_owned(),
+            _ => format!("uWS::DEDICATED_DECOMPRESSOR_{}KB", 1 << (window_bits - 10)),
+        }
+    };
+    format!(
+        "app.ws<PerSocketData>(\"/*\", {{\n    .compression = uWS::CompressOptions(uWS::{} | {decompressor}),\n}});",
+        name.0
+    )
+}
+
+fn python_websockets(setting: Setting, lacks: &mut Lacks) -> String {
+    let Setting {
+        window_bits,
+        level,
+        mem_level,
+        ..
+    } = setting;
+    let no_takeover = !setting.takeover;
+    lacks.knob("a threshold");
+    format!(
+        "from websockets.extensions.permessage_deflate import ServerPerMessageDeflateFactory\n\nserve(handler, host, port, compression=None, extensions=[\n    ServerPerMessageDeflateFactory(\n        server_no_context_takeover={0},\n        client_no_context_takeover={0},\n        server_max_window_bits={window_bits},\n        client_max_window_bits={window_bits},\n        compress_settings={{\"level\": {level}, \"memLevel\": {mem_level}}},\n    ),\n])",
+        if no_takeover { "True" } else { "False" }
+    )
+}
+
+fn aiohttp(setting: Setting, lacks: &mut Lacks) -> String {
+    let Setting { window_bits, .. } = setting;
+    lacks.knob("level and memLevel");
+    lacks.knob("takeover at the server (the client's offer decides)");
+    format!(
+        "ws = web.WebSocketResponse(compress=True)  # window bits come from the client's offer; {window_bits} cannot be asked for"
+    )
+}
+
+fn netty(setting: Setting, lacks: &mut Lacks) -> String {
+    let Setting {
+        window_bits, level, ..
+    } = setting;
+    let no_takeover = !setting.takeover;
+    lacks.knob("memLevel (it is 8 with the JDK's zlib)");
+    lacks.knob("the server's own window bits (it takes what the client asks for)");
+    if no_takeover {
+        lacks
+            .knob("giving up takeover at the server unasked (it does when the client asks for it)");
+    }
+    format!(
+        "new WebSocketServerExtensionHandler(new PerMessageDeflateServerExtensionHandshaker(\n    {level},   // compressionLevel\n    true,      // allowServerWindowSize\n    {window_bits},  // preferredClientWindowSize\n    {no_takeover},  // allowServerNoContext\n    {no_takeover}   // preferredClientNoContext\n));"
+    )
+}
+
+fn jetty(setting: Setting, lacks: &mut Lacks) -> String {
+    let Setting { level, .. } = setting;
+    let no_takeover = !setting.takeover;
+    lacks.knob("window bits and memLevel (the JDK's zlib always has 15 and 8)");
+    format!(
+        "server.addBean(new DeflaterPool(CompressionPool.DEFAULT_CAPACITY, {level}, true)); // before it starts\n// and in the upgrade: response.setExtensions(List.of(ExtensionConfig.parse(\"permessage-deflate{}\")));",
+        if no_takeover {
+            "; server_no_context_takeover; client_no_context_takeover"
+        } else {
+            ""
+        }
+    )
+}
+
+fn tornado(setting: Setting, lacks: &mut Lacks) -> String {
+    let Setting {
+        level, mem_level, ..
+    } = setting;
+    lacks.knob("window bits (it takes what the client asks for)");
+    lacks.knob("takeover (it takes what the client asks for)");
+    format!(
+        "class Handler(WebSocketHandler):\n    def get_compression_options(self):\n        return {{\"compression_level\": {level}, \"mem_level\": {mem_level}}}"
+    )
+}
+
+fn beast(setting: Setting, threshold: u64) -> String {
+    let Setting {
+        window_bits,
+        level,
+        mem_level,
+        ..
+    } = setting;
+    let no_takeover = !setting.takeover;
+    format!(
+        "websocket::permessage_deflate options;\noptions.server_enable = true;\noptions.server_max_window_bits = {window_bits};\noptions.client_max_window_bits = {window_bits};\noptions.server_no_context_takeover = {no_takeover};\noptions.client_no_context_takeover = {no_takeover};\noptions.compLevel = {level};\noptions.memLevel = {mem_level};\noptions.msg_size_threshold = {threshold};\nstream.set_option(options);"
+    )
+}
+
+fn dot_net(setting: Setting, lacks: &mut Lacks) -> String {
+    let Setting { window_bits, .. } = setting;
+    let no_takeover = !setting.takeover;
+    lacks.knob("level and memLevel");
+    lacks.knob("a threshold (SendAsync takes WebSocketMessageFlags.DisableCompression)");
+    format!(
+        "await context.WebSockets.AcceptWebSocketAsync(new WebSocketAcceptContext {{\n    DangerousEnableCompression = true,\n    DisableServerContextTakeover = {no_takeover},\n    ServerMaxWindowBits = {},\n}});",
+        window_bits.max(9)
+    )
+}
+
+fn gorilla(setting: Setting, lacks: &mut Lacks) -> String {
+    let Setting {
+        takeover, level, ..
+    } = setting;
+    lacks.knob("window bits and memLevel");
+    lacks.knob("a threshold (EnableWriteCompression switches it for each message)");
+    if takeover {
+        lacks
+            .warnings
+            .push("gorilla/websocket always compresses without takeover".to_owned());
+    }
+    format!(
+        "upgrader := websocket.Upgrader{{EnableCompression: true}}\nconn, err := upgrader.Upgrade(w, r, nil)\nconn.SetCompressionLevel({level})"
+    )
+}
+
+fn coder(setting: Setting, threshold: u64, lacks: &mut Lacks) -> String {
+    let no_takeover = !setting.takeover;
+    lacks.knob("level, window bits and memLevel");
+    format!(
+        "conn, err := websocket.Accept(w, r, &websocket.AcceptOptions{{\n\tCompressionMode:      websocket.{},\n\tCompressionThreshold: {threshold},\n}})",
+        if no_takeover {
+            "CompressionNoContextTakeover"
+        } else {
+            "CompressionContextTakeover"
+        }
+    )
+}
+
+fn dart(setting: Setting, lacks: &mut Lacks) -> String {
+    let Setting { window_bits, .. } = setting;
+    let no_takeover = !setting.takeover;
+    lacks.knob("level and memLevel");
+    lacks.knob("a threshold");
+    format!(
+        "WebSocketTransformer.upgrade(request, compression: CompressionOptions(\n  serverNoContextTakeover: {no_takeover},\n  clientNoContextTakeover: {no_takeover},\n  serverMaxWindowBits: {window_bits},\n  clientMaxWindowBits: {window_bits},\n));"
+    )
 }
 
 /// uWebSockets' name for the nearest pair, and whether it differs.

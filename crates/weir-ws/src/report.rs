@@ -93,6 +93,12 @@ fn plots(page: &mut Page, study: &StudyResult, advice: &Advice) {
 }
 
 fn tables(page: &mut Page, study: &StudyResult, advice: &Advice) {
+    front_table(page, advice);
+    kinds_table(page, study);
+    windows_table(page, study);
+}
+
+fn front_table(page: &mut Page, advice: &Advice) {
     page.heading("The Pareto front");
     let rows: Vec<[String; 6]> = advice
         .front()
@@ -117,6 +123,9 @@ fn tables(page: &mut Page, study: &StudyResult, advice: &Advice) {
         "fits",
     ];
     page.table(&headings, &rows);
+}
+
+fn kinds_table(page: &mut Page, study: &StudyResult) {
     page.heading("By direction and kind");
     let settings = [
         Setting::ZLIB,
@@ -158,6 +167,9 @@ fn tables(page: &mut Page, study: &StudyResult, advice: &Advice) {
         })
         .collect();
     page.table(&headings, &rows);
+}
+
+fn windows_table(page: &mut Page, study: &StudyResult) {
     page.heading("Window by memLevel, level 6, takeover");
     let total = study.total(None);
     let rows = [8, 9, 10, 11, 12, 13, 14, 15].map(|window_bits: u8| {

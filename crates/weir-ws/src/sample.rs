@@ -1,6 +1,6 @@
 //! The grid from a sample of the messages, with confidence intervals.
 
-use crate::exact::{Engine, EngineOptions};
+use crate::exact::{ClassSizes, Engine, EngineOptions};
 use crate::setting::{CELLS, Setting};
 
 /// How a sample is taken.
@@ -84,47 +84,17 @@ pub fn sample(messages: &[&[u8]], options: &SampleOptions) -> Sampled {
     let mut engine_options = options.engine.clone();
     engine_options.classes_max = blocks + 1;
     let mut engine = Engine::new(engine_options);
-    let mut random = options.seed | 1;
-    // The last class is what warms up.
-    let warm = blocks as u16;
-    let mut at = 0;
-    let mut passed = 0;
-    for block in 0..blocks as u16 {
-        let (begin, end) = if complete {
-            let share = |n: usize| messages.len() * n / blocks;
-            (share(block.into()), share(usize::from(block) + 1))
-        } else {
-            random ^= random << 13;
-            random ^= random >> 7;
-            random ^= random << 17;
-            // Anywhere in the block's part of the transcript.
-            let part = total / blocks;
-            let offset = part * usize::from(block) + (random >> 11) as usize % part.max(1);
-            while at < messages.len() && passed < offset.min(total - block_bytes.min(total)) {
-                passed += messages[at].len();
-                at += 1;
-            }
-            let mut end = at;
-            let mut bytes = 0;
-            while end < messages.len() && (bytes < block_bytes || end == at) {
-                bytes += messages[end].len();
-                end += 1;
-            }
-            let mut begin = at;
-            let mut bytes = 0;
-            while begin > 0 && bytes < options.warm_bytes {
-                begin -= 1;
-                bytes += messages[begin].len();
-            }
-            engine.begin_context();
-            for message in &messages[begin..at] {
-                engine.message(message, warm);
-            }
-            (at, end)
+    let mut random = Random(options.seed | 1);
+    if complete {
+        study_all(&mut engine, messages, blocks);
+    } else {
+        let plan = Plan {
+            total,
+            blocks,
+            block_bytes,
+            warm_bytes: options.warm_bytes,
         };
-        for message in &messages[begin..end] {
-            engine.message(message, block);
-        }
+        study_blocks(&mut engine, messages, &plan, &mut random);
     }
     let sizes = engine.finish();
     let drawn: Vec<_> = sizes
@@ -133,57 +103,127 @@ pub fn sample(messages: &[&[u8]], options: &SampleOptions) -> Sampled {
         .take(blocks)
         .filter(|class| class.bytes > 0)
         .collect();
-    let bytes: u64 = drawn.iter().map(|class| class.bytes).sum();
-    let mut estimates = vec![Estimate::default(); CELLS];
     // The same draws for every setting.
     let mut draws = Vec::new();
     if !complete && !drawn.is_empty() {
         for _ in 0..options.resamples.clamp(1, 100_000) * drawn.len() {
-            random ^= random << 13;
-            random ^= random >> 7;
-            random ^= random << 17;
-            draws.push((random >> 33) as usize % drawn.len());
+            draws.push((random.next() >> 33) as usize % drawn.len());
         }
     }
     let tail = ((1.0 - options.confidence.clamp(0.0, 1.0)) / 2.0).max(0.0);
+    let mut estimates = vec![Estimate::default(); CELLS];
     for setting in Setting::all() {
-        let of = |compressed: u64, bytes: u64| match bytes {
-            0 => 1.0,
-            _ => compressed as f64 / bytes as f64,
-        };
-        let ratio = of(
-            drawn.iter().map(|class| class.compressed(setting)).sum(),
-            bytes,
-        );
-        let mut ratios: Vec<f64> = draws
-            .chunks(drawn.len().max(1))
-            .map(|draw| {
-                let (mut compressed, mut bytes) = (0, 0);
-                for &n in draw {
-                    compressed += drawn[n].compressed(setting);
-                    bytes += drawn[n].bytes;
-                }
-                of(compressed, bytes)
-            })
-            .collect();
-        ratios.sort_unstable_by(f64::total_cmp);
-        let quantile = |share: f64| {
-            let place = (share * ratios.len() as f64) as usize;
-            ratios
-                .get(place.min(ratios.len().saturating_sub(1)))
-                .copied()
-                .unwrap_or(ratio)
-        };
-        estimates[setting.index()] = Estimate {
-            ratio,
-            low: quantile(tail),
-            high: quantile(1.0 - tail),
-        };
+        estimates[setting.index()] = estimate(setting, &drawn, &draws, tail);
     }
     Sampled {
         blocks: drawn.len(),
-        bytes,
+        bytes: drawn.iter().map(|class| class.bytes).sum(),
         complete,
         estimates,
+    }
+}
+
+/// Where blocks are drawn from, and how large they are.
+struct Plan {
+    /// Bytes of all messages.
+    total: usize,
+    blocks: usize,
+    block_bytes: usize,
+    warm_bytes: usize,
+}
+
+/// Marsaglia's xorshift.
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0
+    }
+}
+
+/// Studies every message; as many follow each other in a class as in any other.
+fn study_all(engine: &mut Engine, messages: &[&[u8]], blocks: usize) {
+    for block in 0..blocks as u16 {
+        let share = |n: usize| messages.len() * n / blocks;
+        for message in &messages[share(block.into())..share(usize::from(block) + 1)] {
+            engine.message(message, block);
+        }
+    }
+}
+
+/// Studies one block of each part of the transcript, with a window that the messages before it filled.
+fn study_blocks(engine: &mut Engine, messages: &[&[u8]], plan: &Plan, random: &mut Random) {
+    let total = plan.total;
+    // The last class is what warms up.
+    let warm = plan.blocks as u16;
+    let mut at = 0;
+    let mut passed = 0;
+    for block in 0..plan.blocks as u16 {
+        // Anywhere in the block's part of the transcript.
+        let part = total / plan.blocks;
+        let offset = part * usize::from(block) + (random.next() >> 11) as usize % part.max(1);
+        while at < messages.len() && passed < offset.min(total - plan.block_bytes.min(total)) {
+            passed += messages[at].len();
+            at += 1;
+        }
+        let mut end = at;
+        let mut bytes = 0;
+        while end < messages.len() && (bytes < plan.block_bytes || end == at) {
+            bytes += messages[end].len();
+            end += 1;
+        }
+        let mut begin = at;
+        let mut bytes = 0;
+        while begin > 0 && bytes < plan.warm_bytes {
+            begin -= 1;
+            bytes += messages[begin].len();
+        }
+        engine.begin_context();
+        for message in &messages[begin..at] {
+            engine.message(message, warm);
+        }
+        for message in &messages[at..end] {
+            engine.message(message, block);
+        }
+    }
+}
+
+/// The ratio of a setting over all blocks, and the quantiles at both tails of what the draws give, each
+/// as many blocks as there are.
+fn estimate(setting: Setting, drawn: &[&ClassSizes], draws: &[usize], tail: f64) -> Estimate {
+    let of = |compressed: u64, bytes: u64| match bytes {
+        0 => 1.0,
+        _ => compressed as f64 / bytes as f64,
+    };
+    let ratio = of(
+        drawn.iter().map(|class| class.compressed(setting)).sum(),
+        drawn.iter().map(|class| class.bytes).sum(),
+    );
+    let mut ratios: Vec<f64> = draws
+        .chunks(drawn.len().max(1))
+        .map(|draw| {
+            let (mut compressed, mut bytes) = (0, 0);
+            for &n in draw {
+                compressed += drawn[n].compressed(setting);
+                bytes += drawn[n].bytes;
+            }
+            of(compressed, bytes)
+        })
+        .collect();
+    ratios.sort_unstable_by(f64::total_cmp);
+    let quantile = |share: f64| {
+        let place = (share * ratios.len() as f64) as usize;
+        ratios
+            .get(place.min(ratios.len().saturating_sub(1)))
+            .copied()
+            .unwrap_or(ratio)
+    };
+    Estimate {
+        ratio,
+        low: quantile(tail),
+        high: quantile(1.0 - tail),
     }
 }

@@ -51,24 +51,64 @@ fn bill(
     sums: &BTreeMap<(String, String), String>,
     version: &str,
 ) -> Result<Value> {
-    let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
-    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-    let packages: BTreeMap<String, Value> = list(&metadata["packages"])
-        .into_iter()
-        .map(|package| (text(&package["id"]), package))
-        .collect();
-    let nodes: BTreeMap<String, Value> = list(&metadata["resolve"]["nodes"])
-        .into_iter()
-        .map(|node| (text(&node["id"]), node))
-        .collect();
-    let first = packages
+    let graph = Graph::of(metadata);
+    let first = graph
+        .packages
         .iter()
         .find(|(_, package)| package["name"] == "weir-cli")
         .map(|(id, _)| id.clone())
         .context("there is a package weir-cli")?;
-    // What is linked in, not what builds it or tests it.
-    let below = |id: &str| -> BTreeSet<String> {
-        let deps = nodes
+    let seen = graph.reached_from(&first);
+    let others = seen.iter().filter(|id| **id != first);
+    let components: Vec<Value> = others.map(|id| graph.component(id, sums)).collect();
+    let dependencies: Vec<Value> = seen
+        .iter()
+        .map(|id| {
+            let below = graph.below(id);
+            let on: Vec<String> = below.iter().map(|id| graph.reference(id)).collect();
+            json!({ "ref": graph.reference(id), "dependsOn": on })
+        })
+        .collect();
+    Ok(json!({
+        "bomFormat": "CycloneDX",
+        "specVersion": "1.5",
+        "version": 1,
+        "metadata": { "component": {
+            "type": "application",
+            "bom-ref": graph.reference(&first),
+            "name": "weir",
+            "version": version,
+            "description": SUMMARY,
+        } },
+        "components": components,
+        "dependencies": dependencies,
+    }))
+}
+
+/// The packages that `cargo metadata` names, and what each depends on, by their ids.
+struct Graph {
+    packages: BTreeMap<String, Value>,
+    nodes: BTreeMap<String, Value>,
+}
+
+impl Graph {
+    fn of(metadata: &Value) -> Self {
+        let by_id = |items: &Value| {
+            list(items)
+                .into_iter()
+                .map(|item| (text(&item["id"]), item))
+                .collect()
+        };
+        Self {
+            packages: by_id(&metadata["packages"]),
+            nodes: by_id(&metadata["resolve"]["nodes"]),
+        }
+    }
+
+    /// What is linked into a package, not what builds it or tests it.
+    fn below(&self, id: &str) -> BTreeSet<String> {
+        let deps = self
+            .nodes
             .get(id)
             .map(|node| list(&node["deps"]))
             .unwrap_or_default();
@@ -81,31 +121,37 @@ fn bill(
             .filter(|dep| is_linked(dep))
             .map(|dep| text(&dep["pkg"]))
             .collect()
-    };
-    let mut seen = BTreeSet::new();
-    let mut left = vec![first.clone()];
-    while let Some(id) = left.pop() {
-        if seen.insert(id.clone()) {
-            left.extend(below(&id));
-        }
     }
-    let reference = |id: &str| {
-        let package = &packages[id];
+
+    fn reached_from(&self, first: &str) -> BTreeSet<String> {
+        let mut seen = BTreeSet::new();
+        let mut left = vec![first.to_owned()];
+        while let Some(id) = left.pop() {
+            if seen.insert(id.clone()) {
+                left.extend(self.below(&id));
+            }
+        }
+        seen
+    }
+
+    fn reference(&self, id: &str) -> String {
+        let package = &self.packages[id];
         format!(
             "pkg:cargo/{}@{}",
             text(&package["name"]),
             text(&package["version"])
         )
-    };
-    let component = |id: &String| {
-        let package = &packages[id];
+    }
+
+    fn component(&self, id: &str, sums: &BTreeMap<(String, String), String>) -> Value {
+        let package = &self.packages[id];
         let key = (text(&package["name"]), text(&package["version"]));
         let mut component = json!({
             "type": "library",
-            "bom-ref": reference(id),
+            "bom-ref": self.reference(id),
             "name": key.0,
             "version": key.1,
-            "purl": reference(id),
+            "purl": self.reference(id),
         });
         if let Some(licence) = package["license"].as_str() {
             component["licenses"] = json!([{ "expression": licence.replace('/', " OR ") }]);
@@ -114,29 +160,15 @@ fn bill(
             component["hashes"] = json!([{ "alg": "SHA-256", "content": sum }]);
         }
         component
-    };
-    let others: Vec<&String> = seen.iter().filter(|id| **id != first).collect();
-    let dependencies: Vec<Value> = seen
-        .iter()
-        .map(|id| {
-            let on: Vec<String> = below(id).iter().map(|id| reference(id)).collect();
-            json!({ "ref": reference(id), "dependsOn": on })
-        })
-        .collect();
-    Ok(json!({
-        "bomFormat": "CycloneDX",
-        "specVersion": "1.5",
-        "version": 1,
-        "metadata": { "component": {
-            "type": "application",
-            "bom-ref": reference(&first),
-            "name": "weir",
-            "version": version,
-            "description": SUMMARY,
-        } },
-        "components": others.into_iter().map(component).collect::<Vec<_>>(),
-        "dependencies": dependencies,
-    }))
+    }
+}
+
+fn list(value: &Value) -> Vec<Value> {
+    value.as_array().cloned().unwrap_or_default()
+}
+
+fn text(value: &Value) -> String {
+    value.as_str().unwrap_or_default().to_owned()
 }
 
 #[cfg(test)]

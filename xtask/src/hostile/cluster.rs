@@ -45,45 +45,7 @@ pub(super) fn attack(program: &Path, root: &Path, options: &Options) -> Result<(
     }
     // Handshakes go to the ports of the cluster with a token, and to those that have no TLS.
     let doors = [open.doors.clone(), closed.doors.clone()];
-    let sent = AtomicU64::new(0);
-    let is_gone = AtomicBool::new(false);
-    let begun = Instant::now();
-    let is_over = || {
-        is_gone.load(Ordering::Relaxed)
-            || match options.time {
-                Some(time) => begun.elapsed() >= time,
-                None => sent.load(Ordering::Relaxed) >= options.messages,
-            }
-    };
-    thread::scope(|scope| {
-        for number in 0..SENDERS {
-            let (doors, seeds, sent) = (&doors, &seeds, &sent);
-            let mut random = Rng::new(options.seed.wrapping_add(number << 32));
-            scope.spawn(move || {
-                let mut half_open = Vec::new();
-                while !is_over() {
-                    let streams = random.pick(seeds.as_slice());
-                    let octets = random.pick(streams).clone();
-                    let octets = changed(&mut random, &octets);
-                    let doors = random.pick(doors.as_slice());
-                    let door = *random.pick(doors);
-                    send(door, &octets, &mut random, &mut half_open);
-                    sent.fetch_add(1, Ordering::Relaxed);
-                }
-            });
-        }
-        while !is_over() {
-            thread::sleep(Duration::from_millis(200));
-            for cluster in [&mut open, &mut closed] {
-                cluster.look();
-                if cluster.ended().is_some() {
-                    is_gone.store(true, Ordering::Relaxed);
-                }
-            }
-        }
-    });
-    println!("messages            {}", sent.load(Ordering::Relaxed));
-    println!("seconds             {:.0}", begun.elapsed().as_secs_f64());
+    send_changed(&mut open, &mut closed, &doors, &seeds, options);
     let mut wrong = Vec::new();
     for (name, cluster) in [
         ("without a token", &mut open),
@@ -106,6 +68,55 @@ pub(super) fn attack(program: &Path, root: &Path, options: &Options) -> Result<(
         true => Ok(()),
         false => bail!("{}", wrong.join("; ")),
     }
+}
+
+/// Sends changed streams to all doors until there were enough, or a cluster has ended.
+fn send_changed(
+    open: &mut Cluster,
+    closed: &mut Cluster,
+    doors: &[Vec<SocketAddr>; 2],
+    seeds: &[Vec<Vec<u8>>; 2],
+    options: &Options,
+) {
+    let sent = AtomicU64::new(0);
+    let is_gone = AtomicBool::new(false);
+    let begun = Instant::now();
+    let is_over = || {
+        is_gone.load(Ordering::Relaxed)
+            || match options.time {
+                Some(time) => begun.elapsed() >= time,
+                None => sent.load(Ordering::Relaxed) >= options.messages,
+            }
+    };
+    thread::scope(|scope| {
+        for number in 0..SENDERS {
+            let sent = &sent;
+            let mut random = Rng::new(options.seed.wrapping_add(number << 32));
+            scope.spawn(move || {
+                let mut half_open = Vec::new();
+                while !is_over() {
+                    let streams = random.pick(seeds.as_slice());
+                    let octets = random.pick(streams).clone();
+                    let octets = changed(&mut random, &octets);
+                    let doors = random.pick(doors.as_slice());
+                    let door = *random.pick(doors);
+                    send(door, &octets, &mut random, &mut half_open);
+                    sent.fetch_add(1, Ordering::Relaxed);
+                }
+            });
+        }
+        while !is_over() {
+            thread::sleep(Duration::from_millis(200));
+            for cluster in [&mut *open, &mut *closed] {
+                cluster.look();
+                if cluster.ended().is_some() {
+                    is_gone.store(true, Ordering::Relaxed);
+                }
+            }
+        }
+    });
+    println!("messages            {}", sent.load(Ordering::Relaxed));
+    println!("seconds             {:.0}", begun.elapsed().as_secs_f64());
 }
 
 /// A scheduler and two executors, which end with this.

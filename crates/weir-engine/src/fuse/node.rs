@@ -148,50 +148,67 @@ impl FusedAggregate {
             if index > 0 {
                 f.write_str(separate)?;
             }
-            let mut needs = Vec::new();
-            for branch in &pass.branches {
-                branch.visit_columns(&mut |column| needs.push(column.needs()));
-            }
-            write!(f, "reads={}", described(&pass.scan_input.reading.sources))?;
-            write!(f, "{separate}decodes={}", decodes(needs))?;
-            for branch in &pass.branches {
-                if let Some(predicate) = &branch.predicate {
-                    write!(f, "{separate}keeps while decoding={predicate}")?;
-                }
-            }
-            if pass.branches.len() > 1 {
-                write!(f, "{separate}branches in one pass={}", pass.branches.len())?;
-            }
-            if pass.scan_input.reading.merge {
-                write!(f, "{separate}merged by=frame.time")?;
-            }
-            if pass.scan_input.partitions.len() > 1 {
-                write!(
-                    f,
-                    "{separate}side by side={}",
-                    pass.scan_input.partitions.len()
-                )?;
-            }
-            if pass.scan_input.parts > 1 {
-                write!(
-                    f,
-                    "{separate}parts of the file side by side={}",
-                    pass.scan_input.parts
-                )?;
-            }
-            if let Some(Some(note)) = notes.get(index) {
-                write!(f, "{separate}{note}")?;
-            }
-            match pass.compiles(&self.functions) {
-                Some(Ok(())) => write!(f, "{separate}compiled=what plain records are asked")?,
-                Some(Err(why)) => write!(f, "{separate}not compiled={why}")?,
-                None => {}
-            }
+            let note = notes.get(index).and_then(Option::as_deref);
+            self.explain_pass(pass, separate, note, f)?;
         }
         if let Some(bytes) = self.partial_bytes {
             let mebibytes = bytes as f64 / f64::from(1 << 20);
             write!(f, "{separate}gives groups at={mebibytes:.1} MiB")?;
         }
+        self.explain_groups(separate, f)
+    }
+
+    fn explain_pass(
+        &self,
+        pass: &Pass,
+        separate: &str,
+        note: Option<&str>,
+        f: &mut fmt::Formatter<'_>,
+    ) -> fmt::Result {
+        let mut needs = Vec::new();
+        for branch in &pass.branches {
+            branch.visit_columns(&mut |column| needs.push(column.needs()));
+        }
+        write!(f, "reads={}", described(&pass.scan_input.reading.sources))?;
+        write!(f, "{separate}decodes={}", decodes(needs))?;
+        for branch in &pass.branches {
+            if let Some(predicate) = &branch.predicate {
+                write!(f, "{separate}keeps while decoding={predicate}")?;
+            }
+        }
+        if pass.branches.len() > 1 {
+            write!(f, "{separate}branches in one pass={}", pass.branches.len())?;
+        }
+        if pass.scan_input.reading.merge {
+            write!(f, "{separate}merged by=frame.time")?;
+        }
+        if pass.scan_input.partitions.len() > 1 {
+            write!(
+                f,
+                "{separate}side by side={}",
+                pass.scan_input.partitions.len()
+            )?;
+        }
+        if pass.scan_input.parts > 1 {
+            write!(
+                f,
+                "{separate}parts of the file side by side={}",
+                pass.scan_input.parts
+            )?;
+        }
+        if let Some(note) = note {
+            write!(f, "{separate}{note}")?;
+        }
+        match pass.compiles(&self.functions) {
+            Some(Ok(())) => write!(f, "{separate}compiled=what plain records are asked")?,
+            Some(Err(why)) => write!(f, "{separate}not compiled={why}")?,
+            None => {}
+        }
+        Ok(())
+    }
+
+    /// The keys and functions, which are those of each branch.
+    fn explain_groups(&self, separate: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Some(branch) = self.passes.first().and_then(|pass| pass.branches.first()) else {
             return Ok(());
         };

@@ -245,43 +245,11 @@ impl Office<'_> {
 
     /// ARP, neighbour discovery, spanning tree, time, pings, group membership.
     fn small_talk(&mut self) {
-        let router = (ROUTER_MAC, Ipv4Addr::new(192, 168, 10, 1));
         for _ in 0..60 {
             let desk = self.rng.between(10, 40) as u8;
-            let address = Ipv4Addr::new(192, 168, 10, desk);
             let time_ns = arrival_ns(self.rng);
-            let mac = desk_mac(desk);
-            let ask = arp(1, (mac, address), ([0; 6], router.1));
-            self.push(time_ns, LAN, ethernet(BROADCAST, mac, ethertype::ARP, &ask));
-            let answer = arp(2, router, (mac, address));
-            self.push(
-                time_ns + 180_000,
-                LAN,
-                ethernet(mac, ROUTER_MAC, ethertype::ARP, &answer),
-            );
-
-            let (own, other) = (ipv6(u16::from(desk)), ipv6(SERVER_HOST));
-            let group = Ipv6Addr::new(0xff02, 0, 0, 0, 0, 1, 0xff00, SERVER_HOST);
-            let solicitation = neighbour(own, group, false, other, mac);
-            let packet = Ipv6::new(own, group, protocol::ICMPV6)
-                .hop_limit(255)
-                .packet(&solicitation);
-            let multicast = [
-                0x33,
-                0x33,
-                0xff,
-                0,
-                SERVER_HOST.to_be_bytes()[0],
-                SERVER_HOST as u8,
-            ];
-            let frame = ethernet(multicast, mac, ethertype::IPV6, &packet);
-            self.push(time_ns + 500_000, LAN, frame);
-            let advertisement = neighbour(other, own, true, other, ROUTER_MAC);
-            let packet = Ipv6::new(other, own, protocol::ICMPV6)
-                .hop_limit(255)
-                .packet(&advertisement);
-            let frame = ethernet(mac, ROUTER_MAC, ethertype::IPV6, &packet);
-            self.push(time_ns + 800_000, LAN, frame);
+            self.address_resolution(desk, time_ns);
+            self.neighbour_discovery(desk, time_ns);
         }
         for second in 0..300_u64 {
             let tree = llc(0x42, 0x42, 0x03, &spanning_tree(ROUTER_MAC, 0x8001));
@@ -289,160 +257,221 @@ impl Office<'_> {
             self.push(START_NS + second * 2_000_000_000 + 73_000, LAN, frame);
         }
         for sequence in 0..100_u16 {
-            let pair = Pair::V4(
-                Ipv4Addr::new(192, 168, 10, 12),
-                Ipv4Addr::new(203, 0, 113, 1),
-            );
-            let pair_v6 = (ipv6(12), ipv6(SERVER_HOST));
-            let time_ns = START_NS + u64::from(sequence) * 6_000_000_000 + 5_000;
-            for reply in [false, true] {
-                let (time_ns, pair, ends) = match reply {
-                    false => (time_ns, pair, pair_v6),
-                    true => (time_ns + 14_200_000, pair.turned(), (pair_v6.1, pair_v6.0)),
-                };
-                let body = b"abcdefghijklmnopqrstuvwabcdefghi";
-                let echo = icmp_echo(reply, 0x4242, sequence, body);
-                let packet = pair.ip(protocol::ICMP, sequence, &echo);
-                self.on_lan(
-                    12,
-                    None,
-                    &Sent {
-                        time_ns,
-                        from_client: !reply,
-                        packet,
-                    },
-                );
-                let echo = icmpv6_echo(ends.0, ends.1, reply, 0x4242, sequence, body);
-                let packet = Ipv6::new(ends.0, ends.1, protocol::ICMPV6).packet(&echo);
-                let time_ns = time_ns + 2_000_000_000;
-                self.on_lan(
-                    12,
-                    None,
-                    &Sent {
-                        time_ns,
-                        from_client: !reply,
-                        packet,
-                    },
-                );
-            }
+            self.pings(sequence);
         }
         for minute in 0..10_u64 {
-            for desk in [10, 11, 12] {
-                let pair = Pair::V4(Ipv4Addr::new(192, 168, 10, desk), SERVER);
-                let mut clock = vec![0x23, 2, 6, 0xec];
-                clock.resize(48, 0);
-                let time_ns = START_NS + minute * 60_000_000_000 + u64::from(desk) * 1_300_000;
-                let packet = pair.udp(desk.into(), (123, 123), &clock);
-                self.on_lan(
-                    desk,
-                    None,
-                    &Sent {
-                        time_ns,
-                        from_client: true,
-                        packet,
-                    },
-                );
-            }
-            // A host reports that it listens to 239.1.2.3, with the router alert option.
-            let report = icmp(0x16, 0, [239, 1, 2, 3], &[]);
-            let group = Ipv4Addr::new(239, 1, 2, 3);
-            let header = Ipv4::new(Ipv4Addr::new(192, 168, 10, 14), group, 2).ttl(1);
-            let packet = header.options(&[0x94, 4, 0, 0]).packet(&report);
-            let frame = ethernet(
-                [1, 0, 0x5e, 1, 2, 3],
-                desk_mac(14),
-                ethertype::IPV4,
-                &packet,
-            );
-            self.push(START_NS + minute * 60_000_000_000 + 21_000_000, LAN, frame);
+            self.clocks(minute);
+            self.membership(minute);
         }
+    }
+
+    /// A desk asks for the router's address, and is answered.
+    fn address_resolution(&mut self, desk: u8, time_ns: u64) {
+        let router = (ROUTER_MAC, Ipv4Addr::new(192, 168, 10, 1));
+        let address = Ipv4Addr::new(192, 168, 10, desk);
+        let mac = desk_mac(desk);
+        let ask = arp(1, (mac, address), ([0; 6], router.1));
+        self.push(time_ns, LAN, ethernet(BROADCAST, mac, ethertype::ARP, &ask));
+        let answer = arp(2, router, (mac, address));
+        self.push(
+            time_ns + 180_000,
+            LAN,
+            ethernet(mac, ROUTER_MAC, ethertype::ARP, &answer),
+        );
+    }
+
+    /// The same with IPv6.
+    fn neighbour_discovery(&mut self, desk: u8, time_ns: u64) {
+        let mac = desk_mac(desk);
+        let (own, other) = (ipv6(u16::from(desk)), ipv6(SERVER_HOST));
+        let group = Ipv6Addr::new(0xff02, 0, 0, 0, 0, 1, 0xff00, SERVER_HOST);
+        let solicitation = neighbour(own, group, false, other, mac);
+        let packet = Ipv6::new(own, group, protocol::ICMPV6)
+            .hop_limit(255)
+            .packet(&solicitation);
+        let multicast = [
+            0x33,
+            0x33,
+            0xff,
+            0,
+            SERVER_HOST.to_be_bytes()[0],
+            SERVER_HOST as u8,
+        ];
+        let frame = ethernet(multicast, mac, ethertype::IPV6, &packet);
+        self.push(time_ns + 500_000, LAN, frame);
+        let advertisement = neighbour(other, own, true, other, ROUTER_MAC);
+        let packet = Ipv6::new(other, own, protocol::ICMPV6)
+            .hop_limit(255)
+            .packet(&advertisement);
+        let frame = ethernet(mac, ROUTER_MAC, ethertype::IPV6, &packet);
+        self.push(time_ns + 800_000, LAN, frame);
+    }
+
+    /// An echo request with either version of IP, and their replies.
+    fn pings(&mut self, sequence: u16) {
+        let pair = Pair::V4(
+            Ipv4Addr::new(192, 168, 10, 12),
+            Ipv4Addr::new(203, 0, 113, 1),
+        );
+        let pair_v6 = (ipv6(12), ipv6(SERVER_HOST));
+        let time_ns = START_NS + u64::from(sequence) * 6_000_000_000 + 5_000;
+        for reply in [false, true] {
+            let (time_ns, pair, ends) = match reply {
+                false => (time_ns, pair, pair_v6),
+                true => (time_ns + 14_200_000, pair.turned(), (pair_v6.1, pair_v6.0)),
+            };
+            let body = b"abcdefghijklmnopqrstuvwabcdefghi";
+            let echo = icmp_echo(reply, 0x4242, sequence, body);
+            let packet = pair.ip(protocol::ICMP, sequence, &echo);
+            self.on_lan(
+                12,
+                None,
+                &Sent {
+                    time_ns,
+                    from_client: !reply,
+                    packet,
+                },
+            );
+            let echo = icmpv6_echo(ends.0, ends.1, reply, 0x4242, sequence, body);
+            let packet = Ipv6::new(ends.0, ends.1, protocol::ICMPV6).packet(&echo);
+            let time_ns = time_ns + 2_000_000_000;
+            self.on_lan(
+                12,
+                None,
+                &Sent {
+                    time_ns,
+                    from_client: !reply,
+                    packet,
+                },
+            );
+        }
+    }
+
+    /// Three desks ask the server for the time.
+    fn clocks(&mut self, minute: u64) {
+        for desk in [10, 11, 12] {
+            let pair = Pair::V4(Ipv4Addr::new(192, 168, 10, desk), SERVER);
+            let mut clock = vec![0x23, 2, 6, 0xec];
+            clock.resize(48, 0);
+            let time_ns = START_NS + minute * 60_000_000_000 + u64::from(desk) * 1_300_000;
+            let packet = pair.udp(desk.into(), (123, 123), &clock);
+            self.on_lan(
+                desk,
+                None,
+                &Sent {
+                    time_ns,
+                    from_client: true,
+                    packet,
+                },
+            );
+        }
+    }
+
+    /// A host reports that it listens to 239.1.2.3, with the router alert option.
+    fn membership(&mut self, minute: u64) {
+        let report = icmp(0x16, 0, [239, 1, 2, 3], &[]);
+        let group = Ipv4Addr::new(239, 1, 2, 3);
+        let header = Ipv4::new(Ipv4Addr::new(192, 168, 10, 14), group, 2).ttl(1);
+        let packet = header.options(&[0x94, 4, 0, 0]).packet(&report);
+        let frame = ethernet(
+            [1, 0, 0x5e, 1, 2, 3],
+            desk_mac(14),
+            ethertype::IPV4,
+            &packet,
+        );
+        self.push(START_NS + minute * 60_000_000_000 + 21_000_000, LAN, frame);
     }
 
     /// Packets that came back with an error, quoted.
     fn errors(&mut self) {
         for hop in 1..=16_u8 {
-            let pair = Pair::V4(
-                Ipv4Addr::new(192, 168, 10, 15),
-                Ipv4Addr::new(203, 0, 113, 99),
-            );
-            let Pair::V4(client, server) = pair else {
-                continue;
-            };
-            let probe = udp(
-                pair.src(),
-                pair.dst(),
-                50_000,
-                33_434 + u16::from(hop),
-                &[0; 32],
-            );
-            let header = Ipv4::new(client, server, protocol::UDP)
-                .ttl(hop)
-                .identification(hop.into());
-            let packet = header.packet(&probe);
-            let time_ns = START_NS + 130_000_000_000 + u64::from(hop) * 90_000_000;
-            let quoted = Ipv4::new(client, server, protocol::UDP)
-                .ttl(if hop < 16 { 1 } else { 40 })
-                .identification(hop.into())
-                .packet(&probe);
-            // Time exceeded on the way, port unreachable at the end.
-            let (kind, code, from) = match hop {
-                16 => (3, 3, server),
-                _ => (11, 0, Ipv4Addr::new(10, 255, hop, 1)),
-            };
-            let error = icmp(kind, code, [0; 4], &quoted[..28]);
-            let answer = Ipv4::new(from, client, protocol::ICMP)
-                .ttl(64 - hop)
-                .packet(&error);
-            self.on_lan(
-                15,
-                None,
-                &Sent {
-                    time_ns,
-                    from_client: true,
-                    packet,
-                },
-            );
-            let time_ns = time_ns + u64::from(hop) * 1_700_000;
-            self.on_lan(
-                15,
-                None,
-                &Sent {
-                    time_ns,
-                    from_client: false,
-                    packet: answer,
-                },
-            );
+            self.traceroute(hop);
         }
         for index in 0..6_u16 {
-            let (own, far) = (ipv6(21), Ipv6Addr::new(0x2001, 0xdb8, 0x99, 0, 0, 0, 0, 7));
-            let router = ipv6(1);
-            let pair = Pair::V6(own, far);
-            let payload = text(self.rng, 1_400);
-            let packet = pair.udp(index, (5_004, 6_000 + index), &payload);
-            let quoted = &packet[..(1_280 - 48).min(packet.len())];
-            let error = icmpv6(router, own, 2, 0, 1_400_u32.to_be_bytes(), quoted);
-            let answer = Ipv6::new(router, own, protocol::ICMPV6).packet(&error);
-            let time_ns = arrival_ns(self.rng);
-            self.on_lan(
-                21,
-                Some(10),
-                &Sent {
-                    time_ns,
-                    from_client: true,
-                    packet,
-                },
-            );
-            let time_ns = time_ns + 600_000;
-            self.on_lan(
-                21,
-                Some(10),
-                &Sent {
-                    time_ns,
-                    from_client: false,
-                    packet: answer,
-                },
-            );
+            self.too_big(index);
         }
+    }
+
+    /// A probe of traceroute. Time is exceeded on the way, and the port is unreachable at the end.
+    fn traceroute(&mut self, hop: u8) {
+        let client = Ipv4Addr::new(192, 168, 10, 15);
+        let server = Ipv4Addr::new(203, 0, 113, 99);
+        let pair = Pair::V4(client, server);
+        let probe = udp(
+            pair.src(),
+            pair.dst(),
+            50_000,
+            33_434 + u16::from(hop),
+            &[0; 32],
+        );
+        let header = Ipv4::new(client, server, protocol::UDP)
+            .ttl(hop)
+            .identification(hop.into());
+        let packet = header.packet(&probe);
+        let time_ns = START_NS + 130_000_000_000 + u64::from(hop) * 90_000_000;
+        let quoted = Ipv4::new(client, server, protocol::UDP)
+            .ttl(if hop < 16 { 1 } else { 40 })
+            .identification(hop.into())
+            .packet(&probe);
+        let (kind, code, from) = match hop {
+            16 => (3, 3, server),
+            _ => (11, 0, Ipv4Addr::new(10, 255, hop, 1)),
+        };
+        let error = icmp(kind, code, [0; 4], &quoted[..28]);
+        let answer = Ipv4::new(from, client, protocol::ICMP)
+            .ttl(64 - hop)
+            .packet(&error);
+        self.on_lan(
+            15,
+            None,
+            &Sent {
+                time_ns,
+                from_client: true,
+                packet,
+            },
+        );
+        let time_ns = time_ns + u64::from(hop) * 1_700_000;
+        self.on_lan(
+            15,
+            None,
+            &Sent {
+                time_ns,
+                from_client: false,
+                packet: answer,
+            },
+        );
+    }
+
+    /// A packet over IPv6 that the next link's MTU is too small for.
+    fn too_big(&mut self, index: u16) {
+        let (own, far) = (ipv6(21), Ipv6Addr::new(0x2001, 0xdb8, 0x99, 0, 0, 0, 0, 7));
+        let router = ipv6(1);
+        let pair = Pair::V6(own, far);
+        let payload = text(self.rng, 1_400);
+        let packet = pair.udp(index, (5_004, 6_000 + index), &payload);
+        let quoted = &packet[..(1_280 - 48).min(packet.len())];
+        let error = icmpv6(router, own, 2, 0, 1_400_u32.to_be_bytes(), quoted);
+        let answer = Ipv6::new(router, own, protocol::ICMPV6).packet(&error);
+        let time_ns = arrival_ns(self.rng);
+        self.on_lan(
+            21,
+            Some(10),
+            &Sent {
+                time_ns,
+                from_client: true,
+                packet,
+            },
+        );
+        let time_ns = time_ns + 600_000;
+        self.on_lan(
+            21,
+            Some(10),
+            &Sent {
+                time_ns,
+                from_client: false,
+                packet: answer,
+            },
+        );
     }
 
     /// Each kind of IPv6 extension header, alone and together.

@@ -1,5 +1,6 @@
 //! Runs the grid over a stream of messages, in constant memory.
 
+use std::ops::Range;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -288,73 +289,34 @@ impl Engine {
             self.hashes
                 .fill(&self.text, from, self.len, |m| cells.mem_level(m));
         }
-        let mut pieces = Vec::new();
-        if linked || cells.takeover(false) {
-            let mut from = 0;
-            while from < self.messages.len() {
-                let start = self.messages[from].span.start;
-                let mut to = from + 1;
-                while to < self.messages.len() && self.messages[to].span.end - start <= PIECE {
-                    to += 1;
-                }
-                pieces.push(from..to);
-                from = to;
-            }
-        }
-        let shared = Shared {
-            text: &self.text,
-            messages: &self.messages,
-            links: &self.links,
-            hashes: &self.hashes,
-            cells,
-            few: few_lazy(cells),
-            alone: &alone,
+        let jobs = Jobs {
+            shared: Shared {
+                text: &self.text,
+                messages: &self.messages,
+                links: &self.links,
+                hashes: &self.hashes,
+                cells,
+                few: few_lazy(cells),
+                alone: &alone,
+            },
+            lone: &self.lone,
+            chains: &self.chains,
+            pieces: match linked || cells.takeover(false) {
+                true => pieces(&self.messages),
+                false => Vec::new(),
+            },
+            classes: self.meta.len(),
+            next: AtomicUsize::new(0),
         };
-        // The long pieces first: one for each level and memLevel whose chains hang on the parse.
-        let jobs = self.lone.len() + self.chains.len() + pieces.len();
-        let next = AtomicUsize::new(0);
-        let classes = self.meta.len();
-        let (lone, chains, pieces) = (&self.lone, &self.chains, &pieces);
-        let run = |worker: &Mutex<Worker>| {
-            let mut worker = worker
-                .lock()
-                .unwrap_or_else(std::sync::PoisonError::into_inner);
-            worker.classes(classes);
-            loop {
-                let job = next.fetch_add(1, Ordering::Relaxed);
-                if job >= jobs {
-                    return;
-                }
-                let (chain, piece) = (
-                    job.wrapping_sub(lone.len()),
-                    job.wrapping_sub(lone.len() + chains.len()),
-                );
-                if let Some(lone) = lone.get(job) {
-                    let (setting, lone) = &mut *lone
-                        .lock()
-                        .unwrap_or_else(std::sync::PoisonError::into_inner);
-                    worker.lone(&shared, *setting, lone);
-                } else if let Some(chain) = chains.get(chain) {
-                    let mut chain = chain
-                        .lock()
-                        .unwrap_or_else(std::sync::PoisonError::into_inner);
-                    for (level, fast) in chain.iter_mut() {
-                        worker.fast(&shared, *level, fast);
-                    }
-                } else if let Some(range) = pieces.get(piece) {
-                    worker.pieces(&shared, range.clone());
-                }
-            }
-        };
-        let threads = self.workers.len().min(jobs.max(1));
+        let threads = self.workers.len().min(jobs.count().max(1));
         if threads == 1 || self.gathered() < 4096 {
-            run(&self.workers[0]);
+            jobs.run(&self.workers[0]);
         } else {
             std::thread::scope(|scope| {
                 for worker in &self.workers[1..threads] {
-                    scope.spawn(|| run(worker));
+                    scope.spawn(|| jobs.run(worker));
                 }
-                run(&self.workers[0]);
+                jobs.run(&self.workers[0]);
             });
         }
         self.messages.clear();
@@ -383,6 +345,72 @@ impl Engine {
                 .unwrap_or_else(std::sync::PoisonError::into_inner);
             for (_, fast) in chain {
                 fast.shift(bytes);
+            }
+        }
+    }
+}
+
+/// Messages in a row, put together as long as they make no more than a piece.
+fn pieces(messages: &[Message]) -> Vec<Range<usize>> {
+    let mut pieces = Vec::new();
+    let mut from = 0;
+    while from < messages.len() {
+        let start = messages[from].span.start;
+        let mut to = from + 1;
+        while to < messages.len() && messages[to].span.end - start <= PIECE {
+            to += 1;
+        }
+        pieces.push(from..to);
+        from = to;
+    }
+    pieces
+}
+
+/// What workers take one after another. The long ones come first: one for each level and memLevel whose
+/// chains hang on the parse.
+struct Jobs<'a> {
+    shared: Shared<'a>,
+    lone: &'a [Mutex<(Setting, Lone)>],
+    chains: &'a [Mutex<Vec<(u8, Fast)>>],
+    pieces: Vec<Range<usize>>,
+    classes: usize,
+    next: AtomicUsize,
+}
+
+impl Jobs<'_> {
+    fn count(&self) -> usize {
+        self.lone.len() + self.chains.len() + self.pieces.len()
+    }
+
+    /// Has a worker take jobs until none is left.
+    fn run(&self, worker: &Mutex<Worker>) {
+        let mut worker = worker
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner);
+        worker.classes(self.classes);
+        loop {
+            let job = self.next.fetch_add(1, Ordering::Relaxed);
+            if job >= self.count() {
+                return;
+            }
+            let (chain, piece) = (
+                job.wrapping_sub(self.lone.len()),
+                job.wrapping_sub(self.lone.len() + self.chains.len()),
+            );
+            if let Some(lone) = self.lone.get(job) {
+                let (setting, lone) = &mut *lone
+                    .lock()
+                    .unwrap_or_else(std::sync::PoisonError::into_inner);
+                worker.lone(&self.shared, *setting, lone);
+            } else if let Some(chain) = self.chains.get(chain) {
+                let mut chain = chain
+                    .lock()
+                    .unwrap_or_else(std::sync::PoisonError::into_inner);
+                for (level, fast) in chain.iter_mut() {
+                    worker.fast(&self.shared, *level, fast);
+                }
+            } else if let Some(range) = self.pieces.get(piece) {
+                worker.pieces(&self.shared, range.clone());
             }
         }
     }

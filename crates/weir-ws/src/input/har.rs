@@ -251,10 +251,10 @@ struct HarSink<'a, 'e> {
 
 impl Sink for HarSink<'_, '_> {
     fn token(&mut self, token: Token, text: &[u8], cut: bool) -> usize {
-        let state = &mut *self.state;
-        let inside = state.messages_at.is_some_and(|at| state.depth == at + 1);
+        let inside = self.state.is_in_message();
         match token {
             Token::Key => {
+                let state = &mut *self.state;
                 state.last = Member::of(text);
                 state.next_is_messages = state.last == Member::Messages;
                 if inside && state.last == Member::Data {
@@ -262,88 +262,110 @@ impl Sink for HarSink<'_, '_> {
                 }
                 return 1024;
             }
-            Token::ArrayBegin => {
-                if state.next_is_messages && state.messages_at.is_none() {
-                    state.entry.at = Some(state.depth);
-                    state.entry.messages_before = Some(self.report.messages);
-                    state.connection = Some(self.report.connections);
-                    self.report.connections += 1;
-                    state.messages_at = Some(state.depth + 1);
-                }
-                state.depth += 1;
-            }
-            Token::ObjectBegin => {
-                if state.messages_at == Some(state.depth) {
-                    state.fields.clear();
-                }
-                state.name.clear();
-                state.value.clear();
-                let part = match state.last {
-                    Member::Request => Part::Request,
-                    Member::Response => Part::Response,
-                    _ => Part::Other,
-                };
-                // Members of the object have names of their own.
-                state.last = Member::Other;
-                if part != Part::Other
-                    && state.messages_at.is_none()
-                    && state.entry.part == Part::Other
-                {
-                    state.entry.at = Some(state.depth);
-                    state.entry.part = part;
-                }
-                state.depth += 1;
-            }
+            Token::ArrayBegin => self.begin_array(),
+            Token::ObjectBegin => self.state.begin_object(),
             Token::ArrayEnd => {
+                let state = &mut *self.state;
                 state.depth = state.depth.saturating_sub(1);
                 if state.messages_at == Some(state.depth + 1) {
                     state.messages_at = None;
                 }
             }
-            Token::ObjectEnd => {
-                state.depth = state.depth.saturating_sub(1);
-                if state.messages_at == Some(state.depth) {
-                    let connection = state.connection.unwrap_or_default();
-                    state.fields.emit(connection, true, self.report, self.each);
-                } else if state.entry.at == Some(state.depth) {
-                    state.entry.part = Part::Other;
-                } else if state.depth == 0 || state.entry.at.is_some_and(|at| state.depth < at) {
-                    state.entry.end(self.report);
-                }
-            }
+            Token::ObjectEnd => self.end_object(),
             Token::String | Token::Word if inside => {
-                state.fields.set(state.last, token, text, cut);
+                self.state.fields.set(self.state.last, token, text, cut);
             }
-            Token::String => {
-                match state.last {
-                    Member::Name => state.name = text.to_ascii_lowercase(),
-                    Member::Value => state.value = text.to_vec(),
-                    _ => {}
-                }
-                // What a request has is asked for, and not agreed on.
-                if state.name == b"sec-websocket-extensions"
-                    && !state.value.is_empty()
-                    && state.entry.part != Part::Request
-                    && state.entry.extensions.len() < EXTENSIONS_MAX
-                {
-                    let value = String::from_utf8_lossy(&state.value).into_owned();
-                    state.entry.extensions.push(value);
-                    state.name.clear();
-                    state.value.clear();
-                }
-            }
-            Token::Word => {
-                let is_of_response = state.entry.part == Part::Response
-                    && state.entry.at.is_some_and(|at| state.depth == at + 1);
-                if is_of_response && state.last == Member::Status {
-                    state.entry.status = std::str::from_utf8(text)
-                        .ok()
-                        .and_then(|it| it.parse().ok());
-                }
-            }
+            Token::String => self.state.string(text),
+            Token::Word => self.state.word(text),
         }
-        state.next_is_messages = false;
+        self.state.next_is_messages = false;
         1024
+    }
+}
+
+impl HarSink<'_, '_> {
+    /// The messages of an entry make a connection.
+    fn begin_array(&mut self) {
+        let state = &mut *self.state;
+        if state.next_is_messages && state.messages_at.is_none() {
+            state.entry.at = Some(state.depth);
+            state.entry.messages_before = Some(self.report.messages);
+            state.connection = Some(self.report.connections);
+            self.report.connections += 1;
+            state.messages_at = Some(state.depth + 1);
+        }
+        state.depth += 1;
+    }
+
+    /// A message, a request or response, or an entry is whole.
+    fn end_object(&mut self) {
+        let state = &mut *self.state;
+        state.depth = state.depth.saturating_sub(1);
+        if state.messages_at == Some(state.depth) {
+            let connection = state.connection.unwrap_or_default();
+            state.fields.emit(connection, true, self.report, self.each);
+        } else if state.entry.at == Some(state.depth) {
+            state.entry.part = Part::Other;
+        } else if state.depth == 0 || state.entry.at.is_some_and(|at| state.depth < at) {
+            state.entry.end(self.report);
+        }
+    }
+}
+
+impl HarState {
+    fn is_in_message(&self) -> bool {
+        self.messages_at.is_some_and(|at| self.depth == at + 1)
+    }
+
+    fn begin_object(&mut self) {
+        if self.messages_at == Some(self.depth) {
+            self.fields.clear();
+        }
+        self.name.clear();
+        self.value.clear();
+        let part = match self.last {
+            Member::Request => Part::Request,
+            Member::Response => Part::Response,
+            _ => Part::Other,
+        };
+        // Members of the object have names of their own.
+        self.last = Member::Other;
+        if part != Part::Other && self.messages_at.is_none() && self.entry.part == Part::Other {
+            self.entry.at = Some(self.depth);
+            self.entry.part = part;
+        }
+        self.depth += 1;
+    }
+
+    /// A text outside of messages: the name or the value of a header, perhaps.
+    fn string(&mut self, text: &[u8]) {
+        match self.last {
+            Member::Name => self.name = text.to_ascii_lowercase(),
+            Member::Value => self.value = text.to_vec(),
+            _ => {}
+        }
+        // What a request has is asked for, and not agreed on.
+        if self.name == b"sec-websocket-extensions"
+            && !self.value.is_empty()
+            && self.entry.part != Part::Request
+            && self.entry.extensions.len() < EXTENSIONS_MAX
+        {
+            let value = String::from_utf8_lossy(&self.value).into_owned();
+            self.entry.extensions.push(value);
+            self.name.clear();
+            self.value.clear();
+        }
+    }
+
+    /// A number outside of messages: the status of a response, perhaps.
+    fn word(&mut self, text: &[u8]) {
+        let is_of_response = self.entry.part == Part::Response
+            && self.entry.at.is_some_and(|at| self.depth == at + 1);
+        if is_of_response && self.last == Member::Status {
+            self.entry.status = std::str::from_utf8(text)
+                .ok()
+                .and_then(|it| it.parse().ok());
+        }
     }
 }
 
