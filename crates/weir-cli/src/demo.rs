@@ -1,6 +1,7 @@
 //! `weir demo`: a small set of sample captures, and a tour of queries over them.
 
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, IsTerminal, Stdout, Write};
+use std::path::Path;
 use std::process::ExitCode;
 
 use weir_samples::demo::{DemoFile, demo_files};
@@ -17,32 +18,8 @@ use weir_output::{Format, Options};
 pub(crate) fn run(demo: &Demo, global: Global, messages: Messages) -> Result<ExitCode, Failure> {
     let dir = &demo.dir;
     let mut stdout = io::stdout();
-    if !demo.keep {
-        let failed = |error: io::Error| Failure::file(dir, &error);
-        let files = demo_files().map_err(failed)?;
-        // Samples that are there already need not be written; another capture of that name belongs to the user, and
-        // stays.
-        let is_missing = |file: &DemoFile, bytes: &[u8]| {
-            std::fs::read(dir.join(file.file_name)).ok().as_deref() != Some(bytes)
-        };
-        let missing: Vec<_> = files
-            .iter()
-            .filter(|(file, bytes)| is_missing(file, bytes))
-            .collect();
-        for (file, _) in &missing {
-            guard(&dir.join(file.file_name), global)?;
-        }
-        std::fs::create_dir_all(dir).map_err(failed)?;
-        for (file, bytes) in missing {
-            put_one_of_many(&dir.join(file.file_name), bytes, global)?;
-        }
-        for (file, _) in &files {
-            let path = dir.join(file.file_name).display().to_string();
-            let line = format!("wrote {path:<28} {}\n", file.what);
-            if stdout.write_all(line.as_bytes()).is_err() {
-                return Ok(ExitCode::SUCCESS);
-            }
-        }
+    if !demo.keep && write_samples(dir, &mut stdout, global)? == Reader::Gone {
+        return Ok(ExitCode::SUCCESS);
     }
     if demo.no_tour {
         return Ok(ExitCode::SUCCESS);
@@ -73,17 +50,8 @@ pub(crate) fn run(demo: &Demo, global: Global, messages: Messages) -> Result<Exi
             }
         }
     }
-    let calls = [dir.join("calls.pcap").display().to_string()];
-    if let Some(ladder) = sip::drawn(&session, &calls, "voice-call")? {
-        let [calls] = calls;
-        let heading = "\n-- What did the telephones say to each other?\n";
-        let picture = format!(
-            "{heading}$ weir sip ladder {calls} --call-id voice-call\n{}",
-            ladder.text()
-        );
-        if stdout.write_all(picture.as_bytes()).is_err() {
-            return Ok(ExitCode::SUCCESS);
-        }
+    if show_ladder(dir, &session, &mut stdout)? == Reader::Gone {
+        return Ok(ExitCode::SUCCESS);
     }
     let next = format!(
         "\nYour own file:  weir query \"SELECT addr.src, count(*) FROM 'FILE' GROUP BY addr.src ORDER BY 2 DESC LIMIT 10\"\nAll columns:    weir fields\nThese again:    weir query -f {dir}/tour.sql\n",
@@ -98,6 +66,52 @@ pub(crate) fn run(demo: &Demo, global: Global, messages: Messages) -> Result<Exi
     // The samples hold cut packets on purpose; the tour shows them.
     let _ = stdout.write_all(next.as_bytes());
     Ok(session.close(false))
+}
+
+fn write_samples(dir: &Path, stdout: &mut Stdout, global: Global) -> Result<Reader, Failure> {
+    let failed = |error: io::Error| Failure::file(dir, &error);
+    let files = demo_files().map_err(failed)?;
+    // Samples that are there already need not be written; another capture of that name belongs to the user, and
+    // stays.
+    let is_missing = |file: &DemoFile, bytes: &[u8]| {
+        std::fs::read(dir.join(file.file_name)).ok().as_deref() != Some(bytes)
+    };
+    let missing: Vec<_> = files
+        .iter()
+        .filter(|(file, bytes)| is_missing(file, bytes))
+        .collect();
+    for (file, _) in &missing {
+        guard(&dir.join(file.file_name), global)?;
+    }
+    std::fs::create_dir_all(dir).map_err(failed)?;
+    for (file, bytes) in missing {
+        put_one_of_many(&dir.join(file.file_name), bytes, global)?;
+    }
+    for (file, _) in &files {
+        let path = dir.join(file.file_name).display().to_string();
+        let line = format!("wrote {path:<28} {}\n", file.what);
+        if stdout.write_all(line.as_bytes()).is_err() {
+            return Ok(Reader::Gone);
+        }
+    }
+    Ok(Reader::Listens)
+}
+
+/// A call as a picture.
+fn show_ladder(dir: &Path, session: &Session, stdout: &mut Stdout) -> Result<Reader, Failure> {
+    let calls = [dir.join("calls.pcap").display().to_string()];
+    if let Some(ladder) = sip::drawn(session, &calls, "voice-call")? {
+        let [calls] = calls;
+        let heading = "\n-- What did the telephones say to each other?\n";
+        let picture = format!(
+            "{heading}$ weir sip ladder {calls} --call-id voice-call\n{}",
+            ladder.text()
+        );
+        if stdout.write_all(picture.as_bytes()).is_err() {
+            return Ok(Reader::Gone);
+        }
+    }
+    Ok(Reader::Listens)
 }
 
 /// A question of the tour.

@@ -44,14 +44,7 @@ pub(crate) fn run(live: &Live, global: Global, messages: Messages) -> Result<Exi
         stop: stop.clone(),
         messages,
     };
-    let mut options = weir_engine::Options::default();
-    options.feed = Some(Arc::new(feed));
-    options.tee.clone_from(&tee);
-    options.overwrite = global.overwrite;
-    options.encoder = Some(Arc::new(FileEncoder));
-    options.stop = stop.clone();
-    options.time_zone = live.time_zone.clone();
-    options.geoip.clone_from(&live.geoip);
+    let options = options(live, global, feed, tee.as_ref());
     let session = Session::new(&options, messages, false)?;
     let mut statements = VecDeque::from(session.parse(sql)?);
     if statements.len() != 1 {
@@ -102,18 +95,27 @@ pub(crate) fn run(live: &Live, global: Global, messages: Messages) -> Result<Exi
             }
             close(*file, path, outcome.is_ok(), tee.as_ref(), messages)?;
         }
-        (Some(Keeping::Ring(ring)), Some(path)) => {
-            // The last file takes its name, whatever ended the capture.
-            let files = ring
-                .finish()
-                .map_err(|error| Failure::written(path, &error))?;
-            if let Some(count) = kept_in? {
-                messages.note(&format!("{count} packets came; kept: {files}"));
-            }
-        }
+        (Some(Keeping::Ring(ring)), Some(path)) => close_ring(ring, path, kept_in, messages)?,
         _ => {}
     }
     outcome.map(|_| code)
+}
+
+fn options(
+    live: &Live,
+    global: Global,
+    feed: SourceFeed,
+    tee: Option<&CaptureTee>,
+) -> weir_engine::Options {
+    let mut options = weir_engine::Options::default();
+    options.stop = feed.stop.clone();
+    options.feed = Some(Arc::new(feed));
+    options.tee = tee.cloned();
+    options.overwrite = global.overwrite;
+    options.encoder = Some(Arc::new(FileEncoder));
+    options.time_zone = live.time_zone.clone();
+    options.geoip.clone_from(&live.geoip);
+    options
 }
 
 /// Where packets are kept.
@@ -142,6 +144,22 @@ fn close(
         messages.note(&format!(
             "{path} was not replaced; the packets that came are in {hidden}"
         ));
+    }
+    Ok(())
+}
+
+/// The last file takes its name, whatever ended the capture.
+fn close_ring(
+    ring: Ring,
+    path: &Path,
+    kept: Result<Option<String>, Failure>,
+    messages: Messages,
+) -> Result<(), Failure> {
+    let files = ring
+        .finish()
+        .map_err(|error| Failure::written(path, &error))?;
+    if let Some(count) = kept? {
+        messages.note(&format!("{count} packets came; kept: {files}"));
     }
     Ok(())
 }

@@ -45,65 +45,26 @@ pub(crate) fn run(query: &Query, global: Global, messages: Messages) -> Result<E
     // What runs elsewhere is to be ended there.
     let interrupts = options.cluster.as_ref().map(|_| Interrupts::begin());
     let session = Session::new(&options, messages, !query.no_progress && !global.quiet)?;
-    let mut statements = VecDeque::new();
-    match &query.file {
-        Some(file) => {
-            if file.as_os_str() == "-" {
-                session.take_stdin();
-            }
-            statements.extend(session.parse(&read_sql(file)?)?);
-        }
-        None => {
-            for sql in &query.sql {
-                statements.extend(session.parse(sql)?);
-            }
-        }
-    }
-    if statements.is_empty() {
-        return Err(Refusal::usage("no statement", "write: weir query \"SELECT …\"").into());
-    }
+    let mut statements = statements(query, &session)?;
     // Statements such as CREATE VIEW have no answer to put anywhere.
     let give_rows: Vec<bool> = statements.iter().map(Statement::gives_rows).collect();
     let answers = give_rows.iter().filter(|gives_rows| **gives_rows).count();
-    let mut targets = targets(query, answers, global)?;
-    let mut index = 0;
     let terminal = io::stdout().is_terminal();
+    let mut places = AnswerPlaces {
+        query,
+        global,
+        terminal,
+        answers,
+        targets: targets(query, answers, global)?,
+        index: 0,
+        written: Arc::new(AtomicBool::new(false)),
+    };
     let refresh = Refresh {
         every: query.every.or(terminal.then_some(Refresh::EVERY)),
     };
-    let stdout_terminal = terminal;
-    let written = Arc::new(AtomicBool::new(false));
     let mut planned = VecDeque::new();
     for gives_rows in give_rows {
-        let file = query.output.file(index, answers)?;
-        let output = query.output.options(file, stdout_terminal, global.color);
-        let shared = file.is_none() || query.output.output.len() == 1;
-        if shared && answers > 1 && output.holds_one() {
-            return Err(Refusal::usage(
-                format!(
-                    "{answers} results do not fit into one {} output",
-                    output.what()
-                ),
-                "give one -o for each statement",
-            )
-            .into());
-        }
-        let out: Box<dyn Write + Send> = match file {
-            _ if !gives_rows => Box::new(io::sink()),
-            Some(_) => match targets.get(if shared { 0 } else { index }) {
-                Some(target) => Box::new(target.clone()),
-                None => Box::new(io::stdout()),
-            },
-            None => Box::new(io::stdout()),
-        };
-        let own = gives_rows && file.is_some() && !shared;
-        let at = index;
-        let apart = shared && gives_rows && output.format.is_set_apart();
-        let out = match apart {
-            true => Box::new(Apart::new(out, &written)),
-            false => out,
-        };
-        index += usize::from(gives_rows);
+        let AnswerPlace { output, out, own } = places.next(gives_rows)?;
         // Queries that follow each other are planned together: they may share a reading.
         let outcome = match planned.is_empty() {
             true => session
@@ -124,27 +85,125 @@ pub(crate) fn run(query: &Query, global: Global, messages: Messages) -> Result<E
         });
         match outcome {
             // What has a file of its own is whole; one file for all is so after the last answer.
-            Ok(Reader::Listens) if own => {
-                if let Some(target) = targets.get(at) {
-                    target.keep()?;
-                }
-            }
-            Ok(Reader::Listens) => {}
+            Ok(Reader::Listens) => places.keep_own(own)?,
             Ok(Reader::Gone) => return Ok(ExitCode::SUCCESS),
             Err(failure) => {
-                for target in targets.drain(..) {
-                    target.give_up(messages);
-                }
+                places.give_up(messages);
                 // What was found damaged until here is still said, before the failure.
                 session.close(query.stats);
                 return Err(failure);
             }
         }
     }
-    for target in targets {
-        target.keep()?;
-    }
+    places.keep()?;
     Ok(session.close(query.stats))
+}
+
+/// What is asked: the statements of the file, or those of the command line.
+fn statements(query: &Query, session: &Session) -> Result<VecDeque<Statement>, Failure> {
+    let mut statements = VecDeque::new();
+    match &query.file {
+        Some(file) => {
+            if file.as_os_str() == "-" {
+                session.take_stdin();
+            }
+            statements.extend(session.parse(&read_sql(file)?)?);
+        }
+        None => {
+            for sql in &query.sql {
+                statements.extend(session.parse(sql)?);
+            }
+        }
+    }
+    if statements.is_empty() {
+        return Err(Refusal::usage("no statement", "write: weir query \"SELECT …\"").into());
+    }
+    Ok(statements)
+}
+
+/// Where answers go, one after another.
+struct AnswerPlaces<'q> {
+    query: &'q Query,
+    global: Global,
+    /// Standard output is one.
+    terminal: bool,
+    /// How many there are.
+    answers: usize,
+    targets: Vec<Target>,
+    /// The number of the next.
+    index: usize,
+    /// Something stands in the output that several share.
+    written: Arc<AtomicBool>,
+}
+
+/// Where one answer goes.
+struct AnswerPlace {
+    output: weir_output::Options,
+    out: Box<dyn Write + Send>,
+    /// The target that is for this answer alone.
+    own: Option<usize>,
+}
+
+impl AnswerPlaces<'_> {
+    /// The place of the next statement's answer.
+    fn next(&mut self, gives_rows: bool) -> Result<AnswerPlace, Failure> {
+        let (answers, index) = (self.answers, self.index);
+        let given = &self.query.output;
+        let file = given.file(index, answers)?;
+        let output = given.options(file, self.terminal, self.global.color);
+        let shared = file.is_none() || given.output.len() == 1;
+        if shared && answers > 1 && output.holds_one() {
+            return Err(Refusal::usage(
+                format!(
+                    "{answers} results do not fit into one {} output",
+                    output.what()
+                ),
+                "give one -o for each statement",
+            )
+            .into());
+        }
+        let out: Box<dyn Write + Send> = match file {
+            _ if !gives_rows => Box::new(io::sink()),
+            Some(_) => match self.targets.get(if shared { 0 } else { index }) {
+                Some(target) => Box::new(target.clone()),
+                None => Box::new(io::stdout()),
+            },
+            None => Box::new(io::stdout()),
+        };
+        let apart = shared && gives_rows && output.format.is_set_apart();
+        let out = match apart {
+            true => Box::new(Apart::new(out, &self.written)),
+            false => out,
+        };
+        self.index += usize::from(gives_rows);
+        let own = gives_rows && file.is_some() && !shared;
+        Ok(AnswerPlace {
+            output,
+            out,
+            own: own.then_some(index),
+        })
+    }
+
+    /// Gives a file its name that is for one answer alone.
+    fn keep_own(&self, own: Option<usize>) -> Result<(), Failure> {
+        match own.and_then(|own| self.targets.get(own)) {
+            Some(target) => target.keep(),
+            None => Ok(()),
+        }
+    }
+
+    fn keep(self) -> Result<(), Failure> {
+        for target in self.targets {
+            target.keep()?;
+        }
+        Ok(())
+    }
+
+    fn give_up(&mut self, messages: Messages) {
+        for target in self.targets.drain(..) {
+            target.give_up(messages);
+        }
+    }
 }
 
 /// Waits at the end until a cluster has heard that all statements have ended, those among them that were given up.

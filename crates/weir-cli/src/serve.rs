@@ -137,36 +137,7 @@ pub(crate) fn run(serve: &Serve, global: Global, messages: Messages) -> Result<E
             None => failure,
         }
     };
-    let mut options = Options::default();
-    options.roots.clone_from(&serve.roots);
-    if options.roots.is_empty() {
-        options.roots.push(PathBuf::from("."));
-    }
-    options.listen = Some(serve.listen);
-    options.http = Some(serve.http);
-    options.flight = serve.flight;
-    options.allow_write = serve.allow_write;
-    options.host_names.clone_from(&serve.host_names);
-    if let (Some(certificate), Some(key)) = (&serve.tls_cert, &serve.tls_key) {
-        options.tls = Some(TlsFiles {
-            certificate: certificate.clone(),
-            key: key.clone(),
-        });
-    }
-    options.limits.rows_max = serve.max_rows;
-    options.limits.time_max = serve.max_time;
-    options.limits.connections_max = serve.max_connections;
-    options.limits.queries_max = serve.max_queries;
-    options.limits.text_bytes_max = serve.max_text;
-    options.limits.upload_bytes_max = serve.max_upload as u64;
-    options.engine.remote_roots.clone_from(&serve.remotes);
-    options.engine.threads = serve.threads.map(NonZeroUsize::get);
-    options.engine.memory_limit_bytes = Some(serve.memory_limit);
-    options.engine.encoder = Some(Arc::new(FileEncoder));
-    options.engine.overwrite = global.overwrite;
-    if let Some(interface) = &serve.live {
-        options.engine.feed = Some(Arc::new(LiveInterface::new(interface)?));
-    }
+    let mut options = options(serve, global)?;
     if let Some(uploads) = &serve.worker {
         weir_serve::work(options, uploads).map_err(failed)?;
         return Ok(ExitCode::SUCCESS);
@@ -212,6 +183,41 @@ pub(crate) fn run(serve: &Serve, global: Global, messages: Messages) -> Result<E
     runtime.block_on(served).map_err(failed)?;
     messages.note("ended");
     Ok(ExitCode::SUCCESS)
+}
+
+/// What a server and the processes that answer its statements both have.
+fn options(serve: &Serve, global: Global) -> Result<Options, Failure> {
+    let mut options = Options::default();
+    options.roots.clone_from(&serve.roots);
+    if options.roots.is_empty() {
+        options.roots.push(PathBuf::from("."));
+    }
+    options.listen = Some(serve.listen);
+    options.http = Some(serve.http);
+    options.flight = serve.flight;
+    options.allow_write = serve.allow_write;
+    options.host_names.clone_from(&serve.host_names);
+    if let (Some(certificate), Some(key)) = (&serve.tls_cert, &serve.tls_key) {
+        options.tls = Some(TlsFiles {
+            certificate: certificate.clone(),
+            key: key.clone(),
+        });
+    }
+    options.limits.rows_max = serve.max_rows;
+    options.limits.time_max = serve.max_time;
+    options.limits.connections_max = serve.max_connections;
+    options.limits.queries_max = serve.max_queries;
+    options.limits.text_bytes_max = serve.max_text;
+    options.limits.upload_bytes_max = serve.max_upload as u64;
+    options.engine.remote_roots.clone_from(&serve.remotes);
+    options.engine.threads = serve.threads.map(NonZeroUsize::get);
+    options.engine.memory_limit_bytes = Some(serve.memory_limit);
+    options.engine.encoder = Some(Arc::new(FileEncoder));
+    options.engine.overwrite = global.overwrite;
+    if let Some(interface) = &serve.live {
+        options.engine.feed = Some(Arc::new(LiveInterface::new(interface)?));
+    }
+    Ok(options)
 }
 
 /// This program, with the arguments that it was started with, as one that runs statements.

@@ -27,19 +27,7 @@ pub(super) fn run(args: &Stats, global: Global, messages: Messages) -> Result<Ex
     let format = args.report.chosen();
     let target = args.report.target(global)?;
     let counters = Arc::new((AtomicU64::new(0), AtomicU64::new(0)));
-    let seen = Arc::clone(&counters);
-    let sizes = args
-        .captures
-        .iter()
-        .map(|path| std::fs::metadata(path).ok());
-    let total: Option<u64> = sizes.map(|size| size.map(|size| size.len())).sum();
-    let bar = !args.no_progress && !global.quiet && io::stderr().is_terminal();
-    let progress = Progress::start(bar, move || Done {
-        bytes: seen.0.load(Ordering::Relaxed),
-        records: seen.1.load(Ordering::Relaxed),
-        bytes_total: total.filter(|&total| total > 0),
-        pieces: None,
-    });
+    let progress = begin_progress(args, global, Arc::clone(&counters));
     for path in &args.captures {
         if path.as_os_str() != "-" {
             input::open(path)?;
@@ -104,6 +92,22 @@ pub(super) fn run(args: &Stats, global: Global, messages: Messages) -> Result<Ex
     ReportArgs::write(target.as_ref(), &report)?;
     let faults = audit.violations.keys().any(|kind| is_fault(kind));
     Ok(ExitCode::from(u8::from(damaged || faults)))
+}
+
+/// Shows how many bytes and records were read, which are counted elsewhere.
+fn begin_progress(args: &Stats, global: Global, seen: Arc<(AtomicU64, AtomicU64)>) -> Progress {
+    let sizes = args
+        .captures
+        .iter()
+        .map(|path| std::fs::metadata(path).ok());
+    let total: Option<u64> = sizes.map(|size| size.map(|size| size.len())).sum();
+    let bar = !args.no_progress && !global.quiet && io::stderr().is_terminal();
+    Progress::start(bar, move || Done {
+        bytes: seen.0.load(Ordering::Relaxed),
+        records: seen.1.load(Ordering::Relaxed),
+        bytes_total: total.filter(|&total| total > 0),
+        pieces: None,
+    })
 }
 
 /// A message that is not a control frame.
