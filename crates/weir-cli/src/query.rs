@@ -99,7 +99,7 @@ pub(crate) fn run(query: &Query, global: Global, messages: Messages) -> Result<E
     Ok(session.close(query.stats))
 }
 
-/// What is asked: the statements of the file, or those of the command line.
+/// The statements of the file, or those of the command line.
 fn statements(query: &Query, session: &Session) -> Result<VecDeque<Statement>, Failure> {
     let mut statements = VecDeque::new();
     match &query.file {

@@ -1,11 +1,12 @@
 //! What stands in FROM: paths, globs, lists and table functions become tables.
 
+mod file_kind;
 mod local;
 
 use std::any::Any;
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
-use std::io::{BufReader, Read};
+use std::io::BufReader;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -22,9 +23,7 @@ use datafusion::sql::sqlparser::ast::{
     Expr, FunctionArg, FunctionArgExpr, Ident, ObjectName, ObjectNamePart, TableFactor, Value,
     VisitorMut,
 };
-use weir_capture::{
-    ArchiveMember, Compression, Object, is_remote, redacted, shown, uncompressed_name,
-};
+use weir_capture::{ArchiveMember, Object, is_remote, redacted, shown, uncompressed_name};
 use weir_functions::similar::similar;
 use weir_functions::{Error, ErrorKind};
 use weir_layout::Layout;
@@ -35,8 +34,9 @@ use weir_tables::{
     is_address,
 };
 
+use self::file_kind::{FileKind, is_json_array, is_packed, kind};
 use crate::clf::ClfTable;
-use crate::delimited::{BYTE_ORDER_MARK, Delimited, Dialect};
+use crate::delimited::{Delimited, Dialect};
 use crate::hive::Partitions;
 use crate::json_array::JsonArrays;
 use crate::remote::Remote;
@@ -1054,123 +1054,12 @@ fn near_file(path: &str) -> Option<String> {
     })
 }
 
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum FileKind {
-    Capture,
-    Parquet,
-    Arrow,
-    Csv,
-    Json,
-    /// A word a line.
-    Words,
-}
-
-/// What the files are: by their content, and for text by their names. The first file that says it
-/// speaks for all; a file that is otherwise is reported when it is read.
-fn kind(paths: &[Location]) -> Result<FileKind, Error> {
-    let mut first_error = None;
-    for path in paths {
-        match kind_of(path) {
-            Ok(kind) => return Ok(kind),
-            Err(error) => {
-                first_error.get_or_insert(error);
-            }
-        }
-    }
-    Err(first_error.unwrap_or_else(|| Error::new(ErrorKind::Source, "no file is named")))
-}
-
-fn kind_of(path: &Location) -> Result<FileKind, Error> {
-    if path.is_stdin() {
-        return Ok(FileKind::Capture);
-    }
-    let mut start = Vec::new();
-    let io = |error: std::io::Error| Error::new(ErrorKind::Source, format!("{path}: {error}"));
-    let mut bytes = path.open().map_err(io)?;
-    bytes.by_ref().take(8).read_to_end(&mut start).map_err(io)?;
-    if start.starts_with(b"PAR1") {
-        return Ok(FileKind::Parquet);
-    }
-    if start.starts_with(b"ARROW1") || start.starts_with(&[0xff, 0xff, 0xff, 0xff]) {
-        return Ok(FileKind::Arrow);
-    }
-    let bytes = start.as_slice().chain(bytes);
-    let found = weir_capture::sniff_reader(bytes).map_err(|error| {
-        let converted = Error::new(ErrorKind::Source, format!("{path}: {error}"));
-        match error.hint() {
-            Some(hint) => converted.with_hint(hint),
-            None => converted,
-        }
-    })?;
-    if found.is_some() {
-        return Ok(FileKind::Capture);
-    }
-    let name = file_name(path).to_ascii_lowercase();
-    let name = uncompressed_name(&name);
-    if [".csv", ".tsv", ".tab"]
-        .iter()
-        .any(|end| name.ends_with(end))
-    {
-        return Ok(FileKind::Csv);
-    }
-    if [".json", ".ndjson", ".jsonl"]
-        .iter()
-        .any(|end| name.ends_with(end))
-    {
-        return Ok(FileKind::Json);
-    }
-    if name.ends_with(".txt") && !start.is_empty() && !start.contains(&0) {
-        return Ok(FileKind::Words);
-    }
-    if start.is_empty() {
-        let message = format!("{path} is empty");
-        return Err(Error::new(ErrorKind::Source, message).with_hint(
-            "a capture has a header even when it has no packets: was it written whole?",
-        ));
-    }
-    if let Some((name, hint)) = weir_capture::other_compression(&start) {
-        let message = format!("{path} is compressed with {name}");
-        return Err(Error::new(ErrorKind::Source, message).with_hint(hint));
-    }
-    let message = format!(
-        "{path} is not a capture (pcap, pcapng, ERF, snoop or NetMon 2, compressed or not), nor Parquet, Arrow, CSV, JSON or a .txt"
-    );
-    Err(Error::new(ErrorKind::Source, message).with_hint(
-        "editcap converts other captures; records(path, 'layout.toml') reads private formats; weir demo makes samples",
-    ))
-}
-
-/// Whether what is read of a text is made of the file's bytes: DataFusion would read these.
-fn is_packed(path: &Location) -> Result<bool, Error> {
-    if matches!(path, Location::Object(object) if object.as_any().is::<ArchiveMember>()) {
-        return Ok(true);
-    }
-    let opened = path.open().and_then(weir_capture::Uncompressed::new);
-    match opened {
-        Ok(opened) => Ok(opened.compression() != Compression::None),
-        Err(error) => Err(Error::new(ErrorKind::Source, format!("{path}: {error}"))),
-    }
-}
-
 /// A source as a table function reads it.
 fn deduplicated(source: Source, reads: Reads) -> Source {
     match reads.dedup {
         true => source.without_repeats(),
         false => source,
     }
-}
-
-/// Whether a file is not a row a line and nothing else: its first character is a bracket, or a byte order mark.
-fn is_json_array(path: &Location) -> Result<bool, Error> {
-    let failed = |error: std::io::Error| Error::new(ErrorKind::Source, format!("{path}: {error}"));
-    let file = path.open_uncompressed().map_err(failed)?;
-    for byte in BufReader::new(file).bytes() {
-        let byte = byte.map_err(failed)?;
-        if !byte.is_ascii_whitespace() {
-            return Ok(byte == b'[' || BYTE_ORDER_MARK.starts_with(&[byte]));
-        }
-    }
-    Ok(false)
 }
 
 fn load_layout(path: &str, root: Option<&Root>) -> Result<Layout, Error> {

@@ -7,7 +7,8 @@ use weir_capture::{Archive, ArchiveMember, shown};
 use weir_functions::{Error, ErrorKind};
 use weir_tables::Location;
 
-use super::{FileKind, NAMES_TOLD, Resolver, expand, file_name, kind_of, not_opened};
+use super::file_kind::{FileKind, kind_of};
+use super::{NAMES_TOLD, Resolver, expand, file_name, not_opened};
 use crate::hive;
 
 impl Resolver<'_> {
