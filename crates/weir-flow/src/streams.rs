@@ -507,7 +507,7 @@ impl StreamTable {
             Sender::Low => of_high,
             Sender::High => of_low,
         };
-        *place = Some(segment.ack);
+        *place = Some(earlier(*place, segment.ack));
     }
 
     /// The connection that a segment belongs to. Ends those that are over before it.
@@ -892,7 +892,7 @@ impl Connection {
         let sender = other(sender);
         let direction = self.direction_mut(sender);
         if !direction.stream.began() {
-            direction.acknowledged = Some(ack);
+            direction.acknowledged = Some(earlier(direction.acknowledged, ack));
             return None;
         }
         let acknowledged = direction.stream.offset_of(ack);
@@ -1111,6 +1111,14 @@ impl<F: FnMut(&Chunk<'_>) -> Interest> Out<'_, F> {
             content,
         });
     }
+}
+
+/// The earlier one of what a receiver acknowledged before anything of the other direction was seen: what it had received in
+/// between may have been captured behind its acknowledgments.
+fn earlier(known: Option<u32>, ack: u32) -> u32 {
+    known
+        .filter(|known| beyond(ack, *known) >= 0)
+        .unwrap_or(ack)
 }
 
 const fn other(sender: Sender) -> Sender {

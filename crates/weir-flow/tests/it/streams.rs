@@ -252,6 +252,12 @@ fn data_wait_for_what_lies_between_them_and_the_acknowledgment_before_them() {
             (there.as_str(), back.as_str()),
             ("<CaptureEnd>", "abcdefghijkl<CaptureEnd>")
         );
+        // An acknowledgment of what comes later in the capture stands before all data.
+        let mut early = packets.to_vec();
+        early.insert(1, segment(0, true, ACK, 103, at(3), b""));
+        let (_, back, streams) = follow(&early, StreamLimits::default());
+        assert_eq!(back, "abcdefghijkl<CaptureEnd>");
+        assert_eq!(streams.counters().0.missing_bytes, 0);
         // What was sent before the capture is not missing, and what is behind it is not lost.
         for lost in [vec![3], vec![2, 3], vec![1, 3], vec![1, 2]] {
             let there = |index: &usize| !lost.contains(index);
