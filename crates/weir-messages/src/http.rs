@@ -555,6 +555,7 @@ impl Connection {
     /// Reads what is whole; gives how many octets are done with.
     fn read(&mut self, side: usize, state: &mut State, bytes: &[u8], stamp: Stamp) -> usize {
         let mut at = 0;
+        let mut beginnings = 0;
         while let Some(rest) = bytes.get(at..).filter(|rest| !rest.is_empty()) {
             if self.is_over || self.tunnel == Some(0) {
                 return bytes.len();
@@ -599,9 +600,11 @@ impl Connection {
                         Err(fault) => {
                             // A body where none is to be has the next message behind it.
                             let client = self.client == Some(side);
+                            let next = head::find_beginning(rest, client);
                             if let Some(next) =
-                                head::find_beginning(rest, client).filter(|at| *at > 0)
+                                next.filter(|at| *at > 0 && beginnings < BEGINNINGS_MAX)
                             {
+                                beginnings += 1;
                                 at += next;
                                 continue;
                             }
@@ -799,6 +802,8 @@ fn behind(place: Option<Place>, octets: usize) -> Option<Place> {
 
 /// What HTTP/2's preface begins with, and no method does (RFC 9113, 3.4).
 const PREFACE_BEGINS: &[u8] = b"PRI ";
+/// Beginnings that are tried behind octets that are no head, of those that come at once.
+const BEGINNINGS_MAX: u32 = 16;
 
 impl<L> Message<L> {
     fn add(&mut self, octets: &[u8]) {

@@ -171,18 +171,23 @@ pub(super) fn find_beginning(bytes: &[u8], of_client: bool) -> Option<usize> {
             _ => false,
         }
     };
-    let version: &[u8] = if of_client { b" HTTP/1." } else { b"HTTP/1." };
-    let all = bytes.windows(version.len()).enumerate();
-    let mut versions = all.filter(|(_, word)| *word == version).map(|(at, _)| at);
+    let version = b"HTTP/1.";
     if !of_client {
+        let all = bytes.windows(version.len()).enumerate();
+        let mut versions = all.filter(|(_, word)| word == version).map(|(at, _)| at);
         return versions.find(is_response);
     }
-    versions.find_map(|version| {
-        let before = bytes.get(..version)?;
-        let line = before.iter().rposition(|byte| *byte == b'\n')? + 1;
-        let method = before.get(line..)?.split(|byte| *byte == b' ').next()?;
-        let is_request = METHODS.contains(&method) && looks_like(bytes.get(line..)?);
-        is_request.then_some(line)
+    // Behind a line end; each line is looked at once.
+    let mut next = 0;
+    bytes.split(|byte| *byte == b'\n').find_map(|line| {
+        let at = next;
+        next += line.len() + 1;
+        let method = line.split(|byte| *byte == b' ').next()?;
+        let is_request = at > 0
+            && METHODS.contains(&method)
+            && line.windows(version.len()).any(|word| word == version)
+            && looks_like(bytes.get(at..)?);
+        is_request.then_some(at)
     })
 }
 
