@@ -11,11 +11,11 @@ use std::path::{Path, PathBuf};
 #[cfg(feature = "remote")]
 use std::sync::Arc;
 
+#[cfg(feature = "remote")]
 use datafusion::execution::object_store::ObjectStoreUrl;
 use datafusion::prelude::SessionContext;
 use weir_capture::{Object, is_remote};
 use weir_file::NewFile;
-#[cfg(feature = "remote")]
 use weir_functions::{Error, ErrorKind};
 use weir_tables::Location;
 
