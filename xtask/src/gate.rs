@@ -149,8 +149,12 @@ const STEPS: &[Step] = &[
     Step {
         name: "core",
         tier: Tier::Quick,
-        alone: "cargo test --workspace --test core",
-        run: |_| tests(&["--workspace", "--test", "core"], Answers::Kept),
+        alone: "cargo check && cargo test --workspace --test core",
+        run: |_| {
+            // What `cargo run` builds: beside other members of the workspace, libraries have features that they lack there.
+            run(&mut cargo(&["check"])?)?;
+            tests(&["--workspace", "--test", "core"], Answers::Kept)
+        },
     },
     Step {
         name: "test",
