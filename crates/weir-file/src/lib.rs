@@ -35,15 +35,21 @@
 //! What comes once and is never whole, such as a capture of an interface, is a [`GrowingFile`]: what
 //! there is of it is kept.
 //!
+//! What a process writes for itself alone lies in a [`PrivateFolder`], which goes with it, or is removed by the next process of its kind.
+//!
 //! This crate does not know what is in a file. It installs no handler for signals.
 
 mod folder;
 mod growing;
 mod new;
 mod place;
+#[cfg(unix)]
+mod private;
 mod unfinished;
 
 pub use folder::NewFolder;
 pub use growing::GrowingFile;
 pub use new::NewFile;
+#[cfg(unix)]
+pub use private::{PrivateFolder, PrivateFolderKind};
 pub use unfinished::{remove_left_by, remove_unfinished};
