@@ -5,6 +5,7 @@
 //! - [`untidy`] makes captures of good ones in which packets are missing, late, cut, doubled or in small pieces;
 //! - [`web`] serves objects over HTTP, with chosen faults, and starts a stand-in of S3;
 //! - [`zeek`] finds the captures of Zeek's own tests, with the logs that they expect;
+//! - [`http2`] makes frames of HTTP/2;
 //! - [`captures`] lists the captures beside the checkout that tests read;
 //! - [`peer`] puts a question about files to a program once, and keeps its answer;
 //! - [`Limited`] starts programs that no test waits for without a limit;
@@ -30,6 +31,7 @@
 //! `WEIR_ZEEK`, `WEIR_PEERS`, `WEIR_REQUIRE`, `WEIR_SKIPPED`, and the cache folder.
 
 pub mod captures;
+pub mod http2;
 mod limited;
 pub mod mutate;
 pub mod peer;

@@ -9,6 +9,7 @@ use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, Stdio};
 
 use weir_testkit::Limited as _;
 use weir_testkit::capture::{Endian, PcapVariant, PcapWriter};
+use weir_testkit::http2;
 use weir_testkit::packet::{Ipv4, Tcp, protocol, tcp_flags};
 
 use crate::shell::signal;
@@ -308,38 +309,11 @@ const ONE_SETTING: [&str; 8] = [
     "8",
 ];
 
-/// A frame of HTTP/2 on a stream.
-fn frame_of_stream(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
-    let length = (payload.len() as u32).to_be_bytes();
-    let begin = [length[1], length[2], length[3], kind, flags];
-    [&begin[..], &stream.to_be_bytes(), payload].concat()
-}
-
-/// A frame of HTTP/2 with fields.
-fn fields(stream: u32, fields: &[(&str, &str)]) -> Vec<u8> {
-    let mut block = Vec::new();
-    for (name, value) in fields {
-        block.push(0);
-        for text in [name, value] {
-            block.push(text.len() as u8);
-            block.extend(text.as_bytes());
-        }
-    }
-    frame_of_stream(1, 4, stream, &block)
-}
-
 /// A capture of a connection of HTTP/2 with WebSocket connections on two of its streams (RFC 8441).
 fn write_streams(path: &Path) {
     let mut sent: Vec<(bool, Vec<u8>)> = vec![
-        (
-            true,
-            [
-                &b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"[..],
-                &frame_of_stream(4, 0, 0, b""),
-            ]
-            .concat(),
-        ),
-        (false, frame_of_stream(4, 0, 0, &[0, 8, 0, 0, 0, 1])),
+        (true, [http2::PREFACE, &http2::settings(&[])].concat()),
+        (false, http2::settings(&[(8, 1)])),
     ];
     let extensions = "permessage-deflate; client_no_context_takeover";
     for stream in [1, 5] {
@@ -351,16 +325,19 @@ fn write_streams(path: &Path) {
             (":authority", "h"),
             ("sec-websocket-extensions", extensions),
         ];
-        sent.push((true, fields(stream, &request)));
+        sent.push((true, http2::headers(stream, &request)));
         let response = [(":status", "200"), ("sec-websocket-extensions", extensions)];
-        sent.push((false, fields(stream, &response)));
+        sent.push((false, http2::headers(stream, &response)));
     }
     for stream in [1, 5, 5] {
         let masked = [&[0x81, 0x82, 0, 0, 0, 0][..], b"hi"].concat();
-        sent.push((true, frame_of_stream(0, 0, stream, &masked)));
+        sent.push((true, http2::frame(http2::kind::DATA, 0, stream, &masked)));
         // "Hello", compressed (RFC 7692, 7.2.3.1).
         let compressed = [0xc1, 0x07, 0xf2, 0x48, 0xcd, 0xc9, 0xc9, 0x07, 0x00];
-        sent.push((false, frame_of_stream(0, 0, stream, &compressed)));
+        sent.push((
+            false,
+            http2::frame(http2::kind::DATA, 0, stream, &compressed),
+        ));
     }
     let ends = [([10, 0, 0, 1], 40_000), ([10, 0, 0, 2], 443)];
     let file = std::io::BufWriter::new(std::fs::File::create(path).unwrap());

@@ -13,6 +13,7 @@ use arrow::array::AsArray;
 use arrow::datatypes::UInt64Type;
 use weir_packet::Options;
 use weir_tables::{DisplayFilter, Predicate, Scan, ScanOptions, Source, Table};
+use weir_testkit::http2;
 use weir_testkit::packet::{Ipv4, Ipv6, Tcp, icmp, icmp_echo, icmpv6, protocol, tcp_flags, udp};
 use weir_testkit::peer::Question;
 

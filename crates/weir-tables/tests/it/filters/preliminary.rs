@@ -15,11 +15,6 @@ const OF_PRELIMINARY: &[(&str, &[u64])] = &[
 
 /// Requests that have preliminary responses, of HTTP/1.1, of an upgrade, and of HTTP/2 behind that.
 fn preliminary() -> Vec<Vec<u8>> {
-    let frame = |kind: u8, flags: u8, stream: u32, payload: &[u8]| {
-        let length = (payload.len() as u32).to_be_bytes();
-        let begin = [length[1], length[2], length[3], kind, flags];
-        [&begin[..], &stream.to_be_bytes(), payload].concat()
-    };
     let mut packets = Vec::new();
     let ends = [([10, 0, 0, 1], 40_000), ([10, 0, 0, 2], 80)];
     let [client, server] = ends.map(|(address, port)| (address.into(), port));
@@ -39,17 +34,17 @@ fn preliminary() -> Vec<Vec<u8>> {
         one.send_one(from_client, bytes, &mut packets);
     }
     let mut two = crate::wire::Connection::open((client.0, 40_001), server, &mut packets);
-    let preface = [&b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"[..], &frame(4, 0, 0, b"")].concat();
+    let preface = [http2::PREFACE, &http2::settings(&[])].concat();
     let request = b"GET /c HTTP/1.1\r\nHost: h\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: \r\n\r\n";
     let agreed = b"HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: h2c\r\n\r\n";
-    let hints = frame(1, 4, 3, b"\x08\x03103");
+    let hints = http2::frame(1, 4, 3, b"\x08\x03103");
     let sent: [(bool, &[u8]); 6] = [
         (true, request),
         (false, agreed),
-        (true, &[preface, frame(1, 5, 3, b"\x82\x86\x84")].concat()),
-        (false, &frame(4, 0, 0, b"")),
+        (true, &[preface, http2::frame(1, 5, 3, b"\x82\x86\x84")].concat()),
+        (false, &http2::settings(&[])),
         (false, &hints),
-        (false, &frame(1, 5, 3, b"\x88")),
+        (false, &http2::frame(1, 5, 3, b"\x88")),
     ];
     for (from_client, bytes) in sent {
         two.send_one(from_client, bytes, &mut packets);

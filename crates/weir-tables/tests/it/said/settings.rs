@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use weir_testkit::http2::{PREFACE, frame, settings};
 use weir_testkit::peer::Question;
 
 use crate::sip::{column, read_with_notes};
@@ -18,19 +19,6 @@ const NAMES: &[&str] = &[
     "max_header_list_size",
     "extended_connect",
 ];
-
-fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
-    let length = (payload.len() as u32).to_be_bytes();
-    let begin = [length[1], length[2], length[3], kind, flags];
-    [&begin[..], &stream.to_be_bytes(), payload].concat()
-}
-
-fn settings(all: &[(u16, u32)]) -> Vec<u8> {
-    let pairs = all
-        .iter()
-        .map(|(identifier, value)| [&identifier.to_be_bytes()[..], &value.to_be_bytes()].concat());
-    frame(4, 0, 0, &pairs.collect::<Vec<_>>().concat())
-}
 
 /// A request, with a place in the tree of streams and a field `priority` or without.
 fn get(stream: u32, place: Option<(u32, u8)>, priority: Option<&str>) -> Vec<u8> {
@@ -58,11 +46,10 @@ fn update(stream: u32, value: &str) -> Vec<u8> {
 
 /// Frames, one a packet, of the client or not.
 fn sent() -> Vec<(bool, Vec<u8>)> {
-    let preface = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
     let first = settings(&[(1, 65_536), (2, 0), (4, 131_072), (6, 262_144)]);
     let ok = |stream| (false, frame(1, 5, stream, b"\x88"));
     vec![
-        (true, [&preface[..], &first].concat()),
+        (true, [PREFACE, &first].concat()),
         (false, settings(&[(3, 100), (5, 16_777_215), (8, 1)])),
         (true, get(1, Some((0, 255)), None)),
         (true, update(3, "u=1")),

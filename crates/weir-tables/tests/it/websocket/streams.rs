@@ -1,39 +1,14 @@
 //! WebSocket over HTTP/2 (RFC 8441): messages of a stream are those that a connection of its own has, which tshark judges
 //! elsewhere; it does not read those of streams.
 
+use weir_testkit::http2::flag::{END_STREAM, PADDED};
+use weir_testkit::http2::kind::{DATA, PING, RST_STREAM};
+use weir_testkit::http2::{self, frame as frame_of_stream, headers};
 use weir_ws::{DeflateOptions, Deflater};
 
 use super::*;
 
-const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
-const DATA: u8 = 0;
-const HEADERS: u8 = 1;
-const RESET: u8 = 3;
-const SETTINGS: u8 = 4;
-const END_STREAM: u8 = 1;
-const END_HEADERS: u8 = 4;
-const PADDED: u8 = 8;
-
 const EXTENSIONS: &str = "permessage-deflate; client_no_context_takeover";
-
-/// A frame of HTTP/2.
-fn two(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
-    let length = (payload.len() as u32).to_be_bytes();
-    let begin = [length[1], length[2], length[3], kind, flags];
-    [&begin[..], &stream.to_be_bytes(), payload].concat()
-}
-
-fn head(stream: u32, fields: &[(&str, &str)]) -> Vec<u8> {
-    let mut block = Vec::new();
-    for (name, value) in fields {
-        block.push(0);
-        for text in [name, value] {
-            block.push(text.len() as u8);
-            block.extend(text.as_bytes());
-        }
-    }
-    two(HEADERS, END_HEADERS, stream, &block)
-}
 
 fn request(stream: u32, protocol: &str) -> Vec<u8> {
     let path = format!("/{stream}");
@@ -45,7 +20,7 @@ fn request(stream: u32, protocol: &str) -> Vec<u8> {
         (":authority", "h"),
         ("sec-websocket-extensions", EXTENSIONS),
     ];
-    head(stream, &fields)
+    headers(stream, &fields)
 }
 
 fn response(stream: u32, status: &str) -> Vec<u8> {
@@ -53,14 +28,14 @@ fn response(stream: u32, status: &str) -> Vec<u8> {
         (":status", status),
         ("sec-websocket-extensions", EXTENSIONS),
     ];
-    head(stream, &fields)
+    headers(stream, &fields)
 }
 
 /// Both begin, with settings.
 fn begun(port: u16, random: &mut Rng) -> Conversation {
     let mut conversation = Conversation::new(port);
-    let settings = two(SETTINGS, 0, 0, &[0, 8, 0, 0, 0, 1]);
-    let client = [PREFACE, &two(SETTINGS, 0, 0, b"")].concat();
+    let settings = http2::settings(&[(8, 1)]);
+    let client = [http2::PREFACE, &http2::settings(&[])].concat();
     conversation.send(true, &client, random);
     conversation.send(false, &settings, random);
     conversation
@@ -179,9 +154,9 @@ fn data(stream: u32, bytes: &[u8], random: &mut Rng) -> Vec<Vec<u8>> {
             0 => {
                 let padding = random.below(20) as u8;
                 let padded = [&[padding], piece, &vec![0xff; padding.into()]].concat();
-                two(DATA, PADDED, stream, &padded)
+                frame_of_stream(DATA, PADDED, stream, &padded)
             }
-            _ => two(DATA, 0, stream, piece),
+            _ => frame_of_stream(DATA, 0, stream, piece),
         });
     }
     frames
@@ -252,8 +227,8 @@ struct Case {
 fn cases() -> Vec<Case> {
     let text = |from_client, text: &str| frame(from_client, 0x81, text.as_bytes());
     let opened = || vec![(true, request(1, "websocket")), (false, response(1, "200"))];
-    let client = |flags, bytes: &[u8]| (true, two(DATA, flags, 1, bytes));
-    let server = |flags, bytes: &[u8]| (false, two(DATA, flags, 1, bytes));
+    let client = |flags, bytes: &[u8]| (true, frame_of_stream(DATA, flags, 1, bytes));
+    let server = |flags, bytes: &[u8]| (false, frame_of_stream(DATA, flags, 1, bytes));
     let with = |more: Vec<(bool, Vec<u8>)>| [opened(), more].concat();
     vec![
         Case {
@@ -281,7 +256,7 @@ fn cases() -> Vec<Case> {
             sent: with(vec![
                 server(0, &text(false, "whole")),
                 server(0, &text(false, "cut")[..3]),
-                (false, two(RESET, 0, 1, &[0, 0, 0, 8])),
+                (false, frame_of_stream(RST_STREAM, 0, 1, &[0, 0, 0, 8])),
                 client(0, &text(true, "on its way")),
             ]),
             rows: &[
@@ -316,9 +291,9 @@ fn cases() -> Vec<Case> {
         Case {
             name: "bodies that look like frames",
             sent: vec![
-                (true, head(1, &[(":method", "POST"), (":path", "/")])),
+                (true, headers(1, &[(":method", "POST"), (":path", "/")])),
                 client(END_STREAM, &text(true, "no")),
-                (false, head(1, &[(":status", "200")])),
+                (false, headers(1, &[(":status", "200")])),
                 server(END_STREAM, &text(false, "no")),
             ],
             rows: &[],
@@ -411,8 +386,8 @@ fn streams_report_a_missing_segment() {
             conversation.send(true, &request(stream, "websocket"), &mut random);
             conversation.send(false, &response(stream, "200"), &mut random);
         }
-        let first = two(DATA, 0, 1, &frame(false, 0x81, long.as_bytes()));
-        let second = two(DATA, 0, 3, &frame(false, 0x81, b"ho"));
+        let first = frame_of_stream(DATA, 0, 1, &frame(false, 0x81, long.as_bytes()));
+        let second = frame_of_stream(DATA, 0, 3, &frame(false, 0x81, b"ho"));
         let all = [&first[..], &second].concat();
         // The header of the frame, that of the message, and four octets of it are there.
         let missing = match within {
@@ -430,7 +405,7 @@ fn streams_report_a_missing_segment() {
         conversation.sent[1] += all.len() as u32;
         conversation.send(
             true,
-            &two(DATA, 0, 1, &frame(true, 0x81, b"hi")),
+            &frame_of_stream(DATA, 0, 1, &frame(true, 0x81, b"hi")),
             &mut random,
         );
         let (found, notes) = rows_of(conversation.packets);
@@ -463,15 +438,16 @@ fn streams_from_before_the_capture_are_read_by_their_frames() {
         for stream in [7, 9] {
             for from_client in [true, false] {
                 let text = format!("message {number}");
-                let bytes = two(DATA, 0, stream, &frame(from_client, 0x81, text.as_bytes()));
+                let bytes =
+                    frame_of_stream(DATA, 0, stream, &frame(from_client, 0x81, text.as_bytes()));
                 conversation.send(from_client, &bytes, &mut random);
                 expected.push(text);
             }
             // Fields that cannot be read are passed over.
-            let ping = two(6, 0, 0, &[0; 8]);
+            let ping = frame_of_stream(PING, 0, 0, &[0; 8]);
             conversation.send(
                 true,
-                &[head(11, &[(":method", "GET")]), ping].concat(),
+                &[headers(11, &[(":method", "GET")]), ping].concat(),
                 &mut random,
             );
         }
@@ -502,7 +478,7 @@ fn streams_from_before_the_capture_begin_anew_behind_a_gap() {
     for number in 0..6 {
         for from_client in [true, false] {
             let text = format!("message {number}");
-            let bytes = two(DATA, 0, 7, &frame(from_client, 0x81, text.as_bytes()));
+            let bytes = frame_of_stream(DATA, 0, 7, &frame(from_client, 0x81, text.as_bytes()));
             conversation.send(from_client, &bytes, &mut random);
             if number == 1 && !from_client {
                 let seq = conversation.sent[1] - bytes.len() as u32;
