@@ -14,14 +14,13 @@ use arrow::datatypes::{DataType, SchemaRef};
 use async_trait::async_trait;
 use datafusion::catalog::{Session, TableProvider};
 use datafusion::common::ScalarValue;
-use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::error::{DataFusionError, Result};
 use datafusion::execution::TaskContext;
 use datafusion::logical_expr::expr::Between;
 use datafusion::logical_expr::{
     BinaryExpr, Expr, Operator, TableProviderFilterPushDown, TableType,
 };
-use datafusion::physical_expr::{EquivalenceProperties, PhysicalExpr};
+use datafusion::physical_expr::EquivalenceProperties;
 use datafusion::physical_plan::execution_plan::{Boundedness, EmissionType};
 use datafusion::physical_plan::stream::RecordBatchReceiverStream;
 use datafusion::physical_plan::{
@@ -31,6 +30,7 @@ use datafusion::physical_plan::{
 use weir_clf::{Condition, Field, Found, Plan, Query, SearchOptions, Searcher, Target, Test, Time};
 use weir_tables::{Cause, SourceError, Table};
 
+use crate::plan_node::no_inputs;
 use crate::scan_report::ScanReport;
 
 /// What a column gives.
@@ -298,23 +298,7 @@ impl ExecutionPlan for ClfScan {
         &self.properties
     }
 
-    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
-        Vec::new()
-    }
-
-    fn apply_expressions(
-        &self,
-        _f: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
-    ) -> Result<TreeNodeRecursion> {
-        Ok(TreeNodeRecursion::Continue)
-    }
-
-    fn with_new_children(
-        self: Arc<Self>,
-        _children: Vec<Arc<dyn ExecutionPlan>>,
-    ) -> Result<Arc<dyn ExecutionPlan>> {
-        Ok(self)
-    }
+    no_inputs!();
 
     fn execute(
         &self,
@@ -322,7 +306,7 @@ impl ExecutionPlan for ClfScan {
         context: Arc<TaskContext>,
     ) -> Result<SendableRecordBatchStream> {
         let config = context.session_config();
-        let scan_report = config.get_extension::<ScanReport>().unwrap_or_default();
+        let scan_report = ScanReport::of(&context);
         let mut rows = Rows::new(
             &self.projection,
             Arc::clone(&self.schema),

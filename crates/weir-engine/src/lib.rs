@@ -47,6 +47,7 @@ mod options;
 mod over;
 mod passes;
 mod piece;
+mod plan_node;
 mod pushdown;
 mod reference;
 mod remote;

@@ -18,7 +18,7 @@ use datafusion::execution::{TaskContext, TaskContextProvider};
 use datafusion::logical_expr::{
     Expr, LogicalPlan, LogicalPlanBuilder, Operator, TableProviderFilterPushDown, TableType,
 };
-use datafusion::physical_expr::{EquivalenceProperties, PhysicalExpr};
+use datafusion::physical_expr::EquivalenceProperties;
 use datafusion::physical_plan::execution_plan::{Boundedness, EmissionType};
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::physical_plan::{
@@ -31,6 +31,7 @@ use weir_functions::{Error, ErrorKind};
 use weir_sql::Statement;
 
 use crate::engine::{Engine, Logical, Planned};
+use crate::plan_node::no_inputs;
 
 /// A hook that runs at the end of a reading of such a table, when the scan report is complete. Its error
 /// ends the reading.
@@ -265,26 +266,7 @@ impl ExecutionPlan for OfferedScan {
         &self.properties
     }
 
-    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
-        Vec::new()
-    }
-
-    fn apply_expressions(
-        &self,
-        _f: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
-    ) -> Result<TreeNodeRecursion> {
-        Ok(TreeNodeRecursion::Continue)
-    }
-
-    fn with_new_children(
-        self: Arc<Self>,
-        children: Vec<Arc<dyn ExecutionPlan>>,
-    ) -> Result<Arc<dyn ExecutionPlan>> {
-        match children.is_empty() {
-            true => Ok(self),
-            false => internal_err!("a table has no inputs"),
-        }
-    }
+    no_inputs!();
 
     fn execute(
         &self,

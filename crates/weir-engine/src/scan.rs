@@ -8,7 +8,6 @@ use arrow::array::RecordBatch;
 use arrow::compute::SortOptions;
 use arrow::datatypes::{Schema, SchemaRef};
 use arrow::error::ArrowError;
-use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::error::{DataFusionError, Result};
 use datafusion::execution::TaskContext;
 use datafusion::logical_expr::Expr;
@@ -30,6 +29,7 @@ use weir_tables::{
 };
 
 use crate::live_session::Live;
+use crate::plan_node::no_inputs;
 use crate::scan_report::ScanReport;
 
 /// What is read, and how.
@@ -446,33 +446,14 @@ impl ExecutionPlan for CaptureScan {
         &self.properties
     }
 
-    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
-        Vec::new()
-    }
-
-    fn apply_expressions(
-        &self,
-        _f: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
-    ) -> Result<TreeNodeRecursion> {
-        Ok(TreeNodeRecursion::Continue)
-    }
-
-    fn with_new_children(
-        self: Arc<Self>,
-        _children: Vec<Arc<dyn ExecutionPlan>>,
-    ) -> Result<Arc<dyn ExecutionPlan>> {
-        Ok(self)
-    }
+    no_inputs!();
 
     fn execute(
         &self,
         partition: usize,
         context: Arc<TaskContext>,
     ) -> Result<SendableRecordBatchStream> {
-        let scan_report = context
-            .session_config()
-            .get_extension::<ScanReport>()
-            .unwrap_or_default();
+        let scan_report = ScanReport::of(&context);
         if let Some(sources) = self.partitions.get(partition) {
             take_stdin(sources, &scan_report)?;
         }

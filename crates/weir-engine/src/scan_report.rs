@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use datafusion::execution::TaskContext;
 use weir_tables::{Counters, SourceError};
 
 /// How far a statement is that others answer.
@@ -25,7 +26,7 @@ pub struct PieceProgress {
 /// Shared by all scans of an engine; the caller reads it for progress and for its closing report.
 #[derive(Debug, Default)]
 pub struct ScanReport {
-    pub(crate) counters: std::sync::Arc<Counters>,
+    pub(crate) counters: Arc<Counters>,
     errors: Mutex<Vec<SourceError>>,
     notes: Mutex<Vec<String>>,
     stdin_taken: AtomicBool,
@@ -35,6 +36,12 @@ pub struct ScanReport {
 }
 
 impl ScanReport {
+    /// The report of the session that a plan runs in, or one of its own where the session has none.
+    pub(crate) fn of(context: &TaskContext) -> Arc<Self> {
+        let config = context.session_config();
+        config.get_extension().unwrap_or_default()
+    }
+
     /// What was read so far, over all scans.
     #[must_use]
     pub fn counters(&self) -> &Counters {

@@ -4,10 +4,9 @@ use std::fmt;
 use std::sync::Arc;
 
 use arrow::datatypes::SchemaRef;
-use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::error::Result;
 use datafusion::execution::TaskContext;
-use datafusion::physical_expr::{EquivalenceProperties, PhysicalExpr};
+use datafusion::physical_expr::EquivalenceProperties;
 use datafusion::physical_plan::execution_plan::{Boundedness, EmissionType};
 use datafusion::physical_plan::metrics::{ExecutionPlanMetricsSet, MetricsSet, RecordOutput};
 use datafusion::physical_plan::stream::RecordBatchReceiverStream;
@@ -20,6 +19,7 @@ use weir_tables::{Aggregate, Function, Source};
 use super::pass::{AggregateSpec, Pass, ScanInput};
 use super::work::{GrantedGroups, Work};
 use crate::live_session::Live;
+use crate::plan_node::no_inputs;
 use crate::scan::{Metrics, Reading, decodes, described, take_stdin};
 use crate::scan_report::ScanReport;
 
@@ -313,33 +313,14 @@ impl ExecutionPlan for FusedAggregate {
         &self.properties
     }
 
-    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
-        Vec::new()
-    }
-
-    fn apply_expressions(
-        &self,
-        _f: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
-    ) -> Result<TreeNodeRecursion> {
-        Ok(TreeNodeRecursion::Continue)
-    }
-
-    fn with_new_children(
-        self: Arc<Self>,
-        _children: Vec<Arc<dyn ExecutionPlan>>,
-    ) -> Result<Arc<dyn ExecutionPlan>> {
-        Ok(self)
-    }
+    no_inputs!();
 
     fn execute(
         &self,
         partition: usize,
         context: Arc<TaskContext>,
     ) -> Result<SendableRecordBatchStream> {
-        let scan_report = context
-            .session_config()
-            .get_extension::<ScanReport>()
-            .unwrap_or_default();
+        let scan_report = ScanReport::of(&context);
         for reading in self.readings() {
             take_stdin(&reading.sources, &scan_report)?;
         }

@@ -9,7 +9,6 @@ use std::sync::Arc;
 
 use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
-use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::datasource::memory::MemorySourceConfig;
 use datafusion::error::{DataFusionError, Result};
 use datafusion::execution::TaskContext;
@@ -28,6 +27,7 @@ use futures::{StreamExt, TryStreamExt};
 
 use crate::exchange::behind_exchanges;
 use crate::live_session::Live;
+use crate::plan_node::no_expressions;
 
 /// See the module.
 #[derive(Debug)]
@@ -238,12 +238,7 @@ impl ExecutionPlan for LiveGroups {
         vec![&self.input]
     }
 
-    fn apply_expressions(
-        &self,
-        _f: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
-    ) -> Result<TreeNodeRecursion> {
-        Ok(TreeNodeRecursion::Continue)
-    }
+    no_expressions!();
 
     fn with_new_children(
         self: Arc<Self>,

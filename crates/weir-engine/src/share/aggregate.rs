@@ -3,10 +3,8 @@
 use std::fmt;
 use std::sync::Arc;
 
-use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::error::Result;
 use datafusion::execution::TaskContext;
-use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_plan::metrics::MetricsSet;
 use datafusion::physical_plan::{
     DisplayAs, DisplayFormatType, ExecutionPlan, PlanProperties, SendableRecordBatchStream,
@@ -14,6 +12,7 @@ use datafusion::physical_plan::{
 
 use super::groups::GroupsConsumer;
 use crate::fuse::FusedAggregate;
+use crate::plan_node::no_inputs;
 use crate::scan::take_stdin;
 use crate::scan_report::ScanReport;
 
@@ -62,33 +61,14 @@ impl ExecutionPlan for SharedAggregateExec {
         self.aggregate.properties()
     }
 
-    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
-        Vec::new()
-    }
-
-    fn apply_expressions(
-        &self,
-        _f: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
-    ) -> Result<TreeNodeRecursion> {
-        Ok(TreeNodeRecursion::Continue)
-    }
-
-    fn with_new_children(
-        self: Arc<Self>,
-        _children: Vec<Arc<dyn ExecutionPlan>>,
-    ) -> Result<Arc<dyn ExecutionPlan>> {
-        Ok(self)
-    }
+    no_inputs!();
 
     fn execute(
         &self,
         partition: usize,
         context: Arc<TaskContext>,
     ) -> Result<SendableRecordBatchStream> {
-        let scan_report = context
-            .session_config()
-            .get_extension::<ScanReport>()
-            .unwrap_or_default();
+        let scan_report = ScanReport::of(&context);
         let mut consumers = self.consumers.clone();
         for (consumer, reading) in consumers.iter_mut().zip(self.aggregate.readings()) {
             *consumer = match consumer.take() {

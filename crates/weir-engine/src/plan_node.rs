@@ -1,0 +1,42 @@
+//! Methods that many plan nodes have alike.
+
+/// The method of an [`ExecutionPlan`](datafusion::physical_plan::ExecutionPlan) without expressions that rules of the optimizer could
+/// replace.
+macro_rules! no_expressions {
+    () => {
+        fn apply_expressions(
+            &self,
+            _f: &mut dyn FnMut(
+                &std::sync::Arc<dyn datafusion::physical_plan::PhysicalExpr>,
+            ) -> datafusion::error::Result<
+                datafusion::common::tree_node::TreeNodeRecursion,
+            >,
+        ) -> datafusion::error::Result<datafusion::common::tree_node::TreeNodeRecursion> {
+            Ok(datafusion::common::tree_node::TreeNodeRecursion::Continue)
+        }
+    };
+}
+
+/// The methods of an [`ExecutionPlan`](datafusion::physical_plan::ExecutionPlan) that has neither inputs nor expressions.
+macro_rules! no_inputs {
+    () => {
+        fn children(&self) -> Vec<&std::sync::Arc<dyn datafusion::physical_plan::ExecutionPlan>> {
+            Vec::new()
+        }
+
+        $crate::plan_node::no_expressions!();
+
+        fn with_new_children(
+            self: std::sync::Arc<Self>,
+            children: Vec<std::sync::Arc<dyn datafusion::physical_plan::ExecutionPlan>>,
+        ) -> datafusion::error::Result<std::sync::Arc<dyn datafusion::physical_plan::ExecutionPlan>>
+        {
+            if children.is_empty() {
+                return Ok(self);
+            }
+            datafusion::common::internal_err!("the node has no inputs")
+        }
+    };
+}
+
+pub(crate) use {no_expressions, no_inputs};
