@@ -3,25 +3,28 @@
 //! The definitions give help, completions and manual pages alike. A line that does not parse
 //! becomes a [`Refusal`]: `error:` and `hint:` lines, exit status 2.
 
+mod live;
 mod output;
+mod query;
+mod refused;
+mod resources;
 
 use std::ffi::OsString;
 use std::io::{self, Write};
-use std::num::NonZeroUsize;
-use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::path::PathBuf;
 
-use clap::error::{ContextKind, ContextValue, ErrorKind};
-use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
+use clap::{Args, CommandFactory, Parser, Subcommand};
 use clap_complete::Shell;
 
 use crate::h248::H248;
-use crate::interface::SourceArgs;
 use crate::message::ColorChoice;
-use crate::quantity::{parse_duration, parse_period, parse_size};
 use crate::refusal::Refusal;
 
+pub(crate) use live::Live;
 pub(crate) use output::{OutputArgs, Rows, parse_rows};
+pub(crate) use query::{Hdlc, Query};
+use refused::refuse;
+pub(crate) use resources::{Databases, Resources};
 
 /// The whole command line.
 #[derive(Debug, Parser)]
@@ -121,282 +124,6 @@ pub(crate) enum Command {
         /// Write the pages of all commands into this directory
         dir: Option<PathBuf>,
     },
-}
-
-/// `weir query`.
-#[derive(Args, Debug)]
-#[command(
-    about = "Answer SQL over captures",
-    long_about = "Answer SQL over captures.\n\n\
-        A path, a glob, or '-' for standard input, quoted in FROM, is a table of packets; its kind \
-        and its compression are found by content. Parquet, CSV, JSON and Arrow files can be \
-        joined with it. Several statements are answered one after the other.",
-    override_usage = "weir query [OPTIONS] <SQL>...\n       weir query [OPTIONS] --file <FILE>",
-    after_help = QUERY_EXAMPLES
-)]
-pub(crate) struct Query {
-    /// SQL, one or several statements
-    #[arg(
-        value_name = "SQL",
-        required_unless_present = "file",
-        conflicts_with = "file"
-    )]
-    pub(crate) sql: Vec<String>,
-    /// Read the SQL from a file, '-' for standard input
-    #[arg(short, long, value_name = "FILE")]
-    pub(crate) file: Option<PathBuf>,
-    /// Where the rows go, and how.
-    #[command(flatten)]
-    pub(crate) output: OutputArgs,
-    /// Threads that a query may use [default: one for each core]
-    #[arg(
-        long,
-        value_name = "N",
-        env = "WEIR_THREADS",
-        hide_env_values = true,
-        help_heading = "Resources"
-    )]
-    pub(crate) threads: Option<NonZeroUsize>,
-    /// Memory for groups, sorts and joins before they spill to disk: 512m, 2g, 1GiB
-    #[arg(
-        long,
-        value_name = "SIZE",
-        value_parser = parse_size,
-        env = "WEIR_MEMORY_LIMIT",
-        hide_env_values = true,
-        help_heading = "Resources",
-        long_help = "Memory for groups, sorts and joins before they spill to disk, such as 512m, \
-            2g or 1GiB. k, m, g, t and KiB to TiB count in powers of 1024, KB to TB in powers of \
-            1000 [default: no limit]"
-    )]
-    pub(crate) memory_limit: Option<usize>,
-    /// Databases of addresses in MaxMind's format, for geoip_country, geoip_city, asn and as_org; may be repeated
-    #[arg(
-        long,
-        value_name = "FILE",
-        env = "WEIR_GEOIP",
-        hide_env_values = true,
-        value_delimiter = ',',
-        help_heading = "Resources"
-    )]
-    pub(crate) geoip: Vec<PathBuf>,
-    /// Have a cluster answer: HOST:PORT of its scheduler, or 'local'
-    #[cfg(feature = "cluster")]
-    #[arg(
-        long,
-        value_name = "HOST:PORT",
-        env = "WEIR_CLUSTER",
-        hide_env_values = true,
-        help_heading = "Resources",
-        conflicts_with_all = ["follow"],
-        long_help = "Have a cluster answer ('weir cluster'): HOST:PORT of its scheduler, or 'local' for a scheduler and \
-            executors in this process, for a first try. Captures are named as the executors find them: by a path that \
-            is the same on all machines, or by the address of an object. --threads says into how many partitions \
-            groups and joins fall"
-    )]
-    pub(crate) cluster: Option<String>,
-    #[cfg(feature = "cluster")]
-    #[command(flatten)]
-    pub(crate) known: crate::cluster::KnownBy,
-    /// Have a cluster answer (not in this build)
-    #[cfg(not(feature = "cluster"))]
-    #[arg(
-        long,
-        value_name = "HOST:PORT",
-        env = "WEIR_CLUSTER",
-        hide_env_values = true,
-        help_heading = "Resources"
-    )]
-    pub(crate) cluster: Option<String>,
-    /// Leave aggregates to DataFusion's own operators
-    #[arg(
-        long,
-        help_heading = "Resources",
-        long_help = "Leave aggregates to DataFusion's own operators instead of computing them while \
-            captures are decoded: slower, with the same answers. To compare, or when an answer \
-            looks wrong"
-    )]
-    pub(crate) unfused: bool,
-    /// Don't compile aggregates over large captures to machine code
-    #[arg(
-        long,
-        help_heading = "Resources",
-        long_help = "Don't compile aggregates over large captures to machine code, as is done where they ask \
-            for plain fields of headers: slower, with the same answers. To compare, or where a system \
-            forbids code that is made while a program runs. EXPLAIN says what is compiled, or why nothing is"
-    )]
-    pub(crate) no_compile: bool,
-    /// Write times in this zone: Europe/Berlin, +02:00, or local
-    #[arg(
-        long = "tz",
-        env = "WEIR_TZ",
-        value_name = "ZONE",
-        help_heading = "Output",
-        long_help = "Write times in this zone: a name of the time zone database such as Europe/Berlin, \
-            an offset such as +02:00, or local for that of this machine. Arrow and Parquet keep the \
-            instants and name the zone. Times in SQL without an offset are UTC all the same"
-    )]
-    pub(crate) time_zone: Option<String>,
-    /// Merge the captures of one FROM in the order of time
-    #[arg(
-        long,
-        help_heading = "Reading",
-        long_help = "Merge the captures that one FROM names (a glob or a list) in the order of \
-            time, and put the packets of one in that order, too: packets wait for earlier ones while \
-            those that wait take 32 MiB, and a warning counts those that come later than that. Without \
-            it captures follow one another in the order in which they are named"
-    )]
-    pub(crate) merge: bool,
-    /// How late records of a stream may be that are put in the order of time: 500ms, 2s
-    #[arg(
-        long,
-        value_name = "TIME",
-        value_parser = parse_duration,
-        help_heading = "Reading",
-        long_help = "How late records may be that are put in the order of time, such as 500ms, 2s or \
-            1m. Records that come later than that after others are left out and counted. Without it \
-            windows over standard input wait for a second, and files are read whole before their \
-            windows close"
-    )]
-    pub(crate) lateness: Option<Duration>,
-    /// Read captures on as they grow, until Ctrl-C
-    #[arg(
-        long,
-        help_heading = "Reading",
-        long_help = "Read captures on as they grow, until Ctrl-C, which brings the final answer. Rows \
-            are given as they come; counts and sums are drawn again every second on a terminal"
-    )]
-    pub(crate) follow: bool,
-    /// How often counts and sums are shown while a capture grows: 1s, 500ms, 5m
-    #[arg(
-        long,
-        value_name = "TIME",
-        value_parser = parse_period,
-        help_heading = "Reading",
-        long_help = "How often counts and sums are shown while a capture grows, such as 1s, 500ms or \
-            5m [default: 1s on a terminal, and only at the end elsewhere]"
-    )]
-    pub(crate) every: Option<Duration>,
-    /// What HDLC records in ERF files carry
-    #[arg(
-        long,
-        value_name = "PROTOCOL",
-        default_value = "guess",
-        env = "WEIR_HDLC",
-        hide_env_values = true,
-        help_heading = "Reading",
-        long_help = "What HDLC records in ERF files carry, which such a file does not say"
-    )]
-    pub(crate) hdlc: Hdlc,
-    /// Say on standard error what was read, passed over and found damaged, and how fast
-    #[arg(long, help_heading = "Reporting")]
-    pub(crate) stats: bool,
-    /// No progress bar
-    #[arg(long, help_heading = "Reporting")]
-    pub(crate) no_progress: bool,
-}
-
-/// `weir live`.
-#[derive(Args, Debug)]
-#[command(
-    about = "Answer SQL over packets as they cross an interface",
-    long_about = "Answer SQL over packets as they cross an interface.\n\n\
-        The table is called live. Rows are given as their packets come; counts and sums are drawn \
-        again every second on a terminal. Ctrl-C, --duration or --count end it with the final answer. \
-        What the kernel can decide of WHERE it decides before a packet is copied.",
-    override_usage = "weir live -i <INTERFACE> [OPTIONS] <SQL>\n       weir live --hep <ADDRESS:PORT> [OPTIONS] <SQL>\n       weir live -D",
-    after_help = LIVE_EXAMPLES
-)]
-pub(crate) struct Live {
-    /// SQL, one statement over the table live
-    #[arg(value_name = "SQL")]
-    pub(crate) sql: Option<String>,
-    /// Write times in this zone: Europe/Berlin, +02:00, or local
-    #[arg(
-        long = "tz",
-        env = "WEIR_TZ",
-        value_name = "ZONE",
-        help_heading = "Output"
-    )]
-    pub(crate) time_zone: Option<String>,
-    /// Databases of addresses in MaxMind's format, for geoip_country, geoip_city, asn and as_org; may be repeated
-    #[arg(
-        long,
-        value_name = "FILE",
-        env = "WEIR_GEOIP",
-        hide_env_values = true,
-        value_delimiter = ',',
-        help_heading = "Resources"
-    )]
-    pub(crate) geoip: Vec<PathBuf>,
-    #[command(flatten)]
-    pub(crate) source: SourceArgs,
-    /// List the interfaces
-    #[arg(short = 'D', long, help_heading = "Capturing")]
-    pub(crate) list_interfaces: bool,
-    /// Keep the packets that match WHERE in a capture, too
-    #[arg(
-        short,
-        long,
-        value_name = "FILE",
-        help_heading = "Capturing",
-        long_help = "Keep the packets that match WHERE in a capture, too (pcap with nanoseconds). It \
-            holds whole records at any moment, and what came is kept when it is ended by Ctrl-C or \
-            SIGTERM. A capture that is there stays; with --overwrite it stays until the new one has \
-            ended"
-    )]
-    pub(crate) write: Option<PathBuf>,
-    /// Keep them in files of so many bytes: 100MB, 1g
-    #[arg(
-        long,
-        value_name = "SIZE",
-        value_parser = parse_size,
-        requires = "write",
-        help_heading = "Capturing",
-        long_help = "Keep them in files of so many bytes, such as 100MB or 1g, one after the other: of \
-            ring.pcap these are ring-00001.pcap, ring-00002.pcap and so on. A file takes its name when \
-            it is whole; until then .part stands behind it"
-    )]
-    pub(crate) rotate: Option<usize>,
-    /// Keep the newest so many of these files
-    #[arg(long, value_name = "N", requires = "rotate", help_heading = "Capturing",
-        value_parser = clap::value_parser!(u64).range(1..))]
-    pub(crate) keep: Option<u64>,
-    /// End after so many packets that match WHERE
-    #[arg(short, long, value_name = "N", help_heading = "Capturing")]
-    pub(crate) count: Option<u64>,
-    /// How often counts and sums are shown before the end: 1s, 500ms, 5m
-    #[arg(
-        long,
-        value_name = "TIME",
-        value_parser = parse_period,
-        help_heading = "Output",
-        long_help = "How often counts and sums are shown before the end, such as 1s, 500ms or 5m \
-            [default: 1s on a terminal, and only at the end elsewhere]"
-    )]
-    pub(crate) every: Option<Duration>,
-    /// Where the rows go, and how.
-    #[command(flatten)]
-    pub(crate) output: OutputArgs,
-    /// Say on standard error what was read and passed over, and how fast
-    #[arg(long, help_heading = "Reporting")]
-    pub(crate) stats: bool,
-}
-
-/// What HDLC records in ERF files carry.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Hdlc {
-    /// Detected from the first bytes of each frame
-    #[default]
-    Guess,
-    /// Cisco HDLC
-    Chdlc,
-    /// PPP
-    Ppp,
-    /// Frame relay
-    FrameRelay,
-    /// Message transfer part 2 of signalling system 7
-    Mtp2,
 }
 
 /// `weir fields`.
@@ -501,118 +228,6 @@ const UNITS: &[(&str, &str, &str)] = &[
     ("h248", "--time", "us"),
 ];
 
-fn refuse(error: clap::Error, line: &[OsString]) -> Refusal {
-    if !error.use_stderr() || error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
-        return Refusal::Shown(error);
-    }
-    let text = |kind| match error.get(kind) {
-        Some(ContextValue::String(text)) => vec![text.clone()],
-        Some(ContextValue::Strings(texts)) => texts.clone(),
-        Some(ContextValue::StyledStrs(texts)) => texts.iter().map(ToString::to_string).collect(),
-        _ => Vec::new(),
-    };
-    if error.kind() == ErrorKind::InvalidSubcommand
-        && let [word] = text(ContextKind::InvalidSubcommand).as_slice()
-        && let Some((what, hint)) = query_hint(word)
-    {
-        return Refusal::usage(format!("expected a command, found {what}"), hint);
-    }
-    let mut hints = Vec::new();
-    let (command, named) = deepest(line);
-    let synonyms = match text(ContextKind::InvalidArg).as_slice() {
-        [word] => synonyms(&command, word),
-        _ => Vec::new(),
-    };
-    if !synonyms.is_empty() {
-        hints.push(format!("did you mean {}?", synonyms.join(" or ")));
-    }
-    for kind in [
-        ContextKind::SuggestedSubcommand,
-        ContextKind::SuggestedArg,
-        ContextKind::SuggestedValue,
-    ] {
-        let near: Vec<_> = text(kind).iter().map(|name| format!("'{name}'")).collect();
-        if !near.is_empty() && synonyms.is_empty() {
-            hints.push(format!("did you mean {}?", near.join(" or ")));
-        }
-    }
-    if synonyms.is_empty() {
-        hints.extend(text(ContextKind::Suggested));
-    }
-    hints.push(format!(
-        "'{named} --help' shows how it is used, with examples"
-    ));
-    // Of what clap writes, the first paragraph is the error; the others are hints and usage.
-    let rendered = error.render().to_string();
-    let message = rendered.split("\n\n").next().unwrap_or_default();
-    Refusal::Usage {
-        message: message
-            .strip_prefix("error: ")
-            .unwrap_or(message)
-            .to_owned(),
-        hints,
-    }
-}
-
-/// The command of a line, with its name: `weir clf search`.
-fn deepest(line: &[OsString]) -> (clap::Command, String) {
-    let mut command = Cli::command();
-    let mut name = "weir".to_owned();
-    for word in line.iter().skip(1).filter_map(|word| word.to_str()) {
-        let below = command.find_subcommand(word).cloned();
-        if let Some(below) = below {
-            name = format!("{name} {}", below.get_name());
-            command = below;
-        }
-    }
-    (command, name)
-}
-
-/// What a command calls the thing that another one calls `word`, for what differs from command to command.
-fn synonyms(command: &clap::Command, word: &str) -> Vec<String> {
-    let Some(group) = SYNONYMS.iter().find(|group| group.contains(&word)) else {
-        return Vec::new();
-    };
-    let longs = command.get_arguments().filter_map(clap::Arg::get_long);
-    let longs = longs.map(|long| format!("--{long}"));
-    longs
-        .filter(|long| group.contains(&long.as_str()))
-        .map(|long| format!("'{long}'"))
-        .collect()
-}
-
-/// Options that mean the same in different commands.
-const SYNONYMS: [&[&str]; 3] = [
-    &[
-        "--format",
-        "--form",
-        "--as",
-        "--to",
-        "--from",
-        "--input-format",
-    ],
-    &["--output", "--write", "--html", "--out"],
-    &["--count", "--limit", "--records", "--rows"],
-];
-
-/// For SQL or a file where a command should stand: what it is, and the line that was meant.
-fn query_hint(word: &str) -> Option<(&'static str, String)> {
-    let first = word.split_whitespace().next()?.to_ascii_lowercase();
-    if word.contains(char::is_whitespace) && SQL_BEGINNINGS.contains(&first.as_str()) {
-        let quoted = match word {
-            _ if !word.contains('\'') => format!("'{word}'"),
-            _ if !word.contains(['"', '$', '`', '\\', '!']) => format!("\"{word}\""),
-            _ => "SQL".to_owned(),
-        };
-        return Some(("SQL", format!("weir query {quoted}")));
-    }
-    let plain = !word.contains(['\'', '"', '$', '`', '\\', '!']);
-    (plain && Path::new(word).is_file()).then(|| {
-        let line = format!("weir query \"SELECT * FROM '{word}' LIMIT 10\"");
-        ("a file", line)
-    })
-}
-
 /// Whether the line is `weir --version` and no more.
 pub(crate) fn asks_for_version(line: &[OsString]) -> bool {
     line.len() == 2 && (line[1] == "--version" || line[1] == "-V")
@@ -710,11 +325,6 @@ fn man_page(command: clap::Command, pages: &mut Vec<(String, Vec<u8>)>) -> io::R
 /// What `weir --version` says. A debug program answers several times more slowly than a release program.
 const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " (", env!("WEIR_PROFILE"), ")");
 
-/// Words that SQL begins with.
-const SQL_BEGINNINGS: [&str; 8] = [
-    "select", "from", "with", "explain", "describe", "show", "values", "create",
-];
-
 const TOP_EXAMPLES: &str = "\
 Examples:
   weir demo
@@ -726,37 +336,6 @@ Examples:
 
 Exit status: 0 done; 1 done, and damage was found (all that is good was delivered); 2 usage, names,
 SQL or environment: it was not begun; 3 it failed while it ran.";
-
-const QUERY_EXAMPLES: &str = "\
-Examples:
-  Top talkers:
-    weir query \"SELECT addr.src, count(*) AS packets, sum(frame.len) AS bytes
-                FROM 'trace.pcap' GROUP BY addr.src ORDER BY bytes DESC LIMIT 10\"
-  The same with pipes:
-    weir query \"FROM 'trace.pcap' |> WHERE udp.dstport = 53 |> AGGREGATE count(*) GROUP BY ip.src\"
-  All captures of a day, compressed or not, as Parquet:
-    weir query \"SELECT * FROM 'day/*.pcap.gz'\" -o day.parquet
-  From an object store or the web, with the keys of the environment (AWS_…, GOOGLE_…, AZURE_…):
-    weir query \"SELECT count(*) FROM 's3://bucket/day/*.pcap.zst'\"
-  From a pipe, for another program:
-    tcpdump -w - | weir query \"SELECT frame.time, ip.src FROM '-'\" --format ndjson
-  Two answers, two files:
-    weir query \"SELECT count(*) FROM 'x.pcap'\" \"SELECT DISTINCT ip.src FROM 'x.pcap'\" \\
-        -o count.csv -o sources.csv
-  What would be decoded:
-    weir query \"EXPLAIN SELECT ip.src FROM 'trace.pcap' WHERE ip.ttl < 5\"";
-
-const LIVE_EXAMPLES: &str = "\
-Examples:
-  The addresses that send now, drawn again every second until Ctrl-C:
-    weir live -i eth0 \"SELECT addr.src, count(*), sum(frame.len) AS bytes FROM live
-                       GROUP BY addr.src ORDER BY bytes DESC LIMIT 10\"
-  Name look-ups as they happen, for another program:
-    weir live -i eth0 \"SELECT frame.time, ip.src, udp.length FROM live WHERE port.dst = 53\" | jq .
-  Keep a minute of one host in a capture:
-    weir live -i eth0 -w host.pcap --duration 1m \"SELECT count(*) FROM live WHERE ip.src = '10.0.0.7'\"
-  Without root, once for all:
-    sudo setcap cap_net_raw+ep $(which weir)";
 
 const FIELDS_EXAMPLES: &str = "\
 Examples:
@@ -794,6 +373,8 @@ Examples:
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::num::NonZeroUsize;
+    use std::path::Path;
     use weir_output::Format;
 
     fn parse_line(line: &str) -> Result<Cli, Refusal> {
@@ -820,7 +401,11 @@ mod tests {
         let plain = query("query SELECT_1 SELECT_2");
         assert_eq!(plain.sql, ["SELECT 1", "SELECT 2"]);
         assert_eq!(
-            (plain.threads, plain.memory_limit, plain.merge),
+            (
+                plain.resources.threads,
+                plain.resources.memory_limit,
+                plain.merge
+            ),
             (None, None, false)
         );
         assert_eq!(plain.hdlc, Hdlc::Guess);
@@ -832,8 +417,8 @@ mod tests {
         );
         assert_eq!(full.file.as_deref(), Some(Path::new("q.sql")));
         assert_eq!(full.output.format, Some(Format::Ndjson));
-        assert_eq!(full.threads.map(NonZeroUsize::get), Some(4));
-        assert_eq!(full.memory_limit, Some(3 << 29));
+        assert_eq!(full.resources.threads.map(NonZeroUsize::get), Some(4));
+        assert_eq!(full.resources.memory_limit, Some(3 << 29));
         assert_eq!(full.output.rows, Rows(None));
         assert_eq!(full.hdlc, Hdlc::FrameRelay);
         assert!(full.merge && full.stats && full.no_progress && full.output.all_columns);

@@ -15,6 +15,7 @@ use weir_cluster::{
     TlsFiles, Trust, WorkFolder, create_private_files, host_and_port, run_executor,
 };
 
+use crate::args::Databases;
 use crate::message::Messages;
 use crate::quantity::{parse_duration, parse_size};
 use crate::refusal::Refusal;
@@ -58,6 +59,45 @@ struct SchedulerArgs {
     /// The name that executors call this machine by [default: the address it listens at]
     #[arg(long, value_name = "HOST")]
     advertise: Option<String>,
+    #[command(flatten)]
+    network: Network,
+}
+
+#[derive(Args, Debug)]
+struct ExecutorArgs {
+    /// The scheduler
+    #[arg(long, value_name = "HOST:PORT")]
+    scheduler: String,
+    /// The address it listens at
+    #[arg(long, value_name = "ADDRESS", default_value_t = IpAddr::from([127, 0, 0, 1]))]
+    listen: IpAddr,
+    /// The name that others call this machine by [default: the address it listens at]
+    #[arg(long, value_name = "HOST")]
+    advertise: Option<String>,
+    /// The port that it listens at; 0 takes a free one
+    #[arg(long, value_name = "PORT", default_value_t = 0)]
+    port: u16,
+    /// A folder below which rows between the stages of a statement are kept [default: the system's temporary one]
+    #[arg(
+        long,
+        value_name = "DIR",
+        help_heading = "Resources",
+        long_help = "A folder below which rows between the stages of a statement are kept [default: the system's temporary one]. \
+            The executor makes a folder of its own in it, weir-executor-…, which it removes at its end; nothing else in DIR is \
+            touched, but for such folders that killed executors of yours have left there"
+    )]
+    work_dir: Option<PathBuf>,
+    /// Memory for groups, sorts and joins of all tasks together: 2g [default: most of the machine's]
+    #[arg(long, value_name = "SIZE", value_parser = parse_size, help_heading = "Resources")]
+    memory_limit: Option<usize>,
+    /// Tasks that run at once [default: one for each core]
+    #[arg(long, value_name = "N", help_heading = "Resources")]
+    cores: Option<NonZeroUsize>,
+    /// A folder that captures must lie in; several may be given [default: any]
+    #[arg(long = "root", value_name = "DIR", help_heading = "Reading")]
+    roots: Vec<PathBuf>,
+    #[command(flatten)]
+    databases: Databases,
     #[command(flatten)]
     network: Network,
 }
@@ -320,7 +360,7 @@ async fn execute(
         options.cores = cores.get();
     }
     options.roots.clone_from(&executor.roots);
-    options.geoip.clone_from(&executor.geoip);
+    options.geoip.clone_from(&executor.databases.geoip);
     options.heartbeats = executor.network.heartbeats();
     options.trusted_network = executor.network.trusted_network;
     let network = &executor.network;

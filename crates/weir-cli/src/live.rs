@@ -114,7 +114,7 @@ fn options(
     options.overwrite = global.overwrite;
     options.encoder = Some(Arc::new(FileEncoder));
     options.time_zone = live.time_zone.clone();
-    options.geoip.clone_from(&live.geoip);
+    options.geoip.clone_from(&live.databases.geoip);
     options
 }
 

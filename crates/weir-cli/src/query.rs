@@ -239,8 +239,8 @@ fn options(query: &Query, global: Global) -> weir_engine::Options {
     let mut options = weir_engine::Options::default();
     options.overwrite = global.overwrite;
     options.encoder = Some(Arc::new(FileEncoder));
-    options.threads = query.threads.map(NonZeroUsize::get);
-    options.memory_limit_bytes = query.memory_limit;
+    options.threads = query.resources.threads.map(NonZeroUsize::get);
+    options.memory_limit_bytes = query.resources.memory_limit;
     options.unfused = query.unfused;
     if query.no_compile {
         options.compile = Compile::Never;
@@ -248,7 +248,7 @@ fn options(query: &Query, global: Global) -> weir_engine::Options {
     options.merge = query.merge;
     options.lateness = query.lateness;
     options.time_zone = query.time_zone.clone();
-    options.geoip.clone_from(&query.geoip);
+    options.geoip.clone_from(&query.resources.databases.geoip);
     options.follow = query.follow;
     options.decode.erf_hdlc = match query.hdlc {
         Hdlc::Guess => ErfHdlc::Guess,

@@ -25,10 +25,9 @@ use std::sync::Arc;
 
 use clap::Args;
 
-use crate::args::{Global, Rows, parse_rows};
+use crate::args::{Global, Resources, Rows, parse_rows};
 use crate::encoder::FileEncoder;
 use crate::message::Messages;
-use crate::quantity::parse_size;
 use crate::session::{Failure, Session};
 use weir_output::Format;
 
@@ -64,35 +63,9 @@ pub(crate) struct Shell {
         help_heading = "Output"
     )]
     pub(crate) time_zone: Option<String>,
-    /// Threads that a query may use [default: one for each core]
-    #[arg(
-        long,
-        value_name = "N",
-        env = "WEIR_THREADS",
-        hide_env_values = true,
-        help_heading = "Resources"
-    )]
-    pub(crate) threads: Option<NonZeroUsize>,
-    /// Memory for groups, sorts and joins before they spill to disk: 512m, 2g, 1GiB
-    #[arg(
-        long,
-        value_name = "SIZE",
-        value_parser = parse_size,
-        env = "WEIR_MEMORY_LIMIT",
-        hide_env_values = true,
-        help_heading = "Resources"
-    )]
-    pub(crate) memory_limit: Option<usize>,
-    /// Databases of addresses in MaxMind's format, for geoip_country, geoip_city, asn and as_org; may be repeated
-    #[arg(
-        long,
-        value_name = "FILE",
-        env = "WEIR_GEOIP",
-        hide_env_values = true,
-        value_delimiter = ',',
-        help_heading = "Resources"
-    )]
-    pub(crate) geoip: Vec<PathBuf>,
+    /// What a query may use.
+    #[command(flatten)]
+    pub(crate) resources: Resources,
     /// Heed no settings, statements, views and history that are kept at home
     #[arg(long)]
     pub(crate) no_config: bool,
@@ -106,9 +79,7 @@ impl Shell {
             format: None,
             rows: None,
             time_zone: std::env::var("WEIR_TZ").ok(),
-            threads: None,
-            memory_limit: None,
-            geoip: Vec::new(),
+            resources: Resources::default(),
             no_config: false,
         }
     }
@@ -117,12 +88,17 @@ impl Shell {
         let mut options = weir_engine::Options::default();
         options.overwrite = global.overwrite;
         options.encoder = Some(Arc::new(FileEncoder));
-        options.threads = self.threads.or(config.threads).map(NonZeroUsize::get);
-        options.memory_limit_bytes = self.memory_limit.or(config.memory_limit);
+        options.threads = self
+            .resources
+            .threads
+            .or(config.threads)
+            .map(NonZeroUsize::get);
+        options.memory_limit_bytes = self.resources.memory_limit.or(config.memory_limit);
         options.time_zone = self.time_zone.clone().or(config.time_zone.clone());
-        options.geoip = match self.geoip.is_empty() {
+        let geoip = &self.resources.databases.geoip;
+        options.geoip = match geoip.is_empty() {
             true => config.geoip.clone(),
-            false => self.geoip.clone(),
+            false => geoip.clone(),
         };
         options
     }

@@ -27,7 +27,7 @@ use self::saving::{Saving, Store};
 use self::spool::Spool;
 use self::view::View;
 use super::paths;
-use crate::args::{Global, Live, OutputArgs};
+use crate::args::{Databases, Global, Live, OutputArgs};
 use crate::interface::{Counted, SourceArgs};
 use crate::message::Messages;
 use crate::quantity::parse_size;
@@ -204,7 +204,7 @@ fn live(args: &CallsArgs, sql: String) -> Live {
     Live {
         sql: Some(sql),
         time_zone: None,
-        geoip: Vec::new(),
+        databases: Databases::default(),
         source: args.source.clone(),
         list_interfaces: false,
         rotate: None,

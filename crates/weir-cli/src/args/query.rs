@@ -1,0 +1,188 @@
+//! Arguments of `weir query`.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, ValueEnum};
+
+use super::{OutputArgs, Resources};
+use crate::quantity::{parse_duration, parse_period};
+
+/// `weir query`.
+#[derive(Args, Debug)]
+#[command(
+    about = "Answer SQL over captures",
+    long_about = "Answer SQL over captures.\n\n\
+        A path, a glob, or '-' for standard input, quoted in FROM, is a table of packets; its kind \
+        and its compression are found by content. Parquet, CSV, JSON and Arrow files can be \
+        joined with it. Several statements are answered one after the other.",
+    override_usage = "weir query [OPTIONS] <SQL>...\n       weir query [OPTIONS] --file <FILE>",
+    after_help = QUERY_EXAMPLES
+)]
+pub(crate) struct Query {
+    /// SQL, one or several statements
+    #[arg(
+        value_name = "SQL",
+        required_unless_present = "file",
+        conflicts_with = "file"
+    )]
+    pub(crate) sql: Vec<String>,
+    /// Read the SQL from a file, '-' for standard input
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) file: Option<PathBuf>,
+    /// Where the rows go, and how.
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+    /// What the query may use.
+    #[command(flatten)]
+    pub(crate) resources: Resources,
+    /// Have a cluster answer: HOST:PORT of its scheduler, or 'local'
+    #[cfg(feature = "cluster")]
+    #[arg(
+        long,
+        value_name = "HOST:PORT",
+        env = "WEIR_CLUSTER",
+        hide_env_values = true,
+        help_heading = "Resources",
+        conflicts_with_all = ["follow"],
+        long_help = "Have a cluster answer ('weir cluster'): HOST:PORT of its scheduler, or 'local' for a scheduler and \
+            executors in this process, for a first try. Captures are named as the executors find them: by a path that \
+            is the same on all machines, or by the address of an object. --threads says into how many partitions \
+            groups and joins fall"
+    )]
+    pub(crate) cluster: Option<String>,
+    #[cfg(feature = "cluster")]
+    #[command(flatten)]
+    pub(crate) known: crate::cluster::KnownBy,
+    /// Have a cluster answer (not in this build)
+    #[cfg(not(feature = "cluster"))]
+    #[arg(
+        long,
+        value_name = "HOST:PORT",
+        env = "WEIR_CLUSTER",
+        hide_env_values = true,
+        help_heading = "Resources"
+    )]
+    pub(crate) cluster: Option<String>,
+    /// Leave aggregates to DataFusion's own operators
+    #[arg(
+        long,
+        help_heading = "Resources",
+        long_help = "Leave aggregates to DataFusion's own operators instead of computing them while \
+            captures are decoded: slower, with the same answers. To compare, or when an answer \
+            looks wrong"
+    )]
+    pub(crate) unfused: bool,
+    /// Don't compile aggregates over large captures to machine code
+    #[arg(
+        long,
+        help_heading = "Resources",
+        long_help = "Don't compile aggregates over large captures to machine code, as is done where they ask \
+            for plain fields of headers: slower, with the same answers. To compare, or where a system \
+            forbids code that is made while a program runs. EXPLAIN says what is compiled, or why nothing is"
+    )]
+    pub(crate) no_compile: bool,
+    /// Write times in this zone: Europe/Berlin, +02:00, or local
+    #[arg(
+        long = "tz",
+        env = "WEIR_TZ",
+        value_name = "ZONE",
+        help_heading = "Output",
+        long_help = "Write times in this zone: a name of the time zone database such as Europe/Berlin, \
+            an offset such as +02:00, or local for that of this machine. Arrow and Parquet keep the \
+            instants and name the zone. Times in SQL without an offset are UTC all the same"
+    )]
+    pub(crate) time_zone: Option<String>,
+    /// Merge the captures of one FROM in the order of time
+    #[arg(
+        long,
+        help_heading = "Reading",
+        long_help = "Merge the captures that one FROM names (a glob or a list) in the order of \
+            time, and put the packets of one in that order, too: packets wait for earlier ones while \
+            those that wait take 32 MiB, and a warning counts those that come later than that. Without \
+            it captures follow one another in the order in which they are named"
+    )]
+    pub(crate) merge: bool,
+    /// How late records of a stream may be that are put in the order of time: 500ms, 2s
+    #[arg(
+        long,
+        value_name = "TIME",
+        value_parser = parse_duration,
+        help_heading = "Reading",
+        long_help = "How late records may be that are put in the order of time, such as 500ms, 2s or \
+            1m. Records that come later than that after others are left out and counted. Without it \
+            windows over standard input wait for a second, and files are read whole before their \
+            windows close"
+    )]
+    pub(crate) lateness: Option<Duration>,
+    /// Read captures on as they grow, until Ctrl-C
+    #[arg(
+        long,
+        help_heading = "Reading",
+        long_help = "Read captures on as they grow, until Ctrl-C, which brings the final answer. Rows \
+            are given as they come; counts and sums are drawn again every second on a terminal"
+    )]
+    pub(crate) follow: bool,
+    /// How often counts and sums are shown while a capture grows: 1s, 500ms, 5m
+    #[arg(
+        long,
+        value_name = "TIME",
+        value_parser = parse_period,
+        help_heading = "Reading",
+        long_help = "How often counts and sums are shown while a capture grows, such as 1s, 500ms or \
+            5m [default: 1s on a terminal, and only at the end elsewhere]"
+    )]
+    pub(crate) every: Option<Duration>,
+    /// What HDLC records in ERF files carry
+    #[arg(
+        long,
+        value_name = "PROTOCOL",
+        default_value = "guess",
+        env = "WEIR_HDLC",
+        hide_env_values = true,
+        help_heading = "Reading",
+        long_help = "What HDLC records in ERF files carry, which such a file does not say"
+    )]
+    pub(crate) hdlc: Hdlc,
+    /// Say on standard error what was read, passed over and found damaged, and how fast
+    #[arg(long, help_heading = "Reporting")]
+    pub(crate) stats: bool,
+    /// No progress bar
+    #[arg(long, help_heading = "Reporting")]
+    pub(crate) no_progress: bool,
+}
+
+/// What HDLC records in ERF files carry.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Hdlc {
+    /// Detected from the first bytes of each frame
+    #[default]
+    Guess,
+    /// Cisco HDLC
+    Chdlc,
+    /// PPP
+    Ppp,
+    /// Frame relay
+    FrameRelay,
+    /// Message transfer part 2 of signalling system 7
+    Mtp2,
+}
+
+const QUERY_EXAMPLES: &str = "\
+Examples:
+  Top talkers:
+    weir query \"SELECT addr.src, count(*) AS packets, sum(frame.len) AS bytes
+                FROM 'trace.pcap' GROUP BY addr.src ORDER BY bytes DESC LIMIT 10\"
+  The same with pipes:
+    weir query \"FROM 'trace.pcap' |> WHERE udp.dstport = 53 |> AGGREGATE count(*) GROUP BY ip.src\"
+  All captures of a day, compressed or not, as Parquet:
+    weir query \"SELECT * FROM 'day/*.pcap.gz'\" -o day.parquet
+  From an object store or the web, with the keys of the environment (AWS_…, GOOGLE_…, AZURE_…):
+    weir query \"SELECT count(*) FROM 's3://bucket/day/*.pcap.zst'\"
+  From a pipe, for another program:
+    tcpdump -w - | weir query \"SELECT frame.time, ip.src FROM '-'\" --format ndjson
+  Two answers, two files:
+    weir query \"SELECT count(*) FROM 'x.pcap'\" \"SELECT DISTINCT ip.src FROM 'x.pcap'\" \\
+        -o count.csv -o sources.csv
+  What would be decoded:
+    weir query \"EXPLAIN SELECT ip.src FROM 'trace.pcap' WHERE ip.ttl < 5\"";

@@ -1,0 +1,128 @@
+//! A command line that does not parse: what is wrong, and what to write.
+
+use std::ffi::OsString;
+use std::path::Path;
+
+use clap::CommandFactory;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+
+use super::Cli;
+use crate::refusal::Refusal;
+
+/// What is shown in place of an answer to a line that does not parse.
+pub(super) fn refuse(error: clap::Error, line: &[OsString]) -> Refusal {
+    if !error.use_stderr() || error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
+        return Refusal::Shown(error);
+    }
+    let text = |kind| match error.get(kind) {
+        Some(ContextValue::String(text)) => vec![text.clone()],
+        Some(ContextValue::Strings(texts)) => texts.clone(),
+        Some(ContextValue::StyledStrs(texts)) => texts.iter().map(ToString::to_string).collect(),
+        _ => Vec::new(),
+    };
+    if error.kind() == ErrorKind::InvalidSubcommand
+        && let [word] = text(ContextKind::InvalidSubcommand).as_slice()
+        && let Some((what, hint)) = query_hint(word)
+    {
+        return Refusal::usage(format!("expected a command, found {what}"), hint);
+    }
+    let mut hints = Vec::new();
+    let (command, named) = deepest(line);
+    let synonyms = match text(ContextKind::InvalidArg).as_slice() {
+        [word] => synonyms(&command, word),
+        _ => Vec::new(),
+    };
+    if !synonyms.is_empty() {
+        hints.push(format!("did you mean {}?", synonyms.join(" or ")));
+    }
+    for kind in [
+        ContextKind::SuggestedSubcommand,
+        ContextKind::SuggestedArg,
+        ContextKind::SuggestedValue,
+    ] {
+        let near: Vec<_> = text(kind).iter().map(|name| format!("'{name}'")).collect();
+        if !near.is_empty() && synonyms.is_empty() {
+            hints.push(format!("did you mean {}?", near.join(" or ")));
+        }
+    }
+    if synonyms.is_empty() {
+        hints.extend(text(ContextKind::Suggested));
+    }
+    hints.push(format!(
+        "'{named} --help' shows how it is used, with examples"
+    ));
+    // Of what clap writes, the first paragraph is the error; the others are hints and usage.
+    let rendered = error.render().to_string();
+    let message = rendered.split("\n\n").next().unwrap_or_default();
+    Refusal::Usage {
+        message: message
+            .strip_prefix("error: ")
+            .unwrap_or(message)
+            .to_owned(),
+        hints,
+    }
+}
+
+/// The command of a line, with its name: `weir clf search`.
+fn deepest(line: &[OsString]) -> (clap::Command, String) {
+    let mut command = Cli::command();
+    let mut name = "weir".to_owned();
+    for word in line.iter().skip(1).filter_map(|word| word.to_str()) {
+        let below = command.find_subcommand(word).cloned();
+        if let Some(below) = below {
+            name = format!("{name} {}", below.get_name());
+            command = below;
+        }
+    }
+    (command, name)
+}
+
+/// What a command calls the thing that another one calls `word`, for what differs from command to command.
+fn synonyms(command: &clap::Command, word: &str) -> Vec<String> {
+    let Some(group) = SYNONYMS.iter().find(|group| group.contains(&word)) else {
+        return Vec::new();
+    };
+    let longs = command.get_arguments().filter_map(clap::Arg::get_long);
+    let longs = longs.map(|long| format!("--{long}"));
+    longs
+        .filter(|long| group.contains(&long.as_str()))
+        .map(|long| format!("'{long}'"))
+        .collect()
+}
+
+/// Options that mean the same in different commands.
+const SYNONYMS: [&[&str]; 3] = [
+    &[
+        "--format",
+        "--form",
+        "--as",
+        "--to",
+        "--from",
+        "--input-format",
+    ],
+    &["--output", "--write", "--html", "--out"],
+    &["--count", "--limit", "--records", "--rows"],
+];
+
+/// For SQL or a file where a command should stand: what it is, and the line that was meant.
+fn query_hint(word: &str) -> Option<(&'static str, String)> {
+    let first = word.split_whitespace().next()?.to_ascii_lowercase();
+    if word.contains(char::is_whitespace) && SQL_BEGINNINGS.contains(&first.as_str()) {
+        let quoted = match word {
+            _ if !word.contains('\'') => format!("'{word}'"),
+            _ if !word.contains(['"', '$', '`', '\\', '!']) => format!("\"{word}\""),
+            _ => "SQL".to_owned(),
+        };
+        return Some(("SQL", format!("weir query {quoted}")));
+    }
+    let plain = !word.contains(['\'', '"', '$', '`', '\\', '!']);
+    (plain && Path::new(word).is_file()).then(|| {
+        let line = format!("weir query \"SELECT * FROM '{word}' LIMIT 10\"");
+        ("a file", line)
+    })
+}
+
+/// Words that SQL begins with.
+const SQL_BEGINNINGS: [&str; 8] = [
+    "select", "from", "with", "explain", "describe", "show", "values", "create",
+];

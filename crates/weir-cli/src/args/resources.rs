@@ -1,0 +1,52 @@
+//! Arguments of what a query may use.
+
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+
+use clap::Args;
+
+use crate::quantity::parse_size;
+
+/// Threads, memory and databases of a query.
+#[derive(Args, Debug, Default)]
+pub(crate) struct Resources {
+    /// Threads that a query may use [default: one for each core]
+    #[arg(
+        long,
+        value_name = "N",
+        env = "WEIR_THREADS",
+        hide_env_values = true,
+        help_heading = "Resources"
+    )]
+    pub(crate) threads: Option<NonZeroUsize>,
+    /// Memory for groups, sorts and joins before they spill to disk: 512m, 2g, 1GiB
+    #[arg(
+        long,
+        value_name = "SIZE",
+        value_parser = parse_size,
+        env = "WEIR_MEMORY_LIMIT",
+        hide_env_values = true,
+        help_heading = "Resources",
+        long_help = "Memory for groups, sorts and joins before they spill to disk, such as 512m, \
+            2g or 1GiB. k, m, g, t and KiB to TiB count in powers of 1024, KB to TB in powers of \
+            1000 [default: no limit]"
+    )]
+    pub(crate) memory_limit: Option<usize>,
+    #[command(flatten)]
+    pub(crate) databases: Databases,
+}
+
+/// Databases that functions of SQL look addresses up in.
+#[derive(Args, Debug, Default)]
+pub(crate) struct Databases {
+    /// Databases of addresses in MaxMind's format, for geoip_country, geoip_city, asn and as_org; may be repeated
+    #[arg(
+        long,
+        value_name = "FILE",
+        env = "WEIR_GEOIP",
+        hide_env_values = true,
+        value_delimiter = ',',
+        help_heading = "Resources"
+    )]
+    pub(crate) geoip: Vec<PathBuf>,
+}
