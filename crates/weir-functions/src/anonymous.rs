@@ -3,10 +3,10 @@
 use std::net::{Ipv4Addr, Ipv6Addr};
 use std::sync::Arc;
 
-use arrow::array::{ArrayRef, AsArray, StringViewBuilder};
+use arrow::array::{AsArray, StringViewBuilder};
 use arrow::compute::cast;
 use arrow::datatypes::DataType;
-use datafusion::common::{ScalarValue, exec_err, plan_err};
+use datafusion::common::{exec_err, plan_err};
 use datafusion::error::Result;
 use datafusion::logical_expr::{
     ColumnarValue, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
@@ -14,6 +14,7 @@ use datafusion::logical_expr::{
 use weir_anonymize::Anonymizer;
 use weir_packet::Address;
 
+use crate::computed::computed;
 use crate::networks;
 
 const ANONYMIZE_IP: &str = "anonymize_ip";
@@ -55,34 +56,27 @@ impl ScalarUDFImpl for AnonymizeIp {
     }
 
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
-        let is_scalar = args
-            .args
-            .iter()
-            .all(|argument| matches!(argument, ColumnarValue::Scalar(_)));
-        let rows = args.number_rows;
-        let given = ColumnarValue::values_to_arrays(&args.args)?;
-        let [addresses, keys] = given.as_slice() else {
-            return exec_err!("anonymize_ip got {} arguments", given.len());
-        };
-        let addresses = networks::read(addresses)?;
-        let keys = cast(keys, &DataType::Utf8View)?;
-        let mut texts = StringViewBuilder::with_capacity(rows);
-        let mut last: Option<(&str, Anonymizer)> = None;
-        for (address, key) in addresses.into_iter().zip(keys.as_string_view()) {
-            let (Some(address), Some(key)) = (address, key) else {
-                texts.append_null();
-                continue;
+        computed(&args, |given| {
+            let rows = args.number_rows;
+            let [addresses, keys] = given else {
+                return exec_err!("anonymize_ip got {} arguments", given.len());
             };
-            let (_, anonymizer) = match last.take() {
-                Some(known) if known.0 == key => last.insert(known),
-                _ => last.insert((key, Anonymizer::new(key.as_bytes()))),
-            };
-            texts.append_value(replaced(anonymizer, address).to_string());
-        }
-        let result: ArrayRef = Arc::new(texts.finish());
-        Ok(match is_scalar && rows > 0 {
-            true => ColumnarValue::Scalar(ScalarValue::try_from_array(&result, 0)?),
-            false => ColumnarValue::Array(result),
+            let addresses = networks::read(addresses)?;
+            let keys = cast(keys, &DataType::Utf8View)?;
+            let mut texts = StringViewBuilder::with_capacity(rows);
+            let mut last: Option<(&str, Anonymizer)> = None;
+            for (address, key) in addresses.into_iter().zip(keys.as_string_view()) {
+                let (Some(address), Some(key)) = (address, key) else {
+                    texts.append_null();
+                    continue;
+                };
+                let (_, anonymizer) = match last.take() {
+                    Some(known) if known.0 == key => last.insert(known),
+                    _ => last.insert((key, Anonymizer::new(key.as_bytes()))),
+                };
+                texts.append_value(replaced(anonymizer, address).to_string());
+            }
+            Ok(Arc::new(texts.finish()))
         })
     }
 }

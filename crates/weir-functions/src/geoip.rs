@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use arrow::array::{ArrayRef, StringViewBuilder, UInt32Builder};
 use arrow::datatypes::DataType;
-use datafusion::common::{ScalarValue, exec_err, plan_err};
+use datafusion::common::{exec_err, plan_err};
 use datafusion::error::Result;
 use datafusion::logical_expr::{
     ColumnarValue, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
@@ -16,6 +16,7 @@ use datafusion::logical_expr::{
 use maxminddb::{PathElement, Reader};
 use weir_packet::Address;
 
+use crate::computed::computed;
 use crate::error::{Error, ErrorKind};
 use crate::networks;
 
@@ -150,44 +151,38 @@ impl ScalarUDFImpl for OfDatabase {
     }
 
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
-        let is_scalar = args
-            .args
-            .iter()
-            .all(|argument| matches!(argument, ColumnarValue::Scalar(_)));
-        let rows = args.number_rows;
-        let given = ColumnarValue::values_to_arrays(&args.args)?;
-        let [addresses] = given.as_slice() else {
-            return exec_err!("{} got {} arguments", self.name, given.len());
-        };
-        let addresses = networks::read(addresses)?;
-        let addresses = addresses.into_iter().map(|address| ip(address?));
-        let databases = &self.databases;
-        let result: ArrayRef = match self.name {
-            ASN => {
-                let mut numbers = UInt32Builder::with_capacity(rows);
-                for address in addresses {
-                    numbers.append_option(match address {
-                        Some(address) => number_of_system(databases, address)?,
-                        None => None,
-                    });
+        computed(&args, |given| {
+            let rows = args.number_rows;
+            let [addresses] = given else {
+                return exec_err!("{} got {} arguments", self.name, given.len());
+            };
+            let addresses = networks::read(addresses)?;
+            let addresses = addresses.into_iter().map(|address| ip(address?));
+            let databases = &self.databases;
+            Ok(match self.name {
+                ASN => {
+                    let mut numbers = UInt32Builder::with_capacity(rows);
+                    for address in addresses {
+                        numbers.append_option(match address {
+                            Some(address) => number_of_system(databases, address)?,
+                            None => None,
+                        });
+                    }
+                    Arc::new(numbers.finish())
                 }
-                Arc::new(numbers.finish())
-            }
-            name => {
-                let places = places(name);
-                let mut texts = StringViewBuilder::with_capacity(rows).with_deduplicate_strings();
-                for address in addresses {
-                    texts.append_option(match address {
-                        Some(address) => databases.find::<&str>(address, places)?,
-                        None => None,
-                    });
+                name => {
+                    let places = places(name);
+                    let mut texts =
+                        StringViewBuilder::with_capacity(rows).with_deduplicate_strings();
+                    for address in addresses {
+                        texts.append_option(match address {
+                            Some(address) => databases.find::<&str>(address, places)?,
+                            None => None,
+                        });
+                    }
+                    Arc::new(texts.finish())
                 }
-                Arc::new(texts.finish())
-            }
-        };
-        Ok(match is_scalar && rows > 0 {
-            true => ColumnarValue::Scalar(ScalarValue::try_from_array(&result, 0)?),
-            false => ColumnarValue::Array(result),
+            })
         })
     }
 }

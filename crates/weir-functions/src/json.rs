@@ -15,7 +15,7 @@ use arrow::array::{
 };
 use arrow::compute::cast;
 use arrow::datatypes::{DataType, Field, Int64Type};
-use datafusion::common::{DFSchema, ScalarValue, plan_err};
+use datafusion::common::{DFSchema, plan_err};
 use datafusion::error::Result;
 use datafusion::logical_expr::planner::{ExprPlanner, PlannerResult, RawBinaryExpr};
 use datafusion::logical_expr::{
@@ -23,6 +23,8 @@ use datafusion::logical_expr::{
 };
 use datafusion::sql::sqlparser::ast::BinaryOperator;
 use serde::de::IgnoredAny;
+
+use crate::computed::computed;
 
 /// A part, as JSON: what `->` is.
 const GET: &str = "json_get";
@@ -132,32 +134,24 @@ impl ScalarUDFImpl for OfJson {
     }
 
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
-        let is_scalar = args
-            .args
-            .iter()
-            .all(|argument| matches!(argument, ColumnarValue::Scalar(_)));
-        let rows = args.number_rows;
-        let given = ColumnarValue::values_to_arrays(&args.args)?;
-        let steps = given.iter().skip(1).map(Steps::new);
-        let parts = Lookup {
-            rows: given.first().map_or(0, Array::len),
-            texts: Texts::new(given.first())?,
-            steps: steps.collect::<Result<_>>()?,
-        };
-        let result: ArrayRef = match self.name {
-            GET => parts.as_json(),
-            AS_TEXT => parts.as_texts(true),
-            GET_STR => parts.as_texts(false),
-            GET_INT => parts.as_ints(),
-            GET_FLOAT => parts.as_floats(),
-            GET_BOOL => parts.as_bools(),
-            CONTAINS => parts.are_there(),
-            LENGTH => parts.lengths(),
-            _ => parts.keys(),
-        };
-        Ok(match is_scalar && rows > 0 {
-            true => ColumnarValue::Scalar(ScalarValue::try_from_array(&result, 0)?),
-            false => ColumnarValue::Array(result),
+        computed(&args, |given| {
+            let steps = given.iter().skip(1).map(Steps::new);
+            let parts = Lookup {
+                rows: given.first().map_or(0, Array::len),
+                texts: Texts::new(given.first())?,
+                steps: steps.collect::<Result<_>>()?,
+            };
+            Ok(match self.name {
+                GET => parts.as_json(),
+                AS_TEXT => parts.as_texts(true),
+                GET_STR => parts.as_texts(false),
+                GET_INT => parts.as_ints(),
+                GET_FLOAT => parts.as_floats(),
+                GET_BOOL => parts.as_bools(),
+                CONTAINS => parts.are_there(),
+                LENGTH => parts.lengths(),
+                _ => parts.keys(),
+            })
         })
     }
 }

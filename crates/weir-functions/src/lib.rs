@@ -21,6 +21,7 @@
 pub mod address;
 mod anonymous;
 pub mod bounded;
+mod computed;
 mod error;
 pub mod function;
 mod geoip;

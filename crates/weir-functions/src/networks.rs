@@ -7,12 +7,14 @@ use std::sync::Arc;
 use arrow::array::{ArrayRef, AsArray, BooleanArray, StringViewBuilder};
 use arrow::compute::cast;
 use arrow::datatypes::{DataType, Int64Type};
-use datafusion::common::{ScalarValue, exec_err, plan_err};
+use datafusion::common::{exec_err, plan_err};
 use datafusion::error::Result;
 use datafusion::logical_expr::{
     ColumnarValue, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
 };
 use weir_packet::Address;
+
+use crate::computed::computed;
 
 /// `network(ip.src, 24)`: the network of so many bits that an address lies in.
 const NETWORK: &str = "network";
@@ -68,53 +70,45 @@ impl ScalarUDFImpl for OfAddress {
     }
 
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
-        let is_scalar = args
-            .args
-            .iter()
-            .all(|argument| matches!(argument, ColumnarValue::Scalar(_)));
-        let rows = args.number_rows;
-        let given = ColumnarValue::values_to_arrays(&args.args)?;
-        let Some((addresses, rest)) = given.split_first() else {
-            return exec_err!("{} got no address", self.name);
-        };
-        let addresses = read(addresses)?;
-        let result: ArrayRef = match (self.name, rest) {
-            (NETWORK, [bits]) => {
-                let bits = cast(bits, &DataType::Int64)?;
-                let mut networks = StringViewBuilder::with_capacity(addresses.len());
-                let mut text = String::new();
-                for (address, bits) in addresses.iter().zip(bits.as_primitive::<Int64Type>()) {
-                    let network = address
-                        .zip(bits)
-                        .and_then(|(address, bits)| masked(address, bits));
-                    match network {
-                        None => networks.append_null(),
-                        Some((address, bits)) => {
-                            text.clear();
-                            write!(text, "{address}/{bits}").unwrap_or_default();
-                            networks.append_value(&text);
+        computed(&args, |given| {
+            let Some((addresses, rest)) = given.split_first() else {
+                return exec_err!("{} got no address", self.name);
+            };
+            let addresses = read(addresses)?;
+            Ok(match (self.name, rest) {
+                (NETWORK, [bits]) => {
+                    let bits = cast(bits, &DataType::Int64)?;
+                    let mut networks = StringViewBuilder::with_capacity(addresses.len());
+                    let mut text = String::new();
+                    for (address, bits) in addresses.iter().zip(bits.as_primitive::<Int64Type>()) {
+                        let network = address
+                            .zip(bits)
+                            .and_then(|(address, bits)| masked(address, bits));
+                        match network {
+                            None => networks.append_null(),
+                            Some((address, bits)) => {
+                                text.clear();
+                                write!(text, "{address}/{bits}").unwrap_or_default();
+                                networks.append_value(&text);
+                            }
                         }
                     }
+                    Arc::new(networks.finish())
                 }
-                Arc::new(networks.finish())
-            }
-            (IS_PRIVATE, []) => {
-                let found = addresses
-                    .iter()
-                    .map(|address| Some(is_private((*address)?)));
-                Arc::new(found.collect::<BooleanArray>())
-            }
-            (IS_MULTICAST, []) => {
-                let found = addresses
-                    .iter()
-                    .map(|address| Some(is_multicast((*address)?)));
-                Arc::new(found.collect::<BooleanArray>())
-            }
-            _ => return exec_err!("{} got {} arguments", self.name, given.len()),
-        };
-        Ok(match is_scalar && rows > 0 {
-            true => ColumnarValue::Scalar(ScalarValue::try_from_array(&result, 0)?),
-            false => ColumnarValue::Array(result),
+                (IS_PRIVATE, []) => {
+                    let found = addresses
+                        .iter()
+                        .map(|address| Some(is_private((*address)?)));
+                    Arc::new(found.collect::<BooleanArray>())
+                }
+                (IS_MULTICAST, []) => {
+                    let found = addresses
+                        .iter()
+                        .map(|address| Some(is_multicast((*address)?)));
+                    Arc::new(found.collect::<BooleanArray>())
+                }
+                _ => return exec_err!("{} got {} arguments", self.name, given.len()),
+            })
         })
     }
 }

@@ -5,15 +5,16 @@
 use std::io::Read as _;
 use std::sync::{Arc, OnceLock};
 
-use arrow::array::{ArrayRef, AsArray, StringViewBuilder};
+use arrow::array::{AsArray, StringViewBuilder};
 use arrow::compute::cast;
 use arrow::datatypes::{DataType, Int64Type};
-use datafusion::common::{ScalarValue, exec_err, plan_err};
+use datafusion::common::{exec_err, plan_err};
 use datafusion::error::Result;
 use datafusion::logical_expr::{
     ColumnarValue, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
 };
 
+use crate::computed::computed;
 use crate::networks;
 
 /// `oui(eth.src)`: who made the card.
@@ -69,41 +70,35 @@ impl ScalarUDFImpl for OfRegistry {
     }
 
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
-        let is_scalar = args
-            .args
-            .iter()
-            .all(|argument| matches!(argument, ColumnarValue::Scalar(_)));
-        let rows = args.number_rows;
-        let given = ColumnarValue::values_to_arrays(&args.args)?;
-        let mut names = StringViewBuilder::with_capacity(rows).with_deduplicate_strings();
-        match (self.name, given.as_slice()) {
-            (OUI, [addresses]) => {
-                for address in networks::read(addresses)? {
-                    names.append_option(address.and_then(|address| maker(address.as_bytes())));
+        computed(&args, |given| {
+            let rows = args.number_rows;
+            let mut names = StringViewBuilder::with_capacity(rows).with_deduplicate_strings();
+            match (self.name, given) {
+                (OUI, [addresses]) => {
+                    for address in networks::read(addresses)? {
+                        names.append_option(address.and_then(|address| maker(address.as_bytes())));
+                    }
                 }
-            }
-            (SERVICE_NAME, [ports]) => {
-                for port in cast(ports, &DataType::Int64)?.as_primitive::<Int64Type>() {
-                    names.append_option(port.and_then(|port| service(port, None)));
+                (SERVICE_NAME, [ports]) => {
+                    for port in cast(ports, &DataType::Int64)?.as_primitive::<Int64Type>() {
+                        names.append_option(port.and_then(|port| service(port, None)));
+                    }
                 }
-            }
-            (SERVICE_NAME, [ports, protocols]) => {
-                let ports = cast(ports, &DataType::Int64)?;
-                let protocols = cast(protocols, &DataType::Utf8View)?;
-                let protocols = protocols.as_string_view();
-                for (port, protocol) in ports.as_primitive::<Int64Type>().iter().zip(protocols) {
-                    let both = port.zip(protocol);
-                    names.append_option(
-                        both.and_then(|(port, protocol)| service(port, Some(protocol))),
-                    );
+                (SERVICE_NAME, [ports, protocols]) => {
+                    let ports = cast(ports, &DataType::Int64)?;
+                    let protocols = cast(protocols, &DataType::Utf8View)?;
+                    let protocols = protocols.as_string_view();
+                    for (port, protocol) in ports.as_primitive::<Int64Type>().iter().zip(protocols)
+                    {
+                        let both = port.zip(protocol);
+                        names.append_option(
+                            both.and_then(|(port, protocol)| service(port, Some(protocol))),
+                        );
+                    }
                 }
+                _ => return exec_err!("{} got {} arguments", self.name, given.len()),
             }
-            _ => return exec_err!("{} got {} arguments", self.name, given.len()),
-        }
-        let result: ArrayRef = Arc::new(names.finish());
-        Ok(match is_scalar && rows > 0 {
-            true => ColumnarValue::Scalar(ScalarValue::try_from_array(&result, 0)?),
-            false => ColumnarValue::Array(result),
+            Ok(Arc::new(names.finish()))
         })
     }
 }
