@@ -19,13 +19,6 @@ impl Arena {
         Self::default()
     }
 
-    /// An arena that takes so many octets from the system at once.
-    pub(crate) fn with_capacity(bytes: usize) -> Self {
-        Self {
-            bump: Bump::with_capacity(bytes),
-        }
-    }
-
     /// Forgets every message that was decoded into this arena and keeps the memory for the next.
     pub fn reset(&mut self) {
         self.bump.reset();

@@ -63,6 +63,25 @@ pub(crate) fn push(out: &mut Vec<u8>, octets: &[u8]) {
     }
 }
 
+/// Whether two texts of which most are short are the same.
+#[inline]
+pub(crate) fn are_equal(one: &[u8], other: &[u8]) -> bool {
+    if one.len() != other.len() {
+        return false;
+    }
+    let (Some(ends), Some(others)) = (ends8(one), ends8(other)) else {
+        return pack8(one) == pack8(other);
+    };
+    ends == others && (one.len() <= 16 || one == other)
+}
+
+/// The first and the last eight octets.
+#[inline]
+fn ends8(octets: &[u8]) -> Option<[u64; 2]> {
+    let (first, last) = (octets.first_chunk::<8>()?, octets.last_chunk::<8>()?);
+    Some([u64::from_le_bytes(*first), u64::from_le_bytes(*last)])
+}
+
 /// Appends octets in lower case.
 #[inline]
 pub(crate) fn push_lower(out: &mut Vec<u8>, octets: &[u8]) {

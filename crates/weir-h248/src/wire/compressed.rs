@@ -1,27 +1,19 @@
 //! `megaco_compressed`: records as short tuples, by the rules of `megaco_compressed.txt`.
+//!
+//! Both directions go through a term's octets once and write the other form of them: no tree is built. A record is compared with
+//! a rule by the octets that all records of the rule share.
 
 use std::sync::LazyLock;
 
-use super::{
-    erl::{ErlReader, ErlWriter, ListStart, NO_VALUE},
-    list::GROWING_MAX,
+use super::erl::{
+    ATOM, ErlReader, ErlWriter, INTEGER, LARGE_TUPLE, LIST, NIL, NO_VALUE, SMALL_ATOM_UTF8,
+    SMALL_INTEGER, SMALL_TUPLE, STRING, first_number, split_term,
 };
 use crate::{
-    Arena, BinaryOptions,
+    BinaryOptions,
     error::{ErrorKind, Stop},
     octets,
 };
-
-/// A term of Erlang, as far as messages have them.
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Term<'a> {
-    Atom(&'a [u8]),
-    Number(u32),
-    /// A list of small integers.
-    Text(&'a [u8]),
-    List(&'a [Term<'a>]),
-    Tuple(&'a [Term<'a>]),
-}
 
 /// What a rule looks for.
 #[derive(Debug)]
@@ -49,13 +41,31 @@ struct Rule {
     tag: u32,
     versions: (u8, u8),
     pattern: Pattern,
-    /// How each component is written, and where in the record it stands: a place in each tuple and list on the way.
-    components: Vec<(How, Vec<u8>)>,
-    lists: Vec<Vec<u8>>,
+    /// What a record of the rule has behind its name.
+    steps: Vec<Step>,
+    /// The ends of lists behind the last step, which need not be compared: the number of elements was.
+    list_ends: usize,
+    /// How each component is written, and which variable it is.
+    components: Vec<(How, usize)>,
+    /// Variables that must be lists.
+    lists: Vec<usize>,
     /// The short tuple up to its first component, as it is written.
     head: Vec<u8>,
     /// The plain record, as it is written.
     plain: Vec<Piece>,
+}
+
+/// A part of a record that is compared with a rule.
+#[derive(Debug)]
+enum Step {
+    /// Octets that are the same in all records of a rule.
+    Octets(Vec<u8>),
+    /// Any term, which is the variable of this number.
+    Term(usize),
+    /// The beginning of a term that the next octets are, and the number of its variable.
+    Fixed(usize),
+    /// The end of a list.
+    ListEnd,
 }
 
 /// A part of a record that is written.
@@ -73,10 +83,20 @@ struct Named {
     name: &'static [u8],
     /// What is written for the atom of this name, if there is a rule for it in all versions.
     atom: Option<Vec<u8>>,
-    /// In order, each with [`second`] of the term that it demands behind the name; nothing where any will do.
-    rules: Vec<(Option<u64>, usize)>,
+    /// In order.
+    rules: Vec<Candidate>,
 }
 
+/// A rule for records of a name.
+#[derive(Clone, Copy, Debug)]
+struct Candidate {
+    arity: u8,
+    /// [`second`] of the term that the rule demands behind the name; nothing where any will do.
+    demanded: Option<u64>,
+    rule: usize,
+}
+
+/// The rules, with atoms of one of both forms.
 struct Rules {
     all: Vec<Rule>,
     /// Rules by the name of a record or an atom: those whose names hash alike.
@@ -107,10 +127,19 @@ const VARIABLES: usize = 16;
 /// How deep terms may lie in one another: a message has some thirty levels.
 const DEPTH_MAX: u8 = 96;
 
-static RULES: LazyLock<Rules> = LazyLock::new(Rules::read);
+static RULES: LazyLock<Rules> = LazyLock::new(|| Rules::read(false));
+static RULES_UTF8: LazyLock<Rules> = LazyLock::new(|| Rules::read(true));
 
 impl Rules {
-    fn read() -> Self {
+    /// The rules with atoms in the form of OTP 26, or in the older one.
+    fn of(utf8_atoms: bool) -> &'static Self {
+        match utf8_atoms {
+            true => &RULES_UTF8,
+            false => &RULES,
+        }
+    }
+
+    fn read(utf8_atoms: bool) -> Self {
         let mut rules = Self {
             all: Vec::new(),
             by_name: vec![Vec::new(); NAME_SLOTS],
@@ -118,7 +147,7 @@ impl Rules {
         };
         let text = include_str!("megaco_compressed.txt");
         for line in text.lines().filter(|line| !line.starts_with('#')) {
-            let rule = Rule::parse(line).expect("every line of the table is a rule");
+            let rule = Rule::parse(line, utf8_atoms).expect("every line of the table is a rule");
             let at = rules.all.len();
             let name = match &rule.pattern {
                 Pattern::Atom(name) => name,
@@ -146,7 +175,7 @@ impl Rules {
 }
 
 impl Rule {
-    fn parse(line: &'static str) -> Option<Self> {
+    fn parse(line: &'static str, utf8_atoms: bool) -> Option<Self> {
         let mut words = line.split(' ');
         let tag = words.next()?.parse().ok()?;
         let versions = words.next()?;
@@ -163,18 +192,17 @@ impl Rule {
             tag,
             versions,
             pattern,
+            steps: Vec::new(),
+            list_ends: 0,
             components: Vec::new(),
             lists: Vec::new(),
             head: Vec::new(),
             plain: Vec::new(),
         };
-        let mut paths: [Option<Vec<u8>>; VARIABLES] = Default::default();
-        rule.pattern.paths(&mut Vec::new(), &mut paths);
-        let path = |name| paths.get(variable(name)?)?.clone();
         let mut numbers = [None; VARIABLES];
         for word in words {
             if let Some(name) = word.strip_prefix("list:") {
-                rule.lists.push(path(name)?);
+                rule.lists.push(variable(name)?);
                 continue;
             }
             let (how, name) = word.split_at_checked(1)?;
@@ -186,12 +214,22 @@ impl Rule {
                 _ => return None,
             };
             *numbers.get_mut(variable(name)?)? = Some(rule.components.len());
-            rule.components.push((how, path(name)?));
+            rule.components.push((how, variable(name)?));
         }
         let mut w = ErlWriter::new(&mut rule.head, BinaryOptions::default(), false);
         w.tuple(rule.components.len().checked_add(1)?);
         w.unsigned(rule.tag);
-        rule.pattern.pieces(&numbers, &mut rule.plain);
+        rule.pattern.pieces(&numbers, utf8_atoms, &mut rule.plain);
+        if let Pattern::Tuple(items) = &rule.pattern {
+            let behind_name = items.get(1..).unwrap_or_default();
+            for item in behind_name {
+                item.steps(utf8_atoms, &mut rule.steps);
+            }
+        }
+        while let Some(Step::ListEnd) = rule.steps.last() {
+            rule.steps.pop();
+            rule.list_ends += 1;
+        }
         Some(rule)
     }
 
@@ -213,15 +251,60 @@ impl Rule {
         if matches!(self.pattern, Pattern::Atom(_)) && all_versions && known.atom.is_none() {
             known.atom = Some(self.head.clone());
         }
-        let demanded = match &self.pattern {
-            Pattern::Tuple(items) => items.get(1).and_then(Pattern::second),
-            _ => None,
+        let Pattern::Tuple(items) = &self.pattern else {
+            return;
         };
-        known.rules.push((demanded, at));
+        known.rules.push(Candidate {
+            arity: items.len() as u8,
+            demanded: items.get(1).and_then(Pattern::second),
+            rule: at,
+        });
     }
 
     fn applies(&self, version: u8) -> bool {
         (self.versions.0..=self.versions.1).contains(&version)
+    }
+
+    /// Finds the variables in a record that begins with `rest` behind its name, and gives what follows the last step; nothing when the
+    /// record is not one of the rule. The last variable is not gone through.
+    #[inline]
+    fn find<'a>(
+        &self,
+        mut rest: &'a [u8],
+        found: &mut Variables,
+        ends: &mut Ends,
+    ) -> Option<&'a [u8]> {
+        let text = rest;
+        let mut steps = self.steps.iter();
+        while let Some(step) = steps.next() {
+            match step {
+                Step::Octets(octets) => {
+                    let (begin, behind) = rest.split_at_checked(octets.len())?;
+                    rest = octets::are_equal(begin, octets).then_some(behind)?;
+                }
+                Step::Fixed(variable) => *found.get_mut(*variable)? = rest.len(),
+                Step::Term(variable) => {
+                    *found.get_mut(*variable)? = rest.len();
+                    if !steps.as_slice().is_empty() {
+                        rest = ends.behind(rest)?;
+                    }
+                }
+                Step::ListEnd => rest = rest.strip_prefix(&[NIL])?,
+            }
+        }
+        let is_list = |variable: &usize| {
+            let first = last_octets(text, *found.get(*variable)?)?.first();
+            matches!(first, Some(&(NIL | STRING | LIST))).then_some(())
+        };
+        self.lists.iter().try_for_each(is_list).map(|()| rest)
+    }
+
+    /// The variable that is the last of a record.
+    fn last(&self) -> Option<usize> {
+        match self.steps.last() {
+            Some(Step::Term(variable)) => Some(*variable),
+            _ => None,
+        }
     }
 }
 
@@ -277,26 +360,7 @@ impl Pattern {
         }
     }
 
-    /// Notes where each variable stands; `path` leads here.
-    fn paths(&self, path: &mut Vec<u8>, paths: &mut [Option<Vec<u8>>; VARIABLES]) {
-        match self {
-            Self::Variable(at, _) => {
-                if let Some(place) = paths.get_mut(*at) {
-                    *place = Some(path.clone());
-                }
-            }
-            Self::List(items) | Self::Tuple(items) => {
-                for (at, item) in (0..).zip(items) {
-                    path.push(at);
-                    item.paths(path, paths);
-                    path.pop();
-                }
-            }
-            _ => {}
-        }
-    }
-
-    /// As [`Term::second`] of the terms that fit; nothing when others may.
+    /// As [`second`] of the terms that fit; nothing when others may.
     fn second(&self) -> Option<u64> {
         match self {
             Self::Atom(name) => Some(second(ATOM_MARK, name.as_bytes())),
@@ -305,45 +369,59 @@ impl Pattern {
         }
     }
 
-    /// True when a term fits. That the names of tuples fit at the top is known.
-    fn matches_named(&self, term: &Term<'_>) -> bool {
-        match (self, term) {
-            (Self::Tuple(items), Term::Tuple(found)) => {
-                let pairs = items.iter().zip(*found).skip(1);
-                items.len() == found.len()
-                    && pairs.into_iter().all(|(item, term)| item.matches(term))
+    /// Appends what terms of the pattern are compared with.
+    fn steps(&self, utf8_atoms: bool, steps: &mut Vec<Step>) {
+        let fixed = |steps: &mut Vec<Step>, write: &dyn Fn(&mut ErlWriter<'_>)| {
+            if !matches!(steps.last(), Some(Step::Octets(_))) {
+                steps.push(Step::Octets(Vec::new()));
             }
-            _ => self.matches(term),
-        }
-    }
-
-    fn matches(&self, term: &Term<'_>) -> bool {
-        match (self, term) {
-            (Self::Variable(_, fixed), _) => {
-                fixed.is_none_or(|number| *term == Term::Number(number))
+            if let Some(Step::Octets(octets)) = steps.last_mut() {
+                write(&mut ErlWriter::new(
+                    octets,
+                    BinaryOptions::default(),
+                    utf8_atoms,
+                ));
             }
-            (Self::Atom(name), Term::Atom(found)) => name.as_bytes() == *found,
-            (Self::Number(number), Term::Number(found)) => number == found,
-            (Self::Text(text), Term::Text(found)) => text.as_bytes() == *found,
-            (Self::List(items), Term::List(found)) | (Self::Tuple(items), Term::Tuple(found)) => {
-                items.len() == found.len()
-                    && items
-                        .iter()
-                        .zip(*found)
-                        .all(|(item, term)| item.matches(term))
+        };
+        match self {
+            Self::Atom(name) => fixed(steps, &|w| w.any_atom(name.as_bytes())),
+            Self::Number(number) => fixed(steps, &|w| w.unsigned(*number)),
+            Self::Text(text) => fixed(steps, &|w| w.string(text.as_bytes())),
+            Self::List(items) if items.is_empty() => fixed(steps, &|w| w.nil()),
+            Self::List(items) => {
+                fixed(steps, &|w| w.list(items.len()));
+                items.iter().for_each(|item| item.steps(utf8_atoms, steps));
+                steps.push(Step::ListEnd);
             }
-            _ => false,
+            Self::Tuple(items) => {
+                fixed(steps, &|w| w.tuple(items.len()));
+                items.iter().for_each(|item| item.steps(utf8_atoms, steps));
+            }
+            Self::Variable(variable, None) => steps.push(Step::Term(*variable)),
+            Self::Variable(variable, Some(number)) => {
+                steps.push(Step::Fixed(*variable));
+                fixed(steps, &|w| w.unsigned(*number));
+            }
         }
     }
 
     /// Appends the pieces of which a record of a rule consists; `numbers` are those of the variables' components.
-    fn pieces(&self, numbers: &[Option<usize>; VARIABLES], pieces: &mut Vec<Piece>) {
+    fn pieces(
+        &self,
+        numbers: &[Option<usize>; VARIABLES],
+        utf8_atoms: bool,
+        pieces: &mut Vec<Piece>,
+    ) {
         let fixed = |pieces: &mut Vec<Piece>, write: &dyn Fn(&mut ErlWriter<'_>)| {
             if !matches!(pieces.last(), Some(Piece::Octets(_))) {
                 pieces.push(Piece::Octets(Vec::new()));
             }
             if let Some(Piece::Octets(octets)) = pieces.last_mut() {
-                write(&mut ErlWriter::new(octets, BinaryOptions::default(), false));
+                write(&mut ErlWriter::new(
+                    octets,
+                    BinaryOptions::default(),
+                    utf8_atoms,
+                ));
             }
         };
         match self {
@@ -354,14 +432,18 @@ impl Pattern {
             Self::Text(text) => fixed(pieces, &|w| w.string(text.as_bytes())),
             Self::List(parts) => {
                 fixed(pieces, &|w| w.list(parts.len()));
-                parts.iter().for_each(|part| part.pieces(numbers, pieces));
+                parts
+                    .iter()
+                    .for_each(|part| part.pieces(numbers, utf8_atoms, pieces));
                 fixed(pieces, &|w| {
                     w.nil();
                 });
             }
             Self::Tuple(parts) => {
                 fixed(pieces, &|w| w.tuple(parts.len()));
-                parts.iter().for_each(|part| part.pieces(numbers, pieces));
+                parts
+                    .iter()
+                    .for_each(|part| part.pieces(numbers, utf8_atoms, pieces));
             }
             Self::Variable(at, None) => match numbers.get(*at) {
                 Some(Some(number)) => pieces.push(Piece::Component(*number)),
@@ -385,217 +467,293 @@ fn second(mark: u64, octets: &[u8]) -> u64 {
     first << 16 | mark | (octets.len() as u64 & 0xff)
 }
 
-impl<'a> Term<'a> {
-    fn read(r: &mut ErlReader<'a>, depth: u8) -> Result<Self, Stop> {
-        if depth == 0 {
-            return Err(r.fail(ErrorKind::Limit, "terms in one another"));
+/// See [`second`]; 0 for terms that no rule demands.
+#[inline]
+fn second_of(term: &[u8]) -> u64 {
+    match term {
+        [ATOM, 0, len, rest @ ..] | [SMALL_ATOM_UTF8, len, rest @ ..] => {
+            second(ATOM_MARK, rest.get(..usize::from(*len)).unwrap_or_default())
         }
-        match r.next_tag()? {
-            97 | 98 | 110 => r.unsigned(u32::MAX).map(Self::Number),
-            100 | 115 | 118 | 119 => r.atom().map(Self::Atom),
-            104 | 105 => {
-                let arity = r.tuple()?;
-                let mut items = r.arena.growing(arity.min(GROWING_MAX));
-                for _ in 0..arity {
-                    items.push(Self::read(r, depth.wrapping_sub(1))?);
-                }
-                Ok(Self::Tuple(items.into_bump_slice()))
-            }
-            _ => match r.list()? {
-                ListStart::Empty => Ok(Self::List(&[])),
-                ListStart::Octets(octets) => Ok(Self::Text(octets)),
-                ListStart::Elements(count) => {
-                    let mut items = r.arena.growing(count.min(GROWING_MAX));
-                    for _ in 0..count {
-                        items.push(Self::read(r, depth.wrapping_sub(1))?);
-                    }
-                    r.end_list()?;
-                    Ok(Self::List(items.into_bump_slice()))
-                }
-            },
+        [STRING, high, low, rest @ ..] => {
+            let len = usize::from(u16::from_be_bytes([*high, *low]));
+            second(TEXT_MARK, rest.get(..len).unwrap_or_default())
         }
+        _ => 0,
     }
+}
 
-    fn write(&self, w: &mut ErlWriter<'_>) {
-        match self {
-            Self::Atom(name) => w.any_atom(name),
-            Self::Number(number) => w.unsigned(*number),
-            Self::Text(text) => w.string(text),
-            Self::List(items) => {
-                w.list(items.len());
-                items.iter().for_each(|item| item.write(w));
-                w.nil();
-            }
-            Self::Tuple(items) => {
-                w.tuple(items.len());
-                items.iter().for_each(|item| item.write(w));
-            }
-        }
-    }
+/// The variables of a rule, each as the number of octets from its beginning to the end of the text.
+type Variables = [usize; VARIABLES];
 
-    /// See [`second`]; 0 where no rule demands anything.
+/// The last octets of a text, so many.
+#[inline]
+fn last_octets(text: &[u8], len: usize) -> Option<&[u8]> {
+    text.get(text.len().checked_sub(len)?..)
+}
+
+/// Writes terms in their short form.
+struct Compressor<'o> {
+    rules: &'static Rules,
+    version: u8,
+    ends: Ends,
+    out: &'o mut Vec<u8>,
+}
+
+/// Ends of terms that were gone through lately: the rules of a name are often about what follows the same one.
+struct Ends([(usize, usize); ENDS]);
+
+const ENDS: usize = 16;
+
+impl Ends {
+    /// What follows the first term of `at`, one of the ends of one text.
     #[inline]
-    fn second(&self) -> u64 {
-        match self {
-            Self::Atom(name) => second(ATOM_MARK, name),
-            Self::Text(text) => second(TEXT_MARK, text),
-            _ => 0,
+    fn behind<'a>(&mut self, at: &'a [u8]) -> Option<&'a [u8]> {
+        let known = self.0.get_mut(at.len() % ENDS)?;
+        if known.0 != at.len() {
+            *known = (at.len(), split_term(at)?.1.len());
         }
+        last_octets(at, known.1)
     }
+}
 
-    /// The term where a path leads.
-    #[inline]
-    fn at(&self, path: &[u8]) -> &Self {
-        path.iter().fold(self, |term, at| match term {
-            Self::List(items) | Self::Tuple(items) => items.get(usize::from(*at)).unwrap_or(term),
-            _ => term,
-        })
-    }
-
-    /// Appends the term in its short form.
-    fn compress(&self, version: u8, w: &mut ErlWriter<'_>) {
-        let name = match self {
-            Self::Atom(name) => name,
-            Self::Tuple([Self::Atom(name), ..]) => name,
-            _ => return self.write(w),
-        };
-        let rules = &*RULES;
-        let slot = rules.by_name.get(name_slot(name));
-        let named = slot.and_then(|slot| slot.iter().find(|named| named.name == *name));
-        let Some(named) = named else {
-            return self.write(w);
-        };
-        let behind = match self {
-            Self::Tuple([_, second, ..]) => second.second(),
-            Self::Atom(_) => {
-                if let Some(octets) = &named.atom {
-                    return octets::push(w.out, octets);
-                }
-                0
+impl Compressor<'_> {
+    /// Appends the term at the beginning of `at` in its short form, and gives what follows it; nothing when terms lie too deep in one
+    /// another, or are none.
+    fn term<'a>(&mut self, at: &'a [u8], depth: u8) -> Option<&'a [u8]> {
+        let depth = depth.checked_sub(1)?;
+        let (name, rest, arity) = match at {
+            [SMALL_TUPLE, arity, ATOM, 0, len, rest @ ..]
+            | [SMALL_TUPLE, arity, SMALL_ATOM_UTF8, len, rest @ ..] => {
+                let (name, rest) = rest.split_at_checked(usize::from(*len))?;
+                (name, rest, *arity)
             }
-            _ => 0,
-        };
-        for (demanded, at) in &named.rules {
-            if demanded.is_some_and(|demanded| demanded != behind) {
-                continue;
-            }
-            let Some(rule) = rules.all.get(*at) else {
-                continue;
-            };
-            if !rule.applies(version) || !rule.pattern.matches_named(self) {
-                continue;
-            }
-            let is_list = |path: &Vec<u8>| matches!(self.at(path), Self::List(_) | Self::Text(_));
-            if !rule.lists.iter().all(is_list) {
-                continue;
-            }
-            octets::push(w.out, &rule.head);
-            for (how, path) in &rule.components {
-                self.at(path).write_each::<true>(*how, version, w);
-            }
-            return;
-        }
-        self.write(w);
-    }
-
-    /// Appends the plain form of a short one.
-    fn expand(&self, version: u8, w: &mut ErlWriter<'_>) {
-        let Self::Tuple([Self::Number(tag), components @ ..]) = self else {
-            return self.write(w);
-        };
-        let rules = &*RULES;
-        let rule = rules
-            .by_tag
-            .get(*tag as usize)
-            .into_iter()
-            .flatten()
-            .filter_map(|at| rules.all.get(*at))
-            .find(|rule| rule.components.len() == components.len() && rule.applies(version));
-        let Some(rule) = rule else {
-            return self.write(w);
-        };
-        for piece in &rule.plain {
-            match piece {
-                Piece::Octets(octets) => octets::push(w.out, octets),
-                Piece::Component(at) => {
-                    if let (Some(term), Some((how, _))) =
-                        (components.get(*at), rule.components.get(*at))
-                    {
-                        term.write_each::<false>(*how, version, w);
+            [ATOM, 0, len, rest @ ..] | [SMALL_ATOM_UTF8, len, rest @ ..] => {
+                let name = rest.get(..usize::from(*len))?;
+                return match self.named(name).and_then(|named| named.atom.as_ref()) {
+                    Some(short) => {
+                        octets::push(self.out, short);
+                        rest.get(name.len()..)
                     }
-                }
+                    None => self.raw(at),
+                };
+            }
+            _ => return self.raw(at),
+        };
+        let Some(named) = self.named(name) else {
+            return self.raw(at);
+        };
+        let behind = second_of(rest);
+        let mut found: Variables = [0; VARIABLES];
+        for candidate in &named.rules {
+            let demands = |demanded| demanded == behind;
+            if candidate.arity == arity
+                && candidate.demanded.is_none_or(demands)
+                && let Some(rule) = self.rules.all.get(candidate.rule)
+                && rule.applies(self.version)
+                && let Some(end) = rule.find(rest, &mut found, &mut self.ends)
+            {
+                return self.record(rule, (rest, &found), end, depth);
             }
         }
+        self.raw(at)
     }
 
-    /// Appends the term as it is, compressed or expanded, or as a list of such elements.
-    fn write_each<const COMPRESSES: bool>(&self, how: How, version: u8, w: &mut ErlWriter<'_>) {
+    fn named(&self, name: &[u8]) -> Option<&'static Named> {
+        let slot = self.rules.by_name.get(name_slot(name))?;
+        slot.iter()
+            .find(|named| octets::are_equal(named.name, name))
+    }
+
+    /// Appends the short tuple of a rule whose variables were found; `end` is what follows its last step.
+    fn record<'a>(
+        &mut self,
+        rule: &Rule,
+        (text, found): (&'a [u8], &Variables),
+        mut end: &'a [u8],
+        depth: u8,
+    ) -> Option<&'a [u8]> {
+        octets::push(self.out, &rule.head);
+        let mut last = rule.last();
+        for (how, variable) in &rule.components {
+            let at = last_octets(text, *found.get(*variable)?)?;
+            let behind = self.component(*how, at, depth)?;
+            if last == Some(*variable) {
+                (end, last) = (behind, None);
+            }
+        }
+        if last.is_some() {
+            (_, end) = split_term(end)?;
+        }
+        end.get(rule.list_ends..)
+    }
+
+    /// Appends a component, and gives what follows it.
+    fn component<'a>(&mut self, how: How, at: &'a [u8], depth: u8) -> Option<&'a [u8]> {
         let inside = match how {
-            How::Raw => return self.write(w),
-            How::Compressed if COMPRESSES => return self.compress(version, w),
-            How::Compressed => return self.expand(version, w),
+            How::Raw => return self.raw(at),
+            How::Compressed => return self.term(at, depth),
             How::List => How::Compressed,
             How::Lists => How::List,
         };
-        let Self::List(items) = self else {
-            return self.write(w);
+        let [LIST, a, b, c, d, ..] = *at else {
+            return self.raw(at);
         };
-        w.list(items.len());
-        items
-            .iter()
-            .for_each(|item| item.write_each::<COMPRESSES>(inside, version, w));
-        w.nil();
+        let (head, mut rest) = at.split_at_checked(5)?;
+        octets::push(self.out, head);
+        for _ in 0..u32::from_be_bytes([a, b, c, d]) {
+            rest = self.component(inside, rest, depth)?;
+        }
+        self.out.push(NIL);
+        rest.strip_prefix(&[NIL])
     }
 
-    /// The version that a compressed message bears.
-    fn version(&self) -> Option<u8> {
-        let Self::Tuple([Self::Number(tag), rest @ ..]) = self else {
+    /// Appends a term as it is, and gives what follows it.
+    fn raw<'a>(&mut self, at: &'a [u8]) -> Option<&'a [u8]> {
+        let (term, rest) = split_term(at)?;
+        octets::push(self.out, term);
+        Some(rest)
+    }
+}
+
+/// Writes terms in their plain form.
+struct Expander<'o> {
+    rules: &'static Rules,
+    version: u8,
+    out: &'o mut Vec<u8>,
+}
+
+impl Expander<'_> {
+    /// Appends the plain form of the term that comes next.
+    fn term(&mut self, r: &mut ErlReader<'_>, depth: u8) -> Result<(), Stop> {
+        let Some(depth) = depth.checked_sub(1) else {
+            return Err(r.fail(ErrorKind::Limit, "terms in one another"));
+        };
+        let tuple = match r.rest {
+            [SMALL_TUPLE, arity, rest @ ..] => Some((usize::from(*arity), rest)),
+            [LARGE_TUPLE, a, b, c, d, rest @ ..] => {
+                Some((u32::from_be_bytes([*a, *b, *c, *d]) as usize, rest))
+            }
+            _ => None,
+        };
+        let short =
+            tuple.and_then(|(arity, rest)| Some((arity.checked_sub(1)?, first_number(rest)?)));
+        let rule = short.and_then(|(components, (tag, _))| self.rule(tag, components));
+        let (Some(rule), Some((_, (_, rest)))) = (rule, short) else {
+            return self.raw(r);
+        };
+        r.rest = rest;
+        let mut components = (0..).zip(&rule.components);
+        for piece in &rule.plain {
+            let wanted = match piece {
+                Piece::Octets(octets) => {
+                    octets::push(self.out, octets);
+                    continue;
+                }
+                Piece::Component(wanted) => *wanted,
+            };
+            // A component that the record has in two places is written once, and passed over once.
+            for (number, (how, _)) in components.by_ref() {
+                if number == wanted {
+                    self.component(*how, r, depth)?;
+                    break;
+                }
+                r.term()?;
+            }
+        }
+        components.try_for_each(|_| r.term().map(|_| ()))
+    }
+
+    fn rule(&self, tag: u32, components: usize) -> Option<&'static Rule> {
+        let rules = self.rules.by_tag.get(tag as usize)?.iter();
+        rules
+            .filter_map(|at| self.rules.all.get(*at))
+            .find(|rule| rule.components.len() == components && rule.applies(self.version))
+    }
+
+    /// Appends the component that comes next.
+    fn component(&mut self, how: How, r: &mut ErlReader<'_>, depth: u8) -> Result<(), Stop> {
+        let inside = match how {
+            How::Raw => return self.raw(r),
+            How::Compressed => return self.term(r, depth),
+            How::List => How::Compressed,
+            How::Lists => How::List,
+        };
+        let [LIST, a, b, c, d, rest @ ..] = r.rest else {
+            return self.raw(r);
+        };
+        let head = [LIST, *a, *b, *c, *d];
+        r.rest = rest;
+        self.out.extend_from_slice(&head);
+        for _ in 0..u32::from_be_bytes([*a, *b, *c, *d]) {
+            self.component(inside, r, depth)?;
+        }
+        self.out.push(NIL);
+        r.end_list()
+    }
+
+    /// Appends the term that comes next as it is.
+    fn raw(&mut self, r: &mut ErlReader<'_>) -> Result<(), Stop> {
+        let term = r.term()?;
+        octets::push(self.out, term);
+        Ok(())
+    }
+}
+
+/// The version that a compressed message bears.
+fn version_of(mut term: &[u8]) -> Option<u8> {
+    for _ in 0..DEPTH_MAX {
+        let [SMALL_TUPLE, _, rest @ ..] = term else {
             return None;
         };
-        let number = |at: usize| match rest.get(at) {
-            Some(Self::Number(number)) => u8::try_from(*number).ok(),
-            _ => None,
-        };
+        let (tag, first) = first_number(rest)?;
+        let number = |at: &[u8]| u8::try_from(first_number(at)?.0).ok();
         match tag {
-            20 => Some(1),
-            21 => Some(2),
-            22 | 25 | 27 => number(0),
-            23 | 24 => number(1),
-            26 => rest.get(1)?.version(),
-            _ => None,
+            20 => return Some(1),
+            21 => return Some(2),
+            22 | 25 | 27 => return number(first),
+            23 | 24 => return number(split_term(first)?.1),
+            26 => (_, term) = split_term(first)?,
+            _ => return None,
         }
     }
+    None
 }
 
 /// Whether a term is a message in its compressed form.
 pub(crate) fn is_compressed(term: &[u8]) -> bool {
-    matches!(term, [104, _, 97 | 98, ..])
+    matches!(term, [SMALL_TUPLE, _, SMALL_INTEGER | INTEGER, ..])
 }
 
 /// The plain term of a compressed one, both without the version octet.
 pub(crate) fn expand<'a>(r: &mut ErlReader<'a>) -> Result<&'a [u8], Stop> {
     let arena = r.arena;
-    let term = Term::read(r, DEPTH_MAX)?;
-    if !r.rest.is_empty() {
-        return Err(r.fail(ErrorKind::Syntax, "the end of the message"));
-    }
-    let Some(version) = term.version() else {
+    let Some(version) = version_of(r.rest) else {
         return Err(r.fail(ErrorKind::Syntax, "a compressed message"));
     };
     // Most messages become twice as long.
     let mut plain = Vec::with_capacity(r.input_len().saturating_mul(4));
-    let mut w = ErlWriter::new(&mut plain, r.cx.options, false);
-    term.expand(version, &mut w);
+    let mut expander = Expander {
+        rules: Rules::of(false),
+        version,
+        out: &mut plain,
+    };
+    expander.term(r, DEPTH_MAX)?;
+    if !r.rest.is_empty() {
+        return Err(r.fail(ErrorKind::Syntax, "the end of the message"));
+    }
     Ok(arena.list(&plain))
 }
 
-/// Appends the compressed form of a plain term.
+/// Appends the compressed form of a plain term, whose atoms are those of `w`.
 pub(crate) fn compress(plain: &[u8], version: u8, w: &mut ErlWriter<'_>) {
-    // A term takes 24 octets here, and few of them less than two there.
-    let arena = Arena::with_capacity(plain.len().saturating_mul(12));
-    let mut r = ErlReader::new(plain, &arena, w.cx.options);
-    match Term::read(&mut r, DEPTH_MAX) {
-        Ok(term) => term.compress(version, w),
-        Err(Stop) => w.fail("terms in one another beyond the limit"),
+    let mut compressor = Compressor {
+        rules: Rules::of(w.utf8_atoms),
+        version,
+        // No term has no octets.
+        ends: Ends([(0, 0); ENDS]),
+        out: w.out,
+    };
+    if compressor.term(plain, DEPTH_MAX).is_none() {
+        w.fail("terms in one another beyond the limit");
     }
 }

@@ -7,19 +7,19 @@ use crate::{
     octets,
 };
 
-const SMALL_INTEGER: u8 = 97;
-const INTEGER: u8 = 98;
-const ATOM: u8 = 100;
-const SMALL_TUPLE: u8 = 104;
-const LARGE_TUPLE: u8 = 105;
-const NIL: u8 = 106;
-const STRING: u8 = 107;
-const LIST: u8 = 108;
+pub(super) const SMALL_INTEGER: u8 = 97;
+pub(super) const INTEGER: u8 = 98;
+pub(super) const ATOM: u8 = 100;
+pub(super) const SMALL_TUPLE: u8 = 104;
+pub(super) const LARGE_TUPLE: u8 = 105;
+pub(super) const NIL: u8 = 106;
+pub(super) const STRING: u8 = 107;
+pub(super) const LIST: u8 = 108;
 const BINARY: u8 = 109;
 const SMALL_BIG: u8 = 110;
 const SMALL_ATOM: u8 = 115;
 const ATOM_UTF8: u8 = 118;
-const SMALL_ATOM_UTF8: u8 = 119;
+pub(super) const SMALL_ATOM_UTF8: u8 = 119;
 
 /// The atom for a field without a value.
 pub(crate) const NO_VALUE: &[u8] = b"asn1_NOVALUE";
@@ -358,6 +358,16 @@ impl<'a> ErlReader<'a> {
         }
     }
 
+    /// Passes over the term that comes next, and gives its octets.
+    #[inline]
+    pub(super) fn term(&mut self) -> Result<&'a [u8], Stop> {
+        let Some((term, rest)) = split_term(self.rest) else {
+            return Err(self.fail(ErrorKind::Cut, "a whole term"));
+        };
+        self.rest = rest;
+        Ok(term)
+    }
+
     /// Starts a list: how many elements it has, and whether they are the octets of a string.
     #[inline]
     pub(crate) fn list(&mut self) -> Result<ListStart<'a>, Stop> {
@@ -406,6 +416,57 @@ impl<'a> ErlReader<'a> {
             NIL => self.take(1).map(|_| ()),
             _ => Err(self.fail(ErrorKind::Syntax, "the end of a list")),
         }
+    }
+}
+
+/// The octets of the first term, and what follows it; nothing where no whole term is. The time it takes grows with the octets, however
+/// deep terms lie in one another.
+#[inline]
+pub(super) fn split_term(octets: &[u8]) -> Option<(&[u8], &[u8])> {
+    let mut rest = octets;
+    let mut terms = 1_u64;
+    while terms > 0 {
+        terms -= 1;
+        let (tag, behind) = rest.split_first()?;
+        let len = match *tag {
+            ATOM | ATOM_UTF8 | STRING => {
+                2 + usize::from(u16::from_be_bytes(*behind.first_chunk()?))
+            }
+            SMALL_TUPLE => {
+                terms += u64::from(*behind.first()?);
+                1
+            }
+            SMALL_INTEGER => 1,
+            NIL => 0,
+            INTEGER => 4,
+            LIST => {
+                // What follows the elements of a list is a term, too.
+                terms += u64::from(u32::from_be_bytes(*behind.first_chunk()?)) + 1;
+                4
+            }
+            SMALL_ATOM | SMALL_ATOM_UTF8 => 1 + usize::from(*behind.first()?),
+            LARGE_TUPLE => {
+                terms += u64::from(u32::from_be_bytes(*behind.first_chunk()?));
+                4
+            }
+            BINARY => 4_usize.saturating_add(u32::from_be_bytes(*behind.first_chunk()?) as usize),
+            SMALL_BIG => 2 + usize::from(*behind.first()?),
+            _ => return None,
+        };
+        rest = behind.get(len..)?;
+    }
+    octets.split_at_checked(octets.len() - rest.len())
+}
+
+/// The number that the first term is, and what follows it.
+#[inline]
+pub(super) fn first_number(octets: &[u8]) -> Option<(u32, &[u8])> {
+    match octets {
+        [SMALL_INTEGER, value, rest @ ..] => Some((u32::from(*value), rest)),
+        [INTEGER, a, b, c, d, rest @ ..] => {
+            Some((u32::from_be_bytes([*a, *b, *c, *d]), rest)).filter(|(value, _)| value >> 31 == 0)
+        }
+        _ => None,
     }
 }
 
