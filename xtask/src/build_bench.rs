@@ -17,7 +17,7 @@ use crate::measure::Subject;
 use crate::{announced, bench, cargo, installed, run, target_dir};
 
 /// A way to build the program.
-struct Kind {
+struct BuildKind {
     name: &'static str,
     words: &'static [&'static str],
     /// The folder of the profile in the target folder.
@@ -36,8 +36,8 @@ struct Goals {
     stripped: Option<f64>,
 }
 
-const DEV: &[Kind] = &[
-    Kind {
+const DEV: &[BuildKind] = &[
+    BuildKind {
         name: "core, dev",
         words: &[],
         folder: "debug",
@@ -47,7 +47,7 @@ const DEV: &[Kind] = &[
             stripped: None,
         },
     },
-    Kind {
+    BuildKind {
         name: "full, dev",
         words: &["--features", "full"],
         folder: "debug",
@@ -59,8 +59,8 @@ const DEV: &[Kind] = &[
     },
 ];
 
-const RELEASE: &[Kind] = &[
-    Kind {
+const RELEASE: &[BuildKind] = &[
+    BuildKind {
         name: "core, release",
         words: &["--release"],
         folder: "release",
@@ -70,7 +70,7 @@ const RELEASE: &[Kind] = &[
             stripped: Some(60.0),
         },
     },
-    Kind {
+    BuildKind {
         name: "full, release",
         words: &["--release", "--features", "full"],
         folder: "release",
@@ -115,7 +115,7 @@ pub(crate) fn command(words: &[&str]) -> Result<()> {
         fs::remove_dir_all(&target)?;
         let rows = built.rows(kind, demo.wall);
         show(&rows, &built);
-        records.extend(rows.iter().map(Row::record));
+        records.extend(rows.iter().map(Figure::record));
         let all: BTreeMap<&str, f64> = built
             .units
             .iter()
@@ -127,14 +127,14 @@ pub(crate) fn command(words: &[&str]) -> Result<()> {
 }
 
 /// A figure, and the one that is aimed at.
-struct Row {
+struct Figure {
     name: String,
     ours: f64,
     unit: &'static str,
     goal: Option<f64>,
 }
 
-impl Row {
+impl Figure {
     fn record(&self) -> Value {
         let Self {
             name,
@@ -205,8 +205,8 @@ impl Built {
         })
     }
 
-    fn rows(&self, kind: &Kind, demo: f64) -> Vec<Row> {
-        let row = |what: &str, ours: f64, unit, goal| Row {
+    fn rows(&self, kind: &BuildKind, demo: f64) -> Vec<Figure> {
+        let row = |what: &str, ours: f64, unit, goal| Figure {
             name: format!("{}: {what}", kind.name),
             ours,
             unit,
@@ -237,9 +237,9 @@ impl Built {
     }
 }
 
-fn show(rows: &[Row], built: &Built) {
+fn show(rows: &[Figure], built: &Built) {
     println!();
-    for Row {
+    for Figure {
         name,
         ours,
         unit,

@@ -73,7 +73,7 @@ const TYPES: &[&str] = &[
 
 /// Where a phrase or a name stands.
 #[derive(Debug, PartialEq, Eq)]
-struct Place {
+struct PhrasePlace {
     line: usize,
     found: String,
 }
@@ -113,8 +113,8 @@ pub(crate) fn list(root: &Path, wanted: Option<&str>) -> Result<()> {
 }
 
 /// The places of each owner: a crate, xtask, fuzz, or the documents.
-fn places(root: &Path) -> Result<BTreeMap<String, Vec<(String, Place)>>> {
-    let mut found: BTreeMap<String, Vec<(String, Place)>> = BTreeMap::new();
+fn places(root: &Path) -> Result<BTreeMap<String, Vec<(String, PhrasePlace)>>> {
+    let mut found: BTreeMap<String, Vec<(String, PhrasePlace)>> = BTreeMap::new();
     for folder in ["crates", "xtask", "fuzz"] {
         crate::tidy::visit(&root.join(folder), &mut |path, text| {
             let path = path.strip_prefix(root).unwrap_or(path);
@@ -196,14 +196,14 @@ fn parse(text: &str) -> Result<BTreeMap<String, usize>> {
 }
 
 /// The phrases in the comments and strings of a Rust source, and its type names.
-fn in_source(source: &str) -> Vec<Place> {
-    let source = Source::read(source);
+fn in_source(source: &str) -> Vec<PhrasePlace> {
+    let source = RustSource::read(source);
     let mut found = Vec::new();
     for (line, text) in &source.prose {
         found.extend(
             phrases(text)
                 .into_iter()
-                .map(|found| Place { line: *line, found }),
+                .map(|found| PhrasePlace { line: *line, found }),
         );
     }
     for (index, line) in source.code.lines().enumerate() {
@@ -212,7 +212,7 @@ fn in_source(source: &str) -> Vec<Place> {
             let is_declared = matches!(word, "struct" | "enum" | "trait" | "union" | "type");
             let name = if is_declared { words.next() } else { None };
             if let Some(name) = name.filter(|name| TYPES.contains(name)) {
-                found.push(Place {
+                found.push(PhrasePlace {
                     line: index + 1,
                     found: format!("{word} {name}"),
                 });
@@ -224,7 +224,7 @@ fn in_source(source: &str) -> Vec<Place> {
 }
 
 /// The phrases of a document: its paragraphs, lines of tables and code.
-fn in_document(text: &str) -> Vec<Place> {
+fn in_document(text: &str) -> Vec<PhrasePlace> {
     let mut found = Vec::new();
     let mut paragraph = (1, String::new());
     for (index, line) in text.lines().chain([""]).enumerate() {
@@ -237,7 +237,7 @@ fn in_document(text: &str) -> Vec<Place> {
             found.extend(
                 phrases(&text)
                     .into_iter()
-                    .map(|found| Place { line, found }),
+                    .map(|found| PhrasePlace { line, found }),
             );
         }
         if paragraph.1.trim().is_empty() {
@@ -320,7 +320,7 @@ fn sentences(text: &str) -> Vec<(&str, Option<char>)> {
 }
 
 /// A Rust source taken apart.
-struct Source {
+struct RustSource {
     /// Comments and string literals with the lines where they begin. Comments on lines that follow one another are
     /// one; their paragraphs end with a line end.
     prose: Vec<(usize, String)>,
@@ -328,7 +328,7 @@ struct Source {
     code: String,
 }
 
-impl Source {
+impl RustSource {
     fn read(source: &str) -> Self {
         let mut this = Self {
             prose: Vec::new(),

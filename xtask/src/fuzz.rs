@@ -18,7 +18,7 @@ const MINUTES: f64 = 2.0;
 
 /// A target as `fuzz/Cargo.toml` describes it.
 #[derive(Debug)]
-struct Target {
+struct FuzzTarget {
     name: String,
     max_len: i64,
     dictionary: Option<String>,
@@ -124,7 +124,7 @@ pub(crate) fn command(words: &[&str]) -> Result<()> {
 }
 
 /// The targets, as `fuzz/Cargo.toml` lists them.
-fn targets(fuzz: &Path) -> Result<Vec<Target>> {
+fn targets(fuzz: &Path) -> Result<Vec<FuzzTarget>> {
     let manifest: toml::Table = fs::read_to_string(fuzz.join("Cargo.toml"))?.parse()?;
     let listed = manifest
         .get("package")
@@ -135,7 +135,7 @@ fn targets(fuzz: &Path) -> Result<Vec<Target>> {
         .map(|(name, facts)| {
             let max_len = facts.get("max_len").and_then(toml::Value::as_integer);
             let dictionary = facts.get("dictionary").and_then(toml::Value::as_str);
-            Ok(Target {
+            Ok(FuzzTarget {
                 name: name.clone(),
                 max_len: max_len.with_context(|| format!("{name} has no max_len"))?,
                 dictionary: dictionary.map(ToOwned::to_owned),
@@ -148,7 +148,7 @@ fn targets(fuzz: &Path) -> Result<Vec<Target>> {
 fn all(
     fuzz: &Path,
     target_dir: &Path,
-    targets: &[Target],
+    targets: &[FuzzTarget],
     seconds: u64,
     seed: u32,
     processors: usize,
@@ -180,7 +180,7 @@ fn all(
 fn one(
     fuzz: &Path,
     target_dir: &Path,
-    target: &Target,
+    target: &FuzzTarget,
     seconds: u64,
     seed: u32,
 ) -> Result<Outcome> {

@@ -111,7 +111,7 @@ impl Tier {
 }
 
 /// A part of the gate.
-struct Step {
+struct GateStep {
     name: &'static str,
     tier: Tier,
     /// What to run to see it alone.
@@ -120,20 +120,20 @@ struct Step {
 }
 
 /// The parts of the gate, cheapest first.
-const STEPS: &[Step] = &[
-    Step {
+const STEPS: &[GateStep] = &[
+    GateStep {
         name: "fmt",
         tier: Tier::Quick,
         alone: "cargo fmt --all --check",
         run: |_| run(&mut cargo(&["fmt", "--all", "--check"])?),
     },
-    Step {
+    GateStep {
         name: "tidy",
         tier: Tier::Quick,
         alone: "cargo xtask tidy",
         run: |_| tidy::run(),
     },
-    Step {
+    GateStep {
         name: "clippy",
         tier: Tier::Quick,
         alone: "cargo clippy --workspace --all-targets --features weir-cli/full -- -D warnings",
@@ -146,7 +146,7 @@ const STEPS: &[Step] = &[
             Ok(())
         },
     },
-    Step {
+    GateStep {
         name: "core",
         tier: Tier::Quick,
         alone: "cargo check && cargo test --workspace --test core",
@@ -156,7 +156,7 @@ const STEPS: &[Step] = &[
             tests(&["--workspace", "--test", "core"], Answers::Kept)
         },
     },
-    Step {
+    GateStep {
         name: "test",
         tier: Tier::Quick,
         alone: "cargo xtask test",
@@ -169,20 +169,20 @@ const STEPS: &[Step] = &[
             workspace(&["--no-fail-fast"], answers)
         },
     },
-    Step {
+    GateStep {
         name: "python",
         tier: Tier::Quick,
         alone: "cargo xtask python",
         run: |_| python::check(python::Build::WithAll),
     },
-    Step {
+    GateStep {
         name: "page",
         tier: Tier::Quick,
         alone: "cargo xtask page",
         // `cargo xtask page --double` drives the page over a stand-in that answers by the command line.
         run: |_| page::check(python::Build::WithAll, &[]),
     },
-    Step {
+    GateStep {
         name: "doc",
         tier: Tier::Full,
         alone: "RUSTDOCFLAGS='-D warnings' cargo doc --workspace --no-deps --document-private-items --features weir-cli/full",
@@ -196,31 +196,31 @@ const STEPS: &[Step] = &[
             run(cargo(&docs)?.args(FULL).env("RUSTDOCFLAGS", "-D warnings"))
         },
     },
-    Step {
+    GateStep {
         name: "docs",
         tier: Tier::Full,
         alone: "cargo xtask docs",
         run: |_| book::make(python::Build::WithAll),
     },
-    Step {
+    GateStep {
         name: "deny",
         tier: Tier::Full,
         alone: "cargo deny check bans licenses sources",
         run: |_| deny(),
     },
-    Step {
+    GateStep {
         name: "publish",
         tier: Tier::Full,
         alone: "cargo xtask publish",
         run: |_| publish::check(),
     },
-    Step {
+    GateStep {
         name: "sanitize",
         tier: Tier::Full,
         alone: "cargo xtask sanitize",
         run: |_| sanitize(),
     },
-    Step {
+    GateStep {
         name: "fuzz",
         tier: Tier::Full,
         alone: "cargo xtask fuzz --minutes 0.5",
@@ -232,7 +232,7 @@ const STEPS: &[Step] = &[
 /// What a change has to pass; from a step on where one is named, to go on when that step failed and was mended. When all
 /// steps have passed, `gate.json` in the target folder says of which commit.
 pub(crate) fn ci(tier: Tier, from: Option<&str>) -> Result<()> {
-    let steps: Vec<&Step> = STEPS
+    let steps: Vec<&GateStep> = STEPS
         .iter()
         .filter(|step| tier == Tier::Full || step.tier == tier)
         .collect();

@@ -25,7 +25,7 @@ use crate::{FULL, cargo, target_dir};
 
 /// Runs it with the words of the command line.
 pub(crate) fn run(words: &[&str]) -> Result<()> {
-    let options = Options::of(words)?;
+    let options = HostileArgs::of(words)?;
     let program = match &options.program {
         Some(program) => program.clone(),
         None => {
@@ -49,7 +49,7 @@ pub(crate) fn run(words: &[&str]) -> Result<()> {
 
 /// What the command line says.
 #[derive(Debug)]
-struct Options {
+struct HostileArgs {
     messages: u64,
     time: Option<Duration>,
     seed: u64,
@@ -57,7 +57,7 @@ struct Options {
     is_cluster: bool,
 }
 
-impl Options {
+impl HostileArgs {
     fn of(words: &[&str]) -> Result<Self> {
         let mut options = Self {
             messages: 100_000,
@@ -137,7 +137,7 @@ impl Drop for Served {
 
 /// What was seen while messages were sent.
 #[derive(Debug, Default)]
-struct Seen {
+struct Observed {
     sent: AtomicU64,
     /// What another client waited for `SELECT 1`.
     waits: Mutex<Vec<Duration>>,
@@ -146,10 +146,10 @@ struct Seen {
     all_bytes: AtomicU64,
 }
 
-fn attack(program: &Path, folder: &Path, options: &Options) -> Result<()> {
+fn attack(program: &Path, folder: &Path, options: &HostileArgs) -> Result<()> {
     let before = below(folder)?;
     let mut served = Served::start(program, folder)?;
-    let seen = Seen::default();
+    let seen = Observed::default();
     let begun = Instant::now();
     let is_over = || {
         let sent = seen.sent.load(Ordering::Relaxed);
@@ -198,7 +198,7 @@ fn attack(program: &Path, folder: &Path, options: &Options) -> Result<()> {
     Ok(())
 }
 
-fn print_seen(seen: &Seen, served: &Served, elapsed: Duration) {
+fn print_seen(seen: &Observed, served: &Served, elapsed: Duration) {
     let mut waits = std::mem::take(
         &mut *seen
             .waits
@@ -238,7 +238,7 @@ fn print_seen(seen: &Seen, served: &Served, elapsed: Duration) {
 }
 
 /// Asks `SELECT 1` and looks at memory; false when there was no answer.
-fn look(served: &Served, seen: &Seen) -> bool {
+fn look(served: &Served, seen: &Observed) -> bool {
     let asked = Instant::now();
     let is_answered = request(&served.http, "SELECT 1", Duration::from_secs(20))
         .is_ok_and(|answer| answer.starts_with("HTTP/1.1 200"));
@@ -592,12 +592,12 @@ mod tests {
 
     #[test]
     fn options_are_read() {
-        let options = Options::of(&["--messages", "10", "--seed", "3"]).unwrap();
+        let options = HostileArgs::of(&["--messages", "10", "--seed", "3"]).unwrap();
         assert_eq!((options.messages, options.seed), (10, 3));
         assert!(!options.is_cluster);
-        let options = Options::of(&["--cluster", "--messages", "7"]).unwrap();
+        let options = HostileArgs::of(&["--cluster", "--messages", "7"]).unwrap();
         assert_eq!((options.messages, options.is_cluster), (7, true));
-        assert!(Options::of(&["--messages"]).is_err());
-        assert!(Options::of(&["--message", "1"]).is_err());
+        assert!(HostileArgs::of(&["--messages"]).is_err());
+        assert!(HostileArgs::of(&["--message", "1"]).is_err());
     }
 }

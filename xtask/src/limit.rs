@@ -73,10 +73,10 @@ pub(crate) fn run_test(command: &mut Command, limit: Duration, guard: &Guard) ->
     let output = Arc::new(Mutex::new(Collected::default()));
     let (sender, ends) = channel();
     if let Some(stdout) = child.stdout.take() {
-        collect(stdout, Source::Stdout, &output, sender.clone());
+        collect(stdout, OutputStream::Stdout, &output, sender.clone());
     }
     if let Some(stderr) = child.stderr.take() {
-        collect(stderr, Source::Stderr, &output, sender.clone());
+        collect(stderr, OutputStream::Stderr, &output, sender.clone());
     }
     drop(sender);
     let status = wait_at_most(&mut child, limit, end_group)?;
@@ -109,7 +109,7 @@ fn wait_for_both(ends: &Receiver<()>) {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Source {
+enum OutputStream {
     Stdout,
     Stderr,
 }
@@ -125,8 +125,8 @@ struct Collected {
 }
 
 impl Collected {
-    fn add(&mut self, line: &[u8], source: Source) {
-        if source == Source::Stdout {
+    fn add(&mut self, line: &[u8], source: OutputStream) {
+        if source == OutputStream::Stdout {
             let text = String::from_utf8_lossy(line);
             self.finished
                 .extend(finished_in(&text).map(ToOwned::to_owned));
@@ -156,7 +156,7 @@ impl Collected {
 /// Collects the lines of one output of a program, and tells when it ends.
 fn collect(
     from: impl io::Read + Send + 'static,
-    source: Source,
+    source: OutputStream,
     to: &Arc<Mutex<Collected>>,
     end: Sender<()>,
 ) {
@@ -463,7 +463,7 @@ mod tests {
         for number in 0..300 {
             let mut line = vec![b'x'; 100_000];
             line.extend(format!("{number}\n").as_bytes());
-            collected.add(&line, Source::Stdout);
+            collected.add(&line, OutputStream::Stdout);
         }
         let all = 300 * 100_001 + 10 + 2 * 90 + 3 * 200;
         let left_out = collected.left_out;

@@ -207,7 +207,7 @@ impl<'a> Suite<'a> {
             // What takes longest is not left to run alone at the end.
             programs.sort_by_key(|program| std::cmp::Reverse(program.limit));
         }
-        let line = Line::new(programs);
+        let line = ProgramQueue::new(programs);
         let (sender, messages) = channel();
         let mut failed = Vec::new();
         thread::scope(|scope| {
@@ -430,7 +430,7 @@ fn named(id: &str) -> Option<(&str, &str)> {
 
 /// The programs that wait for their turn.
 #[derive(Debug)]
-struct Line {
+struct ProgramQueue {
     state: Mutex<LineState>,
     changed: Condvar,
 }
@@ -442,7 +442,7 @@ struct LineState {
     failed: Vec<String>,
 }
 
-impl Line {
+impl ProgramQueue {
     fn new(programs: Vec<Program>) -> Self {
         let waiting = programs.into();
         Self {

@@ -18,13 +18,13 @@ use weir_testkit::untidy::{Account, Capture, Dose, Plan};
 use weir_testkit::{Rng, captures, demo};
 
 use crate::{FULL, cargo, target_dir};
-use answers::Answer;
-use judge::{Fault, Side};
-use tables::{TABLES, Table};
+use answers::TableAnswers;
+use judge::{Discrepancy, JudgedCapture};
+use tables::{TABLES, TableRule};
 
 /// Runs it with the words of the command line.
 pub(crate) fn run(words: &[&str]) -> Result<()> {
-    let options = Options::of(words)?;
+    let options = UntidyArgs::of(words)?;
     let program = match &options.program {
         Some(program) => program
             .canonicalize()
@@ -70,14 +70,14 @@ pub(crate) fn run(words: &[&str]) -> Result<()> {
 
 /// What the command line says.
 #[derive(Debug)]
-struct Options {
+struct UntidyArgs {
     runs: u64,
     seed: u64,
     capture: Option<PathBuf>,
     program: Option<PathBuf>,
 }
 
-impl Options {
+impl UntidyArgs {
     fn of(words: &[&str]) -> Result<Self> {
         let mut options = Self {
             runs: 200,
@@ -109,13 +109,13 @@ impl Options {
 
 /// A capture that doses are applied to.
 #[derive(Debug)]
-struct Source {
+struct DosedCapture {
     name: String,
     capture: Capture,
 }
 
 /// The capture that is named, or those of the demo and those of the list beside the checkout that are small enough.
-fn sources(named: Option<&Path>) -> Result<Vec<Source>> {
+fn sources(named: Option<&Path>) -> Result<Vec<DosedCapture>> {
     if let Some(path) = named {
         let demo = demo::demo_files()?
             .into_iter()
@@ -125,7 +125,7 @@ fn sources(named: Option<&Path>) -> Result<Vec<Source>> {
             None => fs::read(path).with_context(|| path.display().to_string())?,
         };
         let capture = Capture::read(&bytes).map_err(anyhow::Error::msg)?;
-        return Ok(vec![Source {
+        return Ok(vec![DosedCapture {
             name: path.display().to_string(),
             capture,
         }]);
@@ -151,7 +151,7 @@ fn sources(named: Option<&Path>) -> Result<Vec<Source>> {
             .iter()
             .filter(|frame| capture.header(frame).is_some());
         if packets.count() >= 2 && capture.frames.len() <= FRAMES_MAX {
-            sources.push(Source { name, capture });
+            sources.push(DosedCapture { name, capture });
         }
     }
     Ok(sources)
@@ -244,8 +244,8 @@ struct Case {
 
 impl Trial {
     /// All runs over one capture: a few untidy captures in each process.
-    fn source(&mut self, source: &Source, seeds: &[u64]) -> Result<()> {
-        let all: Vec<&Table> = TABLES.iter().collect();
+    fn source(&mut self, source: &DosedCapture, seeds: &[u64]) -> Result<()> {
+        let all: Vec<&TableRule> = TABLES.iter().collect();
         let tidy = match self.ask(&[&source.capture], &all) {
             Ok(mut answers) => answers.swap_remove(0),
             Err(error) => {
@@ -306,7 +306,11 @@ impl Trial {
         Ok(())
     }
 
-    fn ask(&self, captures: &[&Capture], tables: &[&'static Table]) -> Result<Vec<Answer>> {
+    fn ask(
+        &self,
+        captures: &[&Capture],
+        tables: &[&'static TableRule],
+    ) -> Result<Vec<TableAnswers>> {
         let mut paths = Vec::new();
         for (index, capture) in captures.iter().enumerate() {
             let path = self.folder.join(format!("{index}.pcapng"));
@@ -318,16 +322,16 @@ impl Trial {
 
     fn judge(
         &mut self,
-        source: &Source,
-        tidy: &Answer,
+        source: &DosedCapture,
+        tidy: &TableAnswers,
         case: &Case,
-        answer: &Answer,
+        answer: &TableAnswers,
     ) -> Result<()> {
-        let tidy = Side {
+        let tidy = JudgedCapture {
             capture: &source.capture,
             answer: tidy,
         };
-        let untidy = Side {
+        let untidy = JudgedCapture {
             capture: &case.untidy,
             answer,
         };
@@ -349,7 +353,7 @@ impl Trial {
         Ok(())
     }
 
-    fn add(&mut self, source: &Source, seed: u64, kind: &str, text: String) {
+    fn add(&mut self, source: &DosedCapture, seed: u64, kind: &str, text: String) {
         let first = format!("seed {seed}, {}", source.name);
         let entry = self
             .kinds
@@ -364,10 +368,16 @@ impl Trial {
         let _ = fs::write(&report, format!("{before}{kind}\n{text}\n\n"));
     }
 
-    fn text(&self, source: &Source, case: &Case, fault: &Fault, paths: &[PathBuf; 2]) -> String {
-        let show = |name: &str, row: &Option<answers::Row>| match row {
+    fn text(
+        &self,
+        source: &DosedCapture,
+        case: &Case,
+        fault: &Discrepancy,
+        paths: &[PathBuf; 2],
+    ) -> String {
+        let show = |name: &str, row: &Option<answers::TableRow>| match row {
             Some(row) => {
-                let row: answers::Row = row
+                let row: answers::TableRow = row
                     .iter()
                     .filter(|(_, value)| !value.is_null())
                     .map(|(column, value)| (column.clone(), shortened(value)))
@@ -397,24 +407,24 @@ impl Trial {
     /// then with half of what was touched, as long as it does. Gives what it shows, and where both captures are.
     fn smaller(
         &self,
-        source: &Source,
+        source: &DosedCapture,
         case: &Case,
-        wanted: &Fault,
-    ) -> Result<(Option<Fault>, [PathBuf; 2])> {
+        wanted: &Discrepancy,
+    ) -> Result<(Option<Discrepancy>, [PathBuf; 2])> {
         let mut tidy = source.capture.clone();
         let mut plan = case.plan.clone();
         let mut found = None;
         let tables = tables::needed(wanted.table);
-        let shows = |tidy: &Capture, plan: &Plan| -> Result<Option<Fault>> {
+        let shows = |tidy: &Capture, plan: &Plan| -> Result<Option<Discrepancy>> {
             let (untidy, account) = plan.apply(tidy);
             let Ok(answers) = self.ask(&[tidy, &untidy], &tables) else {
                 return Ok(None);
             };
-            let one = Side {
+            let one = JudgedCapture {
                 capture: tidy,
                 answer: &answers[0],
             };
-            let two = Side {
+            let two = JudgedCapture {
                 capture: &untidy,
                 answer: &answers[1],
             };
@@ -502,9 +512,9 @@ impl Trial {
 
 /// The tables that the tidy capture has rows in, those that all others are judged by, and some of the rest, which have to
 /// stay empty.
-fn worth_asking(tidy: &Answer, seeds: &[u64]) -> Vec<&'static Table> {
+fn worth_asking(tidy: &TableAnswers, seeds: &[u64]) -> Vec<&'static TableRule> {
     let mut random = Rng::new(seeds.iter().fold(0, |all, seed| all ^ seed));
-    let mut is_asked = |table: &&Table| {
+    let mut is_asked = |table: &&TableRule| {
         let is_empty = tidy.rows(table.name).is_empty();
         !is_empty || tables::judges_others(table.name) || random.percent(EMPTY_PERCENT)
     };
@@ -512,7 +522,7 @@ fn worth_asking(tidy: &Answer, seeds: &[u64]) -> Vec<&'static Table> {
 }
 
 /// What faults are counted by.
-fn kind(fault: &Fault) -> String {
+fn kind(fault: &Discrepancy) -> String {
     let hows: Vec<&str> = fault.hows.iter().copied().collect();
     format!("{} [{}]: {}", fault.table, hows.join(" "), fault.rule)
 }

@@ -12,7 +12,7 @@ use crate::sum::{Change, checksum_of, words};
 pub(crate) fn rewrite(anonymizer: &Anonymizer, link_type: u32, data: &mut [u8]) -> bool {
     let old = data.to_vec();
     data.fill(0);
-    let mut writer = Writer {
+    let mut writer = PacketWriter {
         anonymizer,
         old: &old,
         new: data,
@@ -49,7 +49,7 @@ pub(crate) fn rewrite(anonymizer: &Anonymizer, link_type: u32, data: &mut [u8]) 
 const DEPTH_MAX: u8 = 16;
 
 /// A packet that is being written.
-struct Writer<'p> {
+struct PacketWriter<'p> {
     anonymizer: &'p Anonymizer,
     old: &'p [u8],
     new: &'p mut [u8],
@@ -65,7 +65,7 @@ struct Pseudo {
     goes_on: bool,
 }
 
-impl Writer<'_> {
+impl PacketWriter<'_> {
     /// Bytes as they were, all of them or none.
     fn keep(&mut self, at: usize, len: usize) -> bool {
         let end = at.saturating_add(len);
@@ -468,7 +468,7 @@ impl Writer<'_> {
 }
 
 impl Pseudo {
-    fn add(&mut self, writer: &Writer<'_>, at: usize, len: usize) {
+    fn add(&mut self, writer: &PacketWriter<'_>, at: usize, len: usize) {
         let end = at.saturating_add(len);
         if let (Some(old), Some(new)) = (writer.old.get(at..end), writer.new.get(at..end)) {
             self.change.bytes(old, new);

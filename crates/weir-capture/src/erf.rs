@@ -65,7 +65,7 @@ impl Erf {
             if stream.is_at_stop() {
                 return Ok(None);
             }
-            let Some(header) = Header::parse(stream.buffer.window()) else {
+            let Some(header) = RecordHeader::parse(stream.buffer.window()) else {
                 if stream.more(HEADER_LEN, "the record header")? {
                     continue;
                 }
@@ -109,7 +109,7 @@ impl Erf {
 
 impl Plausible for Erf {
     fn record(&self, bytes: &[u8]) -> Option<Candidate> {
-        let header = Header::parse(bytes)?;
+        let header = RecordHeader::parse(bytes)?;
         let len = usize::from(header.record_len);
         let record = bytes.get(..len).unwrap_or(bytes);
         let plausible = plausible_type(header.kind)
@@ -144,7 +144,7 @@ pub(crate) fn sniff(prefix: &[u8]) -> bool {
 
 /// The fixed header of a record.
 #[derive(Clone, Copy, Debug)]
-struct Header {
+struct RecordHeader {
     /// Seconds since 1970 in the high half, their fraction in the low one.
     timestamp: u64,
     /// Type, without the bit that says that an extension header follows.
@@ -156,7 +156,7 @@ struct Header {
     wire_len: u16,
 }
 
-impl Header {
+impl RecordHeader {
     /// Decodes the header at the start of `bytes`; `None` when there are fewer than 16.
     #[inline]
     fn parse(bytes: &[u8]) -> Option<Self> {
@@ -212,7 +212,7 @@ fn chain(bytes: &[u8], complete: bool) -> Verdict {
             return Verdict::Erf;
         }
         let record = reader.rest();
-        let Some(header) = Header::parse(record) else {
+        let Some(header) = RecordHeader::parse(record) else {
             return Verdict::More(reader.offset() + HEADER_LEN);
         };
         let record_len = usize::from(header.record_len);

@@ -11,7 +11,7 @@ use crate::{Compression, Format};
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Error {
-    inner: Box<Inner>,
+    inner: Box<ErrorFields>,
 }
 
 /// The kind of an [`Error`], to branch on.
@@ -78,7 +78,7 @@ pub enum Reason {
 }
 
 #[derive(Debug)]
-struct Inner {
+struct ErrorFields {
     kind: ErrorKind,
     detail: Detail,
     location: Option<Location>,
@@ -122,7 +122,7 @@ impl fmt::Display for DecompressFailure {
 impl Error {
     fn new(kind: ErrorKind, detail: Detail) -> Self {
         Self {
-            inner: Box::new(Inner {
+            inner: Box::new(ErrorFields {
                 kind,
                 detail,
                 location: None,

@@ -69,4 +69,4 @@ pub use zip::{Archive, ArchiveMember};
 /// The examples of the README are tests.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
-struct Readme;
+mod readme {}

@@ -32,7 +32,7 @@ use window::Window;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct Merge<R: Read> {
-    sources: Vec<Source<R>>,
+    sources: Vec<MergeSource<R>>,
     /// Files that have a record to give, by time and number. The one given last is out of the heap
     /// until the next call, because the record borrows from its buffer.
     heap: BinaryHeap<Reverse<(i64, usize)>>,
@@ -43,7 +43,7 @@ pub struct Merge<R: Read> {
     window: Option<Box<Window>>,
 }
 
-struct Source<R: Read> {
+struct MergeSource<R: Read> {
     reader: Reader<R>,
     found: Option<FoundRecord>,
     time_ns: i64,
@@ -83,7 +83,7 @@ impl<R: Read> Merge<R> {
     pub fn new(readers: Vec<Reader<R>>) -> Self {
         let sources: Vec<_> = readers
             .into_iter()
-            .map(|reader| Source {
+            .map(|reader| MergeSource {
                 reader,
                 found: None,
                 time_ns: i64::MIN,

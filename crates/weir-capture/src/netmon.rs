@@ -104,7 +104,7 @@ impl NetMon {
                 self.check_table(stream)?;
                 return Ok(None);
             }
-            let header = Header::read(stream.buffer.window());
+            let header = FrameHeader::read(stream.buffer.window());
             let Ok(header) = header else {
                 if stream.more(HEADER_LEN, "the frame header")? {
                     continue;
@@ -294,13 +294,13 @@ impl FileHeader {
 }
 
 /// The header of a frame.
-struct Header {
+struct FrameHeader {
     delta_us: u64,
     wire_len: u32,
     captured: u32,
 }
 
-impl Header {
+impl FrameHeader {
     fn read(bytes: &[u8]) -> Result<Self, Short> {
         let mut fields = Bytes::new(bytes);
         Ok(Self {

@@ -12,19 +12,19 @@ use std::path::{Path, PathBuf, is_separator};
 pub(crate) struct Pattern {
     /// Where it begins: what stands in front of the first folder with a wildcard.
     base: PathBuf,
-    steps: Vec<Step>,
+    steps: Vec<PatternStep>,
 }
 
 /// The name of a folder, or of the file at the end.
-enum Step {
+enum PatternStep {
     /// `**`: any folders, or none.
     Folders,
     Literal(String),
-    Name(Vec<Token>),
+    Name(Vec<PatternToken>),
 }
 
 #[derive(Clone, Debug)]
-enum Token {
+enum PatternToken {
     Unit(u32),
     Any,
     AnyUnit,
@@ -48,9 +48,9 @@ impl Pattern {
                 |(offset, what): (usize, &str)| format!("{what} at character {}", at + offset + 1);
             match name {
                 "" => {}
-                "**" => steps.push(Step::Folders),
-                _ if !name.contains(WILD) => steps.push(Step::Literal(name.to_owned())),
-                _ => steps.push(Step::Name(tokens(name).map_err(wrong)?)),
+                "**" => steps.push(PatternStep::Folders),
+                _ if !name.contains(WILD) => steps.push(PatternStep::Literal(name.to_owned())),
+                _ => steps.push(PatternStep::Name(tokens(name).map_err(wrong)?)),
             }
             at += name.len() + 1;
         }
@@ -82,7 +82,7 @@ impl Pattern {
 /// # Ok::<(), String>(())
 /// ```
 #[derive(Clone, Debug)]
-pub struct NamePattern(Vec<Token>);
+pub struct NamePattern(Vec<PatternToken>);
 
 impl NamePattern {
     /// Reads a pattern of one name, which has `*`, `?` and `[…]`.
@@ -110,7 +110,7 @@ impl NamePattern {
 /// Adds what matches the steps below a folder. `above` has the folders that `**` led through.
 fn walk(
     folder: &Path,
-    steps: &[Step],
+    steps: &[PatternStep],
     above: &mut Vec<PathBuf>,
     found: &mut Vec<PathBuf>,
 ) -> io::Result<()> {
@@ -118,8 +118,8 @@ fn walk(
         return Ok(());
     };
     match step {
-        Step::Literal(name) => take(folder.join(name), rest, above, found),
-        Step::Name(tokens) => {
+        PatternStep::Literal(name) => take(folder.join(name), rest, above, found),
+        PatternStep::Name(tokens) => {
             for name in entries(folder)? {
                 if matches(tokens, &units(&name)) {
                     take(folder.join(name), rest, above, found)?;
@@ -127,7 +127,7 @@ fn walk(
             }
             Ok(())
         }
-        Step::Folders => {
+        PatternStep::Folders => {
             // A link into a folder that is being walked would lead around for ever.
             let here = fs::canonicalize(if folder.as_os_str().is_empty() {
                 Path::new(".")
@@ -159,7 +159,7 @@ fn walk(
 /// Takes up what a name led to.
 fn take(
     path: PathBuf,
-    rest: &[Step],
+    rest: &[PatternStep],
     above: &mut Vec<PathBuf>,
     found: &mut Vec<PathBuf>,
 ) -> io::Result<()> {
@@ -190,19 +190,19 @@ fn entries(folder: &Path) -> io::Result<Vec<std::ffi::OsString>> {
         .collect()
 }
 
-fn tokens(name: &str) -> Result<Vec<Token>, (usize, &'static str)> {
+fn tokens(name: &str) -> Result<Vec<PatternToken>, (usize, &'static str)> {
     let characters: Vec<(usize, char)> = name.char_indices().collect();
     let mut tokens = Vec::new();
     let mut rest = characters.as_slice();
     while let Some((&(at, character), after)) = rest.split_first() {
         rest = after;
         match character {
-            '?' => tokens.push(Token::AnyUnit),
+            '?' => tokens.push(PatternToken::AnyUnit),
             '*' => {
                 if let Some((_, '*')) = rest.first() {
                     return Err((at, "** stands for folders, alone between two /"));
                 }
-                tokens.push(Token::Any);
+                tokens.push(PatternToken::Any);
             }
             '[' => {
                 let negated = matches!(rest.first(), Some((_, '!')));
@@ -214,9 +214,9 @@ fn tokens(name: &str) -> Result<Vec<Token>, (usize, &'static str)> {
                 };
                 let (inside, after) = rest.split_at(end + 1);
                 rest = after.get(1..).unwrap_or_default();
-                tokens.push(Token::Class(ranges(inside), negated));
+                tokens.push(PatternToken::Class(ranges(inside), negated));
             }
-            character => tokens.push(Token::Unit(character.into())),
+            character => tokens.push(PatternToken::Unit(character.into())),
         }
     }
     Ok(tokens)
@@ -250,21 +250,21 @@ fn units(name: &OsStr) -> Vec<u32> {
 }
 
 /// Whether a name is what the tokens say: in time that is the product of both lengths at most.
-fn matches(tokens: &[Token], units: &[u32]) -> bool {
+fn matches(tokens: &[PatternToken], units: &[u32]) -> bool {
     let (mut token, mut unit) = (0, 0);
     // Where to go on when what was tried behind the last `*` does not match.
     let mut again: Option<(usize, usize)> = None;
     loop {
         let fits = match (tokens.get(token), units.get(unit)) {
             (None, None) => return true,
-            (Some(Token::Any), _) => {
+            (Some(PatternToken::Any), _) => {
                 again = Some((token, unit));
                 token += 1;
                 continue;
             }
-            (Some(Token::Unit(wanted)), Some(found)) => wanted == found,
-            (Some(Token::AnyUnit), Some(_)) => true,
-            (Some(Token::Class(ranges, negated)), Some(found)) => {
+            (Some(PatternToken::Unit(wanted)), Some(found)) => wanted == found,
+            (Some(PatternToken::AnyUnit), Some(_)) => true,
+            (Some(PatternToken::Class(ranges, negated)), Some(found)) => {
                 let within = |(low, high): &(u32, u32)| (*low..=*high).contains(found);
                 ranges.iter().any(within) != *negated
             }
@@ -293,10 +293,10 @@ mod tests {
     use super::*;
 
     /// The plainest matcher there is.
-    fn naive(tokens: &[Token], units: &[u32]) -> bool {
+    fn naive(tokens: &[PatternToken], units: &[u32]) -> bool {
         match (tokens.split_first(), units.split_first()) {
             (None, None) => true,
-            (Some((Token::Any, rest)), _) => {
+            (Some((PatternToken::Any, rest)), _) => {
                 (0..=units.len()).any(|taken| naive(rest, &units[taken..]))
             }
             (Some((token, rest)), Some((unit, after))) => {

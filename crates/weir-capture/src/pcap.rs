@@ -50,7 +50,7 @@ enum Lengths {
 
 /// A record header, decoded.
 #[derive(Clone, Copy, Debug)]
-struct Header {
+struct RecordHeader {
     seconds: u32,
     /// In units of [`Pcap::fraction_ns`].
     fraction: u32,
@@ -343,7 +343,7 @@ impl Pcap {
     /// Decodes the record header at the start of `bytes`, which may be longer; `None` when it is
     /// shorter.
     #[inline]
-    fn header(&self, bytes: &[u8]) -> Option<Header> {
+    fn header(&self, bytes: &[u8]) -> Option<RecordHeader> {
         let raw = *bytes
             .get(..self.header_len)?
             .first_chunk::<RECORD_HEADER_LEN>()?;
@@ -362,7 +362,7 @@ impl Pcap {
         {
             (captured, wire_len) = (wire_len, captured);
         }
-        Some(Header {
+        Some(RecordHeader {
             seconds: number(0),
             fraction: number(4),
             captured,
@@ -373,7 +373,7 @@ impl Pcap {
     /// When the record was captured, in nanoseconds since 1970. A fraction above one second, which some
     /// writers produce, carries into the seconds.
     #[inline]
-    fn time_ns(&self, header: &Header) -> i64 {
+    fn time_ns(&self, header: &RecordHeader) -> i64 {
         // At most 2^32 * 10^9 + 2^32 * 10^3, which is less than 2^63.
         i64::from(header.seconds) * 1_000_000_000 + i64::from(header.fraction) * self.fraction_ns
     }

@@ -20,7 +20,7 @@ pub(crate) struct Snoop {
 }
 
 /// The header of a record.
-struct Header {
+struct RecordHeader {
     wire_len: u32,
     captured: u32,
     record_len: u32,
@@ -86,7 +86,7 @@ impl Snoop {
             }
         }
         let header = loop {
-            match Header::read(stream.buffer.window()) {
+            match RecordHeader::read(stream.buffer.window()) {
                 Ok(header) => break header,
                 Err(_) if stream.more(HEADER_LEN, "the record header")? => {}
                 Err(_) => return Ok(None),
@@ -145,7 +145,7 @@ impl Plausible for Snoop {
     }
 }
 
-impl Header {
+impl RecordHeader {
     fn read(bytes: &[u8]) -> Result<Self, Short> {
         let mut fields = Bytes::new(bytes);
         let wire_len = fields.u32(Endian::Big)?;

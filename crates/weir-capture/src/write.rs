@@ -23,13 +23,13 @@ use std::{
 /// ```
 pub struct Writer<W> {
     out: W,
-    format: Format,
+    format: WriteFormat,
     /// Whole records on their way to the output.
     pending: Vec<u8>,
     records: u64,
 }
 
-enum Format {
+enum WriteFormat {
     /// The link type is that of the first record, unless it was given.
     Pcap { link_type: Option<u32> },
     /// Link types and names of the interfaces described so far.
@@ -78,7 +78,7 @@ impl<'a> WriteRecord<'a> {
 impl<W: Write> Writer<W> {
     /// Writes pcap with times in nanoseconds. All records must have the link type of the first.
     pub const fn pcap(out: W) -> Self {
-        Self::new(out, Format::Pcap { link_type: None })
+        Self::new(out, WriteFormat::Pcap { link_type: None })
     }
 
     /// Writes pcap for records of this link type. Its header is flushed at once, so that the file is a
@@ -97,7 +97,7 @@ impl<W: Write> Writer<W> {
     pub fn pcapng(out: W) -> Self {
         let mut writer = Self::new(
             out,
-            Format::Pcapng {
+            WriteFormat::Pcapng {
                 interfaces: Vec::new(),
             },
         );
@@ -108,7 +108,7 @@ impl<W: Write> Writer<W> {
         writer
     }
 
-    const fn new(out: W, format: Format) -> Self {
+    const fn new(out: W, format: WriteFormat) -> Self {
         Self {
             out,
             format,
@@ -139,8 +139,8 @@ impl<W: Write> Writer<W> {
             .filter(|len| *len <= RECORD_BYTES_MAX)
             .ok_or(WriteError::Length(record.data.len()))?;
         match &self.format {
-            Format::Pcap { .. } => self.write_pcap(record, captured)?,
-            Format::Pcapng { .. } => self.write_pcapng(record, captured)?,
+            WriteFormat::Pcap { .. } => self.write_pcap(record, captured)?,
+            WriteFormat::Pcapng { .. } => self.write_pcapng(record, captured)?,
         }
         self.records = self.records.saturating_add(1);
         if self.pending.len() >= PENDING_BYTES {
@@ -164,7 +164,7 @@ impl<W: Write> Writer<W> {
     /// # Errors
     /// When the output cannot be written.
     pub fn finish(mut self) -> Result<W, WriteError> {
-        if let Format::Pcap { link_type: None } = self.format {
+        if let WriteFormat::Pcap { link_type: None } = self.format {
             self.begin_pcap(ETHERNET);
         }
         self.flush()?;
@@ -172,7 +172,7 @@ impl<W: Write> Writer<W> {
     }
 
     fn begin_pcap(&mut self, link_type: u32) {
-        self.format = Format::Pcap {
+        self.format = WriteFormat::Pcap {
             link_type: Some(link_type),
         };
         // Version 2.4, no time zone.
@@ -186,7 +186,7 @@ impl<W: Write> Writer<W> {
         // Less than a second, which fits.
         let fraction = record.time_ns.rem_euclid(SECOND_NS) as u32;
         match self.format {
-            Format::Pcap {
+            WriteFormat::Pcap {
                 link_type: Some(expected),
             } if expected != record.link_type => {
                 return Err(WriteError::LinkType {
@@ -194,7 +194,7 @@ impl<W: Write> Writer<W> {
                     found: record.link_type,
                 });
             }
-            Format::Pcap { link_type: Some(_) } => {}
+            WriteFormat::Pcap { link_type: Some(_) } => {}
             _ => self.begin_pcap(record.link_type),
         }
         put(
@@ -227,7 +227,7 @@ impl<W: Write> Writer<W> {
 
     /// The number of the interface that the record is from, described if it is new.
     fn interface(&mut self, record: &WriteRecord<'_>) -> Result<u32, WriteError> {
-        let Format::Pcapng { interfaces } = &mut self.format else {
+        let WriteFormat::Pcapng { interfaces } = &mut self.format else {
             return Ok(0);
         };
         // The last one is where the next packet is most likely from.

@@ -23,7 +23,7 @@ use crate::{Object, ReadObject, shown};
 #[derive(Clone, Debug)]
 pub struct Archive {
     path: PathBuf,
-    members: Vec<Entry>,
+    members: Vec<ZipEntry>,
 }
 
 /// A file in an archive. Its address is the archive's path, a slash, and its name.
@@ -32,11 +32,11 @@ pub struct ArchiveMember {
     path: PathBuf,
     name: String,
     identity: String,
-    entry: Entry,
+    entry: ZipEntry,
 }
 
 #[derive(Clone, Debug)]
-struct Entry {
+struct ZipEntry {
     name: String,
     /// Where its own header lies.
     header_at: u64,
@@ -117,7 +117,7 @@ impl Archive {
         }
     }
 
-    fn member(&self, entry: &Entry) -> Arc<ArchiveMember> {
+    fn member(&self, entry: &ZipEntry) -> Arc<ArchiveMember> {
         let name = format!("{}/{}", shown(&self.path), entry.name);
         let changed = self.path.metadata().and_then(|found| found.modified());
         // Two members may have one name.
@@ -221,7 +221,7 @@ fn is_file(name: &str) -> bool {
 }
 
 /// The members by the directory at the end; `None` when there is no end of a directory.
-fn directory(file: &mut File) -> io::Result<Option<Vec<Entry>>> {
+fn directory(file: &mut File) -> io::Result<Option<Vec<ZipEntry>>> {
     let file_len = file.seek(SeekFrom::End(0))?;
     let tail_at = file_len.saturating_sub(TAIL_BYTES_MAX);
     file.seek(SeekFrom::Start(tail_at))?;
@@ -293,7 +293,7 @@ fn place(record: &[u8], at: usize, is_wide: bool) -> Result<(u64, u64), Short> {
 }
 
 /// The entries of a directory. All offsets are `shift` bytes further than they say.
-fn entries(directory: &[u8], shift: u64) -> io::Result<Vec<Entry>> {
+fn entries(directory: &[u8], shift: u64) -> io::Result<Vec<ZipEntry>> {
     let mut fields = Bytes::new(directory);
     let mut entries = Vec::new();
     while !fields.is_empty() {
@@ -308,7 +308,7 @@ fn entries(directory: &[u8], shift: u64) -> io::Result<Vec<Entry>> {
 }
 
 /// The next entry; `None` at something else.
-fn entry(fields: &mut Bytes<'_>, shift: u64) -> Result<Option<Entry>, Short> {
+fn entry(fields: &mut Bytes<'_>, shift: u64) -> Result<Option<ZipEntry>, Short> {
     if fields.u32(Endian::Little)? != ENTRY {
         return Ok(None);
     }
@@ -340,7 +340,7 @@ fn entry(fields: &mut Bytes<'_>, shift: u64) -> Result<Option<Entry>, Short> {
             }
         }
     }
-    Ok(Some(Entry {
+    Ok(Some(ZipEntry {
         name,
         header_at: header_at.saturating_add(shift),
         packed_len: Some(packed_len),
@@ -354,8 +354,8 @@ fn entry(fields: &mut Bytes<'_>, shift: u64) -> Result<Option<Entry>, Short> {
 }
 
 /// The members of an archive without a directory, by their own headers.
-fn walk(file: &mut File) -> io::Result<Vec<Entry>> {
-    let mut entries: Vec<Entry> = Vec::new();
+fn walk(file: &mut File) -> io::Result<Vec<ZipEntry>> {
+    let mut entries: Vec<ZipEntry> = Vec::new();
     let mut at = 0_u64;
     let mut names = 0;
     loop {
@@ -392,7 +392,7 @@ fn walk(file: &mut File) -> io::Result<Vec<Entry>> {
 }
 
 /// A member by its own header, without its name; with the lengths of name and extra fields.
-fn local(head: &[u8], at: u64) -> Result<Option<(Entry, u64, u64)>, Short> {
+fn local(head: &[u8], at: u64) -> Result<Option<(ZipEntry, u64, u64)>, Short> {
     let mut fields = Bytes::new(head);
     if fields.u32(Endian::Little)? != LOCAL {
         return Ok(None);
@@ -406,7 +406,7 @@ fn local(head: &[u8], at: u64) -> Result<Option<(Entry, u64, u64)>, Short> {
     let name_len = fields.u16(Endian::Little)?;
     let extra_len = fields.u16(Endian::Little)?;
     let is_known = flags & 8 == 0 && packed_len != WIDE && len != WIDE;
-    let entry = Entry {
+    let entry = ZipEntry {
         name: String::new(),
         header_at: at,
         packed_len: is_known.then_some(packed_len),

@@ -32,7 +32,7 @@ pub struct Anonymizer {
 /// What a pseudonym stands for; equal text of two kinds has unlike pseudonyms, but Call-IDs, which
 /// other records quote, and tags.
 #[derive(Clone, Copy, Debug)]
-enum Kind {
+enum PseudonymKind {
     User,
     Host,
     Token,
@@ -63,12 +63,12 @@ impl Anonymizer {
                     self.uri(value, &mut out);
                 }
                 (Field::Destination | Field::Source, Some(value)) => self.address(value, &mut out),
-                (_, Some(value)) => self.name(Kind::Token, value, &mut out),
+                (_, Some(value)) => self.name(PseudonymKind::Token, value, &mut out),
             }
             *end = out.len();
         }
         match present(record.user) {
-            Some(user) => self.name(Kind::User, user, &mut out),
+            Some(user) => self.name(PseudonymKind::User, user, &mut out),
             None => out.extend_from_slice(record.user),
         }
         ends[Field::COUNT] = out.len();
@@ -93,7 +93,7 @@ impl Anonymizer {
     }
 
     /// Sixteen bytes that cannot be computed without the key.
-    fn digest(&self, kind: Kind, value: &[u8]) -> [u8; 16] {
+    fn digest(&self, kind: PseudonymKind, value: &[u8]) -> [u8; 16] {
         let mut hasher = blake3::Hasher::new_keyed(&self.key);
         hasher.update(&[kind as u8]);
         hasher.update(value);
@@ -103,12 +103,12 @@ impl Anonymizer {
         digest
     }
 
-    fn name(&self, kind: Kind, value: &[u8], out: &mut Vec<u8>) {
+    fn name(&self, kind: PseudonymKind, value: &[u8], out: &mut Vec<u8>) {
         out.push(match kind {
-            Kind::User => b'u',
-            Kind::Host => b'h',
-            Kind::Token => b't',
-            Kind::Value => b'x',
+            PseudonymKind::User => b'u',
+            PseudonymKind::Host => b'h',
+            PseudonymKind::Token => b't',
+            PseudonymKind::Value => b'x',
         });
         for byte in &self.digest(kind, value)[..10] {
             let [.., high, low] = crate::hex::of_u16(u16::from(*byte));
@@ -119,22 +119,22 @@ impl Anonymizer {
     /// Scheme and port stay, user and host become pseudonyms, all else goes.
     fn uri(&self, uri: &[u8], out: &mut Vec<u8>) {
         let Some(colon) = memchr::memchr(b':', uri) else {
-            return self.name(Kind::Value, uri, out);
+            return self.name(PseudonymKind::Value, uri, out);
         };
         let (scheme, rest) = uri.split_at(colon);
         let known: [&[u8]; 3] = [b"sip", b"sips", b"tel"];
         if !known.iter().any(|known| scheme.eq_ignore_ascii_case(known)) {
-            return self.name(Kind::Value, uri, out);
+            return self.name(PseudonymKind::Value, uri, out);
         }
         out.extend_from_slice(scheme);
         out.push(b':');
         let rest = rest.get(1..).unwrap_or_default();
         let host = match memchr::memrchr(b'@', rest) {
             _ if scheme.eq_ignore_ascii_case(b"tel") => {
-                return self.name(Kind::User, crate::record::uri_user(uri), out);
+                return self.name(PseudonymKind::User, crate::record::uri_user(uri), out);
             }
             Some(at) => {
-                self.name(Kind::User, crate::record::uri_user(uri), out);
+                self.name(PseudonymKind::User, crate::record::uri_user(uri), out);
                 out.push(b'@');
                 rest.get(at.saturating_add(1)..).unwrap_or_default()
             }
@@ -161,7 +161,7 @@ impl Anonymizer {
             let four = Ipv4Addr::from_bits(self.permute(four.to_bits()));
             out.extend_from_slice(four.to_string().as_bytes());
         } else if let Ok(six) = text.parse::<Ipv6Addr>() {
-            let mut octets = self.digest(Kind::Host, &six.octets());
+            let mut octets = self.digest(PseudonymKind::Host, &six.octets());
             // The range of private networks (RFC 4193).
             octets[0] = 0xfd;
             let six = Ipv6Addr::from(octets).to_string();
@@ -173,7 +173,7 @@ impl Anonymizer {
             out.extend_from_slice(&[brackets[0], six.as_bytes(), brackets[1]].concat());
         } else {
             // Names of hosts are alike in either case.
-            self.name(Kind::Host, &host.to_ascii_lowercase(), out);
+            self.name(PseudonymKind::Host, &host.to_ascii_lowercase(), out);
             out.extend_from_slice(b".invalid");
         }
         out.extend_from_slice(address.get(host.len()..).unwrap_or_default());
@@ -184,7 +184,7 @@ impl Anonymizer {
         let (mut left, mut right) = ((address >> 16) as u16, address as u16);
         for round in 0..4_u8 {
             let [high, low] = right.to_be_bytes();
-            let digest = self.digest(Kind::Host, &[b'4', round, high, low]);
+            let digest = self.digest(PseudonymKind::Host, &[b'4', round, high, low]);
             let mixed = left ^ u16::from_be_bytes([digest[0], digest[1]]);
             (left, right) = (right, mixed);
         }
@@ -199,20 +199,20 @@ impl Anonymizer {
                     if name.eq_ignore_ascii_case(b"Reason-Phrase") && !field.base64 {
                         pseudonym.extend_from_slice(value);
                     } else {
-                        self.name(Kind::Value, value, &mut pseudonym);
+                        self.name(PseudonymKind::Value, value, &mut pseudonym);
                     }
                     [name, b": "].concat()
                 }
                 (None, crate::optional::BODY, 0) => {
                     let space = memchr::memchr(b' ', field.value).unwrap_or(0);
                     let (kind, body) = field.value.split_at(space);
-                    self.name(Kind::Value, body, &mut pseudonym);
+                    self.name(PseudonymKind::Value, body, &mut pseudonym);
                     // A type may have parameters, whose values may be anything.
                     let end = memchr::memchr(b';', kind).unwrap_or(kind.len());
                     [kind.get(..end).unwrap_or_default(), b" "].concat()
                 }
                 _ => {
-                    self.name(Kind::Value, field.value, &mut pseudonym);
+                    self.name(PseudonymKind::Value, field.value, &mut pseudonym);
                     Vec::new()
                 }
             };

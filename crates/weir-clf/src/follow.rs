@@ -142,7 +142,7 @@ impl Follower {
             self.pending.clear();
             file.take(want as u64).read_to_end(&mut self.pending)?;
             let full = self.pending.len() == want;
-            let piece = Piece {
+            let piece = ReadPiece {
                 bytes: &self.pending,
                 offset: self.offset,
                 last: last && !full,
@@ -168,14 +168,14 @@ impl Follower {
 }
 
 /// What was read at a time.
-struct Piece<'a> {
+struct ReadPiece<'a> {
     bytes: &'a [u8],
     offset: u64,
     /// Nothing will follow.
     last: bool,
 }
 
-impl Piece<'_> {
+impl ReadPiece<'_> {
     /// Its whole records; gives how many bytes are done with.
     fn records<N: Notation>(
         &self,

@@ -76,4 +76,4 @@ pub use sip::{Extras, Passage, Recorder};
 /// The examples of the README are tests.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
-struct Readme;
+mod readme {}

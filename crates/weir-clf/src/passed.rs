@@ -7,10 +7,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 ///
 /// A call costs the load of one atomic; no two figures are of the same instant.
 #[derive(Clone, Debug, Default)]
-pub struct Passed(Arc<Counts>);
+pub struct Passed(Arc<PassedCounts>);
 
 #[derive(Debug, Default)]
-struct Counts {
+struct PassedCounts {
     bytes: AtomicU64,
     planned_bytes: AtomicU64,
     records: AtomicU64,

@@ -15,7 +15,7 @@ pub(crate) const BEHIND_BYTES: u64 = 8 << 10;
 
 /// Walks over a log from a record's beginning.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Walk {
+pub(crate) struct LogWalk {
     /// Places that are no record, line feeds apart.
     pub(crate) damaged: u64,
     /// Those of them that are behind the last record.
@@ -50,7 +50,7 @@ pub(crate) fn each_record<N: Notation>(
     }
 }
 
-impl Walk {
+impl LogWalk {
     /// Goes over every record that begins from `from` on and before `to`. The buffer is kept by the caller:
     /// a new one for half a megabyte costs as much as reading that.
     pub(crate) fn run<N: Notation>(

@@ -115,18 +115,18 @@ fn show_ladder(dir: &Path, session: &Session, stdout: &mut Stdout) -> Result<Rea
 }
 
 /// A question of the tour.
-struct Stop {
+struct TourStop {
     title: String,
     sql: String,
 }
 
 /// The tour with the folder of the samples put in.
-fn stops(dir: &str) -> Vec<Stop> {
+fn stops(dir: &str) -> Vec<TourStop> {
     tour_in(dir)
         .split("\n\n")
         .filter_map(|part| {
             let (comment, sql) = part.trim().split_once('\n')?;
-            Some(Stop {
+            Some(TourStop {
                 title: comment.trim_start_matches("-- ").to_owned(),
                 sql: sql.to_owned(),
             })

@@ -32,7 +32,7 @@ pub(crate) fn run(
 /// When there are none, with what the pattern may mean.
 pub(crate) fn matching(pattern: Option<&str>) -> Result<RecordBatch, Failure> {
     let tables = tables();
-    let rows: Vec<Row<'_>> = tables
+    let rows: Vec<FieldRow<'_>> = tables
         .iter()
         .flat_map(|(name, table)| {
             let columns = table.columns().iter();
@@ -40,7 +40,7 @@ pub(crate) fn matching(pattern: Option<&str>) -> Result<RecordBatch, Failure> {
             let own = columns.filter(|column| {
                 table.extraction().is_none() || !matches!(column.origin, Origin::Packet(..))
             });
-            own.map(|column| Row::of(name, column))
+            own.map(|column| FieldRow::of(name, column))
         })
         .filter(|row| pattern.is_none_or(|pattern| row.contains(pattern)))
         .collect();
@@ -120,7 +120,7 @@ pub(crate) fn tables() -> Vec<(&'static str, Table)> {
         .collect()
 }
 
-struct Row<'c> {
+struct FieldRow<'c> {
     name: &'c str,
     table: &'static str,
     kind: &'static str,
@@ -129,7 +129,7 @@ struct Row<'c> {
     reference: &'c str,
 }
 
-impl<'c> Row<'c> {
+impl<'c> FieldRow<'c> {
     fn of(table: &'static str, column: &'c Column) -> Self {
         let layer = column
             .layer()
@@ -152,8 +152,8 @@ impl<'c> Row<'c> {
     }
 }
 
-fn batch(rows: &[Row<'_>]) -> Result<RecordBatch, Failure> {
-    let column = |get: fn(&Row<'_>) -> String| -> ArrayRef {
+fn batch(rows: &[FieldRow<'_>]) -> Result<RecordBatch, Failure> {
+    let column = |get: fn(&FieldRow<'_>) -> String| -> ArrayRef {
         Arc::new(rows.iter().map(get).map(Some).collect::<StringArray>())
     };
     RecordBatch::try_from_iter([

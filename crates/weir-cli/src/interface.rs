@@ -120,10 +120,10 @@ pub(crate) enum Source {
 }
 
 impl Source {
-    pub(crate) fn counts(&self) -> Counted {
+    pub(crate) fn counts(&self) -> LiveCounts {
         match self {
-            Self::Interface(interface) => Counted::ByKernel(Arc::clone(interface.counts())),
-            Self::Collector(collector) => Counted::ByCollector(Arc::clone(collector.counts())),
+            Self::Interface(interface) => LiveCounts::ByKernel(Arc::clone(interface.counts())),
+            Self::Collector(collector) => LiveCounts::ByCollector(Arc::clone(collector.counts())),
         }
     }
 
@@ -160,12 +160,12 @@ impl Source {
 
 /// The counts of a live capture, by their source.
 #[derive(Debug)]
-pub(crate) enum Counted {
+pub(crate) enum LiveCounts {
     ByKernel(Arc<Counts>),
     ByCollector(Arc<Counts>),
 }
 
-impl Counted {
+impl LiveCounts {
     /// Says what was counted, and `remedy` when packets were lost.
     pub(crate) fn tell(&self, name: &str, remedy: &str, messages: Messages) {
         let counts = match self {

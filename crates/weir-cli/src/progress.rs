@@ -46,10 +46,10 @@ impl Done {
 
 /// What passes on its way from files to a worker, counted. Clones count together.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Passing(Arc<Counts>);
+pub(crate) struct Passing(Arc<PassingCounts>);
 
 #[derive(Debug, Default)]
-struct Counts {
+struct PassingCounts {
     bytes: AtomicU64,
     records: AtomicU64,
 }
@@ -57,7 +57,7 @@ struct Counts {
 impl Passing {
     /// A reader whose bytes are counted.
     pub(crate) fn through<R: Read>(&self, reader: R) -> impl Read + use<R> {
-        Counted {
+        CountedReader {
             passing: self.clone(),
             reader,
         }
@@ -78,12 +78,12 @@ impl Passing {
     }
 }
 
-struct Counted<R> {
+struct CountedReader<R> {
     passing: Passing,
     reader: R,
 }
 
-impl<R: Read> Read for Counted<R> {
+impl<R: Read> Read for CountedReader<R> {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         let count = self.reader.read(into)?;
         let bytes = u64::try_from(count).unwrap_or(u64::MAX);
@@ -123,12 +123,12 @@ pub(crate) struct Progress(Option<Arc<Ticker>>);
 
 /// The thread that draws, and the way to stop it.
 struct Ticker {
-    stop: Arc<Stop>,
+    stop: Arc<TickerStop>,
     thread: Mutex<Option<JoinHandle<()>>>,
 }
 
 #[derive(Default)]
-struct Stop {
+struct TickerStop {
     stopped: Mutex<bool>,
     wake: Condvar,
 }
@@ -171,7 +171,7 @@ impl Progress {
     }
 
     fn draw(target: ProgressDrawTarget, done: impl Fn() -> Done + Send + 'static) -> Self {
-        let stop = Arc::new(Stop::default());
+        let stop = Arc::new(TickerStop::default());
         let seen = Arc::clone(&stop);
         // A machine that has no thread to spare gets no bar.
         let thread = std::thread::Builder::new()
@@ -247,7 +247,7 @@ impl<W: Write> Write for Before<W> {
 }
 
 /// Draws until told to stop.
-fn tick(stop: &Stop, target: ProgressDrawTarget, done: &dyn Fn() -> Done) {
+fn tick(stop: &TickerStop, target: ProgressDrawTarget, done: &dyn Fn() -> Done) {
     let begun = Instant::now();
     let mut target = Some(target);
     let mut bar: Option<ProgressBar> = None;

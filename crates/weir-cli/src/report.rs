@@ -34,7 +34,7 @@ pub(crate) struct Report {
     file: PathBuf,
     /// The value of a parameter; may be repeated
     #[arg(long = "param", value_name = "NAME=VALUE", value_parser = parse_parameter)]
-    parameters: Vec<(String, Value)>,
+    parameters: Vec<(String, ReportSetting)>,
     /// The heading of the document [default: the name of the file]
     #[arg(long, value_name = "TEXT")]
     title: Option<String>,
@@ -97,7 +97,7 @@ impl DocumentArgs {
 }
 
 /// A value as the command line has it, which can be had again for each statement.
-type Value = Parameter;
+type ReportSetting = Parameter;
 
 /// Answers the queries.
 pub(crate) fn run(
@@ -196,7 +196,7 @@ fn names_parameter(statement: &str, name: &str) -> bool {
     })
 }
 
-fn parse_parameter(text: &str) -> Result<(String, Value), String> {
+fn parse_parameter(text: &str) -> Result<(String, ReportSetting), String> {
     let Some((name, value)) = text.split_once('=') else {
         return Err("expected NAME=VALUE".to_owned());
     };

@@ -15,9 +15,9 @@ use weir_file::GrowingFile;
 /// The captures, written one after the other through what looks like one file: the first write is the header of each, and
 /// every later one is of whole records.
 #[derive(Clone)]
-pub(crate) struct Ring(Arc<Mutex<Inner>>);
+pub(crate) struct Ring(Arc<Mutex<RingState>>);
 
-struct Inner {
+struct RingState {
     /// The name that was asked for, to which numbers are added.
     path: PathBuf,
     bytes_max: u64,
@@ -45,7 +45,7 @@ impl Ring {
     /// # Errors
     /// When the folder cannot be looked at.
     pub(crate) fn new(path: &Path, bytes_max: u64, keep: Option<usize>) -> io::Result<Self> {
-        let inner = Inner {
+        let inner = RingState {
             number: last_number(path)?,
             path: path.to_owned(),
             bytes_max,
@@ -80,7 +80,7 @@ impl Ring {
         })
     }
 
-    fn with<T>(&self, work: impl FnOnce(&mut Inner) -> T) -> T {
+    fn with<T>(&self, work: impl FnOnce(&mut RingState) -> T) -> T {
         work(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
@@ -98,7 +98,7 @@ impl Write for Ring {
     }
 }
 
-impl Inner {
+impl RingState {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         if bytes.is_empty() {
             return Ok(0);

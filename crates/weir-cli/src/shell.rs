@@ -32,7 +32,7 @@ use crate::session::{Failure, Session};
 use weir_output::Format;
 
 use config::Config;
-use input::{Input, Piece};
+use input::{InputPiece, PendingLines};
 use places::Places;
 use work::{Next, Settings, Work};
 
@@ -231,7 +231,7 @@ fn at_terminal(shell: &Shell, global: Global, messages: Messages) -> Result<Exit
         messages.note("'.help' lists the commands, Tab completes, Ctrl-D ends");
     }
     let mut reader = editor::Reader::new(&work, &places, config.history, global, messages);
-    let mut input = Input::default();
+    let mut input = PendingLines::default();
     while let Some(line) = reader.next_line(&mut input) {
         for piece in input.take(&line) {
             match work.piece(&piece) {
@@ -249,7 +249,7 @@ fn at_terminal(shell: &Shell, global: Global, messages: Messages) -> Result<Exit
         }
         reader.keep();
     }
-    if let Some(Piece::Statement { text, .. }) = input.rest() {
+    if let Some(InputPiece::Statement { text, .. }) = input.rest() {
         messages.note(&format!("not run, as no ';' ends it: {}", text.trim()));
     }
     work.close()

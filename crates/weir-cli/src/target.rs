@@ -19,10 +19,10 @@ use crate::session::Failure;
 #[derive(Clone)]
 pub(crate) struct Target {
     path: PathBuf,
-    state: Arc<Mutex<State>>,
+    state: Arc<Mutex<TargetState>>,
 }
 
-enum State {
+enum TargetState {
     New(BufWriter<NewOutput>),
     /// Made with its first byte: a question that fails before leaves nothing.
     Waiting,
@@ -37,11 +37,11 @@ impl Target {
             let mut options = weir_engine::Options::default();
             options.overwrite = global.overwrite;
             let object = NewOutput::object(address, &options)?;
-            return Ok(Self::with(path, State::New(BufWriter::new(object))));
+            return Ok(Self::with(path, TargetState::New(BufWriter::new(object))));
         }
         guard(path, global)?;
         let file = NewOutput::file(path).map_err(|error| Failure::file(path, &error))?;
-        Ok(Self::with(path, State::New(BufWriter::new(file))))
+        Ok(Self::with(path, TargetState::New(BufWriter::new(file))))
     }
 
     /// The file at `path`, which others may see growing, and whose beginning is worth keeping.
@@ -57,12 +57,12 @@ impl Target {
         // Whether it can be written is known before anything is read. A pipe is opened once.
         let file = NewFile::create(path).map_err(|error| Failure::file(path, &error))?;
         Ok(match file.is_direct() {
-            true => Self::with(path, State::New(BufWriter::new(file.into()))),
-            false => Self::with(path, State::Waiting),
+            true => Self::with(path, TargetState::New(BufWriter::new(file.into()))),
+            false => Self::with(path, TargetState::Waiting),
         })
     }
 
-    fn with(path: &Path, state: State) -> Self {
+    fn with(path: &Path, state: TargetState) -> Self {
         Self {
             path: path.to_owned(),
             state: Arc::new(Mutex::new(state)),
@@ -71,20 +71,20 @@ impl Target {
 
     /// The output is whole: it takes its name.
     pub(crate) fn keep(&self) -> Result<(), Failure> {
-        let state = self.with_state(|state| std::mem::replace(state, State::Done));
+        let state = self.with_state(|state| std::mem::replace(state, TargetState::Done));
         let kept = match state {
-            State::New(file) => into_inner(file).and_then(NewOutput::keep),
-            State::Growing(file) => into_inner(file).and_then(GrowingFile::keep),
-            State::Waiting => NewFile::create(&self.path).and_then(NewFile::keep),
-            State::Done => Ok(()),
+            TargetState::New(file) => into_inner(file).and_then(NewOutput::keep),
+            TargetState::Growing(file) => into_inner(file).and_then(GrowingFile::keep),
+            TargetState::Waiting => NewFile::create(&self.path).and_then(NewFile::keep),
+            TargetState::Done => Ok(()),
         };
         kept.map_err(|error| Failure::written(&self.path, &error))
     }
 
     /// The output will not be whole. Says where the part of it is that is kept, if one is.
     pub(crate) fn give_up(&self, messages: Messages) {
-        let state = self.with_state(|state| std::mem::replace(state, State::Done));
-        if let State::Growing(mut file) = state {
+        let state = self.with_state(|state| std::mem::replace(state, TargetState::Done));
+        if let TargetState::Growing(mut file) = state {
             let _ = file.flush();
             if let Some(hidden) = file.get_ref().hidden() {
                 let (path, hidden) = (self.path.display(), hidden.display());
@@ -102,7 +102,7 @@ impl Target {
         self.keep()
     }
 
-    fn with_state<T>(&self, work: impl FnOnce(&mut State) -> T) -> T {
+    fn with_state<T>(&self, work: impl FnOnce(&mut TargetState) -> T) -> T {
         work(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
@@ -111,23 +111,23 @@ impl Write for Target {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let path = &self.path;
         self.with_state(|state| {
-            if matches!(state, State::Waiting) && !bytes.is_empty() {
-                *state = State::Growing(BufWriter::new(GrowingFile::create(path)?));
+            if matches!(state, TargetState::Waiting) && !bytes.is_empty() {
+                *state = TargetState::Growing(BufWriter::new(GrowingFile::create(path)?));
             }
             match state {
-                State::New(file) => file.write(bytes),
-                State::Growing(file) => file.write(bytes),
-                State::Waiting => Ok(0),
-                State::Done => Err(io::Error::other("the file has been closed")),
+                TargetState::New(file) => file.write(bytes),
+                TargetState::Growing(file) => file.write(bytes),
+                TargetState::Waiting => Ok(0),
+                TargetState::Done => Err(io::Error::other("the file has been closed")),
             }
         })
     }
 
     fn flush(&mut self) -> io::Result<()> {
         self.with_state(|state| match state {
-            State::New(file) => file.flush(),
-            State::Growing(file) => file.flush(),
-            State::Waiting | State::Done => Ok(()),
+            TargetState::New(file) => file.flush(),
+            TargetState::Growing(file) => file.flush(),
+            TargetState::Waiting | TargetState::Done => Ok(()),
         })
     }
 }

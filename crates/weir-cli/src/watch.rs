@@ -40,7 +40,7 @@ pub(crate) async fn write(
         return rows(&mut answer, None, &options, out).await;
     };
     let mut screen = Screen {
-        out: Shared(Arc::new(Mutex::new(out))),
+        out: SharedOutput(Arc::new(Mutex::new(out))),
         redraws: options.terminal && options.format == Format::Table,
         lines: 0,
     };
@@ -98,7 +98,7 @@ fn ticks(every: Duration) -> Receiver<()> {
 
 /// Where groups are shown as they stand: over one another on a terminal, one behind the other elsewhere.
 struct Screen {
-    out: Shared,
+    out: SharedOutput,
     redraws: bool,
     /// Lines of the table that is shown.
     lines: usize,
@@ -120,7 +120,7 @@ impl Screen {
                 (most, fitting) => most.or(fitting),
             };
         }
-        let table = Shared::<Vec<u8>>::default();
+        let table = SharedOutput::<Vec<u8>>::default();
         let mut writer = Writer::new(
             &options,
             Arc::clone(answer.schema()),
@@ -161,21 +161,21 @@ impl Screen {
 
 /// An output that several hold.
 #[derive(Debug, Default)]
-struct Shared<W = Box<dyn Write + Send>>(Arc<Mutex<W>>);
+struct SharedOutput<W = Box<dyn Write + Send>>(Arc<Mutex<W>>);
 
-impl<W> Shared<W> {
+impl<W> SharedOutput<W> {
     fn with<T>(&self, work: impl FnOnce(&mut W) -> T) -> T {
         work(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
-impl<W> Clone for Shared<W> {
+impl<W> Clone for SharedOutput<W> {
     fn clone(&self) -> Self {
         Self(Arc::clone(&self.0))
     }
 }
 
-impl<W: Write> Write for Shared<W> {
+impl<W: Write> Write for SharedOutput<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.with(|out| out.write(bytes))
     }

@@ -87,7 +87,7 @@ impl<K: Hash + Eq, V, S: BuildHasher> Dict<K, V, S> {
         let View::Large(large) = self.table.view() else {
             return keys.for_each(|(key, hash)| give(self.table.get(&query(key, hash))));
         };
-        let mut window = [Search {
+        let mut window = [PendingSearch {
             key: None,
             hash: 0,
             segment: large.main.segment(0),
@@ -213,20 +213,20 @@ impl<K: Hash + Eq, V, S: BuildHasher> Dict<K, V, S> {
 }
 
 /// A search in a large table that is under way.
-struct Search<'t, 'q, T, Q: ?Sized> {
+struct PendingSearch<'t, 'q, T, Q: ?Sized> {
     key: Option<&'q Q>,
     hash: u64,
     segment: &'t Segment<T>,
     lanes: Lanes,
 }
 
-impl<T, Q: ?Sized> Clone for Search<'_, '_, T, Q> {
+impl<T, Q: ?Sized> Clone for PendingSearch<'_, '_, T, Q> {
     fn clone(&self) -> Self {
         *self
     }
 }
 
-impl<T, Q: ?Sized> Copy for Search<'_, '_, T, Q> {}
+impl<T, Q: ?Sized> Copy for PendingSearch<'_, '_, T, Q> {}
 
 /// Keys that are looked for in a table that may change meanwhile: first all lines are fetched, then all entries, then they are compared.
 pub(crate) struct Window<'q, Q: ?Sized> {

@@ -71,4 +71,4 @@ pub use walk::{Cursor, Walk};
 /// The examples of the README are tests.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
-struct Readme;
+mod readme {}

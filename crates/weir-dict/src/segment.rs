@@ -523,8 +523,8 @@ impl<T> Drop for Segment<T> {
     #[allow(unsafe_code)]
     fn drop(&mut self) {
         /// Gives memory back even when dropping an entry panics.
-        struct Block<T>(NonNull<T>, usize);
-        impl<T> Drop for Block<T> {
+        struct FreeOnDrop<T>(NonNull<T>, usize);
+        impl<T> Drop for FreeOnDrop<T> {
             fn drop(&mut self) {
                 if let Ok(layout) = Segment::<T>::layout(self.1)
                     && layout.size() > 0
@@ -534,7 +534,7 @@ impl<T> Drop for Segment<T> {
                 }
             }
         }
-        let _block = Block(self.entries, self.capacity());
+        let _block = FreeOnDrop(self.entries, self.capacity());
         // SAFETY: invariant 2; the entries are not seen again, as the segment is being dropped.
         unsafe { core::ptr::from_mut(self.entries_mut()).drop_in_place() };
     }

@@ -590,7 +590,7 @@ impl<T> Table<T> {
             // SAFETY: as above.
             LARGE => drop(unsafe { Box::from_raw(pointer.cast::<Large<T>>()) }),
             count => {
-                let block = Block(pointer.cast::<T>(), count);
+                let block = FreeOnDrop(pointer.cast::<T>(), count);
                 // SAFETY: the block has `count` entries, which the table has forgotten.
                 unsafe { ptr::slice_from_raw_parts_mut(block.0, count).drop_in_place() };
             }
@@ -761,9 +761,9 @@ impl<T> Table<T> {
 }
 
 /// A block whose memory is given back even when dropping an entry panics.
-struct Block<T>(*mut T, usize);
+struct FreeOnDrop<T>(*mut T, usize);
 
-impl<T> Drop for Block<T> {
+impl<T> Drop for FreeOnDrop<T> {
     #[allow(unsafe_code)]
     fn drop(&mut self) {
         if size_of::<T>() > 0

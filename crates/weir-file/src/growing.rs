@@ -20,12 +20,12 @@ pub struct GrowingFile {
     written: bool,
     /// The name that it was given at the start, if it is a file of our own making.
     made: Option<PathBuf>,
-    end: Option<End>,
+    end: Option<GrowingTarget>,
 }
 
 /// The name it has, and what it is to replace.
 #[derive(Debug)]
-struct End {
+struct GrowingTarget {
     temporary: PathBuf,
     path: PathBuf,
     old: Option<std::fs::Metadata>,
@@ -50,7 +50,7 @@ impl GrowingFile {
             .write(true)
             .create_new(true)
             .open(&temporary)?;
-        let end = End {
+        let end = GrowingTarget {
             temporary,
             path,
             old,
@@ -58,7 +58,7 @@ impl GrowingFile {
         Ok(Self::named(file, None, Some(end)))
     }
 
-    const fn named(file: File, made: Option<PathBuf>, end: Option<End>) -> Self {
+    const fn named(file: File, made: Option<PathBuf>, end: Option<GrowingTarget>) -> Self {
         Self {
             file,
             written: false,

@@ -1,6 +1,6 @@
 //! From words to the tree.
 
-use crate::token::{Kind, Token, tokens};
+use crate::token::{Token, TokenKind, tokens};
 use crate::{
     Calculation, DEPTH_MAX, Error, Filter, Operand, OperandKind, Quantifier, Range, RangeEnd,
     Relation,
@@ -17,12 +17,12 @@ pub fn parse(text: &str) -> Result<Filter, Error> {
         at: 0,
         depth: 0,
     };
-    if parser.peek().kind == Kind::End {
+    if parser.peek().kind == TokenKind::End {
         return Err(Error::new("an empty filter", 0, text.len()));
     }
     let filter = parser.any_of()?;
     let rest = parser.peek();
-    if rest.kind != Kind::End {
+    if rest.kind != TokenKind::End {
         return Err(parser.unexpected("the end, or and, or"));
     }
     Ok(filter)
@@ -35,7 +35,7 @@ struct Parser {
 }
 
 const END: &Token = &Token {
-    kind: Kind::End,
+    kind: TokenKind::End,
     start: 0,
     end: 0,
 };
@@ -57,8 +57,8 @@ impl Parser {
     /// Takes one of these signs or words, and says which.
     fn take(&mut self, known: &[&'static str]) -> Option<&'static str> {
         let found = match &self.peek().kind {
-            Kind::Sign(sign) => known.iter().find(|known| *known == sign),
-            Kind::Word(word) => known.iter().find(|known| known.eq_ignore_ascii_case(word)),
+            TokenKind::Sign(sign) => known.iter().find(|known| *known == sign),
+            TokenKind::Word(word) => known.iter().find(|known| known.eq_ignore_ascii_case(word)),
             _ => None,
         }?;
         self.at = self.at.saturating_add(1);
@@ -75,11 +75,11 @@ impl Parser {
     fn unexpected(&self, wanted: &str) -> Error {
         let token = self.peek();
         let found = match &token.kind {
-            Kind::End => "the end".to_owned(),
-            Kind::Sign(sign) => format!("'{sign}'"),
-            Kind::Word(word) => word.clone(),
-            Kind::Text(_) => "a text".to_owned(),
-            Kind::Character(_) => "a character".to_owned(),
+            TokenKind::End => "the end".to_owned(),
+            TokenKind::Sign(sign) => format!("'{sign}'"),
+            TokenKind::Word(word) => word.clone(),
+            TokenKind::Text(_) => "a text".to_owned(),
+            TokenKind::Character(_) => "a character".to_owned(),
         };
         Error::new(
             format!("expected {wanted}, found {found}"),
@@ -109,7 +109,7 @@ impl Parser {
         while self.take(&["or", "||"]).is_some() {
             parts.push(self.all_of()?);
         }
-        if matches!(self.peek().kind, Kind::Sign("^^")) || self.is_word("xor") {
+        if matches!(self.peek().kind, TokenKind::Sign("^^")) || self.is_word("xor") {
             return Err(self
                 .unexpected("and, or")
                 .with_hint("write (a and not b) or (not a and b)"));
@@ -130,7 +130,7 @@ impl Parser {
             let inner = self.deeper(Self::negated)?;
             return Ok(Filter::Not(Box::new(inner)));
         }
-        if matches!(self.peek().kind, Kind::Sign("(")) {
+        if matches!(self.peek().kind, TokenKind::Sign("(")) {
             // A condition, unless it is a calculation such as (tcp.flags & 2) == 2.
             if !self.is_calculation() {
                 self.at += 1;
@@ -148,21 +148,23 @@ impl Parser {
         let mut open = 0_usize;
         for (at, token) in self.tokens.iter().enumerate().skip(self.at) {
             match &token.kind {
-                Kind::Sign("(") => open += 1,
-                Kind::Sign(")") => {
+                TokenKind::Sign("(") => open += 1,
+                TokenKind::Sign(")") => {
                     open = open.saturating_sub(1);
                     if open == 0 {
                         return self
                             .tokens
                             .get(at + 1)
                             .is_some_and(|next| match &next.kind {
-                                Kind::Sign("&" | "+" | "-" | "*" | "/" | "%") => true,
+                                TokenKind::Sign("&" | "+" | "-" | "*" | "/" | "%") => true,
                                 _ => is_relation(&next.kind),
                             });
                     }
                 }
-                Kind::Sign("&&" | "||" | "!") | Kind::End => return false,
-                Kind::Word(word) if ["and", "or", "not"].contains(&word.as_str()) => return false,
+                TokenKind::Sign("&&" | "||" | "!") | TokenKind::End => return false,
+                TokenKind::Word(word) if ["and", "or", "not"].contains(&word.as_str()) => {
+                    return false;
+                }
                 kind if is_relation(kind) => return false,
                 _ => {}
             }
@@ -171,14 +173,14 @@ impl Parser {
     }
 
     fn is_word(&self, wanted: &str) -> bool {
-        matches!(&self.peek().kind, Kind::Word(word) if word.eq_ignore_ascii_case(wanted))
+        matches!(&self.peek().kind, TokenKind::Word(word) if word.eq_ignore_ascii_case(wanted))
     }
 
     /// A comparison, a set, or a name alone.
     fn test(&mut self) -> Result<Filter, Error> {
         let followed_by_name = matches!(
             self.tokens.get(self.at + 1).map(|token| &token.kind),
-            Some(Kind::Word(word)) if relation(&word.to_ascii_lowercase()).is_none() && !word.eq_ignore_ascii_case("in")
+            Some(TokenKind::Word(word)) if relation(&word.to_ascii_lowercase()).is_none() && !word.eq_ignore_ascii_case("in")
         );
         let quantifier = match followed_by_name {
             true => self.take(&["any", "all"]).map(|word| match word {
@@ -191,7 +193,7 @@ impl Parser {
         let is_not_in = self.is_word("not")
             && matches!(
                 self.tokens.get(self.at + 1).map(|token| &token.kind),
-                Some(Kind::Word(word)) if word.eq_ignore_ascii_case("in")
+                Some(TokenKind::Word(word)) if word.eq_ignore_ascii_case("in")
             );
         if is_not_in {
             self.at += 1;
@@ -235,8 +237,8 @@ impl Parser {
 
     fn relation(&mut self) -> Option<(Relation, Quantifier)> {
         let found = match &self.peek().kind {
-            Kind::Sign(sign) => relation(sign),
-            Kind::Word(word) => relation(&word.to_ascii_lowercase()),
+            TokenKind::Sign(sign) => relation(sign),
+            TokenKind::Word(word) => relation(&word.to_ascii_lowercase()),
             _ => None,
         };
         if found.is_some() {
@@ -261,7 +263,7 @@ impl Parser {
             };
             set.push((first, last));
             // Commas were not needed once.
-            if self.take(&[","]).is_none() && matches!(self.peek().kind, Kind::End) {
+            if self.take(&[","]).is_none() && matches!(self.peek().kind, TokenKind::End) {
                 return Err(self.unexpected("'}'"));
             }
         }
@@ -313,12 +315,12 @@ impl Parser {
         }
         let token = self.peek().clone();
         let kind = match token.kind {
-            Kind::Word(word) => {
+            TokenKind::Word(word) => {
                 if is_reserved(&word) {
                     return Err(self.unexpected("a field or a value"));
                 }
                 self.at += 1;
-                if matches!(self.peek().kind, Kind::Sign("(")) {
+                if matches!(self.peek().kind, TokenKind::Sign("(")) {
                     self.at += 1;
                     let arguments = self.deeper(Self::arguments)?;
                     OperandKind::Call(word, arguments)
@@ -328,15 +330,17 @@ impl Parser {
                     OperandKind::Word(word)
                 }
             }
-            Kind::Text(text) => {
+            TokenKind::Text(text) => {
                 self.at += 1;
                 OperandKind::Text(text)
             }
-            Kind::Character(byte) => {
+            TokenKind::Character(byte) => {
                 self.at += 1;
                 OperandKind::Character(byte)
             }
-            Kind::Sign(_) | Kind::End => return Err(self.unexpected("a field or a value")),
+            TokenKind::Sign(_) | TokenKind::End => {
+                return Err(self.unexpected("a field or a value"));
+            }
         };
         let end = self.before().unwrap_or(token.end);
         self.sliced(Operand {
@@ -356,7 +360,7 @@ impl Parser {
     fn layer(&mut self) -> Result<u32, Error> {
         match self.next() {
             Token {
-                kind: Kind::Word(number),
+                kind: TokenKind::Word(number),
                 start,
                 end,
             } => number
@@ -424,14 +428,14 @@ impl Parser {
         let mut text = String::new();
         let mut end = start;
         while let Token {
-            kind: Kind::Word(_) | Kind::Sign("-"),
+            kind: TokenKind::Word(_) | TokenKind::Sign("-"),
             ..
         } = self.peek()
         {
             let token = self.next();
             end = token.end;
             match token.kind {
-                Kind::Word(word) => text.push_str(&word),
+                TokenKind::Word(word) => text.push_str(&word),
                 _ => text.push('-'),
             }
         }
@@ -513,10 +517,10 @@ fn relation(sign: &str) -> Option<(Relation, Quantifier)> {
     })
 }
 
-fn is_relation(kind: &Kind) -> bool {
+fn is_relation(kind: &TokenKind) -> bool {
     match kind {
-        Kind::Sign(sign) => relation(sign).is_some(),
-        Kind::Word(word) => {
+        TokenKind::Sign(sign) => relation(sign).is_some(),
+        TokenKind::Word(word) => {
             let word = word.to_ascii_lowercase();
             word == "in" || relation(&word).is_some()
         }

@@ -5,13 +5,13 @@ use crate::Error;
 /// A word, and where it stands.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Token {
-    pub(crate) kind: Kind,
+    pub(crate) kind: TokenKind,
     pub(crate) start: usize,
     pub(crate) end: usize,
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Kind {
+pub(crate) enum TokenKind {
     Word(String),
     Text(Vec<u8>),
     Character(u8),
@@ -43,16 +43,16 @@ pub(crate) fn tokens(text: &str) -> Result<Vec<Token>, Error> {
         let kind = match rest {
             [b'r' | b'R', b'"', ..] => {
                 at += 2;
-                quoted(bytes, &mut at, b'"', true).map(Kind::Text)
+                quoted(bytes, &mut at, b'"', true).map(TokenKind::Text)
             }
             [b'"', ..] => {
                 at += 1;
-                quoted(bytes, &mut at, b'"', false).map(Kind::Text)
+                quoted(bytes, &mut at, b'"', false).map(TokenKind::Text)
             }
             [b'\'', ..] => {
                 at += 1;
                 match quoted(bytes, &mut at, b'\'', false).as_deref() {
-                    Some([one]) => Some(Kind::Character(*one)),
+                    Some([one]) => Some(TokenKind::Character(*one)),
                     Some(_) => return Err(several_characters(start, at)),
                     None => None,
                 }
@@ -63,12 +63,12 @@ pub(crate) fn tokens(text: &str) -> Result<Vec<Token>, Error> {
             {
                 at += word_len(rest);
                 let word = text.get(start..at).unwrap_or_default();
-                Some(Kind::Word(word.to_owned()))
+                Some(TokenKind::Word(word.to_owned()))
             }
             _ => match SIGNS.iter().find(|sign| rest.starts_with(sign.as_bytes())) {
                 Some(sign) => {
                     at += sign.len();
-                    Some(Kind::Sign(sign))
+                    Some(TokenKind::Sign(sign))
                 }
                 None => return Err(no_sign(text, start)),
             },
@@ -84,7 +84,7 @@ pub(crate) fn tokens(text: &str) -> Result<Vec<Token>, Error> {
     }
     let end = text.len();
     all.push(Token {
-        kind: Kind::End,
+        kind: TokenKind::End,
         start: end,
         end,
     });
@@ -132,7 +132,10 @@ fn starts_negative(rest: &[u8], before: &[Token]) -> bool {
     let behind_value = before.last().is_some_and(|token| {
         matches!(
             token.kind,
-            Kind::Word(_) | Kind::Text(_) | Kind::Character(_) | Kind::Sign("]" | ")")
+            TokenKind::Word(_)
+                | TokenKind::Text(_)
+                | TokenKind::Character(_)
+                | TokenKind::Sign("]" | ")")
         )
     });
     digit.is_ascii_digit() && !behind_value

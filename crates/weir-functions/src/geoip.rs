@@ -6,7 +6,7 @@ use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use arrow::array::{ArrayRef, StringViewBuilder, UInt32Builder};
+use arrow::array::{StringViewBuilder, UInt32Builder};
 use arrow::datatypes::DataType;
 use datafusion::common::{exec_err, plan_err};
 use datafusion::error::Result;

@@ -143,7 +143,7 @@ fn values(
             format!("{count} extensions that this program does not know"),
         );
     }
-    let mut names = Names {
+    let mut names = NameCheck {
         say: &mut say,
         records: Vec::new(),
         field: "",
@@ -154,7 +154,7 @@ fn values(
 }
 
 /// Looks at names and values on the way through a message.
-struct Names<'s> {
+struct NameCheck<'s> {
     say: &'s mut dyn FnMut(Severity, String),
     records: Vec<&'static str>,
     field: &'static str,
@@ -163,7 +163,7 @@ struct Names<'s> {
     unknown: Vec<Vec<u8>>,
 }
 
-impl Names<'_> {
+impl NameCheck<'_> {
     fn package(&mut self, name: &[u8]) {
         let Some(slash) = name.iter().position(|octet| *octet == b'/') else {
             return;
@@ -191,7 +191,7 @@ impl Names<'_> {
     }
 }
 
-impl Visitor for Names<'_> {
+impl Visitor for NameCheck<'_> {
     fn begin_record(&mut self, name: &'static str) {
         self.records.push(name);
         self.field = "";

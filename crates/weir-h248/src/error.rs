@@ -9,7 +9,7 @@ use std::fmt;
 #[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Error {
-    inner: Box<Inner>,
+    inner: Box<ErrorFields>,
 }
 
 /// The kind of an [`Error`], to branch on.
@@ -34,7 +34,7 @@ pub enum ErrorKind {
 }
 
 #[derive(Clone, PartialEq, Eq)]
-struct Inner {
+struct ErrorFields {
     kind: ErrorKind,
     offset: usize,
     position: Option<(usize, usize)>,
@@ -121,7 +121,7 @@ impl Error {
         let mut path = failure.path;
         path.reverse();
         Self {
-            inner: Box::new(Inner {
+            inner: Box::new(ErrorFields {
                 kind: failure.kind,
                 offset,
                 position,

@@ -83,4 +83,4 @@ pub use visit::Visitor;
 /// The examples of the README are tests.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
-struct Readme;
+mod readme {}

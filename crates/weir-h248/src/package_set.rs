@@ -26,20 +26,20 @@ use crate::{package_value::ValueType, packages::Kind};
 /// another; what is given none has no typed values. Numbers are decimal or hexadecimal behind `0x`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PackageSet {
-    packages: Names<u16>,
-    items: BTreeMap<Kind, Names<u32>>,
-    parameters: BTreeMap<(Kind, u32), Names<u16>>,
+    packages: NameSpace<u16>,
+    items: BTreeMap<Kind, NameSpace<u32>>,
+    parameters: BTreeMap<(Kind, u32), NameSpace<u16>>,
 }
 
 /// Names and numbers of one space, each once.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Names<N> {
+struct NameSpace<N> {
     by_number: BTreeMap<N, (String, Option<ValueType>)>,
     /// In lower case.
     by_name: BTreeMap<String, N>,
 }
 
-impl<N> Default for Names<N> {
+impl<N> Default for NameSpace<N> {
     fn default() -> Self {
         Self {
             by_number: BTreeMap::new(),
@@ -48,7 +48,7 @@ impl<N> Default for Names<N> {
     }
 }
 
-impl<N: Copy + Ord> Names<N> {
+impl<N: Copy + Ord> NameSpace<N> {
     fn add(&mut self, number: N, name: String, value: Option<ValueType>) -> Result<(), String> {
         let lower = name.to_ascii_lowercase();
         if self.by_name.contains_key(&lower) {

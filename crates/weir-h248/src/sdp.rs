@@ -29,12 +29,12 @@ impl Eq for Line<'_> {}
 /// The lines of a descriptor, in order.
 #[derive(Clone, Debug)]
 pub struct Lines<'a> {
-    source: Source<'a>,
+    source: LineSource<'a>,
     started: bool,
 }
 
 #[derive(Clone, Debug)]
-enum Source<'a> {
+enum LineSource<'a> {
     Text(&'a [u8]),
     Groups {
         groups: &'a [&'a [PropertyParm<'a>]],
@@ -49,7 +49,7 @@ impl<'a> Lines<'a> {
     #[must_use]
     pub fn of_text(octets: &'a [u8]) -> Self {
         Self {
-            source: Source::Text(octets),
+            source: LineSource::Text(octets),
             started: false,
         }
     }
@@ -58,7 +58,7 @@ impl<'a> Lines<'a> {
     #[must_use]
     pub fn of_groups(groups: &'a [&'a [PropertyParm<'a>]]) -> Self {
         Self {
-            source: Source::Groups {
+            source: LineSource::Groups {
                 groups,
                 group: 0,
                 at: 0,
@@ -99,7 +99,7 @@ impl<'a> Iterator for Lines<'a> {
 
     fn next(&mut self) -> Option<Line<'a>> {
         match &mut self.source {
-            Source::Text(rest) => {
+            LineSource::Text(rest) => {
                 let start = rest.iter().position(|octet| !is_blank(*octet))?;
                 let text = rest.get(start..)?;
                 let (line, after) = text.split_at_checked(line_len(text))?;
@@ -121,7 +121,7 @@ impl<'a> Iterator for Lines<'a> {
                     value: value.get(1..).unwrap_or_default(),
                 })
             }
-            Source::Groups { groups, group, at } => {
+            LineSource::Groups { groups, group, at } => {
                 let parm = loop {
                     match groups.get(*group)?.get(*at) {
                         Some(parm) => break parm,

@@ -139,14 +139,14 @@ pub struct TrackerCounts {
 /// A transaction: its requester, its responder and its number. The requester's port counts, as a reply goes to
 /// the port that the request came from; the responder's does not, as it may answer from another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-struct Key {
+struct TransactionKey {
     requester: Endpoint,
     responder: IpAddr,
     id: u32,
 }
 
 #[derive(Debug)]
-struct Open {
+struct OpenTransaction {
     token: u64,
     at_ns: i64,
     last_ns: i64,
@@ -156,7 +156,7 @@ struct Open {
     acknowledged: bool,
 }
 
-impl Open {
+impl OpenTransaction {
     fn matched(&self, now_ns: i64) -> Matched {
         Matched {
             token: self.token,
@@ -178,9 +178,9 @@ impl Open {
 #[derive(Debug)]
 pub struct Tracker {
     limits: TrackerLimits,
-    open: HashMap<Key, Open>,
+    open: HashMap<TransactionKey, OpenTransaction>,
     /// In the order of arrival; a transaction that lived on is put at the end again.
-    queue: VecDeque<(i64, Key)>,
+    queue: VecDeque<(i64, TransactionKey)>,
     counts: TrackerCounts,
 }
 
@@ -256,7 +256,7 @@ impl Tracker {
         }
     }
 
-    fn forget(&mut self, key: &Key, unanswered: &mut impl FnMut(Unanswered)) {
+    fn forget(&mut self, key: &TransactionKey, unanswered: &mut impl FnMut(Unanswered)) {
         let Some(open) = self.open.remove(key) else {
             return;
         };
@@ -297,7 +297,7 @@ impl Tracker {
         }
         self.counts.requests = self.counts.requests.saturating_add(1);
         self.queue.push_back((sent.at_ns, key));
-        let open = Open {
+        let open = OpenTransaction {
             token,
             at_ns: sent.at_ns,
             last_ns: sent.at_ns,
@@ -310,7 +310,7 @@ impl Tracker {
         Role::Request
     }
 
-    fn touch(&mut self, key: &Key, now_ns: i64) -> Option<Matched> {
+    fn touch(&mut self, key: &TransactionKey, now_ns: i64) -> Option<Matched> {
         let found = self.open.get_mut(key).map(|open| {
             open.touch(now_ns);
             open.matched(now_ns)
@@ -382,8 +382,8 @@ impl Tracker {
     }
 }
 
-fn key(requester: Endpoint, responder: Endpoint, id: u32) -> Key {
-    Key {
+fn key(requester: Endpoint, responder: Endpoint, id: u32) -> TransactionKey {
+    TransactionKey {
         requester,
         responder: responder.address,
         id,
@@ -391,7 +391,7 @@ fn key(requester: Endpoint, responder: Endpoint, id: u32) -> Key {
 }
 
 /// 1 when it was not acknowledged before.
-fn acknowledge(open: Option<&mut Open>) -> u32 {
+fn acknowledge(open: Option<&mut OpenTransaction>) -> u32 {
     match open {
         Some(open) if !open.acknowledged => {
             open.acknowledged = true;

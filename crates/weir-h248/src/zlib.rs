@@ -79,14 +79,14 @@ thread_local! {
             turn: 0,
             previous: Vec::new(),
         },
-        block: Block::new(),
+        block: DeflateBlock::new(),
     });
 }
 
 /// What is kept between inputs.
 struct Scratch {
     matcher: Matcher,
-    block: Block,
+    block: DeflateBlock,
 }
 
 /// Finds what is repeated.
@@ -211,7 +211,7 @@ impl Matcher {
     }
 
     /// zlib's `deflate_slow`.
-    fn run(&mut self, block: &mut Block) {
+    fn run(&mut self, block: &mut DeflateBlock) {
         let len = self.len;
         let mut at = 0;
         let (mut match_len, mut match_start) = (MIN_MATCH - 1, 0);
@@ -256,7 +256,7 @@ impl Matcher {
 }
 
 /// The symbols of the one block, and its trees.
-struct Block {
+struct DeflateBlock {
     /// A literal, or [`MATCH`], the length less three in the third octet, and the distance less one.
     symbols: Vec<u32>,
     /// Extra bits of all lengths and distances.
@@ -274,7 +274,7 @@ const MATCH: u32 = 1 << 31;
 const SHORTEST: u32 = 3;
 const NEAREST: u32 = 1;
 
-impl Block {
+impl DeflateBlock {
     fn new() -> Self {
         Self {
             symbols: Vec::new(),

@@ -2,14 +2,14 @@
 
 use std::collections::HashMap;
 
-use super::draft::{Draft, Entry, KindDraft, PayloadDraft};
-use super::error::{At, Checked, ErrorKind, Fault};
+use super::draft::{Draft, DraftEntry, KindDraft, PayloadDraft};
+use super::error::{At, Checked, ErrorKind, FaultAt};
 use super::expression::{EvalError, Expr};
-use super::field::{NONE, Place};
-use super::machine::{Size, Step};
+use super::field::{FieldPlace, NONE};
+use super::machine::{MachineStep, Size};
 use super::parser::{self, Names};
 use super::source::Text;
-use super::{Column, Layout, Output};
+use super::{Column, ColumnOutput, Layout};
 use weir_packet::Kind;
 
 /// Works through a draft from the first field to the last.
@@ -85,7 +85,13 @@ impl Compiler {
         }
         if !draft.kinds.is_empty() {
             compiler.extra_names.insert("kind".to_owned(), ());
-            compiler.add_column("kind", Kind::Text, "Kind of the record", None, Output::Kind);
+            compiler.add_column(
+                "kind",
+                Kind::Text,
+                "Kind of the record",
+                None,
+                ColumnOutput::Kind,
+            );
         }
         compiler.entries(draft.entries)?;
         let mut payloads = Vec::new();
@@ -94,15 +100,15 @@ impl Compiler {
         compiler.finish(&draft.record, payloads)
     }
 
-    fn entries(&mut self, entries: Vec<Entry>) -> Checked<()> {
+    fn entries(&mut self, entries: Vec<DraftEntry>) -> Checked<()> {
         entries.into_iter().try_for_each(|entry| self.entry(entry))
     }
 
-    fn entry(&mut self, mut entry: Entry) -> Checked<()> {
+    fn entry(&mut self, mut entry: DraftEntry) -> Checked<()> {
         self.entries += 1;
         if self.entries > Layout::FIELDS_MAX {
             let expected = format!("at most {} fields", Layout::FIELDS_MAX);
-            return Err(Fault::new(
+            return Err(FaultAt::new(
                 ErrorKind::Limit,
                 entry.at,
                 &entry.element,
@@ -128,7 +134,7 @@ impl Compiler {
         }
     }
 
-    fn field(&mut self, entry: Entry) -> Checked<()> {
+    fn field(&mut self, entry: DraftEntry) -> Checked<()> {
         let open = match &entry.when {
             Some(when) => Some(self.begin(Some(when), NONE, &entry.element, entry.at)?),
             None => None,
@@ -149,13 +155,13 @@ impl Compiler {
         };
         self.whole_byte(element, at)?;
         if let Cursor::Fixed(bits) = self.cursor {
-            self.layout.steps.push(Step::Go(bytes_of(bits)));
+            self.layout.steps.push(MachineStep::Go(bytes_of(bits)));
         }
         let group = self.layout.groups;
         self.layout.groups += 1;
         self.parents.push(self.group);
         let step = self.layout.steps.len();
-        self.layout.steps.push(Step::Group {
+        self.layout.steps.push(MachineStep::Group {
             when,
             group,
             kind,
@@ -178,7 +184,7 @@ impl Compiler {
         if let Cursor::Fixed(bits) = self.cursor
             && (self.cursor != open.start || self.group_high > 0)
         {
-            self.layout.steps.push(Step::Pass {
+            self.layout.steps.push(MachineStep::Pass {
                 cursor: bytes_of(bits),
                 high: self.group_high.max(bytes_of(bits)),
                 field: u16::try_from(self.layout.fields.len())
@@ -187,7 +193,7 @@ impl Compiler {
             });
         }
         let next = u16::try_from(self.layout.steps.len()).unwrap_or(u16::MAX);
-        if let Some(Step::Group { skip, .. }) = self.layout.steps.get_mut(open.step) {
+        if let Some(MachineStep::Group { skip, .. }) = self.layout.steps.get_mut(open.step) {
             *skip = next;
         }
         if self.cursor != open.start {
@@ -208,7 +214,7 @@ impl Compiler {
         if count > Layout::KINDS_MAX {
             let at = kinds.first().map_or(At::default(), |kind| kind.at);
             let expected = format!("at most {} kinds", Layout::KINDS_MAX);
-            return Err(Fault::new(
+            return Err(FaultAt::new(
                 ErrorKind::Limit,
                 at,
                 "kind",
@@ -221,7 +227,7 @@ impl Compiler {
         for (index, kind) in (0_u16..).zip(kinds) {
             if kind.when.is_none() && usize::from(index) + 1 < count {
                 let expected = "a condition `when`, which only the last kind may lack";
-                return Err(Fault::new(
+                return Err(FaultAt::new(
                     ErrorKind::Missing,
                     kind.at,
                     &kind.element,
@@ -263,7 +269,7 @@ impl Compiler {
                 if !(0..most).contains(&bytes) {
                     let expected = format!("a place from 0 to {most}");
                     let found = bytes.to_string();
-                    return Err(Fault::new(
+                    return Err(FaultAt::new(
                         ErrorKind::Value,
                         place_at,
                         &path,
@@ -274,7 +280,7 @@ impl Compiler {
                 self.cursor = Cursor::Fixed(bytes.unsigned_abs() * 8 + u64::from(bit));
             }
             place => {
-                self.layout.steps.push(Step::Seek { place, field });
+                self.layout.steps.push(MachineStep::Seek { place, field });
                 self.cursor = Cursor::Moving(bit);
             }
         }
@@ -283,7 +289,7 @@ impl Compiler {
 
     /// Takes `bits` at the cursor; gives the place in whole bytes, the first bit in it, and notes
     /// the step when the place is not fixed.
-    pub(super) fn take(&mut self, field: u16, bits: u64) -> Checked<(Place, u32)> {
+    pub(super) fn take(&mut self, field: u16, bits: u64) -> Checked<(FieldPlace, u32)> {
         let (place, bit) = match self.cursor {
             Cursor::Fixed(from) => {
                 let bit = from % 8;
@@ -292,7 +298,7 @@ impl Compiler {
                 let len = bytes_of(to.next_multiple_of(8)) - start;
                 self.cursor = Cursor::Fixed(to);
                 self.note_high(start.saturating_add(len));
-                (Place::Fixed { start, len }, bit)
+                (FieldPlace::Fixed { start, len }, bit)
             }
             Cursor::Moving(bit) => {
                 let to = u64::from(bit) + bits;
@@ -307,23 +313,23 @@ impl Compiler {
     }
 
     /// Takes a field whose length is found in each record.
-    pub(super) fn take_open(&mut self, field: u16, size: Size) -> Place {
+    pub(super) fn take_open(&mut self, field: u16, size: Size) -> FieldPlace {
         if let Cursor::Fixed(bits) = self.cursor {
-            self.layout.steps.push(Step::Go(bytes_of(bits)));
+            self.layout.steps.push(MachineStep::Go(bytes_of(bits)));
         }
         self.cursor = Cursor::Moving(0);
         self.put(field, size, 0)
     }
 
-    fn put(&mut self, field: u16, size: Size, advance: u32) -> Place {
+    fn put(&mut self, field: u16, size: Size, advance: u32) -> FieldPlace {
         let slot = self.new_slot();
-        self.layout.steps.push(Step::Put {
+        self.layout.steps.push(MachineStep::Put {
             field,
             slot,
             size,
             advance,
         });
-        Place::Slot(slot)
+        FieldPlace::FieldSlot(slot)
     }
 
     pub(super) fn new_slot(&mut self) -> u16 {
@@ -345,7 +351,13 @@ impl Compiler {
             Cursor::Fixed(bits) if bits / 8 > Layout::RECORD_LEN_MAX as u64 => {
                 let (at, element) = self.origin(field);
                 let expected = format!("fields within {} bytes", Layout::RECORD_LEN_MAX);
-                Err(Fault::new(ErrorKind::Limit, at, &element, expected, "more"))
+                Err(FaultAt::new(
+                    ErrorKind::Limit,
+                    at,
+                    &element,
+                    expected,
+                    "more",
+                ))
             }
             _ => Ok(()),
         }
@@ -367,8 +379,8 @@ impl Compiler {
             return Ok(());
         }
         let found = format!("bit {bit} of a byte");
-        let fault = Fault::new(
-            ErrorKind::Place,
+        let fault = FaultAt::new(
+            ErrorKind::FieldPlace,
             at,
             element,
             "a place at a whole byte",
@@ -388,7 +400,7 @@ impl Compiler {
                 EvalError::Arithmetic => "an overflow or a division by zero",
                 EvalError::Absent | EvalError::Cut(_) => "none",
             };
-            Fault::new(ErrorKind::Expression, text.at, element, "a number", found)
+            FaultAt::new(ErrorKind::Expression, text.at, element, "a number", found)
         })
     }
 
@@ -398,7 +410,7 @@ impl Compiler {
         let taken =
             self.names.contains_key(&name.text) || self.extra_names.contains_key(&name.text);
         if taken {
-            let fault = Fault::new(
+            let fault = FaultAt::new(
                 ErrorKind::Duplicate,
                 name.at,
                 &format!("{element}.name"),
@@ -417,7 +429,7 @@ impl Compiler {
         if self.names.contains_key(&name) || self.extra_names.insert(name.clone(), ()).is_some() {
             let expected = "a free name for the column of its enum's names";
             let found = format!("`{name}`, which is taken");
-            return Err(Fault::new(
+            return Err(FaultAt::new(
                 ErrorKind::Duplicate,
                 at,
                 element,
@@ -432,7 +444,7 @@ impl Compiler {
         let index = u16::try_from(self.layout.enums.len()).unwrap_or(NONE);
         if index == NONE {
             let at = At::default();
-            return Err(Fault::new(
+            return Err(FaultAt::new(
                 ErrorKind::Limit,
                 at,
                 "enum",
@@ -450,7 +462,7 @@ impl Compiler {
         kind: Kind,
         doc: &str,
         unit: Option<String>,
-        output: Output,
+        output: ColumnOutput,
     ) {
         self.layout.columns.push(Column {
             name: name.to_owned(),
@@ -465,7 +477,7 @@ impl Compiler {
     pub(super) fn lookup(&self, name: &Text, element: &str) -> Checked<u16> {
         self.names.get(&name.text).copied().ok_or_else(|| {
             let found = format!("`{}`", name.text);
-            Fault::new(
+            FaultAt::new(
                 ErrorKind::Name,
                 name.at,
                 element,
@@ -502,7 +514,7 @@ impl Names for Compiler {
             Some(index) if integer(&index) => Ok(index),
             Some(_) => {
                 let found = format!("`{name}`, which is of another type");
-                Err(Fault::new(
+                Err(FaultAt::new(
                     ErrorKind::Name,
                     at,
                     "",
@@ -514,7 +526,7 @@ impl Names for Compiler {
                 let expected = "an integer field that stands before";
                 let known = self.names.iter().filter(|(_, index)| integer(index));
                 Err(
-                    Fault::new(ErrorKind::Name, at, "", expected, format!("`{name}`"))
+                    FaultAt::new(ErrorKind::Name, at, "", expected, format!("`{name}`"))
                         .near(name, known.map(|(name, _)| name.as_str())),
                 )
             }
@@ -526,7 +538,7 @@ impl Names for Compiler {
         let names = field.and_then(|field| self.layout.enums.get(usize::from(field.enumeration)));
         let Some(names) = names else {
             let expected = "a number, as the field has no enum";
-            return Err(Fault::new(
+            return Err(FaultAt::new(
                 ErrorKind::Name,
                 at,
                 "",
@@ -537,7 +549,7 @@ impl Names for Compiler {
         let number = names.iter().find(|(_, known)| known.as_ref() == name);
         number.map(|(number, _)| *number).ok_or_else(|| {
             let expected = "a name of the field's enum";
-            Fault::new(ErrorKind::Name, at, "", expected, format!("'{name}'"))
+            FaultAt::new(ErrorKind::Name, at, "", expected, format!("'{name}'"))
                 .near(name, names.iter().map(|(_, name)| name.as_ref()))
         })
     }
@@ -558,7 +570,7 @@ fn check_name(name: &Text, element: &str) -> Checked<()> {
         return Ok(());
     }
     let shown: String = name.text.chars().take(40).collect();
-    let fault = Fault::new(
+    let fault = FaultAt::new(
         ErrorKind::Value,
         name.at,
         &format!("{element}.name"),

@@ -1,18 +1,18 @@
 //! Finds the fields and the payload of a record.
 
 use super::expression::Expr;
-use super::field::{Known, NONE, Place, Slot};
+use super::field::{FieldPlace, FieldSlot, KnownFields, NONE};
 use super::framing::Cutting;
 use super::machine::{Machine, halt, holds};
 use super::stop::{Halt, Reason};
 use super::view::View;
-use super::{Layout, Output, Start};
+use super::{ColumnOutput, Layout, Start};
 
 /// What is needed to find the fields whose place depends on others. Made once
 /// ([`Layout::row`]), used for every record of that layout.
 #[derive(Clone, Debug)]
 pub struct Row {
-    pub(super) slots: Vec<Slot>,
+    pub(super) slots: Vec<FieldSlot>,
     pub(super) groups: Vec<bool>,
     /// Run this many steps only.
     steps: usize,
@@ -58,8 +58,8 @@ impl Layout {
             .iter()
             .filter_map(|column| self.outputs.get(*column));
         let steps = outputs.map(|output| match output {
-            Output::Field(field) | Output::Name { field, .. } => self.ready(*field),
-            Output::Kind => all,
+            ColumnOutput::Field(field) | ColumnOutput::Name { field, .. } => self.ready(*field),
+            ColumnOutput::Kind => all,
         });
         let steps = steps
             .chain([usize::from(self.ready_for_frame)])
@@ -77,7 +77,7 @@ impl Layout {
 
     fn row_of(&self, steps: usize, wants_payload: bool) -> Row {
         Row {
-            slots: vec![Slot::Absent; usize::from(self.slots)],
+            slots: vec![FieldSlot::Absent; usize::from(self.slots)],
             groups: vec![false; usize::from(self.groups)],
             steps,
             wants_payload: wants_payload && !self.payloads.is_empty(),
@@ -93,7 +93,7 @@ impl Layout {
     /// The payload that the record has: index of its rule, start and length as declared.
     pub(super) fn payload_span(
         &self,
-        known: &Known<'_>,
+        known: &KnownFields<'_>,
         high: usize,
     ) -> Result<Option<(u16, usize, usize)>, Halt> {
         for (index, rule) in (0_u16..).zip(&self.payloads) {
@@ -119,7 +119,7 @@ impl Layout {
     pub(super) fn bounded(
         &self,
         expr: &Expr,
-        known: &Known<'_>,
+        known: &KnownFields<'_>,
         field: u16,
         offset: usize,
     ) -> Result<usize, Halt> {
@@ -162,7 +162,7 @@ impl Layout {
     /// A record that ends within the fields that every record has: these are still readable.
     #[cold]
     fn decode_cut(&self, bytes: &[u8], row: &mut Row) {
-        row.slots.fill(Slot::Absent);
+        row.slots.fill(FieldSlot::Absent);
         row.groups.fill(false);
         let cut = (0_u16..)
             .zip(&self.fields)
@@ -173,8 +173,8 @@ impl Layout {
             Halt {
                 field: index,
                 offset: match field.place {
-                    Place::Fixed { start, .. } => start as usize,
-                    Place::Slot(_) => 0,
+                    FieldPlace::Fixed { start, .. } => start as usize,
+                    FieldPlace::FieldSlot(_) => 0,
                 },
                 reason: Reason::Cut {
                     needed,
@@ -195,7 +195,7 @@ impl Layout {
             return;
         }
         if row.wants_payload {
-            let known = Known {
+            let known = KnownFields {
                 fields: &self.fields,
                 bytes,
                 slots: &row.slots,

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use toml::de::DeTable;
 
 use super::Layout;
-use super::error::{At, Checked, ErrorKind, Fault};
+use super::error::{At, Checked, ErrorKind, FaultAt};
 use super::read::{
     Defaults, LAYOUT_KEYS, RECORD_KEYS, bit_order, byte_order, bytes, read_entries, read_enum,
     read_header, read_kind, read_pair, read_payloads,
@@ -20,7 +20,7 @@ pub(super) struct Draft {
     pub(super) doc: Option<String>,
     pub(super) file: FileDraft,
     pub(super) record: RecordDraft,
-    pub(super) entries: Vec<Entry>,
+    pub(super) entries: Vec<DraftEntry>,
     pub(super) kinds: Vec<KindDraft>,
     pub(super) payloads: Vec<PayloadDraft>,
     pub(super) enums: BTreeMap<String, EnumDraft>,
@@ -58,7 +58,7 @@ pub(super) enum TimeDraft {
 
 /// A field or a group of fields.
 #[derive(Debug)]
-pub(super) struct Entry {
+pub(super) struct DraftEntry {
     pub(super) at: At,
     /// Path such as `field.vpi`.
     pub(super) element: String,
@@ -116,7 +116,7 @@ pub(super) struct KindDraft {
     pub(super) element: String,
     pub(super) name: Text,
     pub(super) when: Option<Text>,
-    pub(super) entries: Vec<Entry>,
+    pub(super) entries: Vec<DraftEntry>,
     pub(super) payloads: Vec<PayloadDraft>,
 }
 
@@ -154,13 +154,13 @@ fn read_file(
     if text.len() > Layout::TEXT_LEN_MAX {
         let expected = format!("a text of at most {} bytes", Layout::TEXT_LEN_MAX);
         let found = format!("{} bytes", text.len());
-        return Err(Fault::new(ErrorKind::Limit, start, "", expected, found));
+        return Err(FaultAt::new(ErrorKind::Limit, start, "", expected, found));
     }
     let table = DeTable::parse(text).map_err(|error| {
         let offset = error.span().map_or(0, |span| span.start);
         let at = At { file, offset };
         let message = error.message().trim().replace('\n', ", ");
-        Fault::new(
+        FaultAt::new(
             ErrorKind::Syntax,
             at,
             "",
@@ -184,7 +184,7 @@ fn read_base(
     files: &mut Files,
 ) -> Checked<Draft> {
     let fault = |expected: String, found: String| {
-        Fault::new(ErrorKind::Extends, path.at, "extends", expected, found)
+        FaultAt::new(ErrorKind::Extends, path.at, "extends", expected, found)
     };
     if files
         .iter()
@@ -240,7 +240,7 @@ impl Draft {
                 let found = format!("`{}`", same.name.text);
                 let expected = "a name that no other kind has";
                 let at = kind.name.at;
-                return Err(Fault::new(
+                return Err(FaultAt::new(
                     ErrorKind::Duplicate,
                     at,
                     &kind.element,
@@ -269,22 +269,33 @@ impl Draft {
                 let path = enums.path(name);
                 let expected = "a name that no base layout uses";
                 let found = format!("`{name}`");
-                return Err(Fault::new(ErrorKind::Duplicate, at, &path, expected, found));
+                return Err(FaultAt::new(
+                    ErrorKind::Duplicate,
+                    at,
+                    &path,
+                    expected,
+                    found,
+                ));
             }
         }
         Ok(())
     }
 
     /// Puts the fields behind those of the base, or in the place of those that they override.
-    fn add_entries(&mut self, entries: Vec<Entry>) -> Checked<()> {
+    fn add_entries(&mut self, entries: Vec<DraftEntry>) -> Checked<()> {
         let base_len = self.entries.len();
         for entry in entries {
             let Some(at) = entry.replaces else {
                 if let Some(kind) = self.kinds.first() {
                     let expected = "fields inside a kind, as the base layout has kinds";
                     let found = format!("a field of all records behind kind `{}`", kind.name.text);
-                    let fault =
-                        Fault::new(ErrorKind::Place, entry.at, &entry.element, expected, found);
+                    let fault = FaultAt::new(
+                        ErrorKind::FieldPlace,
+                        entry.at,
+                        &entry.element,
+                        expected,
+                        found,
+                    );
                     return Err(
                         fault.hint("add a `[[kind]]`, or set `override = true` to replace a field")
                     );
@@ -308,14 +319,14 @@ impl Draft {
             }
             let expected = "the name of a field of the base layout";
             let found = format!("`{name}`");
-            return Err(Fault::new(ErrorKind::Name, at, &element, expected, found));
+            return Err(FaultAt::new(ErrorKind::Name, at, &element, expected, found));
         }
         Ok(())
     }
 }
 
 /// Replaces the field called `name`, also inside groups; true when there was one.
-fn replace(entries: &mut [Entry], name: &str, with: &mut Option<Entry>) -> bool {
+fn replace(entries: &mut [DraftEntry], name: &str, with: &mut Option<DraftEntry>) -> bool {
     entries.iter_mut().any(|entry| {
         if entry.name.as_ref().is_some_and(|own| own.text == name) {
             if let Some(new) = with.take() {
@@ -337,7 +348,7 @@ impl RecordDraft {
             let at = record.value_at("delimiter");
             let path = record.path("delimiter");
             let expected = "either a length or a delimiter";
-            return Err(Fault::new(ErrorKind::Key, at, &path, expected, "both"));
+            return Err(FaultAt::new(ErrorKind::Key, at, &path, expected, "both"));
         }
         if let Some(length) = record.expression("length")? {
             self.length = Some(length);

@@ -1,15 +1,15 @@
 //! What the keys of a field mean together, and which of them make no sense.
 
-use super::draft::Entry;
+use super::draft::DraftEntry;
 use super::draft::EnumValues;
-use super::error::{At, Checked, ErrorKind, Fault};
+use super::error::{At, Checked, ErrorKind, FaultAt};
 use super::field::{Meaning, Trim};
 use super::number::{Number, Part};
 use super::source::{Located, Text};
 use super::time::Time;
 use super::types::Sort;
 
-impl Entry {
+impl DraftEntry {
     pub(super) fn path(&self, key: &str) -> String {
         format!("{}.{key}", self.element)
     }
@@ -52,7 +52,7 @@ impl Entry {
             return Ok(());
         };
         let expected = format!("for {sort} only the keys {}", keys.join(", "));
-        Err(Fault::new(
+        Err(FaultAt::new(
             ErrorKind::Key,
             at,
             &self.path(key),
@@ -65,7 +65,7 @@ impl Entry {
         if let Some(ranges) = &self.ranges {
             let at = ranges.first().map_or(self.at, |range| range.at);
             let expected = "the key `of` beside ranges of bits";
-            let fault = Fault::new(ErrorKind::Missing, at, &self.path("bits"), expected, "none");
+            let fault = FaultAt::new(ErrorKind::Missing, at, &self.path("bits"), expected, "none");
             return Err(fault
                 .hint("name the word whose bits these are with `of`, or give `bits` as a number"));
         }
@@ -77,7 +77,7 @@ impl Entry {
             Sort::Bool => self.only(&["type", "at", "equals", "enum"], "a truth value"),
             Sort::BitNumber(_) => {
                 let expected = "the key `bits`, or a type with a width such as u16";
-                Err(Fault::new(
+                Err(FaultAt::new(
                     ErrorKind::Missing,
                     self.at,
                     &self.element,
@@ -117,7 +117,7 @@ impl Entry {
         };
         let expected =
             "for a group of fields only the keys when, at, byte_order, bit_order, doc, field";
-        Err(Fault::new(
+        Err(FaultAt::new(
             ErrorKind::Key,
             at,
             &self.path(key),
@@ -147,7 +147,7 @@ impl Entry {
                 width.saturating_sub(1)
             );
             let found = format!("\"{}\"", range.text.chars().take(40).collect::<String>());
-            return Err(Fault::new(
+            return Err(FaultAt::new(
                 ErrorKind::Value,
                 range.at,
                 &self.path("bits"),
@@ -177,7 +177,7 @@ impl Entry {
             _ => {
                 let expected = "`uint`, `int` or `bool` for bits";
                 let found = format!("`{}`", name.text);
-                Err(Fault::new(
+                Err(FaultAt::new(
                     ErrorKind::Value,
                     name.at,
                     &self.path("type"),
@@ -203,7 +203,7 @@ impl Entry {
             _ => {
                 let expected = if counts { "1 to 8 bytes" } else { "8 bytes" };
                 let found = size.text.clone();
-                Err(Fault::new(
+                Err(FaultAt::new(
                     ErrorKind::Value,
                     size.at,
                     &self.path("size"),
@@ -234,7 +234,7 @@ impl Entry {
                 let time = Time::named(name, bytes, self.little, epoch_s);
                 Meaning::Time(time.ok_or_else(|| {
                     let found = epoch_s.to_string();
-                    Fault::new(
+                    FaultAt::new(
                         ErrorKind::Value,
                         self.at,
                         &self.path("epoch"),
@@ -264,7 +264,7 @@ impl Entry {
             other => {
                 let expected = "\"end\", \"both\" or \"none\"";
                 let found = format!("\"{other}\"");
-                Err(Fault::new(
+                Err(FaultAt::new(
                     ErrorKind::Value,
                     trim.at,
                     &self.path("trim"),
@@ -285,7 +285,7 @@ impl Entry {
             }) => Ok(u32::try_from(*value).unwrap_or(10)),
             Some(other) => {
                 let found = other.value.to_string();
-                Err(Fault::new(
+                Err(FaultAt::new(
                     ErrorKind::Value,
                     other.at,
                     &self.path("radix"),

@@ -12,7 +12,7 @@ struct Details {
     file: Option<String>,
     line: u32,
     column: u32,
-    fault: Fault,
+    fault: FaultAt,
 }
 
 /// The kind of a [`LayoutError`].
@@ -34,7 +34,7 @@ pub enum ErrorKind {
     /// An expression that can't be read or never gives a value.
     Expression,
     /// A field that can't lie where it is put.
-    Place,
+    FieldPlace,
     /// More of something than is allowed.
     Limit,
     /// A base layout that can't be loaded or that extends itself.
@@ -52,7 +52,7 @@ pub(super) struct At {
 
 /// A fault before its place has been turned into a line and a column.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Fault {
+pub(super) struct FaultAt {
     pub(super) at: At,
     pub(super) kind: ErrorKind,
     pub(super) element: String,
@@ -62,9 +62,9 @@ pub(super) struct Fault {
 }
 
 /// Results inside this module. Boxed, as a fault is large and rare.
-pub(super) type Checked<T> = Result<T, Box<Fault>>;
+pub(super) type Checked<T> = Result<T, Box<FaultAt>>;
 
-impl Fault {
+impl FaultAt {
     #[cold]
     pub(super) fn new(
         kind: ErrorKind,
@@ -106,7 +106,7 @@ impl Fault {
 
 impl LayoutError {
     /// Turns the fault's place into file, line and column; `files` are the texts with their paths.
-    pub(super) fn locate(fault: Fault, files: &[(Option<String>, String)]) -> Self {
+    pub(super) fn locate(fault: FaultAt, files: &[(Option<String>, String)]) -> Self {
         let (file, text) = files
             .get(fault.at.file)
             .map_or((None, ""), |(path, text)| (path.clone(), text.as_str()));

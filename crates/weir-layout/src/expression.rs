@@ -32,7 +32,7 @@ pub(super) enum EvalError {
 }
 
 /// What expressions look at.
-pub(super) trait Scope {
+pub(super) trait FieldScope {
     /// The value of a field that was read before.
     fn field(&self, field: u16) -> Result<i64, EvalError>;
     /// Length of the record in bytes.
@@ -77,7 +77,7 @@ impl Expr {
     }
 
     #[inline]
-    pub(super) fn evaluate(&self, scope: &impl Scope) -> Result<i64, EvalError> {
+    pub(super) fn evaluate(&self, scope: &impl FieldScope) -> Result<i64, EvalError> {
         match self {
             Self::Const(value) => Ok(*value),
             Self::Field(field) => scope.field(*field),
@@ -88,7 +88,7 @@ impl Expr {
 
     /// As a condition: absent fields make it false.
     #[inline]
-    pub(super) fn holds(&self, scope: &impl Scope) -> Result<bool, EvalError> {
+    pub(super) fn holds(&self, scope: &impl FieldScope) -> Result<bool, EvalError> {
         match self.evaluate(scope) {
             Ok(value) => Ok(value != 0),
             Err(EvalError::Absent) => Ok(false),
@@ -100,7 +100,7 @@ impl Expr {
 /// The scope of an expression without fields.
 struct Nothing;
 
-impl Scope for Nothing {
+impl FieldScope for Nothing {
     fn field(&self, _: u16) -> Result<i64, EvalError> {
         Err(EvalError::Absent)
     }
@@ -113,7 +113,7 @@ impl Scope for Nothing {
 /// Numbers that wait for their operator, at most. The parser refuses expressions that need more.
 pub(super) const STACK_MAX: usize = 16;
 
-fn run(ops: &[Op], scope: &impl Scope) -> Result<i64, EvalError> {
+fn run(ops: &[Op], scope: &impl FieldScope) -> Result<i64, EvalError> {
     let mut stack = Stack {
         values: [0; STACK_MAX],
         len: 0,
@@ -231,7 +231,7 @@ impl Binary {
 
 #[cfg(test)]
 mod tests {
-    use super::super::error::{At, Fault};
+    use super::super::error::{At, FaultAt};
     use super::super::parser::{Names, parse};
     use super::super::source::Text;
     use super::*;
@@ -240,14 +240,14 @@ mod tests {
     struct Four;
 
     impl Names for Four {
-        fn field(&self, name: &str, at: At) -> Result<u16, Box<Fault>> {
+        fn field(&self, name: &str, at: At) -> Result<u16, Box<FaultAt>> {
             let names = ["a", "b", "gone", "big"];
             names
                 .iter()
                 .position(|known| *known == name)
                 .map(|index| index as u16)
                 .ok_or_else(|| {
-                    Fault::new(
+                    FaultAt::new(
                         super::super::ErrorKind::Name,
                         at,
                         "",
@@ -257,10 +257,10 @@ mod tests {
                 })
         }
 
-        fn named_value(&self, field: u16, name: &str, at: At) -> Result<i64, Box<Fault>> {
+        fn named_value(&self, field: u16, name: &str, at: At) -> Result<i64, Box<FaultAt>> {
             match (field, name) {
                 (0, "six") => Ok(6),
-                _ => Err(Fault::new(
+                _ => Err(FaultAt::new(
                     super::super::ErrorKind::Name,
                     at,
                     "",
@@ -271,7 +271,7 @@ mod tests {
         }
     }
 
-    impl Scope for Four {
+    impl FieldScope for Four {
         fn field(&self, field: u16) -> Result<i64, EvalError> {
             match field {
                 0 => Ok(6),

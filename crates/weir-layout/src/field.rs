@@ -2,7 +2,7 @@
 
 use std::str;
 
-use super::expression::{EvalError, Expr, Scope};
+use super::expression::{EvalError, Expr, FieldScope};
 use super::number::Number;
 use super::time::Time;
 use weir_packet::{Address, Value};
@@ -12,7 +12,7 @@ use weir_packet::{Address, Value};
 pub(super) struct Field {
     pub(super) name: Box<str>,
     pub(super) meaning: Meaning,
-    pub(super) place: Place,
+    pub(super) place: FieldPlace,
     /// The group that must be present for the field to be; [`NONE`] for a field of every record.
     pub(super) group: u16,
     /// How many steps must have run before the field can be read.
@@ -27,16 +27,16 @@ pub(super) const NONE: u16 = u16::MAX;
 
 /// Where a field lies in its record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum FieldPlace {
     /// Always at the same bytes.
     Fixed { start: u32, len: u32 },
     /// Found while the record is decoded.
-    Slot(u16),
+    FieldSlot(u16),
 }
 
 /// What decoding a record has found out about a field without a fixed place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub(super) enum Slot {
+pub(super) enum FieldSlot {
     #[default]
     Absent,
     Span {
@@ -90,19 +90,19 @@ pub(super) enum Equals {
 
 /// A record whose steps have run, or are not needed for the fields that are read.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Known<'a> {
+pub(super) struct KnownFields<'a> {
     pub(super) fields: &'a [Field],
     pub(super) bytes: &'a [u8],
-    pub(super) slots: &'a [Slot],
+    pub(super) slots: &'a [FieldSlot],
     pub(super) groups: &'a [bool],
 }
 
-impl Scope for Known<'_> {
+impl FieldScope for KnownFields<'_> {
     #[inline]
     fn field(&self, field: u16) -> Result<i64, EvalError> {
         let field = self.get(field).ok_or(EvalError::Absent)?;
         // The frequent case beforehand, so that it is inlined.
-        if let (Place::Fixed { start, .. }, Meaning::Unsigned(number), NONE) =
+        if let (FieldPlace::Fixed { start, .. }, Meaning::Unsigned(number), NONE) =
             (field.place, &field.meaning, field.group)
             && let Some(value) = number.read(self.bytes, start as usize)
             && let Ok(value) = i64::try_from(value)
@@ -117,7 +117,7 @@ impl Scope for Known<'_> {
     }
 }
 
-impl<'a> Known<'a> {
+impl<'a> KnownFields<'a> {
     #[inline]
     pub(super) fn get(&self, field: u16) -> Option<&'a Field> {
         self.fields.get(usize::from(field))
@@ -130,22 +130,22 @@ impl<'a> Known<'a> {
             return None;
         }
         match field.place {
-            Place::Fixed { start, len } => Some((start as usize, len as usize)),
-            Place::Slot(slot) => match self.slots.get(usize::from(slot))? {
-                Slot::Span { start, len } => Some((*start as usize, *len as usize)),
+            FieldPlace::Fixed { start, len } => Some((start as usize, len as usize)),
+            FieldPlace::FieldSlot(slot) => match self.slots.get(usize::from(slot))? {
+                FieldSlot::Span { start, len } => Some((*start as usize, *len as usize)),
                 _ => None,
             },
         }
     }
 
     fn computed(&self, field: &Field) -> Option<i64> {
-        let Place::Slot(slot) = field.place else {
+        let FieldPlace::FieldSlot(slot) = field.place else {
             return None;
         };
         let present =
             field.group == NONE || self.groups.get(usize::from(field.group)) == Some(&true);
         match self.slots.get(usize::from(slot)) {
-            Some(Slot::Number(value)) if present => Some(*value),
+            Some(FieldSlot::Number(value)) if present => Some(*value),
             _ => None,
         }
     }
@@ -324,7 +324,7 @@ impl Field {
         other: impl FnOnce() -> Option<Value<'a>>,
     ) -> Option<Value<'a>> {
         match (self.place, &self.meaning, self.group) {
-            (Place::Fixed { start, .. }, Meaning::Unsigned(number), NONE) => {
+            (FieldPlace::Fixed { start, .. }, Meaning::Unsigned(number), NONE) => {
                 number.read(bytes, start as usize).map(Value::Unsigned)
             }
             _ => other(),
@@ -334,7 +334,7 @@ impl Field {
     /// End of a field that every record has at the same place.
     pub(super) fn fixed_end(&self) -> u32 {
         match self.place {
-            Place::Fixed { start, len } if self.group == NONE => start.saturating_add(len),
+            FieldPlace::Fixed { start, len } if self.group == NONE => start.saturating_add(len),
             _ => 0,
         }
     }

@@ -4,11 +4,11 @@
 use super::compile::Compiler;
 use super::decode::PayloadRule;
 use super::draft::{PayloadDraft, RecordDraft, TimeDraft};
-use super::error::{At, Checked, ErrorKind, Fault};
+use super::error::{At, Checked, ErrorKind, FaultAt};
 use super::expression::Expr;
-use super::field::{Field, Meaning, Place};
+use super::field::{Field, FieldPlace, Meaning};
 use super::framing::Cutting;
-use super::machine::{Size, Step};
+use super::machine::{MachineStep, Size};
 use super::parser::Names;
 use super::source::Text;
 use super::view::TimeSource;
@@ -22,7 +22,7 @@ impl Compiler {
     ) -> Checked<Layout> {
         if self.layout.fields.is_empty() {
             let found = "none";
-            return Err(Fault::new(
+            return Err(FaultAt::new(
                 ErrorKind::Missing,
                 At::default(),
                 "",
@@ -37,7 +37,13 @@ impl Compiler {
             let at = payloads.first().map_or(last_at, |(_, payload)| payload.at);
             let expected = format!("at most {} payload rules", Layout::PAYLOADS_MAX);
             let found = payloads.len().to_string();
-            return Err(Fault::new(ErrorKind::Limit, at, "payload", expected, found));
+            return Err(FaultAt::new(
+                ErrorKind::Limit,
+                at,
+                "payload",
+                expected,
+                found,
+            ));
         }
         for (group, payload) in payloads {
             let rule = self.payload(group, &payload, record)?;
@@ -95,7 +101,7 @@ impl Compiler {
         };
         if payload.length.is_none() && record.length.is_none() && record.delimiter.is_none() {
             let expected = "a length, as [record] does not say where the record ends";
-            return Err(Fault::new(
+            return Err(FaultAt::new(
                 ErrorKind::Missing,
                 payload.at,
                 &payload.element,
@@ -130,7 +136,7 @@ impl Compiler {
         self.layout.prefix = expr.fixed_end(&self.layout.fields);
         if expr.needs_record_len() {
             let expected = "an expression without record.length, which it defines";
-            return Err(Fault::new(
+            return Err(FaultAt::new(
                 ErrorKind::Expression,
                 length.at,
                 element,
@@ -154,7 +160,7 @@ impl Compiler {
             .filter(|len| (1..=most).contains(len))
         else {
             let expected = format!("a length from 1 to {most} bytes");
-            return Err(Fault::new(
+            return Err(FaultAt::new(
                 ErrorKind::Value,
                 at,
                 element,
@@ -164,16 +170,22 @@ impl Compiler {
         };
         let beyond = (0_u16..)
             .zip(&self.layout.fields)
-            .find(|(_, field)| matches!(field.place, Place::Fixed { start, len: own } if start as usize + own as usize > len));
+            .find(|(_, field)| matches!(field.place, FieldPlace::Fixed { start, len: own } if start as usize + own as usize > len));
         if let Some((index, field)) = beyond {
             let (at, element) = self.origin(index);
             let end = match field.place {
-                Place::Fixed { start, len } => start.saturating_add(len),
-                Place::Slot(_) => 0,
+                FieldPlace::Fixed { start, len } => start.saturating_add(len),
+                FieldPlace::FieldSlot(_) => 0,
             };
             let expected = format!("a field within the record's {len} bytes");
             let found = format!("one that ends at byte {end}");
-            return Err(Fault::new(ErrorKind::Place, at, &element, expected, found));
+            return Err(FaultAt::new(
+                ErrorKind::FieldPlace,
+                at,
+                &element,
+                expected,
+                found,
+            ));
         }
         self.layout.cutting = Cutting::Fixed(len);
         Ok(())
@@ -209,13 +221,13 @@ impl Compiler {
         let (mut fields, mut groups) = (0, 0);
         for step in self.layout.steps.iter().take(count) {
             let asks = match step {
-                Step::Go(_) | Step::Pass { .. } | Step::Check(_) => false,
-                Step::Seek { place, .. } => place.needs_record_len(),
-                Step::Group { when, .. } => {
+                MachineStep::Go(_) | MachineStep::Pass { .. } | MachineStep::Check(_) => false,
+                MachineStep::Seek { place, .. } => place.needs_record_len(),
+                MachineStep::Group { when, .. } => {
                     groups += 1;
                     when.as_ref().is_some_and(Expr::needs_record_len)
                 }
-                Step::Put { size, .. } => {
+                MachineStep::Put { size, .. } => {
                     fields += 1;
                     match size {
                         Size::Rest => true,
@@ -223,7 +235,7 @@ impl Compiler {
                         Size::Bytes(_) | Size::Until(_) => false,
                     }
                 }
-                Step::Compute { value, .. } => {
+                MachineStep::Compute { value, .. } => {
                     fields += 1;
                     value.needs_record_len()
                 }
@@ -239,7 +251,7 @@ impl Compiler {
                 "at most {most} optional, computed or variable fields up to the record's length"
             );
             return Err(
-                Fault::new(ErrorKind::Limit, at, element, expected, fields.to_string())
+                FaultAt::new(ErrorKind::Limit, at, element, expected, fields.to_string())
                     .hint("give [record] a length that depends on fields near the start"),
             );
         }
@@ -265,7 +277,7 @@ impl Compiler {
                     _ => {
                         let found = format!("`{}`, which is of another type", name.text);
                         let expected = "a field of a time type";
-                        Err(Fault::new(ErrorKind::Value, name.at, element, expected, found).hint(
+                        Err(FaultAt::new(ErrorKind::Value, name.at, element, expected, found).hint(
                             "numbers make a time with { seconds = \"…\", microseconds = \"…\" }",
                         ))
                     }
@@ -296,7 +308,7 @@ impl Compiler {
                 let expected = "a name that no packet column has";
                 let found = format!("`{name}`");
                 return Err(
-                    Fault::new(ErrorKind::Duplicate, at, &element, expected, found)
+                    FaultAt::new(ErrorKind::Duplicate, at, &element, expected, found)
                         .hint("put a prefix of your own before it, such as `rec.`"),
                 );
             }
@@ -305,9 +317,9 @@ impl Compiler {
     }
 }
 
-fn undefined_length(at: At, element: &str) -> Box<Fault> {
+fn undefined_length(at: At, element: &str) -> Box<FaultAt> {
     let expected = "a record whose end is known from its first fields";
     let found = "one that needs its own length to find it";
-    Fault::new(ErrorKind::Missing, at, element, expected, found)
+    FaultAt::new(ErrorKind::Missing, at, element, expected, found)
         .hint("give [record] a length or a delimiter")
 }

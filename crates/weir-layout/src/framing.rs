@@ -2,7 +2,7 @@
 
 use super::Layout;
 use super::expression::{EvalError, Expr};
-use super::field::{Known, NONE, Slot, find};
+use super::field::{FieldSlot, KnownFields, NONE, find};
 use super::machine::Machine;
 use super::stop::{Halt, Reason, Stop};
 
@@ -49,7 +49,7 @@ impl Layout {
             };
             return Framing::More { at_least };
         }
-        let known = Known {
+        let known = KnownFields {
             fields: &self.fields,
             bytes,
             slots: &[],
@@ -92,7 +92,7 @@ impl Layout {
             return None;
         }
         (1..bytes.len()).find(|passed| {
-            let known = Known {
+            let known = KnownFields {
                 fields: &self.fields,
                 bytes: bytes.get(*passed..).unwrap_or_default(),
                 slots: &[],
@@ -162,7 +162,7 @@ impl Layout {
     /// Runs steps to learn where the record ends. The state lies on the stack, as this function has
     /// no row; the compiler of layouts keeps the number of slots within it.
     fn cut_by_fields(&self, length: Option<&Expr>, steps: usize, bytes: &[u8]) -> Framing<'_> {
-        let mut slots = [Slot::Absent; Self::FRAMING_FIELDS_MAX];
+        let mut slots = [FieldSlot::Absent; Self::FRAMING_FIELDS_MAX];
         let mut groups = [false; Self::FRAMING_FIELDS_MAX];
         let mut machine = Machine::new(self, bytes, &mut slots, &mut groups);
         if let Err(halt) = machine.run(steps) {

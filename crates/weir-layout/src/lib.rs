@@ -71,7 +71,7 @@ pub use view::View;
 use decode::PayloadRule;
 use field::Field;
 use framing::Cutting;
-use machine::Step;
+use machine::MachineStep;
 use view::TimeSource;
 
 use weir_packet::Kind;
@@ -83,10 +83,10 @@ pub struct Layout {
     doc: String,
     columns: Vec<Column>,
     /// What each column shows.
-    outputs: Vec<Output>,
+    outputs: Vec<ColumnOutput>,
     fields: Vec<Field>,
-    steps: Vec<Step>,
-    enums: Vec<Names>,
+    steps: Vec<MachineStep>,
+    enums: Vec<ValueNames>,
     kinds: Vec<Box<str>>,
     payloads: Vec<PayloadRule>,
     slots: u16,
@@ -108,7 +108,7 @@ pub struct Layout {
 }
 
 /// Names of numbers, sorted by number.
-type Names = Box<[(i64, Box<str>)]>;
+type ValueNames = Box<[(i64, Box<str>)]>;
 
 /// A column of the table that a layout makes.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -126,7 +126,7 @@ pub struct Column {
 
 /// What a column shows.
 #[derive(Clone, Copy, Debug)]
-enum Output {
+enum ColumnOutput {
     Field(u16),
     /// The name that an enumeration has for a field's value.
     Name {

@@ -2,12 +2,12 @@
 
 use super::Layout;
 use super::expression::{EvalError, Expr};
-use super::field::{Known, NONE, Slot, find};
+use super::field::{FieldSlot, KnownFields, NONE, find};
 use super::stop::{Halt, Reason};
 
 /// Something to do for each record, in order.
 #[derive(Clone, Debug)]
-pub(super) enum Step {
+pub(super) enum MachineStep {
     /// Go to a place that is always the same.
     Go(u32),
     /// Go to a computed place.
@@ -51,7 +51,7 @@ pub(super) enum Size {
 pub(super) struct Machine<'m> {
     layout: &'m Layout,
     bytes: &'m [u8],
-    slots: &'m mut [Slot],
+    slots: &'m mut [FieldSlot],
     groups: &'m mut [bool],
     pub(super) kind: Option<u16>,
     cursor: usize,
@@ -63,7 +63,7 @@ impl<'m> Machine<'m> {
     pub(super) fn new(
         layout: &'m Layout,
         bytes: &'m [u8],
-        slots: &'m mut [Slot],
+        slots: &'m mut [FieldSlot],
         groups: &'m mut [bool],
     ) -> Self {
         Self {
@@ -77,8 +77,8 @@ impl<'m> Machine<'m> {
         }
     }
 
-    pub(super) fn known(&self) -> Known<'_> {
-        Known {
+    pub(super) fn known(&self) -> KnownFields<'_> {
+        KnownFields {
             fields: &self.layout.fields,
             bytes: self.bytes,
             slots: self.slots,
@@ -104,27 +104,27 @@ impl<'m> Machine<'m> {
     }
 
     #[cold]
-    fn forget(&mut self, steps: &[Step]) {
+    fn forget(&mut self, steps: &[MachineStep]) {
         for step in steps {
-            if let Step::Put { slot, .. } | Step::Compute { slot, .. } = step
+            if let MachineStep::Put { slot, .. } | MachineStep::Compute { slot, .. } = step
                 && let Some(slot) = self.slots.get_mut(usize::from(*slot))
             {
-                *slot = Slot::Absent;
+                *slot = FieldSlot::Absent;
             }
         }
     }
 
     /// Does one step; gives the index of the step to go on with.
     #[inline]
-    fn step(&mut self, step: &Step, next: usize) -> Result<usize, Halt> {
+    fn step(&mut self, step: &MachineStep, next: usize) -> Result<usize, Halt> {
         match step {
-            Step::Go(place) => self.cursor = *place as usize,
-            Step::Seek { place, field } => {
+            MachineStep::Go(place) => self.cursor = *place as usize,
+            MachineStep::Seek { place, field } => {
                 self.cursor = self
                     .layout
                     .bounded(place, &self.known(), *field, self.cursor)?;
             }
-            Step::Group {
+            MachineStep::Group {
                 when,
                 group,
                 kind,
@@ -141,7 +141,7 @@ impl<'m> Machine<'m> {
                     self.kind = Some(*kind);
                 }
             }
-            Step::Pass {
+            MachineStep::Pass {
                 cursor,
                 high,
                 field,
@@ -149,7 +149,7 @@ impl<'m> Machine<'m> {
                 self.cursor = *cursor as usize;
                 self.reach(*high as usize, *field)?;
             }
-            Step::Put {
+            MachineStep::Put {
                 field,
                 slot,
                 size,
@@ -162,21 +162,21 @@ impl<'m> Machine<'m> {
                 self.cursor = after;
                 self.fill(
                     *slot,
-                    Slot::Span {
+                    FieldSlot::Span {
                         start: number(start),
                         len: number(len),
                     },
                 );
             }
-            Step::Compute { field, slot, value } => {
+            MachineStep::Compute { field, slot, value } => {
                 let value = match value.evaluate(&self.known()) {
-                    Ok(value) => Slot::Number(value),
-                    Err(EvalError::Absent) => Slot::Absent,
+                    Ok(value) => FieldSlot::Number(value),
+                    Err(EvalError::Absent) => FieldSlot::Absent,
                     Err(trouble) => return Err(halt(trouble, *field, self.cursor, &self.known())),
                 };
                 self.fill(*slot, value);
             }
-            Step::Check(field) => {
+            MachineStep::Check(field) => {
                 let known = self.known();
                 if let Some(checked) = known.get(*field).filter(|checked| !known.agrees(checked)) {
                     return Err(Halt {
@@ -228,7 +228,7 @@ impl<'m> Machine<'m> {
         Ok(())
     }
 
-    fn fill(&mut self, slot: u16, with: Slot) {
+    fn fill(&mut self, slot: u16, with: FieldSlot) {
         if let Some(slot) = self.slots.get_mut(usize::from(slot)) {
             *slot = with;
         }
@@ -238,7 +238,7 @@ impl<'m> Machine<'m> {
 /// Evaluates a condition; none at all holds.
 pub(super) fn holds(
     when: Option<&Expr>,
-    known: &Known<'_>,
+    known: &KnownFields<'_>,
     field: u16,
     offset: usize,
 ) -> Result<bool, Halt> {
@@ -249,7 +249,7 @@ pub(super) fn holds(
 }
 
 #[cold]
-pub(super) fn halt(trouble: EvalError, field: u16, offset: usize, known: &Known<'_>) -> Halt {
+pub(super) fn halt(trouble: EvalError, field: u16, offset: usize, known: &KnownFields<'_>) -> Halt {
     Halt {
         field,
         offset,

@@ -1,6 +1,6 @@
 //! Reads expressions: precedence climbing, straight into postfix operations.
 
-use super::error::{At, Checked, ErrorKind, Fault};
+use super::error::{At, Checked, ErrorKind, FaultAt};
 use super::expression::STACK_MAX;
 use super::source::Text;
 
@@ -62,7 +62,7 @@ pub(super) fn parse(text: &Text, element: &str, names: &impl Names) -> Checked<V
         element,
         names,
         ops: Vec::new(),
-        next: Token::End,
+        next: ExpressionToken::End,
         start: 0,
         end: 0,
         nesting: 0,
@@ -70,7 +70,7 @@ pub(super) fn parse(text: &Text, element: &str, names: &impl Names) -> Checked<V
     parser.advance()?;
     let operand = parser.binary(0)?;
     parser.no_text(&operand)?;
-    if parser.next != Token::End {
+    if parser.next != ExpressionToken::End {
         return Err(parser.unexpected("an operator or the end"));
     }
     if depth(&parser.ops) > STACK_MAX {
@@ -82,7 +82,7 @@ pub(super) fn parse(text: &Text, element: &str, names: &impl Names) -> Checked<V
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Token<'t> {
+enum ExpressionToken<'t> {
     End,
     Number(i64),
     Name(&'t str),
@@ -107,7 +107,7 @@ struct Parser<'t, N> {
     element: &'t str,
     names: &'t N,
     ops: Vec<Op>,
-    next: Token<'t>,
+    next: ExpressionToken<'t>,
     /// Where `next` starts and ends in the text.
     start: usize,
     end: usize,
@@ -128,7 +128,7 @@ impl<'t, N: Names> Parser<'t, N> {
         self.start = self.end + (rest.len() - trimmed.len());
         let Some(first) = trimmed.chars().next() else {
             self.end = self.start;
-            self.next = Token::End;
+            self.next = ExpressionToken::End;
             return Ok(());
         };
         let word = |letter: char| letter.is_ascii_alphanumeric() || letter == '_' || letter == '.';
@@ -138,15 +138,18 @@ impl<'t, N: Names> Parser<'t, N> {
                 .unwrap_or(trimmed.len());
             let name = trimmed.get(..len).unwrap_or_default();
             if first.is_ascii_digit() {
-                (number(name).map_or(Token::Unknown, Token::Number), len)
+                (
+                    number(name).map_or(ExpressionToken::Unknown, ExpressionToken::Number),
+                    len,
+                )
             } else {
-                (Token::Name(name), len)
+                (ExpressionToken::Name(name), len)
             }
         } else if first == '\'' {
             let inside = trimmed.get(1..).unwrap_or_default();
             match inside.find('\'') {
                 Some(len) => (
-                    Token::Quoted(inside.get(..len).unwrap_or_default()),
+                    ExpressionToken::Quoted(inside.get(..len).unwrap_or_default()),
                     len + 2,
                 ),
                 None => {
@@ -156,13 +159,13 @@ impl<'t, N: Names> Parser<'t, N> {
             }
         } else {
             match SYMBOLS.iter().find(|symbol| trimmed.starts_with(**symbol)) {
-                Some(symbol) => (Token::Symbol(symbol), symbol.len()),
-                None => (Token::Unknown, first.len_utf8()),
+                Some(symbol) => (ExpressionToken::Symbol(symbol), symbol.len()),
+                None => (ExpressionToken::Unknown, first.len_utf8()),
             }
         };
         self.end = self.start + len;
         self.next = token;
-        if token == Token::Unknown {
+        if token == ExpressionToken::Unknown {
             return Err(self.unexpected("a number, a field or an operator"));
         }
         Ok(())
@@ -171,7 +174,7 @@ impl<'t, N: Names> Parser<'t, N> {
     /// Reads operators that bind at least as tightly as `least`.
     fn binary(&mut self, least: u8) -> Checked<Operand> {
         let mut left = self.unary()?;
-        while let Token::Symbol(symbol) = self.next {
+        while let ExpressionToken::Symbol(symbol) = self.next {
             let Some((level, operator)) = operator(symbol) else {
                 break;
             };
@@ -196,7 +199,7 @@ impl<'t, N: Names> Parser<'t, N> {
             left = Operand::Other;
             // `1 < a < 3` would compare a truth value with 3.
             if binary.is_comparison()
-                && let Token::Symbol(symbol) = self.next
+                && let ExpressionToken::Symbol(symbol) = self.next
                 && self::operator(symbol).is_some_and(|(next, _)| next == level)
             {
                 return Err(self.unexpected("one comparison; join several with &&"));
@@ -229,33 +232,33 @@ impl<'t, N: Names> Parser<'t, N> {
             )));
         }
         let operand = match self.next {
-            Token::Symbol(symbol @ ("-" | "!")) => {
+            ExpressionToken::Symbol(symbol @ ("-" | "!")) => {
                 self.advance()?;
                 let operand = self.unary()?;
                 self.no_text(&operand)?;
                 self.emit(if symbol == "-" { Op::Negate } else { Op::Not })?;
                 Operand::Other
             }
-            Token::Symbol("(") => {
+            ExpressionToken::Symbol("(") => {
                 self.advance()?;
                 let operand = self.binary(0)?;
-                if self.next != Token::Symbol(")") {
+                if self.next != ExpressionToken::Symbol(")") {
                     return Err(self.unexpected("`)`"));
                 }
                 self.advance()?;
                 operand
             }
-            Token::Number(value) => {
+            ExpressionToken::Number(value) => {
                 self.emit(Op::Const(value))?;
                 self.advance()?;
                 Operand::Other
             }
-            Token::Name("record.length") => {
+            ExpressionToken::Name("record.length") => {
                 self.emit(Op::RecordLen)?;
                 self.advance()?;
                 Operand::Other
             }
-            Token::Name(name) => {
+            ExpressionToken::Name(name) => {
                 let at = self.text.at(self.start);
                 let field = self.names.field(name, at).map_err(|mut fault| {
                     self.element.clone_into(&mut fault.element);
@@ -265,7 +268,7 @@ impl<'t, N: Names> Parser<'t, N> {
                 self.advance()?;
                 Operand::Field(field)
             }
-            Token::Quoted(text) => {
+            ExpressionToken::Quoted(text) => {
                 let operand = Operand::Text(text.to_owned(), self.start, self.ops.len());
                 self.emit(Op::Const(0))?; // replaced when the comparison is known
                 self.advance()?;
@@ -323,9 +326,9 @@ impl<'t, N: Names> Parser<'t, N> {
         Ok(())
     }
 
-    fn unexpected(&self, expected: &str) -> Box<Fault> {
+    fn unexpected(&self, expected: &str) -> Box<FaultAt> {
         let found = match self.next {
-            Token::End => "the end".to_owned(),
+            ExpressionToken::End => "the end".to_owned(),
             _ => {
                 let token = self.text.text.get(self.start..self.end).unwrap_or_default();
                 format!("`{token}`")
@@ -334,7 +337,7 @@ impl<'t, N: Names> Parser<'t, N> {
         self.fault(ErrorKind::Expression, self.start, expected, found)
     }
 
-    fn limit(&self, expected: String) -> Box<Fault> {
+    fn limit(&self, expected: String) -> Box<FaultAt> {
         self.fault(ErrorKind::Limit, self.start, expected, "more".to_owned())
     }
 
@@ -344,8 +347,8 @@ impl<'t, N: Names> Parser<'t, N> {
         offset: usize,
         expected: impl Into<String>,
         found: String,
-    ) -> Box<Fault> {
-        Fault::new(kind, self.text.at(offset), self.element, expected, found)
+    ) -> Box<FaultAt> {
+        FaultAt::new(kind, self.text.at(offset), self.element, expected, found)
     }
 }
 

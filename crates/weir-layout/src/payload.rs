@@ -1,6 +1,6 @@
 //! The protocols that a payload may be in, by name.
 
-use super::error::{Checked, ErrorKind, Fault};
+use super::error::{Checked, ErrorKind, FaultAt};
 use super::source::{Located, Scalar};
 use weir_packet::{Layer, LinkType, PROTOCOLS};
 
@@ -51,7 +51,7 @@ impl Start {
         let expected = "the name of a protocol or the number of a link type";
         let fault = |kind, found: String| {
             let element = format!("{element}.protocol");
-            Fault::new(kind, protocol.at, &element, expected, found)
+            FaultAt::new(kind, protocol.at, &element, expected, found)
         };
         match &protocol.value {
             Scalar::Integer(number) => u32::try_from(*number)

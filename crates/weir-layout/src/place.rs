@@ -1,20 +1,20 @@
 //! Gives fields their place, their meaning and their column.
 
 use super::compile::Compiler;
-use super::draft::{Entry, EnumUse, EnumValues};
-use super::error::{Checked, ErrorKind, Fault};
+use super::draft::{DraftEntry, EnumUse, EnumValues};
+use super::error::{Checked, ErrorKind, FaultAt};
 use super::expression::Expr;
-use super::field::{Equals, Field, Meaning, NONE, Place};
-use super::machine::{Size, Step};
+use super::field::{Equals, Field, FieldPlace, Meaning, NONE};
+use super::machine::{MachineStep, Size};
 use super::number::{self, Number};
 use super::source::{Located, Scalar, Text};
 use super::types::Sort;
-use super::{Layout, Output, read};
+use super::{ColumnOutput, Layout, read};
 use weir_packet::Kind;
 
 impl Compiler {
     /// Gives a field its place, its meaning and its column.
-    pub(super) fn place_field(&mut self, entry: Entry) -> Checked<()> {
+    pub(super) fn place_field(&mut self, entry: DraftEntry) -> Checked<()> {
         let index = u16::try_from(self.layout.fields.len()).unwrap_or(NONE);
         self.origins.push((entry.at, entry.element.clone()));
         let mut group = self.group;
@@ -22,12 +22,12 @@ impl Compiler {
             entry.only(&["value", "enum"], "a computed field")?;
             let value = self.expression(value, &entry.path("value"))?;
             let slot = self.new_slot();
-            self.layout.steps.push(Step::Compute {
+            self.layout.steps.push(MachineStep::Compute {
                 field: index,
                 slot,
                 value,
             });
-            (Meaning::Computed, Place::Slot(slot))
+            (Meaning::Computed, FieldPlace::FieldSlot(slot))
         } else if let Some(of) = &entry.of {
             entry.only(
                 &["of", "bits", "type", "bit_order", "enum", "equals"],
@@ -52,7 +52,7 @@ impl Compiler {
             self.place_whole(&entry, index)?
         };
         let ready = match place {
-            Place::Fixed { .. } if group == NONE => 0,
+            FieldPlace::Fixed { .. } if group == NONE => 0,
             _ => u16::try_from(self.layout.steps.len()).unwrap_or(u16::MAX),
         };
         self.layout.fields.push(Field {
@@ -72,7 +72,7 @@ impl Compiler {
     }
 
     /// Name, enumeration, required value and column of the field just placed.
-    fn finish_field(&mut self, mut entry: Entry, index: u16) -> Checked<()> {
+    fn finish_field(&mut self, mut entry: DraftEntry, index: u16) -> Checked<()> {
         let enumeration = entry.enumeration.take();
         let as_text = enumeration.as_ref().is_some_and(|names| names.as_text);
         let enumeration = match enumeration {
@@ -88,7 +88,7 @@ impl Compiler {
                 field.equals = equals;
                 // Those at a fixed place of every record are checked when it is cut out.
                 if field.fixed_end() == 0 {
-                    self.layout.steps.push(Step::Check(index));
+                    self.layout.steps.push(MachineStep::Check(index));
                 }
             }
         }
@@ -96,7 +96,7 @@ impl Compiler {
             return match entry.enumeration_or_column() {
                 Some(key) => {
                     let expected = format!("a name, as `{key}` is given");
-                    Err(Fault::new(
+                    Err(FaultAt::new(
                         ErrorKind::Missing,
                         entry.at,
                         &entry.element,
@@ -116,7 +116,7 @@ impl Compiler {
             None => return Ok(()),
         };
         let (doc, unit) = (entry.doc.unwrap_or_default(), entry.unit);
-        let names = |enumeration| Output::Name {
+        let names = |enumeration| ColumnOutput::Name {
             field: index,
             enumeration,
         };
@@ -125,18 +125,18 @@ impl Compiler {
                 self.add_column(&name.text, Kind::Text, &doc, unit, names(enumeration));
             }
             Some(enumeration) => {
-                self.add_column(&name.text, kind, &doc, unit, Output::Field(index));
+                self.add_column(&name.text, kind, &doc, unit, ColumnOutput::Field(index));
                 let extra = format!("{}_name", name.text);
                 self.enter_extra(extra.clone(), name.at, &entry.element)?;
                 let doc = format!("Name of {}", name.text);
                 self.add_column(&extra, Kind::Text, &doc, None, names(enumeration));
             }
-            None => self.add_column(&name.text, kind, &doc, unit, Output::Field(index)),
+            None => self.add_column(&name.text, kind, &doc, unit, ColumnOutput::Field(index)),
         }
         Ok(())
     }
 
-    fn enumeration(&mut self, names: EnumUse, entry: &Entry, index: u16) -> Checked<u16> {
+    fn enumeration(&mut self, names: EnumUse, entry: &DraftEntry, index: u16) -> Checked<u16> {
         let integer = self
             .layout
             .fields
@@ -145,7 +145,7 @@ impl Compiler {
         if !integer {
             let expected = "an enum only for integers and bits";
             let found = "a field of another type";
-            return Err(Fault::new(
+            return Err(FaultAt::new(
                 ErrorKind::Key,
                 entry.at,
                 &entry.path("enum"),
@@ -158,7 +158,7 @@ impl Compiler {
             EnumValues::Named(name) => *self.named_enums.get(&name.text).ok_or_else(|| {
                 let found = format!("`{}`", name.text);
                 let expected = "the name of a table under [enum]";
-                Fault::new(
+                FaultAt::new(
                     ErrorKind::Name,
                     name.at,
                     &entry.path("enum"),
@@ -175,11 +175,11 @@ impl Compiler {
     }
 
     /// Bits of an earlier field: the number that they make, and where that field lies.
-    fn parent(&self, of: &Text, entry: &Entry) -> Checked<(Number, (Place, u16))> {
+    fn parent(&self, of: &Text, entry: &DraftEntry) -> Checked<(Number, (FieldPlace, u16))> {
         let index = self.lookup(of, &entry.path("of"))?;
         let fault = |expected: &str, found: &str| {
             let found = format!("`{}`, which is {found}", of.text);
-            Fault::new(ErrorKind::Value, of.at, &entry.path("of"), expected, found)
+            FaultAt::new(ErrorKind::Value, of.at, &entry.path("of"), expected, found)
         };
         let expected = "an integer field";
         let Some(field) = self.layout.fields.get(usize::from(index)) else {
@@ -198,7 +198,7 @@ impl Compiler {
                 "none"
             };
             let at = entry.bits.as_ref().map_or(entry.at, |bits| bits.at);
-            return Err(Fault::new(
+            return Err(FaultAt::new(
                 ErrorKind::Missing,
                 at,
                 &entry.path("bits"),
@@ -218,7 +218,7 @@ impl Compiler {
     }
 
     /// The group that a field of another's bits belongs to: both must be present.
-    fn joint_group(&self, parent: u16, of: &Text, entry: &Entry) -> Checked<u16> {
+    fn joint_group(&self, parent: u16, of: &Text, entry: &DraftEntry) -> Checked<u16> {
         if self.implies(self.group, parent) {
             Ok(self.group)
         } else if self.group == NONE {
@@ -226,8 +226,8 @@ impl Compiler {
         } else {
             let expected = "a field that is present whenever this one is";
             let found = format!("`{}`, which has another condition", of.text);
-            Err(Fault::new(
-                ErrorKind::Place,
+            Err(FaultAt::new(
+                ErrorKind::FieldPlace,
                 of.at,
                 &entry.path("of"),
                 expected,
@@ -236,7 +236,12 @@ impl Compiler {
         }
     }
 
-    fn place_bits(&mut self, entry: &Entry, index: u16, width: u32) -> Checked<(Place, u32)> {
+    fn place_bits(
+        &mut self,
+        entry: &DraftEntry,
+        index: u16,
+        width: u32,
+    ) -> Checked<(FieldPlace, u32)> {
         if let Some(place) = &entry.place {
             let bit = entry.bit.as_ref().map_or(0, |bit| bit.value);
             self.seek(
@@ -247,7 +252,7 @@ impl Compiler {
             )?;
         } else if let Some(bit) = &entry.bit {
             let expected = "the key `at` beside it";
-            return Err(Fault::new(
+            return Err(FaultAt::new(
                 ErrorKind::Missing,
                 bit.at,
                 &entry.path("bit"),
@@ -257,8 +262,8 @@ impl Compiler {
         } else if self.least_first != entry.least_first && self.is_within_byte() {
             let expected = "the bit order of the bits before it in the same byte";
             let found = "the other one";
-            return Err(Fault::new(
-                ErrorKind::Place,
+            return Err(FaultAt::new(
+                ErrorKind::FieldPlace,
                 entry.at,
                 &entry.element,
                 expected,
@@ -270,13 +275,13 @@ impl Compiler {
     }
 
     /// A field of whole bytes.
-    fn place_whole(&mut self, entry: &Entry, index: u16) -> Checked<(Meaning, Place)> {
+    fn place_whole(&mut self, entry: &DraftEntry, index: u16) -> Checked<(Meaning, FieldPlace)> {
         let sort = match &entry.type_name {
             Some(name) => Sort::named(name, &entry.element)?,
             None if entry.size.is_some() || entry.until.is_some() => Sort::Bytes,
             None => {
                 let expected = "a `type`, or `bits`, `of`, `size`, `value` or inner fields";
-                return Err(Fault::new(
+                return Err(FaultAt::new(
                     ErrorKind::Missing,
                     entry.at,
                     &entry.element,
@@ -299,7 +304,7 @@ impl Compiler {
         let Some(size) = &entry.size else {
             let Some(until) = &entry.until else {
                 let expected = "a `size` or the bytes that end it, `until`";
-                return Err(Fault::new(
+                return Err(FaultAt::new(
                     ErrorKind::Missing,
                     entry.at,
                     &entry.element,
@@ -323,7 +328,7 @@ impl Compiler {
                 let bytes = bytes.ok_or_else(|| {
                     let expected = format!("a size from 1 to {most}");
                     let found = size.text.clone();
-                    Fault::new(ErrorKind::Value, size.at, &path, expected, found)
+                    FaultAt::new(ErrorKind::Value, size.at, &path, expected, found)
                 })?;
                 let (place, _) = self.take(index, bytes * 8)?;
                 Ok((meaning, place))
@@ -334,9 +339,9 @@ impl Compiler {
 }
 
 /// The value that `equals` asks of a field, checked against its type and width.
-fn required(field: &Field, equals: &Located<Scalar>, entry: &Entry) -> Checked<Equals> {
+fn required(field: &Field, equals: &Located<Scalar>, entry: &DraftEntry) -> Checked<Equals> {
     let fault = |expected: String, found: String| {
-        Fault::new(
+        FaultAt::new(
             ErrorKind::Value,
             equals.at,
             &entry.path("equals"),
@@ -382,7 +387,7 @@ fn required(field: &Field, equals: &Located<Scalar>, entry: &Entry) -> Checked<E
         return Err(fault(expected.to_owned(), "something else".to_owned()));
     };
     match field.place {
-        Place::Fixed { len, .. } if len as usize != bytes.len() => Err(fault(
+        FieldPlace::Fixed { len, .. } if len as usize != bytes.len() => Err(fault(
             format!("{len} bytes, the size of the field"),
             format!("{} bytes", bytes.len()),
         )),

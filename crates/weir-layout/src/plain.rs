@@ -2,9 +2,9 @@
 
 use weir_bytes::Bits;
 
-use super::field::{Meaning, NONE, Place};
+use super::field::{FieldPlace, Meaning, NONE};
 use super::framing::Cutting;
-use super::{Layout, Output};
+use super::{ColumnOutput, Layout};
 
 impl Layout {
     /// Bytes of each record, when they are the same for all and nothing in a whole record can be
@@ -25,11 +25,11 @@ impl Layout {
     /// it is no unsigned number, or not always there, or its bytes are more than are loaded in one go.
     #[must_use]
     pub fn plain_number(&self, column: usize) -> Option<Bits> {
-        let Output::Field(field) = self.outputs.get(column)? else {
+        let ColumnOutput::Field(field) = self.outputs.get(column)? else {
             return None;
         };
         let field = self.fields.get(usize::from(*field))?;
-        let (Place::Fixed { start, .. }, Meaning::Unsigned(number), NONE) =
+        let (FieldPlace::Fixed { start, .. }, Meaning::Unsigned(number), NONE) =
             (field.place, &field.meaning, field.group)
         else {
             return None;

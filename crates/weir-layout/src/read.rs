@@ -1,9 +1,9 @@
 //! Reads the tables of a layout's text.
 
 use super::draft::{
-    Entry, EnumDraft, EnumUse, EnumValues, FileDraft, KindDraft, PayloadDraft, TimeDraft,
+    DraftEntry, EnumDraft, EnumUse, EnumValues, FileDraft, KindDraft, PayloadDraft, TimeDraft,
 };
-use super::error::{Checked, ErrorKind, Fault};
+use super::error::{Checked, ErrorKind, FaultAt};
 use super::source::{Located, Scalar, Section, Text};
 use super::{Layout, parser, time};
 
@@ -82,7 +82,7 @@ fn one_of(section: &Section<'_>, key: &str, no: &str, yes: &str) -> Checked<Opti
         Some(text) if text.text == yes => Ok(Some(true)),
         Some(text) => {
             let found = format!("\"{}\"", text.text);
-            let fault = Fault::new(
+            let fault = FaultAt::new(
                 ErrorKind::Value,
                 text.at,
                 &section.path(key),
@@ -113,8 +113,8 @@ pub(super) fn read_header(file: &Section<'_>) -> Checked<FileDraft> {
         let expected = format!("at least {least}, the end of the magic value");
         let at = file.value_at("header_len");
         let found = header_len.to_string();
-        return Err(Fault::new(
-            ErrorKind::Place,
+        return Err(FaultAt::new(
+            ErrorKind::FieldPlace,
             at,
             &file.path("header_len"),
             expected,
@@ -140,7 +140,7 @@ pub(super) fn read_pair(pair: &Section<'_>) -> Checked<TimeDraft> {
         if let Some(name) = pair.text(key, field)? {
             if part.is_some() {
                 let expected = "one unit beside the seconds";
-                return Err(Fault::new(
+                return Err(FaultAt::new(
                     ErrorKind::Key,
                     name.at,
                     &pair.path(key),
@@ -163,7 +163,7 @@ pub(super) fn read_entries(
     section: &Section<'_>,
     defaults: Defaults,
     depth: usize,
-) -> Checked<Vec<Entry>> {
+) -> Checked<Vec<DraftEntry>> {
     let entries = section.sections("field")?.unwrap_or_default();
     entries
         .iter()
@@ -171,7 +171,7 @@ pub(super) fn read_entries(
         .collect()
 }
 
-fn read_entry(section: &Section<'_>, defaults: Defaults, depth: usize) -> Checked<Entry> {
+fn read_entry(section: &Section<'_>, defaults: Defaults, depth: usize) -> Checked<DraftEntry> {
     section.only(FIELD_KEYS)?;
     let group = if section.has("field") {
         if depth >= Layout::GROUP_DEPTH_MAX {
@@ -179,7 +179,7 @@ fn read_entry(section: &Section<'_>, defaults: Defaults, depth: usize) -> Checke
                 "at most {} groups inside each other",
                 Layout::GROUP_DEPTH_MAX
             );
-            return Err(Fault::new(
+            return Err(FaultAt::new(
                 ErrorKind::Limit,
                 section.at,
                 &section.element,
@@ -199,7 +199,7 @@ fn read_entry(section: &Section<'_>, defaults: Defaults, depth: usize) -> Checke
     let flag = |key| section.flag(key);
     let own_order = byte_order(section)?;
     let counted = section.is_number("bits");
-    Ok(Entry {
+    Ok(DraftEntry {
         at: section.at,
         element: section.element.clone(),
         name: section.text("name", "a name")?,
@@ -265,7 +265,7 @@ pub(super) fn read_enum(section: &Section<'_>) -> Checked<EnumDraft> {
         };
         let Some(number) = number else {
             let expected = "a number such as 12 or 0xcc";
-            return Err(Fault::new(
+            return Err(FaultAt::new(
                 ErrorKind::Value,
                 at,
                 &path,
@@ -283,7 +283,7 @@ pub(super) fn read_enum(section: &Section<'_>) -> Checked<EnumDraft> {
     if names.len() > limit {
         let expected = format!("at most {limit} values");
         let found = names.len().to_string();
-        return Err(Fault::new(
+        return Err(FaultAt::new(
             ErrorKind::Limit,
             section.at,
             &section.element,
@@ -299,7 +299,7 @@ pub(super) fn read_enum(section: &Section<'_>) -> Checked<EnumDraft> {
     }) {
         let path = section.path(&number.to_string());
         let expected = "each number once";
-        return Err(Fault::new(
+        return Err(FaultAt::new(
             ErrorKind::Duplicate,
             *at,
             &path,
@@ -375,7 +375,7 @@ fn epoch(section: &Section<'_>) -> Checked<Option<Located<i64>>> {
         Some(value) => Ok(Some(Located { value, at })),
         None => {
             let found = "something else, or more than 200 years from 1970";
-            Err(Fault::new(
+            Err(FaultAt::new(
                 ErrorKind::Value,
                 at,
                 &section.path("epoch"),
@@ -398,7 +398,7 @@ pub(super) fn bytes(section: &Section<'_>, key: &str) -> Checked<Option<Located<
         None => {
             let expected = format!("1 to {most} {expected}");
             let found = format!("\"{}\"", text.text.chars().take(40).collect::<String>());
-            Err(Fault::new(
+            Err(FaultAt::new(
                 ErrorKind::Value,
                 text.at,
                 &section.path(key),

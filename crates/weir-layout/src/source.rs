@@ -3,7 +3,7 @@
 use toml::de::{DeInteger, DeTable, DeValue};
 use toml::{Spanned, value::Datetime};
 
-use super::error::{At, Checked, ErrorKind, Fault};
+use super::error::{At, Checked, ErrorKind, FaultAt};
 
 /// A value with the place where it stands.
 #[derive(Clone, Debug)]
@@ -107,7 +107,7 @@ impl<'t> Section<'t> {
             return Ok(());
         };
         let expected = format!("one of the keys {}", known.join(", "));
-        Err(Fault::new(
+        Err(FaultAt::new(
             ErrorKind::Key,
             at,
             &self.path(key),
@@ -131,16 +131,16 @@ impl<'t> Section<'t> {
             .map_or(self.at, |value| self.source.at(value.span().start))
     }
 
-    fn wrong(&self, key: &str, value: &Spanned<DeValue<'_>>, expected: &str) -> Box<Fault> {
+    fn wrong(&self, key: &str, value: &Spanned<DeValue<'_>>, expected: &str) -> Box<FaultAt> {
         let at = self.source.at(value.span().start);
         let found = describe(value.get_ref());
-        Fault::new(ErrorKind::Value, at, &self.path(key), expected, found)
+        FaultAt::new(ErrorKind::Value, at, &self.path(key), expected, found)
     }
 
     /// The fault that `key` is needed.
-    pub(super) fn missing(&self, key: &str) -> Box<Fault> {
+    pub(super) fn missing(&self, key: &str) -> Box<FaultAt> {
         let expected = format!("the key `{key}`");
-        Fault::new(ErrorKind::Missing, self.at, &self.element, expected, "none")
+        FaultAt::new(ErrorKind::Missing, self.at, &self.element, expected, "none")
     }
 
     pub(super) fn text(&self, key: &str, expected: &str) -> Checked<Option<Text>> {
@@ -229,7 +229,7 @@ impl<'t> Section<'t> {
                 })),
                 Scalar::Datetime(_) => {
                     let found = "a date";
-                    Err(Fault::new(
+                    Err(FaultAt::new(
                         ErrorKind::Value,
                         at,
                         &self.path(key),

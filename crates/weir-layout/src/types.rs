@@ -1,6 +1,6 @@
 //! The types of fields, and the types of their columns.
 
-use super::error::{Checked, ErrorKind, Fault};
+use super::error::{Checked, ErrorKind, FaultAt};
 use super::field::Meaning;
 use super::source::Text;
 use super::time;
@@ -74,7 +74,7 @@ impl Sort {
         }
         let element = format!("{element}.type");
         let found = format!("`{}`", name.text);
-        let fault = Fault::new(
+        let fault = FaultAt::new(
             ErrorKind::Name,
             name.at,
             &element,

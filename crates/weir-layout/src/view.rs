@@ -1,9 +1,9 @@
 //! What a decoded record says.
 
 use super::decode::Row;
-use super::field::{Field, Known};
+use super::field::{Field, KnownFields};
 use super::stop::Stop;
-use super::{Layout, Output, Start, time};
+use super::{ColumnOutput, Layout, Start, time};
 use weir_packet::Value;
 
 /// A decoded record. Reading a value costs a bounds check and a load.
@@ -16,8 +16,8 @@ pub struct View<'a> {
 
 impl<'a> View<'a> {
     #[inline]
-    fn known(&self) -> Known<'a> {
-        Known {
+    fn known(&self) -> KnownFields<'a> {
+        KnownFields {
             fields: &self.layout.fields,
             bytes: self.bytes,
             slots: &self.row.slots,
@@ -30,11 +30,11 @@ impl<'a> View<'a> {
     #[must_use]
     pub fn value(&self, column: usize) -> Option<Value<'a>> {
         match self.layout.outputs.get(column)? {
-            Output::Field(field) => {
+            ColumnOutput::Field(field) => {
                 let field = self.layout.fields.get(usize::from(*field))?;
                 field.plain(self.bytes, || self.known().value(field))
             }
-            Output::Name { field, enumeration } => {
+            ColumnOutput::Name { field, enumeration } => {
                 let known = self.known();
                 let value = known.integer(known.get(*field)?).ok()?;
                 let names = self.layout.enums.get(usize::from(*enumeration))?;
@@ -43,7 +43,7 @@ impl<'a> View<'a> {
                     .ok()?;
                 names.get(index).map(|(_, name)| Value::Text(name))
             }
-            Output::Kind => {
+            ColumnOutput::Kind => {
                 let kind = self.row.found.kind?;
                 let name = self.layout.kinds.get(usize::from(kind))?;
                 Some(Value::Text(name))
@@ -106,7 +106,7 @@ pub(super) enum TimeSource {
 }
 
 impl TimeSource {
-    fn read(&self, known: &Known<'_>) -> Option<i64> {
+    fn read(&self, known: &KnownFields<'_>) -> Option<i64> {
         match self {
             Self::Field(field) => match known.value(known.get(*field)?)? {
                 Value::Time(ns) => Some(ns),

@@ -21,12 +21,12 @@ pub(super) struct Packets {
     /// The first word of each column's name: its layer.
     words: Vec<String>,
     /// The capture of the row before, how far it was read, and the bytes of that record.
-    reading: Option<Reading>,
+    reading: Option<CaptureCursor>,
     /// Bytes in a line.
     per_line: usize,
 }
 
-struct Reading {
+struct CaptureCursor {
     path: String,
     capture: CaptureFile,
     number: u64,
@@ -112,7 +112,7 @@ impl Packets {
             .as_ref()
             .is_some_and(|reading| reading.path == file && reading.number <= number);
         if !goes_on {
-            self.reading = Reading::open(file);
+            self.reading = CaptureCursor::open(file);
         }
         let Some(reading) = &mut self.reading else {
             return;
@@ -131,7 +131,7 @@ impl Packets {
     }
 }
 
-impl Reading {
+impl CaptureCursor {
     /// A file with this name, and not what a pattern or another machine has.
     fn open(file: &str) -> Option<Self> {
         let path = Path::new(file);

@@ -45,7 +45,7 @@ fn flags(value: u64) -> Option<String> {
     (!names.is_empty()).then(|| names.join(", "))
 }
 
-type Names = &'static [(u32, &'static str)];
+type FlagNames = &'static [(u32, &'static str)];
 
 const TCP_FLAGS: &[(u64, &str)] = &[
     (0x001, "FIN"),
@@ -60,7 +60,7 @@ const TCP_FLAGS: &[(u64, &str)] = &[
 ];
 
 /// IANA, Assigned Internet Protocol Numbers.
-const PROTOCOLS: Names = &[
+const PROTOCOLS: FlagNames = &[
     (0, "IPv6 hop-by-hop options"),
     (1, "ICMP"),
     (2, "IGMP"),
@@ -97,7 +97,7 @@ const PROTOCOLS: Names = &[
 ];
 
 /// IEEE 802 numbers of IANA.
-const ETHER_TYPES: Names = &[
+const ETHER_TYPES: FlagNames = &[
     (0x0800, "IPv4"),
     (0x0806, "ARP"),
     (0x0842, "Wake-on-LAN"),
@@ -133,7 +133,7 @@ const ETHER_TYPES: Names = &[
 ];
 
 /// IANA, PPP DLL Protocol Numbers.
-const PPP_PROTOCOLS: Names = &[
+const PPP_PROTOCOLS: FlagNames = &[
     (0x0021, "IPv4"),
     (0x003d, "Multilink"),
     (0x0057, "IPv6"),
@@ -150,7 +150,7 @@ const PPP_PROTOCOLS: Names = &[
 ];
 
 /// IANA, ARP Operation Codes.
-const ARP_OPERATIONS: Names = &[
+const ARP_OPERATIONS: FlagNames = &[
     (1, "request"),
     (2, "reply"),
     (3, "reverse request"),
@@ -160,7 +160,7 @@ const ARP_OPERATIONS: Names = &[
 ];
 
 /// IANA, ARP Hardware Types; Linux's ARPHRD for those above 511.
-const HARDWARE: Names = &[
+const HARDWARE: FlagNames = &[
     (1, "Ethernet"),
     (6, "IEEE 802"),
     (15, "frame relay"),
@@ -176,7 +176,7 @@ const HARDWARE: Names = &[
 ];
 
 /// IANA, ICMP Type Numbers.
-const ICMP_TYPES: Names = &[
+const ICMP_TYPES: FlagNames = &[
     (0, "echo reply"),
     (3, "destination unreachable"),
     (4, "source quench"),
@@ -195,7 +195,7 @@ const ICMP_TYPES: Names = &[
 ];
 
 /// IANA, ICMPv6 Parameters.
-const ICMPV6_TYPES: Names = &[
+const ICMPV6_TYPES: FlagNames = &[
     (1, "destination unreachable"),
     (2, "packet too big"),
     (3, "time exceeded"),
@@ -215,7 +215,7 @@ const ICMPV6_TYPES: Names = &[
 ];
 
 /// RFC 3376, 4; RFC 2236, 2.1.
-const IGMP_TYPES: Names = &[
+const IGMP_TYPES: FlagNames = &[
     (0x11, "membership query"),
     (0x12, "membership report, version 1"),
     (0x16, "membership report, version 2"),
@@ -224,7 +224,7 @@ const IGMP_TYPES: Names = &[
 ];
 
 /// RFC 7761, 4.9.
-const PIM_TYPES: Names = &[
+const PIM_TYPES: FlagNames = &[
     (0, "hello"),
     (1, "register"),
     (2, "register-stop"),
@@ -235,7 +235,7 @@ const PIM_TYPES: Names = &[
 ];
 
 /// IEEE 802.2 and its registry of service access points.
-const SAPS: Names = &[
+const SAPS: FlagNames = &[
     (0x00, "NULL LSAP"),
     (0x06, "IP"),
     (0x42, "spanning tree"),
@@ -246,7 +246,7 @@ const SAPS: Names = &[
 ];
 
 /// Linux cooked captures, LINKTYPE_LINUX_SLL.
-const SLL_TYPES: Names = &[
+const SLL_TYPES: FlagNames = &[
     (0, "to us"),
     (1, "broadcast"),
     (2, "multicast"),
@@ -255,7 +255,7 @@ const SLL_TYPES: Names = &[
 ];
 
 /// RFC 2516, 5.
-const PPPOE_CODES: Names = &[
+const PPPOE_CODES: FlagNames = &[
     (0x00, "session data"),
     (0x07, "PADO"),
     (0x09, "PADI"),
@@ -265,7 +265,7 @@ const PPPOE_CODES: Names = &[
 ];
 
 /// IANA, SCTP Chunk Types.
-const SCTP_CHUNKS: Names = &[
+const SCTP_CHUNKS: FlagNames = &[
     (0, "DATA"),
     (1, "INIT"),
     (2, "INIT ACK"),
@@ -287,7 +287,7 @@ const SCTP_CHUNKS: Names = &[
 ];
 
 /// IANA, SCTP Payload Protocol Identifiers.
-const SCTP_PAYLOADS: Names = &[
+const SCTP_PAYLOADS: FlagNames = &[
     (1, "IUA"),
     (2, "M2UA"),
     (3, "M3UA"),
@@ -305,7 +305,7 @@ const SCTP_PAYLOADS: Names = &[
 ];
 
 /// 3GPP TS 29.060, 7.1; those of the user plane alone, TS 29.281, 6.1.
-const GTP_MESSAGES: Names = &[
+const GTP_MESSAGES: FlagNames = &[
     (1, "echo request"),
     (2, "echo response"),
     (16, "create PDP context request"),
@@ -321,7 +321,7 @@ const GTP_MESSAGES: Names = &[
 ];
 
 /// IANA, Differentiated Services Field Codepoints.
-const DSCPS: Names = &[
+const DSCPS: FlagNames = &[
     (0, "CS0"),
     (1, "LE"),
     (8, "CS1"),
@@ -348,10 +348,10 @@ const DSCPS: Names = &[
 ];
 
 /// RFC 3168, 5.
-const ECNS: Names = &[(0, "Not-ECT"), (1, "ECT(1)"), (2, "ECT(0)"), (3, "CE")];
+const ECNS: FlagNames = &[(0, "Not-ECT"), (1, "ECT(1)"), (2, "ECT(0)"), (3, "CE")];
 
 /// IEEE 802.11, 9.2.4.1.3.
-const WLAN_TYPES: Names = &[
+const WLAN_TYPES: FlagNames = &[
     (0, "management"),
     (1, "control"),
     (2, "data"),

@@ -66,4 +66,4 @@ pub use stop::{Reason, Stop};
 /// The examples of the README are tests.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
-struct Readme;
+mod readme {}

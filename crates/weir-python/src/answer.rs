@@ -21,19 +21,19 @@ use crate::error::{Kind, failure, of_engine};
 use crate::runtime::wait;
 
 /// What was found damaged: path, message and hint of each place.
-type Fault = (String, String, Option<String>);
+type DamagedPlace = (String, String, Option<String>);
 
 /// What a statement reports beside its rows.
 #[derive(Debug, Default)]
 struct Report {
-    faults: Vec<Fault>,
+    faults: Vec<DamagedPlace>,
     notes: Vec<String>,
     totals: Totals,
     is_whole: bool,
 }
 
 /// The state that an answer and the stream that reads it share.
-struct Shared {
+struct AnswerState {
     engine: Arc<Engine>,
     /// What the engine had counted before this answer.
     before: Totals,
@@ -44,7 +44,7 @@ struct Shared {
     is_closed: AtomicBool,
 }
 
-impl Shared {
+impl AnswerState {
     /// Of an answer that begins now.
     fn new(engine: &Arc<Engine>) -> Self {
         Self {
@@ -80,7 +80,7 @@ impl Shared {
 /// The rest of an answer. One reader at a time has it.
 struct RowReader {
     process: u32,
-    shared: Arc<Shared>,
+    shared: Arc<AnswerState>,
     planned: Option<Planned>,
     answer: Option<weir_engine::Answer>,
     /// Read already, for a look at the first rows.
@@ -150,7 +150,7 @@ impl RowReader {
 }
 
 /// Reports at the end of an answer: damage as warnings, the rest to the log.
-fn report(py: Python<'_>, shared: &Shared) -> PyResult<()> {
+fn report(py: Python<'_>, shared: &AnswerState) -> PyResult<()> {
     let report = {
         let mut report = shared.take_up();
         report.is_whole = true;
@@ -167,10 +167,10 @@ fn report(py: Python<'_>, shared: &Shared) -> PyResult<()> {
 /// on a thread of the query, while the reading thread has released the interpreter.
 pub(crate) fn ended(engine: &Arc<Engine>, keep: Py<PyAny>) -> weir_engine::Ended {
     let engine = Arc::clone(engine);
-    let reading = Mutex::new(Shared::new(&engine));
+    let reading = Mutex::new(AnswerState::new(&engine));
     Arc::new(move || {
         let _ = &keep;
-        let ended = std::mem::replace(&mut *lock(&reading), Shared::new(&engine));
+        let ended = std::mem::replace(&mut *lock(&reading), AnswerState::new(&engine));
         let is_silent = {
             let report = ended.take_up();
             let totals = &report.totals;
@@ -187,9 +187,9 @@ pub(crate) fn ended(engine: &Arc<Engine>, keep: Py<PyAny>) -> weir_engine::Ended
 }
 
 /// A report as Python gets it: damage, notes, records, bytes, stopped, unknown link types, whether all was read.
-type Parts = (Vec<Fault>, Vec<String>, u64, u64, u64, u64, bool);
+type ReportParts = (Vec<DamagedPlace>, Vec<String>, u64, u64, u64, u64, bool);
 
-fn parts(report: &Report) -> Parts {
+fn parts(report: &Report) -> ReportParts {
     let mut faults = report.faults.clone();
     // Files are read in parallel; the order of their reports must not differ from run to run.
     faults.sort_by(|one, other| one.0.cmp(&other.0));
@@ -210,13 +210,13 @@ fn parts(report: &Report) -> Parts {
 #[pyclass(module = "weir._weir", frozen)]
 pub(crate) struct Answer {
     schema: SchemaRef,
-    shared: Arc<Shared>,
+    shared: Arc<AnswerState>,
     reader: Mutex<Option<RowReader>>,
 }
 
 impl Answer {
     pub(crate) fn new(engine: &Arc<Engine>, planned: Planned) -> Self {
-        let shared = Arc::new(Shared::new(engine));
+        let shared = Arc::new(AnswerState::new(engine));
         Self {
             schema: planned.schema(),
             reader: Mutex::new(Some(RowReader {
@@ -281,7 +281,7 @@ impl Answer {
     /// The rows as a capsule of Arrow's C stream interface. `foreign` says that another library reads it: Python gets
     /// to know of a signal then only when it is raised once more.
     fn stream<'py>(&self, py: Python<'py>, foreign: bool) -> PyResult<Bound<'py, PyCapsule>> {
-        let stream = Stream {
+        let stream = ArrowStream {
             schema: Arc::clone(&self.schema),
             shared: Arc::clone(&self.shared),
             reader: Some(self.take()?),
@@ -348,7 +348,7 @@ impl Answer {
     }
 
     /// What was found damaged and counted until now.
-    fn damage(&self) -> Parts {
+    fn damage(&self) -> ReportParts {
         parts(&self.shared.take_up())
     }
 
@@ -359,14 +359,14 @@ impl Answer {
 }
 
 /// The rows as Arrow's C stream interface gives them.
-struct Stream {
+struct ArrowStream {
     schema: SchemaRef,
-    shared: Arc<Shared>,
+    shared: Arc<AnswerState>,
     reader: Option<RowReader>,
     foreign: bool,
 }
 
-impl Stream {
+impl ArrowStream {
     fn pull(&mut self, py: Python<'_>) -> PyResult<Option<RecordBatch>> {
         let Some(mut reader) = self.reader.take() else {
             return Ok(None);
@@ -399,7 +399,7 @@ impl Stream {
     }
 }
 
-impl Iterator for Stream {
+impl Iterator for ArrowStream {
     type Item = Result<RecordBatch, ArrowError>;
 
     fn next(&mut self) -> Option<Self::Item> {
@@ -413,7 +413,7 @@ impl Iterator for Stream {
     }
 }
 
-impl RecordBatchReader for Stream {
+impl RecordBatchReader for ArrowStream {
     fn schema(&self) -> SchemaRef {
         Arc::clone(&self.schema)
     }

@@ -35,7 +35,7 @@ pub(crate) fn capsule<'py>(
         true,
         Some(runtime::handle(py)?),
         FFI_TaskContextProvider::from(&context),
-        Some(Arc::new(Names)),
+        Some(Arc::new(NamedFunctions)),
     );
     PyCapsule::new_with_value(py, provider, PROVIDER)
 }
@@ -49,9 +49,9 @@ pub(crate) fn datafusion_version() -> u64 {
 /// Reads conditions of another session, whose functions are known here by their names only: that is enough to leave
 /// such a condition to it.
 #[derive(Debug)]
-struct Names;
+struct NamedFunctions;
 
-impl LogicalExtensionCodec for Names {
+impl LogicalExtensionCodec for NamedFunctions {
     fn try_decode(&self, _: &[u8], _: &[LogicalPlan], _: &TaskContext) -> Result<Extension> {
         not_impl_err!("conditions have no plans in them")
     }

@@ -65,4 +65,4 @@ pub use via::{CSeq, Via};
 /// The examples of the README are tests.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
-struct Readme;
+mod readme {}

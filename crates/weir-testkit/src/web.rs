@@ -48,7 +48,7 @@ impl Default for Faults {
 #[derive(Debug)]
 pub struct WebServer {
     address: String,
-    shared: Arc<Shared>,
+    shared: Arc<ServerState>,
     /// Takes connections.
     listening: Option<JoinHandle<()>>,
 }
@@ -57,7 +57,7 @@ pub struct WebServer {
 type Object = (Arc<Vec<u8>>, u64);
 
 #[derive(Debug, Default)]
-struct Shared {
+struct ServerState {
     objects: Mutex<HashMap<String, Object>>,
     faults: Mutex<Faults>,
     requests: AtomicUsize,
@@ -79,7 +79,7 @@ impl WebServer {
     pub fn start(faults: Faults) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port of this machine");
         let address = listener.local_addr().expect("it is bound");
-        let shared = Arc::new(Shared::default());
+        let shared = Arc::new(ServerState::default());
         *lock(&shared.faults) = faults;
         let of_thread = Arc::clone(&shared);
         let listening = thread::spawn(move || {
@@ -180,10 +180,10 @@ fn lock<T>(held: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
 }
 
 /// A request that has no whole answer yet.
-struct UnderWay<'a>(&'a Shared);
+struct UnderWay<'a>(&'a ServerState);
 
 impl<'a> UnderWay<'a> {
-    fn new(shared: &'a Shared) -> Self {
+    fn new(shared: &'a ServerState) -> Self {
         let now = shared.under_way.fetch_add(1, Ordering::Relaxed) + 1;
         shared.most_under_way.fetch_max(now, Ordering::Relaxed);
         Self(shared)
@@ -197,7 +197,7 @@ impl Drop for UnderWay<'_> {
 }
 
 /// One connection, until it ends.
-fn serve(stream: &TcpStream, shared: &Shared) {
+fn serve(stream: &TcpStream, shared: &ServerState) {
     let mut reader = BufReader::new(stream);
     loop {
         let mut head = String::new();
@@ -227,7 +227,7 @@ fn serve(stream: &TcpStream, shared: &Shared) {
 }
 
 /// Answers one request; `None` when that ends the connection.
-fn answer(mut stream: &TcpStream, shared: &Shared, faults: &Faults, head: &str) -> Option<()> {
+fn answer(mut stream: &TcpStream, shared: &ServerState, faults: &Faults, head: &str) -> Option<()> {
     let target = head.split(' ').nth(1).unwrap_or_default();
     let path = target.split('?').next().unwrap_or_default();
     let name = path.trim_start_matches('/');

@@ -114,17 +114,17 @@ pub struct Study {
     classes: Vec<Class>,
     by_name: HashMap<(Option<Direction>, String), u16>,
     /// The first context goes straight to its engine.
-    first: Option<Key>,
+    first: Option<ConnectionKey>,
     first_engine: Engine,
     rest_engine: Engine,
-    kept: HashMap<Key, PendingMessages>,
+    kept: HashMap<ConnectionKey, PendingMessages>,
     kept_bytes: usize,
     order: u64,
     windows_cut: u64,
     left_out: u64,
 }
 
-type Key = (u64, Option<Direction>);
+type ConnectionKey = (u64, Option<Direction>);
 
 #[derive(Debug)]
 struct Class {
@@ -242,7 +242,7 @@ impl Study {
         number
     }
 
-    fn work(&mut self, key: Key) {
+    fn work(&mut self, key: ConnectionKey) {
         let Some(kept) = self.kept.get_mut(&key) else {
             return;
         };
@@ -262,7 +262,7 @@ impl Study {
     /// Works on what is left, and gives the sizes.
     #[must_use]
     pub fn finish(mut self) -> StudyResult {
-        let mut keys: Vec<(u64, Key)> = self
+        let mut keys: Vec<(u64, ConnectionKey)> = self
             .kept
             .iter()
             .map(|(&key, kept)| (kept.order, key))

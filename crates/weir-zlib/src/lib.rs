@@ -94,12 +94,12 @@ unsafe extern "C" fn free(opaque: *mut c_void, address: *mut c_void) {
 }
 
 /// A stream on the heap: zlib keeps a pointer to it, so it must not move.
-struct Stream {
+struct ZStream {
     stream: Box<z::z_stream>,
     allocated: *mut Allocated,
 }
 
-impl Stream {
+impl ZStream {
     fn new() -> Self {
         let allocated = Box::into_raw(Box::new(Allocated::default()));
         let mut stream = Box::new(MaybeUninit::<z::z_stream>::zeroed());
@@ -121,7 +121,7 @@ impl Stream {
     }
 }
 
-impl Drop for Stream {
+impl Drop for ZStream {
     fn drop(&mut self) {
         // SAFETY: made by Box::into_raw in `new`; the stream was ended before.
         drop(unsafe { Box::from_raw(self.allocated) });
@@ -130,7 +130,7 @@ impl Drop for Stream {
 
 /// A raw deflate stream.
 pub struct Deflate {
-    inner: Stream,
+    inner: ZStream,
 }
 
 impl Deflate {
@@ -139,7 +139,7 @@ impl Deflate {
     /// `strategy` is zlib's number: 0 default, 1 filtered, 2 Huffman only, 3 RLE, 4 fixed.
     #[must_use]
     pub fn new(level: u8, window_bits: u8, mem_level: u8, strategy: u8) -> Option<Self> {
-        let mut inner = Stream::new();
+        let mut inner = ZStream::new();
         // SAFETY: the stream is initialised and will not move.
         let code = unsafe {
             z::deflateInit2_(
@@ -224,14 +224,14 @@ impl Drop for Deflate {
 
 /// A raw inflate stream.
 pub struct Inflate {
-    inner: Stream,
+    inner: ZStream,
 }
 
 impl Inflate {
     /// Begins a stream; `None` when zlib refuses the window.
     #[must_use]
     pub fn new(window_bits: u8) -> Option<Self> {
-        let mut inner = Stream::new();
+        let mut inner = ZStream::new();
         // SAFETY: the stream is initialised and will not move.
         let code = unsafe {
             z::inflateInit2_(

@@ -19,10 +19,10 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail};
 use weir_testkit::{Rng, mutate};
 
-use super::{Options, below, own_bytes};
+use super::{HostileArgs, below, own_bytes};
 
 /// Attacks two clusters of this program, over the captures below a folder.
-pub(super) fn attack(program: &Path, root: &Path, options: &Options) -> Result<()> {
+pub(super) fn attack(program: &Path, root: &Path, options: &HostileArgs) -> Result<()> {
     let home = root.with_file_name("home");
     fs::create_dir_all(&home)?;
     fs::write(home.join("token"), "0123456789abcdef0123456789abcdef\n")?;
@@ -76,7 +76,7 @@ fn send_changed(
     closed: &mut Cluster,
     doors: &[Vec<SocketAddr>; 2],
     seeds: &[Vec<Vec<u8>>; 2],
-    options: &Options,
+    options: &HostileArgs,
 ) {
     let sent = AtomicU64::new(0);
     let is_gone = AtomicBool::new(false);

@@ -8,19 +8,19 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail};
 use serde_json::{Map, Value};
 
-use super::tables::Table;
+use super::tables::TableRule;
 
 /// A row of a table.
-pub(super) type Row = Map<String, Value>;
+pub(super) type TableRow = Map<String, Value>;
 
 /// The rows of each table.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Answer {
-    pub(super) tables: BTreeMap<&'static str, Vec<Row>>,
+pub(super) struct TableAnswers {
+    pub(super) tables: BTreeMap<&'static str, Vec<TableRow>>,
 }
 
-impl Answer {
-    pub(super) fn rows(&self, table: &str) -> &[Row] {
+impl TableAnswers {
+    pub(super) fn rows(&self, table: &str) -> &[TableRow] {
         self.tables.get(table).map_or(&[], Vec::as_slice)
     }
 }
@@ -30,13 +30,13 @@ impl Answer {
 pub(super) fn ask(
     program: &Path,
     paths: &[PathBuf],
-    tables: &[&'static Table],
-) -> Result<Vec<Answer>> {
+    tables: &[&'static TableRule],
+) -> Result<Vec<TableAnswers>> {
     let mut command = Command::new(program);
     command.args(["query", "--format", "ndjson", "--threads", "1"]);
     for (index, path) in paths.iter().enumerate() {
         let path = path.display().to_string().replace('\'', "''");
-        for Table { name, columns, .. } in tables {
+        for TableRule { name, columns, .. } in tables {
             // Each row says whose it is.
             command.arg(format!(
                 "SELECT {index} AS \"{CAPTURE}\", '{name}' AS \"{TABLE}\", {columns} FROM {name}('{path}')"
@@ -60,9 +60,9 @@ pub(super) fn ask(
         bail!("the program ended with {status}: {}", notes.trim());
     }
     let text = std::fs::read_to_string(&out)?;
-    let mut answers = vec![Answer::default(); paths.len()];
+    let mut answers = vec![TableAnswers::default(); paths.len()];
     for line in text.lines() {
-        let mut row: Row = serde_json::from_str(line)?;
+        let mut row: TableRow = serde_json::from_str(line)?;
         let index = row.remove(CAPTURE).and_then(|index| index.as_u64());
         let name = row.remove(TABLE);
         let name = name.as_ref().and_then(Value::as_str).unwrap_or_default();

@@ -6,30 +6,32 @@ use std::net::IpAddr;
 use serde_json::Value;
 use weir_testkit::untidy::{Account, Capture, Connections, Ends, How};
 
-use super::answers::{Answer, Row};
-use super::tables::{FLOW_PACKETS, FLOWS, Kind, MEDIA, SIGNALLING, STREAM, Scope, TABLES, Table};
+use super::answers::{TableAnswers, TableRow};
+use super::tables::{
+    Dependency, FLOW_PACKETS, FLOWS, MEDIA, RowScope, SIGNALLING, STREAM, TABLES, TableRule,
+};
 
 /// Something that does not hold.
 #[derive(Clone, Debug)]
-pub(super) struct Fault {
+pub(super) struct Discrepancy {
     pub(super) table: &'static str,
     /// Which rule.
     pub(super) rule: &'static str,
     /// What touched the connection of the row, without amounts.
     pub(super) hows: BTreeSet<&'static str>,
     /// The row that the tidy capture has, and the one that the untidy one has, as far as they are known.
-    pub(super) tidy: Option<Row>,
-    pub(super) untidy: Option<Row>,
+    pub(super) tidy: Option<TableRow>,
+    pub(super) untidy: Option<TableRow>,
     pub(super) more: String,
 }
 
 /// A capture, and what the program says of it.
-pub(super) struct Side<'c> {
+pub(super) struct JudgedCapture<'c> {
     pub(super) capture: &'c Capture,
-    pub(super) answer: &'c Answer,
+    pub(super) answer: &'c TableAnswers,
 }
 
-impl Side<'_> {
+impl JudgedCapture<'_> {
     /// The frame of the whole tidy capture, from 1, that a record's number stands for.
     fn origin(&self, number: u64) -> Option<u64> {
         let index = usize::try_from(number.checked_sub(1)?).ok()?;
@@ -38,7 +40,11 @@ impl Side<'_> {
 }
 
 /// Everything that does not hold.
-pub(super) fn faults(tidy: &Side<'_>, untidy: &Side<'_>, account: &Account) -> Vec<Fault> {
+pub(super) fn faults(
+    tidy: &JudgedCapture<'_>,
+    untidy: &JudgedCapture<'_>,
+    account: &Account,
+) -> Vec<Discrepancy> {
     let mut faults = Vec::new();
     let judge = Judge::new(tidy, untidy, account, &mut faults);
     judge.times(&mut faults);
@@ -53,7 +59,7 @@ pub(super) fn faults(tidy: &Side<'_>, untidy: &Side<'_>, account: &Account) -> V
 
 /// What happened to a connection.
 #[derive(Clone, Debug, Default)]
-struct State {
+struct ConnectionFate {
     hows: BTreeSet<How>,
     /// The times between its packets are others.
     is_retimed: bool,
@@ -65,7 +71,7 @@ struct State {
     first: Option<u64>,
 }
 
-impl State {
+impl ConnectionFate {
     fn lacks(&self) -> bool {
         self.hows
             .iter()
@@ -81,7 +87,7 @@ impl State {
     }
 
     /// True when a column of this kind has to be as it was.
-    fn keeps(&self, kind: Kind) -> bool {
+    fn keeps(&self, kind: Dependency) -> bool {
         let is_moved = self.has(|how| matches!(how, How::Moved));
         let is_longer = self.has(|how| matches!(how, How::Records(_)));
         let has_other_packets = self.has(|how| {
@@ -91,17 +97,17 @@ impl State {
             )
         });
         match kind {
-            Kind::None => false,
-            Kind::Content => true,
-            Kind::Frame | Kind::Time => !is_moved && !self.is_again() && !self.lacks(),
-            Kind::Span => !is_moved && !self.is_again() && !self.lacks() && !self.is_retimed,
-            Kind::Wire | Kind::WireFrame | Kind::LastTime => {
+            Dependency::None => false,
+            Dependency::Content => true,
+            Dependency::Frame | Dependency::Time => !is_moved && !self.is_again() && !self.lacks(),
+            Dependency::Span => !is_moved && !self.is_again() && !self.lacks() && !self.is_retimed,
+            Dependency::Wire | Dependency::WireFrame | Dependency::LastTime => {
                 !has_other_packets && !self.lacks() && !self.is_retimed
             }
-            Kind::Stream => !is_longer && !self.is_again() && !self.lacks(),
-            Kind::Clock => !self.is_again() && !self.lacks() && !self.has_other_times,
-            Kind::Sum => !self.is_again() && !self.lacks(),
-            Kind::Doubt => !self.lacks(),
+            Dependency::Stream => !is_longer && !self.is_again() && !self.lacks(),
+            Dependency::Clock => !self.is_again() && !self.lacks() && !self.has_other_times,
+            Dependency::Sum => !self.is_again() && !self.lacks(),
+            Dependency::Doubt => !self.lacks(),
         }
     }
 
@@ -139,26 +145,26 @@ pub(super) fn name(how: &How) -> &'static str {
 }
 
 struct Judge<'s> {
-    tidy: &'s Side<'s>,
-    untidy: &'s Side<'s>,
+    tidy: &'s JudgedCapture<'s>,
+    untidy: &'s JudgedCapture<'s>,
     /// Of each flow of the tidy capture, what happened to it.
-    states: BTreeMap<u64, State>,
+    states: BTreeMap<u64, ConnectionFate>,
     /// The flow of the tidy capture that each one of the untidy capture is.
     flows: BTreeMap<u64, u64>,
     labels: Labels,
-    signalling: State,
-    call: State,
-    all: State,
+    signalling: ConnectionFate,
+    call: ConnectionFate,
+    all: ConnectionFate,
     /// The frames that are not there any more, from 1.
     lost: BTreeSet<u64>,
 }
 
 impl<'s> Judge<'s> {
     fn new(
-        tidy: &'s Side<'s>,
-        untidy: &'s Side<'s>,
+        tidy: &'s JudgedCapture<'s>,
+        untidy: &'s JudgedCapture<'s>,
         account: &'s Account,
-        faults: &mut Vec<Fault>,
+        faults: &mut Vec<Discrepancy>,
     ) -> Self {
         let connections = tidy.capture.connections();
         let by_ends = states(tidy.capture, &connections, account);
@@ -181,14 +187,14 @@ impl<'s> Judge<'s> {
             states,
             flows: BTreeMap::new(),
             labels: Labels::new(untidy.capture, account),
-            signalling: State::default(),
-            call: State::default(),
-            all: State::default(),
+            signalling: ConnectionFate::default(),
+            call: ConnectionFate::default(),
+            all: ConnectionFate::default(),
             lost: lost(account),
         };
         judge.flows = judge.same_flows(faults);
         let carries = |tables: &[&str]| {
-            let mut state = State::default();
+            let mut state = ConnectionFate::default();
             for row in tables.iter().flat_map(|table| tidy.answer.rows(table)) {
                 state.join(&judge.own(id(row)));
             }
@@ -198,7 +204,7 @@ impl<'s> Judge<'s> {
         judge.call = signalling.clone();
         judge.call.join(&media);
         judge.signalling = signalling;
-        let mut all = State::default();
+        let mut all = ConnectionFate::default();
         for state in judge.states.values() {
             all.join(state);
         }
@@ -208,7 +214,7 @@ impl<'s> Judge<'s> {
 
     /// Which flow of the tidy capture each flow of the untidy one is: its packets are those of one flow, and a flow is
     /// not two. Where packets are missing that tell connections apart, or their times have passed, it may be.
-    fn same_flows(&self, faults: &mut Vec<Fault>) -> BTreeMap<u64, u64> {
+    fn same_flows(&self, faults: &mut Vec<Discrepancy>) -> BTreeMap<u64, u64> {
         let mut tidy_of: BTreeMap<u64, u64> = BTreeMap::new();
         for row in self.tidy.answer.rows(FLOW_PACKETS) {
             let origin = number(row, "frame.number").and_then(|it| self.tidy.origin(it));
@@ -230,7 +236,7 @@ impl<'s> Judge<'s> {
             let same = *back.entry(tidy).or_insert(flow);
             let state = self.own(Some(tidy));
             if (first != tidy || same != flow) && !state.lacks() {
-                faults.push(Fault {
+                faults.push(Discrepancy {
                     table: FLOW_PACKETS,
                     rule: "packets of one flow are packets of one flow",
                     hows: state.names(),
@@ -246,7 +252,7 @@ impl<'s> Judge<'s> {
 
     /// Flows without packets of their own, of packets whose fragments did not all come, are those with the same ends.
     fn same_ends(&self, flows: &mut BTreeMap<u64, u64>, with_packets: &BTreeSet<u64>) {
-        let named = |side: &Side<'_>| -> Vec<(u64, Ends)> {
+        let named = |side: &JudgedCapture<'_>| -> Vec<(u64, Ends)> {
             let rows = side.answer.rows(FLOWS).iter();
             rows.filter_map(|row| Some((id(row)?, ends(row)?)))
                 .collect()
@@ -262,25 +268,25 @@ impl<'s> Judge<'s> {
         }
     }
 
-    fn own(&self, flow: Option<u64>) -> State {
+    fn own(&self, flow: Option<u64>) -> ConnectionFate {
         match flow {
             Some(flow) => self.states.get(&flow).cloned().unwrap_or_default(),
             None => self.all.clone(),
         }
     }
 
-    fn state(&self, table: &Table, flow: Option<u64>) -> State {
+    fn state(&self, table: &TableRule, flow: Option<u64>) -> ConnectionFate {
         let mut state = self.own(flow);
         match table.scope {
-            Scope::Own => {}
-            Scope::Signalled => state.join(&self.signalling),
-            Scope::Call => state.join(&self.call),
+            RowScope::Own => {}
+            RowScope::Signalled => state.join(&self.signalling),
+            RowScope::Call => state.join(&self.call),
         }
         state
     }
 
     /// The time of a row is that of its record.
-    fn times(&self, faults: &mut Vec<Fault>) {
+    fn times(&self, faults: &mut Vec<Discrepancy>) {
         for (name, rows) in &self.untidy.answer.tables {
             for row in rows {
                 let frame = number(row, "frame.number")
@@ -290,7 +296,7 @@ impl<'s> Judge<'s> {
                     continue;
                 };
                 if *time != timestamp(frame.time_ns) {
-                    faults.push(Fault {
+                    faults.push(Discrepancy {
                         table: name,
                         rule: "the time of a row is the time of its record",
                         hows: BTreeSet::new(),
@@ -304,9 +310,13 @@ impl<'s> Judge<'s> {
     }
 
     /// The rows of each flow of the tidy capture, with its numbers, flows and times.
-    fn rows(&self, table: &Table, side: &Side<'_>) -> BTreeMap<Option<u64>, Vec<Row>> {
+    fn rows(
+        &self,
+        table: &TableRule,
+        side: &JudgedCapture<'_>,
+    ) -> BTreeMap<Option<u64>, Vec<TableRow>> {
         let is_untidy = std::ptr::eq(side.capture, self.untidy.capture);
-        let mut by_flow: BTreeMap<Option<u64>, Vec<Row>> = BTreeMap::new();
+        let mut by_flow: BTreeMap<Option<u64>, Vec<TableRow>> = BTreeMap::new();
         for row in side.answer.rows(table.name) {
             let mut row = row.clone();
             let mut flow = id(&row);
@@ -324,11 +334,11 @@ impl<'s> Judge<'s> {
             for (column, value) in &mut row {
                 match (table.kind(column), &*value) {
                     _ if column == "flow.id" => *value = flow.into(),
-                    (Kind::Frame | Kind::WireFrame, Value::Number(number)) => {
+                    (Dependency::Frame | Dependency::WireFrame, Value::Number(number)) => {
                         let origin = number.as_u64().and_then(|it| side.origin(it));
                         *value = origin.map_or_else(|| "added".into(), Value::from);
                     }
-                    (Kind::Time | Kind::LastTime, Value::String(time)) => {
+                    (Dependency::Time | Dependency::LastTime, Value::String(time)) => {
                         if let Some(label) = self.labels.of(time, is_untidy) {
                             *value = label.into();
                         }
@@ -341,7 +351,7 @@ impl<'s> Judge<'s> {
         by_flow
     }
 
-    fn table(&self, table: &'static Table, faults: &mut Vec<Fault>) {
+    fn table(&self, table: &'static TableRule, faults: &mut Vec<Discrepancy>) {
         let mut tidy = self.rows(table, self.tidy);
         let mut untidy = self.rows(table, self.untidy);
         let flows: BTreeSet<_> = tidy.keys().chain(untidy.keys()).copied().collect();
@@ -355,7 +365,7 @@ impl<'s> Judge<'s> {
                 continue;
             }
             let state = self.state(table, flow);
-            let rows = Rows {
+            let rows = FlowRows {
                 table,
                 state: &state,
                 said: &said,
@@ -370,21 +380,22 @@ impl<'s> Judge<'s> {
 
     /// Where octets are missing, each row is one that was there, as far as it says something, or says that it is
     /// uncertain; and a row is only gone where something before its end is, and that is counted.
-    fn less(&self, rows: &Rows<'_>, faults: &mut Vec<Fault>) {
-        let Rows {
+    fn less(&self, rows: &FlowRows<'_>, faults: &mut Vec<Discrepancy>) {
+        let FlowRows {
             table,
             state,
             said,
             says,
         } = *rows;
-        let fault = |rule, tidy: Option<&Row>, untidy: Option<&Row>, more: String| Fault {
-            table: table.name,
-            rule,
-            hows: state.names(),
-            tidy: tidy.cloned(),
-            untidy: untidy.cloned(),
-            more,
-        };
+        let fault =
+            |rule, tidy: Option<&TableRow>, untidy: Option<&TableRow>, more: String| Discrepancy {
+                table: table.name,
+                rule,
+                hows: state.names(),
+                tidy: tidy.cloned(),
+                untidy: untidy.cloned(),
+                more,
+            };
         for row in says {
             let is_known = said.iter().any(|one| is_less(table, row, one));
             if !is_known && !is_uncertain(table, row) {
@@ -423,9 +434,9 @@ impl<'s> Judge<'s> {
     }
 
     /// True when a packet of the row is not there, or something says that octets are missing.
-    fn is_counted(&self, rows: &Rows<'_>, row: &Row) -> bool {
+    fn is_counted(&self, rows: &FlowRows<'_>, row: &TableRow) -> bool {
         let is_lost =
-            |row: &Row| number(row, "frame.number").is_some_and(|it| self.lost.contains(&it));
+            |row: &TableRow| number(row, "frame.number").is_some_and(|it| self.lost.contains(&it));
         match rows.table.name {
             // A packet that is not there has no row, and a connection without packets has none.
             FLOW_PACKETS => return is_lost(row),
@@ -436,7 +447,7 @@ impl<'s> Judge<'s> {
             _ if !rows.state.is_tcp => return true,
             _ => {}
         }
-        let missed = |side: &Side<'_>, flow: Option<u64>| {
+        let missed = |side: &JudgedCapture<'_>, flow: Option<u64>| {
             let rows = side.answer.rows(FLOWS).iter();
             let own = rows.filter(
                 |row| match std::ptr::eq(side.capture, self.untidy.capture) {
@@ -455,7 +466,7 @@ impl<'s> Judge<'s> {
 
     /// True when no packet of a flow is there any more.
     fn is_gone(&self, flow: Option<u64>) -> bool {
-        let is_lost = |row: &Row| {
+        let is_lost = |row: &TableRow| {
             let origin = number(row, "frame.number").and_then(|it| self.tidy.origin(it));
             origin.is_some_and(|origin| self.lost.contains(&origin))
         };
@@ -464,7 +475,7 @@ impl<'s> Judge<'s> {
     }
 
     /// The octets of each direction are those that were there.
-    fn streams(&self, table: &'static Table, faults: &mut Vec<Fault>) {
+    fn streams(&self, table: &'static TableRule, faults: &mut Vec<Discrepancy>) {
         let tidy = self.rows(table, self.tidy);
         let untidy = self.rows(table, self.untidy);
         for flow in tidy.keys().chain(untidy.keys()).collect::<BTreeSet<_>>() {
@@ -474,7 +485,7 @@ impl<'s> Judge<'s> {
                 untidy.get(flow).map_or(&[][..], Vec::as_slice),
             );
             if !state.is_tcp {
-                let rows = Rows {
+                let rows = FlowRows {
                     table,
                     state: &state,
                     said,
@@ -491,7 +502,7 @@ impl<'s> Judge<'s> {
             }
             let (said, says) = (directions(said), directions(says));
             let mut fault = |rule, more| {
-                faults.push(Fault {
+                faults.push(Discrepancy {
                     table: STREAM,
                     rule,
                     hows: state.names(),
@@ -572,23 +583,23 @@ impl<'s> Judge<'s> {
 
 /// The rows of one flow.
 #[derive(Clone, Copy)]
-struct Rows<'r> {
-    table: &'static Table,
-    state: &'r State,
-    said: &'r [Row],
-    says: &'r [Row],
+struct FlowRows<'r> {
+    table: &'static TableRule,
+    state: &'r ConnectionFate,
+    said: &'r [TableRow],
+    says: &'r [TableRow],
 }
 
-impl Rows<'_> {
+impl FlowRows<'_> {
     /// Where nothing is missing, the rows are the same in all columns that have to be.
-    fn same(&self, faults: &mut Vec<Fault>) {
+    fn same(&self, faults: &mut Vec<Discrepancy>) {
         let Self {
             table,
             state,
             said,
             says,
         } = *self;
-        let text = |row: &Row| {
+        let text = |row: &TableRow| {
             let kept = row
                 .iter()
                 .filter(|(column, _)| state.keeps(table.kind(column)));
@@ -627,7 +638,7 @@ impl Rows<'_> {
             (Some(_), None) => "a row is there",
             (None, Some(_)) => "no row is more",
         };
-        faults.push(Fault {
+        faults.push(Discrepancy {
             table: table.name,
             rule,
             hows: state.names(),
@@ -641,7 +652,7 @@ impl Rows<'_> {
 }
 
 /// A flow that has no packet of the tidy capture is a refused attempt, and has no messages.
-fn added(table: &'static Table, says: &[Row], faults: &mut Vec<Fault>) {
+fn added(table: &'static TableRule, says: &[TableRow], faults: &mut Vec<Discrepancy>) {
     for row in says {
         let is_right = match table.name {
             FLOW_PACKETS => true,
@@ -649,7 +660,7 @@ fn added(table: &'static Table, says: &[Row], faults: &mut Vec<Fault>) {
             _ => false,
         };
         if !is_right {
-            faults.push(Fault {
+            faults.push(Discrepancy {
                 table: table.name,
                 rule: "an attempt is a flow that was rejected, and has no messages",
                 hows: BTreeSet::from(["attempts"]),
@@ -671,8 +682,12 @@ fn lost(account: &Account) -> BTreeSet<u64> {
 }
 
 /// What happened to each connection.
-fn states(tidy: &Capture, connections: &Connections, account: &Account) -> BTreeMap<Ends, State> {
-    let mut states: BTreeMap<Ends, State> = BTreeMap::new();
+fn states(
+    tidy: &Capture,
+    connections: &Connections,
+    account: &Account,
+) -> BTreeMap<Ends, ConnectionFate> {
+    let mut states: BTreeMap<Ends, ConnectionFate> = BTreeMap::new();
     for touch in &account.touches {
         let state = states.entry(touch.ends).or_default();
         state.hows.insert(touch.how);
@@ -695,8 +710,8 @@ fn states(tidy: &Capture, connections: &Connections, account: &Account) -> BTree
 }
 
 /// Flows of which not all packets are as much later, by the program's own table: behind headers that are not known here, too.
-fn retimed(tidy: &Side<'_>, account: &Account) -> BTreeSet<u64> {
-    let shift = |row: &Row| {
+fn retimed(tidy: &JudgedCapture<'_>, account: &Account) -> BTreeSet<u64> {
+    let shift = |row: &TableRow| {
         let origin = number(row, "frame.number").and_then(|it| tidy.origin(it))?;
         let origin = usize::try_from(origin.checked_sub(1)?).ok()?;
         Some(account.times.get(&origin).copied().unwrap_or(0))
@@ -761,7 +776,7 @@ impl Labels {
 }
 
 /// The octets of each direction of a stream; `None` for those that are missing.
-fn directions(rows: &[Row]) -> BTreeMap<String, Vec<Option<u8>>> {
+fn directions(rows: &[TableRow]) -> BTreeMap<String, Vec<Option<u8>>> {
     let mut directions: BTreeMap<String, Vec<Option<u8>>> = BTreeMap::new();
     for row in rows {
         let Some(data) = row.get("stream.data").and_then(Value::as_str) else {
@@ -785,25 +800,27 @@ fn directions(rows: &[Row]) -> BTreeMap<String, Vec<Option<u8>>> {
 }
 
 /// True when each column that says something says what the other row says.
-fn is_less(table: &Table, row: &Row, than: &Row) -> bool {
+fn is_less(table: &TableRule, row: &TableRow, than: &TableRow) -> bool {
     row.iter().all(|(column, value)| match table.kind(column) {
-        Kind::Content => value.is_null() || than.get(column) == Some(value),
+        Dependency::Content => value.is_null() || than.get(column) == Some(value),
         _ => true,
     })
 }
 
 /// How many columns say the same.
-fn likeness(table: &Table, row: &Row, other: &Row) -> usize {
+fn likeness(table: &TableRule, row: &TableRow, other: &TableRow) -> usize {
     let same = row.iter().filter(|(column, value)| {
-        table.kind(column) != Kind::None && !value.is_null() && other.get(*column) == Some(value)
+        table.kind(column) != Dependency::None
+            && !value.is_null()
+            && other.get(*column) == Some(value)
     });
     same.count()
 }
 
 /// True when a row says that something of it is missing or wrong.
-fn is_uncertain(table: &Table, row: &Row) -> bool {
+fn is_uncertain(table: &TableRule, row: &TableRow) -> bool {
     row.iter().any(|(column, value)| {
-        table.kind(column) == Kind::Doubt
+        table.kind(column) == Dependency::Doubt
             && match value {
                 Value::Null => false,
                 Value::Bool(is_whole) => !is_whole,
@@ -814,17 +831,22 @@ fn is_uncertain(table: &Table, row: &Row) -> bool {
 }
 
 /// The last frame of a row.
-fn last_frame(table: &Table, row: &Row) -> Option<u64> {
+fn last_frame(table: &TableRule, row: &TableRow) -> Option<u64> {
     let frames = row
         .iter()
-        .filter(|(column, _)| table.kind(column) == Kind::Frame);
+        .filter(|(column, _)| table.kind(column) == Dependency::Frame);
     // Without its own number it was complete at the end only.
     row.get("frame.number").filter(|number| !number.is_null())?;
     frames.filter_map(|(_, value)| value.as_u64()).max()
 }
 
 /// The columns in which two rows differ that have to be the same.
-fn differences(table: &Table, state: &State, tidy: &Row, untidy: &Row) -> String {
+fn differences(
+    table: &TableRule,
+    state: &ConnectionFate,
+    tidy: &TableRow,
+    untidy: &TableRow,
+) -> String {
     let lines: Vec<String> = tidy
         .iter()
         .filter(|(column, value)| {
@@ -838,16 +860,16 @@ fn differences(table: &Table, state: &State, tidy: &Row, untidy: &Row) -> String
     lines.join("; ")
 }
 
-fn id(row: &Row) -> Option<u64> {
+fn id(row: &TableRow) -> Option<u64> {
     number(row, "flow.id")
 }
 
-fn number(row: &Row, column: &str) -> Option<u64> {
+fn number(row: &TableRow, column: &str) -> Option<u64> {
     row.get(column)?.as_u64()
 }
 
 /// The ends of a row of `flows`.
-fn ends(row: &Row) -> Option<Ends> {
+fn ends(row: &TableRow) -> Option<Ends> {
     let address = |column: &str| row.get(column)?.as_str()?.parse::<IpAddr>().ok();
     let port = |column: &str| number(row, column).and_then(|port| u16::try_from(port).ok());
     let protocol = u8::try_from(number(row, "ip.proto")?).ok()?;
@@ -897,7 +919,7 @@ mod tests {
     }
 
     /// What a program says of these frames of it, each with a name in `dns`.
-    fn answer(capture: &Capture, frames: &[(u64, &str)]) -> Answer {
+    fn answer(capture: &Capture, frames: &[(u64, &str)]) -> TableAnswers {
         let row = |value: Value| value.as_object().unwrap().clone();
         let flow = row(serde_json::json!({
             "flow.id": 1, "ip.proto": 17, "addr.src": "10.1.0.5", "port.src": 40001,
@@ -911,7 +933,7 @@ mod tests {
                 "frame.number": number, "frame.time": time, "flow.id": 1, "dns.qry.name": name,
             }))
         });
-        Answer {
+        TableAnswers {
             tables: BTreeMap::from([
                 (FLOWS, vec![flow]),
                 (FLOW_PACKETS, packets.collect()),
@@ -927,11 +949,11 @@ mod tests {
         plan.only = Some(BTreeSet::from([only]));
         let (untidy, account) = plan.apply(&tidy);
         let (before, now) = (answer(&tidy, &[(1, "a"), (2, "b")]), answer(&untidy, says));
-        let tidy = Side {
+        let tidy = JudgedCapture {
             capture: &tidy,
             answer: &before,
         };
-        let untidy = Side {
+        let untidy = JudgedCapture {
             capture: &untidy,
             answer: &now,
         };

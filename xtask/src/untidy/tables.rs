@@ -5,7 +5,7 @@
 
 /// What a column depends on besides the message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum Dependency {
     /// The content of the message. As it was, unless octets are missing; then as it was, or NULL.
     Content,
     /// The number of a record: that of the same record, unless segments were out of order.
@@ -32,13 +32,13 @@ pub(super) enum Kind {
     None,
 }
 
-use Kind::{
+use Dependency::{
     Clock, Doubt, Frame, LastTime, None as Nothing, Span, Stream, Sum, Time, Wire, WireFrame,
 };
 
 /// Which connections a row depends on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Scope {
+pub(super) enum RowScope {
     /// The one that it names.
     Own,
     /// Those that carry signalling, too.
@@ -49,20 +49,20 @@ pub(super) enum Scope {
 
 /// A table and what has to hold of it.
 #[derive(Debug)]
-pub(super) struct Table {
+pub(super) struct TableRule {
     pub(super) name: &'static str,
     /// What is selected.
     pub(super) columns: &'static str,
-    pub(super) scope: Scope,
+    pub(super) scope: RowScope,
     /// The columns that are not content.
-    pub(super) kinds: &'static [(&'static str, Kind)],
+    pub(super) kinds: &'static [(&'static str, Dependency)],
 }
 
-impl Table {
-    pub(super) fn kind(&self, column: &str) -> Kind {
+impl TableRule {
+    pub(super) fn kind(&self, column: &str) -> Dependency {
         let all = self.kinds.iter().chain(EVERYWHERE);
         let found = all.into_iter().find(|(name, _)| *name == column);
-        found.map_or(Kind::Content, |(_, kind)| *kind)
+        found.map_or(Dependency::Content, |(_, kind)| *kind)
     }
 }
 
@@ -72,24 +72,24 @@ pub(super) const SIGNALLING: &[&str] = &["sip", "h248", "mgcp", "websocket", "ht
 pub(super) const MEDIA: &[&str] = &["rtp", "rtcp", "media"];
 
 /// Columns that mean the same in every table.
-const EVERYWHERE: &[(&str, Kind)] = &[
+const EVERYWHERE: &[(&str, Dependency)] = &[
     ("frame.file", Nothing),
     ("frame.number", Frame),
     ("frame.time", Time),
 ];
 
-const fn own(name: &'static str, kinds: &'static [(&'static str, Kind)]) -> Table {
-    Table {
+const fn own(name: &'static str, kinds: &'static [(&'static str, Dependency)]) -> TableRule {
+    TableRule {
         name,
         columns: "*",
-        scope: Scope::Own,
+        scope: RowScope::Own,
         kinds,
     }
 }
 
 /// The tables that are compared.
-pub(super) const TABLES: &[Table] = &[
-    Table {
+pub(super) const TABLES: &[TableRule] = &[
+    TableRule {
         columns: "frame.number, flow.id, flow.from_originator, tcp.analysis.flags, tcp.analysis.retransmission, \
                   tcp.analysis.out_of_order, tcp.analysis.lost_segment, tcp.analysis.duplicate_ack, \
                   tcp.analysis.acks_frame, tcp.analysis.ack_rtt, tcp.analysis.initial_rtt, tcp.analysis.reused_ports",
@@ -148,7 +148,7 @@ pub(super) const TABLES: &[Table] = &[
             ("flow.ttl_dst", Sum),
         ],
     ),
-    Table {
+    TableRule {
         columns: "frame.number, flow.id, addr.src, port.src, addr.dst, port.dst, flow.from_originator, stream.offset, \
                   stream.missing, stream.data",
         ..own(
@@ -157,8 +157,8 @@ pub(super) const TABLES: &[Table] = &[
         )
     },
     own("sip", &[("sip.resend", Wire), ("sip.faults", Doubt)]),
-    Table {
-        scope: Scope::Call,
+    TableRule {
+        scope: RowScope::Call,
         ..own(
             "calls",
             &[
@@ -269,16 +269,16 @@ pub(super) const TABLES: &[Table] = &[
     ),
     own("dhcp", &[("dhcp.fault", Doubt)]),
     own("ntp", &[]),
-    Table {
-        scope: Scope::Signalled,
+    TableRule {
+        scope: RowScope::Signalled,
         ..own("rtp", &[("rtp.setup_frame", Frame)])
     },
-    Table {
-        scope: Scope::Signalled,
+    TableRule {
+        scope: RowScope::Signalled,
         ..own("rtcp", &[("rtcp.roundtrip_delay", Span)])
     },
-    Table {
-        scope: Scope::Call,
+    TableRule {
+        scope: RowScope::Call,
         ..own(
             "media",
             &[
@@ -363,15 +363,15 @@ pub(super) fn judges_others(name: &str) -> bool {
 }
 
 /// What has to be asked to judge a table alone.
-pub(super) fn needed(name: &str) -> Vec<&'static Table> {
+pub(super) fn needed(name: &str) -> Vec<&'static TableRule> {
     let scope = TABLES
         .iter()
         .find(|table| table.name == name)
         .map(|table| table.scope);
-    let is_needed = |table: &&Table| {
+    let is_needed = |table: &&TableRule| {
         judges_others(table.name)
             || table.name == name
-            || scope != Some(Scope::Own) && [SIGNALLING, MEDIA].concat().contains(&table.name)
+            || scope != Some(RowScope::Own) && [SIGNALLING, MEDIA].concat().contains(&table.name)
     };
     TABLES.iter().filter(is_needed).collect()
 }

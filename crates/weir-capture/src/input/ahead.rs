@@ -12,10 +12,10 @@ use crate::Compression;
 /// What a thread reads ahead.
 pub(crate) struct Ahead {
     compression: Compression,
-    chunks: Receiver<Result<Chunk, InputError>>,
+    chunks: Receiver<Result<ReadBuffer, InputError>>,
     /// Memory that was used goes back to the thread.
     used: Sender<Vec<u8>>,
-    chunk: Chunk,
+    chunk: ReadBuffer,
     /// Bytes of the chunk that were given out.
     given: usize,
     /// Nothing comes any more.
@@ -24,7 +24,7 @@ pub(crate) struct Ahead {
 
 /// The bytes of some reads.
 #[derive(Default)]
-struct Chunk {
+struct ReadBuffer {
     bytes: Vec<u8>,
     len: usize,
     /// Bytes of the source that were read until here.
@@ -52,9 +52,9 @@ impl Ahead {
             compression,
             chunks,
             used,
-            chunk: Chunk {
+            chunk: ReadBuffer {
                 source_bytes,
-                ..Chunk::default()
+                ..ReadBuffer::default()
             },
             given: 0,
             ended: false,
@@ -98,7 +98,7 @@ impl Ahead {
 /// Reads to the end, to a failure, or until the receiver is dropped.
 fn read<R: Read>(
     mut input: Input<R>,
-    chunks: &SyncSender<Result<Chunk, InputError>>,
+    chunks: &SyncSender<Result<ReadBuffer, InputError>>,
     unused: &Receiver<Vec<u8>>,
 ) {
     let mut is_last = false;
@@ -122,7 +122,7 @@ fn read<R: Read>(
             }
         }
         let source_bytes = input.source_bytes();
-        let chunk = Chunk {
+        let chunk = ReadBuffer {
             bytes,
             len,
             source_bytes,
@@ -137,9 +137,9 @@ fn read<R: Read>(
                 let _ = chunks.send(Err(failure));
             }
             None if is_last && !is_empty => {
-                let _ = chunks.send(Ok(Chunk {
+                let _ = chunks.send(Ok(ReadBuffer {
                     source_bytes,
-                    ..Chunk::default()
+                    ..ReadBuffer::default()
                 }));
             }
             None => {}

@@ -14,7 +14,7 @@ pub(crate) struct Gzip<R> {
     source: Source<R>,
     inflate: Decompress,
     crc: Crc,
-    state: State,
+    state: GzipState,
     members: u64,
     failure: Option<InputError>,
     /// There are neither headers nor trailers: one stream of DEFLATE, as in zip archives.
@@ -22,7 +22,7 @@ pub(crate) struct Gzip<R> {
 }
 
 #[derive(Clone, Copy)]
-enum State {
+enum GzipState {
     Header,
     Body,
     Trailer,
@@ -35,7 +35,7 @@ impl<R: Read> Gzip<R> {
             source,
             inflate: Decompress::new(false),
             crc: Crc::new(),
-            state: State::Header,
+            state: GzipState::Header,
             members: 0,
             failure: None,
             is_bare: false,
@@ -45,7 +45,7 @@ impl<R: Read> Gzip<R> {
     /// Of a stream of DEFLATE without anything around it.
     pub(super) fn bare(source: Source<R>) -> Self {
         Self {
-            state: State::Body,
+            state: GzipState::Body,
             is_bare: true,
             ..Self::new(source)
         }
@@ -57,20 +57,20 @@ impl<R: Read> Gzip<R> {
 
     pub(super) fn read(&mut self, out: &mut [u8]) -> Result<usize, InputError> {
         if let Some(failure) = self.failure.take() {
-            self.state = State::End;
+            self.state = GzipState::End;
             return Err(failure);
         }
         loop {
             match self.state {
-                State::Header => self.header()?,
-                State::Body => {
+                GzipState::Header => self.header()?,
+                GzipState::Body => {
                     let produced = self.body(out)?;
                     if produced > 0 {
                         return Ok(produced);
                     }
                 }
-                State::Trailer => self.trailer()?,
-                State::End => return Ok(0),
+                GzipState::Trailer => self.trailer()?,
+                GzipState::End => return Ok(0),
             }
         }
     }
@@ -83,7 +83,7 @@ impl<R: Read> Gzip<R> {
                 magic = self.source.byte()?;
             }
             if magic.is_none() {
-                self.state = State::End;
+                self.state = GzipState::End;
                 return Ok(());
             }
         }
@@ -112,7 +112,7 @@ impl<R: Read> Gzip<R> {
         }
         self.inflate.reset(false);
         self.crc.reset();
-        self.state = State::Body;
+        self.state = GzipState::Body;
         Ok(())
     }
 
@@ -128,8 +128,8 @@ impl<R: Read> Gzip<R> {
             .consume((self.inflate.total_in() - total_in) as usize);
         self.crc.update(out.get(..produced).unwrap_or_default());
         match status {
-            Ok(Status::StreamEnd) if self.is_bare => self.state = State::End,
-            Ok(Status::StreamEnd) => self.state = State::Trailer,
+            Ok(Status::StreamEnd) if self.is_bare => self.state = GzipState::End,
+            Ok(Status::StreamEnd) => self.state = GzipState::Trailer,
             Ok(Status::Ok | Status::BufError) => {}
             Err(_) => {
                 let failure = self.failure("the compressed data is damaged", None);
@@ -157,7 +157,7 @@ impl<R: Read> Gzip<R> {
             return Err(self.failure("the length does not match the data", None));
         }
         self.members += 1;
-        self.state = State::Header;
+        self.state = GzipState::Header;
         Ok(())
     }
 
@@ -176,7 +176,7 @@ impl<R: Read> Gzip<R> {
     }
 
     fn failure(&mut self, what: &'static str, code: Option<String>) -> InputError {
-        self.state = State::End;
+        self.state = GzipState::End;
         InputError::Decompress(
             Compression::Gzip,
             DecompressFailure {

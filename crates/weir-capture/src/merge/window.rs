@@ -8,7 +8,7 @@ use crate::{Interface, Record};
 #[derive(Debug)]
 pub(super) struct Window {
     /// By time, and at equal times in the order in which they came.
-    waiting: BinaryHeap<Reverse<Place>>,
+    waiting: BinaryHeap<Reverse<WindowPlace>>,
     held: Vec<Option<Held>>,
     free: Vec<usize>,
     came: u64,
@@ -24,7 +24,7 @@ pub(super) struct Window {
 
 /// Where a record stands in the order, and where it is held.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Place {
+struct WindowPlace {
     time_ns: i64,
     came: u64,
     file: usize,
@@ -85,7 +85,7 @@ impl Window {
             *place = Some(held);
         }
         self.came = self.came.saturating_add(1);
-        self.waiting.push(Reverse(Place {
+        self.waiting.push(Reverse(WindowPlace {
             time_ns,
             came: self.came,
             file,

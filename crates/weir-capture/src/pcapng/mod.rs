@@ -15,12 +15,12 @@ use crate::{
 };
 
 pub(crate) use self::section::sniff;
-use self::section::{BlockHeader, Kind, PacketOptions, Section};
+use self::section::{BlockHeader, BlockKind, PacketOptions, SectionState};
 
 /// Reads blocks.
 #[derive(Debug)]
 pub(crate) struct Pcapng {
-    section: Section,
+    section: SectionState,
     options: Options,
     /// Section headers and interface descriptions read so far.
     descriptions: u64,
@@ -30,7 +30,7 @@ impl Pcapng {
     /// Reads the first section header, so that a damaged one shows at once.
     pub(crate) fn begin<R: Read>(stream: &mut Stream<R>, options: &Options) -> Result<Self, Error> {
         let mut pcapng = Self {
-            section: Section::new(),
+            section: SectionState::new(),
             options: options.clone(),
             descriptions: 0,
         };
@@ -61,13 +61,15 @@ impl Pcapng {
                 return Ok(None);
             };
             match header.kind {
-                Kind::Enhanced | Kind::Simple | Kind::Obsolete => {
+                BlockKind::Enhanced | BlockKind::Simple | BlockKind::Obsolete => {
                     return self.packet(stream, header).map(Some);
                 }
-                Kind::Section | Kind::Interface => self.description(stream, header)?,
-                Kind::Secrets => self.secrets(stream, header)?,
-                Kind::Other => skip(stream, header)?,
-                Kind::CountedOther => {
+                BlockKind::SectionState | BlockKind::Interface => {
+                    self.description(stream, header)?
+                }
+                BlockKind::Secrets => self.secrets(stream, header)?,
+                BlockKind::Other => skip(stream, header)?,
+                BlockKind::CountedOther => {
                     skip(stream, header)?;
                     stream.number += 1;
                 }
@@ -140,7 +142,7 @@ impl Pcapng {
                 found: u64::from(packet.interface),
             }));
         };
-        if header.kind == Kind::Simple {
+        if header.kind == BlockKind::Simple {
             // It does not say how much was captured: what the interface cuts packets down to.
             match stream.interfaces.first().map(|first| first.snap_len) {
                 None | Some(0) => {}
@@ -168,7 +170,7 @@ impl Pcapng {
         let len = packet.captured as usize;
         let options_start = head_len + padded(len);
         let options = match window.get(options_start..body_end) {
-            Some(bytes) if !bytes.is_empty() && header.kind != Kind::Simple => {
+            Some(bytes) if !bytes.is_empty() && header.kind != BlockKind::Simple => {
                 self.section.packet_options(bytes)
             }
             _ => PacketOptions::default(),
@@ -276,7 +278,7 @@ impl Pcapng {
         self.section
             .check_closing_len(closing, header.len)
             .map_err(|reason| stream.damaged(reason))?;
-        if header.kind == Kind::Section {
+        if header.kind == BlockKind::SectionState {
             self.section
                 .begin(body)
                 .map_err(|reason| stream.damaged(reason))?;

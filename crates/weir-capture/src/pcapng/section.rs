@@ -11,16 +11,16 @@ use crate::{Interface, Options, error::Reason};
 
 /// What the current section says of its blocks.
 #[derive(Debug)]
-pub(super) struct Section {
+pub(super) struct SectionState {
     endian: Endian,
     /// Number of the section, counted from 0; `None` before the first.
     number: Option<u32>,
-    sources: Vec<Source>,
+    sources: Vec<PcapngInterface>,
 }
 
 /// What is needed of an interface to read its packets.
 #[derive(Debug)]
-struct Source {
+struct PcapngInterface {
     clock: Clock,
     record_bytes_max: u32,
 }
@@ -28,15 +28,15 @@ struct Source {
 /// The two numbers at the head of each block.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct BlockHeader {
-    pub(super) kind: Kind,
+    pub(super) kind: BlockKind,
     /// Bytes of the whole block as the header says.
     pub(super) len: u32,
 }
 
 /// What to do with a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
-    Section,
+pub(super) enum BlockKind {
+    SectionState,
     Interface,
     Enhanced,
     Simple,
@@ -49,7 +49,7 @@ pub(super) enum Kind {
     Other,
 }
 
-impl Kind {
+impl BlockKind {
     /// Bytes of a packet block before the packet data.
     #[inline]
     pub(super) fn packet_head_len(self) -> usize {
@@ -62,7 +62,7 @@ impl Kind {
 
 /// The fixed part of a packet block.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Packet {
+pub(super) struct PacketBlock {
     pub(super) interface: u32,
     pub(super) ticks: Option<u64>,
     pub(super) captured: u32,
@@ -97,7 +97,7 @@ fn section_endian(magic: &[u8]) -> Option<Endian> {
     }
 }
 
-impl Section {
+impl SectionState {
     pub(super) fn new() -> Self {
         Self {
             endian: Endian::Little,
@@ -128,19 +128,19 @@ impl Section {
         let len = self.u32([l0, l1, l2, l3]);
         let header = BlockHeader {
             kind: match kind {
-                SECTION_TYPE => Kind::Section,
-                1 => Kind::Interface,
-                2 => Kind::Obsolete,
-                3 => Kind::Simple,
-                ENHANCED_TYPE => Kind::Enhanced,
-                10 => Kind::Secrets,
+                SECTION_TYPE => BlockKind::SectionState,
+                1 => BlockKind::Interface,
+                2 => BlockKind::Obsolete,
+                3 => BlockKind::Simple,
+                ENHANCED_TYPE => BlockKind::Enhanced,
+                10 => BlockKind::Secrets,
                 // Custom blocks, systemd journal entries, sysdig events.
-                0x0bad | 0x4000_0bad | 9 | 0x204 | 0x216 | 0x221 => Kind::CountedOther,
-                _ => Kind::Other,
+                0x0bad | 0x4000_0bad | 9 | 0x204 | 0x216 | 0x221 => BlockKind::CountedOther,
+                _ => BlockKind::Other,
             },
             len,
         };
-        if self.number.is_none() && header.kind != Kind::Section {
+        if self.number.is_none() && header.kind != BlockKind::SectionState {
             return Err(Reason::Unexpected {
                 part: "the type of the first block",
                 expected: "that of a section header",
@@ -242,7 +242,7 @@ impl Section {
                 _ => {}
             }
         }
-        self.sources.push(Source {
+        self.sources.push(PcapngInterface {
             clock,
             record_bytes_max: options.record_limit(u32::from(link_type)),
         });
@@ -252,7 +252,7 @@ impl Section {
     /// Nanoseconds since 1970 of a packet, and how many bytes it may have; `None` when its interface
     /// is not described.
     #[inline]
-    pub(super) fn time_and_limit(&self, packet: &Packet) -> Option<(Option<i128>, u32)> {
+    pub(super) fn time_and_limit(&self, packet: &PacketBlock) -> Option<(Option<i128>, u32)> {
         let source = self.sources.get(packet.interface as usize)?;
         let time_ns = packet.ticks.map(|ticks| source.clock.time_ns(ticks));
         Some((time_ns, source.record_bytes_max))
@@ -267,8 +267,8 @@ impl Section {
 
     /// Reads the fixed part of a packet block, head included.
     #[inline]
-    pub(super) fn packet(&self, kind: Kind, block: &[u8]) -> Result<Packet, Reason> {
-        if kind == Kind::Enhanced
+    pub(super) fn packet(&self, kind: BlockKind, block: &[u8]) -> Result<PacketBlock, Reason> {
+        if kind == BlockKind::Enhanced
             && let Some(head) = block.first_chunk::<PACKET_HEAD_LEN>()
         {
             return Ok(self.enhanced_packet(head));
@@ -279,9 +279,9 @@ impl Section {
 
     /// What most blocks are, without a check a field.
     #[inline]
-    fn enhanced_packet(&self, head: &[u8; PACKET_HEAD_LEN]) -> Packet {
+    fn enhanced_packet(&self, head: &[u8; PACKET_HEAD_LEN]) -> PacketBlock {
         let number = |at: usize| self.u32([head[at], head[at + 1], head[at + 2], head[at + 3]]);
-        Packet {
+        PacketBlock {
             interface: number(8),
             ticks: Some(u64::from(number(12)) << 32 | u64::from(number(16))),
             captured: number(20),
@@ -289,20 +289,20 @@ impl Section {
         }
     }
 
-    fn packet_fields(&self, kind: Kind, block: &[u8]) -> Result<Packet, Short> {
+    fn packet_fields(&self, kind: BlockKind, block: &[u8]) -> Result<PacketBlock, Short> {
         let mut reader = Bytes::new(block);
         let endian = self.endian;
         reader.skip(HEAD_LEN)?;
-        if kind == Kind::Simple {
+        if kind == BlockKind::Simple {
             let wire_len = reader.u32(endian)?;
-            return Ok(Packet {
+            return Ok(PacketBlock {
                 interface: 0,
                 ticks: None,
                 captured: wire_len,
                 wire_len,
             });
         }
-        let interface = if kind == Kind::Enhanced {
+        let interface = if kind == BlockKind::Enhanced {
             reader.u32(endian)?
         } else {
             let interface = reader.u16(endian)?;
@@ -312,7 +312,7 @@ impl Section {
         };
         let high = reader.u32(endian)?;
         let low = reader.u32(endian)?;
-        Ok(Packet {
+        Ok(PacketBlock {
             interface,
             ticks: Some(u64::from(high) << 32 | u64::from(low)),
             captured: reader.u32(endian)?,

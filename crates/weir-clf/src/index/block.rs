@@ -118,7 +118,7 @@ impl Builder {
     /// checksum of the edges. Forgets the marks.
     pub(crate) fn finish(&mut self) -> Block {
         let mut body = Vec::new();
-        let mut tables = [Table::default(); KEYS];
+        let mut tables = [KeyTable::default(); KEYS];
         let bits_max = BUCKET_BITS_MAX.iter();
         for ((table, keys), bits_max) in tables.iter_mut().zip(&self.keys).zip(bits_max) {
             *table = push_table(keys, *bits_max, &mut body);
@@ -218,13 +218,13 @@ fn put(bytes: &mut [u8], at: usize, value: &[u8]) {
 
 /// Where a key's table begins in the body, and how many bits choose a bucket.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Table {
+pub(crate) struct KeyTable {
     pub(crate) start: u32,
     pub(crate) bits: u16,
 }
 
 /// Appends a table: where each bucket ends, as a number of entries, then the entries by bucket.
-fn push_table(hashes: &[u32], bits_max: u32, body: &mut Vec<u8>) -> Table {
+fn push_table(hashes: &[u32], bits_max: u32, body: &mut Vec<u8>) -> KeyTable {
     // Four or eight entries a bucket.
     let bits = hashes
         .len()
@@ -275,7 +275,7 @@ fn push_table(hashes: &[u32], bits_max: u32, body: &mut Vec<u8>) -> Table {
         }
     }
     body.append(&mut packed);
-    Table {
+    KeyTable {
         start,
         bits: bits as u16,
     }
@@ -288,7 +288,7 @@ fn rest_of(hash: u32, bits: u32) -> u16 {
 
 /// The header of a block that was read, without the zones and sums.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Header {
+pub(crate) struct BlockHeader {
     pub(crate) header_bytes: usize,
     pub(crate) block_bytes: usize,
     pub(crate) granules: usize,
@@ -299,19 +299,19 @@ pub(crate) struct Header {
     pub(crate) time_max: u64,
     pub(crate) edges: u64,
     form: u8,
-    tables: [Table; KEYS],
+    tables: [KeyTable; KEYS],
 }
 
-impl Header {
+impl BlockHeader {
     /// Reads the fixed part; `None` when the magic bytes are wrong, bytes are missing, or fields contradict each other.
     pub(crate) fn of(bytes: &[u8]) -> Option<Self> {
         if bytes.get(..8)? != MAGIC {
             return None;
         }
-        let mut tables = [Table::default(); KEYS];
+        let mut tables = [KeyTable::default(); KEYS];
         for (index, table) in tables.iter_mut().enumerate() {
             let at = 64 + 8 * index;
-            *table = Table {
+            *table = KeyTable {
                 start: u32_le_at(bytes, at)?,
                 bits: u16_le_at(bytes, at + 4)?,
             };

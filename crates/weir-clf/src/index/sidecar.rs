@@ -9,7 +9,9 @@ use crate::forms::Form;
 use crate::hash::xxh64;
 use weir_bytes::u64_le_at;
 
-use crate::index::block::{EDGE_BYTES, FIXED_BYTES, Header, PAGE_BYTES, Zone, edge_sum, page_sum};
+use crate::index::block::{
+    BlockHeader, EDGE_BYTES, FIXED_BYTES, PAGE_BYTES, Zone, edge_sum, page_sum,
+};
 use crate::index::mark::Key;
 use crate::segment::Segment;
 
@@ -57,7 +59,7 @@ pub(crate) struct Sidecar {
 
 #[derive(Debug)]
 struct Loaded {
-    header: Header,
+    header: BlockHeader,
     /// The whole header: zones and sums.
     bytes: Vec<u8>,
     /// Where the body begins in the sidecar.
@@ -73,12 +75,12 @@ enum Store {
 
 /// Where in a log records may be that are looked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Span {
+pub(crate) struct LogSpan {
     pub(crate) start: u64,
     pub(crate) end: u64,
 }
 
-impl Span {
+impl LogSpan {
     pub(crate) const fn len(self) -> u64 {
         self.end.saturating_sub(self.start)
     }
@@ -174,8 +176,8 @@ impl Sidecar {
         keys: Option<&[(Key, u32)]>,
         wanted: &dyn Fn(&Zone) -> bool,
         zones: &mut u64,
-    ) -> io::Result<Vec<Span>> {
-        let mut spans: Vec<Span> = Vec::new();
+    ) -> io::Result<Vec<LogSpan>> {
+        let mut spans: Vec<LogSpan> = Vec::new();
         let mut granules = Vec::new();
         let mut page = Vec::new();
         let mut reached = 0;
@@ -184,7 +186,7 @@ impl Sidecar {
             let header = &block.header;
             // No block covers these bytes of the log, as a block of the sidecar is damaged or was removed.
             if header.log_start > reached {
-                spans.push(Span {
+                spans.push(LogSpan {
                     start: reached,
                     end: header.log_start,
                 });
@@ -228,7 +230,7 @@ impl Sidecar {
                 let start = header.log_start.saturating_add(u64::from(zone.offset));
                 match spans.last_mut() {
                     Some(last) if last.end == start => last.end = end,
-                    _ => spans.push(Span { start, end }),
+                    _ => spans.push(LogSpan { start, end }),
                 }
             }
         }
@@ -321,7 +323,7 @@ fn load(file: &File, at: u64) -> io::Result<Option<Loaded>> {
     if file.read_exact_at(&mut bytes, at).is_err() {
         return Ok(None);
     }
-    let Some(header) = Header::of(&bytes) else {
+    let Some(header) = BlockHeader::of(&bytes) else {
         return Ok(None);
     };
     bytes.resize(header.header_bytes, 0);
@@ -341,7 +343,7 @@ fn load(file: &File, at: u64) -> io::Result<Option<Loaded>> {
 }
 
 /// Whether the log is, at the ends of a block's part, what it was.
-fn edges_fit(segment: &Segment, header: &Header) -> io::Result<bool> {
+fn edges_fit(segment: &Segment, header: &BlockHeader) -> io::Result<bool> {
     if segment.len() < header.log_end {
         return Ok(false);
     }

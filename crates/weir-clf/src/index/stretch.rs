@@ -13,7 +13,7 @@ use crate::forms::notation::{Notation, in_form};
 use crate::forms::{Form, Scratch};
 use crate::index::mark::Mark;
 use crate::segment::Segment;
-use crate::walk::{BEHIND_BYTES, PIECE_BYTES, Read, Walk};
+use crate::walk::{BEHIND_BYTES, LogWalk, PIECE_BYTES, Read};
 
 /// Bytes of log behind which another stretch begins.
 const STRETCH_BYTES: u64 = PIECE_BYTES;
@@ -24,7 +24,7 @@ const ALONE_BYTES: u64 = 4 << 20;
 const THREADS_MAX: usize = 8;
 
 /// What is called with each record's mark and offset.
-type Each<'a> = dyn FnMut(&Mark, u64) -> io::Result<()> + 'a;
+type OnMark<'a> = dyn FnMut(&Mark, u64) -> io::Result<()> + 'a;
 
 /// Reads records and gives their marks. One that is not finished, because its line has no end, is passed
 /// over: it is no damage, and has no mark before it is.
@@ -57,12 +57,12 @@ pub(crate) fn refused(fault: Fault) -> io::Result<Fault> {
 
 /// Calls `each` with the mark of every record of the log, in its order. Gives how many places are no
 /// record.
-pub(crate) fn each_mark(segment: &Segment, form: Form, each: &mut Each<'_>) -> io::Result<u64> {
+pub(crate) fn each_mark(segment: &Segment, form: Form, each: &mut OnMark<'_>) -> io::Result<u64> {
     in_form!(form, N => each_mark_of::<N>(segment, each))
 }
 
-fn each_mark_of<N: Notation>(segment: &Segment, each: &mut Each<'_>) -> io::Result<u64> {
-    let mut walk = Walk::default();
+fn each_mark_of<N: Notation>(segment: &Segment, each: &mut OnMark<'_>) -> io::Result<u64> {
+    let mut walk = LogWalk::default();
     let cores = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
     // The frames of a compressed log are decompressed one after the other.
     if segment.len() < ALONE_BYTES || segment.is_compressed() || cores == 1 {
@@ -82,7 +82,7 @@ struct Stretch {
     /// Where the first is guessed to begin.
     start: Option<u64>,
     marks: Vec<(Mark, u64)>,
-    walk: Walk,
+    walk: LogWalk,
 }
 
 impl Stretch {
@@ -121,8 +121,8 @@ impl Stretch {
 fn in_stretches<N: Notation>(
     segment: &Segment,
     threads: usize,
-    walk: &mut Walk,
-    each: &mut Each<'_>,
+    walk: &mut LogWalk,
+    each: &mut OnMark<'_>,
 ) -> io::Result<()> {
     let starts = |first: usize| {
         (0..segment.len())
@@ -155,7 +155,7 @@ fn in_stretches<N: Notation>(
                     each(mark, *offset)?;
                 }
                 let damaged = walk.damaged.saturating_add(stretch.walk.damaged);
-                *walk = Walk {
+                *walk = LogWalk {
                     damaged,
                     ..stretch.walk
                 };
@@ -210,7 +210,7 @@ mod tests {
         let path = folder.path().join("log");
         std::fs::write(&path, &log).unwrap();
         let segment = Segment::open(&path).unwrap();
-        let mut one = Walk::default();
+        let mut one = LogWalk::default();
         let mut expected = Vec::new();
         let mut scratch = Scratch::default();
         let mut read = each_finished::<N>(&mut scratch, |mark, offset| {
@@ -228,7 +228,7 @@ mod tests {
             N::FORM
         );
         for threads in [2, 3, 7] {
-            let mut walk = Walk::default();
+            let mut walk = LogWalk::default();
             let mut found = Vec::new();
             in_stretches::<N>(&segment, threads, &mut walk, &mut |mark, offset| {
                 found.push((*mark, offset));

@@ -16,7 +16,7 @@ use crate::index::mark::Mark;
 use crate::index::sidecar::{Sidecar, modified_ns, seal, sidecar_path};
 use crate::index::stretch::refused;
 use crate::segment::{Segment, compress, numbered};
-use crate::walk::Walk;
+use crate::walk::LogWalk;
 
 /// When records are forced to the disk.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -183,7 +183,7 @@ impl Live {
             let _ = std::fs::remove_file(sidecar_path(&self.path));
         }
         let mut repair = Repair::default();
-        let mut walk = Walk::default();
+        let mut walk = LogWalk::default();
         let mut scratch = Scratch::default();
         let mut read = |bytes: &[u8], _whole: bool, offset: u64| {
             // A line without its end is half a record, whatever it says.

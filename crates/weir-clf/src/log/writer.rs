@@ -32,14 +32,14 @@ use crate::record::Record;
 /// ```
 #[derive(Debug)]
 pub struct Writer {
-    shared: Arc<Shared>,
+    shared: Arc<WriterState>,
     thread: Option<JoinHandle<Summary>>,
 }
 
 /// A thread's own way into a [`Writer`]. Records of one appender keep their order.
 #[derive(Debug)]
 pub struct Appender {
-    shared: Arc<Shared>,
+    shared: Arc<WriterState>,
     encoder: Encoder,
     /// For marks of what is read back.
     scratch: Scratch,
@@ -85,7 +85,7 @@ impl std::error::Error for WriteError {
 }
 
 #[derive(Debug)]
-struct Shared {
+struct WriterState {
     path: PathBuf,
     options: WriterOptions,
     queue: Mutex<Queue>,
@@ -97,7 +97,7 @@ struct Shared {
 
 #[derive(Debug, Default)]
 struct Queue {
-    chunks: VecDeque<Chunk>,
+    chunks: VecDeque<RecordBatch>,
     bytes: usize,
     /// Chunks handed over, and of these written as the policy wants it.
     handed: u64,
@@ -112,7 +112,7 @@ struct Queue {
 }
 
 #[derive(Debug)]
-struct Chunk {
+struct RecordBatch {
     bytes: Vec<u8>,
     marks: Vec<Mark>,
     records: u64,
@@ -124,7 +124,7 @@ const CHUNK_BYTES: usize = 64 << 10;
 /// Chunks in one write.
 const CHUNKS_MAX: usize = 64;
 
-impl Shared {
+impl WriterState {
     fn lock(&self) -> MutexGuard<'_, Queue> {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -137,7 +137,7 @@ impl Writer {
     /// When it cannot be opened or made, or another writer has it ([`io::ErrorKind::ResourceBusy`]).
     pub fn open(path: &Path, options: WriterOptions) -> io::Result<(Self, Repair)> {
         let (live, repair) = Live::open(path, &options)?;
-        let shared = Arc::new(Shared {
+        let shared = Arc::new(WriterState {
             path: path.to_owned(),
             options,
             queue: Mutex::default(),
@@ -286,7 +286,7 @@ impl Appender {
         let marks = std::mem::replace(&mut self.marks, marks);
         queue.bytes = queue.bytes.saturating_add(bytes.len());
         let records = std::mem::take(&mut self.records);
-        queue.chunks.push_back(Chunk {
+        queue.chunks.push_back(RecordBatch {
             bytes,
             marks,
             records,
@@ -330,7 +330,7 @@ impl Drop for Appender {
 
 /// The thread that writes.
 struct Committer {
-    shared: Arc<Shared>,
+    shared: Arc<WriterState>,
     live: Live,
     summary: Summary,
     synced: Instant,
@@ -339,7 +339,7 @@ struct Committer {
 }
 
 impl Committer {
-    fn new(shared: Arc<Shared>, live: Live) -> Self {
+    fn new(shared: Arc<WriterState>, live: Live) -> Self {
         let summary = Summary::default();
         Self {
             shared,
@@ -385,7 +385,7 @@ impl Committer {
     }
 
     /// Waits for something to do.
-    fn next(&self, batch: &mut Vec<Chunk>) -> (bool, bool, bool) {
+    fn next(&self, batch: &mut Vec<RecordBatch>) -> (bool, bool, bool) {
         let mut queue = self.shared.lock();
         while queue.chunks.is_empty() && !queue.closed && !queue.rotate && !queue.reopen {
             let Some(most) = self.patience() else {
@@ -428,7 +428,7 @@ impl Committer {
         }
     }
 
-    fn write(&mut self, batch: &mut [Chunk], rotate: bool, reopen: bool) -> io::Result<()> {
+    fn write(&mut self, batch: &mut [RecordBatch], rotate: bool, reopen: bool) -> io::Result<()> {
         if reopen {
             self.live.reopen(&self.shared.options)?;
         }
@@ -458,7 +458,7 @@ impl Committer {
         self.sync()
     }
 
-    fn write_chunks(&mut self, chunks: &[Chunk]) -> io::Result<()> {
+    fn write_chunks(&mut self, chunks: &[RecordBatch]) -> io::Result<()> {
         let mut offset = self.live.len;
         let bytes: Vec<&[u8]> = chunks.iter().map(|chunk| &*chunk.bytes).collect();
         self.live.write(&bytes)?;

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::OnceLock;
 
 use crate::forms::{Form, text};
-use crate::index::sidecar::{Sidecar, Span};
+use crate::index::sidecar::{LogSpan, Sidecar};
 use crate::search::run::SearchOptions;
 use crate::segment::Segment;
 
@@ -46,11 +46,11 @@ impl Opened {
 
     /// The parts that have to be read by one thread, each from its beginning to its end, to find what is
     /// in `spans`; `None` when any thread may begin anywhere.
-    pub(crate) fn in_order(&self, spans: &[Span]) -> io::Result<Option<Vec<Span>>> {
+    pub(crate) fn in_order(&self, spans: &[LogSpan]) -> io::Result<Option<Vec<LogSpan>>> {
         Ok(match self.form {
             // The bytes of a record may stand in the message that another one has.
             Form::Binary => Some(spans.to_vec()),
-            Form::Text if self.refers()? => Some(vec![Span {
+            Form::Text if self.refers()? => Some(vec![LogSpan {
                 start: 0,
                 end: self.segment.len(),
             }]),

@@ -9,14 +9,14 @@ use regex::bytes::Regex;
 use crate::fault::{Fault, FaultKind};
 use crate::forms::notation::{Notation, Rfc6873, in_form};
 use crate::forms::{Form, Scratch, rfc6873, text};
-use crate::index::sidecar::Span;
+use crate::index::sidecar::LogSpan;
 use crate::losses::Losses;
 use crate::record::Record;
 use crate::search::opened::Opened;
 use crate::search::query::{Needle, Query};
 use crate::search::run::Searched;
 use crate::segment::Segment;
-use crate::walk::{BEHIND_BYTES, Walk, each_record};
+use crate::walk::{BEHIND_BYTES, LogWalk, each_record};
 
 /// Bytes of log that a thread reads at a time.
 ///
@@ -25,25 +25,25 @@ const PIECE_BYTES: u64 = 256 << 10;
 
 /// A piece of work: part of a segment.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Piece {
+pub(crate) struct SegmentPiece {
     segment: usize,
-    pub(crate) span: Span,
+    pub(crate) span: LogSpan,
     /// A record begins where the span does, if anything does.
     aligned: bool,
     /// A record ends where the span does, as far as is known.
     closed: bool,
 }
 
-impl Piece {
+impl SegmentPiece {
     /// Appends the pieces of a segment's spans.
-    pub(crate) fn push_all(segment: usize, spans: &[Span], pieces: &mut Vec<Self>) {
+    pub(crate) fn push_all(segment: usize, spans: &[LogSpan], pieces: &mut Vec<Self>) {
         for span in spans {
             let mut start = span.start;
             while start < span.end {
                 let end = span.end.min(start.saturating_add(PIECE_BYTES));
                 pieces.push(Self {
                     segment,
-                    span: Span { start, end },
+                    span: LogSpan { start, end },
                     aligned: start == span.start,
                     closed: end == span.end,
                 });
@@ -73,7 +73,7 @@ impl Batch {
 
 /// What a thread keeps from piece to piece.
 #[derive(Debug, Default)]
-pub(crate) struct Work {
+pub(crate) struct PieceWork {
     buffer: Vec<u8>,
     scratch: Scratch,
 }
@@ -129,7 +129,7 @@ impl<'a> Job<'a> {
 
 /// What was read of a piece.
 #[derive(Clone, Copy)]
-struct Part<'a> {
+struct PieceBytes<'a> {
     bytes: &'a [u8],
     /// Where they begin in the log.
     from: u64,
@@ -142,7 +142,7 @@ struct Part<'a> {
 
 impl Job<'_> {
     /// Reads a piece and finds the records that begin in it.
-    pub(crate) fn piece(&self, piece: Piece, work: &mut Work) -> io::Result<Batch> {
+    pub(crate) fn piece(&self, piece: SegmentPiece, work: &mut PieceWork) -> io::Result<Batch> {
         match self.segments.get(piece.segment) {
             Some(opened) => {
                 in_form!(opened.form, N => self.piece_of::<N>(piece, &opened.segment, work))
@@ -153,22 +153,22 @@ impl Job<'_> {
 
     fn piece_of<N: Notation>(
         &self,
-        piece: Piece,
+        piece: SegmentPiece,
         segment: &Segment,
-        work: &mut Work,
+        work: &mut PieceWork,
     ) -> io::Result<Batch> {
         let mut batch = Batch {
             segment: piece.segment,
             ..Batch::default()
         };
-        let Span { start, end } = piece.span;
+        let LogSpan { start, end } = piece.span;
         // The line feed before the first record shows that one begins.
         let from = start.saturating_sub(u64::from(!piece.aligned));
         let mut behind = if piece.closed { 0 } else { BEHIND_BYTES };
-        let Work { buffer, scratch } = work;
+        let PieceWork { buffer, scratch } = work;
         loop {
             let count = segment.read_into(from, end.saturating_add(behind), buffer)?;
-            let part = Part {
+            let part = PieceBytes {
                 bytes: buffer.get(..count).unwrap_or_default(),
                 from,
                 limit: usize::try_from(end.saturating_sub(from)).unwrap_or(usize::MAX),
@@ -203,7 +203,7 @@ impl Job<'_> {
     /// Looks at every record. False when more bytes are needed.
     fn walk<N: Notation>(
         &self,
-        part: Part<'_>,
+        part: PieceBytes<'_>,
         scratch: &mut Scratch,
         batch: &mut Batch,
     ) -> io::Result<bool> {
@@ -219,7 +219,7 @@ impl Job<'_> {
 
     /// Compares a field of each record, where the index knows their beginnings and all are as they should be.
     /// False when they have to be looked at in another way.
-    fn compare(&self, part: Part<'_>, batch: &mut Batch) -> bool {
+    fn compare(&self, part: PieceBytes<'_>, batch: &mut Batch) -> bool {
         let Some((field, value)) = self.query.field() else {
             return false;
         };
@@ -242,7 +242,7 @@ impl Job<'_> {
     }
 
     /// Looks at the records that hold the needle. False when more bytes are needed.
-    fn find(&self, finder: &Finder, part: Part<'_>, batch: &mut Batch) -> io::Result<bool> {
+    fn find(&self, finder: &Finder, part: PieceBytes<'_>, batch: &mut Batch) -> io::Result<bool> {
         let bytes = part.bytes;
         let mut at = 0_usize;
         while let Some(found) = bytes.get(at..).and_then(|rest| finder.find(rest)) {
@@ -301,8 +301,8 @@ impl Job<'_> {
     pub(crate) fn in_order(
         &self,
         place: usize,
-        span: Span,
-        work: &mut Work,
+        span: LogSpan,
+        work: &mut PieceWork,
         each: &mut dyn FnMut(&Batch) -> bool,
     ) -> io::Result<()> {
         let Some(opened) = self.segments.get(place) else {
@@ -314,9 +314,9 @@ impl Job<'_> {
         };
         let refers = opened.refers()?;
         let mut earlier = Scratch::in_order();
-        let Work { buffer, scratch } = work;
+        let PieceWork { buffer, scratch } = work;
         let scratch = if refers { &mut earlier } else { scratch };
-        let mut walk = Walk::default();
+        let mut walk = LogWalk::default();
         let mut at = span.start;
         while at < span.end {
             batch.clear();
@@ -352,10 +352,13 @@ impl Job<'_> {
 
 /// Goes from record to record, for those that begin in a part: `read` says where each ends. Gives whether
 /// that was all, for otherwise more bytes are needed, and how many places are no record.
-fn over<N: Notation>(part: Part<'_>, read: &mut impl crate::walk::Read) -> io::Result<(bool, u64)> {
-    let mut walk = Walk {
+fn over<N: Notation>(
+    part: PieceBytes<'_>,
+    read: &mut impl crate::walk::Read,
+) -> io::Result<(bool, u64)> {
+    let mut walk = LogWalk {
         lost: !part.aligned,
-        ..Walk::default()
+        ..LogWalk::default()
     };
     let used = walk.piece::<N>(part.bytes, part.from, part.limit, part.whole, read)?;
     Ok((used >= part.limit || walk.lost || part.whole, walk.damaged))

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
-use crate::index::sidecar::{Sidecar, Span};
+use crate::index::sidecar::{LogSpan, Sidecar};
 use crate::search::query::Query;
 use crate::segment::Segment;
 
@@ -31,7 +31,7 @@ pub struct SegmentPlan {
     pub zones_read: u64,
     /// Whether keys were looked up in the sidecar.
     pub keyed: bool,
-    pub(crate) spans: Vec<Span>,
+    pub(crate) spans: Vec<LogSpan>,
 }
 
 impl Plan {
@@ -74,7 +74,7 @@ pub(crate) fn plan(
     if covered < segment.len() {
         match plan.spans.last_mut() {
             Some(last) if last.end == covered => last.end = segment.len(),
-            _ => plan.spans.push(Span {
+            _ => plan.spans.push(LogSpan {
                 start: covered,
                 end: segment.len(),
             }),

@@ -11,7 +11,7 @@ use crate::forms::{Form, Scratch};
 use crate::passed::Passed;
 use crate::record::Record;
 use crate::search::opened::Opened;
-use crate::search::piece::{Batch, Job, Piece, Work};
+use crate::search::piece::{Batch, Job, PieceWork, SegmentPiece};
 use crate::search::plan::{Plan, plan};
 use crate::search::query::Query;
 
@@ -65,7 +65,7 @@ pub struct Searcher {
     segments: Vec<Opened>,
     options: SearchOptions,
     /// Buffers that the last short search left.
-    spare: Mutex<Work>,
+    spare: Mutex<PieceWork>,
     passed: Passed,
 }
 
@@ -221,7 +221,7 @@ impl Searcher {
                 continue;
             }
             let Some(spans) = opened.in_order(&part.spans)? else {
-                Piece::push_all(place, &part.spans, &mut pieces);
+                SegmentPiece::push_all(place, &part.spans, &mut pieces);
                 continue;
             };
             self.run_pieces(&job, &pieces, &mut work, &mut sink)?;
@@ -241,8 +241,8 @@ impl Searcher {
     fn run_pieces(
         &self,
         job: &Job<'_>,
-        pieces: &[Piece],
-        work: &mut Work,
+        pieces: &[SegmentPiece],
+        work: &mut PieceWork,
         sink: &mut Sink<'_>,
     ) -> io::Result<()> {
         let bytes: u64 = pieces.iter().map(|piece| piece.span.len()).sum();
@@ -264,7 +264,7 @@ impl Searcher {
         Ok(())
     }
 
-    fn spare(&self) -> MutexGuard<'_, Work> {
+    fn spare(&self) -> MutexGuard<'_, PieceWork> {
         self.spare.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -316,7 +316,7 @@ struct Board {
 
 fn parallel(
     job: &Job<'_>,
-    pieces: &[Piece],
+    pieces: &[SegmentPiece],
     threads: usize,
     sink: &mut Sink<'_>,
 ) -> io::Result<()> {
@@ -326,7 +326,7 @@ fn parallel(
     // Batches that wait for an earlier one take memory, so a worker waits when it is too far ahead of the output.
     let ahead = threads.saturating_mul(4);
     let worker = || {
-        let mut work = Work::default();
+        let mut work = PieceWork::default();
         loop {
             let mut state = lock();
             while !state.stopped && state.next >= state.emitted.saturating_add(ahead) {

@@ -32,7 +32,7 @@ pub(crate) enum ClfCommand {
     Write(Write),
     /// Find records by Call-ID, user, method, status, address, time or text
     #[command(after_help = SEARCH_EXAMPLES)]
-    Search(Search),
+    SearchArgs(SearchArgs),
     /// Write a log in another form, and say what that form cannot carry
     #[command(
         after_help = "Examples:\n  weir clf convert calls.clf --format json -o calls.ndjson\n  weir clf convert old.txt --format rfc6873 -o calls.clf"
@@ -221,7 +221,7 @@ impl Filter {
 }
 
 #[derive(Args, Debug)]
-pub(crate) struct Search {
+pub(crate) struct SearchArgs {
     /// Logs, in any form; their sealed segments (LOG.000001 and so on) are searched too
     #[arg(value_name = "LOG", required = true)]
     pub(crate) logs: Vec<PathBuf>,

@@ -10,7 +10,7 @@ use weir_clf::{
     Searched, Searcher, Target, Test, all_segments, dialogs,
 };
 
-use super::args::Search;
+use super::args::SearchArgs;
 use super::wrote;
 use crate::args::Global;
 use crate::message::Messages;
@@ -21,7 +21,7 @@ use crate::session::Failure;
 const DIALOG_RECORDS_MAX: u64 = 1_000_000;
 
 pub(super) fn run(
-    search: &Search,
+    search: &SearchArgs,
     global: Global,
     messages: Messages,
 ) -> Result<ExitCode, Failure> {

@@ -30,7 +30,7 @@ pub(super) struct Compare {
         default_value = "table",
         help_heading = "Output"
     )]
-    format: Format,
+    format: ComparedFormat,
     /// Write a page with the plots of size, encode, decode and total time
     #[arg(
         short = 'o',
@@ -46,7 +46,7 @@ pub(super) struct Compare {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Format {
+enum ComparedFormat {
     /// A table in plain text
     Table,
     /// JSON
@@ -96,8 +96,8 @@ pub(super) fn run(args: &Compare, context: Context) -> Result<ExitCode, Failure>
         context.messages.note("no Megaco message was found");
     } else {
         let text = match args.format {
-            Format::Table => study.to_table(),
-            Format::Json => study.to_json(),
+            ComparedFormat::Table => study.to_table(),
+            ComparedFormat::Json => study.to_json(),
         };
         print(text.as_bytes())?;
     }

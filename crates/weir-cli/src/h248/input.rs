@@ -44,14 +44,14 @@ const FILE_BYTES_MAX: u64 = 1 << 20;
 /// How deep folders may lie in one another.
 const FOLDERS_MAX: usize = 32;
 
-type Each<'e> = dyn FnMut(Found) -> Result<Next, Failure> + 'e;
+type OnMessage<'e> = dyn FnMut(Found) -> Result<Next, Failure> + 'e;
 
 /// Gives every message to `each`, in the order of the paths; folders in the order of names. Damage of a
 /// capture is reported, and reading goes on with the next path.
 pub(super) fn messages(
     input: &InputArgs,
     context: Context,
-    each: &mut Each<'_>,
+    each: &mut OnMessage<'_>,
 ) -> Result<Summary, Failure> {
     let counts = Arc::new((AtomicU64::new(0), AtomicU64::new(0)));
     let shown = Arc::clone(&counts);
@@ -61,7 +61,7 @@ pub(super) fn messages(
         bytes_total: None,
         pieces: None,
     });
-    let mut walk = Walk {
+    let mut walk = MessageWalk {
         hex: input.hex,
         context,
         summary: Summary::default(),
@@ -84,16 +84,16 @@ pub(super) fn messages(
     Ok(summary)
 }
 
-struct Walk<'w, 'e> {
+struct MessageWalk<'w, 'e> {
     hex: bool,
     context: Context,
     summary: Summary,
     /// Octets and messages, for the progress bar.
     counts: &'w (AtomicU64, AtomicU64),
-    each: &'w mut Each<'e>,
+    each: &'w mut OnMessage<'e>,
 }
 
-impl Walk<'_, '_> {
+impl MessageWalk<'_, '_> {
     fn path(&mut self, path: &Path, stem: &Path, depth: usize) -> Result<Next, Failure> {
         let failed = |error: io::Error| Failure::file(path, &error);
         if fs::metadata(path).map_err(failed)?.is_dir() {

@@ -20,10 +20,10 @@ use weir_output::{self as output, Format, Options, Writer, grouped, text};
 /// Answers with a heading each.
 pub(crate) struct Document {
     title: String,
-    sections: Vec<Section>,
+    sections: Vec<PageSection>,
 }
 
-struct Section {
+struct PageSection {
     heading: Heading,
     schema: SchemaRef,
     rows: Vec<RecordBatch>,
@@ -55,7 +55,7 @@ impl Document {
             let Some(next) = planned.pop_front().filter(|_| gives_rows) else {
                 continue;
             };
-            let mut section = Section {
+            let mut section = PageSection {
                 heading,
                 schema: next.schema(),
                 rows: Vec::new(),
@@ -178,7 +178,7 @@ impl Document {
     }
 }
 
-impl Section {
+impl PageSection {
     /// Says that rows are not there; empty when all are.
     fn left_out(&self) -> String {
         let kept = u64::try_from(ROWS_MAX).unwrap_or(u64::MAX);

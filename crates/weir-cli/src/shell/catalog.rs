@@ -14,7 +14,7 @@ use weir_output::text::is_control;
 
 /// A column.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Column {
+pub(super) struct CatalogColumn {
     pub(super) name: String,
     /// What it means, or its type where no more is known.
     pub(super) meaning: String,
@@ -22,15 +22,15 @@ pub(super) struct Column {
 
 /// What the statements of a session have made.
 #[derive(Debug, Default)]
-pub(super) struct Known {
+pub(super) struct SessionTables {
     names: Vec<String>,
     /// A capture is open, so that its tables have plain names.
     pub(super) is_open: bool,
     /// Columns of tables that were asked for, by how they are written in FROM.
-    columns: HashMap<String, Arc<[Column]>>,
+    columns: HashMap<String, Arc<[CatalogColumn]>>,
 }
 
-impl Known {
+impl SessionTables {
     pub(super) fn add(&mut self, name: &str) {
         if !self.has(name) {
             self.names.push(name.to_owned());
@@ -57,20 +57,20 @@ impl Known {
 }
 
 /// A table by its name, with its columns.
-type Listed = (&'static str, Arc<[Column]>);
+type Listed = (&'static str, Arc<[CatalogColumn]>);
 
 /// All names.
 #[derive(Clone)]
 pub(super) struct Catalog {
     session: Arc<Session>,
-    known: Arc<Mutex<Known>>,
+    known: Arc<Mutex<SessionTables>>,
     tables: Arc<Vec<Listed>>,
     functions: Arc<Vec<FunctionEntry>>,
 }
 
 impl Catalog {
     /// The names of a session.
-    pub(super) fn new(session: &Arc<Session>, known: &Arc<Mutex<Known>>) -> Self {
+    pub(super) fn new(session: &Arc<Session>, known: &Arc<Mutex<SessionTables>>) -> Self {
         let tables = fields::tables();
         let tables = tables.iter().map(|(name, table)| (*name, columns(table)));
         Self {
@@ -86,23 +86,23 @@ impl Catalog {
         &self.functions
     }
 
-    pub(super) fn known(&self) -> MutexGuard<'_, Known> {
+    pub(super) fn known(&self) -> MutexGuard<'_, SessionTables> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The columns of packets: for a statement without FROM yet, and for commands that take fields.
-    pub(super) fn packets(&self) -> Arc<[Column]> {
+    pub(super) fn packets(&self) -> Arc<[CatalogColumn]> {
         self.of_table("packets").unwrap_or_default()
     }
 
-    fn of_table(&self, name: &str) -> Option<Arc<[Column]>> {
+    fn of_table(&self, name: &str) -> Option<Arc<[CatalogColumn]>> {
         let mut tables = self.tables.iter();
         let (_, columns) = tables.find(|(known, _)| *known == name)?;
         Some(Arc::clone(columns))
     }
 
     /// The columns of a table as a statement names it; none when they are not to be had.
-    pub(super) fn columns(&self, table: &TableUse) -> Arc<[Column]> {
+    pub(super) fn columns(&self, table: &TableUse) -> Arc<[CatalogColumn]> {
         match &table.origin {
             Origin::Call(name) => match self.of_table(name) {
                 Some(columns) => columns,
@@ -126,7 +126,7 @@ impl Catalog {
     }
 
     /// The columns that the engine says a table has.
-    fn asked(&self, text: &str) -> Arc<[Column]> {
+    fn asked(&self, text: &str) -> Arc<[CatalogColumn]> {
         // What is far away is not asked with every key.
         if text.contains("://") {
             return Arc::default();
@@ -140,7 +140,7 @@ impl Catalog {
         columns
     }
 
-    fn plan(&self, text: &str) -> Option<Arc<[Column]>> {
+    fn plan(&self, text: &str) -> Option<Arc<[CatalogColumn]>> {
         let sql = format!("SELECT * FROM {text} LIMIT 0");
         let statement = self.session.parse(&sql).ok()?.pop()?;
         let planned = self.session.plan(statement, None).ok()??;
@@ -153,7 +153,7 @@ impl Catalog {
                 || field.data_type().to_string(),
                 |column| column.meaning.clone(),
             );
-            Column {
+            CatalogColumn {
                 name: field.name().clone(),
                 meaning,
             }
@@ -164,8 +164,8 @@ impl Catalog {
     }
 }
 
-fn columns(table: &Table) -> Arc<[Column]> {
-    let columns = table.columns().iter().map(|column| Column {
+fn columns(table: &Table) -> Arc<[CatalogColumn]> {
+    let columns = table.columns().iter().map(|column| CatalogColumn {
         name: column.name.to_string(),
         meaning: column.doc.to_string(),
     });

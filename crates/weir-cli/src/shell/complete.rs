@@ -6,7 +6,7 @@ use std::path::Path;
 use clap::ValueEnum;
 use weir_engine::{Token, TokenKind, tokens};
 
-use super::catalog::{Catalog, Column, ROWS};
+use super::catalog::{Catalog, CatalogColumn, ROWS};
 use super::commands::{COMMANDS, Verb, parse};
 use super::input::is_command;
 use weir_output::Format;
@@ -68,7 +68,7 @@ impl TableUse {
 /// The tables that a statement asks, as far as it is written.
 pub(super) fn tables_of(sql: &str) -> Vec<TableUse> {
     let all = tokens(sql);
-    let words = Words { sql, tokens: &all };
+    let words = StatementWords { sql, tokens: &all };
     let mut tables = Vec::new();
     let mut at = 0;
     while at < all.len() {
@@ -95,12 +95,12 @@ pub(super) fn tables_of(sql: &str) -> Vec<TableUse> {
 }
 
 /// The words of a statement.
-struct Words<'t> {
+struct StatementWords<'t> {
     sql: &'t str,
     tokens: &'t [Token],
 }
 
-impl Words<'_> {
+impl StatementWords<'_> {
     fn text(&self, at: usize) -> &str {
         let token = self.tokens.get(at);
         token.map_or("", |token| self.sql.get(token.range.clone()).unwrap_or(""))
@@ -230,7 +230,7 @@ fn statement(line: &str, before: &str, catalog: &Catalog) -> Vec<Candidate> {
         .find(|token| token.range.start >= before.len())
         .map_or(line.len(), |token| token.range.start);
     let whole = line.get(start..end).unwrap_or_default();
-    let words = Words {
+    let words = StatementWords {
         sql: before,
         tokens: &written,
     };
@@ -268,7 +268,7 @@ fn statement(line: &str, before: &str, catalog: &Catalog) -> Vec<Candidate> {
 }
 
 /// True behind a comma that separates values and not tables.
-fn is_in_values(words: &Words<'_>, place: usize) -> bool {
+fn is_in_values(words: &StatementWords<'_>, place: usize) -> bool {
     let before = words.tokens.iter().enumerate().rev();
     let mut depth = 0_i32;
     for (at, token) in before.filter(|(_, token)| token.range.end <= place) {
@@ -333,7 +333,7 @@ fn names(
     statement: &str,
     catalog: &Catalog,
 ) -> Vec<Candidate> {
-    let column = |prefix: &str, column: &Column| {
+    let column = |prefix: &str, column: &CatalogColumn| {
         let value = format!("{prefix}{}", identifier(&column.name));
         (value, column.meaning.clone(), true)
     };
@@ -395,7 +395,7 @@ fn names(
 /// Names that a statement gives behind AS.
 fn given(statement: &str) -> Vec<String> {
     let all = tokens(statement);
-    let words = Words {
+    let words = StatementWords {
         sql: statement,
         tokens: &all,
     };

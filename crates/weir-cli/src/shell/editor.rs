@@ -16,7 +16,7 @@ use super::catalog::Catalog;
 use super::complete::complete;
 use super::highlight::Colours;
 use super::hint::Hints;
-use super::input::{Input, is_whole};
+use super::input::{PendingLines, is_whole};
 use super::places::Places;
 use super::views::make_folder;
 use super::work::Work;
@@ -49,7 +49,7 @@ impl Reader {
     }
 
     /// The next input, which may have several lines; `None` at the end.
-    pub(super) fn next_line(&mut self, input: &mut Input) -> Option<String> {
+    pub(super) fn next_line(&mut self, input: &mut PendingLines) -> Option<String> {
         while let Some(editor) = &mut self.editor {
             match editor.read_line(&Marks) {
                 Ok(Signal::Success(text)) => return Some(text),
@@ -77,7 +77,7 @@ impl Reader {
 }
 
 /// A line of a terminal that can do nothing.
-fn plain(input: &Input) -> Option<String> {
+fn plain(input: &PendingLines) -> Option<String> {
     let mark = match input.is_waiting() {
         true => CONTINUES,
         false => MARK,
@@ -125,7 +125,7 @@ fn editor(
     let columns = terminal_width().unwrap_or(80);
     let editor = Reedline::create()
         .with_edit_mode(Box::new(Emacs::new(keys)))
-        .with_completer(Box::new(Names(catalog.clone())))
+        .with_completer(Box::new(NameCompleter(catalog.clone())))
         .with_menu(ReedlineMenu::EngineCompleter(Box::new(menu)))
         .with_partial_completions(true)
         .with_quick_completions(true)
@@ -167,9 +167,9 @@ fn kept(path: &Path, lines: usize) -> io::Result<FileBackedHistory> {
 }
 
 /// Completes names.
-struct Names(Catalog);
+struct NameCompleter(Catalog);
 
-impl Completer for Names {
+impl Completer for NameCompleter {
     fn complete(&mut self, line: &str, place: usize) -> CompletionResult {
         let found = complete(line, place, &self.0).into_iter();
         let suggestions = found.map(|candidate| Suggestion {

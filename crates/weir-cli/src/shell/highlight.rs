@@ -10,7 +10,7 @@ use super::input::is_command;
 
 /// What is coloured alike.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Part {
+pub(super) enum HighlightPart {
     Plain,
     Keyword,
     Function,
@@ -21,11 +21,14 @@ pub(super) enum Part {
 }
 
 /// The parts of a text, which together are all of it.
-pub(super) fn parts(text: &str) -> Vec<(Range<usize>, Part)> {
+pub(super) fn parts(text: &str) -> Vec<(Range<usize>, HighlightPart)> {
     if is_command(text) {
         let end = text.trim_start().find(char::is_whitespace);
         let end = end.map_or(text.len(), |end| text.len() - text.trim_start().len() + end);
-        return vec![(0..end, Part::Command), (end..text.len(), Part::Plain)];
+        return vec![
+            (0..end, HighlightPart::Command),
+            (end..text.len(), HighlightPart::Plain),
+        ];
     }
     let mut parts = Vec::new();
     let mut end = 0;
@@ -37,23 +40,23 @@ pub(super) fn parts(text: &str) -> Vec<(Range<usize>, Part)> {
             .and_then(|next| text.get(next.range.clone()));
         let is_keyword = || KEYWORDS.contains(&word.to_ascii_uppercase().as_str());
         let part = match token.kind {
-            TokenKind::Keyword if is_keyword() => Part::Keyword,
-            TokenKind::Keyword | TokenKind::Name if behind == Some("(") => Part::Function,
-            TokenKind::Text => Part::Text,
-            TokenKind::Number => Part::Number,
-            TokenKind::Comment => Part::Comment,
-            TokenKind::Unfinished if word.starts_with("/*") => Part::Comment,
-            TokenKind::Unfinished => Part::Text,
-            _ => Part::Plain,
+            TokenKind::Keyword if is_keyword() => HighlightPart::Keyword,
+            TokenKind::Keyword | TokenKind::Name if behind == Some("(") => HighlightPart::Function,
+            TokenKind::Text => HighlightPart::Text,
+            TokenKind::Number => HighlightPart::Number,
+            TokenKind::Comment => HighlightPart::Comment,
+            TokenKind::Unfinished if word.starts_with("/*") => HighlightPart::Comment,
+            TokenKind::Unfinished => HighlightPart::Text,
+            _ => HighlightPart::Plain,
         };
         if token.range.start > end {
-            parts.push((end..token.range.start, Part::Plain));
+            parts.push((end..token.range.start, HighlightPart::Plain));
         }
         end = token.range.end;
         parts.push((token.range.clone(), part));
     }
     if end < text.len() {
-        parts.push((end..text.len(), Part::Plain));
+        parts.push((end..text.len(), HighlightPart::Plain));
     }
     parts
 }
@@ -66,13 +69,13 @@ impl Highlighter for Colours {
         let mut styled = StyledText::new();
         for (range, part) in parts(line) {
             let style = match part {
-                Part::Plain => Color::Default.normal(),
-                Part::Keyword => Color::Blue.bold(),
-                Part::Function => Color::Cyan.normal(),
-                Part::Text => Color::Green.normal(),
-                Part::Number => Color::Magenta.normal(),
-                Part::Comment => Color::DarkGray.italic(),
-                Part::Command => Color::Yellow.bold(),
+                HighlightPart::Plain => Color::Default.normal(),
+                HighlightPart::Keyword => Color::Blue.bold(),
+                HighlightPart::Function => Color::Cyan.normal(),
+                HighlightPart::Text => Color::Green.normal(),
+                HighlightPart::Number => Color::Magenta.normal(),
+                HighlightPart::Comment => Color::DarkGray.italic(),
+                HighlightPart::Command => Color::Yellow.bold(),
             };
             let text = line.get(range).unwrap_or_default();
             styled.push((style, text.to_owned()));
@@ -100,20 +103,20 @@ mod tests {
             assert_eq!(joined, text);
         }
         let text = "SELECT count(*) FROM 'a' LIMIT 5";
-        let named: Vec<(&str, Part)> = parts(text)
+        let named: Vec<(&str, HighlightPart)> = parts(text)
             .into_iter()
             .map(|(range, part)| (&text[range], part))
-            .filter(|(_, part)| *part != Part::Plain)
+            .filter(|(_, part)| *part != HighlightPart::Plain)
             .collect();
         assert_eq!(
             named,
             [
-                ("SELECT", Part::Keyword),
-                ("count", Part::Function),
-                ("FROM", Part::Keyword),
-                ("'a'", Part::Text),
-                ("LIMIT", Part::Keyword),
-                ("5", Part::Number),
+                ("SELECT", HighlightPart::Keyword),
+                ("count", HighlightPart::Function),
+                ("FROM", HighlightPart::Keyword),
+                ("'a'", HighlightPart::Text),
+                ("LIMIT", HighlightPart::Keyword),
+                ("5", HighlightPart::Number),
             ]
         );
     }

@@ -4,7 +4,7 @@ use weir_engine::statements;
 
 /// Lines that wait for the end of their statement.
 #[derive(Debug, Default)]
-pub(super) struct Input {
+pub(super) struct PendingLines {
     waiting: String,
     /// The number of the line that the waiting text begins in, from 1 on.
     first_line: usize,
@@ -13,16 +13,16 @@ pub(super) struct Input {
 
 /// Something to do.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Piece {
+pub(super) enum InputPiece {
     /// A statement of SQL, and the line that it begins in.
     Statement { text: String, line: usize },
     /// A command, which begins with a dot or a backslash.
     Command { text: String, line: usize },
 }
 
-impl Input {
+impl PendingLines {
     /// The statements and commands that end with this text, which may be several lines.
-    pub(super) fn take(&mut self, line: &str) -> Vec<Piece> {
+    pub(super) fn take(&mut self, line: &str) -> Vec<InputPiece> {
         let mut pieces = Vec::new();
         for line in line.lines() {
             self.line(line, &mut pieces);
@@ -30,13 +30,13 @@ impl Input {
         pieces
     }
 
-    fn line(&mut self, line: &str, pieces: &mut Vec<Piece>) {
+    fn line(&mut self, line: &str, pieces: &mut Vec<InputPiece>) {
         self.lines += 1;
         if self.waiting.trim().is_empty() {
             self.waiting.clear();
             self.first_line = self.lines;
             if is_command(line) {
-                pieces.push(Piece::Command {
+                pieces.push(InputPiece::Command {
                     text: line.trim().to_owned(),
                     line: self.lines,
                 });
@@ -67,18 +67,18 @@ impl Input {
         self.waiting.drain(..rest);
     }
 
-    fn piece(&self, range: std::ops::Range<usize>) -> Piece {
+    fn piece(&self, range: std::ops::Range<usize>) -> InputPiece {
         let text = self.waiting.get(range.clone()).unwrap_or_default();
         let blank = text.len() - text.trim_start().len();
         let before = self.waiting.get(..range.start + blank).map_or(0, lines_of);
-        Piece::Statement {
+        InputPiece::Statement {
             text: text.trim().to_owned(),
             line: self.first_line + before,
         }
     }
 
     /// The statement at the end that has no semicolon.
-    pub(super) fn rest(&mut self) -> Option<Piece> {
+    pub(super) fn rest(&mut self) -> Option<InputPiece> {
         let (found, _) = statements(&self.waiting);
         let last = found.last().map(|range| self.piece(range.clone()));
         self.waiting.clear();
@@ -118,20 +118,20 @@ fn lines_of(text: &str) -> usize {
 mod tests {
     use super::*;
 
-    fn statement(text: &str, line: usize) -> Piece {
+    fn statement(text: &str, line: usize) -> InputPiece {
         let text = text.to_owned();
-        Piece::Statement { text, line }
+        InputPiece::Statement { text, line }
     }
 
-    fn command(text: &str, line: usize) -> Piece {
+    fn command(text: &str, line: usize) -> InputPiece {
         let text = text.to_owned();
-        Piece::Command { text, line }
+        InputPiece::Command { text, line }
     }
 
     #[test]
     fn statements_and_commands_come_out_in_their_order() {
         let text = ".mode csv\nSELECT 1,\n  ';' -- ;\n;\n\n\\x\nSELECT 2; SELECT\n3; -- more\n.quit\nSELECT 4";
-        let mut input = Input::default();
+        let mut input = PendingLines::default();
         let pieces = input.take(text);
         assert_eq!(
             pieces,
@@ -151,7 +151,7 @@ mod tests {
 
     #[test]
     fn a_dot_within_a_statement_is_no_command() {
-        let mut input = Input::default();
+        let mut input = PendingLines::default();
         assert_eq!(
             input.take("SELECT p\n.quit\n;"),
             [statement("SELECT p\n.quit", 1)]
@@ -161,7 +161,7 @@ mod tests {
 
     #[test]
     fn a_comment_without_its_end_waits_for_it() {
-        let mut input = Input::default();
+        let mut input = PendingLines::default();
         assert_eq!(input.take("/* one;"), []);
         assert!(input.is_waiting());
         assert_eq!(

@@ -12,10 +12,10 @@ pub(super) struct Paged {
     command: String,
     lines_max: usize,
     columns: usize,
-    state: State,
+    state: PagerState,
 }
 
-enum State {
+enum PagerState {
     /// It may still fit.
     Waiting {
         text: Vec<u8>,
@@ -34,7 +34,7 @@ impl Paged {
             // The prompt stands below.
             lines_max: usize::from(lines.saturating_sub(2)),
             columns: usize::from(columns.max(1)),
-            state: State::Waiting {
+            state: PagerState::Waiting {
                 text: Vec::new(),
                 lines: 0,
             },
@@ -59,8 +59,8 @@ impl Paged {
             command.env("LESS", "FRX");
         }
         match command.spawn() {
-            Ok(child) => self.state = State::Paging(child),
-            Err(_) => self.state = State::Plain,
+            Ok(child) => self.state = PagerState::Paging(child),
+            Err(_) => self.state = PagerState::Plain,
         }
         self.write_all(text)
     }
@@ -69,14 +69,14 @@ impl Paged {
 impl Write for Paged {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match &mut self.state {
-            State::Paging(child) => match &mut child.stdin {
+            PagerState::Paging(child) => match &mut child.stdin {
                 Some(stdin) => stdin.write(bytes),
                 None => Err(io::ErrorKind::BrokenPipe.into()),
             },
-            State::Plain => io::stdout().write(bytes),
-            State::Waiting { .. } => {
+            PagerState::Plain => io::stdout().write(bytes),
+            PagerState::Waiting { .. } => {
                 let more = self.lines(bytes);
-                let State::Waiting { text, lines } = &mut self.state else {
+                let PagerState::Waiting { text, lines } = &mut self.state else {
                     return Ok(0);
                 };
                 text.extend_from_slice(bytes);
@@ -92,7 +92,7 @@ impl Write for Paged {
 
     fn flush(&mut self) -> io::Result<()> {
         match &mut self.state {
-            State::Paging(Child {
+            PagerState::Paging(Child {
                 stdin: Some(stdin), ..
             }) => stdin.flush(),
             _ => Ok(()),
@@ -103,15 +103,15 @@ impl Write for Paged {
 impl Drop for Paged {
     fn drop(&mut self) {
         // Errors are ignored: the reader has gone, or sees the failure itself.
-        match std::mem::replace(&mut self.state, State::Plain) {
-            State::Waiting { text, .. } => {
+        match std::mem::replace(&mut self.state, PagerState::Plain) {
+            PagerState::Waiting { text, .. } => {
                 let _ = io::stdout().write_all(&text);
             }
-            State::Paging(mut child) => {
+            PagerState::Paging(mut child) => {
                 drop(child.stdin.take());
                 let _ = child.wait();
             }
-            State::Plain => {}
+            PagerState::Plain => {}
         }
         let _ = io::stdout().flush();
     }
@@ -132,10 +132,10 @@ mod tests {
         let command = format!("cat > '{}'", file.display());
         let mut paged = Paged::new(&command, 6, 10);
         paged.write_all(b"1\n2\n3\n").unwrap();
-        assert!(matches!(paged.state, State::Waiting { lines: 3, .. }));
+        assert!(matches!(paged.state, PagerState::Waiting { lines: 3, .. }));
         // It takes two lines of the screen.
         paged.write_all("日本語日本語\n".as_bytes()).unwrap();
-        assert!(matches!(paged.state, State::Paging(_)));
+        assert!(matches!(paged.state, PagerState::Paging(_)));
         paged.write_all(b"5\n").unwrap();
         drop(paged);
         let seen = std::fs::read_to_string(&file).unwrap();

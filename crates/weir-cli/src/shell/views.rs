@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use weir_file::NewFile;
 
-use super::input::{Input, Piece};
+use super::input::{InputPiece, PendingLines};
 use crate::session::Failure;
 
 /// The views of a shell, each with the statement that makes it.
@@ -35,11 +35,11 @@ impl Views {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
             Err(error) => return Err(Failure::file(path, &error)),
         };
-        let mut input = Input::default();
+        let mut input = PendingLines::default();
         let pieces = input.take(&text).into_iter().chain(input.rest());
         let statements = pieces.filter_map(|piece| match piece {
-            Piece::Statement { text, .. } => Some(text),
-            Piece::Command { .. } => None,
+            InputPiece::Statement { text, .. } => Some(text),
+            InputPiece::Command { .. } => None,
         });
         Ok(statements.collect())
     }

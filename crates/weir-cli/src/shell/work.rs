@@ -12,10 +12,10 @@ use clap::ValueEnum;
 use weir_engine::{FunctionEntry, Statement};
 use weir_tables::EXTRACTIONS;
 
-use super::catalog::Known;
+use super::catalog::SessionTables;
 use super::commands::{self, Verb};
 use super::complete::tables_of;
-use super::input::{Input, Piece};
+use super::input::{InputPiece, PendingLines};
 use super::latest::{self, Latest};
 use super::pager::Paged;
 use super::views::Views;
@@ -56,7 +56,7 @@ type Destination = (output::Options, Box<dyn Write + Send>, Option<Target>);
 /// A session at work, with what lines have set so far.
 pub(super) struct Work {
     session: Arc<Session>,
-    known: Arc<Mutex<Known>>,
+    known: Arc<Mutex<SessionTables>>,
     settings: Settings,
     /// The chart that is drawn of what is answered now.
     plot: Option<Kind>,
@@ -131,18 +131,18 @@ impl Work {
     }
 
     /// The names that statements have made.
-    pub(super) fn known(&self) -> &Arc<Mutex<Known>> {
+    pub(super) fn known(&self) -> &Arc<Mutex<SessionTables>> {
         &self.known
     }
 
     /// Answers a text of statements and commands up to the first failure, which says its place in the file of this
     /// name.
     pub(super) fn script(&mut self, text: &str, name: &str) -> Result<Next, Failure> {
-        let mut input = Input::default();
+        let mut input = PendingLines::default();
         let pieces = input.take(text).into_iter();
         for piece in pieces.chain(input.rest()) {
             let line = match &piece {
-                Piece::Statement { line, .. } | Piece::Command { line, .. } => *line,
+                InputPiece::Statement { line, .. } | InputPiece::Command { line, .. } => *line,
             };
             let place = match name {
                 "" => format!("line {line}"),
@@ -157,10 +157,10 @@ impl Work {
     }
 
     /// Does one thing.
-    pub(super) fn piece(&mut self, piece: &Piece) -> Result<Next, Failure> {
+    pub(super) fn piece(&mut self, piece: &InputPiece) -> Result<Next, Failure> {
         match piece {
-            Piece::Statement { text, .. } => self.statement(text),
-            Piece::Command { text, .. } => self.command(text),
+            InputPiece::Statement { text, .. } => self.statement(text),
+            InputPiece::Command { text, .. } => self.command(text),
         }
     }
 
@@ -270,7 +270,7 @@ impl Work {
         self.known_mut().remove(name);
     }
 
-    fn known_mut(&self) -> std::sync::MutexGuard<'_, Known> {
+    fn known_mut(&self) -> std::sync::MutexGuard<'_, SessionTables> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -22,7 +22,7 @@ use weir_tables::Stop;
 
 use self::book::Book;
 use self::draw::Theme;
-use self::reading::{Origin, Shared};
+use self::reading::{Origin, SharedBook};
 use self::saving::{Saving, Store};
 use self::spool::Spool;
 use self::view::View;
@@ -93,7 +93,7 @@ pub(super) fn run(
         Some(spool) => Store::Spool(Arc::clone(spool)),
         None => Store::Captures(args.files.clone()),
     };
-    let shared = Shared::new(Book::new(args.memory_limit));
+    let shared = SharedBook::new(Book::new(args.memory_limit));
     let stop = Stop::default();
     signals::end_gracefully(stop.flag());
     args.source.capture.end_in_time(&stop);

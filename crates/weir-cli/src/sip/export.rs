@@ -182,7 +182,7 @@ fn failed(error: arrow::error::ArrowError) -> Failure {
 
 /// One end of a direction.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-struct End {
+struct Endpoint {
     address: String,
     socket: String,
 }
@@ -193,7 +193,7 @@ struct Heard {
     /// The address that the caller sent its SIP messages from, where that is known.
     caller: Option<String>,
     /// Whose sound is on the left.
-    left: Option<End>,
+    left: Option<Endpoint>,
     begin_ns: Option<i64>,
     tracks: [Track; 2],
     packets: u64,
@@ -202,9 +202,9 @@ struct Heard {
 
 impl Heard {
     /// 0 for the left, 1 for the right.
-    fn side(&mut self, src: &End, dst: &End) -> usize {
+    fn side(&mut self, src: &Endpoint, dst: &Endpoint) -> usize {
         let left = self.left.get_or_insert_with(|| {
-            let is_caller = |end: &End| self.caller.as_ref() == Some(&end.address);
+            let is_caller = |end: &Endpoint| self.caller.as_ref() == Some(&end.address);
             let is_answer = is_caller(dst) && !is_caller(src);
             if is_answer { dst } else { src }.clone()
         });
@@ -247,7 +247,7 @@ impl Heard {
             if times.is_null(row) || payload.is_null(row) {
                 continue;
             }
-            let end = |address: Option<&str>, port: Option<u32>| End {
+            let end = |address: Option<&str>, port: Option<u32>| Endpoint {
                 address: address.unwrap_or_default().to_owned(),
                 socket: socket(address, port.and_then(|port| u16::try_from(port).ok())),
             };
@@ -302,8 +302,8 @@ fn number_at(array: &ArrayRef, row: usize) -> Option<u32> {
 mod tests {
     use super::*;
 
-    fn end(address: &str, port: u16) -> End {
-        End {
+    fn end(address: &str, port: u16) -> Endpoint {
+        Endpoint {
             address: address.to_owned(),
             socket: format!("{address}:{port}"),
         }

@@ -9,7 +9,7 @@ use weir_ws::{
 };
 
 use super::input::{self, MessageSample};
-use super::print::Table;
+use super::print::TextTable;
 use super::{Advise, Build, ReportArgs, ReportFormat, study};
 use crate::args::Global;
 use crate::message::Messages;
@@ -43,7 +43,7 @@ pub(super) fn run(args: &Advise, global: Global, messages: Messages) -> Result<E
         ReportFormat::Csv => advice_csv(&advice),
         ReportFormat::Json => advice_json(&advice, args.threshold),
         ReportFormat::Html => html_report(&args.input.title(), &result, &advice),
-        ReportFormat::Table => {
+        ReportFormat::TextTable => {
             let mut text = study::summary(&result, &total, &totals.extensions);
             text.push_str(&format!("\n{}\n", capital(&advice.reason)));
             if let Some(chosen) = &advice.chosen {
@@ -60,7 +60,7 @@ pub(super) fn run(args: &Advise, global: Global, messages: Messages) -> Result<E
         }
     };
     ReportArgs::write(target.as_ref(), &report)?;
-    if advice.chosen.is_none() && args.report.chosen() != ReportFormat::Table {
+    if advice.chosen.is_none() && args.report.chosen() != ReportFormat::TextTable {
         messages.warning(&advice.reason);
     }
     Ok(ExitCode::from(u8::from(totals.damaged)))
@@ -86,8 +86,8 @@ fn capital(text: &str) -> String {
 }
 
 /// Beside sending as it is, and beside zlib's default.
-fn savings(chosen: &Candidate, total: &ClassSizes, budget: &Budget) -> Table {
-    let mut table = Table::new(&["", "not compressed", "zlib's default, 15/8", "recommended"]);
+fn savings(chosen: &Candidate, total: &ClassSizes, budget: &Budget) -> TextTable {
+    let mut table = TextTable::new(&["", "not compressed", "zlib's default, 15/8", "recommended"]);
     let mean = total.bytes as f64 / total.messages.max(1) as f64;
     let default = total.ratio(Setting::ZLIB);
     // 0 where the default was not studied.
@@ -170,7 +170,7 @@ fn front(advice: &weir_ws::Advice, measured: bool, text: &mut String) {
         "cores",
         "fits",
     ];
-    let mut table = Table::new(&headings);
+    let mut table = TextTable::new(&headings);
     let all = advice.front();
     // The front of a full grid has a hundred settings: those that a person can tell apart.
     let mut last = f64::NEG_INFINITY;

@@ -18,7 +18,7 @@ use weir_zlib::Deflate;
 use zstd::zstd_safe::zstd_sys::ZSTD_EndDirective;
 use zstd::zstd_safe::{CCtx, CParameter, DCtx, InBuffer, OutBuffer};
 
-use super::print::{Sections, Table};
+use super::print::{Sections, TextTable};
 use weir_output::grouped;
 
 /// Bytes of a trained dictionary, and of one that is the last of what was sent before.
@@ -44,7 +44,7 @@ pub(super) fn compare(messages: &[&[u8]], sections: &mut Sections) {
         sections.line("Codecs: too few messages to compare");
         return;
     }
-    let mut table = Table::new(&["codec", "ratio", "\u{b5}s a message", "memory a connection"]);
+    let mut table = TextTable::new(&["codec", "ratio", "\u{b5}s a message", "memory a connection"]);
     for mut codec in codecs(first) {
         let mut out = Vec::new();
         let mut sent = 0;

@@ -6,7 +6,7 @@ use weir_ws::{
 use weir_zlib::Deflate;
 
 use super::input::MessageSample;
-use super::print::{Sections, Table};
+use super::print::{Sections, TextTable};
 use weir_output::grouped;
 
 /// The studies of a direction, one table each.
@@ -50,7 +50,7 @@ pub(super) fn studies(kept: &MessageSample, sections: &mut Sections) {
 }
 
 fn variants(title: &str, names: [&str; 2], all: &[Variant], bytes: u64, sections: &mut Sections) {
-    let mut table = Table::new(&[names[0], "ratio", "bytes", names[1]]);
+    let mut table = TextTable::new(&[names[0], "ratio", "bytes", names[1]]);
     for variant in all {
         table.row(vec![
             grouped(variant.value),
@@ -71,7 +71,7 @@ fn broadcasts(
 ) {
     const CLIENTS: u64 = 1000;
     let found = broadcast(messages, setting, CLIENTS);
-    let mut table = Table::new(&["way", "ratio", "bytes to each", "compressions"]);
+    let mut table = TextTable::new(&["way", "ratio", "bytes to each", "compressions"]);
     let mut put = |way: &str, sent: u64, compressions: u64| {
         let row = [ratio(sent, bytes), grouped(sent), grouped(compressions)];
         table.row(std::iter::once(way.to_owned()).chain(row).collect());
@@ -100,7 +100,7 @@ fn kinds(messages: &[&[u8]], setting: Setting, sections: &mut Sections) {
     if found.apart.len() < 2 {
         return;
     }
-    let mut table = Table::new(&["kind", "messages", "compressed bytes"]);
+    let mut table = TextTable::new(&["kind", "messages", "compressed bytes"]);
     let mut apart = 0;
     for (kind, count, bytes) in &found.apart {
         apart += bytes;
@@ -126,7 +126,7 @@ fn reflected(kept: &MessageSample, sections: &mut Sections) {
         return;
     }
     let found = reflections(both);
-    let mut table = Table::new(&["member of the server's message", "times", "longest"]);
+    let mut table = TextTable::new(&["member of the server's message", "times", "longest"]);
     for reflection in found.iter().take(16) {
         table.row(vec![
             reflection.field.clone(),
@@ -147,7 +147,7 @@ fn reflected(kept: &MessageSample, sections: &mut Sections) {
 /// zlib's strategies, by stock zlib itself.
 pub(super) fn strategies(messages: &[&[u8]], sections: &mut Sections) {
     let bytes: u64 = messages.iter().map(|message| message.len() as u64).sum();
-    let mut table = Table::new(&["strategy", "with takeover", "without"]);
+    let mut table = TextTable::new(&["strategy", "with takeover", "without"]);
     for (number, name) in (0..).zip(["default", "filtered", "huffman only", "rle", "fixed"]) {
         let ratios = [true, false].map(|takeover| {
             let sent = run(messages, number, takeover);

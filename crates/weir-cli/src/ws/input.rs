@@ -42,7 +42,7 @@ pub(super) fn read(
     messages: Messages,
     each: &mut dyn FnMut(&InputMessage<'_>),
 ) -> Result<Totals, Failure> {
-    let counters = Arc::new(Counters::default());
+    let counters = Arc::new(InputCounters::default());
     counters.plan(&args.inputs);
     let seen = Arc::clone(&counters);
     let bar = !args.no_progress && !global.quiet && io::stderr().is_terminal();
@@ -91,7 +91,7 @@ fn file(
     path: &Path,
     args: &InputArgs,
     messages: Messages,
-    counters: &Arc<Counters>,
+    counters: &Arc<InputCounters>,
     totals: &mut Totals,
     each: &mut dyn FnMut(&InputMessage<'_>),
 ) -> Result<(), InputError> {
@@ -169,7 +169,7 @@ fn file(
 fn crossing(
     capture: Capture,
     messages: Messages,
-    counters: &Counters,
+    counters: &InputCounters,
     totals: &mut Totals,
     each: &mut dyn FnMut(&InputMessage<'_>),
 ) -> Result<(), Failure> {
@@ -189,7 +189,7 @@ fn crossing(
 /// The messages of a capture that are there as a whole.
 fn captured(
     source: impl Read,
-    counters: &Counters,
+    counters: &InputCounters,
     totals: &mut Totals,
     each: &mut dyn FnMut(&InputMessage<'_>),
 ) -> Result<Vec<String>, weir_capture::Error> {
@@ -338,14 +338,14 @@ impl Totals {
 }
 
 #[derive(Debug, Default)]
-struct Counters {
+struct InputCounters {
     bytes: AtomicU64,
     messages: AtomicU64,
     /// Bytes of all inputs; 0 when one of them is a pipe.
     total: AtomicU64,
 }
 
-impl Counters {
+impl InputCounters {
     fn plan(&self, paths: &[PathBuf]) {
         let size = |path: &PathBuf| {
             let metadata = std::fs::metadata(path).ok()?;

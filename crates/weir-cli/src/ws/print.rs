@@ -12,11 +12,11 @@ use weir_output::text::{escaped, width};
 
 /// A table in text: the first column to the left, numbers to the right.
 #[derive(Debug, Default)]
-pub(super) struct Table {
+pub(super) struct TextTable {
     rows: Vec<Vec<String>>,
 }
 
-impl Table {
+impl TextTable {
     /// With a line of headings.
     pub(super) fn new(headings: &[&str]) -> Self {
         let headings = headings.iter().map(|&heading| heading.to_owned());
@@ -73,12 +73,12 @@ impl Table {
 /// Tables with titles, and lines between them, as text or as a part of a page.
 #[derive(Debug, Default)]
 pub(super) struct Sections {
-    parts: Vec<Section>,
+    parts: Vec<TableSection>,
 }
 
 #[derive(Debug)]
-enum Section {
-    Table(String, Table),
+enum TableSection {
+    TextTable(String, TextTable),
     Line(String),
     /// Belongs to the table before.
     Note(String),
@@ -86,29 +86,30 @@ enum Section {
 
 impl Sections {
     /// Adds a table; one without rows is left out.
-    pub(super) fn table(&mut self, title: impl Into<String>, table: Table) {
+    pub(super) fn table(&mut self, title: impl Into<String>, table: TextTable) {
         if !table.is_empty() {
-            self.parts.push(Section::Table(title.into(), table));
+            self.parts
+                .push(TableSection::TextTable(title.into(), table));
         }
     }
 
     /// Adds a line of its own.
     pub(super) fn line(&mut self, text: impl Into<String>) {
-        self.parts.push(Section::Line(text.into()));
+        self.parts.push(TableSection::Line(text.into()));
     }
 
     /// Adds a line to the table before.
     pub(super) fn note(&mut self, text: impl Into<String>) {
-        self.parts.push(Section::Note(text.into()));
+        self.parts.push(TableSection::Note(text.into()));
     }
 
     /// Appends text for reading.
     pub(super) fn write(&self, text: &mut String) {
         for part in &self.parts {
             match part {
-                Section::Table(title, table) => table.write(title, text),
-                Section::Line(line) => text.push_str(&format!("\n{line}\n")),
-                Section::Note(note) => text.push_str(&format!("  {note}\n")),
+                TableSection::TextTable(title, table) => table.write(title, text),
+                TableSection::Line(line) => text.push_str(&format!("\n{line}\n")),
+                TableSection::Note(note) => text.push_str(&format!("  {note}\n")),
             }
         }
     }
@@ -117,13 +118,13 @@ impl Sections {
     pub(super) fn put(&self, page: &mut Page) {
         for part in &self.parts {
             match part {
-                Section::Table(title, table) => {
+                TableSection::TextTable(title, table) => {
                     page.heading(title);
                     let headings = table.rows.first().into_iter().flatten();
                     let headings: Vec<&str> = headings.map(String::as_str).collect();
                     page.table(&headings, table.rows.get(1..).unwrap_or_default());
                 }
-                Section::Line(text) | Section::Note(text) => page.paragraph(text),
+                TableSection::Line(text) | TableSection::Note(text) => page.paragraph(text),
             }
         }
     }
@@ -137,7 +138,7 @@ impl ReportArgs {
             Some("json") => ReportFormat::Json,
             Some("csv") => ReportFormat::Csv,
             Some("html" | "htm") => ReportFormat::Html,
-            _ => ReportFormat::Table,
+            _ => ReportFormat::TextTable,
         };
         self.format.unwrap_or(of_name)
     }
@@ -166,9 +167,9 @@ mod tests {
     #[test]
     fn sections_are_text_and_html() {
         let mut sections = Sections::default();
-        sections.table("Nothing", Table::new(&["kind"]));
+        sections.table("Nothing", TextTable::new(&["kind"]));
         assert!(sections.parts.is_empty());
-        let mut table = Table::new(&["kind", "bytes"]);
+        let mut table = TextTable::new(&["kind", "bytes"]);
         table.row(vec!["<a>".to_owned(), "7".to_owned()]);
         sections.table("Kinds", table);
         sections.note("a note");
@@ -192,7 +193,7 @@ mod tests {
 
     #[test]
     fn numbers_stand_below_each_other_and_nothing_steers_the_terminal() {
-        let mut table = Table::new(&["kind", "bytes"]);
+        let mut table = TextTable::new(&["kind", "bytes"]);
         let mut text = String::new();
         table.write("Nothing", &mut text);
         assert_eq!(text, "");

@@ -13,7 +13,7 @@ use weir_ws::{ConnectionEvent, Direction, Event, Message, ViolationKind};
 
 mod page;
 
-use super::print::{Sections, Table};
+use super::print::{Sections, TextTable};
 use super::{ReportArgs, ReportFormat, Stats, capture, input, live};
 use crate::args::Global;
 use crate::message::Messages;
@@ -87,7 +87,7 @@ pub(super) fn run(args: &Stats, global: Global, messages: Messages) -> Result<Ex
         ReportFormat::Csv => audit.csv(args),
         ReportFormat::Json => audit.json(args),
         ReportFormat::Html => audit.page(args),
-        ReportFormat::Table => audit.tables(),
+        ReportFormat::TextTable => audit.tables(),
     };
     ReportArgs::write(target.as_ref(), &report)?;
     let faults = audit.violations.keys().any(|kind| is_fault(kind));
@@ -127,7 +127,7 @@ fn say(path: &Path, error: &weir_capture::Error, messages: Messages) {
 #[derive(Debug)]
 struct Audit {
     /// By capture and number.
-    connections: BTreeMap<(usize, u64), Connection>,
+    connections: BTreeMap<(usize, u64), ConnectionLine>,
     /// Those beyond [`CONNECTIONS_MAX`], which are only in the sums.
     further: u64,
     directions: [Sums; 2],
@@ -147,7 +147,7 @@ const CONNECTIONS_MAX: usize = 1 << 16;
 const CONNECTIONS_SHOWN: usize = 20;
 
 #[derive(Debug)]
-struct Connection {
+struct ConnectionLine {
     ends: WebSocketEnds,
     directions: [Sums; 2],
 }
@@ -251,7 +251,7 @@ impl Audit {
             };
             *self.agreed.entry(agreed.to_owned()).or_default() += 1;
             if room {
-                let connection = Connection {
+                let connection = ConnectionLine {
                     ends: sight.ends.clone(),
                     directions: [Sums::default(); 2],
                 };
@@ -309,14 +309,14 @@ impl Audit {
     /// What all connections have in common.
     fn totals(&self) -> Sections {
         let mut sections = Sections::default();
-        let mut table = Table::new(&["agreed on", "connections"]);
+        let mut table = TextTable::new(&["agreed on", "connections"]);
         let mut agreed: Vec<_> = self.agreed.iter().collect();
         agreed.sort_by(|a, b| b.1.cmp(a.1).then_with(|| a.0.cmp(b.0)));
         for (parameters, count) in agreed.iter().take(CONNECTIONS_SHOWN) {
             table.row(vec![(*parameters).clone(), grouped(**count)]);
         }
         sections.table("What the handshakes agreed on", table);
-        let mut table = Table::new(&["", "to server", "to client"]);
+        let mut table = TextTable::new(&["", "to server", "to client"]);
         for (name, get) in LINES {
             table.row(vec![
                 (*name).to_owned(),
@@ -325,7 +325,7 @@ impl Audit {
             ]);
         }
         sections.table("All connections", table);
-        let mut table = Table::new(&["violation", "times"]);
+        let mut table = TextTable::new(&["violation", "times"]);
         for (kind, count) in &self.violations {
             table.row(vec![(*kind).to_owned(), grouped(*count)]);
         }
@@ -345,7 +345,7 @@ impl Audit {
             "ratio",
             "violations",
         ];
-        let mut table = Table::new(&headings);
+        let mut table = TextTable::new(&headings);
         for connection in self.connections.values().take(most) {
             let [to_server, to_client] = &connection.directions;
             let ratio = |sums: &Sums| sums.ratio().map_or("-".to_owned(), |r| format!("{r:.3}"));
@@ -434,7 +434,10 @@ impl Audit {
         text
     }
 
-    fn lines(&self, args: &Stats) -> impl Iterator<Item = (String, &Connection, Direction, &Sums)> {
+    fn lines(
+        &self,
+        args: &Stats,
+    ) -> impl Iterator<Item = (String, &ConnectionLine, Direction, &Sums)> {
         let names: Vec<String> = match &args.live.capture.interface {
             Some(interface) => vec![interface.clone()],
             None => args.captures.iter().map(|path| input::name(path)).collect(),
@@ -452,7 +455,7 @@ impl Audit {
 
 const HANDSHAKE_FAULT: &str = "handshake breaks RFC 7692";
 
-impl Connection {
+impl ConnectionLine {
     fn name(&self) -> String {
         let ends = &self.ends;
         let stream = ends.stream.map(|it| format!(", stream {it}"));
@@ -482,9 +485,9 @@ fn quoted(text: &str) -> String {
     }
 }
 
-type Line = (&'static str, fn(&Sums) -> String);
+type ReportLine = (&'static str, fn(&Sums) -> String);
 
-const LINES: &[Line] = &[
+const LINES: &[ReportLine] = &[
     ("messages", |s| grouped(s.messages)),
     ("  sent compressed", |s| grouped(s.compressed)),
     ("  in fragments", |s| grouped(s.fragmented)),

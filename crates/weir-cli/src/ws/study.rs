@@ -9,7 +9,7 @@ use weir_ws::{
 };
 
 use super::input::{self, MessageSample};
-use super::print::{Sections, Table};
+use super::print::{Sections, TextTable};
 use super::{CpuTimesFrom, GridArgs, ReportArgs, ReportFormat, Study, codecs, cpu, extra};
 use crate::args::Global;
 use crate::message::Messages;
@@ -39,7 +39,7 @@ pub(super) fn run(args: &Study, global: Global, messages: Messages) -> Result<Ex
     let mut more = Sections::default();
     if matches!(
         args.report.chosen(),
-        ReportFormat::Table | ReportFormat::Html
+        ReportFormat::TextTable | ReportFormat::Html
     ) {
         if args.strategies {
             extra::strategies(&kept.largest(), &mut more);
@@ -64,7 +64,7 @@ pub(super) fn run(args: &Study, global: Global, messages: Messages) -> Result<Ex
             more.put(&mut page);
             page.finish()
         }
-        ReportFormat::Table => {
+        ReportFormat::TextTable => {
             let mut text = summary(&result, &total, &totals.extensions);
             grid_tables(&total, &times, args.grid.cells(), &mut text);
             class_table(&result, args.grid.cells(), &mut text);
@@ -161,7 +161,7 @@ fn grid_tables(total: &ClassSizes, times: &CpuTimes, cells: weir_ws::Cells, text
             "deflate memory",
             "inflate memory",
         ];
-        let mut table = Table::new(&headings);
+        let mut table = TextTable::new(&headings);
         for (name, setting) in settings {
             if cells.contains(setting) {
                 table.row(line(name, setting, total, times));
@@ -259,7 +259,7 @@ fn windows_by_mem_levels(
     let headings: Vec<String> = mem_levels.iter().map(u8::to_string).collect();
     let mut all = vec!["window bits"];
     all.extend(headings.iter().map(String::as_str));
-    let mut table = Table::new(&all);
+    let mut table = TextTable::new(&all);
     for window_bits in windows {
         let ratios = mem_levels.iter().map(|&mem_level| {
             let setting = Setting {
@@ -307,7 +307,7 @@ fn class_table(result: &StudyResult, cells: weir_ws::Cells, text: &mut String) {
     let names: Vec<String> = settings.iter().map(Setting::to_string).collect();
     let mut headings = vec!["kind", "direction", "messages", "bytes"];
     headings.extend(names.iter().map(String::as_str));
-    let mut table = Table::new(&headings);
+    let mut table = TextTable::new(&headings);
     let mut put = |kind: &str, direction: &str, sizes: &ClassSizes| {
         let mut row = vec![
             kind.to_owned(),
@@ -345,7 +345,7 @@ const KINDS_SHOWN: usize = 16;
 /// The sampled mode.
 fn sampled(args: &Study, global: Global, messages: Messages) -> Result<ExitCode, Failure> {
     let format = args.report.chosen();
-    if !matches!(format, ReportFormat::Table | ReportFormat::Csv) {
+    if !matches!(format, ReportFormat::TextTable | ReportFormat::Csv) {
         return Err(Refusal::usage(
             "a sample is written as tables or CSV",
             "--format csv has every setting with its interval",
@@ -430,7 +430,7 @@ fn sampled_tables(found: &Sampled, count: usize, bytes: usize, cells: weir_ws::C
         return text;
     };
     let mut put = |name: &str, settings: Vec<(String, Setting)>| {
-        let mut table = Table::new(&[name, "ratio", "from", "to (95 %)"]);
+        let mut table = TextTable::new(&[name, "ratio", "from", "to (95 %)"]);
         for (value, setting) in settings {
             if cells.contains(setting) {
                 let estimate = found.estimate(setting);

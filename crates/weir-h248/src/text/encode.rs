@@ -8,7 +8,7 @@ use crate::{
         AuthenticationHeader, ErrorDescriptor, MId, MessageBody, Transaction, TransactionAck,
         TransactionReply, TransactionResult,
     },
-    text::{token::Token, writer::Writer},
+    text::{token::Token, writer::TextWriter},
 };
 
 /// Appends pretty text: long words, a line an element, indented by tabs.
@@ -20,7 +20,7 @@ pub fn encode_pretty(
     style: TextStyle,
     out: &mut Vec<u8>,
 ) -> Result<(), Error> {
-    Writer::<true>::new(out, style, message.extensions).message(message)
+    TextWriter::<true>::new(out, style, message.extensions).message(message)
 }
 
 /// Appends compact text: short words and no white space that is not needed.
@@ -32,7 +32,7 @@ pub fn encode_compact(
     style: TextStyle,
     out: &mut Vec<u8>,
 ) -> Result<(), Error> {
-    Writer::<false>::new(out, style, message.extensions).message(message)
+    TextWriter::<false>::new(out, style, message.extensions).message(message)
 }
 
 impl MId<'_> {
@@ -40,12 +40,12 @@ impl MId<'_> {
     #[must_use]
     pub fn to_text(&self, style: TextStyle) -> String {
         let mut out = Vec::new();
-        Writer::<false>::new(&mut out, style, &[]).mid(self);
+        TextWriter::<false>::new(&mut out, style, &[]).mid(self);
         String::from_utf8_lossy(&out).into_owned()
     }
 }
 
-impl<const PRETTY: bool> Writer<'_, PRETTY> {
+impl<const PRETTY: bool> TextWriter<'_, PRETTY> {
     fn message(&mut self, message: &Message<'_>) -> Result<(), Error> {
         let start = self.out.len();
         self.version = message.version;

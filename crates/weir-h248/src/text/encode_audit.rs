@@ -10,10 +10,10 @@ use crate::{
         descriptor::PackagesItem,
     },
     name::Name,
-    text::{token::Token, writer::Writer},
+    text::{token::Token, writer::TextWriter},
 };
 
-impl<const PRETTY: bool> Writer<'_, PRETTY> {
+impl<const PRETTY: bool> TextWriter<'_, PRETTY> {
     pub(super) fn audit(&mut self, audit: &AuditDescriptor<'_>) {
         self.token(Token::Audit);
         let tokens = audit.tokens.is_none_or(|tokens| tokens.is_empty());

@@ -11,11 +11,11 @@ use crate::{
     name::TerminationId,
     text::{
         token::{Token, token as token_of},
-        writer::Writer,
+        writer::TextWriter,
     },
 };
 
-impl<const PRETTY: bool> Writer<'_, PRETTY> {
+impl<const PRETTY: bool> TextWriter<'_, PRETTY> {
     #[inline]
     pub(super) fn termination_id(&mut self, id: &TerminationId<'_>) {
         match id {

@@ -5,10 +5,10 @@ use crate::{
         ActionReply, ActionRequest, ContextAttrAuditRequest, ContextRequest, SelectLogic,
         TopologyDirection, TopologyDirectionExtension, TopologyRequest, context,
     },
-    text::{token::Token, writer::Writer},
+    text::{token::Token, writer::TextWriter},
 };
 
-impl<const PRETTY: bool> Writer<'_, PRETTY> {
+impl<const PRETTY: bool> TextWriter<'_, PRETTY> {
     fn context_id(&mut self, id: u32) {
         match id {
             context::NULL => self.out.push(b'-'),

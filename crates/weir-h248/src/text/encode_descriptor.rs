@@ -14,10 +14,10 @@ use crate::{
         },
     },
     name::{Name, Value},
-    text::{token::Token, writer::Writer},
+    text::{token::Token, writer::TextWriter},
 };
 
-impl<const PRETTY: bool> Writer<'_, PRETTY> {
+impl<const PRETTY: bool> TextWriter<'_, PRETTY> {
     pub(super) fn amm_descriptor(&mut self, descriptor: &AmmDescriptor<'_>) {
         match descriptor {
             AmmDescriptor::Media(media) => self.media(media),

@@ -8,10 +8,10 @@ use crate::{
         SignalDirection, SignalRequest, SignalType,
     },
     name::Name,
-    text::{token::Token, writer::Writer},
+    text::{token::Token, writer::TextWriter},
 };
 
-impl<const PRETTY: bool> Writer<'_, PRETTY> {
+impl<const PRETTY: bool> TextWriter<'_, PRETTY> {
     pub(super) fn events(&mut self, events: &EventsDescriptor<'_>) {
         self.token(Token::Events);
         match (events.request_id, events.events) {

@@ -11,10 +11,10 @@ use crate::{
             ServiceChangeResParm,
         },
     },
-    text::{token::Token, writer::Writer},
+    text::{token::Token, writer::TextWriter},
 };
 
-impl<const PRETTY: bool> Writer<'_, PRETTY> {
+impl<const PRETTY: bool> TextWriter<'_, PRETTY> {
     pub(super) fn service_change_parm(&mut self, parm: &ServiceChangeParm<'_>) {
         self.token(Token::Services);
         self.open();

@@ -160,12 +160,12 @@ tokens! {
 /// length, of a longer one its first eight and its last eight. Up to sixteen characters that is the
 /// whole word. The bit that makes letters small changes no other character of a word into a letter
 /// or digit.
-type Key = (u64, u64);
+type WordKey = (u64, u64);
 
 const SMALL: u64 = 0x2020_2020_2020_2020;
 
 #[inline]
-fn key(word: &[u8]) -> Key {
+fn key(word: &[u8]) -> WordKey {
     if let (Some(first), Some(last)) = (word.first_chunk::<8>(), word.last_chunk::<8>())
         && word.len() > 8
     {
@@ -181,7 +181,7 @@ fn key(word: &[u8]) -> Key {
 }
 
 /// [`key`] while compiling, where it has to be a loop.
-const fn key_of(word: &[u8]) -> Key {
+const fn key_of(word: &[u8]) -> WordKey {
     const fn fold(word: &[u8], from: usize, to: usize) -> u64 {
         let mut sum = 0;
         let mut at = to;
@@ -201,15 +201,15 @@ const fn key_of(word: &[u8]) -> Key {
 const SLOTS: usize = 512;
 
 #[inline]
-const fn slot(key: Key) -> usize {
+const fn slot(key: WordKey) -> usize {
     let mixed = (key.0 ^ key.1.rotate_left(29)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     (mixed >> 55) as usize
 }
 
 /// Words by their keys, found by multiplying and probing. No key has a second half of 0.
-static TABLE: [(Key, Token); SLOTS] = build();
+static TABLE: [(WordKey, Token); SLOTS] = build();
 
-const fn build() -> [(Key, Token); SLOTS] {
+const fn build() -> [(WordKey, Token); SLOTS] {
     let mut table = [((0, 0), Token::Other); SLOTS];
     let mut at = 0;
     while at < WORDS.len() {

@@ -9,7 +9,7 @@ use crate::{
 };
 
 /// Appends text.
-pub(super) struct Writer<'o, const PRETTY: bool> {
+pub(super) struct TextWriter<'o, const PRETTY: bool> {
     pub(super) out: &'o mut Vec<u8>,
     pub(super) style: TextStyle,
     /// Of the message: Erlang's three versions of its encoder indent differently in places.
@@ -33,7 +33,7 @@ const LINES: [u128; 16] = {
 
 const TABS: &[u8; 32] = &[b'\t'; 32];
 
-impl<'o, const PRETTY: bool> Writer<'o, PRETTY> {
+impl<'o, const PRETTY: bool> TextWriter<'o, PRETTY> {
     pub(super) fn new(
         out: &'o mut Vec<u8>,
         style: TextStyle,

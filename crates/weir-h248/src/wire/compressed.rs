@@ -42,7 +42,7 @@ struct Rule {
     versions: (u8, u8),
     pattern: Pattern,
     /// What a record of the rule has behind its name.
-    steps: Vec<Step>,
+    steps: Vec<Comparison>,
     /// The ends of lists behind the last step, which need not be compared: the number of elements was.
     list_ends: usize,
     /// How each component is written, and which variable it is.
@@ -52,12 +52,12 @@ struct Rule {
     /// The short tuple up to its first component, as it is written.
     head: Vec<u8>,
     /// The plain record, as it is written.
-    plain: Vec<Piece>,
+    plain: Vec<PlainPiece>,
 }
 
 /// A part of a record that is compared with a rule.
 #[derive(Debug)]
-enum Step {
+enum Comparison {
     /// Octets that are the same in all records of a rule.
     Octets(Vec<u8>),
     /// Any term, which is the variable of this number.
@@ -70,7 +70,7 @@ enum Step {
 
 /// A part of a record that is written.
 #[derive(Debug)]
-enum Piece {
+enum PlainPiece {
     /// Octets that are the same in all records of a rule.
     Octets(Vec<u8>),
     /// The component of this number.
@@ -79,17 +79,17 @@ enum Piece {
 
 /// The rules for records of one name, or for an atom.
 #[derive(Clone, Debug)]
-struct Named {
+struct RulesOfName {
     name: &'static [u8],
     /// What is written for the atom of this name, if there is a rule for it in all versions.
     atom: Option<Vec<u8>>,
     /// In order.
-    rules: Vec<Candidate>,
+    rules: Vec<NamedRule>,
 }
 
 /// A rule for records of a name.
 #[derive(Clone, Copy, Debug)]
-struct Candidate {
+struct NamedRule {
     arity: u8,
     /// [`second`] of the term that the rule demands behind the name; nothing where any will do.
     demanded: Option<u64>,
@@ -100,7 +100,7 @@ struct Candidate {
 struct Rules {
     all: Vec<Rule>,
     /// Rules by the name of a record or an atom: those whose names hash alike.
-    by_name: Vec<Vec<Named>>,
+    by_name: Vec<Vec<RulesOfName>>,
     /// Rules by their tags, which go up to some hundreds, in order.
     by_tag: Vec<Vec<usize>>,
 }
@@ -226,7 +226,7 @@ impl Rule {
                 item.steps(utf8_atoms, &mut rule.steps);
             }
         }
-        while let Some(Step::ListEnd) = rule.steps.last() {
+        while let Some(Comparison::ListEnd) = rule.steps.last() {
             rule.steps.pop();
             rule.list_ends += 1;
         }
@@ -234,10 +234,10 @@ impl Rule {
     }
 
     /// Enters the rule with the number `at` among those of its name.
-    fn enter(&self, slot: &mut Vec<Named>, name: &'static [u8], at: usize) {
+    fn enter(&self, slot: &mut Vec<RulesOfName>, name: &'static [u8], at: usize) {
         let known = slot.iter().position(|known| known.name == name);
         let known = known.unwrap_or_else(|| {
-            slot.push(Named {
+            slot.push(RulesOfName {
                 name,
                 atom: None,
                 rules: Vec::new(),
@@ -254,7 +254,7 @@ impl Rule {
         let Pattern::Tuple(items) = &self.pattern else {
             return;
         };
-        known.rules.push(Candidate {
+        known.rules.push(NamedRule {
             arity: items.len() as u8,
             demanded: items.get(1).and_then(Pattern::second),
             rule: at,
@@ -278,18 +278,18 @@ impl Rule {
         let mut steps = self.steps.iter();
         while let Some(step) = steps.next() {
             match step {
-                Step::Octets(octets) => {
+                Comparison::Octets(octets) => {
                     let (begin, behind) = rest.split_at_checked(octets.len())?;
                     rest = octets::are_equal(begin, octets).then_some(behind)?;
                 }
-                Step::Fixed(variable) => *found.get_mut(*variable)? = rest.len(),
-                Step::Term(variable) => {
+                Comparison::Fixed(variable) => *found.get_mut(*variable)? = rest.len(),
+                Comparison::Term(variable) => {
                     *found.get_mut(*variable)? = rest.len();
                     if !steps.as_slice().is_empty() {
                         rest = ends.behind(rest)?;
                     }
                 }
-                Step::ListEnd => rest = rest.strip_prefix(&[NIL])?,
+                Comparison::ListEnd => rest = rest.strip_prefix(&[NIL])?,
             }
         }
         let is_list = |variable: &usize| {
@@ -302,7 +302,7 @@ impl Rule {
     /// The variable that is the last of a record.
     fn last(&self) -> Option<usize> {
         match self.steps.last() {
-            Some(Step::Term(variable)) => Some(*variable),
+            Some(Comparison::Term(variable)) => Some(*variable),
             _ => None,
         }
     }
@@ -370,12 +370,12 @@ impl Pattern {
     }
 
     /// Appends what terms of the pattern are compared with.
-    fn steps(&self, utf8_atoms: bool, steps: &mut Vec<Step>) {
-        let fixed = |steps: &mut Vec<Step>, write: &dyn Fn(&mut ErlWriter<'_>)| {
-            if !matches!(steps.last(), Some(Step::Octets(_))) {
-                steps.push(Step::Octets(Vec::new()));
+    fn steps(&self, utf8_atoms: bool, steps: &mut Vec<Comparison>) {
+        let fixed = |steps: &mut Vec<Comparison>, write: &dyn Fn(&mut ErlWriter<'_>)| {
+            if !matches!(steps.last(), Some(Comparison::Octets(_))) {
+                steps.push(Comparison::Octets(Vec::new()));
             }
-            if let Some(Step::Octets(octets)) = steps.last_mut() {
+            if let Some(Comparison::Octets(octets)) = steps.last_mut() {
                 write(&mut ErlWriter::new(
                     octets,
                     BinaryOptions::default(),
@@ -391,15 +391,15 @@ impl Pattern {
             Self::List(items) => {
                 fixed(steps, &|w| w.list(items.len()));
                 items.iter().for_each(|item| item.steps(utf8_atoms, steps));
-                steps.push(Step::ListEnd);
+                steps.push(Comparison::ListEnd);
             }
             Self::Tuple(items) => {
                 fixed(steps, &|w| w.tuple(items.len()));
                 items.iter().for_each(|item| item.steps(utf8_atoms, steps));
             }
-            Self::Variable(variable, None) => steps.push(Step::Term(*variable)),
+            Self::Variable(variable, None) => steps.push(Comparison::Term(*variable)),
             Self::Variable(variable, Some(number)) => {
-                steps.push(Step::Fixed(*variable));
+                steps.push(Comparison::Fixed(*variable));
                 fixed(steps, &|w| w.unsigned(*number));
             }
         }
@@ -410,13 +410,13 @@ impl Pattern {
         &self,
         numbers: &[Option<usize>; VARIABLES],
         utf8_atoms: bool,
-        pieces: &mut Vec<Piece>,
+        pieces: &mut Vec<PlainPiece>,
     ) {
-        let fixed = |pieces: &mut Vec<Piece>, write: &dyn Fn(&mut ErlWriter<'_>)| {
-            if !matches!(pieces.last(), Some(Piece::Octets(_))) {
-                pieces.push(Piece::Octets(Vec::new()));
+        let fixed = |pieces: &mut Vec<PlainPiece>, write: &dyn Fn(&mut ErlWriter<'_>)| {
+            if !matches!(pieces.last(), Some(PlainPiece::Octets(_))) {
+                pieces.push(PlainPiece::Octets(Vec::new()));
             }
-            if let Some(Piece::Octets(octets)) = pieces.last_mut() {
+            if let Some(PlainPiece::Octets(octets)) = pieces.last_mut() {
                 write(&mut ErlWriter::new(
                     octets,
                     BinaryOptions::default(),
@@ -446,7 +446,7 @@ impl Pattern {
                     .for_each(|part| part.pieces(numbers, utf8_atoms, pieces));
             }
             Self::Variable(at, None) => match numbers.get(*at) {
-                Some(Some(number)) => pieces.push(Piece::Component(*number)),
+                Some(Some(number)) => pieces.push(PlainPiece::Component(*number)),
                 _ => fixed(pieces, &|w| w.any_atom(NO_VALUE)),
             },
         }
@@ -558,7 +558,7 @@ impl Compressor<'_> {
         self.raw(at)
     }
 
-    fn named(&self, name: &[u8]) -> Option<&'static Named> {
+    fn named(&self, name: &[u8]) -> Option<&'static RulesOfName> {
         let slot = self.rules.by_name.get(name_slot(name))?;
         slot.iter()
             .find(|named| octets::are_equal(named.name, name))
@@ -645,11 +645,11 @@ impl Expander<'_> {
         let mut components = (0..).zip(&rule.components);
         for piece in &rule.plain {
             let wanted = match piece {
-                Piece::Octets(octets) => {
+                PlainPiece::Octets(octets) => {
                     octets::push(self.out, octets);
                     continue;
                 }
-                Piece::Component(wanted) => *wanted,
+                PlainPiece::Component(wanted) => *wanted,
             };
             // A component that the record has in two places is written once, and passed over once.
             for (number, (how, _)) in components.by_ref() {

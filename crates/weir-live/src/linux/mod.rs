@@ -12,15 +12,15 @@ use std::time::{Duration, Instant};
 use weir_capture::{WriteError, WriteRecord, Writer};
 
 use crate::{Counts, Error, ErrorKind, Instruction, Options};
-use ring::{Packet, Ring};
-use socket::Socket;
+use ring::{Ring, RingPacket};
+use socket::PacketSocket;
 
 pub use socket::interfaces;
 
 /// An interface that packets are captured on; none before it is started.
 #[derive(Debug)]
 pub struct Interface {
-    socket: Socket,
+    socket: PacketSocket,
     index: i32,
     link_type: u32,
     options: Options,
@@ -42,7 +42,7 @@ impl Interface {
             return Err(error.with_hint(format!("there are {}", known.join(", "))));
         };
         let failed = |error| Error::system(&format!("cannot capture on {name}"), error);
-        let socket = Socket::open().map_err(failed)?;
+        let socket = PacketSocket::open().map_err(failed)?;
         socket.bind(index, false).map_err(failed)?;
         let hardware = socket.hardware_type().map_err(failed)?;
         let link_type = link_type(hardware).ok_or_else(|| {
@@ -130,7 +130,7 @@ impl Interface {
 pub struct Packets {
     // In this order: the ring is unmapped before its socket is closed.
     ring: Ring,
-    socket: Socket,
+    socket: PacketSocket,
     /// The pcap's bytes on their way out.
     writer: Writer<Vec<u8>>,
     /// Bytes of them that were given.
@@ -166,7 +166,7 @@ impl Packets {
             if self.skips_outgoing && packet.outgoing {
                 continue;
             }
-            let Packet {
+            let RingPacket {
                 time_ns, wire_len, ..
             } = packet;
             let (data, tag_len) = with_tag(&packet, &mut self.tagged);
@@ -248,7 +248,7 @@ impl fmt::Debug for Packets {
 }
 
 /// The bytes of a packet, with the outermost VLAN tag where it was on the wire, and the tag's length.
-fn with_tag<'a>(packet: &'a Packet<'_>, tagged: &'a mut Vec<u8>) -> (&'a [u8], u32) {
+fn with_tag<'a>(packet: &'a RingPacket<'_>, tagged: &'a mut Vec<u8>) -> (&'a [u8], u32) {
     let Some((protocol, control)) = packet.vlan else {
         return (packet.data, 0);
     };

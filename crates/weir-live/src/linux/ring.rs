@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use libc::{sockaddr_ll, tpacket_hdr_variant1, tpacket3_hdr};
 
-use super::socket::Socket;
+use super::socket::PacketSocket;
 
 /// Blocks of packets, from the one that is read next.
 #[derive(Debug)]
@@ -29,7 +29,7 @@ pub(super) struct Ring {
 
 /// A packet in the ring.
 #[derive(Debug)]
-pub(super) struct Packet<'a> {
+pub(super) struct RingPacket<'a> {
     /// Nanoseconds since 1970 UTC.
     pub(super) time_ns: i64,
     /// Bytes it had, without a tag that was taken out.
@@ -43,7 +43,7 @@ pub(super) struct Packet<'a> {
 
 impl Ring {
     /// A ring of about `bytes`, at least two blocks.
-    pub(super) fn new(socket: &Socket, bytes: usize) -> io::Result<Self> {
+    pub(super) fn new(socket: &PacketSocket, bytes: usize) -> io::Result<Self> {
         let blocks = (bytes / BLOCK_BYTES).clamp(2, BLOCKS_MAX);
         let version = libc::tpacket_versions::TPACKET_V3 as libc::c_int;
         socket.set(libc::SOL_PACKET, libc::PACKET_VERSION, &version)?;
@@ -70,7 +70,7 @@ impl Ring {
     }
 
     /// The next packet; `None` when the kernel has handed over no more. The one before is given back.
-    pub(super) fn next(&mut self) -> Option<Packet<'_>> {
+    pub(super) fn next(&mut self) -> Option<RingPacket<'_>> {
         while self.packets_left == 0 {
             if self.is_held {
                 self.memory.give_back(self.block);
@@ -93,7 +93,7 @@ impl Ring {
 }
 
 /// Reads the header of a packet and what it points at.
-fn packet(record: &[u8]) -> Option<Packet<'_>> {
+fn packet(record: &[u8]) -> Option<RingPacket<'_>> {
     let word = |at| u32_at(record, at);
     let seconds = i64::from(word(offset_of!(tpacket3_hdr, tp_sec))?);
     let nanoseconds = i64::from(word(offset_of!(tpacket3_hdr, tp_nsec))?);
@@ -109,7 +109,7 @@ fn packet(record: &[u8]) -> Option<Packet<'_>> {
     let kind = record.get(ADDRESS_AT + offset_of!(sockaddr_ll, sll_pkttype))?;
     let is_tagged = status & libc::TP_STATUS_VLAN_VALID != 0;
     let has_protocol = status & libc::TP_STATUS_VLAN_TPID_VALID != 0;
-    Some(Packet {
+    Some(RingPacket {
         time_ns: seconds * 1_000_000_000 + nanoseconds,
         wire_len: word(offset_of!(tpacket3_hdr, tp_len))?,
         vlan: is_tagged.then_some((
@@ -149,7 +149,7 @@ unsafe impl Send for Memory {}
 
 impl Memory {
     #[allow(unsafe_code)]
-    fn map(socket: &Socket, blocks: usize) -> io::Result<Self> {
+    fn map(socket: &PacketSocket, blocks: usize) -> io::Result<Self> {
         // SAFETY: a new mapping, which overlaps nothing that is there; the kernel has just made a ring
         // of this size for the socket.
         let start = unsafe {

@@ -12,9 +12,9 @@ use crate::{Error, Instruction};
 
 /// A raw packet socket (`packet(7)`).
 #[derive(Debug)]
-pub(super) struct Socket(OwnedFd);
+pub(super) struct PacketSocket(OwnedFd);
 
-impl Socket {
+impl PacketSocket {
     /// Opens a socket that receives nothing yet.
     #[allow(unsafe_code)]
     pub(super) fn open() -> io::Result<Self> {

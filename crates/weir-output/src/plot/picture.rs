@@ -79,7 +79,7 @@ where
                 row,
                 shade: 0.0,
             });
-            let rows = Rows::new(bars.names.clone(), names, 0.15);
+            let rows = NamedRows::new(bars.names.clone(), names, 0.15);
             draw_cells(&x, &rows, cells, &title, &area)?;
         }
         Shape::Histogram(histogram) => draw_histogram(histogram, &title, &area)?,
@@ -97,7 +97,7 @@ where
 }
 
 /// What is around every chart: its title, its axes with what stands beside them, and lines behind it.
-struct Frame<'a, X, Y> {
+struct ChartFrame<'a, X, Y> {
     title: &'a str,
     x: X,
     x_title: &'a str,
@@ -113,7 +113,7 @@ struct Frame<'a, X, Y> {
 
 type Chart<'a, DB, X, Y> = ChartContext<'a, DB, Cartesian2d<X, Y>>;
 
-impl<'a, Y> Frame<'a, Along<'a>, Y> {
+impl<'a, Y> ChartFrame<'a, Along<'a>, Y> {
     /// A frame around amounts, or around rows with names.
     fn new(title: &'a str, x: &'a Axis, y: Y, y_title: &'a str) -> Self {
         let ticks = x.ticks(X_LABELS);
@@ -133,7 +133,7 @@ impl<'a, Y> Frame<'a, Along<'a>, Y> {
     }
 }
 
-impl<X, Y> Frame<'_, X, Y>
+impl<X, Y> ChartFrame<'_, X, Y>
 where
     X: Ranged<ValueType = f64> + ValueFormatter<f64>,
     Y: Ranged<ValueType = f64> + ValueFormatter<f64>,
@@ -177,7 +177,7 @@ where
     let names = lines.series.iter().map(|(name, _)| fitted(name, NAME_MAX));
     let names: Vec<String> = names.filter(|_| lines.series.len() > 1).collect();
     let longest = names.iter().map(|name| text::width(name)).max();
-    let mut frame = Frame::new(title, &lines.x, Along(&lines.y), &lines.y.title);
+    let mut frame = ChartFrame::new(title, &lines.x, Along(&lines.y), &lines.y.title);
     if let Some(longest) = longest {
         frame.right = frame.right.max(points(longest) + KEY_WIDTH + 2 * MARGIN);
     }
@@ -222,7 +222,7 @@ where
     let x = Axis::of_amounts(histogram.amount.clone(), ends, false);
     let counts = slots.counts.iter().map(|&count| count as f64);
     let y = Axis::of_amounts("rows".to_owned(), counts.clone(), true).rounded(6);
-    let mut chart = Frame::new(title, &x, Along(&y), &y.title).draw(area)?;
+    let mut chart = ChartFrame::new(title, &x, Along(&y), &y.title).draw(area)?;
     let boxes = counts.enumerate().map(|(at, count)| {
         let edge = |at: usize| slots.first + slots.width * at as f64;
         let corners = [(edge(at), 0.0), (edge(at + 1), count)];
@@ -263,7 +263,7 @@ where
             });
         }
     }
-    let rows = Rows::new(heat.level.clone(), heat.levels.clone(), 0.0);
+    let rows = NamedRows::new(heat.level.clone(), heat.levels.clone(), 0.0);
     let title = format!("{title} (up to {})", short(largest));
     draw_cells(&heat.x, &rows, cells.into_iter(), &title, area)
 }
@@ -279,7 +279,7 @@ struct Cell {
 /// Pieces of rows with names.
 fn draw_cells<DB>(
     x: &Axis,
-    rows: &Rows,
+    rows: &NamedRows,
     cells: impl Iterator<Item = Cell>,
     title: &str,
     area: &DrawingArea<DB, Shift>,
@@ -289,11 +289,11 @@ where
     DB::ErrorType: 'static,
 {
     let longest = rows.names.iter().map(|name| text::width(name)).max();
-    let frame = Frame {
+    let frame = ChartFrame {
         y_labels: rows.names.len(),
         has_y_lines: false,
         left: points(longest.unwrap_or(0)) + 40,
-        ..Frame::new(title, x, rows.clone(), &rows.title)
+        ..ChartFrame::new(title, x, rows.clone(), &rows.title)
     };
     let mut chart = frame.draw(area)?;
     let cells = cells.map(|cell| {
@@ -370,14 +370,14 @@ impl ValueFormatter<f64> for Along<'_> {
 
 /// Rows with names, the first on top.
 #[derive(Clone)]
-struct Rows {
+struct NamedRows {
     title: String,
     names: Vec<String>,
     /// What is free above and below each, of 1.
     margin: f64,
 }
 
-impl Rows {
+impl NamedRows {
     fn new(title: String, names: Vec<String>, margin: f64) -> Self {
         let names = names.iter().map(|name| fitted(name, NAME_MAX)).collect();
         Self {
@@ -393,7 +393,7 @@ impl Rows {
     }
 }
 
-impl Ranged for Rows {
+impl Ranged for NamedRows {
     type FormatOption = NoDefaultFormatting;
     type ValueType = f64;
 
@@ -413,7 +413,7 @@ impl Ranged for Rows {
     }
 }
 
-impl ValueFormatter<f64> for Rows {
+impl ValueFormatter<f64> for NamedRows {
     fn format(value: &f64) -> String {
         short(*value)
     }

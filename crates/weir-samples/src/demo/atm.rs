@@ -15,7 +15,7 @@ use std::io;
 use std::net::Ipv4Addr;
 
 /// An IP packet on a virtual channel.
-struct Event {
+struct ScheduledPacket {
     time_ns: u64,
     from_client: bool,
     vpi: u8,
@@ -155,7 +155,7 @@ struct ErfCell {
 }
 
 /// TCP connections and pings of IPv4 and IPv6, each on one channel.
-fn traffic(rng: &mut Rng, channels: &[(u8, u16)], connections: u64) -> Vec<Event> {
+fn traffic(rng: &mut Rng, channels: &[(u8, u16)], connections: u64) -> Vec<ScheduledPacket> {
     let mut events = Vec::new();
     for index in 0..connections {
         // Every channel has something, also in a short list.
@@ -172,7 +172,7 @@ fn traffic(rng: &mut Rng, channels: &[(u8, u16)], connections: u64) -> Vec<Event
         };
         let start_ns = arrival_ns(rng);
         let mut push = |time_ns, from_client, packet| {
-            events.push(Event {
+            events.push(ScheduledPacket {
                 time_ns,
                 from_client,
                 vpi,

@@ -1,12 +1,12 @@
 //! A call with its voice: for a third of it the way back loses packets and delays others.
 
-use super::wire::{End, Wire};
+use super::wire::{Wire, WireEnd};
 use crate::Rng;
 use std::io;
 use std::net::Ipv4Addr;
 
-const CALLER: End = (Ipv4Addr::new(10, 1, 0, 5), 5_060);
-const CALLEE: End = (Ipv4Addr::new(192, 0, 2, 60), 5_060);
+const CALLER: WireEnd = (Ipv4Addr::new(10, 1, 0, 5), 5_060);
+const CALLEE: WireEnd = (Ipv4Addr::new(192, 0, 2, 60), 5_060);
 const VOICE: [u16; 2] = [16_400, 30_400];
 
 /// The capture, and how many packets it has: a call of 48 seconds, the same on every machine.

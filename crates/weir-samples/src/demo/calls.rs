@@ -1,16 +1,16 @@
 //! Telephones that register, and calls: one with its voice, one from a trunk that was diverted, one that is taken back.
 
-use super::wire::{End, Wire};
+use super::wire::{Wire, WireEnd};
 use crate::Rng;
 use std::io;
 use std::net::Ipv4Addr;
 
-const ALICE: End = (Ipv4Addr::new(10, 3, 0, 11), 5_060);
-const BOB: End = (Ipv4Addr::new(10, 3, 0, 12), 5_060);
-const EXCHANGE: End = (Ipv4Addr::new(10, 3, 0, 2), 5_060);
-const TRUNK: End = (Ipv4Addr::new(198, 51, 100, 20), 5_060);
-const ALICE_VOICE: End = (ALICE.0, 40_000);
-const BOB_VOICE: End = (BOB.0, 42_000);
+const ALICE: WireEnd = (Ipv4Addr::new(10, 3, 0, 11), 5_060);
+const BOB: WireEnd = (Ipv4Addr::new(10, 3, 0, 12), 5_060);
+const EXCHANGE: WireEnd = (Ipv4Addr::new(10, 3, 0, 2), 5_060);
+const TRUNK: WireEnd = (Ipv4Addr::new(198, 51, 100, 20), 5_060);
+const ALICE_VOICE: WireEnd = (ALICE.0, 40_000);
+const BOB_VOICE: WireEnd = (BOB.0, 42_000);
 
 /// The capture, and how many packets it has.
 pub(super) fn calls_pcap(rng: &mut Rng) -> io::Result<(Vec<u8>, u64)> {
@@ -38,7 +38,7 @@ fn message(line: &str, who: (&str, &str, &str), cseq: &str, more: &str, body: &s
 }
 
 /// A telephone registers: it is asked who it is, and is let in or not.
-fn register(wire: &mut Wire, at_ms: u64, phone: End, user: &str, is_known: bool) {
+fn register(wire: &mut Wire, at_ms: u64, phone: WireEnd, user: &str, is_known: bool) {
     let id = format!("register-{user}-{at_ms}");
     let from = format!("<sip:{user}@office.example>;tag=r{at_ms}");
     let to = format!("<sip:{user}@office.example>");
@@ -72,7 +72,7 @@ fn register(wire: &mut Wire, at_ms: u64, phone: End, user: &str, is_known: bool)
 }
 
 /// What describes a stream of voice (RFC 4566).
-fn sdp(user: &str, voice: End) -> String {
+fn sdp(user: &str, voice: WireEnd) -> String {
     let (address, port) = voice;
     format!(
         "v=0\r\no={user} 1 1 IN IP4 {address}\r\ns=-\r\nc=IN IP4 {address}\r\nt=0 0\r\nm=audio {port} RTP/AVP 0 101\r\n\

@@ -1,18 +1,18 @@
 //! A media gateway and its controller: a start, a call that is made and taken down, and commands that fail.
 
 use super::START_NS;
-use super::wire::{End, Wire};
+use super::wire::{Wire, WireEnd};
 use crate::Rng;
 use std::io;
 use std::net::Ipv4Addr;
 
-const GATEWAY: End = (Ipv4Addr::new(10, 2, 0, 1), 2944);
-const CONTROLLER: End = (Ipv4Addr::new(10, 2, 0, 2), 2944);
+const GATEWAY: WireEnd = (Ipv4Addr::new(10, 2, 0, 1), 2944);
+const CONTROLLER: WireEnd = (Ipv4Addr::new(10, 2, 0, 2), 2944);
 
 /// The capture, and how many packets it has.
 pub(super) fn megaco_pcap(random: &mut Rng) -> io::Result<(Vec<u8>, u64)> {
     let mut wire = Wire::default();
-    let say = |wire: &mut Wire, at_ms: u64, from: End, to: End, body: &str| {
+    let say = |wire: &mut Wire, at_ms: u64, from: WireEnd, to: WireEnd, body: &str| {
         let text = format!("MEGACO/1 [{}]:{}\n{body}", from.0, from.1);
         wire.datagram(at_ms, from, to, text.as_bytes());
     };

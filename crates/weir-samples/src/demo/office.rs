@@ -35,7 +35,7 @@ pub(super) fn office_pcapng(rng: &mut Rng) -> io::Result<(Vec<u8>, u64)> {
     write(rng, &frames)
 }
 
-fn write(rng: &mut Rng, frames: &[Frame]) -> io::Result<(Vec<u8>, u64)> {
+fn write(rng: &mut Rng, frames: &[TimedFrame]) -> io::Result<(Vec<u8>, u64)> {
     let options: [(u16, &[u8]); 2] = [
         (option_code::SHB_HARDWARE, b"demo switch"),
         (
@@ -83,7 +83,7 @@ fn write(rng: &mut Rng, frames: &[Frame]) -> io::Result<(Vec<u8>, u64)> {
     Ok((writer.into_inner(), records))
 }
 
-struct Frame {
+struct TimedFrame {
     time_ns: u64,
     interface: u32,
     bytes: Vec<u8>,
@@ -91,12 +91,12 @@ struct Frame {
 
 struct Office<'a> {
     rng: &'a mut Rng,
-    frames: Vec<Frame>,
+    frames: Vec<TimedFrame>,
 }
 
 impl Office<'_> {
     fn push(&mut self, time_ns: u64, interface: u32, bytes: Vec<u8>) {
-        self.frames.push(Frame {
+        self.frames.push(TimedFrame {
             time_ns,
             interface,
             bytes,

@@ -19,7 +19,7 @@
 //! 32-bit count of frames that the recorder had no room for. A record is not padded, and the file
 //! has no header.
 
-use super::wan::{Line, frame_relay_traffic};
+use super::wan::{WanLine, frame_relay_traffic};
 use crate::Rng;
 
 /// The file and the number of its records.
@@ -28,27 +28,27 @@ pub(super) fn file(rng: &mut Rng) -> (Vec<u8>, u64) {
     let mut records = 0;
     let mut seen = 0_u32;
     let lines = [
-        Line {
+        WanLine {
             board: 0,
             interface: 0,
             channel: 1,
         },
-        Line {
+        WanLine {
             board: 0,
             interface: 0,
             channel: 7,
         },
-        Line {
+        WanLine {
             board: 0,
             interface: 1,
             channel: 3,
         },
-        Line {
+        WanLine {
             board: 1,
             interface: 0,
             channel: 24,
         },
-        Line {
+        WanLine {
             board: 1,
             interface: 2,
             channel: 12,
@@ -95,7 +95,7 @@ fn push(
     out: &mut Vec<u8>,
     time_ns: u64,
     (message, low_bits): (u8, u8),
-    line: Line,
+    line: WanLine,
     wire_len: usize,
     payload: &[u8],
 ) {

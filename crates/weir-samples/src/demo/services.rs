@@ -1,7 +1,7 @@
 //! What machines of a small site ask of others: an address, names, the time, pages, a look at a counter, and some
 //! things that should not be there.
 
-use super::wire::{ACK, Connection, End, SYN, Wire};
+use super::wire::{ACK, SYN, Wire, WireConnection, WireEnd};
 use crate::Rng;
 use crate::packet::{
     Ipv4, Mac, arp, ethernet, ethertype, icmp, mpls, protocol, tcp_flags, udp, vlan,
@@ -91,7 +91,7 @@ fn lease(site: &mut Wire, at_ms: u64) {
 }
 
 /// An Ethernet frame with a datagram.
-fn datagram(dst: Mac, src: Mac, from: End, to: End, payload: &[u8]) -> Vec<u8> {
+fn datagram(dst: Mac, src: Mac, from: WireEnd, to: WireEnd, payload: &[u8]) -> Vec<u8> {
     let datagram = udp(from.0.into(), to.0.into(), from.1, to.1, payload);
     let packet = Ipv4::new(from.0, to.0, protocol::UDP).packet(&datagram);
     ethernet(dst, src, ethertype::IPV4, &packet)
@@ -289,7 +289,7 @@ fn handshake(kind: u8, body: &[u8]) -> Vec<u8> {
 }
 
 /// A connection over TLS of this version, with a certificate that can be read.
-fn secured(site: &mut Wire, at_ms: u64, server: End, version: u16) {
+fn secured(site: &mut Wire, at_ms: u64, server: WireEnd, version: u16) {
     let name = b"shop.example.org";
     let sized = |bytes: &[u8]| [&(bytes.len() as u16).to_be_bytes(), bytes].concat();
     let extension = |kind: u16, body: &[u8]| [&kind.to_be_bytes()[..], &sized(body)].concat();
@@ -324,7 +324,7 @@ fn secured(site: &mut Wire, at_ms: u64, server: End, version: u16) {
         handshake(14, b""),
     ]
     .concat();
-    let mut on: Connection = site.connect(at_ms, (LAPTOP, 53_000 + version), server);
+    let mut on: WireConnection = site.connect(at_ms, (LAPTOP, 53_000 + version), server);
     let first = record(22, 0x0301, &handshake(1, &hello));
     site.send(at_ms + 10, &mut on, 0, &first);
     site.send(at_ms + 40, &mut on, 1, &record(22, version, &said));

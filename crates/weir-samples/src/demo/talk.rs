@@ -79,7 +79,7 @@ pub(super) fn tcp_connection(
     round_trip_ns: u64,
     says: &[Says],
 ) -> Vec<Sent> {
-    let mut connection = Connection {
+    let mut connection = TalkState {
         pair,
         ports,
         time_ns: start_ns,
@@ -98,7 +98,7 @@ pub(super) fn tcp_connection(
 }
 
 /// The state of a connection; index 0 is the server's side, 1 the client's.
-struct Connection {
+struct TalkState {
     pair: Pair,
     ports: (u16, u16),
     time_ns: u64,
@@ -109,7 +109,7 @@ struct Connection {
     sent: Vec<Sent>,
 }
 
-impl Connection {
+impl TalkState {
     fn open(&mut self, round_trip_ns: u64) {
         let hello = |timestamps| {
             vec![

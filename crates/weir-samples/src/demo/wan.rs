@@ -15,7 +15,7 @@ use std::net::Ipv4Addr;
 
 /// Where a channel ends: recorder board, T1 line on the board, channel of the line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Line {
+pub(super) struct WanLine {
     pub(super) board: u8,
     pub(super) interface: u8,
     pub(super) channel: u8,
@@ -23,9 +23,9 @@ pub(super) struct Line {
 
 /// A frame on a line at its time.
 #[derive(Clone, Debug)]
-pub(super) struct Event {
+pub(super) struct ScheduledFrame {
     pub(super) time_ns: u64,
-    pub(super) line: Line,
+    pub(super) line: WanLine,
     pub(super) from_client: bool,
     pub(super) frame: Vec<u8>,
 }
@@ -42,7 +42,7 @@ enum Encapsulation {
 /// A permanent virtual circuit between two sites.
 #[derive(Clone, Copy, Debug)]
 struct Circuit {
-    line: Line,
+    line: WanLine,
     address: FrameRelay,
     encapsulation: Encapsulation,
     site: u8,
@@ -82,7 +82,11 @@ impl Circuit {
 
 /// Ten minutes of traffic on these lines in time order: two circuits on each, alternately with one
 /// and the other encapsulation of IP, `connections` TCP connections in all and other traffic.
-pub(super) fn frame_relay_traffic(rng: &mut Rng, lines: &[Line], connections: u64) -> Vec<Event> {
+pub(super) fn frame_relay_traffic(
+    rng: &mut Rng,
+    lines: &[WanLine],
+    connections: u64,
+) -> Vec<ScheduledFrame> {
     let encapsulations = [Encapsulation::Nlpid, Encapsulation::Snap];
     let mut circuits = Vec::new();
     for (index, &line) in lines.iter().enumerate() {
@@ -112,7 +116,7 @@ pub(super) fn frame_relay_traffic(rng: &mut Rng, lines: &[Line], connections: u6
             _ => circuit.address.snap(0x88b5, &payload),
         };
         let time_ns = arrival_ns(rng);
-        events.push(Event {
+        events.push(ScheduledFrame {
             time_ns,
             line: circuit.line,
             from_client: rng.percent(50),
@@ -140,7 +144,7 @@ pub(super) fn wan_erf(rng: &mut Rng) -> io::Result<(Vec<u8>, u64)> {
         (2, 2, 2),
         (3, 7, 17),
     ] {
-        lines.push(Line {
+        lines.push(WanLine {
             board,
             interface,
             channel,
@@ -175,7 +179,7 @@ pub(super) fn wan_erf(rng: &mut Rng) -> io::Result<(Vec<u8>, u64)> {
 /// The file framerelay.pcap and its number of records: addresses of all lengths, every way to carry
 /// IP, LMI, PPP.
 pub(super) fn frame_relay_pcap(rng: &mut Rng) -> io::Result<(Vec<u8>, u64)> {
-    let line = Line {
+    let line = WanLine {
         board: 0,
         interface: 0,
         channel: 0,
@@ -211,7 +215,7 @@ pub(super) fn frame_relay_pcap(rng: &mut Rng) -> io::Result<(Vec<u8>, u64)> {
         let packet = pair.ip(protocol::ICMP, identifier, &echo);
         let frame = point_to_point.nlpid(nlpid::PPP, &ppp(0x0021, &packet));
         let time_ns = START_NS + u64::from(identifier) * 25_000_000_000;
-        events.push(Event {
+        events.push(ScheduledFrame {
             time_ns,
             line,
             from_client: identifier % 2 == 0,
@@ -234,7 +238,7 @@ pub(super) fn frame_relay_pcap(rng: &mut Rng) -> io::Result<(Vec<u8>, u64)> {
 }
 
 /// TCP connections, name look-ups and pings on circuits chosen at random.
-fn talk(rng: &mut Rng, circuits: &[Circuit], connections: u64, events: &mut Vec<Event>) {
+fn talk(rng: &mut Rng, circuits: &[Circuit], connections: u64, events: &mut Vec<ScheduledFrame>) {
     for index in 0..connections {
         let circuit = *rng.pick(circuits);
         let start_ns = arrival_ns(rng);
@@ -294,7 +298,7 @@ fn talk(rng: &mut Rng, circuits: &[Circuit], connections: u64, events: &mut Vec<
         } in sent
         {
             let frame = circuit.frame(rng, &packet);
-            events.push(Event {
+            events.push(ScheduledFrame {
                 time_ns,
                 line: circuit.line,
                 from_client,
@@ -305,7 +309,7 @@ fn talk(rng: &mut Rng, circuits: &[Circuit], connections: u64, events: &mut Vec<
 }
 
 /// Link management every ten seconds, each sixth poll with the state of all circuits.
-fn polling(line: Line, circuits: &[Circuit], events: &mut Vec<Event>) {
+fn polling(line: WanLine, circuits: &[Circuit], events: &mut Vec<ScheduledFrame>) {
     let states: Vec<(u16, bool)> = circuits
         .iter()
         .filter(|circuit| circuit.line == line && circuit.address.address_bytes == 2)
@@ -327,7 +331,7 @@ fn polling(line: Line, circuits: &[Circuit], events: &mut Vec<Event>) {
         };
         for (from_client, message, delay_ns) in [(true, enquiry, 0), (false, status, 12_000_000)] {
             let frame = FrameRelay::lmi(&message);
-            events.push(Event {
+            events.push(ScheduledFrame {
                 time_ns: time_ns + delay_ns,
                 line,
                 from_client,

@@ -1,13 +1,13 @@
 //! A web page that gets prices over a WebSocket, with permessage-deflate agreed on.
 
 use super::START_NS;
-use super::wire::{Connection, End, Wire};
+use super::wire::{Wire, WireConnection, WireEnd};
 use crate::Rng;
 use std::fmt::Write as _;
 use std::io;
 use std::net::Ipv4Addr;
 
-const SERVER: End = (Ipv4Addr::new(10, 3, 0, 1), 8080);
+const SERVER: WireEnd = (Ipv4Addr::new(10, 3, 0, 1), 8080);
 
 /// The capture, and how many packets it has.
 pub(super) fn websocket_pcap(random: &mut Rng) -> io::Result<(Vec<u8>, u64)> {
@@ -66,14 +66,14 @@ pub(super) fn messages(random: &mut Rng) -> io::Result<(Vec<u8>, u64)> {
     Ok((lines.into_bytes(), 0))
 }
 
-fn opening(wire: &mut Wire, connection: &mut Connection, at_ms: u64) {
+fn opening(wire: &mut Wire, connection: &mut WireConnection, at_ms: u64) {
     // Key and answer are those of RFC 6455, section 1.3.
     let request = b"GET /prices HTTP/1.1\r\nHost: shop.example\r\nUpgrade: websocket\r\n\
-        Connection: Upgrade\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\
+        WireConnection: Upgrade\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\
         Sec-WebSocket-Version: 13\r\nSec-WebSocket-Extensions: permessage-deflate\r\n\r\n";
     wire.send(at_ms, connection, 0, request);
     let response = b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\n\
-        Connection: Upgrade\r\nSec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\n\
+        WireConnection: Upgrade\r\nSec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\n\
         Sec-WebSocket-Extensions: permessage-deflate\r\n\r\n";
     wire.send(at_ms + 8, connection, 1, response);
 }

@@ -6,7 +6,7 @@ use std::io;
 use std::net::Ipv4Addr;
 
 /// Address and port.
-pub(super) type End = (Ipv4Addr, u16);
+pub(super) type WireEnd = (Ipv4Addr, u16);
 
 pub(super) const SYN: u8 = tcp_flags::SYN;
 pub(super) const ACK: u8 = tcp_flags::ACK;
@@ -18,8 +18,8 @@ pub(super) struct Wire {
 }
 
 /// A TCP connection, and how much either end has sent.
-pub(super) struct Connection {
-    ends: [End; 2],
+pub(super) struct WireConnection {
+    ends: [WireEnd; 2],
     sent: [u32; 2],
 }
 
@@ -36,7 +36,7 @@ impl Wire {
         self.packets.push((at_ms, frame));
     }
 
-    pub(super) fn datagram(&mut self, at_ms: u64, from: End, to: End, payload: &[u8]) {
+    pub(super) fn datagram(&mut self, at_ms: u64, from: WireEnd, to: WireEnd, payload: &[u8]) {
         let datagram = udp(from.0.into(), to.0.into(), from.1, to.1, payload);
         self.ip(at_ms, from.0, to.0, protocol::UDP, &datagram);
     }
@@ -44,7 +44,7 @@ impl Wire {
     pub(super) fn segment(
         &mut self,
         at_ms: u64,
-        ends: (End, End),
+        ends: (WireEnd, WireEnd),
         numbers: (u32, u32),
         flags: u8,
         payload: &[u8],
@@ -58,18 +58,23 @@ impl Wire {
     }
 
     /// Opens a connection with a handshake of three packets.
-    pub(super) fn connect(&mut self, at_ms: u64, client: End, server: End) -> Connection {
+    pub(super) fn connect(
+        &mut self,
+        at_ms: u64,
+        client: WireEnd,
+        server: WireEnd,
+    ) -> WireConnection {
         self.segment(at_ms, (client, server), (0, 0), SYN, b"");
         self.segment(at_ms + 4, (server, client), (0, 1), SYN | ACK, b"");
         self.segment(at_ms + 5, (client, server), (1, 1), ACK, b"");
-        Connection {
+        WireConnection {
             ends: [client, server],
             sent: [1, 1],
         }
     }
 
     /// Sends from the client (0) or the server (1) of a connection.
-    pub(super) fn send(&mut self, at_ms: u64, on: &mut Connection, side: usize, bytes: &[u8]) {
+    pub(super) fn send(&mut self, at_ms: u64, on: &mut WireConnection, side: usize, bytes: &[u8]) {
         let ends = (on.ends[side], on.ends[1 - side]);
         let numbers = (on.sent[side], on.sent[1 - side]);
         self.segment(at_ms, ends, numbers, ACK, bytes);

@@ -1,6 +1,6 @@
 //! The ATM traces.
 
-use super::{Output, START_NS, Trace};
+use super::{RecordSink, START_NS, Trace};
 use crate::Rng;
 use crate::capture::{erf_timestamp, erf_type};
 use crate::packet::{CellHeader, Ipv4, aal5_llc, aal5_unit, checksum, ethertype, protocol, udp};
@@ -51,7 +51,7 @@ pub fn atm_erf(out: impl Write, seed: u64, bytes: u64) -> io::Result<Trace> {
 }
 
 /// A cell's payload and its CRC-32.
-struct Cell {
+struct CellPayload {
     payload: [u8; 48],
     crc: u32,
 }
@@ -67,16 +67,16 @@ fn generate(
     out: impl Write,
     seed: u64,
     bytes: u64,
-    write: impl Fn(&mut Vec<u8>, u64, CellHeader, &Cell),
+    write: impl Fn(&mut Vec<u8>, u64, CellHeader, &CellPayload),
 ) -> io::Result<Trace> {
     let mut rng = Rng::new(seed);
-    let units: Vec<Vec<Cell>> = (0..UNITS).map(|_| make_unit(&mut rng)).collect();
+    let units: Vec<Vec<CellPayload>> = (0..UNITS).map(|_| make_unit(&mut rng)).collect();
     let mut bursts = Vec::with_capacity(BURSTS);
     while bursts.len() < BURSTS {
         let burst = Burst::new(&mut rng, &bursts);
         bursts.push(burst);
     }
-    let mut output = Output::new(out, bytes);
+    let mut output = RecordSink::new(out, bytes);
     let mut time_ns = START_NS;
     loop {
         // A cell lasts 2.7 us at 155 Mbit/s; the line is half busy.
@@ -116,7 +116,7 @@ impl Burst {
     }
 }
 
-fn make_unit(rng: &mut Rng) -> Vec<Cell> {
+fn make_unit(rng: &mut Rng) -> Vec<CellPayload> {
     let (src, dst) = (
         [10, 0, 0, rng.next_u8()].into(),
         [10, 0, 1, rng.next_u8()].into(),
@@ -143,7 +143,7 @@ fn make_unit(rng: &mut Rng) -> Vec<Cell> {
     let (payloads, _) = unit.as_chunks::<48>();
     let cells = payloads.iter();
     cells
-        .map(|&payload| Cell {
+        .map(|&payload| CellPayload {
             payload,
             crc: checksum::crc32_aal5(&payload),
         })

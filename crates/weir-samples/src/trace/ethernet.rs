@@ -1,7 +1,7 @@
 //! The Ethernet trace.
 
 use super::traffic::Traffic;
-use super::{Output, START_NS, Trace};
+use super::{RecordSink, START_NS, Trace};
 use crate::packet::ethertype;
 use std::io::{self, Write};
 
@@ -20,7 +20,7 @@ use std::io::{self, Write};
 /// # Ok::<(), std::io::Error>(())
 /// ```
 pub fn ethernet_pcap(out: impl Write, seed: u64, bytes: u64) -> io::Result<Trace> {
-    let mut output = Output::new(out, bytes);
+    let mut output = RecordSink::new(out, bytes);
     output.append(|file| {
         file.extend_from_slice(&0xa1b2_c3d4_u32.to_le_bytes());
         file.extend_from_slice(&[2, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0]);

@@ -1,7 +1,7 @@
 //! The frame relay trace.
 
 use super::traffic::Traffic;
-use super::{Output, START_NS, Trace};
+use super::{RecordSink, START_NS, Trace};
 use crate::Rng;
 use crate::capture::{erf_flags, erf_timestamp, erf_type, mc_hdlc};
 use crate::packet::{FrameRelay, Lmi, ethertype};
@@ -35,7 +35,7 @@ use std::io::{self, Write};
 /// # Ok::<(), std::io::Error>(())
 /// ```
 pub fn frame_relay_erf(out: impl Write, seed: u64, bytes: u64) -> io::Result<Trace> {
-    let mut output = Output::new(out, bytes);
+    let mut output = RecordSink::new(out, bytes);
     let mut traffic = Traffic::new(seed);
     let others = other_frames(&mut traffic.rng);
     let mut time_ns = START_NS;

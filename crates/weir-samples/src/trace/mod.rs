@@ -38,14 +38,14 @@ pub const ETHERNET_BYTES: u64 = 272_000_000;
 pub const TRIBECA_BYTES: u64 = 260_000_000;
 
 /// Collects records and passes them on in large pieces, up to a number of bytes.
-struct Output<W> {
+struct RecordSink<W> {
     out: W,
     buffer: Vec<u8>,
     left: u64,
     trace: Trace,
 }
 
-impl<W: Write> Output<W> {
+impl<W: Write> RecordSink<W> {
     fn new(out: W, bytes_max: u64) -> Self {
         let trace = Trace {
             records: 0,

@@ -9,17 +9,17 @@ use crate::words::{dns, text};
 /// A generator of packets.
 pub(super) struct Traffic {
     pub(super) rng: Rng,
-    flows: Vec<Flow>,
+    flows: Vec<TrafficFlow>,
     pool: Vec<u8>,
     /// Where in the pool the messages of known services stand.
-    messages: Vec<Message>,
+    messages: Vec<PooledMessage>,
     /// The sum of the pool's first `n` words, at index `n`.
     sums: Vec<u64>,
-    header: Header,
+    header: HeaderBuilder,
 }
 
 /// A packet: headers from IP up, and payload.
-pub(super) struct Packet<'a> {
+pub(super) struct TracePacket<'a> {
     pub(super) ipv6: bool,
     pub(super) from_client: bool,
     /// Stays the same for a flow's life: which VLAN, which circuit.
@@ -28,21 +28,21 @@ pub(super) struct Packet<'a> {
     pub(super) payload: &'a [u8],
 }
 
-impl Packet<'_> {
+impl TracePacket<'_> {
     pub(super) const fn len(&self) -> usize {
         self.header.len() + self.payload.len()
     }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum TransportKind {
     Tcp,
     Udp,
     Icmp,
 }
 
-struct Flow {
-    kind: Kind,
+struct TrafficFlow {
+    kind: TransportKind,
     ipv6: bool,
     /// With an extension header, if IPv6; with fragments now and then, if IPv4 and UDP.
     odd: bool,
@@ -59,12 +59,12 @@ struct Flow {
 }
 
 /// A header under construction.
-struct Header {
+struct HeaderBuilder {
     bytes: [u8; 80],
     len: usize,
 }
 
-impl Header {
+impl HeaderBuilder {
     fn push(&mut self, bytes: &[u8]) {
         let end = self.len + bytes.len();
         self.bytes[self.len..end].copy_from_slice(bytes);
@@ -93,7 +93,7 @@ impl Traffic {
         }
         let mut flows = Vec::with_capacity(FLOWS);
         while flows.len() < FLOWS {
-            let mut flow = Flow::new(&mut rng);
+            let mut flow = TrafficFlow::new(&mut rng);
             // The trace begins in the middle of things: a flow is met there the likelier the longer
             // it is, and at any of its packets.
             if rng.below(PACKETS_MAX) < u64::from(flow.packets_left) {
@@ -107,7 +107,7 @@ impl Traffic {
             pool,
             messages,
             sums,
-            header: Header {
+            header: HeaderBuilder {
                 bytes: [0; 80],
                 len: 0,
             },
@@ -115,23 +115,23 @@ impl Traffic {
     }
 
     /// The next packet of some flow.
-    pub(super) fn next_packet(&mut self) -> Packet<'_> {
+    pub(super) fn next_packet(&mut self) -> TracePacket<'_> {
         let index = self.rng.below(FLOWS as u64) as usize;
         let flow = &mut self.flows[index];
         if flow.packets_left == 0 {
-            *flow = Flow::new(&mut self.rng);
+            *flow = TrafficFlow::new(&mut self.rng);
         }
         flow.packets_left -= 1;
         flow.turn += 1;
         flow.mark = flow.mark.wrapping_add(1);
         // A flow's first packet is its client's; short flows alternate.
         let from_client = match flow.packets_left {
-            0..2 if flow.kind != Kind::Tcp => flow.packets_left == 1 || flow.turn == 1,
+            0..2 if flow.kind != TransportKind::Tcp => flow.packets_left == 1 || flow.turn == 1,
             _ => flow.turn == 1 || self.rng.percent(45),
         };
         // Offsets into the pool are counted in words.
         let (start, payload_len) = match (flow.kind, flow.ports[1]) {
-            (Kind::Udp, 53 | 123) => {
+            (TransportKind::Udp, 53 | 123) => {
                 let known = [
                     MESSAGES * 2..MESSAGES * 2 + 1,
                     0..MESSAGES,
@@ -159,12 +159,13 @@ impl Traffic {
             payload_sum += u64::from(last) << 8;
         }
         self.header.len = 0;
-        let fragment = flow.odd && !flow.ipv6 && flow.kind == Kind::Udp && flow.turn % 4 == 3;
+        let fragment =
+            flow.odd && !flow.ipv6 && flow.kind == TransportKind::Udp && flow.turn % 4 == 3;
         flow.write_ip(&mut self.header, from_client, payload_len, fragment);
         if !fragment {
             flow.write_transport(&mut self.header, from_client, payload_len, payload_sum);
         }
-        Packet {
+        TracePacket {
             ipv6: flow.ipv6,
             from_client,
             place: flow.place,
@@ -174,15 +175,19 @@ impl Traffic {
     }
 }
 
-impl Flow {
+impl TrafficFlow {
     fn new(rng: &mut Rng) -> Self {
         let ipv6 = rng.percent(12);
         let die = rng.below(1000);
         let (kind, server_port, packets) = match die {
-            0..600 => (Kind::Udp, 53, 2),
-            600..620 => (Kind::Udp, 123, 2),
-            620..635 => (Kind::Icmp, 0, rng.between(2, 20)),
-            635..665 => (Kind::Udp, rng.between(10_000, 60_000), rng.between(10, 120)),
+            0..600 => (TransportKind::Udp, 53, 2),
+            600..620 => (TransportKind::Udp, 123, 2),
+            620..635 => (TransportKind::Icmp, 0, rng.between(2, 20)),
+            635..665 => (
+                TransportKind::Udp,
+                rng.between(10_000, 60_000),
+                rng.between(10, 120),
+            ),
             _ => {
                 let ports = [
                     443_u16, 443, 443, 443, 80, 80, 22, 25, 993, 8080, 5432, 3389,
@@ -198,7 +203,7 @@ impl Flow {
                     70..96 => rng.between(12, 45),
                     _ => rng.between(50, PACKETS_MAX),
                 };
-                (Kind::Tcp, port, packets)
+                (TransportKind::Tcp, port, packets)
             }
         };
         let (mut client, mut server) = ([0; 16], [0; 16]);
@@ -233,22 +238,28 @@ impl Flow {
 
     const fn transport_header_len(&self) -> usize {
         match self.kind {
-            Kind::Tcp => 20,
-            Kind::Udp | Kind::Icmp => 8,
+            TransportKind::Tcp => 20,
+            TransportKind::Udp | TransportKind::Icmp => 8,
         }
     }
 
     const fn protocol(&self) -> u8 {
         match (self.kind, self.ipv6) {
-            (Kind::Tcp, _) => protocol::TCP,
-            (Kind::Udp, _) => protocol::UDP,
-            (Kind::Icmp, false) => protocol::ICMP,
-            (Kind::Icmp, true) => protocol::ICMPV6,
+            (TransportKind::Tcp, _) => protocol::TCP,
+            (TransportKind::Udp, _) => protocol::UDP,
+            (TransportKind::Icmp, false) => protocol::ICMP,
+            (TransportKind::Icmp, true) => protocol::ICMPV6,
         }
     }
 
     /// The IP header, and with `fragment` that of a later fragment, which has no ports.
-    fn write_ip(&self, out: &mut Header, from_client: bool, payload_len: usize, fragment: bool) {
+    fn write_ip(
+        &self,
+        out: &mut HeaderBuilder,
+        from_client: bool,
+        payload_len: usize,
+        fragment: bool,
+    ) {
         let (src, dst) = match from_client {
             true => (&self.client, &self.server),
             false => (&self.server, &self.client),
@@ -289,7 +300,7 @@ impl Flow {
 
     fn write_transport(
         &mut self,
-        out: &mut Header,
+        out: &mut HeaderBuilder,
         from_client: bool,
         payload_len: usize,
         payload_sum: u64,
@@ -301,7 +312,7 @@ impl Flow {
             false => (self.ports[1], self.ports[0]),
         };
         let checksum_at = match self.kind {
-            Kind::Tcp => {
+            TransportKind::Tcp => {
                 let flags = match self.turn {
                     1 => tcp_flags::SYN,
                     _ if self.packets_left < 2 => tcp_flags::FIN | tcp_flags::ACK,
@@ -315,14 +326,14 @@ impl Flow {
                 self.seq[side] = self.seq[side].wrapping_add(payload_len as u32);
                 16
             }
-            Kind::Udp => {
+            TransportKind::Udp => {
                 out.u16(src_port);
                 out.u16(dst_port);
                 out.u16(8 + payload_len as u16);
                 out.u16(0);
                 6
             }
-            Kind::Icmp => {
+            TransportKind::Icmp => {
                 let kind = match (self.ipv6, from_client) {
                     (false, true) => 8,
                     (false, false) => 0,
@@ -336,7 +347,7 @@ impl Flow {
             }
         };
         let pseudo_header = match (self.kind, self.ipv6) {
-            (Kind::Icmp, false) => 0,
+            (TransportKind::Icmp, false) => 0,
             _ => {
                 let len = out.len - start + payload_len;
                 self.address_sum + u64::from(self.protocol()) + len as u64
@@ -344,7 +355,7 @@ impl Flow {
         };
         let header_sum = sum_words(&out.bytes[start..out.len]);
         let mut sum = !fold(header_sum + pseudo_header + payload_sum);
-        if sum == 0 && self.kind == Kind::Udp {
+        if sum == 0 && self.kind == TransportKind::Udp {
             // Zero would say that there is no checksum.
             sum = 0xffff;
         }
@@ -354,11 +365,11 @@ impl Flow {
 }
 
 /// Many small packets and some as long as Ethernet lets them be.
-fn payload_len(rng: &mut Rng, kind: Kind) -> usize {
+fn payload_len(rng: &mut Rng, kind: TransportKind) -> usize {
     let len = match kind {
-        Kind::Icmp => 56,
-        Kind::Udp => rng.between(100, 400),
-        Kind::Tcp => match rng.below(1_000) {
+        TransportKind::Icmp => 56,
+        TransportKind::Udp => rng.between(100, 400),
+        TransportKind::Tcp => match rng.below(1_000) {
             0..580 => 0,
             580..896 => rng.between(1, 490),
             _ => PAYLOAD_BYTES_MAX as u64,
@@ -369,18 +380,18 @@ fn payload_len(rng: &mut Rng, kind: Kind) -> usize {
 
 /// A message within the pool, at an even offset.
 #[derive(Clone, Copy)]
-struct Message {
+struct PooledMessage {
     start: usize,
     len: usize,
 }
 
 /// Words, then DNS questions, their answers, and one NTP message, so that a full decoder has
 /// something sensible to decode.
-fn make_pool(rng: &mut Rng) -> (Vec<u8>, Vec<Message>) {
+fn make_pool(rng: &mut Rng) -> (Vec<u8>, Vec<PooledMessage>) {
     let mut pool = text(rng, TEXT_BYTES);
-    let mut messages = vec![Message { start: 0, len: 0 }; MESSAGES * 2 + 1];
+    let mut messages = vec![PooledMessage { start: 0, len: 0 }; MESSAGES * 2 + 1];
     let mut add = |index: usize, bytes: &[u8]| {
-        messages[index] = Message {
+        messages[index] = PooledMessage {
             start: pool.len(),
             len: bytes.len(),
         };

@@ -135,8 +135,8 @@ pub struct Inflater {
     history: Vec<u8>,
     /// Messages before were not seen, or not whole: see [`Self::lose_window`].
     lost: bool,
-    literals: Table,
-    distances: Table,
+    literals: PrefixCode,
+    distances: PrefixCode,
 }
 
 const HISTORY: usize = 1 << 15;
@@ -149,8 +149,8 @@ impl Inflater {
             options,
             history: Vec::new(),
             lost: false,
-            literals: Table::default(),
-            distances: Table::default(),
+            literals: PrefixCode::default(),
+            distances: PrefixCode::default(),
         }
     }
 
@@ -304,8 +304,8 @@ impl Run<'_> {
     fn blocks(
         &mut self,
         out: &mut Vec<u8>,
-        literals: &mut Table,
-        distances: &mut Table,
+        literals: &mut PrefixCode,
+        distances: &mut PrefixCode,
     ) -> Result<(), InflateErrorKind> {
         loop {
             let last = self.bits.take(1)? == 1;
@@ -370,8 +370,8 @@ impl Run<'_> {
     fn symbols(
         &mut self,
         out: &mut Vec<u8>,
-        literals: &Table,
-        distances: &Table,
+        literals: &PrefixCode,
+        distances: &PrefixCode,
     ) -> Result<(), InflateErrorKind> {
         loop {
             let symbol = literals.decode(&mut self.bits)?;
@@ -439,8 +439,8 @@ impl Run<'_> {
     /// The codes of a dynamic block (RFC 1951 section 3.2.7).
     fn tables(
         &mut self,
-        literals: &mut Table,
-        distances: &mut Table,
+        literals: &mut PrefixCode,
+        distances: &mut PrefixCode,
     ) -> Result<(), InflateErrorKind> {
         let literal_count = self.bits.take(5)? as usize + 257;
         let distance_count = self.bits.take(5)? as usize + 1;
@@ -482,13 +482,13 @@ impl Run<'_> {
     }
 }
 
-fn fixed() -> &'static (Table, Table) {
-    static FIXED: std::sync::LazyLock<(Table, Table)> = std::sync::LazyLock::new(|| {
+fn fixed() -> &'static (PrefixCode, PrefixCode) {
+    static FIXED: std::sync::LazyLock<(PrefixCode, PrefixCode)> = std::sync::LazyLock::new(|| {
         let mut lens = [8u8; 288];
         lens[144..256].fill(9);
         lens[256..280].fill(7);
-        let mut literals = Table::default();
-        let mut distances = Table::default();
+        let mut literals = PrefixCode::default();
+        let mut distances = PrefixCode::default();
         // Complete codes by construction; a table that failed to build would decode nothing.
         let built = literals
             .build(&lens, false)
@@ -503,7 +503,7 @@ const ROOT_BITS: u32 = 10;
 
 /// A prefix code: a table for short codes, counts for long ones.
 #[derive(Debug)]
-struct Table {
+struct PrefixCode {
     /// `symbol << 4 | length`, or 0.
     root: Vec<u16>,
     counts: [u16; 16],
@@ -511,7 +511,7 @@ struct Table {
     symbols: Vec<u16>,
 }
 
-impl Default for Table {
+impl Default for PrefixCode {
     fn default() -> Self {
         Self {
             root: vec![0; 1 << ROOT_BITS],
@@ -521,7 +521,7 @@ impl Default for Table {
     }
 }
 
-impl Table {
+impl PrefixCode {
     /// From the lengths of the codes. As in zlib, only a distance code may be incomplete, and only
     /// with one code of one bit, or none.
     fn build(&mut self, lens: &[u8], distances: bool) -> Result<(), InflateErrorKind> {

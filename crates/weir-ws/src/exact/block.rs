@@ -49,7 +49,7 @@ pub(crate) fn match_bits(length: usize, distance: usize) -> u32 {
 
 /// What a block was made of, for the choice of how to send it.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Block {
+pub(crate) struct BlockStatistics {
     /// Bits of all its symbols with the fixed codes, without the end of the block.
     pub(crate) fixed_bits: u64,
     /// Bytes that it stands for.
@@ -80,7 +80,7 @@ impl Costs {
     }
 
     /// The bit position after the block, when it begins at `bits`.
-    pub(crate) fn add(&mut self, bits: u64, symbols: &[Symbol], block: Block) -> u64 {
+    pub(crate) fn add(&mut self, bits: u64, symbols: &[Symbol], block: BlockStatistics) -> u64 {
         self.blocks += 1;
         // Seven bits for the end of the block.
         let fixed = block.fixed_bits + 7;
@@ -305,7 +305,7 @@ impl Trees {
     /// No own codes can take fewer bits than this: Shannon's bound for the symbols, and for the
     /// header what any lengths of these symbols' codes cost at the very least.
     fn lower_bound(&self) -> u64 {
-        let mut header = Header::default();
+        let mut header = CodeLengths::default();
         header.add(&self.used_literals);
         header.kinds = self.used_literals.len as u32;
         if self.used_distances.len < 2 {
@@ -395,7 +395,7 @@ fn sent(used: impl Fn(usize) -> bool) -> usize {
 /// What is known of the code lengths before there are any: where they are zero. The lengths
 /// themselves are taken for one symbol, which bounds their cost from below.
 #[derive(Clone, Copy, Debug, Default)]
-struct Header {
+struct CodeLengths {
     /// Single zeros; short and long runs of zeros.
     zeros: u32,
     short_runs: u32,
@@ -406,7 +406,7 @@ struct Header {
     kinds: u32,
 }
 
-impl Header {
+impl CodeLengths {
     fn add(&mut self, used: &Used) {
         let mut next = 0;
         let mut run = 0u32;

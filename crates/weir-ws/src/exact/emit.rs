@@ -1,6 +1,6 @@
 //! The symbols of one message, and what they cost as a message.
 
-use super::block::{Block, Costs, MATCH, Symbol, literal_bits, match_bits};
+use super::block::{BlockStatistics, Costs, MATCH, Symbol, literal_bits, match_bits};
 
 /// Symbols of a message as a parse gives them.
 #[derive(Clone, Debug, Default)]
@@ -58,7 +58,7 @@ impl Symbols {
         if self.list.len() < most {
             let bytes: usize = self.list.iter().map(|&symbol| stands_for(symbol)).sum();
             let storable = self.storable(start);
-            let block = Block {
+            let block = BlockStatistics {
                 fixed_bits: self.fixed_bits,
                 bytes,
                 storable,
@@ -90,7 +90,7 @@ impl Symbols {
                 .rev()
                 .find(|&&(from, _)| last || from < index)
                 .is_none_or(|&(_, base)| begin >= base);
-            let block = Block {
+            let block = BlockStatistics {
                 fixed_bits,
                 bytes,
                 storable,
@@ -120,13 +120,13 @@ fn stands_for(symbol: Symbol) -> usize {
 /// then nothing has to be measured again. Lists are compared whole, so that a hash decides nothing.
 #[derive(Debug)]
 pub(crate) struct Memo {
-    slots: Vec<Slot>,
+    slots: Vec<SymbolSlot>,
     lists: Vec<Symbol>,
     used: usize,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
-struct Slot {
+struct SymbolSlot {
     hash: u64,
     begin: u32,
     /// Symbols; 0 is an empty slot.
@@ -144,7 +144,7 @@ impl Memo {
     pub(crate) fn new(several: bool) -> Self {
         let slots = if several { 1 << SLOT_BITS } else { 0 };
         Self {
-            slots: vec![Slot::default(); slots],
+            slots: vec![SymbolSlot::default(); slots],
             lists: Vec::new(),
             used: 0,
         }
@@ -178,13 +178,13 @@ impl Memo {
         let before = std::mem::take(&mut costs.stored_wanted);
         let bytes = symbols.message_bytes(start, mem_level, costs);
         if self.used > self.slots.len() / 8 * 5 || self.lists.len() > MEMO_SYMBOLS_MAX {
-            self.slots.fill(Slot::default());
+            self.slots.fill(SymbolSlot::default());
             self.lists.clear();
             self.used = 0;
             at = (hash >> (64 - SLOT_BITS)) as usize;
         }
         if let Some(slot) = self.slots.get_mut(at) {
-            *slot = Slot {
+            *slot = SymbolSlot {
                 hash,
                 begin: self.lists.len() as u32,
                 len: list.len() as u32,

@@ -9,8 +9,8 @@ use super::hashes::Hashes;
 use super::level::FAST_LEVELS;
 use super::links::Links;
 use super::lone::Lone;
-use super::slow::Span;
-use super::worker::{Message, Shared, Worker, few_lazy};
+use super::slow::MessageSpan;
+use super::worker::{BufferedMessage, StudyInput, Worker, few_lazy};
 use crate::setting::{CELLS, Cells, Setting};
 
 /// What [`Engine`] computes, and how much memory and how many threads it may take.
@@ -128,7 +128,7 @@ pub struct Engine {
     /// History, then the messages that are gathered, then padding.
     text: Vec<u8>,
     len: usize,
-    messages: Vec<Message>,
+    messages: Vec<BufferedMessage>,
     /// Bytes of the context so far.
     passed: u64,
     links: Links,
@@ -217,8 +217,8 @@ impl Engine {
         self.text.extend_from_slice(payload);
         let start = self.len;
         self.len += payload.len();
-        self.messages.push(Message {
-            span: Span {
+        self.messages.push(BufferedMessage {
+            span: MessageSpan {
                 start,
                 end: self.len,
                 passed: self.passed,
@@ -290,7 +290,7 @@ impl Engine {
                 .fill(&self.text, from, self.len, |m| cells.mem_level(m));
         }
         let jobs = Jobs {
-            shared: Shared {
+            shared: StudyInput {
                 text: &self.text,
                 messages: &self.messages,
                 links: &self.links,
@@ -351,7 +351,7 @@ impl Engine {
 }
 
 /// Messages in a row, put together as long as they make no more than a piece.
-fn pieces(messages: &[Message]) -> Vec<Range<usize>> {
+fn pieces(messages: &[BufferedMessage]) -> Vec<Range<usize>> {
     let mut pieces = Vec::new();
     let mut from = 0;
     while from < messages.len() {
@@ -369,7 +369,7 @@ fn pieces(messages: &[Message]) -> Vec<Range<usize>> {
 /// What workers take one after another. The long ones come first: one for each level and memLevel whose
 /// chains hang on the parse.
 struct Jobs<'a> {
-    shared: Shared<'a>,
+    shared: StudyInput<'a>,
     lone: &'a [Mutex<(Setting, Lone)>],
     chains: &'a [Mutex<Vec<(u8, Fast)>>],
     pieces: Vec<Range<usize>>,

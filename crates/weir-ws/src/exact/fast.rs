@@ -5,7 +5,7 @@ use super::emit::Symbols;
 use super::hashes::Hashes;
 use super::level::{LEVELS, MATCH_MAX, MATCH_MIN};
 use super::links::{common, word};
-use super::slow::Span;
+use super::slow::MessageSpan;
 use super::window::Window;
 
 /// The chains of one setting, for one context.
@@ -26,7 +26,7 @@ pub(crate) struct Fast {
 
 /// How a search goes.
 #[derive(Clone, Copy)]
-struct Search {
+struct FastSearch {
     /// Slots of the chains less one.
     mask: usize,
     /// Only longer matches count.
@@ -66,7 +66,7 @@ impl Fast {
 
     /// Begins a new context with the message at `span`, wherever it lies: all that is in the chains
     /// comes to lie before it.
-    pub(crate) fn begin_alone(&mut self, span: Span) {
+    pub(crate) fn begin_alone(&mut self, span: MessageSpan) {
         self.missing = 0;
         if self.top >= 1 << 31 {
             self.heads.fill(0);
@@ -112,9 +112,9 @@ impl Fast {
         end: usize,
         window: &Window,
         mut distance: usize,
-        search: Search,
+        search: FastSearch,
     ) -> (usize, usize) {
-        let Search {
+        let FastSearch {
             mask,
             mut best,
             mut chain,
@@ -160,7 +160,7 @@ impl Fast {
 
     /// The last strings of the message before reach into this one.
     #[inline]
-    fn begin(&mut self, hash_of: &[u16], hash_base: usize, span: Span, mask: usize) {
+    fn begin(&mut self, hash_of: &[u16], hash_base: usize, span: MessageSpan, mask: usize) {
         let length = span.end - span.start;
         while self.missing > 0 && length + self.missing >= MATCH_MIN {
             let before = span.start - self.missing;
@@ -171,7 +171,7 @@ impl Fast {
 
     /// The last strings of this message wait for the next one.
     #[inline]
-    fn end(&mut self, span: Span) {
+    fn end(&mut self, span: MessageSpan) {
         let seen = (span.passed as usize).saturating_add(span.end - span.start);
         self.missing = (MATCH_MIN - 1).min(seen);
     }
@@ -182,7 +182,7 @@ impl Fast {
         &mut self,
         text: &[u8],
         hashes: &Hashes,
-        span: Span,
+        span: MessageSpan,
         level: u8,
         window_bits: u8,
         symbols: &mut Symbols,
@@ -204,7 +204,7 @@ impl Fast {
             let ahead = end - at;
             if ahead >= MATCH_MIN {
                 let first = self.insert(hash_of[at - hashes.base], at, mask);
-                let search = Search {
+                let search = FastSearch {
                     mask,
                     best: MATCH_MIN - 1,
                     chain: parameters.chain,

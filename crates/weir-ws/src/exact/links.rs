@@ -17,7 +17,7 @@ const NOWHERE: u32 = u32::MAX;
 const NONE: u16 = 0;
 
 /// How often each of nine hashes (memLevel 1 to 9) was seen up to a position, modulo 65,536.
-pub(crate) type Counts = [u16; 16];
+pub(crate) type HashCounts = [u16; 16];
 
 /// Links and counts of the positions of a buffer.
 #[derive(Debug)]
@@ -30,7 +30,7 @@ pub(crate) struct Links {
     linked: [usize; SPANS.len()],
     /// Running counts of each hash; empty for memLevels that no setting has.
     counters: Vec<Vec<u16>>,
-    counts: Vec<Counts>,
+    counts: Vec<HashCounts>,
     counted: usize,
     /// The memLevels that are wanted; bit 0 is memLevel 1.
     pub(crate) mem_levels: u16,
@@ -151,7 +151,7 @@ impl Links {
         position: usize,
         end: usize,
         reach: Reach,
-        records: &mut Vec<Record>,
+        records: &mut Vec<LongerMatch>,
     ) {
         let most = MATCH_MAX.min(end - position);
         let far = reach.farthest;
@@ -173,7 +173,7 @@ impl Links {
                 let length = common(text, candidate, position, most);
                 if length > best {
                     best = length;
-                    records.push(Record {
+                    records.push(LongerMatch {
                         distance: distance as u16,
                         length: length as u16,
                     });
@@ -231,7 +231,7 @@ pub(crate) struct Reach {
 
 /// A match that is longer than all nearer ones.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Record {
+pub(crate) struct LongerMatch {
     pub(crate) distance: u16,
     pub(crate) length: u16,
 }

@@ -14,7 +14,7 @@
 use super::emit::Symbols;
 use super::level::{LEVELS, Level, MATCH_MAX, MATCH_MIN, TOO_FAR};
 use super::links::{common, word};
-use super::slow::Span;
+use super::slow::MessageSpan;
 use super::window::Window;
 
 /// Twice the largest window.
@@ -99,7 +99,7 @@ fn boxed<T: Copy + Default, const N: usize>() -> Box<[T; N]> {
 }
 
 /// What a search hangs on.
-struct Search {
+struct LoneSearch {
     level: Level,
     /// Length of the match at the position before.
     previous: usize,
@@ -122,7 +122,7 @@ impl Lone {
     }
 
     /// The message at `span` is looked at next, by itself, wherever it lies.
-    pub(crate) fn begin_alone(&mut self, span: Span) {
+    pub(crate) fn begin_alone(&mut self, span: MessageSpan) {
         // Strings were linked up to here at most.
         let linked = self.linked.iter().max().copied().unwrap_or_default();
         let next = (linked as u32).wrapping_add(self.bias);
@@ -205,7 +205,7 @@ impl Lone {
         &mut self,
         text: &[u8],
         known: usize,
-        span: Span,
+        span: MessageSpan,
         level: u8,
         window_bits: u8,
         symbols: &mut Symbols,
@@ -232,7 +232,7 @@ impl Lone {
                 if reach > self.ahead {
                     self.extend(text, reach, known);
                 }
-                let search = Search {
+                let search = LoneSearch {
                     level,
                     previous,
                     end,
@@ -264,7 +264,13 @@ impl Lone {
     /// zlib's `longest_match`: length and distance of the first of the longest matches at `at` that are
     /// longer than the one before; the distance is 0 without one.
     #[inline(always)]
-    fn longest(&self, text: &[u8], at: usize, window: &Window, search: &Search) -> (usize, usize) {
+    fn longest(
+        &self,
+        text: &[u8],
+        at: usize,
+        window: &Window,
+        search: &LoneSearch,
+    ) -> (usize, usize) {
         let most = MATCH_MAX.min(search.end - at);
         let nice = search.level.nice.min(most);
         let reach = Reach::new(at, window, search);
@@ -413,7 +419,7 @@ struct Reach {
 
 impl Reach {
     #[inline(always)]
-    fn new(at: usize, window: &Window, search: &Search) -> Self {
+    fn new(at: usize, window: &Window, search: &LoneSearch) -> Self {
         let behind = at - window.base;
         let limit = behind.min(window.distance_max);
         // The first byte of the buffer is no candidate.

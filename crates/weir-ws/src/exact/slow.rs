@@ -2,12 +2,12 @@
 
 use super::emit::Symbols;
 use super::level::{LEVELS, Level, MATCH_MIN, TOO_FAR, distance_max};
-use super::links::{Links, Reach, Record};
+use super::links::{Links, LongerMatch, Reach};
 use super::window::Window;
 
 /// Where a message lies in the buffer.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Span {
+pub(crate) struct MessageSpan {
     pub(crate) start: usize,
     pub(crate) end: usize,
     /// Bytes of the context before the message.
@@ -20,7 +20,7 @@ pub(crate) struct Found {
     start: usize,
     /// For each position: where its records begin in `records`, and how many.
     index: Vec<(u32, u16)>,
-    records: Vec<Record>,
+    records: Vec<LongerMatch>,
     alone: bool,
     chain: usize,
 }
@@ -30,7 +30,7 @@ const UNKNOWN: u16 = u16::MAX;
 impl Found {
     /// Begins with a message. Searches end where no setting's chain is as long as `chain`, and, when
     /// the message stands alone, at its start.
-    pub(crate) fn begin(&mut self, span: Span, alone: bool, chain: usize) {
+    pub(crate) fn begin(&mut self, span: MessageSpan, alone: bool, chain: usize) {
         self.start = span.start;
         self.alone = alone;
         self.chain = chain;
@@ -40,7 +40,7 @@ impl Found {
     }
 
     #[inline(always)]
-    fn at(&mut self, links: &Links, text: &[u8], position: usize, end: usize) -> &[Record] {
+    fn at(&mut self, links: &Links, text: &[u8], position: usize, end: usize) -> &[LongerMatch] {
         let slot = position - self.start;
         let (mut first, mut count) = self.index[slot];
         if count == UNKNOWN {
@@ -64,7 +64,7 @@ impl Found {
 
 /// Where a parse is.
 #[derive(Clone, Copy, Debug)]
-struct State {
+struct ParseState {
     position: usize,
     /// Length and distance of the match at the position before; a length of 2 stands for no match.
     length: usize,
@@ -80,7 +80,7 @@ struct State {
 #[derive(Debug, Default)]
 pub(crate) struct Slow {
     /// Parses that went another way, to be continued.
-    forks: Vec<(State, Symbols)>,
+    forks: Vec<(ParseState, Symbols)>,
     spare: Vec<Symbols>,
 }
 
@@ -99,7 +99,7 @@ impl Slow {
         text: &[u8],
         links: &Links,
         found: &mut Found,
-        span: Span,
+        span: MessageSpan,
         level: u8,
         window_bits: u8,
         mut each: impl FnMut(&Parsed<'_>),
@@ -107,7 +107,7 @@ impl Slow {
         let window = Window::new(window_bits, span.passed, span.start, span.end);
         let mut symbols = self.spare.pop().unwrap_or_default();
         symbols.begin(window.base);
-        let state = State {
+        let state = ParseState {
             position: span.start,
             length: MATCH_MIN - 1,
             distance: 0,
@@ -132,9 +132,9 @@ impl Slow {
         text: &[u8],
         links: &Links,
         found: &mut Found,
-        span: Span,
+        span: MessageSpan,
         level: u8,
-        mut state: State,
+        mut state: ParseState,
         symbols: &mut Symbols,
     ) -> u16 {
         let parameters = LEVELS[usize::from(level) - 1];
@@ -152,7 +152,7 @@ impl Slow {
             if end - at >= MATCH_MIN && previous < parameters.lazy {
                 let records = found.at(links, text, at, end);
                 if !records.is_empty() {
-                    let mut search = Search {
+                    let mut search = ChainSearch {
                         links,
                         at,
                         parameters,
@@ -190,13 +190,13 @@ impl Slow {
     }
 }
 
-impl State {
+impl ParseState {
     /// One turn of zlib's `deflate_slow` after its search.
     #[inline(always)]
     fn step(
         &mut self,
         text: &[u8],
-        found: Option<Record>,
+        found: Option<LongerMatch>,
         previous: usize,
         previous_distance: usize,
         symbols: &mut Symbols,
@@ -225,19 +225,19 @@ impl State {
 }
 
 /// One search of zlib's `longest_match`, over records instead of a chain.
-struct Search<'a> {
+struct ChainSearch<'a> {
     links: &'a Links,
     at: usize,
     parameters: Level,
     previous: usize,
     window: &'a Window,
-    records: &'a [Record],
+    records: &'a [LongerMatch],
 }
 
-impl Search<'_> {
+impl ChainSearch<'_> {
     /// What most of `mem_levels` find, and the memLevels that may find something else.
     #[inline(always)]
-    fn run(&mut self, mem_levels: u16) -> (Option<Record>, u16) {
+    fn run(&mut self, mem_levels: u16) -> (Option<LongerMatch>, u16) {
         let limit = (self.at - self.window.base).min(self.window.distance_max);
         // What lies within reach, up to the first match that is long enough to end the search.
         let mut usable = 0;
@@ -278,7 +278,7 @@ impl Search<'_> {
     }
 
     #[inline(always)]
-    fn reach(&self, record: Record) -> u16 {
+    fn reach(&self, record: LongerMatch) -> u16 {
         let distance = usize::from(record.distance);
         let mut chain = self.parameters.chain;
         if self.previous >= self.parameters.good {
@@ -291,7 +291,7 @@ impl Search<'_> {
     }
 
     /// What the first group of `mem_levels` finds, and those that are not in the group.
-    fn split(&self, mem_levels: u16) -> (Option<Record>, u16) {
+    fn split(&self, mem_levels: u16) -> (Option<LongerMatch>, u16) {
         for record in self.records.iter().rev() {
             if usize::from(record.length) <= self.previous {
                 break;

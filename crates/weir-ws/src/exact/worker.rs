@@ -7,20 +7,20 @@ use super::hashes::Hashes;
 use super::level::{FAST_LEVELS, distance_max};
 use super::links::Links;
 use super::lone::Lone;
-use super::slow::{Found, Slow, Span};
+use super::slow::{Found, MessageSpan, Slow};
 use crate::setting::{CELLS, Cells, Setting};
 
 /// A message in the buffer.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Message {
-    pub(crate) span: Span,
+pub(crate) struct BufferedMessage {
+    pub(crate) span: MessageSpan,
     pub(crate) class: u16,
 }
 
 /// What all pieces of work read.
-pub(crate) struct Shared<'a> {
+pub(crate) struct StudyInput<'a> {
     pub(crate) text: &'a [u8],
-    pub(crate) messages: &'a [Message],
+    pub(crate) messages: &'a [BufferedMessage],
     pub(crate) links: &'a Links,
     pub(crate) hashes: &'a Hashes,
     pub(crate) cells: Cells,
@@ -79,7 +79,7 @@ impl Worker {
     }
 
     /// All messages with one fast setting, with takeover.
-    pub(crate) fn fast(&mut self, shared: &Shared<'_>, level: u8, fast: &mut Fast) {
+    pub(crate) fn fast(&mut self, shared: &StudyInput<'_>, level: u8, fast: &mut Fast) {
         let (window_bits, mem_level) = (fast.window_bits(), fast.mem_level());
         let index = Setting {
             takeover: true,
@@ -106,7 +106,7 @@ impl Worker {
     }
 
     /// All messages with one lazy setting, with takeover.
-    pub(crate) fn lone(&mut self, shared: &Shared<'_>, setting: Setting, lone: &mut Lone) {
+    pub(crate) fn lone(&mut self, shared: &StudyInput<'_>, setting: Setting, lone: &mut Lone) {
         let known = shared.messages.last().map_or(0, |last| last.span.end);
         for message in shared.messages {
             let span = message.span;
@@ -135,7 +135,7 @@ impl Worker {
 
     /// Some messages with all settings that do not hang on the messages before, or only on their
     /// text.
-    pub(crate) fn pieces(&mut self, shared: &Shared<'_>, range: std::ops::Range<usize>) {
+    pub(crate) fn pieces(&mut self, shared: &StudyInput<'_>, range: std::ops::Range<usize>) {
         for message in &shared.messages[range] {
             let span = message.span;
             if span.start == span.end {
@@ -160,7 +160,7 @@ impl Worker {
     }
 
     /// An empty message is one byte, and touches no window.
-    fn empty(&mut self, shared: &Shared<'_>, class: u16) {
+    fn empty(&mut self, shared: &StudyInput<'_>, class: u16) {
         // Eight bits are computed as nine.
         let computed = |setting: &Setting| {
             let nine = setting.window_bits == 9 && shared.cells.window(9);
@@ -180,7 +180,7 @@ impl Worker {
         }
     }
 
-    fn lazy(&mut self, shared: &Shared<'_>, message: &Message, takeover: bool) {
+    fn lazy(&mut self, shared: &StudyInput<'_>, message: &BufferedMessage, takeover: bool) {
         let mut span = message.span;
         if !takeover {
             span.passed = 0;
@@ -251,8 +251,8 @@ impl Worker {
     }
 
     /// A few settings of lazy levels without takeover.
-    fn lazy_alone(&mut self, shared: &Shared<'_>, message: &Message) {
-        let span = Span {
+    fn lazy_alone(&mut self, shared: &StudyInput<'_>, message: &BufferedMessage) {
+        let span = MessageSpan {
             passed: 0,
             ..message.span
         };
@@ -280,8 +280,8 @@ impl Worker {
     }
 
     /// The fast levels without takeover.
-    fn fast_alone(&mut self, shared: &Shared<'_>, message: &Message) {
-        let span = Span {
+    fn fast_alone(&mut self, shared: &StudyInput<'_>, message: &BufferedMessage) {
+        let span = MessageSpan {
             passed: 0,
             ..message.span
         };
@@ -365,7 +365,7 @@ impl Collapse {
         }
     }
 
-    fn same(&self, window_bits: u8, span: Span) -> bool {
+    fn same(&self, window_bits: u8, span: MessageSpan) -> bool {
         let reach = distance_max(window_bits);
         self.known && self.farthest < reach && !(self.stored && span.end - span.start > reach)
     }

@@ -29,16 +29,16 @@ struct HarState {
     value: Vec<u8>,
     connection: Option<u64>,
     fields: Fields,
-    entry: Entry,
+    entry: HarEntry,
 }
 
 /// What is known so far of an entry of an archive: a request and its response, in whatever order their members come.
 #[derive(Debug, Default)]
-struct Entry {
+struct HarEntry {
     /// The depth of its members.
     at: Option<usize>,
     /// The part of it that is being read.
-    part: Part,
+    part: EntryPart,
     /// Its array of messages has begun, and messages before it were so many.
     messages_before: Option<u64>,
     status: Option<u16>,
@@ -48,14 +48,14 @@ struct Entry {
 
 /// Parts of an entry.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Part {
+enum EntryPart {
     Request,
     Response,
     #[default]
     Other,
 }
 
-impl Entry {
+impl HarEntry {
     /// The response refuses the upgrade: its status is neither 101 nor, over HTTP/2, 200 or another of 2xx (RFC 6455, 4.1;
     /// RFC 8441, 5).
     fn is_refused(&self) -> bool {
@@ -305,7 +305,7 @@ impl HarSink<'_, '_> {
             let connection = state.connection.unwrap_or_default();
             state.fields.emit(connection, true, self.report, self.each);
         } else if state.entry.at == Some(state.depth) {
-            state.entry.part = Part::Other;
+            state.entry.part = EntryPart::Other;
         } else if state.depth == 0 || state.entry.at.is_some_and(|at| state.depth < at) {
             state.entry.end(self.report);
         }
@@ -324,13 +324,16 @@ impl HarState {
         self.name.clear();
         self.value.clear();
         let part = match self.last {
-            Member::Request => Part::Request,
-            Member::Response => Part::Response,
-            _ => Part::Other,
+            Member::Request => EntryPart::Request,
+            Member::Response => EntryPart::Response,
+            _ => EntryPart::Other,
         };
         // Members of the object have names of their own.
         self.last = Member::Other;
-        if part != Part::Other && self.messages_at.is_none() && self.entry.part == Part::Other {
+        if part != EntryPart::Other
+            && self.messages_at.is_none()
+            && self.entry.part == EntryPart::Other
+        {
             self.entry.at = Some(self.depth);
             self.entry.part = part;
         }
@@ -347,7 +350,7 @@ impl HarState {
         // What a request has is asked for, and not agreed on.
         if self.name == b"sec-websocket-extensions"
             && !self.value.is_empty()
-            && self.entry.part != Part::Request
+            && self.entry.part != EntryPart::Request
             && self.entry.extensions.len() < EXTENSIONS_MAX
         {
             let value = String::from_utf8_lossy(&self.value).into_owned();
@@ -359,7 +362,7 @@ impl HarState {
 
     /// A number outside of messages: the status of a response, perhaps.
     fn word(&mut self, text: &[u8]) {
-        let is_of_response = self.entry.part == Part::Response
+        let is_of_response = self.entry.part == EntryPart::Response
             && self.entry.at.is_some_and(|at| self.depth == at + 1);
         if is_of_response && self.last == Member::Status {
             self.entry.status = std::str::from_utf8(text)

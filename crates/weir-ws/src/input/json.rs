@@ -1,7 +1,7 @@
 //! A JSON reader that is fed in pieces and keeps one string at a time.
 
 use super::InputErrorKind;
-use super::unescape::{Stop, escaped, plain_run, unescape};
+use super::unescape::{Unescaped, escaped, plain_run, unescape};
 
 /// What was read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,7 +27,7 @@ pub(super) trait Sink {
 pub(super) struct Json {
     /// For each level: true in an object.
     levels: Vec<bool>,
-    state: State,
+    state: JsonState,
     /// In an object, before a name.
     expects_key: bool,
     text: Vec<u8>,
@@ -40,7 +40,7 @@ pub(super) struct Json {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
+enum JsonState {
     Between,
     String,
     Escape,
@@ -59,7 +59,7 @@ impl Json {
     pub(super) fn new() -> Self {
         Self {
             levels: Vec::new(),
-            state: State::Between,
+            state: JsonState::Between,
             expects_key: false,
             text: Vec::new(),
             cut: false,
@@ -74,13 +74,13 @@ impl Json {
         self.levels.is_empty()
             && !matches!(
                 self.state,
-                State::String | State::Escape | State::Unicode(..)
+                JsonState::String | JsonState::Escape | JsonState::Unicode(..)
             )
     }
 
     /// A word at the end of the input.
     pub(super) fn finish(&mut self, sink: &mut impl Sink) {
-        if self.state == State::Word {
+        if self.state == JsonState::Word {
             self.emit(Token::Word, sink);
         }
     }
@@ -93,30 +93,32 @@ impl Json {
         let mut at = 0;
         while let Some(&byte) = bytes.get(at) {
             match self.state {
-                State::Between => at += self.between(bytes.get(at..).unwrap_or_default(), sink)?,
-                State::Word => at += self.word(bytes.get(at..).unwrap_or_default(), sink),
-                State::String => at += self.string(bytes.get(at..).unwrap_or_default(), sink),
-                State::Escape => {
+                JsonState::Between => {
+                    at += self.between(bytes.get(at..).unwrap_or_default(), sink)?
+                }
+                JsonState::Word => at += self.word(bytes.get(at..).unwrap_or_default(), sink),
+                JsonState::String => at += self.string(bytes.get(at..).unwrap_or_default(), sink),
+                JsonState::Escape => {
                     at += 1;
-                    self.state = State::String;
+                    self.state = JsonState::String;
                     if byte == b'u' {
-                        self.state = State::Unicode(0, 0);
+                        self.state = JsonState::Unicode(0, 0);
                         continue;
                     }
                     let plain = escaped(byte).ok_or(InputErrorKind::Syntax)?;
                     self.lone();
                     self.push(&[plain]);
                 }
-                State::Unicode(digits, value) => {
+                JsonState::Unicode(digits, value) => {
                     at += 1;
                     let digit = char::from(byte)
                         .to_digit(16)
                         .ok_or(InputErrorKind::Syntax)?;
                     let value = value << 4 | digit;
                     if digits < 3 {
-                        self.state = State::Unicode(digits + 1, value);
+                        self.state = JsonState::Unicode(digits + 1, value);
                     } else {
-                        self.state = State::String;
+                        self.state = JsonState::String;
                         self.unit(value);
                     }
                 }
@@ -138,7 +140,7 @@ impl Json {
                     // Most names and many values have no escapes.
                     let plain = plain_run(rest);
                     if rest.get(plain) != Some(&b'"') || plain > self.room() {
-                        self.state = State::String;
+                        self.state = JsonState::String;
                         return Ok(at + 1);
                     }
                     let text = rest.get(..plain).unwrap_or_default();
@@ -150,7 +152,7 @@ impl Json {
                 _ if is_word(byte) => {
                     let end = rest.iter().position(ends_word).unwrap_or(rest.len());
                     if end == rest.len() || end >= SHORT {
-                        self.state = State::Word;
+                        self.state = JsonState::Word;
                         return Ok(at);
                     }
                     let word = bytes.get(at..=at + end).unwrap_or_default();
@@ -217,7 +219,7 @@ impl Json {
     /// scratch reaches. Answers how many bytes of `rest` were read, at least one.
     fn string(&mut self, rest: &[u8], sink: &mut impl Sink) -> usize {
         if rest.first() == Some(&b'\\') && self.surrogate.is_some() {
-            self.state = State::Escape;
+            self.state = JsonState::Escape;
             return 1;
         }
         self.lone();
@@ -227,26 +229,26 @@ impl Json {
         let piece = unescape(rest, &mut scratch);
         let text = scratch.get(..piece.written).unwrap_or_default();
         match piece.stop {
-            Stop::Quote if begins && text.len() <= self.room() => {
-                self.state = State::Between;
+            Unescaped::Quote if begins && text.len() <= self.room() => {
+                self.state = JsonState::Between;
                 self.keep = sink.token(token, text, false);
             }
-            Stop::Quote => {
+            Unescaped::Quote => {
                 self.push(text);
                 self.emit(token, sink);
             }
-            Stop::Escape => {
+            Unescaped::Escape => {
                 self.push(text);
-                self.state = State::Escape;
+                self.state = JsonState::Escape;
             }
-            Stop::Full => self.push(text),
+            Unescaped::Full => self.push(text),
         }
         self.scratch = scratch;
         piece.read
     }
 
     fn emit(&mut self, token: Token, sink: &mut impl Sink) {
-        self.state = State::Between;
+        self.state = JsonState::Between;
         self.keep = sink.token(token, &self.text, self.cut);
         self.text.clear();
         self.text.shrink_to(1 << 20);
@@ -255,7 +257,7 @@ impl Json {
 
     /// Bytes of the string, name or word that are still kept.
     fn room(&self) -> usize {
-        let keep = if self.expects_key || self.state == State::Word {
+        let keep = if self.expects_key || self.state == JsonState::Word {
             SHORT
         } else {
             self.keep

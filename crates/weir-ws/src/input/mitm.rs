@@ -36,7 +36,7 @@ impl Flows {
             let rest = self.begun.get(done..).unwrap_or_default();
             match need(rest, self.options.flow_bytes_max)? {
                 Some(whole) if whole <= rest.len() => {
-                    let (value, _) = Value::read(rest).ok_or(InputErrorKind::Syntax)?;
+                    let (value, _) = MitmValue::read(rest).ok_or(InputErrorKind::Syntax)?;
                     self.flow(value, report, each);
                     done += whole;
                 }
@@ -47,7 +47,7 @@ impl Flows {
         Ok(())
     }
 
-    fn flow(&self, flow: Value<'_>, report: &mut InputReport, each: &mut Each<'_>) {
+    fn flow(&self, flow: MitmValue<'_>, report: &mut InputReport, each: &mut Each<'_>) {
         // Since version 7 a flow has a member `websocket`; before, the messages were its own.
         let holder = match flow.get("websocket") {
             Some(inner) if inner.kind == b'}' => inner,
@@ -78,7 +78,7 @@ impl Flows {
                 continue;
             }
             let number =
-                |value: Value<'_>| std::str::from_utf8(value.bytes).ok()?.parse::<f64>().ok();
+                |value: MitmValue<'_>| std::str::from_utf8(value.bytes).ok()?.parse::<f64>().ok();
             report.messages += 1;
             each(&InputMessage {
                 connection,
@@ -122,12 +122,12 @@ fn need(bytes: &[u8], most: usize) -> Result<Option<usize>, InputErrorKind> {
 
 /// A value: its type's character and its bytes.
 #[derive(Clone, Copy, Debug)]
-struct Value<'a> {
+struct MitmValue<'a> {
     kind: u8,
     bytes: &'a [u8],
 }
 
-impl<'a> Value<'a> {
+impl<'a> MitmValue<'a> {
     /// The value at the beginning, and what follows.
     fn read(bytes: &'a [u8]) -> Option<(Self, &'a [u8])> {
         let whole = need(bytes, bytes.len()).ok()??;
@@ -144,19 +144,19 @@ impl<'a> Value<'a> {
     }
 
     /// The values of a list, or the keys and values of a dictionary in turn.
-    fn items(self) -> impl Iterator<Item = Value<'a>> {
+    fn items(self) -> impl Iterator<Item = MitmValue<'a>> {
         let mut rest = match self.kind {
             b']' | b'}' => self.bytes,
             _ => &[],
         };
         std::iter::from_fn(move || {
-            let (value, after) = Value::read(rest)?;
+            let (value, after) = MitmValue::read(rest)?;
             rest = after;
             Some(value)
         })
     }
 
-    fn get(self, key: &str) -> Option<Value<'a>> {
+    fn get(self, key: &str) -> Option<MitmValue<'a>> {
         if self.kind != b'}' {
             return None;
         }

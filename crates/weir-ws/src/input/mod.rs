@@ -222,7 +222,7 @@ pub type Each<'e> = dyn FnMut(&InputMessage<'_>) + 'e;
 /// Reads messages out of pieces of an input.
 #[derive(Debug)]
 pub struct InputReader {
-    inner: Inner,
+    inner: EachState,
     report: InputReport,
     offset: u64,
     failed: bool,
@@ -234,7 +234,7 @@ pub struct InputReader {
 const MARK: &[u8] = b"\xef\xbb\xbf";
 
 #[derive(Debug)]
-enum Inner {
+enum EachState {
     Lines(lines::Lines),
     Records(har::Records),
     Prefixed(prefixed::Prefixed),
@@ -247,11 +247,13 @@ impl InputReader {
     #[must_use]
     pub fn new(format: Format, options: InputOptions) -> Self {
         let inner = match format {
-            Format::Lines => Inner::Lines(lines::Lines::new(options)),
-            Format::Records => Inner::Records(har::Records::new(options)),
-            Format::Prefixed(prefix) => Inner::Prefixed(prefixed::Prefixed::new(prefix, options)),
-            Format::Har => Inner::Har(har::Har::new(options)),
-            Format::Mitmproxy => Inner::Mitmproxy(mitm::Flows::new(options)),
+            Format::Lines => EachState::Lines(lines::Lines::new(options)),
+            Format::Records => EachState::Records(har::Records::new(options)),
+            Format::Prefixed(prefix) => {
+                EachState::Prefixed(prefixed::Prefixed::new(prefix, options))
+            }
+            Format::Har => EachState::Har(har::Har::new(options)),
+            Format::Mitmproxy => EachState::Mitmproxy(mitm::Flows::new(options)),
         };
         let is_text = matches!(format, Format::Lines | Format::Records | Format::Har);
         Self {
@@ -298,14 +300,14 @@ impl InputReader {
         }
         let report = &mut self.report;
         let result = match &mut self.inner {
-            Inner::Lines(lines) => {
+            EachState::Lines(lines) => {
                 lines.feed(bytes, report, each);
                 Ok(())
             }
-            Inner::Records(records) => records.feed(bytes, report, each),
-            Inner::Prefixed(prefixed) => prefixed.feed(bytes, report, each),
-            Inner::Har(har) => har.feed(bytes, report, each),
-            Inner::Mitmproxy(flows) => flows.feed(bytes, report, each),
+            EachState::Records(records) => records.feed(bytes, report, each),
+            EachState::Prefixed(prefixed) => prefixed.feed(bytes, report, each),
+            EachState::Har(har) => har.feed(bytes, report, each),
+            EachState::Mitmproxy(flows) => flows.feed(bytes, report, each),
         };
         let result = result.map_err(|kind| InputError::new(kind, self.offset));
         self.failed = result.is_err();
@@ -325,22 +327,22 @@ impl InputReader {
         }
         let whole = match &mut self.inner {
             _ if self.failed => true,
-            Inner::Lines(lines) => {
+            EachState::Lines(lines) => {
                 lines.finish(&mut self.report, each);
                 true
             }
-            Inner::Records(records) => {
+            EachState::Records(records) => {
                 records.finish(&mut self.report, each);
                 true
             }
-            Inner::Prefixed(prefixed) => prefixed.is_whole(),
-            Inner::Har(har) => har.is_whole(),
-            Inner::Mitmproxy(flows) => flows.is_whole(),
+            EachState::Prefixed(prefixed) => prefixed.is_whole(),
+            EachState::Har(har) => har.is_whole(),
+            EachState::Mitmproxy(flows) => flows.is_whole(),
         };
         if !whole {
             return Err(InputError::new(InputErrorKind::Cut, self.offset));
         }
-        let one = matches!(self.inner, Inner::Lines(_) | Inner::Prefixed(_));
+        let one = matches!(self.inner, EachState::Lines(_) | EachState::Prefixed(_));
         if one && self.report.messages > 0 {
             self.report.connections = 1;
         }

@@ -1,14 +1,14 @@
 //! The text of JSON strings without its escapes, many bytes at a time.
 
 /// How far a piece of a string was read.
-pub(super) struct Piece {
+pub(super) struct UnescapedPiece {
     pub(super) read: usize,
     pub(super) written: usize,
-    pub(super) stop: Stop,
+    pub(super) stop: Unescaped,
 }
 
 /// What comes next in it.
-pub(super) enum Stop {
+pub(super) enum Unescaped {
     /// The closing quote was read.
     Quote,
     /// A backslash was read; what it means is not one byte, or not there yet.
@@ -21,9 +21,9 @@ pub(super) enum Stop {
 ///
 /// Where the quotes and backslashes of a block are is found for all of them at once, so that the search
 /// for one need not wait until the one before is undone: JSON in JSON has one every ten bytes.
-pub(super) fn unescape(from: &[u8], to: &mut [u8]) -> Piece {
+pub(super) fn unescape(from: &[u8], to: &mut [u8]) -> UnescapedPiece {
     let (mut read, mut written) = (0, 0);
-    let piece = |read, written, stop| Piece {
+    let piece = |read, written, stop| UnescapedPiece {
         read,
         written,
         stop,
@@ -45,11 +45,11 @@ pub(super) fn unescape(from: &[u8], to: &mut [u8]) -> Piece {
             // A backslash at the end of the block still sees what follows it.
             let (byte, after) = (source[next], source[next + 1]);
             if byte == b'"' {
-                return piece(read + next + 1, written + out, Stop::Quote);
+                return piece(read + next + 1, written + out, Unescaped::Quote);
             }
             let plain = ESCAPED[usize::from(after)];
             if plain == 0 {
-                return piece(read + next + 1, written + out, Stop::Escape);
+                return piece(read + next + 1, written + out, Unescaped::Escape);
             }
             room[out] = plain;
             out += 1;
@@ -67,16 +67,16 @@ pub(super) fn unescape(from: &[u8], to: &mut [u8]) -> Piece {
     }
     loop {
         let (Some(&byte), Some(slot)) = (from.get(read), to.get_mut(written)) else {
-            return piece(read, written, Stop::Full);
+            return piece(read, written, Unescaped::Full);
         };
         match byte {
-            b'"' => return piece(read + 1, written, Stop::Quote),
+            b'"' => return piece(read + 1, written, Unescaped::Quote),
             b'\\' => match from.get(read + 1).and_then(|&byte| escaped(byte)) {
                 Some(plain) => {
                     *slot = plain;
                     read += 2;
                 }
-                None => return piece(read + 1, written, Stop::Escape),
+                None => return piece(read + 1, written, Unescaped::Escape),
             },
             _ => {
                 *slot = byte;

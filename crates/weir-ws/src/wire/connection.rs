@@ -131,7 +131,7 @@ pub enum ConnectionEvent<'a> {
 #[derive(Debug)]
 pub struct Connection {
     options: DecoderOptions,
-    state: State,
+    state: ConnectionState,
     /// Bytes of each direction that wait for the handshake: to the server, to the client.
     waiting: [Vec<u8>; 2],
     /// What the bytes are without a handshake, until that is known.
@@ -140,14 +140,14 @@ pub struct Connection {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
+enum ConnectionState {
     Handshake,
     /// The heads are read elsewhere.
     Heads,
     /// It has to be found out whether frames without a handshake are some.
     Trial,
     Open,
-    /// As [`State::Open`], without a handshake: the first violation ends it.
+    /// As [`ConnectionState::Open`], without a handshake: the first violation ends it.
     MidStream,
     Other,
 }
@@ -163,7 +163,7 @@ impl Connection {
     pub fn new(options: DecoderOptions) -> Self {
         Self {
             options,
-            state: State::Handshake,
+            state: ConnectionState::Handshake,
             waiting: [Vec::new(), Vec::new()],
             trial: None,
             decoders: None,
@@ -174,14 +174,14 @@ impl Connection {
     #[must_use]
     pub fn without_heads(options: DecoderOptions) -> Self {
         Self {
-            state: State::Heads,
+            state: ConnectionState::Heads,
             ..Self::new(options)
         }
     }
 
     /// The heads of a connection [without](Self::without_heads) them. Whether their status agrees is the caller's to know.
     pub fn agree(&mut self, handshake: &Handshake, each: &mut dyn FnMut(ConnectionEvent<'_>)) {
-        if self.state == State::Heads {
+        if self.state == ConnectionState::Heads {
             self.begin(handshake, [0; 2], each);
         }
     }
@@ -194,25 +194,27 @@ impl Connection {
         each: &mut dyn FnMut(ConnectionEvent<'_>),
     ) {
         match self.state {
-            State::Other => {}
-            State::Open | State::MidStream => self.decode(direction, bytes, each),
-            State::Trial => self.on_trial(each, |trial| trial.feed(direction, bytes)),
-            State::Heads => {
+            ConnectionState::Other => {}
+            ConnectionState::Open | ConnectionState::MidStream => {
+                self.decode(direction, bytes, each)
+            }
+            ConnectionState::Trial => self.on_trial(each, |trial| trial.feed(direction, bytes)),
+            ConnectionState::Heads => {
                 let waiting = &mut self.waiting[direction.slot()];
                 if waiting.len().saturating_add(bytes.len()) > HEAD_BYTES_MAX {
                     return self.close(each);
                 }
                 waiting.extend_from_slice(bytes);
             }
-            State::Handshake if self.is_without_handshake(direction, bytes) => {
+            ConnectionState::Handshake if self.is_without_handshake(direction, bytes) => {
                 self.begin_trial(direction, bytes, each);
             }
-            State::Handshake => {
+            ConnectionState::Handshake => {
                 let waiting = &mut self.waiting[direction.slot()];
                 let room = (2 * HEAD_BYTES_MAX).saturating_sub(waiting.len());
                 waiting.extend_from_slice(bytes.get(..room.min(bytes.len())).unwrap_or_default());
                 self.try_open(each);
-                if self.state == State::Open {
+                if self.state == ConnectionState::Open {
                     let rest = bytes.get(room..).unwrap_or_default();
                     if !rest.is_empty() {
                         self.decode(direction, rest, each);
@@ -231,9 +233,11 @@ impl Connection {
         each: &mut dyn FnMut(ConnectionEvent<'_>),
     ) {
         match self.state {
-            State::Other => {}
-            State::Handshake | State::Heads | State::Trial => self.close(each),
-            State::Open | State::MidStream => {
+            ConnectionState::Other => {}
+            ConnectionState::Handshake | ConnectionState::Heads | ConnectionState::Trial => {
+                self.close(each)
+            }
+            ConnectionState::Open | ConnectionState::MidStream => {
                 if let Some(decoders) = &mut self.decoders {
                     decoders[direction.slot()].gap(bytes, &mut |event| {
                         each(ConnectionEvent::Wire(direction, event));
@@ -256,7 +260,7 @@ impl Connection {
         direction: Direction,
         each: &mut dyn FnMut(ConnectionEvent<'_>),
     ) {
-        if self.state == State::Trial {
+        if self.state == ConnectionState::Trial {
             self.on_trial(each, |trial| trial.finish(direction));
         } else if let Some(decoders) = &mut self.decoders {
             decoders[direction.slot()].finish(&mut |event| {
@@ -277,7 +281,7 @@ impl Connection {
     /// True once it is known that this is no WebSocket connection.
     #[must_use]
     pub fn is_other(&self) -> bool {
-        self.state == State::Other
+        self.state == ConnectionState::Other
     }
 
     fn decode(
@@ -286,7 +290,7 @@ impl Connection {
         bytes: &[u8],
         each: &mut dyn FnMut(ConnectionEvent<'_>),
     ) {
-        let is_mid_stream = self.state == State::MidStream;
+        let is_mid_stream = self.state == ConnectionState::MidStream;
         let mut breaks_rules = false;
         if let Some(decoders) = &mut self.decoders {
             decoders[direction.slot()].feed(bytes, &mut |event| {
@@ -323,7 +327,7 @@ impl Connection {
         if self.waiting.iter().any(|waiting| !waiting.is_empty()) {
             return self.close(each);
         }
-        self.state = State::Trial;
+        self.state = ConnectionState::Trial;
         self.trial = Some(Box::new(Trial::new(self.options)));
         self.on_trial(each, |trial| trial.feed(direction, bytes));
     }
@@ -415,7 +419,7 @@ impl Connection {
     }
 
     fn close(&mut self, each: &mut dyn FnMut(ConnectionEvent<'_>)) {
-        self.state = State::Other;
+        self.state = ConnectionState::Other;
         self.waiting = [Vec::new(), Vec::new()];
         self.trial = None;
         self.decoders = None;
@@ -431,8 +435,8 @@ impl Connection {
         each: &mut dyn FnMut(ConnectionEvent<'_>),
     ) {
         self.state = match mid_stream {
-            true => State::MidStream,
-            false => State::Open,
+            true => ConnectionState::MidStream,
+            false => ConnectionState::Open,
         };
         let decoder = |sender, inflate| {
             let options = DecoderOptions {

@@ -196,7 +196,7 @@ pub struct Decoder {
     /// A header that is not whole yet.
     head: Vec<u8>,
     /// The frame whose payload is being read.
-    frame: Option<Frame>,
+    frame: Option<PendingFrame>,
     /// Payload of the message that is under way; control frames have their own.
     payload: Vec<u8>,
     control: Vec<u8>,
@@ -209,7 +209,7 @@ pub struct Decoder {
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Frame {
+struct PendingFrame {
     header: Header,
     offset: u64,
     done: u64,
@@ -408,14 +408,14 @@ impl Decoder {
                 });
             }
         }
-        self.frame = Some(Frame {
+        self.frame = Some(PendingFrame {
             header,
             offset,
             done: 0,
         });
     }
 
-    fn take(&mut self, frame: &Frame, piece: &[u8]) {
+    fn take(&mut self, frame: &PendingFrame, piece: &[u8]) {
         let control = frame.header.opcode.is_control();
         if !control && self.message.is_some_and(|message| message.holed) {
             return;
@@ -446,7 +446,7 @@ impl Decoder {
         }
     }
 
-    fn end_frame(&mut self, frame: &Frame, each: &mut dyn FnMut(Event<'_>)) {
+    fn end_frame(&mut self, frame: &PendingFrame, each: &mut dyn FnMut(Event<'_>)) {
         let header = &frame.header;
         let frame_bytes = u64::from(header.header_len).saturating_add(header.payload_len);
         if header.opcode.is_control() {

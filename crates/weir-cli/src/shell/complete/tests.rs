@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use super::super::catalog::Known;
+use super::super::catalog::SessionTables;
 use super::*;
 use crate::message::{ColorChoice, Messages};
 use crate::session::Session;
@@ -16,7 +16,7 @@ fn catalog() -> Catalog {
     for statement in view {
         session.plan(statement, None).unwrap();
     }
-    let known: Arc<Mutex<Known>> = Arc::default();
+    let known: Arc<Mutex<SessionTables>> = Arc::default();
     known.lock().unwrap().add("days");
     Catalog::new(&Arc::new(session), &known)
 }

@@ -28,7 +28,7 @@ pub(super) struct Book {
 /// The calls in the order of their first messages.
 #[derive(Debug)]
 struct Pages {
-    rows: VecDeque<Row>,
+    rows: VecDeque<CallRow>,
     /// The number of the first of them.
     first: u64,
     by_id: HashMap<Arc<[u8]>, u64>,
@@ -42,7 +42,7 @@ struct Pages {
 
 /// Everything with one Call-ID.
 #[derive(Debug)]
-pub(super) struct Row {
+pub(super) struct CallRow {
     /// Number in the order of first messages, from 0.
     pub(super) number: u64,
     /// Call-ID as it was sent.
@@ -66,7 +66,7 @@ pub(super) struct Row {
     pub(super) first_frame: u64,
     /// Messages, those that are not kept among them.
     pub(super) messages: u64,
-    entries: Vec<Entry>,
+    entries: Vec<CallEntry>,
     /// What a filter looks at, in lower case.
     sought: String,
     bytes: usize,
@@ -76,7 +76,7 @@ pub(super) struct Row {
 
 /// A message, or the beginning of a stream.
 #[derive(Debug)]
-pub(super) struct Entry {
+pub(super) struct CallEntry {
     pub(super) time_ns: Option<i64>,
     /// Number of the record; 0 where the end of the capture completed it.
     pub(super) frame: u64,
@@ -134,12 +134,12 @@ impl Book {
     }
 
     /// The calls, the oldest first.
-    pub(super) fn rows(&self) -> impl DoubleEndedIterator<Item = &Row> {
+    pub(super) fn rows(&self) -> impl DoubleEndedIterator<Item = &CallRow> {
         self.pages.rows.iter()
     }
 
     /// The call of this number, unless it is forgotten.
-    pub(super) fn row(&self, number: u64) -> Option<&Row> {
+    pub(super) fn row(&self, number: u64) -> Option<&CallRow> {
         let at = number.checked_sub(self.pages.first)?;
         self.pages.rows.get(usize::try_from(at).ok()?)
     }
@@ -155,7 +155,7 @@ impl Book {
     }
 
     /// How a call sounds so far.
-    pub(super) fn sound(&self, row: &Row) -> CallSound {
+    pub(super) fn sound(&self, row: &CallRow) -> CallSound {
         match row.streams.is_empty() {
             true => CallSound::default(),
             false => self.watch.sound(&row.call_id),
@@ -195,7 +195,7 @@ impl Pages {
                 let Some(call_id) = digest.call_id else {
                     return false;
                 };
-                let entry = Entry {
+                let entry = CallEntry {
                     time_ns: way.time_ns,
                     frame: way.frame,
                     src: way.flow.src,
@@ -218,7 +218,13 @@ impl Pages {
         }
     }
 
-    fn message(&mut self, call_id: &[u8], digest: &Digest<'_>, entry: Entry, stands: Option<Call>) {
+    fn message(
+        &mut self,
+        call_id: &[u8],
+        digest: &Digest<'_>,
+        entry: CallEntry,
+        stands: Option<Call>,
+    ) {
         let number = match self.by_id.get(call_id) {
             Some(number) => *number,
             None => self.begin(call_id, digest, &entry),
@@ -248,7 +254,7 @@ impl Pages {
         self.forget();
     }
 
-    fn begin(&mut self, call_id: &[u8], digest: &Digest<'_>, entry: &Entry) -> u64 {
+    fn begin(&mut self, call_id: &[u8], digest: &Digest<'_>, entry: &CallEntry) -> u64 {
         let number = self
             .first
             .saturating_add(u64::try_from(self.rows.len()).unwrap_or(u64::MAX));
@@ -268,7 +274,7 @@ impl Pages {
             entry.src,
             entry.dst
         );
-        let mut row = Row {
+        let mut row = CallRow {
             number,
             call_id: Arc::clone(&call_id),
             from,
@@ -312,7 +318,7 @@ impl Pages {
         if is_stream && !row.streams.contains(&stream) && row.streams.len() < STREAMS_MAX {
             row.streams.push(stream);
             let before = row.bytes;
-            row.push(Entry {
+            row.push(CallEntry {
                 time_ns: media.time_ns,
                 frame: media.frame,
                 src: media.src,
@@ -329,7 +335,7 @@ impl Pages {
         true
     }
 
-    fn at(&mut self, number: u64) -> Option<&mut Row> {
+    fn at(&mut self, number: u64) -> Option<&mut CallRow> {
         let at = number.checked_sub(self.first)?;
         self.rows.get_mut(usize::try_from(at).ok()?)
     }
@@ -374,7 +380,7 @@ fn further(one: Option<Call>, other: Call) -> Call {
     }
 }
 
-impl Row {
+impl CallRow {
     fn stand(&mut self, call: &Call) {
         self.is_call = true;
         if call.is_caller_known && !self.is_caller_known {
@@ -389,7 +395,7 @@ impl Row {
         self.end_ns = call.end_ns.filter(|_| call.state != CallState::InCall);
     }
 
-    fn push(&mut self, entry: Entry) {
+    fn push(&mut self, entry: CallEntry) {
         // A ladder beyond it counts only.
         if self.entries.len() >= Ladder::STEPS_MAX {
             return;
@@ -411,7 +417,7 @@ impl Row {
     }
 
     /// The messages that are kept, in the order in which they came.
-    pub(super) fn entries(&self) -> &[Entry] {
+    pub(super) fn entries(&self) -> &[CallEntry] {
         &self.entries
     }
 
@@ -463,7 +469,7 @@ impl Row {
     }
 
     /// The columns of a stream: those of SIP where its machines have some.
-    fn ends(&self, stream: &Entry) -> (String, String) {
+    fn ends(&self, stream: &CallEntry) -> (String, String) {
         let of_sip = |ip: IpAddr| {
             let ends = self.entries.iter().filter(|entry| entry.bytes.is_some());
             let mut ends = ends.flat_map(|entry| [entry.src, entry.dst]);

@@ -190,7 +190,7 @@ mod tests {
     use ratatui::backend::TestBackend;
 
     use super::super::book::tests::{message, sample, send};
-    use super::super::keys::Key;
+    use super::super::keys::KeyPress;
     use super::*;
 
     /// What a terminal of this size shows.
@@ -249,20 +249,20 @@ mod tests {
         for (columns, rows) in SIZES {
             let mut view = View::new(false);
             view.everything = true;
-            view.key(Key::Down, &book);
+            view.key(KeyPress::Down, &book);
             let found = lines(&shown(&mut view, &book, columns, rows, true));
             check(&format!("list-{columns}"), &found);
         }
         let mut view = View::new(false);
-        for key in "/bob 486".chars().map(Key::Char) {
+        for key in "/bob 486".chars().map(KeyPress::Char) {
             view.key(key, &book);
         }
         check(
             "list-filtered",
             &lines(&shown(&mut view, &book, 80, 8, true)),
         );
-        view.key(Key::Enter, &book);
-        view.key(Key::Char('s'), &book);
+        view.key(KeyPress::Enter, &book);
+        view.key(KeyPress::Char('s'), &book);
         check("list-saving", &lines(&shown(&mut view, &book, 80, 8, true)));
     }
 
@@ -280,9 +280,9 @@ mod tests {
         for (columns, rows) in SIZES {
             for call in [0, 1] {
                 let mut view = View::new(false);
-                (0..call).for_each(|_| drop(view.key(Key::Down, &book)));
-                view.key(Key::Enter, &book);
-                view.key(Key::Down, &book);
+                (0..call).for_each(|_| drop(view.key(KeyPress::Down, &book)));
+                view.key(KeyPress::Enter, &book);
+                view.key(KeyPress::Down, &book);
                 let found = lines(&shown(&mut view, &book, columns, rows, true));
                 check(&format!("ladder-{call}-{columns}"), &found);
             }
@@ -308,8 +308,8 @@ mod tests {
         );
         for (columns, rows) in SIZES {
             let mut view = View::new(false);
-            view.key(Key::Enter, &book);
-            view.key(Key::Enter, &book);
+            view.key(KeyPress::Enter, &book);
+            view.key(KeyPress::Enter, &book);
             let found = lines(&shown(&mut view, &book, columns, rows, true));
             assert!(!found.contains(['\x1b', '\x07', '\u{9b}', '\u{202e}']));
             check(&format!("message-{columns}"), &found);
@@ -337,25 +337,26 @@ mod tests {
     #[test]
     fn every_size_can_be_drawn() {
         let mut book = sample();
-        let screens: [&[Key]; 3] = [&[], &[Key::Enter], &[Key::Enter, Key::Enter]];
+        let screens: [&[KeyPress]; 3] =
+            [&[], &[KeyPress::Enter], &[KeyPress::Enter, KeyPress::Enter]];
         for keys in screens {
             for (columns, rows) in [(1, 1), (2, 2), (3, 3), (5, 4), (13, 5), (300, 100)] {
                 let mut view = View::new(false);
                 keys.iter().for_each(|key| drop(view.key(*key, &book)));
                 for _ in 0..9 {
                     shown(&mut view, &book, columns, rows, true);
-                    view.key(Key::Down, &book);
-                    view.key(Key::Right, &book);
+                    view.key(KeyPress::Down, &book);
+                    view.key(KeyPress::Right, &book);
                 }
             }
         }
         // What is open may be forgotten meanwhile.
         let mut view = View::new(false);
-        view.key(Key::Enter, &book);
+        view.key(KeyPress::Enter, &book);
         book = Book::new(1);
         let found = lines(&shown(&mut view, &book, 80, 5, true));
         assert!(found.contains("forgotten"), "{found}");
-        view.key(Key::Down, &book);
+        view.key(KeyPress::Down, &book);
         assert_eq!(view.screen, Screen::List);
     }
 

@@ -4,7 +4,7 @@ use ratatui::crossterm::event::{Event, KeyCode, KeyEvent, KeyEventKind, KeyModif
 
 /// A key, as far as the screens know it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Key {
+pub(super) enum KeyPress {
     Char(char),
     Enter,
     Escape,
@@ -21,10 +21,10 @@ pub(super) enum Key {
     Interrupt,
 }
 
-impl Key {
+impl KeyPress {
     /// The key of an event of the terminal, if it is one that means something.
     pub(super) fn of(event: &Event) -> Option<Self> {
-        let Event::Key(KeyEvent {
+        let Event::KeyPress(KeyEvent {
             code,
             modifiers,
             kind,

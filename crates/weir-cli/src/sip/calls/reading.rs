@@ -20,14 +20,14 @@ use crate::session::{Failure, Session};
 
 /// The book, shared by the thread that reads packets and the one that draws the screens.
 #[derive(Clone, Debug)]
-pub(super) struct Shared {
+pub(super) struct SharedBook {
     book: Arc<Mutex<Book>>,
     /// The drawing thread waits for the book. The reading thread lets it go first: with the next packet always at hand
     /// it would take the lock again at once.
     wanted: Arc<AtomicBool>,
 }
 
-impl Shared {
+impl SharedBook {
     pub(super) fn new(book: Book) -> Self {
         Self {
             book: Arc::new(Mutex::new(book)),
@@ -111,7 +111,7 @@ fn refused(message: &str, hint: Option<&str>) -> Failure {
 }
 
 /// Reads to the end, or until it is asked to stop; what belongs to calls goes into the spool, if there is one.
-pub(super) fn read(origin: Origin, shared: &Shared, stop: &Stop, spool: Option<&Spool>) {
+pub(super) fn read(origin: Origin, shared: &SharedBook, stop: &Stop, spool: Option<&Spool>) {
     let mut taking = Taking {
         decoder: Decoder::new(Options::default(), [Needs::All]),
         shared,
@@ -160,7 +160,7 @@ pub(super) fn read(origin: Origin, shared: &Shared, stop: &Stop, spool: Option<&
 /// What packets go through.
 struct Taking<'t> {
     decoder: Decoder,
-    shared: &'t Shared,
+    shared: &'t SharedBook,
     spool: Option<&'t Spool>,
     /// Records of all captures together.
     number: u64,

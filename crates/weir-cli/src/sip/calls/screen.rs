@@ -13,14 +13,14 @@ use ratatui::crossterm::{cursor, execute};
 use weir_tables::Stop;
 
 use super::draw::{Theme, draw};
-use super::keys::Key;
-use super::reading::Shared;
+use super::keys::KeyPress;
+use super::reading::SharedBook;
 use super::saving::Saving;
 use super::view::{Action, View};
 
 /// Shows calls until the user leaves, or a signal asks for the end.
 pub(super) fn show(
-    shared: &Shared,
+    shared: &SharedBook,
     mut view: View,
     saving: &mut Saving,
     source: &str,
@@ -57,7 +57,7 @@ pub(super) fn show(
         loop {
             let event = event::read()?;
             is_stale |= matches!(event, Event::Resize(..));
-            if let Some(key) = Key::of(&event) {
+            if let Some(key) = KeyPress::of(&event) {
                 is_stale = true;
                 // The book is let go of before it is looked at again.
                 let action = view.key(key, &shared.look());

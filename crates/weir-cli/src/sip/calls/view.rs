@@ -5,8 +5,8 @@ use std::path::PathBuf;
 
 use weir_sip::Ladder;
 
-use super::book::{Book, Row};
-use super::keys::Key;
+use super::book::{Book, CallRow};
+use super::keys::KeyPress;
 use super::saving::StatusLine;
 
 /// The screens, one on top of the other.
@@ -88,7 +88,7 @@ impl View {
     }
 
     /// The calls that the filter lets through.
-    pub(super) fn listed<'b>(&self, book: &'b Book) -> Vec<&'b Row> {
+    pub(super) fn listed<'b>(&self, book: &'b Book) -> Vec<&'b CallRow> {
         let words: Vec<String> = self
             .filter
             .split_whitespace()
@@ -99,7 +99,7 @@ impl View {
     }
 
     /// The place of the selected call among those that are listed.
-    pub(super) fn place(&self, listed: &[&Row]) -> usize {
+    pub(super) fn place(&self, listed: &[&CallRow]) -> usize {
         let last = listed.len().saturating_sub(1);
         if self.follows {
             return last;
@@ -114,9 +114,9 @@ impl View {
     }
 
     /// Takes a key.
-    pub(super) fn key(&mut self, key: Key, book: &Book) -> Action {
+    pub(super) fn key(&mut self, key: KeyPress, book: &Book) -> Action {
         self.status = None;
-        if key == Key::Interrupt {
+        if key == KeyPress::Interrupt {
             return Action::Leave;
         }
         if self.prompt.is_some() {
@@ -129,29 +129,29 @@ impl View {
         }
     }
 
-    fn typed(&mut self, key: Key, book: &Book) -> Action {
+    fn typed(&mut self, key: KeyPress, book: &Book) -> Action {
         match (&mut self.prompt, key) {
-            (Some(Prompt::Filter), Key::Escape) => {
+            (Some(Prompt::Filter), KeyPress::Escape) => {
                 self.filter.clear();
                 self.prompt = None;
             }
-            (Some(Prompt::Filter), Key::Enter) | (Some(Prompt::Save(_)), Key::Escape) => {
+            (Some(Prompt::Filter), KeyPress::Enter) | (Some(Prompt::Save(_)), KeyPress::Escape) => {
                 self.prompt = None;
             }
-            (Some(Prompt::Filter), Key::Backspace) => {
+            (Some(Prompt::Filter), KeyPress::Backspace) => {
                 self.filter.pop();
             }
-            (Some(Prompt::Filter), Key::Char(character)) => {
+            (Some(Prompt::Filter), KeyPress::Char(character)) => {
                 put(character, &mut self.filter);
             }
             (Some(Prompt::Filter), _) => self.walk(key, book),
-            (Some(Prompt::Save(name)), Key::Backspace) => {
+            (Some(Prompt::Save(name)), KeyPress::Backspace) => {
                 name.pop();
             }
-            (Some(Prompt::Save(name)), Key::Char(character)) => {
+            (Some(Prompt::Save(name)), KeyPress::Char(character)) => {
                 put(character, name);
             }
-            (Some(Prompt::Save(name)), Key::Enter) if !name.is_empty() => {
+            (Some(Prompt::Save(name)), KeyPress::Enter) if !name.is_empty() => {
                 let path = PathBuf::from(std::mem::take(name));
                 self.prompt = None;
                 if let Some(number) = self.chosen(book) {
@@ -172,15 +172,15 @@ impl View {
         listed.get(self.place(&listed)).map(|row| row.number)
     }
 
-    fn list_key(&mut self, key: Key, book: &Book) -> Action {
+    fn list_key(&mut self, key: KeyPress, book: &Book) -> Action {
         match key {
-            Key::Char('q') => return Action::Leave,
-            Key::Escape if self.filter.is_empty() => return Action::Leave,
-            Key::Escape => self.filter.clear(),
-            Key::Char('/') => self.prompt = Some(Prompt::Filter),
-            Key::Char('a') => self.everything = !self.everything,
-            Key::Char('s') => self.ask_name(book),
-            Key::Enter => {
+            KeyPress::Char('q') => return Action::Leave,
+            KeyPress::Escape if self.filter.is_empty() => return Action::Leave,
+            KeyPress::Escape => self.filter.clear(),
+            KeyPress::Char('/') => self.prompt = Some(Prompt::Filter),
+            KeyPress::Char('a') => self.everything = !self.everything,
+            KeyPress::Char('s') => self.ask_name(book),
+            KeyPress::Enter => {
                 if let Some(number) = self.chosen(book) {
                     self.open = number;
                     // What is looked at stays where it is in the list.
@@ -195,35 +195,35 @@ impl View {
         Action::Nothing
     }
 
-    fn walk(&mut self, key: Key, book: &Book) {
+    fn walk(&mut self, key: KeyPress, book: &Book) {
         let listed = self.listed(book);
         let last = listed.len().saturating_sub(1);
         let Some(place) = moved(key, self.place(&listed), last, self.room) else {
             return;
         };
         self.selected = listed.get(place).map(|row| row.number);
-        self.follows = key == Key::End || key == Key::Char('G');
+        self.follows = key == KeyPress::End || key == KeyPress::Char('G');
     }
 
-    fn ladder_key(&mut self, key: Key, book: &Book) -> Action {
-        let Some(ladder) = book.row(self.open).map(Row::ladder) else {
+    fn ladder_key(&mut self, key: KeyPress, book: &Book) -> Action {
+        let Some(ladder) = book.row(self.open).map(CallRow::ladder) else {
             self.screen = Screen::List;
             return Action::Nothing;
         };
         let last = ladder.rungs().len().saturating_sub(1);
         match key {
-            Key::Char('q') | Key::Escape => self.screen = Screen::List,
-            Key::Char('s') => self.ask_name(book),
-            Key::Left => self.left = self.left.saturating_sub(1),
-            Key::Right => {
+            KeyPress::Char('q') | KeyPress::Escape => self.screen = Screen::List,
+            KeyPress::Char('s') => self.ask_name(book),
+            KeyPress::Left => self.left = self.left.saturating_sub(1),
+            KeyPress::Right => {
                 let right = ladder.columns().len().saturating_sub(1);
                 self.left = self.left.saturating_add(1).min(right);
             }
-            Key::Enter if self.has_text(book, &ladder) => {
+            KeyPress::Enter if self.has_text(book, &ladder) => {
                 self.screen = Screen::Message;
                 self.text_top = 0;
             }
-            Key::Enter => self.status = Some(("a stream has no text".to_owned(), false)),
+            KeyPress::Enter => self.status = Some(("a stream has no text".to_owned(), false)),
             _ => {
                 if let Some(rung) = moved(key, self.rung, last, self.room) {
                     self.rung = rung;
@@ -233,12 +233,12 @@ impl View {
         Action::Nothing
     }
 
-    fn message_key(&mut self, key: Key, book: &Book) -> Action {
+    fn message_key(&mut self, key: KeyPress, book: &Book) -> Action {
         match key {
-            Key::Char('q') | Key::Escape => self.screen = Screen::Ladder,
-            Key::Char('s') => self.ask_name(book),
-            Key::Left | Key::Char('p') => self.turn(book, false),
-            Key::Right | Key::Char('n') => self.turn(book, true),
+            KeyPress::Char('q') | KeyPress::Escape => self.screen = Screen::Ladder,
+            KeyPress::Char('s') => self.ask_name(book),
+            KeyPress::Left | KeyPress::Char('p') => self.turn(book, false),
+            KeyPress::Right | KeyPress::Char('n') => self.turn(book, true),
             _ => {
                 let last = self.text_lines.saturating_sub(self.room);
                 if let Some(top) = moved(key, self.text_top.min(last), last, self.room) {
@@ -251,7 +251,7 @@ impl View {
 
     /// To the next message with a text, or the one before.
     fn turn(&mut self, book: &Book, forward: bool) {
-        let Some(ladder) = book.row(self.open).map(Row::ladder) else {
+        let Some(ladder) = book.row(self.open).map(CallRow::ladder) else {
             self.screen = Screen::List;
             return;
         };
@@ -277,7 +277,10 @@ impl View {
 
     fn has_text(&self, book: &Book, ladder: &Ladder) -> bool {
         let rung = ladder.rungs().get(self.rung);
-        let entries = book.row(self.open).map(Row::entries).unwrap_or_default();
+        let entries = book
+            .row(self.open)
+            .map(CallRow::entries)
+            .unwrap_or_default();
         rung.and_then(|rung| entries.get(rung.step))
             .is_some_and(|entry| entry.bytes.is_some())
     }
@@ -292,15 +295,15 @@ impl View {
 }
 
 /// Where a key leads among places up to `last`; nothing when it leads nowhere.
-fn moved(key: Key, place: usize, last: usize, room: usize) -> Option<usize> {
+fn moved(key: KeyPress, place: usize, last: usize, room: usize) -> Option<usize> {
     let page = room.saturating_sub(1).max(1);
     let place = match key {
-        Key::Up | Key::Char('k') => place.saturating_sub(1),
-        Key::Down | Key::Char('j') => place.saturating_add(1),
-        Key::PageUp => place.saturating_sub(page),
-        Key::PageDown | Key::Char(' ') => place.saturating_add(page),
-        Key::Home | Key::Char('g') => 0,
-        Key::End | Key::Char('G') => last,
+        KeyPress::Up | KeyPress::Char('k') => place.saturating_sub(1),
+        KeyPress::Down | KeyPress::Char('j') => place.saturating_add(1),
+        KeyPress::PageUp => place.saturating_sub(page),
+        KeyPress::PageDown | KeyPress::Char(' ') => place.saturating_add(page),
+        KeyPress::Home | KeyPress::Char('g') => 0,
+        KeyPress::End | KeyPress::Char('G') => last,
         _ => return None,
     };
     Some(place.min(last))
@@ -333,7 +336,7 @@ mod tests {
     fn typed(view: &mut View, book: &Book, text: &str) -> Action {
         let mut action = Action::Nothing;
         for character in text.chars() {
-            action = view.key(Key::Char(character), book);
+            action = view.key(KeyPress::Char(character), book);
         }
         action
     }
@@ -347,7 +350,7 @@ mod tests {
         let mut book = sample();
         let mut view = View::new(true);
         assert_eq!(view.place(&view.listed(&book)), 2);
-        view.key(Key::Up, &book);
+        view.key(KeyPress::Up, &book);
         assert_eq!((view.follows, view.selected), (false, Some(1)));
         let invite = "INVITE sip:bob@biloxi.example SIP/2.0";
         send(
@@ -358,7 +361,7 @@ mod tests {
             &message(invite, "new", "eve", "1 INVITE"),
         );
         assert_eq!(view.place(&view.listed(&book)), 1);
-        view.key(Key::End, &book);
+        view.key(KeyPress::End, &book);
         assert_eq!(view.place(&view.listed(&book)), 3);
         send(
             &mut book,
@@ -380,33 +383,33 @@ mod tests {
         // In the filter, letters are letters.
         typed(&mut view, &book, "/qs");
         assert_eq!(view.filter, "qs");
-        view.key(Key::Backspace, &book);
-        view.key(Key::Backspace, &book);
+        view.key(KeyPress::Backspace, &book);
+        view.key(KeyPress::Backspace, &book);
         typed(&mut view, &book, "ringing");
         assert_eq!(listed(&view, &book), [2]);
-        view.key(Key::Enter, &book);
+        view.key(KeyPress::Enter, &book);
         assert_eq!(view.prompt, None);
-        assert_eq!(view.key(Key::Escape, &book), Action::Nothing);
+        assert_eq!(view.key(KeyPress::Escape, &book), Action::Nothing);
         assert_eq!(listed(&view, &book).len(), 4);
-        assert_eq!(view.key(Key::Escape, &book), Action::Leave);
-        assert_eq!(view.key(Key::Interrupt, &book), Action::Leave);
+        assert_eq!(view.key(KeyPress::Escape, &book), Action::Leave);
+        assert_eq!(view.key(KeyPress::Interrupt, &book), Action::Leave);
     }
 
     #[test]
     fn a_call_opens_a_message_opens_and_each_closes_again() {
         let book = sample();
         let mut view = View::new(false);
-        view.key(Key::Enter, &book);
+        view.key(KeyPress::Enter, &book);
         assert_eq!((view.screen, view.open), (Screen::Ladder, 0));
-        view.key(Key::Down, &book);
-        view.key(Key::Enter, &book);
+        view.key(KeyPress::Down, &book);
+        view.key(KeyPress::Enter, &book);
         assert_eq!((view.screen, view.rung), (Screen::Message, 1));
-        view.key(Key::Right, &book);
+        view.key(KeyPress::Right, &book);
         assert_eq!(view.rung, 2);
         typed(&mut view, &book, "q");
         assert_eq!(view.screen, Screen::Ladder);
         for _ in 0..9 {
-            view.key(Key::Down, &book);
+            view.key(KeyPress::Down, &book);
         }
         assert_eq!(view.rung, 5);
         typed(&mut view, &book, "q");
@@ -421,10 +424,10 @@ mod tests {
         typed(&mut view, &book, "s");
         assert_eq!(view.prompt, Some(Prompt::Save("call-one_pc33.pcap".into())));
         let name = PathBuf::from("call-one_pc33.pcap");
-        assert_eq!(view.key(Key::Enter, &book), Action::Save(0, name));
+        assert_eq!(view.key(KeyPress::Enter, &book), Action::Save(0, name));
         assert_eq!(name_of(b"../../etc/x\x1b"), "call-.._.._etc_x_.pcap");
         typed(&mut view, &book, "s");
-        assert_eq!(view.key(Key::Escape, &book), Action::Nothing);
+        assert_eq!(view.key(KeyPress::Escape, &book), Action::Nothing);
         assert_eq!(view.prompt, None);
     }
 
@@ -434,16 +437,16 @@ mod tests {
         for follows in [false, true] {
             let mut view = View::new(follows);
             for key in [
-                Key::Enter,
-                Key::Up,
-                Key::Down,
-                Key::PageUp,
-                Key::PageDown,
-                Key::Home,
-                Key::End,
-                Key::Left,
-                Key::Right,
-                Key::Char('s'),
+                KeyPress::Enter,
+                KeyPress::Up,
+                KeyPress::Down,
+                KeyPress::PageUp,
+                KeyPress::PageDown,
+                KeyPress::Home,
+                KeyPress::End,
+                KeyPress::Left,
+                KeyPress::Right,
+                KeyPress::Char('s'),
             ] {
                 assert_eq!(view.key(key, &book), Action::Nothing);
             }

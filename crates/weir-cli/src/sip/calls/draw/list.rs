@@ -5,13 +5,13 @@ use ratatui::layout::Rect;
 use ratatui::style::{Color, Style};
 
 use super::{Theme, put, scrolled};
-use crate::sip::calls::book::{Book, Row};
+use crate::sip::calls::book::{Book, CallRow};
 use crate::sip::calls::view::View;
 use weir_output::grouped;
 use weir_output::text::width;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Column {
+enum ListColumn {
     Time,
     From,
     To,
@@ -22,7 +22,7 @@ enum Column {
     Messages,
 }
 
-impl Column {
+impl ListColumn {
     const fn title(self) -> &'static str {
         match self {
             Self::Time => "UTC",
@@ -40,7 +40,7 @@ impl Column {
         matches!(self, Self::Length | Self::Mos | Self::Messages)
     }
 
-    fn value(self, row: &Row, book: &Book, room: usize) -> String {
+    fn value(self, row: &CallRow, book: &Book, room: usize) -> String {
         match self {
             Self::Time => clock(row.first_ns, room >= MILLIS_CELLS),
             Self::From => row.listed(&row.from),
@@ -63,16 +63,16 @@ impl Column {
 }
 
 /// The columns that fit, in their order, with their cells.
-fn layout(cells: usize) -> Vec<(Column, usize)> {
+fn layout(cells: usize) -> Vec<(ListColumn, usize)> {
     let is_wide = cells >= WIDE_CELLS;
     let wanted = [
-        (Column::Reply, if is_wide { 20 } else { 5 }),
-        (Column::Time, if is_wide { MILLIS_CELLS } else { 8 }),
-        (Column::Length, 7),
-        (Column::Mos, 4),
-        (Column::Messages, 4),
+        (ListColumn::Reply, if is_wide { 20 } else { 5 }),
+        (ListColumn::Time, if is_wide { MILLIS_CELLS } else { 8 }),
+        (ListColumn::Length, 7),
+        (ListColumn::Mos, 4),
+        (ListColumn::Messages, 4),
     ];
-    let mut taken = vec![(Column::State, STATE_CELLS)];
+    let mut taken = vec![(ListColumn::State, STATE_CELLS)];
     // A blank stands before each column but the first; the two parties share what is left.
     let mut left = cells.saturating_sub(STATE_CELLS.saturating_add(2));
     for (column, cells) in wanted {
@@ -82,19 +82,19 @@ fn layout(cells: usize) -> Vec<(Column, usize)> {
             taken.push((column, cells));
         }
     }
-    taken.push((Column::From, left.div_ceil(2)));
-    taken.push((Column::To, left / 2));
+    taken.push((ListColumn::From, left.div_ceil(2)));
+    taken.push((ListColumn::To, left / 2));
     let order = [
-        Column::Time,
-        Column::From,
-        Column::To,
-        Column::State,
-        Column::Length,
-        Column::Reply,
-        Column::Mos,
-        Column::Messages,
+        ListColumn::Time,
+        ListColumn::From,
+        ListColumn::To,
+        ListColumn::State,
+        ListColumn::Length,
+        ListColumn::Reply,
+        ListColumn::Mos,
+        ListColumn::Messages,
     ];
-    let find = |column: Column| taken.iter().find(|(taken, _)| *taken == column).copied();
+    let find = |column: ListColumn| taken.iter().find(|(taken, _)| *taken == column).copied();
     order.into_iter().filter_map(find).collect()
 }
 
@@ -112,7 +112,7 @@ pub(super) fn draw(
     let titles = usize::from(area.height >= 2);
     let room = usize::from(area.height).saturating_sub(titles);
     let top = scrolled(view.top, place, room, listed.len());
-    let mut each = |y: usize, style: Style, value: &dyn Fn(Column, usize) -> String| {
+    let mut each = |y: usize, style: Style, value: &dyn Fn(ListColumn, usize) -> String| {
         let mut x = usize::from(MARK_CELLS);
         for (column, cells) in &columns {
             let text = value(*column, *cells);
@@ -167,11 +167,11 @@ pub(super) fn draw(
     told
 }
 
-fn talking(listed: &[&Row]) -> usize {
+fn talking(listed: &[&CallRow]) -> usize {
     listed.iter().filter(|row| row.state == "in_call").count()
 }
 
-fn style(row: &Row, theme: Theme) -> Style {
+fn style(row: &CallRow, theme: Theme) -> Style {
     if row.is_failure {
         return theme.failure();
     }

@@ -6,7 +6,7 @@ use ratatui::style::Style;
 
 use super::list::clock;
 use super::{Theme, put};
-use crate::sip::calls::book::{Book, Row};
+use crate::sip::calls::book::{Book, CallRow};
 use crate::sip::calls::view::View;
 use weir_output::text::{escaped, width};
 
@@ -14,7 +14,7 @@ use weir_output::text::{escaped, width};
 pub(super) fn draw(buffer: &mut Buffer, area: Rect, view: &mut View, book: &Book) -> String {
     let entry = book.row(view.open).and_then(|row| {
         let step = row.ladder().rungs().get(view.rung)?.step;
-        Row::entries(row).get(step)
+        CallRow::entries(row).get(step)
     });
     let Some(entry) = entry else {
         return "this message was forgotten".to_owned();
