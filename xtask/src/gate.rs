@@ -150,9 +150,20 @@ const STEPS: &[GateStep] = &[
         name: "core",
         tier: Tier::Quick,
         alone: "cargo check && cargo test --workspace --test core",
-        run: |_| {
+        run: |tier| {
             // What `cargo run` builds: beside other members of the workspace, libraries have features that they lack there.
             run(&mut cargo(&["check"])?)?;
+            let alone: &[&str] = match tier {
+                Tier::Quick => &[],
+                Tier::Full => &["serve", "cluster", "remote"],
+            };
+            for feature in alone {
+                run(&mut cargo(&[
+                    "check",
+                    "--features",
+                    &format!("weir-cli/{feature}"),
+                ])?)?;
+            }
             tests(&["--workspace", "--test", "core"], Answers::Kept)
         },
     },

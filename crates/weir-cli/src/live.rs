@@ -250,8 +250,9 @@ impl Feed for SourceFeed {
     fn start(&self, wanted: Option<&Predicate>) -> io::Result<Box<dyn Read + Send>> {
         let source = self.source.lock();
         let source = source.unwrap_or_else(PoisonError::into_inner).take();
-        let source =
-            source.ok_or_else(|| io::Error::other("packets that are to come are read once"))?;
+        let source = source.ok_or_else(|| {
+            io::Error::other("packets of an interface can be read once in a statement")
+        })?;
         let stop = Arc::clone(self.stop.flag());
         let (packets, told) = source.start(&self.name, wanted, stop)?;
         self.messages.note(&told);

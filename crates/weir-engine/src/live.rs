@@ -48,14 +48,14 @@ pub(crate) fn prepared(
     if growing(&plan) > 1 {
         return Err(Error::new(
             ErrorKind::Plan,
-            "packets that are still to come can be read once in a statement",
+            "packets of an interface can be read once in a statement",
         )
         .with_hint("keep them with weir live -w FILE, and query the file as often as you like"));
     }
     if keeps && let Some(filter) = undecided(&plan) {
         return Err(Error::new(
             ErrorKind::Plan,
-            format!("which packets to keep is not decided while they are decoded: {filter}"),
+            format!("the condition {filter} cannot be evaluated while packets are captured"),
         )
         .with_hint(
             "compare columns with constants in WHERE, or keep all packets and query the file",

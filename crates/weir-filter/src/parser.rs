@@ -703,7 +703,7 @@ mod tests {
                 12,
             ),
             ("tcp xor udp", "expected and, or, found xor", 4),
-            ("$x", "'$' stands for nothing here", 0),
+            ("$x", "unexpected character '$'", 0),
             ("ip.src#0 == 1", "the number of a header is from 1 on", 7),
         ] {
             let error = parse(text).unwrap_err();

@@ -102,7 +102,7 @@ fn no_sign(text: &str, start: usize) -> Error {
     let len = found.map_or(1, char::len_utf8);
     let found = found.unwrap_or('?');
     let error = Error::new(
-        format!("{found:?} stands for nothing here"),
+        format!("unexpected character {found:?}"),
         start,
         start + len,
     );

@@ -595,7 +595,7 @@ fn split(given: &[ArrayRef]) -> Result<(&BinaryViewArray, &[ArrayRef])> {
     let first = given
         .split_first()
         .and_then(|(first, rest)| Some((first.as_binary_view_opt()?, rest)));
-    first.ok_or_else(|| exec_datafusion_err!("a function of bytes got none"))
+    first.ok_or_else(|| exec_datafusion_err!("the function takes bytes as its first argument"))
 }
 
 fn texts(bytes: &BinaryViewArray, write: impl Fn(&[u8], &mut String)) -> StringViewArray {

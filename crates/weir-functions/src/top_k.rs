@@ -59,7 +59,7 @@ impl AggregateUDFImpl for ApproxTopK {
     fn return_type(&self, types: &[DataType]) -> Result<DataType> {
         match types.first() {
             Some(value) => Ok(DataType::List(item(value))),
-            None => plan_err!("{APPROX_TOP_K} of nothing"),
+            None => plan_err!("{APPROX_TOP_K} takes a value and how many are wanted"),
         }
     }
 
@@ -92,7 +92,7 @@ impl AggregateUDFImpl for ApproxTopK {
             return plan_err!("{APPROX_TOP_K} gives a list of structs");
         };
         let Some(value) = fields.first() else {
-            return plan_err!("{APPROX_TOP_K} of nothing");
+            return plan_err!("{APPROX_TOP_K} takes a value and how many are wanted");
         };
         let converter = RowConverter::new(vec![SortField::new(value.data_type().clone())])?;
         Ok(Box::new(TopK {
@@ -183,7 +183,7 @@ impl Accumulator for TopK {
                 items.column_by_name("count"),
                 items.column_by_name("error"),
             ) else {
-                return exec_err!("{APPROX_TOP_K}: no counters in a state");
+                return exec_err!("{APPROX_TOP_K}: the partial state has no counters");
             };
             let rows = self
                 .converter

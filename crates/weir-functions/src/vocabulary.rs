@@ -277,7 +277,7 @@ impl ScalarUDFImpl for WordOf {
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
         let arrays = ColumnarValue::values_to_arrays(&args.args)?;
         let (Some(known), [texts]) = (Vocabulary::of(self.column), arrays.as_slice()) else {
-            return exec_err!("a word is read of one text");
+            return exec_err!("the function takes one text");
         };
         let texts = cast(texts, &DataType::Utf8View)?;
         let texts = texts.as_string_view();

@@ -48,8 +48,9 @@ impl Feed for InterfaceFeed {
 
     fn start(&self, wanted: Option<&Predicate>) -> io::Result<Box<dyn Read + Send>> {
         let interface = lock(&self.interface).take();
-        let interface =
-            interface.ok_or_else(|| io::Error::other("packets that are to come are read once"))?;
+        let interface = interface.ok_or_else(|| {
+            io::Error::other("packets of an interface can be read once in a statement")
+        })?;
         let filter = wanted
             .and_then(|wanted| bpf::compile(wanted, LinkType(interface.link_type())))
             .unwrap_or_default();

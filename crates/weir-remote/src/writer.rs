@@ -88,7 +88,9 @@ impl RemoteFile {
     /// When the store does not take it; what was there stays then.
     pub fn keep(mut self) -> io::Result<()> {
         if self.is_failed {
-            return Err(io::Error::other("an earlier part was not taken"));
+            return Err(io::Error::other(
+                "the store rejected an earlier part of the upload",
+            ));
         }
         let kept = self.finish();
         if kept.is_ok() {
@@ -174,7 +176,9 @@ impl RemoteFile {
 impl Write for RemoteFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         if self.is_failed {
-            return Err(io::Error::other("an earlier part was not taken"));
+            return Err(io::Error::other(
+                "the store rejected an earlier part of the upload",
+            ));
         }
         let bytes_max = part_bytes(self.parts);
         let free = bytes_max.saturating_sub(self.part.len());

@@ -83,7 +83,7 @@ fn negative(digits: String) -> Expr {
 /// An expression as it is written in SQL.
 fn written(sql: &str) -> Result<Expr, Error> {
     Statement::expression_of(sql)
-        .ok_or_else(|| Error::new(ErrorKind::Plan, format!("{sql} is no value")))
+        .ok_or_else(|| Error::new(ErrorKind::Plan, format!("{sql} is not a literal value")))
 }
 
 impl Statement {

@@ -51,7 +51,7 @@ impl PreparedStatements {
         if self.statements.contains_key(&name) {
             let error = Error::new(
                 ErrorKind::Plan,
-                format!("a statement was prepared as {name} before"),
+                format!("prepared statement \"{name}\" already exists"),
             );
             return Err(error.with_hint(format!("DEALLOCATE {name} forgets it")));
         }
@@ -83,7 +83,7 @@ impl PreparedStatements {
     fn unknown(&self, name: &str) -> Error {
         let error = Error::new(
             ErrorKind::Plan,
-            format!("no statement was prepared as {name}"),
+            format!("prepared statement \"{name}\" does not exist"),
         );
         let near = similar(name, self.statements.keys().map(String::as_str));
         match near.first() {
@@ -290,7 +290,7 @@ pub fn check_types(plan: &LogicalPlan) -> Result<(), Error> {
         (Err(error), _) => Err(Error::from_datafusion(ErrorKind::Plan, error, &[])),
         (_, Some(id)) => Err(Error::new(
             ErrorKind::Plan,
-            format!("nothing tells the type of the parameter {id}"),
+            format!("could not determine data type of parameter {id}"),
         )
         .with_hint("give the types: PREPARE p(text, bigint) AS …")),
     }

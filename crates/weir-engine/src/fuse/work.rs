@@ -320,7 +320,7 @@ impl Work {
 }
 
 fn no_groups() -> DataFusionError {
-    DataFusionError::Internal("an aggregate of nothing".to_owned())
+    DataFusionError::Internal("the aggregate has no argument".to_owned())
 }
 
 /// What was read to its end.

@@ -202,7 +202,9 @@ impl ExecutionPlan for TemplateScan {
     no_inputs!();
 
     fn execute(&self, _: usize, _: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
-        internal_err!("the place of a scan was run in place of the scan")
+        internal_err!(
+            "TemplateScan was executed: the optimizer has to replace it by a scan of captures"
+        )
     }
 }
 

@@ -373,7 +373,7 @@ impl SendAway {
             return Ok(plan);
         }
         if !leaves.captures && !leaves.pieces {
-            self.note("no capture is asked for: the statement is answered on this machine");
+            self.note("the statement reads no capture: it is answered on this machine");
             return Ok(plan);
         }
         let query = self.asked.query().filter(|_| !leaves.memory);

@@ -212,7 +212,7 @@ impl ScalarUDFImpl for Negative {
     }
 
     fn invoke_with_args(&self, _args: ScalarFunctionArgs) -> Result<ColumnarValue> {
-        exec_err!("a sign was left to run as a function")
+        exec_err!("the sign was not rewritten before execution")
     }
 }
 
@@ -245,6 +245,6 @@ impl ScalarUDFImpl for Div {
     }
 
     fn invoke_with_args(&self, _args: ScalarFunctionArgs) -> Result<ColumnarValue> {
-        exec_err!("a division of integers was left to run as a function")
+        exec_err!("the integer division was not rewritten before execution")
     }
 }

@@ -344,7 +344,7 @@ async fn rows_of(
     let mut bytes = 0_usize;
     let panicked = || {
         Metrics::add(&metrics.panics, 1);
-        Status::invalid_argument("these are no rows of values: a reader failed at them")
+        Status::invalid_argument("the parameter values are malformed Arrow data")
     };
     loop {
         // Arrow's reader trusts lengths that it finds in a message; a panic of it ends the call and nothing else.
@@ -360,7 +360,9 @@ async fn rows_of(
                 too_long(most)
             }
             FlightError::Tonic(status) => *status,
-            error => Status::invalid_argument(format!("these are no rows of values: {error}")),
+            error => Status::invalid_argument(format!(
+                "the parameter values are malformed Arrow data: {error}"
+            )),
         })?;
         bytes = bytes.saturating_add(batch.get_array_memory_size());
         let count = rows.len() + batch.num_rows();

@@ -109,7 +109,9 @@ impl Protocol {
     fn admit(&self, headers: &HeaderMap) -> Result<(), Status> {
         // Programs do not say it, browsers always do: it is a page that asks.
         if headers.contains_key(ORIGIN) {
-            return Err(Status::permission_denied("a page of another site asks"));
+            return Err(Status::permission_denied(
+                "requests from pages of other origins are rejected",
+            ));
         }
         let options = &self.shared.options;
         let (password, token) = (options.password.as_deref(), options.token.as_deref());

@@ -104,7 +104,7 @@ impl Shelf {
     pub(super) fn get(&self, handle: &str) -> Result<Arc<Prepared>, Failure> {
         let found = self.all().get(handle).cloned();
         found.ok_or_else(|| {
-            Failure::new(Kind::Plan, "there is no such prepared statement")
+            Failure::new(Kind::Plan, "prepared statement does not exist")
                 .with_hint("it lives as long as its connection, or until it is closed")
         })
     }

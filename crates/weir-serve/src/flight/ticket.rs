@@ -43,7 +43,7 @@ impl StatementTicket {
     /// # Errors
     /// When they are none of ours.
     pub(super) fn read(bytes: &[u8]) -> Result<Self, Failure> {
-        let none = || Failure::new(Kind::Plan, "this ticket is none of this server");
+        let none = || Failure::new(Kind::Plan, "the ticket was not issued by this server");
         let text = std::str::from_utf8(bytes).map_err(|_| none())?;
         let (kind, rest) = text.split_at_checked(1).ok_or_else(none)?;
         let (name, rest) = rest.split_at_checked(NAME_LEN).ok_or_else(none)?;

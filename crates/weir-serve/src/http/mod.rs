@@ -220,7 +220,7 @@ fn known_origin(headers: &HeaderMap) -> Result<(), Refusal> {
         false => Err(Refusal::new(
             StatusCode::FORBIDDEN,
             "auth",
-            "a page of another site asks",
+            "requests from pages of other origins are rejected",
         )),
     }
 }

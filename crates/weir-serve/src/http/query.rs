@@ -97,7 +97,12 @@ fn value(value: &Value, depth: usize) -> Result<Parameter, Failure> {
             (Some(whole), _, _) => Parameter::Integer(whole.into()),
             (_, Some(whole), _) => Parameter::Integer(whole.into()),
             (_, _, Some(number)) => Parameter::Float(number),
-            _ => return Err(Failure::new(Kind::Plan, format!("{number} is no value"))),
+            _ => {
+                return Err(Failure::new(
+                    Kind::Plan,
+                    format!("{number} cannot be a parameter of a query"),
+                ));
+            }
         },
         Value::String(text) => Parameter::Text(text.clone()),
         Value::Array(items) if depth == 0 => {
@@ -107,7 +112,7 @@ fn value(value: &Value, depth: usize) -> Result<Parameter, Failure> {
         _ => {
             return Err(Failure::new(
                 Kind::Plan,
-                format!("{value} is no value of a query"),
+                format!("{value} cannot be a parameter of a query"),
             ));
         }
     })

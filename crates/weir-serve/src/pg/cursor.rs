@@ -161,7 +161,7 @@ fn misread(form: &str) -> Failure {
 }
 
 fn forward_only() -> Failure {
-    Failure::new(Kind::Refused, "a cursor only goes forward here")
+    Failure::new(Kind::Refused, "cursor can only scan forward")
 }
 
 /// The words of a statement, one after the other, without comments.

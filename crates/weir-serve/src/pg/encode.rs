@@ -187,7 +187,10 @@ impl Encoder {
         let mut columns = Vec::with_capacity(batch.num_columns());
         for (index, array) in batch.columns().iter().enumerate() {
             let Some(field) = self.fields.get(index) else {
-                return Err(Failure::new(Kind::Run, "an answer changed its columns"));
+                return Err(Failure::new(
+                    Kind::Run,
+                    "cached plan must not change result type",
+                ));
             };
             let mut finer = false;
             columns.push(column(array, schema.field(index), field, &mut finer)?);

@@ -538,10 +538,13 @@ impl Connection {
         let failed = |failure: Failure| refused(&failure);
         let mut statements = self.session.parse(&copy.query).map_err(failed)?;
         let (Some(statement), true) = (statements.pop(), statements.is_empty()) else {
-            return Err(refused(&Failure::new(Kind::Plan, "COPY is of one query")));
+            return Err(refused(&Failure::new(Kind::Plan, "COPY takes one query")));
         };
         if !statement.is_query() {
-            return Err(refused(&Failure::new(Kind::Plan, "COPY is of a query")));
+            return Err(refused(&Failure::new(
+                Kind::Plan,
+                "COPY takes a query: COPY (SELECT …) TO STDOUT",
+            )));
         }
         let answer = self.session.start(statement).await.map_err(failed)?;
         drop(load);

@@ -168,7 +168,7 @@ impl Protocol {
                 let processed = AssertUnwindSafe(processed).catch_unwind();
                 let processed = processed.map(|done| {
                     done.unwrap_or_else(|_| {
-                        let failure = Failure::new(Kind::Run, "a message was not understood");
+                        let failure = Failure::new(Kind::Run, "invalid message format");
                         Err(handler::refusal("FATAL", &failure, None))
                     })
                 });

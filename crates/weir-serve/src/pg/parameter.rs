@@ -75,7 +75,7 @@ pub(super) fn parameter(
         let form = if is_binary { "binary" } else { "text" };
         Failure::new(
             Kind::Plan,
-            format!("a parameter is no {} in {form}", kind.name()),
+            format!("invalid {} parameter in {form} format", kind.name()),
         )
         .with_hint("send it as text")
     })

@@ -91,7 +91,7 @@ with psycopg.connect(where) as c:
         assert cursor.fetchone() == (4,)
     for sql, says in (
         ("FETCH 1 FROM unknown", 'cursor "unknown" does not exist'),
-        ("DECLARE c SCROLL CURSOR FOR SELECT 1", "only goes forward"),
+        ("DECLARE c SCROLL CURSOR FOR SELECT 1", "can only scan forward"),
         ("DECLARE c CURSOR FOR CREATE VIEW v AS SELECT 1", "goes over the rows of a query"),
         ("DECLARE c CURSOR FOR SELECT * FROM '/etc/passwd'", "kept in"),
     ):
