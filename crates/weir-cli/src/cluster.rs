@@ -103,53 +103,6 @@ struct ExecutorArgs {
 }
 
 #[derive(Args, Debug)]
-struct ExecutorArgs {
-    /// The scheduler
-    #[arg(long, value_name = "HOST:PORT")]
-    scheduler: String,
-    /// The address it listens at
-    #[arg(long, value_name = "ADDRESS", default_value_t = IpAddr::from([127, 0, 0, 1]))]
-    listen: IpAddr,
-    /// The name that others call this machine by [default: the address it listens at]
-    #[arg(long, value_name = "HOST")]
-    advertise: Option<String>,
-    /// The port that it listens at; 0 takes a free one
-    #[arg(long, value_name = "PORT", default_value_t = 0)]
-    port: u16,
-    /// A folder below which rows between the stages of a statement are kept [default: the system's temporary one]
-    #[arg(
-        long,
-        value_name = "DIR",
-        help_heading = "Resources",
-        long_help = "A folder below which rows between the stages of a statement are kept [default: the system's temporary one]. \
-            The executor makes a folder of its own in it, weir-executor-…, which it removes at its end; nothing else in DIR is \
-            touched, but for such folders that killed executors of yours have left there"
-    )]
-    work_dir: Option<PathBuf>,
-    /// Memory for groups, sorts and joins of all tasks together: 2g [default: most of the machine's]
-    #[arg(long, value_name = "SIZE", value_parser = parse_size, help_heading = "Resources")]
-    memory_limit: Option<usize>,
-    /// Tasks that run at once [default: one for each core]
-    #[arg(long, value_name = "N", help_heading = "Resources")]
-    cores: Option<NonZeroUsize>,
-    /// A folder that captures must lie in; several may be given [default: any]
-    #[arg(long = "root", value_name = "DIR", help_heading = "Reading")]
-    roots: Vec<PathBuf>,
-    /// Databases of addresses in MaxMind's format; may be repeated
-    #[arg(
-        long,
-        value_name = "FILE",
-        env = "WEIR_GEOIP",
-        hide_env_values = true,
-        value_delimiter = ',',
-        help_heading = "Reading"
-    )]
-    geoip: Vec<PathBuf>,
-    #[command(flatten)]
-    network: Network,
-}
-
-#[derive(Args, Debug)]
 struct Network {
     /// Listen where other machines reach it
     #[arg(

@@ -19,7 +19,6 @@ mod work;
 
 use std::io::{self, IsTerminal, Read};
 use std::num::NonZeroUsize;
-use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 
