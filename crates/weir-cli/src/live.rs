@@ -13,7 +13,7 @@ use weir_tables::{CaptureTee, Feed, Predicate, Stop};
 
 use crate::args::{Global, Live};
 use crate::encoder::FileEncoder;
-use crate::interface::{Counted, Source};
+use crate::interface::{LiveCounts, Source};
 use crate::message::Messages;
 use crate::refusal::Refusal;
 use crate::ring::Ring;
@@ -217,7 +217,7 @@ fn kept_badly(live: &Live, error: &WriteError) -> Failure {
 /// Reports what the kernel has counted; gives how many packets were kept, as text.
 fn report(
     name: &str,
-    counts: &Counted,
+    counts: &LiveCounts,
     live: &Live,
     tee: Option<&CaptureTee>,
     messages: Messages,

@@ -28,7 +28,7 @@ use self::spool::Spool;
 use self::view::View;
 use super::paths;
 use crate::args::{Databases, Global, Live, OutputArgs};
-use crate::interface::{Counted, SourceArgs};
+use crate::interface::{LiveCounts, SourceArgs};
 use crate::message::Messages;
 use crate::quantity::parse_size;
 use crate::refusal::Refusal;
@@ -136,7 +136,7 @@ pub(super) fn run(
 fn origin(
     args: &CallsArgs,
     session: &Session,
-) -> Result<(Origin, Option<Counted>, String), Failure> {
+) -> Result<(Origin, Option<LiveCounts>, String), Failure> {
     let Some((name, live)) = args.source.open()? else {
         let source = match args.files.as_slice() {
             [file] => file.clone(),

@@ -24,7 +24,7 @@ pub(super) enum KeyPress {
 impl KeyPress {
     /// The key of an event of the terminal, if it is one that means something.
     pub(super) fn of(event: &Event) -> Option<Self> {
-        let Event::KeyPress(KeyEvent {
+        let Event::Key(KeyEvent {
             code,
             modifiers,
             kind,
