@@ -375,6 +375,7 @@ mod tests {
     use super::*;
     use std::num::NonZeroUsize;
     use std::path::Path;
+    use std::time::Duration;
     use weir_output::Format;
 
     fn parse_line(line: &str) -> Result<Cli, Refusal> {
@@ -635,9 +636,9 @@ mod tests {
         let file = std::env::current_exe().unwrap();
         let file = file.to_str().unwrap();
         let expected = format!("weir query \"SELECT * FROM '{file}' LIMIT 10\"");
-        assert_eq!(query_hint(file), Some(("a file", expected)));
-        assert_eq!(query_hint("selection"), None);
-        assert_eq!(query_hint(""), None);
+        assert_eq!(super::refused::query_hint(file), Some(("a file", expected)));
+        assert_eq!(super::refused::query_hint("selection"), None);
+        assert_eq!(super::refused::query_hint(""), None);
     }
 
     #[test]

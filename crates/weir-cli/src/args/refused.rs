@@ -105,7 +105,7 @@ const SYNONYMS: [&[&str]; 3] = [
 ];
 
 /// For SQL or a file where a command should stand: what it is, and the line that was meant.
-fn query_hint(word: &str) -> Option<(&'static str, String)> {
+pub(super) fn query_hint(word: &str) -> Option<(&'static str, String)> {
     let first = word.split_whitespace().next()?.to_ascii_lowercase();
     if word.contains(char::is_whitespace) && SQL_BEGINNINGS.contains(&first.as_str()) {
         let quoted = match word {
