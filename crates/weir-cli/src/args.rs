@@ -376,6 +376,8 @@ mod tests {
     use std::num::NonZeroUsize;
     use std::path::Path;
     use std::time::Duration;
+
+    use clap::ValueEnum as _;
     use weir_output::Format;
 
     fn parse_line(line: &str) -> Result<Cli, Refusal> {
