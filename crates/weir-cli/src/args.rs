@@ -638,9 +638,9 @@ mod tests {
         let file = std::env::current_exe().unwrap();
         let file = file.to_str().unwrap();
         let expected = format!("weir query \"SELECT * FROM '{file}' LIMIT 10\"");
-        assert_eq!(super::refused::query_hint(file), Some(("a file", expected)));
-        assert_eq!(super::refused::query_hint("selection"), None);
-        assert_eq!(super::refused::query_hint(""), None);
+        assert_eq!(refused::query_hint(file), Some(("a file", expected)));
+        assert_eq!(refused::query_hint("selection"), None);
+        assert_eq!(refused::query_hint(""), None);
     }
 
     #[test]
