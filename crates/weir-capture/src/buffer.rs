@@ -8,6 +8,7 @@ use std::io::Read;
 use crate::{
     Compression, Options,
     input::{Input, InputError, Watch},
+    pieces::Pieces,
 };
 
 /// A window on the stream that slides forward.
@@ -20,8 +21,8 @@ pub(crate) struct Buffer<R: Read> {
     end: usize,
     /// Offset in the stream of `bytes[start]`.
     offset: u64,
-    /// Bytes asked for in one read.
-    chunk: usize,
+    /// How much is asked for in one read.
+    pieces: Pieces,
     ended: bool,
     /// The failure of the source, returned when the bytes before it are used up.
     failure: Option<InputError>,
@@ -43,11 +44,11 @@ impl<R: Read> Buffer<R> {
             input,
             watch: None,
             // The window begins somewhere in the first pages.
-            bytes: vec![0; chunk.saturating_add(2 * PAGE)],
+            bytes: vec![0; chunk.saturating_add(Pieces::MARGIN)],
             start: 0,
             end: 0,
             offset: 0,
-            chunk,
+            pieces: Pieces::new(chunk),
             ended: false,
             failure: None,
         }
@@ -143,16 +144,17 @@ impl<R: Read> Buffer<R> {
             let Some(free) = self.bytes.get_mut(self.end..limit) else {
                 break;
             };
-            let outcome = match &mut self.watch {
-                None => self.input.read(free),
-                Some(watch) => {
-                    let (outcome, is_slow) = watch.read(&mut self.input, free);
-                    if is_slow && let Some(watch) = self.watch.take() {
-                        watch.begin(&mut self.input);
+            let (input, watch) = (&mut self.input, &mut self.watch);
+            let outcome = self.pieces.read(free, |free| match watch {
+                None => input.read(free),
+                Some(watching) => {
+                    let (outcome, is_slow) = watching.read(input, free);
+                    if is_slow && let Some(watching) = watch.take() {
+                        watching.begin(input);
                     }
                     outcome
                 }
-            };
+            });
             match outcome {
                 Ok(0) => self.ended = true,
                 Ok(read) => self.end += read,
@@ -170,22 +172,15 @@ impl<R: Read> Buffer<R> {
         self.end - self.start >= count
     }
 
-    /// Moves the window to where the next read begins a good way behind its place in a page of the file.
-    ///
-    /// The kernel copies from its pages by `rep movsb`, which takes four to five times as long on processors of AMD where the
-    /// target lies as far in its page as the source, or a few octets (1 to some 31) further: which of both it is differs from model
-    /// to model. A quarter of a page is far from either; half a cache line more spares those of Intel a tenth.
+    /// Moves the window to where the next read begins at a good place.
     fn move_rest(&mut self) {
+        let room = self.pieces.len().saturating_add(Pieces::MARGIN);
+        if self.bytes.len() < room {
+            self.bytes.resize(room, 0);
+        }
         let rest = self.end - self.start;
-        let position = self.offset.wrapping_add(rest as u64) % PAGE as u64;
-        let place = self
-            .page_start()
-            .saturating_add((position as usize + AHEAD) % PAGE);
-        let missing = rest.saturating_sub(place).next_multiple_of(PAGE);
-        let place = match place.saturating_add(missing) {
-            place if place.saturating_add(PAGE) <= self.bytes.len() => place,
-            _ => rest,
-        };
+        let position = self.offset.wrapping_add(rest as u64);
+        let place = Pieces::place(&self.bytes, rest, position);
         self.bytes
             .copy_within(self.start..self.end, place.saturating_sub(rest));
         (self.start, self.end) = (place - rest, place);
@@ -193,20 +188,13 @@ impl<R: Read> Buffer<R> {
 
     /// Where the next read ends.
     ///
-    /// No more than a chunk, even after a large record has made the buffer large: what is read next should still be in the
+    /// No more than a piece, even after a large record has made the buffer large: what is read next should still be in the
     /// cache when it is looked at.
     fn read_limit(&self, count: usize) -> usize {
         let len = self.end - self.start;
-        let window = self.chunk.max(count.min(len.saturating_add(self.chunk)));
+        let piece = self.pieces.len();
+        let window = piece.max(count.min(len.saturating_add(piece)));
         self.start.saturating_add(window).min(self.bytes.len())
-    }
-
-    /// The first octet of the buffer at which a page begins.
-    fn page_start(&self) -> usize {
-        match self.bytes.as_ptr().align_offset(PAGE) {
-            offset if offset < PAGE => offset,
-            _ => 0,
-        }
     }
 
     /// Passes over `count` bytes of the stream, however many. Gives how many there were.
@@ -232,10 +220,6 @@ impl<R: Read> Buffer<R> {
 }
 
 const CHUNK_MIN: usize = 4 << 10;
-/// Octets of a page of memory, and of a file's in the kernel's cache.
-const PAGE: usize = 4 << 10;
-/// How much further in a page octets are read to than they stand in the file's.
-const AHEAD: usize = PAGE / 4 + 32;
 
 #[cfg(test)]
 mod tests {
@@ -243,6 +227,7 @@ mod tests {
     use std::sync::{Arc, Mutex};
 
     use super::*;
+    use crate::pieces::{AHEAD, PAGE};
 
     /// Zeros, and where reads of them began: in a page of memory, and in one of the file.
     struct Noted {
@@ -297,6 +282,37 @@ mod tests {
                 assert_eq!(*place, (position + AHEAD) % PAGE, "{record}");
             }
         }
+    }
+
+    /// Numbers in a row, so that a byte that is lost or comes twice shows.
+    struct Numbered(u64);
+
+    impl Read for Numbered {
+        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+            for byte in &mut *buffer {
+                *byte = (self.0 % 251) as u8;
+                self.0 += 1;
+            }
+            Ok(buffer.len())
+        }
+    }
+
+    #[test]
+    fn no_byte_is_lost_while_pieces_of_several_sizes_are_tried() {
+        const RECORD: usize = 4099;
+        let mut buffer = Buffer::of_plain(Numbered(0), &Options::default());
+        let (mut passed, mut sizes) = (0_u64, Vec::new());
+        while passed < 30 << 20 {
+            assert!(buffer.ensure(RECORD).unwrap());
+            sizes.push(buffer.pieces.len());
+            let record = &buffer.window()[..RECORD];
+            for (byte, number) in record.iter().zip(passed..) {
+                assert_eq!(*byte, (number % 251) as u8, "{number}");
+            }
+            buffer.consume(RECORD);
+            passed += RECORD as u64;
+        }
+        assert!(sizes.contains(&Pieces::USUAL) && sizes.contains(&Pieces::LARGE));
     }
 
     #[test]

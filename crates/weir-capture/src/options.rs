@@ -1,6 +1,6 @@
 //! How to read: buffer sizes and the limits on everything that grows.
 
-use crate::Format;
+use crate::{Format, Pieces};
 
 /// How to read a capture. Take [`Options::default`] and change what you need.
 ///
@@ -36,7 +36,7 @@ pub struct Options {
 impl Default for Options {
     fn default() -> Self {
         Self {
-            buffer_bytes: BUFFER_BYTES,
+            buffer_bytes: Pieces::USUAL,
             record_bytes_max: None,
             block_bytes_max: BLOCK_BYTES_MAX,
             interfaces_max: INTERFACES_MAX,
@@ -68,8 +68,6 @@ pub fn record_bytes_max_of(link_type: u32) -> u32 {
     }
 }
 
-/// Chosen by measurement, see `benches/README.md`.
-const BUFFER_BYTES: usize = 256 << 10;
 const BLOCK_BYTES_MAX: u32 = 16 << 20;
 const INTERFACES_MAX: usize = 65_536;
 const ZSTD_WINDOW_LOG_MAX: u32 = 27;

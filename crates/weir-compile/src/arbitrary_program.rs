@@ -65,8 +65,18 @@ pub fn from_bytes(bytes: &[u8]) -> Result<Program, Fault> {
         _ => builder.jump(next),
     }
     builder.write(next);
-    let step = builder.copy(step);
-    let at = builder.reach(Register::AT, step, Register::WINDOW_LEN, leave);
+    // Half of those that are so long are all of one length, as far as that can be known beforehand.
+    let is_fixed = bytes.first().is_some_and(|first| first & 16 != 0);
+    let at = match is_fixed {
+        true => {
+            builder.require_bytes(Register::AT, step as u32, Register::WINDOW_LEN, leave);
+            builder.compute(Operation::Add, Register::AT, step)
+        }
+        false => {
+            let step = builder.copy(step);
+            builder.reach(Register::AT, step, Register::WINDOW_LEN, leave)
+        }
+    };
     builder.set(Register::AT, at);
     builder.end(End::Next);
     builder.write(leave);

@@ -42,6 +42,7 @@ mod interpret;
 mod native;
 mod program;
 mod run;
+mod stride;
 
 pub use builder::Builder;
 pub use check::Fault;

@@ -18,6 +18,7 @@ use crate::program::{
     Bytes, End, Label, Operand, Operation, Program, Register, Relation, Space, SpaceId, Step,
 };
 use crate::run::{AT_WORD, LEFT_WORD, PAUSED};
+use crate::stride::Stride;
 
 /// The code of a program, which is freed with it. Its memory is written first, and then made executable and no
 /// longer writable.
@@ -166,7 +167,8 @@ impl Native {
             };
         }
         // SAFETY: the code is that of `program`, which `check` has accepted: every access lies behind a test that it
-        // is within its bounds. `Runner::run` has seen to it that the spaces are as large as the program
+        // is within its bounds, or in a stretch of records behind the test that `Stride::of` says to be enough for all of
+        // them. `Runner::run` has seen to it that the spaces are as large as the program
         // says and that the first record begins in the window. The slices do not overlap, as all that are
         // written are borrowed mutably, and live until it returns. The code calls nothing and does not
         // unwind, and its memory is freed with `self` only.
@@ -220,7 +222,12 @@ struct Writer<'w> {
     /// Of such a register, the bytes that it was loaded from, as they lie in the window, most significant first.
     bytes_of: Vec<Option<(Value, Bytes)>>,
     left: Variable,
+    /// Where the code of each record begins.
+    head: ir::Block,
+    /// Those of the program, in the copy of it that is written.
     blocks: Vec<ir::Block>,
+    /// Where it goes behind a record of a stretch, for all of which the program may run; `None` where that is to be tested.
+    next: Option<ir::Block>,
     window: Value,
     spaces: Vec<(Value, Value)>,
     /// How the window and each space are accessed: as memory that does not overlap with the others'.
@@ -265,12 +272,7 @@ impl<'w> Writer<'w> {
             .map(|_| builder.declare_var(I64))
             .collect();
         let left = builder.declare_var(I64);
-        let blocks = program
-            .blocks
-            .iter()
-            .map(|_| builder.create_block())
-            .collect();
-        let leave = builder.create_block();
+        let (head, leave) = (builder.create_block(), builder.create_block());
         builder.append_block_param(leave, I64);
         let mut writer = Self {
             builder,
@@ -279,7 +281,9 @@ impl<'w> Writer<'w> {
             bytes_of: vec![None; registers.len()],
             registers,
             left,
-            blocks,
+            head,
+            blocks: Vec::new(),
+            next: None,
             window,
             spaces,
             flags_window,
@@ -341,15 +345,14 @@ impl<'w> Writer<'w> {
 
     fn write(&mut self) {
         let program = self.program;
-        let first = self.blocks[0];
-        self.builder.ins().jump(first, &[]);
-        for (block, written) in program.blocks.iter().zip(self.blocks.clone()) {
-            self.builder.switch_to_block(written);
-            for step in &block.steps {
-                self.step(step);
-            }
-            self.end(&block.end);
+        self.builder.ins().jump(self.head, &[]);
+        self.builder.switch_to_block(self.head);
+        if program.steps() <= STRETCH_STEPS_MAX
+            && let Some(stride) = Stride::of(program)
+        {
+            self.stretch(&stride);
         }
+        self.record(&[]);
         self.builder.switch_to_block(self.leave);
         let why = self.builder.block_params(self.leave)[0];
         let at = self.get(Register::AT);
@@ -361,6 +364,54 @@ impl<'w> Writer<'w> {
             self.set_state(carried.word, value);
         }
         self.builder.ins().return_(&[why]);
+    }
+
+    /// Writes the program for a stretch of records of one length, if so many follow whole, and may be done: `stride` says why its
+    /// tests hold then. Otherwise the code goes on behind that.
+    fn stretch(&mut self, stride: &Stride) {
+        let (at, end) = (self.get(Register::AT), self.get(Register::WINDOW_LEN));
+        let bytes = u64::from(stride.bytes) * STRETCH;
+        let room = self.builder.ins().isub(end, at);
+        let bytes = self.constant(bytes);
+        let has_room = IntCC::SignedGreaterThanOrEqual;
+        let has_room = self.builder.ins().icmp(has_room, room, bytes);
+        let left = self.builder.use_var(self.left);
+        let records = self.constant(STRETCH);
+        let ins = self.builder.ins();
+        // More of them, so that there is one to go on with.
+        let are_left = ins.icmp(IntCC::UnsignedGreaterThan, left, records);
+        let both = self.builder.ins().band(has_room, are_left);
+        let starts = [(); STRETCH as usize].map(|()| self.builder.create_block());
+        let alone = self.builder.create_block();
+        self.builder.ins().brif(both, starts[0], &[], alone, &[]);
+        let ends = starts.iter().skip(1).chain([&self.head]);
+        for (start, end) in starts.iter().zip(ends.copied().collect::<Vec<_>>()) {
+            self.builder.switch_to_block(*start);
+            self.next = Some(end);
+            self.record(&stride.holds);
+        }
+        self.next = None;
+        self.builder.switch_to_block(alone);
+    }
+
+    /// Writes the program once, from here on. Of the tests that end blocks, those that are known to hold are left out.
+    fn record(&mut self, holds: &[bool]) {
+        let program = self.program;
+        let blocks = program.blocks.iter().map(|_| self.builder.create_block());
+        self.blocks = blocks.collect();
+        self.builder.ins().jump(self.blocks[0], &[]);
+        for (index, block) in program.blocks.iter().enumerate() {
+            self.builder.switch_to_block(self.blocks[index]);
+            for step in &block.steps {
+                self.step(step);
+            }
+            match block.end {
+                End::Within { then, .. } if holds.get(index) == Some(&true) => {
+                    self.end(&End::Jump(then));
+                }
+                end => self.end(&end),
+            }
+        }
     }
 
     fn step(&mut self, step: &Step) {
@@ -625,10 +676,13 @@ impl<'w> Writer<'w> {
         let one = self.constant(1);
         let left = self.builder.ins().isub(left, one);
         self.builder.def_var(self.left, left);
+        if let Some(next) = self.next {
+            self.builder.ins().jump(next, &[]);
+            return;
+        }
         // A block of its own, lest each record has to say why the program may be left behind it.
         let pause = self.builder.create_block();
-        let first = self.blocks[0];
-        self.builder.ins().brif(left, first, &[], pause, &[]);
+        self.builder.ins().brif(left, self.head, &[], pause, &[]);
         self.builder.switch_to_block(pause);
         let paused = self.constant(PAUSED);
         let leave = self.leave;
@@ -675,3 +729,7 @@ fn set_once(program: &Program) -> Vec<bool> {
 const RAW_SPACE_BYTES: i32 = size_of::<RawSpace>() as i32;
 const WORD_BYTES: u32 = 8;
 const WORD_SHIFT: i64 = 3;
+/// Records of a stretch.
+const STRETCH: u64 = 8;
+/// A program that is larger is written once: the code would be large, and the tests are not what it costs.
+const STRETCH_STEPS_MAX: usize = 64;

@@ -296,3 +296,68 @@ fn code_of_programs_that_are_over_takes_no_memory() {
     // A page of code that is kept by each would be 40 MB.
     assert!(after < before + 8 * 1024, "{before} KiB, then {after}");
 }
+
+/// Records of so many bytes: how many there are, and the sum of their second bytes; one that begins with 255 ends the run, and one
+/// that begins with 254 is not counted.
+fn program_of_length(len: u32) -> Program {
+    let mut builder = Builder::new(4);
+    let (count, sum) = (builder.carry(2), builder.carry(3));
+    let (leave, next) = (builder.label(), builder.label());
+    builder.require_bytes(Register::AT, len, Register::WINDOW_LEN, leave);
+    let end = builder.compute(Operation::Add, Register::AT, u64::from(len));
+    let kind = builder.load(Register::AT, 0, Bytes::One);
+    builder.require(Relation::NotEqual, kind, 255, leave);
+    builder.require(Relation::NotEqual, kind, 254, next);
+    let number = builder.load(Register::AT, 1, Bytes::One);
+    builder.update(Operation::Add, count, 1);
+    builder.update(Operation::Add, sum, number);
+    builder.jump(next);
+    builder.write(next);
+    builder.set(Register::AT, end);
+    builder.end(End::Next);
+    builder.write(leave);
+    builder.end(End::Leave(3));
+    builder.finish().unwrap()
+}
+
+#[test]
+fn records_of_one_length_do_the_same_wherever_the_window_or_the_run_ends() {
+    for len in [2, 53, 64] {
+        let interpreted = Runner::interpreted(program_of_length(len));
+        let mut compiled = Runner::interpreted(program_of_length(len));
+        compiled.compile().unwrap();
+        let len = len as usize;
+        // More than two stretches, cut at each octet.
+        for window_len in 0..18 * len {
+            let records = window_len / len;
+            for left in [None, Some(0), Some(7), Some(8), Some(9), Some(records / 2)] {
+                let mut window = vec![7; window_len];
+                for (index, record) in window.chunks_exact_mut(len).enumerate() {
+                    record[0] = match (index * 7 + window_len) % 3 {
+                        _ if left == Some(index) => 255,
+                        0 => 254,
+                        _ => 0,
+                    };
+                    record[1] = index as u8;
+                }
+                for most in [1, 7, 8, 9, 10, 15, 16, 17, 18, 1000] {
+                    for at in [0, len, 3] {
+                        let run = |runner: &Runner| {
+                            let mut state = [0, 0, 5, 6];
+                            let run = runner.run(&window, at, most, &mut [&mut state]);
+                            (run, state)
+                        };
+                        let expected = run(&interpreted);
+                        let case = format!("{len} {window_len} {left:?} {most} {at}");
+                        assert_eq!(run(&compiled), expected, "{case}");
+                        let (run, _) = expected;
+                        assert_eq!(run.at, at.min(window_len) + run.records as usize * len);
+                        if let (Some(left), 0) = (left, at) {
+                            assert!(run.records <= left.min(most as usize) as u64, "{case}");
+                        }
+                    }
+                }
+            }
+        }
+    }
+}

@@ -3,6 +3,7 @@
 use std::io::{self, Read};
 use std::sync::Arc;
 
+use weir_capture::Pieces;
 use weir_layout::{Framing as Cut, Layout};
 use weir_packet::LinkType;
 
@@ -15,6 +16,8 @@ pub(crate) struct RecordReader {
     layout: Arc<Layout>,
     bytes: Bytes,
     buffer: Vec<u8>,
+    /// How much is read at once.
+    pieces: Pieces,
     /// The bytes of the buffer that are not given out yet.
     start: usize,
     end: usize,
@@ -69,7 +72,8 @@ impl RecordReader {
         Self {
             layout,
             bytes,
-            buffer: vec![0; BUFFER_BYTES],
+            buffer: vec![0; Pieces::USUAL + Pieces::MARGIN],
+            pieces: Pieces::new(Pieces::USUAL),
             start: 0,
             end: 0,
             at_end: false,
@@ -200,12 +204,10 @@ impl RecordReader {
     /// Makes `needed` bytes available, if the file has them; true when bytes have come.
     fn fill(&mut self, needed: usize) -> Result<bool, Cause> {
         let had = self.end - self.start;
+        if had < needed && !self.at_end {
+            self.move_rest();
+        }
         while self.end - self.start < needed && !self.at_end {
-            if self.start > 0 {
-                self.buffer.copy_within(self.start..self.end, 0);
-                self.end -= self.start;
-                self.start = 0;
-            }
             if self.end == self.buffer.len() {
                 let grown = self.buffer.len().saturating_mul(2);
                 self.buffer.resize(grown.min(BUFFER_BYTES_MAX), 0);
@@ -213,10 +215,10 @@ impl RecordReader {
                     return Ok(false);
                 }
             }
-            match self
-                .bytes
-                .read(self.buffer.get_mut(self.end..).unwrap_or_default())
-            {
+            let limit = self.read_limit(needed);
+            let free = self.buffer.get_mut(self.end..limit).unwrap_or_default();
+            let bytes = &mut self.bytes;
+            match self.pieces.read(free, |free| bytes.read(free)) {
                 Ok(0) => self.at_end = true,
                 Ok(count) => self.end += count,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
@@ -227,6 +229,27 @@ impl RecordReader {
             }
         }
         Ok(self.end - self.start > had || self.end - self.start >= needed.max(1))
+    }
+
+    /// Moves what is left to where the next read begins at a good place.
+    fn move_rest(&mut self) {
+        let room = self.pieces.len() + Pieces::MARGIN;
+        if self.buffer.len() < room {
+            self.buffer.resize(room, 0);
+        }
+        let rest = self.end - self.start;
+        let position = self.offset.wrapping_add(rest as u64);
+        let place = Pieces::place(&self.buffer, rest, position);
+        self.buffer
+            .copy_within(self.start..self.end, place.saturating_sub(rest));
+        (self.start, self.end) = (place.saturating_sub(rest), place);
+    }
+
+    /// Where the next read ends: no more than a piece comes at once, unless a record needs more.
+    fn read_limit(&self, needed: usize) -> usize {
+        let (len, piece) = (self.end - self.start, self.pieces.len());
+        let window = piece.max(needed.min(len.saturating_add(piece)));
+        self.start.saturating_add(window).min(self.buffer.len())
     }
 
     /// Passes over damage to where a record may begin again; false when there is no such place.
@@ -267,8 +290,71 @@ impl RecordReader {
     }
 }
 
-const BUFFER_BYTES: usize = 256 << 10;
 /// Twice the longest record of any layout, so that one always fits.
 const BUFFER_BYTES_MAX: usize = 2 * Layout::RECORD_LEN_MAX;
 /// Longer than every mark that a record may begin with.
 const MARK_BYTES_MAX: usize = 64 << 10;
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Mutex;
+
+    use super::*;
+
+    const PAGE: usize = 4096;
+
+    /// Numbers in a row, and how far behind their place in a page of the file reads put them.
+    struct Numbered {
+        position: usize,
+        len: usize,
+        far: Arc<Mutex<Vec<usize>>>,
+    }
+
+    impl Read for Numbered {
+        fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+            let far = out.as_ptr().addr().wrapping_sub(self.position) % PAGE;
+            self.far.lock().unwrap().push(far);
+            let count = out.len().min(self.len - self.position);
+            for byte in &mut out[..count] {
+                *byte = (self.position % 251) as u8;
+                self.position += 1;
+            }
+            Ok(count)
+        }
+    }
+
+    #[test]
+    fn records_are_read_whole_and_to_a_good_place_of_a_page() {
+        for (record, len) in [(64, 30 << 20), (53, 12 << 20), (9001, (12 << 20) + 5)] {
+            let text = format!(
+                "name = \"x\"\nrecord = {{ length = {record} }}\n\
+                 field = [ {{ name = \"a\", size = {record} }} ]\n"
+            );
+            let layout = Layout::parse(&text, &mut |path| Err(path.to_owned())).unwrap();
+            let far = Arc::<Mutex<Vec<usize>>>::default();
+            let source = Numbered {
+                position: 0,
+                len,
+                far: Arc::clone(&far),
+            };
+            let mut reader = RecordReader::new(Arc::new(layout), Box::new(source));
+            let mut at = 0;
+            while let Some(found) = reader.next().unwrap() {
+                assert_eq!(found.number as usize, at / record + 1);
+                assert_eq!(found.bytes.len(), record.min(len - at));
+                for (byte, number) in found.bytes.iter().zip(at..) {
+                    assert_eq!(*byte, (number % 251) as u8, "{number}");
+                }
+                at += found.bytes.len();
+            }
+            assert_eq!(at, len);
+            let far = far.lock().unwrap();
+            assert!(far.len() > 10);
+            // Not less than half a cache line behind the place in the file's page, nor just in front of it.
+            assert!(
+                far.iter().all(|far| (64..PAGE - 64).contains(far)),
+                "{far:?}"
+            );
+        }
+    }
+}

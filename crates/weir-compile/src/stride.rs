@@ -1,0 +1,198 @@
+//! Programs whose records are all of one length, so that one test finds room for many of them.
+
+use crate::program::{End, Operand, Operation, Program, Register, Step};
+
+/// What is known of a program that goes on by the same number of bytes at every [`End::Next`].
+pub(crate) struct Stride {
+    /// By how many.
+    pub(crate) bytes: u32,
+    /// Of each block, whether it ends with a test that bytes lie within the window that cannot fail where so many bytes follow the
+    /// beginning of the record.
+    pub(crate) holds: Vec<bool>,
+}
+
+/// Of each register, how many bytes it lies behind the beginning of the record; `None` where that is not known, or not always the
+/// same.
+type Distances = Vec<Option<u32>>;
+
+impl Stride {
+    /// That of a program; `None` for one whose records differ in length, or which tests nothing that follows from it.
+    ///
+    /// Why a test that [`Stride::holds`] names may be left out where `n` strides follow the first of `n` records: `check` has seen to it
+    /// that the record begins within the window at every [`End::Next`], and here each one is `bytes` behind the one before. So
+    /// the record with the number `i`, from 0 on, has `(n - i) * bytes` bytes behind its beginning, which are `bytes` at least; and the
+    /// test asks for bytes that end at `bytes` behind its beginning or before.
+    pub(crate) fn of(program: &Program) -> Option<Self> {
+        let mut entries: Vec<Option<Distances>> = vec![None; program.blocks.len()];
+        let mut first = vec![None; usize::from(program.registers)];
+        first[Register::AT.index()] = Some(0);
+        entries[0] = Some(first);
+        let mut stride = None;
+        let mut needed = Vec::with_capacity(program.blocks.len());
+        for (number, block) in program.blocks.iter().enumerate() {
+            let mut distances = entries[number].take()?;
+            block
+                .steps
+                .iter()
+                .for_each(|step| follow(step, &mut distances));
+            needed.push(match block.end {
+                End::Within { at, bytes, end, .. } if end == Register::WINDOW_LEN => {
+                    distances[at.index()].and_then(|distance| distance.checked_add(bytes))
+                }
+                _ => None,
+            });
+            match block.end {
+                End::Next => {
+                    let here = distances[Register::AT.index()]?;
+                    if *stride.get_or_insert(here) != here {
+                        return None;
+                    }
+                }
+                // On one of its two ways it is another place.
+                End::Reach { to, .. } => distances[to.index()] = None,
+                _ => {}
+            }
+            block
+                .end
+                .each(&mut |label| meet(&mut entries[label.index()], &distances));
+        }
+        let bytes = stride.filter(|bytes| *bytes > 0)?;
+        let holds = needed
+            .iter()
+            .map(|needed| needed.is_some_and(|needed| needed <= bytes));
+        let holds: Vec<bool> = holds.collect();
+        holds.contains(&true).then_some(Self { bytes, holds })
+    }
+}
+
+fn follow(step: &Step, distances: &mut Distances) {
+    let (to, distance) = match *step {
+        Step::Set {
+            to,
+            from: Operand::Register(from),
+        } => (to, distances[from.index()]),
+        Step::Compute {
+            to,
+            operation: Operation::Add,
+            left,
+            right: Operand::Constant(more),
+        } => {
+            let more = u32::try_from(more).ok();
+            let sum = distances[left.index()].zip(more);
+            (
+                to,
+                sum.and_then(|(distance, more)| distance.checked_add(more)),
+            )
+        }
+        Step::Set { to, .. }
+        | Step::Compute { to, .. }
+        | Step::Select { to, .. }
+        | Step::Load { to, .. }
+        | Step::Read { to, .. } => (to, None),
+        Step::Write { .. } => return,
+    };
+    distances[to.index()] = distance;
+}
+
+/// What holds on every way to a block.
+fn meet(entry: &mut Option<Distances>, distances: &Distances) {
+    match entry {
+        None => *entry = Some(distances.clone()),
+        Some(entry) => {
+            for (ours, theirs) in entry.iter_mut().zip(distances) {
+                *ours = (*ours).filter(|_| *ours == *theirs);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Builder, Bytes, Relation};
+
+    /// A program that begins with a test of `room` bytes, of which `more` writes the rest, up to a record of 8.
+    fn program(room: u32, more: impl FnOnce(&mut Builder, crate::Label)) -> Program {
+        let mut b = Builder::new(2);
+        let leave = b.label();
+        b.require_bytes(Register::AT, room, Register::WINDOW_LEN, leave);
+        more(&mut b, leave);
+        let end = b.compute(Operation::Add, Register::AT, 8);
+        b.set(Register::AT, end);
+        b.end(End::Next);
+        b.write(leave);
+        b.end(End::Leave(0));
+        b.finish().unwrap()
+    }
+
+    fn held(program: &Program) -> Option<usize> {
+        let stride = Stride::of(program)?;
+        assert_eq!(stride.bytes, 8);
+        Some(stride.holds.iter().filter(|holds| **holds).count())
+    }
+
+    #[test]
+    fn tests_hold_that_follow_from_the_length_of_records() {
+        assert_eq!(held(&program(8, |_, _| {})), Some(1));
+        // Behind the first bytes, as far as they lie in the record.
+        let inner = |bytes| {
+            program(8, move |b, leave| {
+                let at = b.compute(Operation::Add, Register::AT, 3);
+                b.require_bytes(at, bytes, Register::WINDOW_LEN, leave);
+            })
+        };
+        assert_eq!(held(&inner(5)), Some(2));
+        assert_eq!(held(&inner(6)), Some(1));
+        // A place that hangs on a number of the record, or that two ways set differently.
+        let at_a_number = program(8, |b, leave| {
+            let len = b.load(Register::AT, 0, Bytes::One);
+            let at = b.compute(Operation::Add, Register::AT, len);
+            b.require_bytes(at, 1, Register::WINDOW_LEN, leave);
+        });
+        assert_eq!(held(&at_a_number), Some(1));
+        let at_two = program(8, |b, leave| {
+            let at = b.copy(Register::AT);
+            let (one, both) = (b.label(), b.label());
+            let kind = b.load(Register::AT, 0, Bytes::One);
+            b.branch(Relation::Equal, kind, 1, one, both);
+            b.write(one);
+            let further = b.compute(Operation::Add, Register::AT, 1);
+            b.set(at, further);
+            b.jump(both);
+            b.write(both);
+            b.require_bytes(at, 1, Register::WINDOW_LEN, leave);
+        });
+        assert_eq!(held(&at_two), Some(1));
+        // Another end than the window's.
+        let to_an_end = program(8, |b, leave| {
+            let end = b.compute(Operation::Add, Register::AT, 4);
+            b.require_bytes(Register::AT, 2, end, leave);
+        });
+        assert_eq!(held(&to_an_end), Some(1));
+    }
+
+    #[test]
+    fn records_that_differ_in_length_have_no_stride() {
+        let by_kind = program(9, |b, _| {
+            let other = b.label();
+            let kind = b.load(Register::AT, 0, Bytes::One);
+            b.require(Relation::Equal, kind, 1, other);
+            let end = b.compute(Operation::Add, Register::AT, 9);
+            b.set(Register::AT, end);
+            b.end(End::Next);
+            b.write(other);
+        });
+        assert_eq!(held(&by_kind), None);
+        let by_number = program(8, |b, leave| {
+            let len = b.load(Register::AT, 0, Bytes::One);
+            let end = b.reach(Register::AT, len, Register::WINDOW_LEN, leave);
+            b.set(Register::AT, end);
+            b.end(End::Next);
+            let unreached = b.label();
+            b.write(unreached);
+        });
+        assert_eq!(held(&by_number), None);
+        // The test is of no record's length.
+        assert_eq!(held(&program(9, |_, _| {})), None);
+    }
+}
