@@ -236,6 +236,7 @@ pub(super) const TABLES: &[Table] = &[
             ("lookup.rtt", Span),
             ("lookup.question_frame", Frame),
             ("lookup.answer_frame", Frame),
+            ("lookup.fault", Doubt),
         ],
     ),
     own(
@@ -271,7 +272,7 @@ pub(super) const TABLES: &[Table] = &[
     own("ntp", &[]),
     Table {
         scope: Scope::Signalled,
-        ..own("rtp", &[("rtp.setup_frame", Frame)])
+        ..own("rtp", &[("rtp.setup_frame", Frame), ("rtp.missing", Doubt)])
     },
     Table {
         scope: Scope::Signalled,
