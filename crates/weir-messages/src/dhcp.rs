@@ -1,5 +1,7 @@
 //! DHCP (RFC 2131) and BOOTP (RFC 951): one message, and its options (RFC 2132).
 
+use std::borrow::Cow;
+
 use weir_bytes::{array_at, u8_at, u16_be_at, u32_be_at};
 
 /// Ports of servers and clients.
@@ -125,12 +127,19 @@ impl<'m> Message<'m> {
 
     /// The file that is to be booted: its field, or where that carries options the option for it (RFC 2132, 9.5).
     #[must_use]
-    pub fn file(&self) -> &'m [u8] {
+    pub fn file(&self) -> Cow<'m, [u8]> {
         let field = match self.overload() & OVERLOAD_FILE {
-            0 => self.0.get(FILE_AT..COOKIE_AT).unwrap_or_default(),
-            _ => self.option(FILE_OPTION).unwrap_or_default(),
+            0 => self.0.get(FILE_AT..COOKIE_AT).map(Cow::Borrowed),
+            _ => self.option(FILE_OPTION),
         };
-        field.split(|byte| *byte == 0).next().unwrap_or_default()
+        let mut file = field.unwrap_or_default();
+        if let Some(end) = file.iter().position(|byte| *byte == 0) {
+            match &mut file {
+                Cow::Borrowed(file) => *file = file.get(..end).unwrap_or_default(),
+                Cow::Owned(file) => file.truncate(end),
+            }
+        }
+        file
     }
 
     /// The options behind the fixed part.
@@ -175,20 +184,36 @@ impl<'m> Message<'m> {
         if u32_be_at(self.0, COOKIE_AT) != Some(COOKIE) {
             return None;
         }
-        let mut options = self.own_options();
-        while options.next_of_field().is_some() {}
-        match options.rest {
+        let all = self.options();
+        let mut own = self.own_options();
+        while own.next_of_field().is_some() {}
+        let fault = match own.rest {
             [255, ..] => None,
             [] => Some(Fault::NoEnd),
             _ => Some(Fault::Short),
-        }
+        };
+        // A field may be full: its end needs no option.
+        let is_short = |field: &[u8]| {
+            let mut options = Options {
+                rest: field,
+                fields: [&[]; 2],
+            };
+            while options.next_of_field().is_some() {}
+            !matches!(options.rest, [255, ..] | [])
+        };
+        fault.or_else(|| all.fields.into_iter().any(is_short).then_some(Fault::Short))
     }
 
-    /// The data of the first option with this code.
+    /// The data of the option with this code. One that comes in several parts, as it is longer than 255 octets or has no room in
+    /// one field, is what they are together (RFC 3396, 5 and 7).
     #[must_use]
-    pub fn option(&self, code: u8) -> Option<&'m [u8]> {
-        let found = self.options().find(|option| option.code == code)?;
-        Some(found.data)
+    pub fn option(&self, code: u8) -> Option<Cow<'m, [u8]>> {
+        let mut parts = self.options().filter(|option| option.code == code);
+        let mut whole = Cow::Borrowed(parts.next()?.data);
+        for part in parts {
+            whole.to_mut().extend_from_slice(part.data);
+        }
+        Some(whole)
     }
 }
 
@@ -299,9 +324,9 @@ mod tests {
     fn an_offer_is_read() {
         let bytes = offer();
         let message = Message::new(&bytes, [1, 2]).unwrap();
-        assert_eq!(message.option(53), Some(&[2][..]));
+        assert_eq!(message.option(53).as_deref(), Some(&[2][..]));
         assert_eq!(type_word(2), Some("OFFER"));
-        assert_eq!(message.option(51), Some(&[0, 0, 14, 16][..]));
+        assert_eq!(message.option(51).as_deref(), Some(&[0, 0, 14, 16][..]));
         assert_eq!(message.mac(), Some([2, 0, 0, 0, 0, 1]));
         assert_eq!(message.yours(), [192, 0, 2, 9]);
     }
@@ -326,12 +351,33 @@ mod tests {
             };
             assert_eq!(codes, told);
             let has_file = overload & 1 != 0;
-            assert_eq!(message.file() == b"boot", has_file, "{overload}");
+            assert_eq!(&*message.file() == b"boot", has_file, "{overload}");
             assert_eq!(
-                message.option(12),
+                message.option(12).as_deref(),
                 (overload & 2 != 0).then_some(&b"host"[..])
             );
         }
+    }
+
+    /// RFC 3396, 7: parts of an option come behind the fixed part, then in the field for a file, then in that for a name. Only the first
+    /// was read.
+    #[test]
+    fn an_option_in_parts_is_what_they_are_together() {
+        let mut bytes = offer();
+        bytes[44..50].copy_from_slice(&[15, 3, b't', b'l', b'e', 255]);
+        bytes[108..118].copy_from_slice(&[67, 2, b'b', b'o', 15, 2, b'm', b'p', 67, 2]);
+        bytes[118..121].copy_from_slice(&[b'o', 0, 255]);
+        bytes.pop();
+        bytes.extend([52, 1, 3, 15, 2, b'e', b'x', 60, 1, b'v', 15, 1, b'a', 255]);
+        let message = Message::new(&bytes, [67, 68]).unwrap();
+        assert_eq!(message.option(15).as_deref(), Some(&b"examptle"[..]));
+        assert_eq!(message.option(60).as_deref(), Some(&b"v"[..]));
+        assert_eq!(&*message.file(), b"boo");
+        assert_eq!(message.fault(), None);
+        // One that goes beyond its field.
+        bytes[44..50].copy_from_slice(&[15, 63, b't', b'l', b'e', 255]);
+        let message = Message::new(&bytes, [67, 68]).unwrap();
+        assert_eq!(message.fault(), Some(Fault::Short));
     }
 
     /// RFC 2132, 3.2: the options end by 255, behind which there is nothing or padding.

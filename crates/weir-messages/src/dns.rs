@@ -485,6 +485,83 @@ pub fn may_look_like_dns(bytes: &[u8]) -> bool {
     is_known && asks && !matches!(name, [64..=0xbf, ..])
 }
 
+/// Where the first message begins in octets of a stream that may be the rest of another one: at the length before it. What is there of it
+/// to its end, or to that of these octets, is understood.
+#[must_use]
+pub fn find_in_stream(bytes: &[u8]) -> Option<usize> {
+    let all = 0..bytes.len();
+    let likely = all.filter(|at| bytes.get(*at..).is_some_and(may_begin_in_stream));
+    let mut read = likely.take(TRIES_MAX);
+    read.find(|at| bytes.get(*at..).is_some_and(begins_in_stream))
+}
+
+/// Octets that [`find_in_stream`] has to see of a message: its length, its header and the longest entry without data.
+pub const BEGINNING_OCTETS: usize = 2 + HEADER_OCTETS + 255 + 10;
+
+/// True for a whole message of a stream, without its length, that is understood.
+#[must_use]
+pub fn is_understood(bytes: &[u8]) -> bool {
+    Message::new(bytes, Dialect::Unicast)
+        .is_some_and(|message| is_likely(&message, bytes.len()) && message.fault().is_none())
+}
+
+/// True where the header of a message fits the octets that it has.
+fn is_likely(message: &Message<'_>, octets: usize) -> bool {
+    let of = |section| usize::from(message.count(section));
+    let [questions, answers] = [Section::Question, Section::Answer].map(of);
+    let others = of(Section::Authority) + of(Section::Additional);
+    // The shortest question and the shortest record have the root's name.
+    let least = HEADER_OCTETS + 5 * questions + 11 * (answers + others);
+    let is_known = matches!(message.opcode(), 0 | 2 | 4 | 5) && !message.reserved();
+    let is_kind = match message.is_response() {
+        true => message.rcode() <= RCODE_MAX && (questions > 0 || answers > 0),
+        false => message.rcode() == 0 && questions > 0 && (answers == 0 || message.opcode() > 0),
+    };
+    is_known && is_kind && questions <= usize::from(QUESTIONS_PLAUSIBLE) && least <= octets
+}
+
+/// The length and the header of a message that may be one.
+fn may_begin_in_stream(bytes: &[u8]) -> bool {
+    let total = u16_be_at(bytes, 0).map(usize::from);
+    let message = Message::new(bytes.get(2..).unwrap_or_default(), Dialect::Unicast);
+    total
+        .zip(message)
+        .is_some_and(|(total, message)| is_likely(&message, total))
+}
+
+/// What is there of a message behind its length has names and is understood: all of it, or as far as these octets go.
+fn begins_in_stream(bytes: &[u8]) -> bool {
+    let Some(total) = u16_be_at(bytes, 0).map(usize::from) else {
+        return false;
+    };
+    let behind = bytes.get(2..).unwrap_or_default();
+    let whole = behind.get(..total);
+    let Some(message) = Message::new(whole.unwrap_or(behind), Dialect::Unicast) else {
+        return false;
+    };
+    let mut walk = Walk::new(message);
+    let (mut entries, mut is_text) = (0, true);
+    while let Some(entry) = walk.step() {
+        entries += 1;
+        let (name, kind, class) = match entry {
+            Entry::Question(question) => (question.name, question.kind, question.class),
+            Entry::Record(record) => (record.name, record.kind, record.class),
+        };
+        let is_class = matches!(class, 1..=4 | 254 | 255) || kind == data::OPT;
+        is_text &= name.is_plausible() && is_class && kind != 0;
+    }
+    entries > 0
+        && is_text
+        && match whole {
+            Some(_) => message.fault().is_none() && message.trailing_octets() == 0,
+            None => matches!(walk.fault, None | Some(Fault::Short)),
+        }
+}
+
+/// The highest response code of a header that is in use (RFC 6895, 2.3).
+const RCODE_MAX: u8 = 11;
+/// Headers among the octets at hand of which what follows is read, at most.
+const TRIES_MAX: usize = 64;
 /// Questions of a message on a port that is not DNS's, at most.
 const QUESTIONS_PLAUSIBLE: u16 = 4;
 

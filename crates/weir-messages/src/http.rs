@@ -105,7 +105,7 @@ pub enum Fault {
     Reset,
     /// Fields of HTTP/2 are damaged, or more than are kept.
     Fields,
-    /// Responses were not captured, and it is not known how many: this one may be that of a later request.
+    /// Messages were not captured, and it is not known how many: this response may be that of another request.
     Uncertain,
 }
 
@@ -123,7 +123,7 @@ impl Fault {
             Self::Reset => "the stream was reset",
             Self::Fields => "fields are damaged or too long",
             Self::Uncertain => {
-                "the response may be that of a later request, as others were not captured"
+                "the response may be that of another request, as messages were not captured"
             }
         }
     }
@@ -152,6 +152,8 @@ pub struct Connection {
     place: Option<Place>,
     /// Octets of each side that were seen, or are known to be missing.
     sent: [u64; 2],
+    /// Octets of each side were lost behind so many, and up to so many, before it was known which one asks.
+    lost_before: [Option<(u64, Option<u64>)>; 2],
     /// Octets of the server were passed over that are no message, and none has come since.
     is_unread: bool,
     /// The client went on in something else behind a request to upgrade: what it sent waits for the response.
@@ -476,7 +478,8 @@ impl Connection {
 
     /// Octets of a side were not captured, of which is not known what they were.
     fn lost(&mut self, side: usize, this: &Side, octets: u64) {
-        let mut offset = this.next.map_or(0, |place| place.offset);
+        let place = this.next.map(|place| place.offset);
+        let mut offset = place.unwrap_or(0);
         let end = this.next.map(|place| place.offset.saturating_add(octets));
         match this.state {
             State::Lost if this.has_begun => return,
@@ -494,8 +497,13 @@ impl Connection {
             State::Body(_) => {}
         }
         match self.client == Some(side) {
-            true => self.pairs.request_lost(),
-            false => self.pairs.response_lost(offset, end),
+            true => self.pairs.request_lost(place.map(|_| offset)),
+            false if self.client.is_some() => self.pairs.response_lost(offset, end),
+            false => {
+                if let Some(lost) = self.lost_before.get_mut(side) {
+                    lost.get_or_insert((offset, end));
+                }
+            }
         }
     }
 
@@ -672,7 +680,7 @@ impl Connection {
         match parsed {
             Parsed::More | Parsed::Nothing => None,
             Parsed::Request(length, head) => {
-                self.client.get_or_insert(side);
+                self.asks(side);
                 let body = Body::of_request(&head);
                 let is_ambiguous = body::is_ambiguous(&head);
                 self.pairs.request(head, stamp, place);
@@ -686,7 +694,7 @@ impl Connection {
             }
             Parsed::Response(length, head) => {
                 self.is_unread = false;
-                let client = *self.client.get_or_insert(1 - (side & 1));
+                let client = self.asks(1 - (side & 1));
                 let asked = self.sent.get(client).copied().unwrap_or_default();
                 let exchange = self.pairs.next_response(place, asked)?;
                 if head.is_malformed {
@@ -733,6 +741,22 @@ impl Connection {
                 Some((length, body))
             }
         }
+    }
+
+    /// Takes up which side asks, where that is not known yet; gives which one does. What was lost of it before may be requests.
+    fn asks(&mut self, side: usize) -> usize {
+        if let Some(client) = self.client {
+            return client;
+        }
+        self.client = Some(side);
+        let lost = |side: usize| self.lost_before.get(side & 1).copied().flatten();
+        if let Some((offset, _)) = lost(side) {
+            self.pairs.requests_lost(Some(offset));
+        }
+        if let Some((offset, end)) = lost(1 - (side & 1)) {
+            self.pairs.response_lost(offset, end);
+        }
+        side
     }
 
     /// A request was captured behind the head of its response: what follows that head on the side of the server may be

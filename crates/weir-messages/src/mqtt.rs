@@ -97,6 +97,95 @@ pub fn may_begin_with_connect(bytes: &[u8]) -> bool {
         }
 }
 
+/// Where packets begin in octets of a stream that may be the rest of one: from there on they stand side by side, each as its type
+/// has it, up to the end or to one that is not whole. More than packets of two octets, which anything may look like.
+#[must_use]
+pub fn find(bytes: &[u8]) -> Option<usize> {
+    // What stands side by side from one octet on need not be read again for those before it.
+    let mut chains = 0;
+    let mut all = 0..bytes.len();
+    all.find(|at| {
+        let Some(rest) = bytes.get(*at..).filter(|_| chains < CHAINS_MAX) else {
+            return false;
+        };
+        let likely = may_begin(rest);
+        chains += usize::from(likely);
+        likely && is_chain(rest)
+    })
+}
+
+/// Octets that [`find`] has to see of a packet that is not whole: its header, and a topic as most are.
+pub const BEGINNING_OCTETS: usize = 5 + 2 + 128;
+
+/// True for a whole packet whose flags, length and fields are those of its type (MQTT 3.1.1 or 5.0).
+#[must_use]
+pub fn is_understood(bytes: &[u8]) -> bool {
+    may_begin(bytes)
+        && [4, WITH_PROPERTIES].into_iter().any(|version| {
+            let packet = Packet::new(bytes, version);
+            packet.is_some_and(|packet| !packet.is_cut && packet.topics.iter().all(is_topic))
+        })
+}
+
+/// True where flags and length are those of a type of packet.
+fn may_begin(bytes: &[u8]) -> bool {
+    let (Some(first), Some(Ok((_, length)))) = (u8_at(bytes, 0), length(bytes)) else {
+        return false;
+    };
+    let (kind, flags) = (first >> 4, first & 15);
+    match kind {
+        kind::CONNECT => flags == 0 && length >= 10,
+        kind::PUBLISH => flags & 6 != 6 && length >= 3,
+        kind::SUBSCRIBE | kind::UNSUBSCRIBE => flags == 2 && length >= 5,
+        kind::SUBACK | kind::UNSUBACK => flags == 0 && length >= 2,
+        6 => flags == 2 && length >= 2,
+        kind::CONNACK | kind::PUBACK..=kind::PUBCOMP => flags == 0 && length >= 2,
+        12 | 13 => flags == 0 && length == 0,
+        kind::DISCONNECT | kind::AUTH => flags == 0 && length < 1 << 16,
+        _ => false,
+    }
+}
+
+/// A name of a topic: a text without controls.
+fn is_topic(topic: &&[u8]) -> bool {
+    str::from_utf8(topic).is_ok_and(|topic| !topic.chars().any(char::is_control))
+}
+
+fn is_chain(bytes: &[u8]) -> bool {
+    let mut rest = bytes;
+    let mut is_sure = false;
+    while !rest.is_empty() {
+        let packet = match length(rest) {
+            None => return is_sure,
+            Some(Err(())) => return false,
+            Some(Ok((header, length))) => rest.get(..header.saturating_add(length)),
+        };
+        match packet {
+            None => return is_begun(rest, is_sure),
+            Some(packet) if !is_understood(packet) => return false,
+            Some(packet) => {
+                is_sure |= packet.len() > 2;
+                rest = rest.get(packet.len()..).unwrap_or_default();
+            }
+        }
+    }
+    is_sure
+}
+
+/// True where a packet begins whose end is not there: a message with its topic, or behind others its header alone.
+fn is_begun(bytes: &[u8], is_sure: bool) -> bool {
+    let Some(Ok((header, _))) = length(bytes).filter(|_| may_begin(bytes)) else {
+        return false;
+    };
+    let is_message = u8_at(bytes, 0).is_some_and(|first| first >> 4 == kind::PUBLISH);
+    match Fields(bytes.get(header..).unwrap_or_default()).text() {
+        Some(topic) if is_message => !topic.is_empty() && is_topic(&topic),
+        _ => is_sure,
+    }
+}
+
+/// Beginnings among the octets at hand from which packets are read, at most.
+const CHAINS_MAX: usize = 64;
 /// The first octet of a client.
 const CONNECT: u8 = kind::CONNECT << 4;
 /// The names of the protocol that a client begins, with their lengths.

@@ -103,6 +103,32 @@ impl<'p> Packet<'p> {
     }
 }
 
+/// Where the first packet begins in octets of a stream that may be the rest of another one: attributes fill it to its last octet, or
+/// some of them are whole where these octets end.
+#[must_use]
+pub fn find(bytes: &[u8]) -> Option<usize> {
+    let is_packet = |rest: &[u8]| {
+        let Some(length) = u16_be_at(rest, 2).map(usize::from) else {
+            return false;
+        };
+        match rest.get(..length) {
+            Some(packet) => is_understood(packet),
+            None => Packet::may_begin(rest) && rest.len() >= BEGINNING_OCTETS,
+        }
+    };
+    let mut all = 0..bytes.len();
+    all.find(|at| bytes.get(*at..).is_some_and(is_packet))
+}
+
+/// Octets that [`find`] has to see of a packet that is not whole.
+pub const BEGINNING_OCTETS: usize = HEADER_OCTETS + 40;
+
+/// True for a whole packet that attributes fill to its last octet.
+#[must_use]
+pub fn is_understood(bytes: &[u8]) -> bool {
+    Packet::new(bytes, [0; 2]).is_some_and(|packet| usize::from(packet.length()) == bytes.len())
+}
+
 /// An attribute.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Attribute<'p> {

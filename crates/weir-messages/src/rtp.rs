@@ -17,6 +17,8 @@ pub struct Packet<'p> {
     /// Where the header extension begins, where there is one; otherwise where the payload does.
     extension: usize,
     payload: (usize, usize),
+    /// Octets of its end that were not captured.
+    missing: usize,
 }
 
 /// Octets of a header without lists.
@@ -27,6 +29,13 @@ impl<'p> Packet<'p> {
     /// on behind the end, or padding that is longer than what is there.
     #[must_use]
     pub fn new(bytes: &'p [u8]) -> Option<Self> {
+        Self::cut(bytes, 0)
+    }
+
+    /// The same of the first octets of a packet, of which so many behind them were not captured. How much of those is padding, the
+    /// last one says (RFC 3550, 5.1).
+    #[must_use]
+    pub fn cut(bytes: &'p [u8], missing: u64) -> Option<Self> {
         let first = u8_at(bytes, 0)?;
         if first >> 6 != 2 || is_rtcp_type(u8_at(bytes, 1)?) {
             return None;
@@ -38,6 +47,7 @@ impl<'p> Packet<'p> {
         };
         let padding = match first & 0x20 {
             0 => 0,
+            _ if missing > 0 => 0,
             _ => usize::from(*bytes.last()?).max(1),
         };
         let end = bytes.len().checked_sub(padding)?;
@@ -45,6 +55,7 @@ impl<'p> Packet<'p> {
             bytes,
             extension,
             payload: (start, end),
+            missing: usize::try_from(missing).unwrap_or(usize::MAX),
         })
     }
 
@@ -153,6 +164,13 @@ impl<'p> Packet<'p> {
     pub fn payload(&self) -> &'p [u8] {
         let (start, end) = self.payload;
         self.bytes.get(start..end).unwrap_or_default()
+    }
+
+    /// Octets of the payload, with those that were not captured; `None` where it is not known how many of them are padding.
+    #[must_use]
+    pub fn payload_len(&self) -> Option<usize> {
+        let is_known = self.missing == 0 || !self.has_padding();
+        is_known.then(|| self.payload().len().saturating_add(self.missing))
     }
 
     /// What the payload says when it is a named event; `None` when it is too short for one.
@@ -346,6 +364,22 @@ mod tests {
         plain[0] = 0x80;
         assert!((0..12).all(|length| Packet::new(&plain[..length]).is_none()));
         assert_eq!(Packet::new(&plain).unwrap().payload(), b"");
+    }
+
+    /// With the last octet goes what says how long the padding is: the packet was taken for none.
+    #[test]
+    fn a_packet_that_was_cut_has_the_length_that_it_had() {
+        let mut bytes = vec![0x80, 8, 0, 1, 0, 0, 0, 160, 0, 0, 0, 7];
+        bytes.extend([0xd5; 160]);
+        let whole = Packet::new(&bytes).unwrap();
+        assert_eq!(whole.payload_len(), Some(160));
+        let cut = Packet::cut(&bytes[..20], 152).unwrap();
+        assert_eq!((cut.payload().len(), cut.payload_len()), (8, Some(160)));
+        bytes[0] |= 0x20;
+        assert!(Packet::new(&bytes[..20]).is_none());
+        let cut = Packet::cut(&bytes[..20], 152).unwrap();
+        assert_eq!((cut.payload().len(), cut.payload_len()), (8, None));
+        assert!(Packet::cut(&bytes[..11], 161).is_none());
     }
 
     #[test]

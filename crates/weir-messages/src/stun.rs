@@ -155,6 +155,13 @@ pub fn length(bytes: &[u8]) -> Option<usize> {
     is_header.then_some(HEADER_OCTETS + usize::from(length))
 }
 
+/// Where the first message begins in octets of a stream that may be the rest of another one: its header has the cookie.
+#[must_use]
+pub fn find(bytes: &[u8]) -> Option<usize> {
+    let mut all = 0..bytes.len();
+    all.find(|at| bytes.get(*at..).is_some_and(|rest| length(rest).is_some()))
+}
+
 /// True when more octets may make a message of these, of which there are fewer than a cookie ends with.
 #[must_use]
 pub fn may_begin(bytes: &[u8]) -> bool {

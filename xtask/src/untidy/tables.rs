@@ -236,6 +236,7 @@ pub(super) const TABLES: &[TableRule] = &[
             ("lookup.rtt", Span),
             ("lookup.question_frame", Frame),
             ("lookup.answer_frame", Frame),
+            ("lookup.fault", Doubt),
         ],
     ),
     own(
@@ -271,7 +272,7 @@ pub(super) const TABLES: &[TableRule] = &[
     own("ntp", &[]),
     TableRule {
         scope: RowScope::Signalled,
-        ..own("rtp", &[("rtp.setup_frame", Frame)])
+        ..own("rtp", &[("rtp.setup_frame", Frame), ("rtp.missing", Doubt)])
     },
     TableRule {
         scope: RowScope::Signalled,

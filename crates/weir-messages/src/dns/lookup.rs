@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::fmt::Write as _;
 use std::net::{Ipv4Addr, Ipv6Addr};
 
-use super::{Data, Dialect, Message, Question, Record, Section, type_word};
+use super::{Data, Dialect, Fault, Message, Question, Record, Section, type_word};
 
 /// Where and when a message came.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -161,6 +161,8 @@ pub struct Lookup<W> {
     pub ttls: Vec<u32>,
     /// The answer has no records at all; `None` without an answer.
     pub is_rejected: Option<bool>,
+    /// What keeps the question or the answer from being understood to its end.
+    pub fault: Option<Fault>,
 }
 
 /// Puts questions and answers together.
@@ -305,6 +307,7 @@ fn rows_of<W: Clone>(message: &Message<'_>, way: Way, from: &W, is_asked: bool) 
         answers: Vec::new(),
         ttls: Vec::new(),
         is_rejected: None,
+        fault: is_asked.then(|| message.fault()).flatten(),
     };
     let mut rows: Vec<_> = message
         .questions()
@@ -334,6 +337,7 @@ impl<W> Lookup<W> {
         let has_none = [Section::Answer, Section::Authority, Section::Additional]
             .iter()
             .all(|section| message.count(*section) == 0);
+        self.fault = self.fault.or_else(|| message.fault());
         self.is_rejected = Some(message.count(Section::Question) > 0 && has_none);
         let mut rcode = u16::from(message.rcode());
         for record in message.records() {

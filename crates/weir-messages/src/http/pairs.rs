@@ -26,6 +26,8 @@ pub(super) struct Pairs {
     is_one_sided: bool,
     /// When the octets came that are read.
     stamp: Stamp,
+    /// What precedes the next request was not captured.
+    is_behind_loss: bool,
 }
 
 /// What was not captured, as far as it matters for the pairs.
@@ -39,6 +41,15 @@ struct Losses {
     since_response: Option<u64>,
     /// More responses may be missing than was assumed.
     is_uncertain: bool,
+    /// Requests were lost behind so many octets of the client, and the last of them behind so many, and nothing has shown yet
+    /// how many they were.
+    requests: Option<(u64, u64)>,
+    /// The response of a request behind them may be that of one of them.
+    is_shifted: bool,
+    /// Octets of the client that the server had when it sent its last response.
+    answered: u64,
+    /// The client sends requests before it has the responses to those before.
+    is_pipelined: bool,
 }
 
 /// Where a message begins.
@@ -66,6 +77,8 @@ struct Waiting {
     response: Progress,
     /// Its response may be what was not captured.
     is_doubtful: bool,
+    /// What precedes its request was not captured.
+    is_behind_loss: bool,
     /// Where its request begins, and its response, as far as it is known.
     places: [Option<Place>; 2],
     /// When its response was complete.
@@ -140,6 +153,7 @@ impl Pairs {
         self.is_in_step = true;
         self.request_over(false);
         self.pass_early(place);
+        let is_behind_loss = std::mem::take(&mut self.is_behind_loss);
         let fault = head.is_malformed.then_some(Fault::Malformed);
         let request = Some(Request {
             head,
@@ -151,7 +165,8 @@ impl Pairs {
             early.exchange.fault = early.exchange.fault.or(fault);
             early.request = Progress::UnderWay;
             early.places[0] = place;
-            return;
+            early.is_behind_loss = is_behind_loss;
+            return self.prove_early();
         }
         let exchange = Exchange {
             request,
@@ -161,6 +176,21 @@ impl Pairs {
         self.begin(exchange, Progress::UnderWay);
         if let Some(last) = self.waiting.back_mut() {
             last.places[0] = place;
+            last.is_behind_loss = is_behind_loss;
+        }
+    }
+
+    /// Says of the response whose request has just come behind it when it may be that of another one.
+    fn prove_early(&mut self) {
+        let all = self.waiting.iter();
+        let at = all.rev().position(|it| it.request == Progress::UnderWay);
+        let Some(at) = at.map(|back| self.waiting.len().saturating_sub(back + 1)) else {
+            return;
+        };
+        let response = self.waiting.get(at).and_then(|it| it.places[1]);
+        let is_proven = response.is_none_or(|response| self.is_proven(at, response));
+        if let Some(early) = self.waiting.get_mut(at).filter(|_| !is_proven) {
+            early.exchange.fault.get_or_insert(Fault::Uncertain);
         }
     }
 
@@ -186,7 +216,9 @@ impl Pairs {
             passed.response = Progress::Over;
         }
         self.losses.since_response = None;
-        let is_uncertain = self.losses.is_uncertain;
+        let is_proven = place.is_none_or(|place| self.is_proven(at, place));
+        let is_uncertain = self.losses.is_uncertain || !is_proven;
+        self.losses.answered = place.map_or(self.losses.answered, |it| it.received);
         let next = self.waiting.get_mut(at)?;
         next.is_doubtful = false;
         next.places[1] = place;
@@ -283,6 +315,35 @@ impl Pairs {
         open.get(lost).map_or(*first, |(at, _)| *at)
     }
 
+    /// True where a response at this place is that of the exchange at `at`, however many requests were lost. Of several that were
+    /// lost together one is assumed, and each response behind them may be that of an earlier request, until a client that had all
+    /// before a response sends the request that it answers.
+    fn is_proven(&mut self, at: usize, place: Place) -> bool {
+        let mut behind = self.waiting.iter().skip(at.saturating_add(1));
+        let after = behind.find_map(|it| it.places[0]);
+        self.losses.is_pipelined |= after.is_some_and(|after| after.received <= place.offset);
+        let (Some((first, last)), Some(next)) = (self.losses.requests, self.waiting.get(at)) else {
+            return true;
+        };
+        let Some(request) = next.places[0] else {
+            let is_of_seen = after.is_some_and(|after| after.may_have(place));
+            return !is_of_seen && !self.losses.is_pipelined && !self.losses.is_shifted;
+        };
+        if request.offset < first {
+            return true;
+        }
+        // What precedes it may have been sent with it, by a client that does so, or where no response has shown that it came before.
+        let is_of_burst = next.is_behind_loss
+            && (self.losses.is_pipelined || self.losses.answered < request.offset);
+        let is_proven = request.received == place.offset && !is_of_burst;
+        self.losses.is_shifted = !is_proven;
+        if is_proven {
+            let next = request.offset.saturating_add(1);
+            self.losses.requests = (request.offset < last).then_some((next, last));
+        }
+        is_proven
+    }
+
     /// Puts an exchange without a request in front of another one; gives its place.
     fn insert(&mut self, at: usize, fault: Option<Fault>) -> usize {
         let exchange = Exchange {
@@ -358,6 +419,7 @@ impl Pairs {
             request,
             response: Progress::Awaited,
             is_doubtful: false,
+            is_behind_loss: false,
             places: [None; 2],
             over: None,
         });
@@ -466,9 +528,19 @@ impl Pairs {
         self.settle();
     }
 
-    /// Something of the client was not captured: a part of the request under way, or a whole one.
-    pub(super) fn request_lost(&mut self) {
+    /// Requests may have been lost behind so many octets of the client, as far as that is known.
+    pub(super) fn requests_lost(&mut self, offset: Option<u64>) {
         self.losses.of_client = true;
+        self.is_behind_loss = true;
+        if let Some(offset) = offset {
+            let first = self.losses.requests.map_or(offset, |(first, _)| first);
+            self.losses.requests = Some((first, offset.max(first)));
+        }
+    }
+
+    /// Something of the client was not captured, behind so many octets of it: a part of the request under way, or whole ones.
+    pub(super) fn request_lost(&mut self, offset: Option<u64>) {
+        self.requests_lost(offset);
         if let Some(asking) = self.asking() {
             asking.exchange.fault.get_or_insert(Fault::Missing);
             return self.request_over(false);

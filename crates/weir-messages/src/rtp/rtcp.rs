@@ -237,6 +237,12 @@ impl<'p> Iterator for Items<'p> {
 /// single goodbye, application's packet or feedback (RFC 5506) when `is_announced`.
 #[must_use]
 pub fn is_rtcp(bytes: &[u8], is_announced: bool) -> bool {
+    is_rtcp_cut(bytes, is_announced, 0)
+}
+
+/// The same of the first octets of a datagram, of which so many behind them were not captured.
+#[must_use]
+pub fn is_rtcp_cut(bytes: &[u8], is_announced: bool, missing: u64) -> bool {
     let Some(first) = u8_at(bytes, 1) else {
         return false;
     };
@@ -252,14 +258,14 @@ pub fn is_rtcp(bytes: &[u8], is_announced: bool) -> bool {
         };
         let is_known = u8_at(rest, 1).is_some_and(|kind| (192..=213).contains(&kind));
         let Some(octets) = u16_be_at(rest, 2).map(|words| 4 + 4 * usize::from(words)) else {
-            return false;
+            return missing > 0;
         };
         if packet >> 6 != 2 || !is_known || octets < least_octets(rest) {
             return false;
         }
         match rest.get(octets..) {
             Some(more) => rest = more,
-            None => return false,
+            None => return octets.saturating_sub(rest.len()) as u64 <= missing,
         }
     }
     begins
@@ -554,6 +560,17 @@ mod tests {
                 whole
             );
         }
+    }
+
+    #[test]
+    fn one_that_was_cut_is_one() {
+        let report = [0x80, 201, 0, 1, 0, 0, 0, 1, 0x81, 202, 0, 4, 0, 0, 0, 1];
+        for length in 4..report.len() {
+            let missing = (28 - length) as u64;
+            assert!(is_rtcp_cut(&report[..length], false, missing), "{length}");
+            assert_eq!(is_rtcp(&report[..length], false), length == 8, "{length}");
+        }
+        assert!(!is_rtcp_cut(&report, false, 11));
     }
 
     #[test]

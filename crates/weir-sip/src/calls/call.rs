@@ -44,14 +44,14 @@ pub struct Call {
     pub ringing_ns: Option<i64>,
     /// The first success; `None` when it was not seen, though other messages may show that it came.
     pub answer_ns: Option<i64>,
-    /// The first BYE, the CANCEL, or the failure; `None` when of a BYE the response alone was seen.
+    /// The first BYE, or the response that there is no dialog any more, the CANCEL, the failure, or its ACK where it was not seen; `None` when of a BYE the response alone was seen.
     pub end_ns: Option<i64>,
     /// Session request delay (RFC 6076 §4.3): from the last initial INVITE to the first response of
     /// 101 to 199, the success, or the failure (but not one of 3xx, 401, 402, 407).
     pub request_delay_ns: Option<u64>,
     /// From the last initial INVITE to the success.
     pub setup_delay_ns: Option<u64>,
-    /// Session duration time (RFC 6076 §4.5): from the success to the BYE.
+    /// Session duration time (RFC 6076 §4.5): from the success to the BYE, or to the response that there is no dialog any more.
     pub duration_ns: Option<u64>,
     /// Session disconnect delay (RFC 6076 §4.4): from the BYE to its success.
     pub disconnect_delay_ns: Option<u64>,
@@ -125,13 +125,13 @@ words! {
         Ringing "ringing",
         /// A success came or is shown by other messages, and no BYE came.
         InCall "in_call",
-        /// A BYE ended it.
+        /// A BYE ended it, or a response that the other side knows nothing of it.
         Completed "completed",
         /// A CANCEL, or a BYE before the answer, ended it.
         Cancelled "cancelled",
         /// 486 or 600.
         Busy "busy",
-        /// Another failure of 400 to 699.
+        /// Another failure of 400 to 699, or one that was not seen and that its ACK shows.
         Rejected "rejected",
         /// 300 to 399.
         Redirected "redirected",

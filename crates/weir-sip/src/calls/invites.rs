@@ -28,12 +28,15 @@ impl Invites {
     /// Hops of one INVITE that are kept; an ACK proves nothing where there were more.
     const MAX: usize = 8;
 
-    /// Keeps the hop that an INVITE was seen at.
-    pub(super) fn take(&mut self, digest: &Digest<'_>) {
-        let Some(hop) = Hop::of(digest) else { return };
+    /// Keeps the hop that an INVITE was seen at. True when its sender has tried another way before.
+    pub(super) fn take(&mut self, digest: &Digest<'_>) -> bool {
+        let Some(hop) = Hop::of(digest) else {
+            return false;
+        };
         if self.hops().contains(&hop) {
-            return;
+            return false;
         }
+        let is_other_way = self.hops().iter().any(|it| it.sent_by == hop.sent_by);
         match self.seen.get_mut(self.len) {
             Some(place) => {
                 *place = hop;
@@ -41,6 +44,7 @@ impl Invites {
             }
             None => self.is_beyond = true,
         }
+        is_other_way
     }
 
     /// True when this ACK is none of a failure: its sender's INVITE was seen, and had another branch.
@@ -51,6 +55,17 @@ impl Invites {
         // The INVITE of a hop may be missing, whose ACK of a failure has a branch that was not seen.
         self.hops().iter().any(|hop| hop.sent_by == ack.sent_by)
             && self.hops().iter().all(|hop| hop.branch != ack.branch)
+    }
+
+    /// True when this ACK is that of a failure: it has the branch of the INVITE at the first hop that was seen, whose sender tried one
+    /// way only.
+    pub(super) fn prove_failure(&self, ack: &Digest<'_>) -> bool {
+        let Some((first, others)) = self.hops().split_first() else {
+            return false;
+        };
+        !self.is_beyond
+            && Hop::of(ack).as_ref() == Some(first)
+            && others.iter().all(|hop| hop.sent_by != first.sent_by)
     }
 
     fn hops(&self) -> &[Hop] {

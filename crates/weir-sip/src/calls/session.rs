@@ -29,6 +29,8 @@ pub(super) struct Session {
     invites: Invites,
     /// An ACK of `invite` was seen, which may be that of a failure.
     is_acked: bool,
+    /// When an ACK showed that `invite` had failed, and the tag that it gave the other side.
+    shown_failure: Option<(i64, Vec<u8>)>,
     cancel_ns: Option<i64>,
     failure: Option<Failure>,
     attempts: u32,
@@ -84,9 +86,15 @@ struct Fork {
     /// The time of the BYE and the side that sent it. There is no time when only its response was seen.
     bye: Option<(Option<i64>, Side)>,
     bye_ok_ns: Option<i64>,
+    /// When a response said that the other side knew nothing of it any more.
+    gone_ns: Option<i64>,
 }
 
 impl Fork {
+    const fn is_over(&self) -> bool {
+        self.bye.is_some() || self.gone_ns.is_some()
+    }
+
     const fn is_answered(&self) -> bool {
         self.answer.is_some() || self.is_confirmed
     }
@@ -165,6 +173,7 @@ impl Session {
             invite: None,
             invites: Invites::default(),
             is_acked: false,
+            shown_failure: None,
             cancel_ns: None,
             failure: None,
             attempts: 0,
@@ -194,7 +203,7 @@ impl Session {
             && digest.to_tag().is_none()
             && is_new
             && self.wait() == Wait::Linger
-            && self.forks.iter().any(|fork| fork.bye.is_some())
+            && self.forks.iter().any(Fork::is_over)
     }
 
     /// True when nothing but the BYE of a dialog is known, which either side may have sent.
@@ -250,14 +259,23 @@ impl Session {
                 self.initial_invite(time_ns, flow, digest, copier);
             }
             (None, Some(Method::Invite)) => self.reinvite(sender, digest, remote_tag, copier),
-            (None, Some(Method::Ack)) if sender == Side::Caller => self.ack(digest, copier),
+            (None, Some(Method::Ack)) if sender == Side::Caller => {
+                self.ack(time_ns, digest, copier);
+            }
             // The callee sends INVITEs within the dialog alone (RFC 3261 §14.1).
             (None, Some(Method::Ack)) | (Some(200..300), Some(Method::Invite))
                 if sender == Side::Callee =>
             {
                 if let Some(fork) = self.fork(remote_tag, copier) {
                     fork.is_confirmed = true;
+                    fork.gone_ns = None;
                 }
+            }
+            (Some(status), Some(method))
+                if ends_dialog(status, method)
+                    && (sender == Side::Callee || method != Method::Invite) =>
+            {
+                self.gone(time_ns, remote_tag);
             }
             (None, Some(Method::Cancel)) if self.failure.is_none() && !self.is_answered() => {
                 self.cancel(time_ns, digest);
@@ -313,9 +331,11 @@ impl Session {
             self.cancel_ns = None;
             self.invites = Invites::default();
             self.is_acked = false;
+            self.shown_failure = None;
         } else if !is_late && !is_overtaken {
-            if self.invite.is_some_and(|invite| invite.cseq == cseq) {
-                self.invites.take(digest);
+            if self.invite.is_some_and(|invite| invite.cseq == cseq) && self.invites.take(digest) {
+                // A proxy goes on to another target.
+                self.shown_failure = None;
             }
             return;
         }
@@ -375,7 +395,7 @@ impl Session {
     }
 
     /// An ACK of the caller. One with a transaction of its own acknowledges a success.
-    fn ack(&mut self, digest: &Digest<'_>, copier: &mut TextCopier<'_>) {
+    fn ack(&mut self, time_ns: i64, digest: &Digest<'_>, copier: &mut TextCopier<'_>) {
         let tag = digest.to_tag();
         let is_of_invite =
             self.invite.map(|invite| invite.cseq) == digest.cseq.map(|cseq| cseq.number);
@@ -388,6 +408,12 @@ impl Session {
             return;
         }
         self.is_acked = true;
+        if self.shown_failure.is_none()
+            && self.failure.is_none()
+            && self.invites.prove_failure(digest)
+        {
+            self.shown_failure = Some((time_ns, copier.keep(tag.unwrap_or_default())));
+        }
         if self.invites.prove_success(digest)
             && let Some(fork) = self.fork(tag, copier)
         {
@@ -422,6 +448,7 @@ impl Session {
             self.invite = Some(Invite { cseq, ns: None });
             self.invites = Invites::default();
             self.is_acked = false;
+            self.shown_failure = None;
             self.failure = None;
             self.cancel_ns = None;
             return Answered::Initial;
@@ -440,8 +467,15 @@ impl Session {
             Answered::Initial => false,
             Answered::Unknown => true,
             // It says nothing of how the call was set up.
-            Answered::Other => return,
+            Answered::Other => return self.reinvite_response(time_ns, status, digest),
         };
+        // No INVITE but one within a dialog is answered so.
+        if is_of_unknown && status == 481 && digest.to_tag().is_some() {
+            if let Some(fork) = self.fork(digest.to_tag(), copier) {
+                fork.is_confirmed = true;
+            }
+            return self.gone(time_ns, digest.to_tag());
+        }
         if status <= 100 {
             return;
         }
@@ -476,6 +510,28 @@ impl Session {
             fork.ringing_ns.get_or_insert(time_ns);
         } else {
             fork.answer.get_or_insert((time_ns, status));
+        }
+    }
+
+    /// A response to an INVITE of the caller that is not the one which began the call: within the dialog, or before that one.
+    fn reinvite_response(&mut self, time_ns: i64, status: u16, digest: &Digest<'_>) {
+        let cseq = digest.cseq.map(|cseq| cseq.number);
+        let is_later = self.invite.is_none_or(|invite| cseq > Some(invite.cseq));
+        if is_later && ends_dialog(status, Method::Invite) {
+            self.gone(time_ns, digest.to_tag());
+        } else if is_later && (200..300).contains(&status) {
+            let mut forks = self.forks.iter_mut();
+            if let Some(fork) = forks.find(|fork| digest.to_tag() == Some(&fork.tag)) {
+                fork.gone_ns = None;
+            }
+        }
+    }
+
+    /// The side with this tag, or a proxy in front of it, said that there is no dialog any more.
+    fn gone(&mut self, time_ns: i64, tag: Option<&[u8]>) {
+        let mut forks = self.forks.iter_mut();
+        if let Some(fork) = forks.find(|fork| fork.is_answered() && tag == Some(&fork.tag)) {
+            fork.gone_ns.get_or_insert(time_ns);
         }
     }
 
@@ -520,7 +576,7 @@ impl Session {
     pub(super) fn wait(&self) -> Wait {
         let mut talking = self.forks.iter().filter(|fork| fork.is_answered());
         if self.is_answered() {
-            return if talking.all(|fork| fork.bye.is_some()) {
+            return if talking.all(Fork::is_over) {
                 Wait::Linger
             } else {
                 Wait::Talk
@@ -528,7 +584,11 @@ impl Session {
         }
         let was_given_up =
             self.cancel_ns.is_some() || self.forks.iter().any(|fork| fork.bye.is_some());
-        if let Some(failure) = &self.failure
+        let is_shown = self.shown_failure.is_some() && self.failure.is_none();
+        if is_shown && !was_given_up {
+            // It may be a challenge.
+            Wait::Retry
+        } else if let Some(failure) = &self.failure
             && !was_given_up
             && (failure.is_of_unknown || invites_a_retry(failure.status))
         {
@@ -562,13 +622,17 @@ impl Session {
         let mut callee = self.callee.clone();
         callee.tag = Some(fork.tag.clone())
             .filter(|tag| !tag.is_empty())
-            .or_else(|| self.failure.as_ref()?.tag.clone());
+            .or_else(|| self.failure.as_ref()?.tag.clone())
+            .or_else(|| Some(self.shown_failure.as_ref()?.1.clone()));
         callee.contact = fork.contact.clone();
         callee.user_agent = fork.user_agent.clone();
         let failure = self.failure.as_ref().filter(|_| !fork.is_answered());
         let cancel_ns = self.cancel_ns.filter(|_| !fork.is_answered());
         let answer_ns = fork.answer.map(|(ns, _)| ns);
         let bye_ns = fork.bye.and_then(|(ns, _)| ns);
+        let gone_ns = fork.gone_ns.filter(|_| fork.bye.is_none());
+        let shown = self.shown_failure.as_ref();
+        let shown_ns = shown.filter(|_| !self.is_answered()).map(|(ns, _)| *ns);
         let since_invite = |ns: Option<i64>| span(self.invite.and_then(|invite| invite.ns), ns);
         let refused_ns = failure
             .filter(|failure| failure.status >= 400 && !matches!(failure.status, 401 | 402 | 407))
@@ -597,10 +661,14 @@ impl Session {
             start_ns: self.start_ns,
             ringing_ns: fork.ringing_ns,
             answer_ns,
-            end_ns: bye_ns.or(cancel_ns).or(failure.map(|failure| failure.ns)),
+            end_ns: bye_ns
+                .or(gone_ns)
+                .or(cancel_ns)
+                .or(failure.map(|failure| failure.ns))
+                .or(shown_ns),
             request_delay_ns: since_invite(fork.ringing_ns.or(answer_ns).or(refused_ns)),
             setup_delay_ns: since_invite(answer_ns),
-            duration_ns: span(answer_ns, bye_ns),
+            duration_ns: span(answer_ns, bye_ns.or(gone_ns)),
             disconnect_delay_ns: span(bye_ns, fork.bye_ok_ns),
             attempts: self.attempts,
             reinvites: self.reinvites,
@@ -614,7 +682,7 @@ impl Session {
 
     fn state(&self, fork: &Fork) -> CallState {
         let is_in_dialog = fork.is_answered() || self.start_ns.is_none();
-        match (fork.bye.is_some(), &self.failure) {
+        match (fork.is_over(), &self.failure) {
             (true, _) if is_in_dialog => CallState::Completed,
             (true, _) => CallState::Cancelled,
             (false, _) if fork.is_answered() => CallState::InCall,
@@ -627,6 +695,7 @@ impl Session {
                 _ => CallState::Rejected,
             },
             (false, None) if self.cancel_ns.is_some() => CallState::Cancelled,
+            (false, None) if self.shown_failure.is_some() => CallState::Rejected,
             (false, None) if fork.ringing_ns.is_some() => CallState::Ringing,
             (false, None) if self.start_ns.is_none() && !self.forks.is_empty() => CallState::InCall,
             (false, None) => CallState::Trying,
@@ -666,6 +735,11 @@ const fn invites_a_retry(status: u16) -> bool {
         status,
         300..=399 | 401 | 407 | 413 | 415 | 416 | 420 | 421 | 422 | 428 | 484 | 485 | 494
     )
+}
+
+/// True for a response to a request of a call that says of its dialog that it is over (RFC 3261 §12.2.1.2, RFC 5057 §5.1).
+const fn ends_dialog(status: u16, method: Method<'_>) -> bool {
+    matches!(status, 408 | 481) && matches!(method, Method::Invite | Method::Update | Method::Info)
 }
 
 /// The time from one event to another; nothing when one is missing or time ran backwards.

@@ -192,7 +192,7 @@ fn an_ack_of_a_failure_shows_no_success() {
         // The branch of the INVITE.
         (
             &[invite, ringing, "5 ACK sip:bob@b SIP/2.0 | T: b"][..],
-            CallState::Ringing,
+            CallState::Rejected,
         ),
         // That of the INVITE at another hop.
         (
@@ -235,6 +235,111 @@ fn an_ack_of_a_failure_shows_no_success() {
     ] {
         assert_eq!(call(lines).state, state, "{lines:?}");
     }
+}
+
+/// RFC 3261 §17.1.1.3: what has the branch of the INVITE acknowledges a final response that is no success. The call was `trying`.
+#[test]
+fn an_ack_with_the_branch_of_the_invite_shows_a_lost_failure() {
+    let invite = "0 INVITE sip:bob@b SIP/2.0";
+    let ack = "5 ACK sip:bob@b SIP/2.0 | T: b";
+    let refused = call(&[invite, ack]);
+    assert_eq!(
+        (refused.state, refused.status, refused.reported),
+        (CallState::Rejected, None, ReportCause::Ended)
+    );
+    assert_eq!(refused.end_ns, Some(5_000_000_000));
+    assert_eq!(refused.callee.tag.as_deref(), Some(&b"b"[..]));
+    // It was the answer to a challenge, or to a CANCEL.
+    let answered = call(&[
+        invite,
+        ack,
+        "6 INVITE sip:bob@b SIP/2.0 | CSeq: 2 INVITE | B: z9hG4bK-5",
+        "7 SIP/2.0 200 OK | T: c | CSeq: 2 INVITE | B: z9hG4bK-5",
+    ]);
+    assert_eq!((answered.state, answered.attempts), (CallState::InCall, 2));
+    assert_eq!(answered.end_ns, None);
+    let cancelled = call(&[invite, "4 CANCEL sip:bob@b SIP/2.0", ack]);
+    assert_eq!(
+        (cancelled.state, cancelled.end_ns),
+        (CallState::Cancelled, Some(4_000_000_000))
+    );
+    // The failure is captured late.
+    let busy = call(&[invite, ack, "5 SIP/2.0 486 Busy Here | T: b"]);
+    assert_eq!((busy.state, busy.status), (CallState::Busy, Some(486)));
+    // A proxy whose own INVITE is the first goes on to another target.
+    let forked = call(&[
+        invite,
+        ack,
+        "5.1 INVITE sip:bob@c SIP/2.0 | B: z9hG4bK-next",
+        "5.2 SIP/2.0 180 Ringing | T: c | B: z9hG4bK-next",
+    ]);
+    assert_eq!(forked.state, CallState::Ringing);
+    // A client that gives the ACK of a success this branch, too, has a dialog to end.
+    let over = call(&[invite, ack, BYE, BYE_OK]);
+    assert_eq!(over.state, CallState::Completed);
+}
+
+/// RFC 3261 §12.2.1.2, RFC 5057 §5.1. The call was `in_call` for ever.
+#[test]
+fn a_dialog_that_the_other_side_does_not_know_is_over() {
+    let begun = [
+        "0 INVITE sip:bob@b SIP/2.0",
+        "1 SIP/2.0 200 OK | T: b",
+        "1.1 ACK sip:bob@b SIP/2.0 | T: b | B: z9hG4bK-k",
+    ];
+    let over = |lines: &[&str]| call(&[&begun, lines].concat());
+    for status in ["481 Call/Transaction Does Not Exist", "408 Request Timeout"] {
+        for method in ["INVITE", "UPDATE", "INFO"] {
+            let of_caller = [
+                format!("9 {method} sip:bob@b SIP/2.0 | T: b | CSeq: 2 {method} | B: z9hG4bK-2"),
+                format!("11 SIP/2.0 {status} | T: b | CSeq: 2 {method} | B: z9hG4bK-2"),
+            ];
+            let of_callee = [
+                format!(
+                    "9 {method} sip:a@a SIP/2.0 | F: b | T: a | CSeq: 7 {method} | B: z9hG4bK-3"
+                ),
+                format!("11 SIP/2.0 {status} | F: b | T: a | CSeq: 7 {method} | B: z9hG4bK-3"),
+            ];
+            for lines in [of_caller, of_callee] {
+                let lines = lines.each_ref().map(String::as_str);
+                let gone = over(&lines);
+                assert_eq!(
+                    (gone.state, gone.status, gone.reported),
+                    (CallState::Completed, Some(200), ReportCause::Ended),
+                    "{lines:?}"
+                );
+                assert_eq!(gone.end_ns, Some(11_000_000_000), "{lines:?}");
+                assert_eq!(gone.duration_ns, Some(10 * SECOND_NS), "{lines:?}");
+                assert_eq!(gone.ended_by, None, "{lines:?}");
+                // A BYE that follows is the end.
+                let bye = "12 BYE sip:bob@b SIP/2.0 | T: b | CSeq: 9 BYE | B: z9hG4bK-y";
+                let ended = over(&[&lines[..], &[bye]].concat());
+                assert_eq!(ended.end_ns, Some(12_000_000_000), "{lines:?}");
+                assert_eq!(ended.ended_by, Some(Side::Caller), "{lines:?}");
+                // A success shows that it goes on all the same.
+                let on = [
+                    "13 INVITE sip:bob@b SIP/2.0 | T: b | CSeq: 4 INVITE | B: z9hG4bK-4",
+                    "14 SIP/2.0 200 OK | T: b | CSeq: 4 INVITE | B: z9hG4bK-4",
+                ];
+                let goes_on = over(&[&lines[..], &on].concat());
+                assert_eq!((goes_on.state, goes_on.end_ns), (CallState::InCall, None));
+            }
+        }
+    }
+    // Of another usage of the dialog they end that one; others end nothing.
+    for response in [
+        "11 SIP/2.0 481 Gone | T: b | CSeq: 2 NOTIFY | B: z9hG4bK-2",
+        "11 SIP/2.0 488 Not Acceptable Here | T: b | CSeq: 2 INVITE | B: z9hG4bK-2",
+    ] {
+        assert_eq!(over(&[response]).state, CallState::InCall, "{response}");
+    }
+    // The beginning was not seen.
+    let gone = call(&["11 SIP/2.0 481 Gone | T: b | CSeq: 5 INVITE"]);
+    assert_eq!((gone.state, gone.status), (CallState::Completed, None));
+    assert_eq!(
+        (gone.end_ns, gone.duration_ns),
+        (Some(11_000_000_000), None)
+    );
 }
 
 /// RFC 3261 §12.3: a failure ends the dialog, so that a BYE behind an ACK is one of an answered call, whatever the branch

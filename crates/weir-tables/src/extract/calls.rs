@@ -246,7 +246,7 @@ static FIELDS: &[ItemField<Get>] = &[
     ItemField::new("call.state", Kind::Text, |c| Some(Value::Text(c.state.text())),
         "trying, ringing, in_call, completed, cancelled, busy, rejected, redirected, or superseded by another fork", "RFC 3261, 12, 13"),
     ItemField::new("call.status", Kind::U16, |c| c.status.and_then(number),
-        "Final status of the INVITE", "RFC 3261, 21"),
+        "Final status of the INVITE; NULL where it was not captured, of a rejected call too, whose failure its ACK shows", "RFC 3261, 17.1.1.3, 21"),
     ItemField::new("call.ended_by", Kind::Text, |c| c.ended_by.map(|side| Value::Text(side.text())),
         "caller or callee: who sent BYE or CANCEL; NULL when it is not known who called", "RFC 3261, 9, 15"),
     ItemField::new("call.end_reason", Kind::Text, |c| Some(Value::Text(c.reported.text())),

@@ -1,5 +1,6 @@
 //! `dhcp`: one row a message of DHCP or BOOTP.
 
+use std::borrow::Cow;
 use std::net::Ipv4Addr;
 
 use weir_messages::dhcp::{Fault, Message, type_word};
@@ -60,19 +61,13 @@ impl Captured {
         Message::new(&self.bytes, self.ports)
     }
 
-    fn option(&self, code: u8) -> Option<&[u8]> {
+    fn option(&self, code: u8) -> Option<Cow<'_, [u8]>> {
         self.message()?.option(code)
     }
 
     /// The addresses that an option lists.
     fn addresses(&self, code: u8, list: &mut List) {
-        // An option that is longer than 255 octets comes in several, which are one (RFC 3396).
-        let options = self
-            .message()
-            .into_iter()
-            .flat_map(|message| message.options());
-        let parts = options.filter(|option| option.code == code);
-        let whole: Vec<u8> = parts.flat_map(|option| option.data).copied().collect();
+        let whole = self.option(code).unwrap_or_default();
         for octets in whole.chunks_exact(4) {
             if let Ok(octets) = <[u8; 4]>::try_from(octets) {
                 list.text(Ipv4Addr::from(octets));
@@ -88,7 +83,15 @@ impl Captured {
     }
 
     fn address(&self, code: u8) -> Option<Value<'static>> {
-        four(self.option(code)?.try_into().ok()?)
+        four(self.four(code)?)
+    }
+
+    /// The four octets of an option; the first four where it was given twice.
+    fn four(&self, code: u8) -> Option<[u8; 4]> {
+        let message = self.message()?;
+        let first = message.options().find(|option| option.code == code)?;
+        let whole = <[u8; 4]>::try_from(first.data).ok();
+        whole.or_else(|| <[u8; 4]>::try_from(&*self.option(code)?).ok())
     }
 
     /// What keeps the message from being understood to its end.
@@ -100,7 +103,7 @@ impl Captured {
     }
 
     fn number(&self, code: u8) -> Option<Value<'static>> {
-        number(u32::from_be_bytes(self.option(code)?.try_into().ok()?))
+        number(u32::from_be_bytes(self.four(code)?))
     }
 }
 
@@ -162,14 +165,14 @@ static FIELDS: &[ItemField<Say<Captured>>] = &[
         "Routers", "RFC 2132, 3.5"),
     ItemField::new("dhcp.option.domain_name_server", Kind::Texts, Say::List(|s, list| s.addresses(6, list)),
         "Servers of names", "RFC 2132, 3.8"),
-    ItemField::new("dhcp.option.request_list_item", Kind::Numbers, Say::List(|s, list| list.numbers(s.option(55).unwrap_or_default())),
+    ItemField::new("dhcp.option.request_list_item", Kind::Numbers, Say::List(|s, list| list.numbers(&s.option(55).unwrap_or_default())),
         "Options that the client asks for", "RFC 2132, 9.8"),
     ItemField::new("dhcp.option.message", Kind::Text, Say::Text(|s| s.text(56)),
         "Why something failed", "RFC 2132, 9.9"),
     ItemField::new("dhcp.option.type", Kind::Numbers, Say::List(|s, list| {
             s.message().into_iter().flat_map(|message| message.options()).for_each(|option| list.number(option.code));
         }), "Codes of the options", "RFC 2132, 2"),
-    ItemField::new("dhcp.file", Kind::Text, Say::Text(|s| Some(weir_messages::printable(s.message()?.file())).filter(|file| !file.is_empty())),
+    ItemField::new("dhcp.file", Kind::Text, Say::Text(|s| Some(weir_messages::printable(&s.message()?.file())).filter(|file| !file.is_empty())),
         "File that is to be booted", "RFC 2131, 2"),
     ItemField::new("dhcp.fault", Kind::Text, Say::Value(|s| s.fault().map(Value::Text)),
         "What keeps the message from being understood to its end: bytes were not captured, an option is longer than what is there, or the options have no end", "weir"),

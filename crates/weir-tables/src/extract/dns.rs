@@ -3,8 +3,9 @@
 use std::cell::OnceCell;
 
 use weir_messages::dns::{
-    Ask, Data, Dialect, LINK_LOCAL_PORT, MULTICAST_PORT, Message, PORT, Question, Questions,
-    Record, Section, looks_like_dns, may_look_like_dns, opcode_word, rcode_word, type_word,
+    Ask, BEGINNING_OCTETS, Data, Dialect, LINK_LOCAL_PORT, MULTICAST_PORT, Message, PORT, Question,
+    Questions, Record, Section, find_in_stream, is_understood, looks_like_dns, may_look_like_dns,
+    opcode_word, rcode_word, type_word,
 };
 use weir_packet::{Kind, Needs, Value};
 
@@ -124,6 +125,16 @@ impl Protocol for Dns {
 
     fn length(bytes: &[u8]) -> Length {
         length(bytes)
+    }
+
+    const FIND_OCTETS: usize = BEGINNING_OCTETS;
+
+    fn find(bytes: &[u8]) -> Option<usize> {
+        find_in_stream(bytes)
+    }
+
+    fn is_likely(bytes: &[u8]) -> bool {
+        is_understood(bytes)
     }
 
     fn message(&mut self, bytes: &[u8], way: &Way, push: &mut Push<'_>) -> bool {

@@ -464,5 +464,5 @@ static FIELDS: &[ItemField<Say<Exchange>>] = &[
     ItemField::new("http.missing", Kind::U64, Say::Value(|e| number(request(e, |it| it.missing).unwrap_or(0) + response(e, |it| it.missing).unwrap_or(0))),
         "Octets of both bodies that were not captured", "weir"),
     ItemField::new("http.fault", Kind::Text, Say::Value(|e| e.fault.map(|fault| Value::Text(fault.as_str()))),
-        "What is wrong: bytes were not captured, what follows is no head, a malformed head, a head without its end, a chunk without a length, a head with several lengths of the body or none that is valid, the stream was reset, fields are damaged or too long, or the response may be that of a later request", "weir"),
+        "What is wrong: bytes were not captured, what follows is no head, a malformed head, a head without its end, a chunk without a length, a head with several lengths of the body or none that is valid, the stream was reset, fields are damaged or too long, or the response may be that of another request", "weir"),
 ];

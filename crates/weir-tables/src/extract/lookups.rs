@@ -1,7 +1,8 @@
 //! `lookups`: one row a question with its answer, as Zeek's `dns.log`.
 
 use weir_messages::dns::{
-    Lookup, Lookups as Pairs, class_word, opcode_word, rcode_word, type_word,
+    BEGINNING_OCTETS, Lookup, Lookups as Pairs, class_word, find_in_stream, is_understood,
+    opcode_word, rcode_word, type_word,
 };
 use weir_packet::{Kind, Needs, Value};
 
@@ -23,9 +24,28 @@ pub(super) const EXTRACTION: Extraction = Extraction {
 #[derive(Default)]
 struct Lookups(Pairs<Way>);
 
-/// Pushes a lookup with the way of its question.
-fn push_lookup(lookup: &Lookup<Way>, push: &mut Push<'_>) {
-    push(&lookup.way, &LookupItem(lookup));
+/// A lookup that is a row.
+struct Seen<'l> {
+    lookup: &'l Lookup<Way>,
+    /// Octets of its question or its answer were not captured.
+    is_cut: bool,
+}
+
+impl Seen<'_> {
+    /// What keeps the question or the answer from being understood to its end.
+    fn fault(&self) -> Option<&'static str> {
+        match self.is_cut {
+            true => Some("bytes were not captured"),
+            false => self.lookup.fault.map(|fault| fault.as_str()),
+        }
+    }
+}
+
+/// Pushes a lookup with the way of its question. Of the message that has come now, if any, octets are missing.
+fn push_lookup(lookup: &Lookup<Way>, now: Option<&Way>, push: &mut Push<'_>) {
+    let answer = now.filter(|now| lookup.answer_frame == Some(now.frame));
+    let is_cut = lookup.way.missing > 0 || answer.is_some_and(|answer| answer.missing > 0);
+    push(&lookup.way, &LookupItem(Seen { lookup, is_cut }));
 }
 
 impl Protocol for Lookups {
@@ -47,6 +67,16 @@ impl Protocol for Lookups {
         length(bytes)
     }
 
+    const FIND_OCTETS: usize = BEGINNING_OCTETS;
+
+    fn find(bytes: &[u8]) -> Option<usize> {
+        find_in_stream(bytes)
+    }
+
+    fn is_likely(bytes: &[u8]) -> bool {
+        is_understood(bytes)
+    }
+
     fn message(&mut self, bytes: &[u8], way: &Way, push: &mut Push<'_>) -> bool {
         let Some((message, seen)) = read(bytes, way) else {
             return false;
@@ -57,13 +87,14 @@ impl Protocol for Lookups {
             false => *way,
         };
         self.0.take(&message, seen, &from, &mut |lookup| {
-            push_lookup(&lookup, push);
+            push_lookup(&lookup, Some(way), push);
         });
         true
     }
 
     fn finish(&mut self, push: &mut Push<'_>) -> bool {
-        self.0.finish(&mut |lookup| push_lookup(&lookup, push))
+        self.0
+            .finish(&mut |lookup| push_lookup(&lookup, None, push))
     }
 
     fn counted(&self) -> Vec<(u64, &'static str)> {
@@ -74,58 +105,60 @@ impl Protocol for Lookups {
     }
 }
 
-struct LookupItem<'l>(&'l Lookup<Way>);
+struct LookupItem<'l>(Seen<'l>);
 
 impl Item for LookupItem<'_> {
     fn value(&self, index: usize) -> Option<Value<'_>> {
-        (FIELDS.get(index)?.get)(self.0)
+        (FIELDS.get(index)?.get)(&self.0)
     }
 }
 
-type Get = for<'l> fn(&'l Lookup<Way>) -> Option<Value<'l>>;
+type Get = for<'l> fn(&'l Seen<'_>) -> Option<Value<'l>>;
 
 #[rustfmt::skip]
 static FIELDS: &[ItemField<Get>] = &[
-    ItemField::new("lookup.trans_id", Kind::U16, |l| number(l.id),
+    ItemField::new("lookup.trans_id", Kind::U16, |s| number(s.lookup.id),
         "Number of question and answer", "RFC 1035, 4.1.1"),
-    ItemField::new("lookup.rtt", Kind::F64, |l| seconds(by_one_clock(l.rtt_ns?)?),
+    ItemField::new("lookup.rtt", Kind::F64, |s| seconds(by_one_clock(s.lookup.rtt_ns?)?),
         "Seconds from the question to the answer", "weir"),
-    ItemField::new("lookup.query", Kind::Text, |l| l.query.as_deref().map(Value::Text),
+    ItemField::new("lookup.query", Kind::Text, |s| s.lookup.query.as_deref().map(Value::Text),
         "The name that is asked for, in lower case", "RFC 1035, 4.1.2"),
-    ItemField::new("lookup.qclass", Kind::U16, |l| number(l.kind?.1),
+    ItemField::new("lookup.qclass", Kind::U16, |s| number(s.lookup.kind?.1),
         "Class of the question", "RFC 1035, 3.2.4"),
-    ItemField::new("lookup.qclass_name", Kind::Text, |l| class_word(l.kind?.1).map(Value::Text),
+    ItemField::new("lookup.qclass_name", Kind::Text, |s| class_word(s.lookup.kind?.1).map(Value::Text),
         "Name of the class: C_INTERNET, …", "RFC 1035, 3.2.4"),
-    ItemField::new("lookup.qtype", Kind::U16, |l| number(l.kind?.0),
+    ItemField::new("lookup.qtype", Kind::U16, |s| number(s.lookup.kind?.0),
         "Type of the question", "RFC 1035, 3.2.2"),
-    ItemField::new("lookup.qtype_name", Kind::Text, |l| type_word(l.kind?.0).map(Value::Text),
+    ItemField::new("lookup.qtype_name", Kind::Text, |s| type_word(s.lookup.kind?.0).map(Value::Text),
         "Name of the type: A, AAAA, …; * for all", "RFC 1035, 3.2.2"),
-    ItemField::new("lookup.rcode", Kind::U16, |l| number(l.rcode?),
+    ItemField::new("lookup.rcode", Kind::U16, |s| number(s.lookup.rcode?),
         "Response code with the bits of EDNS; NULL without an answer", "RFC 1035, 4.1.1; RFC 6891, 6.1.3"),
-    ItemField::new("lookup.rcode_name", Kind::Text, |l| rcode_word(l.rcode?).map(Value::Text),
+    ItemField::new("lookup.rcode_name", Kind::Text, |s| rcode_word(s.lookup.rcode?).map(Value::Text),
         "Name of the response code: NOERROR, NXDOMAIN, …", "RFC 6895, 2.3"),
-    ItemField::new("lookup.opcode", Kind::U8, |l| number(l.opcode),
+    ItemField::new("lookup.opcode", Kind::U8, |s| number(s.lookup.opcode),
         "What is to be done: 0 query, 4 notify, 5 update", "RFC 1035, 4.1.1"),
-    ItemField::new("lookup.opcode_name", Kind::Text, |l| opcode_word(l.opcode).map(Value::Text),
+    ItemField::new("lookup.opcode_name", Kind::Text, |s| opcode_word(s.lookup.opcode).map(Value::Text),
         "Name of the opcode", "RFC 1035, 4.1.1"),
-    ItemField::new("lookup.aa", Kind::Bool, |l| l.is_authoritative.map(Value::Bool),
+    ItemField::new("lookup.aa", Kind::Bool, |s| s.lookup.is_authoritative.map(Value::Bool),
         "The answer comes from an authority; NULL without an answer", "RFC 1035, 4.1.1"),
-    ItemField::new("lookup.tc", Kind::Bool, |l| l.is_truncated.map(Value::Bool),
+    ItemField::new("lookup.tc", Kind::Bool, |s| s.lookup.is_truncated.map(Value::Bool),
         "Question or answer were cut; NULL where one of them was not seen and the other was not cut", "RFC 1035, 4.1.1"),
-    ItemField::new("lookup.rd", Kind::Bool, |l| l.recursion_desired.map(Value::Bool),
+    ItemField::new("lookup.rd", Kind::Bool, |s| s.lookup.recursion_desired.map(Value::Bool),
         "The question desires recursion, which an answer repeats", "RFC 1035, 4.1.1"),
-    ItemField::new("lookup.ra", Kind::Bool, |l| l.recursion_available.map(Value::Bool),
+    ItemField::new("lookup.ra", Kind::Bool, |s| s.lookup.recursion_available.map(Value::Bool),
         "Recursion is available; NULL without an answer", "RFC 1035, 4.1.1"),
-    ItemField::new("lookup.z", Kind::U8, |l| number(l.reserved?),
+    ItemField::new("lookup.z", Kind::U8, |s| number(s.lookup.reserved?),
         "The three bits of the question that were reserved once: 2 authenticated, 1 checking disabled; NULL without a question", "RFC 1035, 4.1.1"),
-    ItemField::new("lookup.answers", Kind::Texts, |l| Some(Value::Texts(&l.answers)).filter(|_| !l.answers.is_empty()),
+    ItemField::new("lookup.answers", Kind::Texts, |s| Some(Value::Texts(&s.lookup.answers)).filter(|_| !s.lookup.answers.is_empty()),
         "The records of the answer section, each as a text; names in lower case", "RFC 1035, 4.1.3"),
-    ItemField::new("lookup.ttls", Kind::Numbers, |l| Some(Value::Numbers(&l.ttls)).filter(|_| !l.ttls.is_empty()),
+    ItemField::new("lookup.ttls", Kind::Numbers, |s| Some(Value::Numbers(&s.lookup.ttls)).filter(|_| !s.lookup.ttls.is_empty()),
         "How long each may be kept, in seconds", "RFC 1035, 4.1.3"),
-    ItemField::new("lookup.rejected", Kind::Bool, |l| l.is_rejected.map(Value::Bool),
+    ItemField::new("lookup.rejected", Kind::Bool, |s| s.lookup.is_rejected.map(Value::Bool),
         "The answer has a question and no records at all; NULL without an answer", "weir"),
-    ItemField::new("lookup.question_frame", Kind::U64, |l| number(l.question_frame?),
+    ItemField::new("lookup.question_frame", Kind::U64, |s| number(s.lookup.question_frame?),
         "Number of the record with the question", "weir"),
-    ItemField::new("lookup.answer_frame", Kind::U64, |l| number(l.answer_frame?),
+    ItemField::new("lookup.answer_frame", Kind::U64, |s| number(s.lookup.answer_frame?),
         "Number of the record with the answer", "weir"),
+    ItemField::new("lookup.fault", Kind::Text, |s| s.fault().map(Value::Text),
+        "What keeps the question or the answer from being understood to its end: bytes were not captured, or as dns.fault says it", "weir"),
 ];

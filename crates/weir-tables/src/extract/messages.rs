@@ -192,6 +192,11 @@ pub(super) trait Protocol: Default + Send + 'static {
     /// Octets that [`Self::find`] has to see of a message; 0 where it finds none.
     const FIND_OCTETS: usize = 0;
 
+    /// True for what may be a whole message of a stream in octets that may be the rest of another one.
+    fn is_likely(_bytes: &[u8]) -> bool {
+        true
+    }
+
     /// Makes rows of a message; false when these bytes are no message of the protocol.
     fn message(&mut self, bytes: &[u8], way: &Way, push: &mut Push<'_>) -> bool;
 
@@ -264,6 +269,11 @@ impl<P: Protocol> Messages<P> {
             Looks::at_beginning(chunk, P::is_expected(ports)),
             (payload, chunk),
             |bytes, _| match P::begins(bytes, ports) {
+                // Its port alone may say that, of the rest of a message.
+                true if !chunk.saw_start && P::FIND_OCTETS > 0 => {
+                    let framers = [Framer::within(), Framer::within()];
+                    Begin::With(Conversation::new(framers, true))
+                }
                 true => Begin::With(Conversation::new(Default::default(), true)),
                 // The capture may begin within a message that others follow in the same segment.
                 false if !chunk.saw_start && P::is_expected(ports) && P::find(bytes).is_some() => {
@@ -473,10 +483,12 @@ impl<P: Protocol> Framer<P> {
     /// True where whole messages stand side by side up to the end, or to the beginning of one.
     fn is_chain(bytes: &[u8]) -> bool {
         let mut rest = bytes;
-        while let Length::Message { total, .. } = P::length(rest) {
-            match rest.get(total.max(1)..) {
-                Some([]) => return true,
-                Some(behind) => rest = behind,
+        while let Length::Message { skip, total } = P::length(rest) {
+            let total = total.max(1);
+            match rest.get(skip..total) {
+                Some(message) if !P::is_likely(message) => return false,
+                Some(_) if rest.len() == total => return true,
+                Some(_) => rest = rest.get(total..).unwrap_or_default(),
                 None => return rest.len() < bytes.len(),
             }
         }
@@ -490,6 +502,15 @@ const HEADER_BYTES_MAX: usize = 64;
 impl<P: Protocol> Cut for Framer<P> {
     fn cut(&mut self, content: Content<'_>, each: &mut dyn FnMut(Piece<'_>)) {
         match content {
+            // The rest of one ended with the last piece.
+            Content::Bytes(bytes)
+                if self.is_lost && !self.begun.is_empty() && Self::is_chain(bytes) =>
+            {
+                let begun = std::mem::take(&mut self.begun);
+                each(Piece::Lost(begun.len() as u64));
+                let done = self.take(bytes, each);
+                self.begun = bytes.get(done..).unwrap_or_default().to_vec();
+            }
             Content::Bytes(bytes) if self.begun.is_empty() => {
                 let done = self.take(bytes, each);
                 self.begun = bytes.get(done..).unwrap_or_default().to_vec();

@@ -4,8 +4,8 @@ use std::cell::OnceCell;
 use std::collections::{HashMap, VecDeque};
 
 use weir_messages::mqtt::{
-    PORT, Packet, PropertyValue, begins_with_connect, kind, kind_word, length,
-    may_begin_with_connect, property,
+    BEGINNING_OCTETS, PORT, Packet, PropertyValue, begins_with_connect, find, is_understood, kind,
+    kind_word, length, may_begin_with_connect, property,
 };
 use weir_packet::{Kind, Needs, Value};
 
@@ -133,6 +133,16 @@ impl Protocol for Mqtt {
                 total: header.saturating_add(rest),
             },
         }
+    }
+
+    const FIND_OCTETS: usize = BEGINNING_OCTETS;
+
+    fn find(bytes: &[u8]) -> Option<usize> {
+        find(bytes)
+    }
+
+    fn is_likely(bytes: &[u8]) -> bool {
+        is_understood(bytes)
     }
 
     fn message(&mut self, bytes: &[u8], way: &Way, push: &mut Push<'_>) -> bool {

@@ -2,7 +2,9 @@
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
-use weir_messages::radius::{OCTETS_MAX, PORTS, Packet, code_word, status_word};
+use weir_messages::radius::{
+    BEGINNING_OCTETS, OCTETS_MAX, PORTS, Packet, code_word, find, is_understood, status_word,
+};
 use weir_packet::{Kind, Needs, Value};
 
 use super::list::{Cache, Say};
@@ -65,6 +67,20 @@ impl Protocol for Radius {
             },
             false => Length::Broken,
         }
+    }
+
+    fn is_expected(ports: [u16; 2]) -> bool {
+        ports.iter().any(|port| PORTS.contains(port))
+    }
+
+    const FIND_OCTETS: usize = BEGINNING_OCTETS;
+
+    fn find(bytes: &[u8]) -> Option<usize> {
+        find(bytes)
+    }
+
+    fn is_likely(bytes: &[u8]) -> bool {
+        is_understood(bytes)
     }
 
     fn message(&mut self, bytes: &[u8], way: &Way, push: &mut Push<'_>) -> bool {

@@ -1,7 +1,7 @@
 //! `stun`: one row a message of STUN or TURN.
 
 use weir_messages::stun::{
-    HEADER_OCTETS, Message, attribute, class_word, length, may_begin, method_word,
+    HEADER_OCTETS, Message, attribute, class_word, find, length, may_begin, method_word,
 };
 use weir_packet::{Kind, Needs, Value};
 
@@ -58,6 +58,13 @@ impl Protocol for Stun {
             None if bytes.len() < HEADER_OCTETS => Length::Wait,
             None => Length::Broken,
         }
+    }
+
+    /// Octets of a message up to the end of its cookie.
+    const FIND_OCTETS: usize = 8;
+
+    fn find(bytes: &[u8]) -> Option<usize> {
+        find(bytes)
     }
 
     fn message(&mut self, bytes: &[u8], way: &Way, push: &mut Push<'_>) -> bool {

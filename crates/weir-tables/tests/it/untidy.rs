@@ -460,6 +460,91 @@ fn messages_within_segments_are_found_from_the_middle() {
     }
 }
 
+/// Messages of the protocols that TCP carries one behind the other, each with its port.
+fn streams() -> [(&'static str, u16, Vec<Vec<u8>>); 5] {
+    let number = |n: u8| [b'0' + n / 10, b'0' + n % 10];
+    let dns = |n: u8| {
+        let [tens, ones] = number(n);
+        let mut message = vec![n, ones, 0x81, 0x80, 0, 1, 0, 1, 0, 0, 0, 0];
+        message.extend([3, b'n', tens, ones, 7]);
+        message.extend(b"example\0\0\x10\0\x01\xc0\x0c\0\x10\0\x01\0\0\0\x3c\0");
+        message.extend([n + 2, n + 1]);
+        message.extend(vec![b'x'; (n + 1).into()]);
+        let length = message.len() as u8;
+        [vec![0, length], message].concat()
+    };
+    let mqtt = |n: u8| {
+        let [tens, ones] = number(n);
+        let body = [b"\0\x04a/".as_slice(), &[tens, ones], &vec![0x30; n.into()]].concat();
+        let publish = [vec![0x30, body.len() as u8], body].concat();
+        if n % 4 == 2 { vec![0xc0, 0] } else { publish }
+    };
+    let radius = |n: u8| {
+        let [tens, ones] = number(n);
+        let mut packet = vec![1, n, 0, 29 + n];
+        packet.extend([0xa5; 16]);
+        packet.extend([1, 4, tens, ones, 4, 3, b'a', 31, 2 + n]);
+        packet.extend(vec![b'3'; n.into()]);
+        packet
+    };
+    let stun = |n: u8| {
+        let mut message = vec![0, 1, 0, 8, 0x21, 0x12, 0xa4, 0x42];
+        message.extend([n; 12]);
+        message.extend([0, 0x24, 0, 4, 0, 0, 0, n]);
+        message
+    };
+    let all = |one: &dyn Fn(u8) -> Vec<u8>| (0..40).map(one).collect();
+    [
+        ("dns", 53, all(&dns)),
+        ("lookups", 53, all(&dns)),
+        ("mqtt", 1_883, all(&mqtt)),
+        ("radius", 2_083, all(&radius)),
+        ("stun", 3_478, all(&stun)),
+    ]
+}
+
+/// Octets in segments, of which one is lost or the first ones were not captured: the messages that lie within them are lost, and no
+/// others, and that octets are of none is counted.
+#[test]
+fn behind_a_gap_messages_are_found_within_segments() {
+    for (table, port, messages) in streams() {
+        let stream = messages.concat();
+        let mut at = 0;
+        let places: Vec<_> = messages
+            .iter()
+            .map(|message| {
+                at += message.len();
+                at - message.len()..at
+            })
+            .collect();
+        for size in [37, 100, 333, 1_000] {
+            // Of these a packet is found that is whole in a segment, where a capture begins within one.
+            let first = usize::from(["radius", "stun"].contains(&table));
+            for lost in first..stream.len().div_ceil(size).min(9) - 1 {
+                let gone = lost * size..(lost + 1) * size;
+                let mut packets = in_segments(port, &stream, size);
+                packets.remove(lost);
+                let is_whole = |place: &&std::ops::Range<usize>| {
+                    place.end <= gone.start || place.start >= gone.end
+                };
+                let whole = places.iter().filter(is_whole).count();
+                let (found, notes) = rows(table, &packets);
+                assert_eq!(found, whole, "{table} by {size} without {lost}: {notes:?}");
+                let is_cut = places.iter().any(|it| {
+                    it.contains(&gone.start) && it.start < gone.start
+                        || it.contains(&gone.end) && it.start < gone.end
+                });
+                let note = "bytes of TCP streams belong to no whole message";
+                let is_counted = notes.iter().any(|it| it.contains(note));
+                assert_eq!(
+                    is_counted, is_cut,
+                    "{table} by {size} without {lost}: {notes:?}"
+                );
+            }
+        }
+    }
+}
+
 /// Pages of any usual size come before the request that upgrades their connection.
 #[test]
 fn a_websocket_behind_long_pages_is_read() {
@@ -540,16 +625,107 @@ fn headers_of_the_proxy_protocol_are_taken_off_before_every_protocol() {
 
 /// A capture of UDP between the ports of DHCP, of which so many octets of each packet were captured.
 fn cut_to(datagrams: &[&[u8]], snap_len: usize, path: &Path) {
+    let datagrams: Vec<_> = datagrams.iter().map(|it| (true, *it)).collect();
+    cut_between([68, 67], &datagrams, snap_len, path);
+}
+
+/// The same between these ports, from the first to the second or back.
+fn cut_between(ports: [u16; 2], datagrams: &[(bool, &[u8])], snap_len: usize, path: &Path) {
     let file = std::io::BufWriter::new(std::fs::File::create(path).unwrap());
     let mut writer = PcapWriter::new(file, 101, 65_535, PcapVariant::Nano, Endian::Little).unwrap();
-    for (time, datagram) in (0..).zip(datagrams) {
-        let segment = udp(CLIENT.into(), SERVER.into(), 68, 67, datagram);
-        let packet = Ipv4::new(CLIENT, SERVER, protocol::UDP).packet(&segment);
+    for (time, (is_there, datagram)) in (0..).zip(datagrams) {
+        let [from, to] = match is_there {
+            true => [(CLIENT, ports[0]), (SERVER, ports[1])],
+            false => [(SERVER, ports[1]), (CLIENT, ports[0])],
+        };
+        let segment = udp(from.0.into(), to.0.into(), from.1, to.1, datagram);
+        let packet = Ipv4::new(from.0, to.0, protocol::UDP).packet(&segment);
         let captured = &packet[..packet.len().min(snap_len)];
         let time = 1_700_000_000_000_000_000 + time * 1_000_000;
         writer.packet(time, packet.len() as u32, captured).unwrap();
     }
     writer.into_inner().flush().unwrap();
+}
+
+/// An answer of which a part was captured had what was there of it, and nothing said so.
+#[test]
+fn lookups_of_messages_that_were_cut_say_so() {
+    let question = b"\0\x07\x01\0\0\x01\0\0\0\0\0\0\x01a\x07example\0\0\x01\0\x01";
+    let mut answer = question.to_vec();
+    (answer[2], answer[7]) = (0x81, 2);
+    for last in [1, 2] {
+        answer.extend(b"\xc0\x0c\0\x01\0\x01\0\0\0\x3c\0\x04\xc0\0\x02");
+        answer.push(last);
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("made.pcap");
+    let messages = [(true, &question[..]), (false, &answer)];
+    let columns = ["lookup.query", "lookup.answers", "lookup.fault"];
+    let missing = "bytes were not captured";
+    for (captured, told) in [
+        (answer.len(), ["a.example", "192.0.2.1, 192.0.2.2", ""]),
+        (answer.len() - 16, ["a.example", "192.0.2.1", missing]),
+        (question.len(), ["a.example", "", missing]),
+    ] {
+        cut_between([4_000, 53], &messages, 28 + captured, &path);
+        let (batch, _) = read_with_notes("lookups", &[&path], 10);
+        let found = columns.map(|it| column(&batch, it)[0].clone());
+        assert_eq!(found.map(|it| it.replace(['[', ']'], "")), told);
+    }
+    // It ends early by itself.
+    let short = &answer[..answer.len() - 16];
+    cut_between(
+        [4_000, 53],
+        &[(true, question), (false, short)],
+        1_000,
+        &path,
+    );
+    let (batch, _) = read_with_notes("lookups", &[&path], 10);
+    let fault = "the message ends within an entry";
+    assert_eq!(column(&batch, "lookup.fault"), [fault]);
+}
+
+/// Packets of RTP that were cut have the length that they had; where the last octet, which says how much padding there is, is not
+/// there, they were none at all. A report that was cut is counted.
+#[test]
+fn media_that_were_cut_are_media() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("made.pcap");
+    let packets = |first: u8| -> Vec<Vec<u8>> {
+        let one = |n: u8| {
+            let mut packet = vec![first, 8, 0, n, 0, 0, n, 160, 0, 0, 0, 7];
+            packet.extend([0xd5; 156]);
+            packet.extend([0xd5, 0xd5, 0xd5, 4]);
+            packet
+        };
+        (0..30).map(one).collect()
+    };
+    for (first, captured, length, missing) in [
+        (0x80, 200, "160", ""),
+        (0x80, 28 + 12, "160", "160"),
+        (0x80, 28 + 20, "160", "152"),
+        (0xa0, 200, "156", ""),
+        (0xa0, 28 + 20, "", "152"),
+    ] {
+        let packets = packets(first);
+        let datagrams: Vec<_> = packets.iter().map(|it| (true, it.as_slice())).collect();
+        cut_between([6_000, 7_000], &datagrams, captured, &path);
+        let (batch, _) = read_with_notes("rtp", &[&path], 100);
+        let expected = |it: &str| vec![it.to_owned(); 30];
+        assert_eq!(column(&batch, "rtp.payload_len"), expected(length));
+        assert_eq!(column(&batch, "rtp.missing"), expected(missing));
+    }
+    let report = b"\x80\xc9\0\x01\0\0\0\x07\x81\xca\0\x02\0\0\0\x07\x01\0\0\0";
+    for (captured, found) in [(28 + 20, 2), (28 + 12, 1)] {
+        cut_between([6_001, 7_001], &[(true, report)], captured, &path);
+        let (batch, notes) = read_with_notes("rtcp", &[&path], 10);
+        let is_counted = notes.iter().any(|it| it.contains("not captured whole"));
+        assert_eq!(
+            (batch.num_rows(), is_counted),
+            (found, found < 2),
+            "{notes:?}"
+        );
+    }
 }
 
 /// RFC 2131, 2, and RFC 2132, 3.2 and 9.6.

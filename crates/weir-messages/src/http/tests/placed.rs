@@ -135,6 +135,82 @@ fn after_any_number_of_lost_messages_responses_are_those_of_their_requests() {
     }
 }
 
+/// Requests in bursts of these sizes, each burst after the responses to the one before; of the requests those of `lost` are lost.
+fn in_bursts(sizes: &[u16], lost: u32) -> Vec<Sent> {
+    let mut sent = Vec::new();
+    let mut offsets = [0_u64; 2];
+    let mut first = 0;
+    for size in sizes {
+        let burst = first..first + size;
+        let received = offsets[1];
+        for n in burst.clone() {
+            let text = format!("GET /{n} HTTP/1.1\r\n\r\n");
+            offsets[0] += text.len() as u64;
+            let is_lost = lost >> n & 1 == 1;
+            sent.push(Sent {
+                side: 0,
+                text,
+                received,
+                is_lost,
+            });
+        }
+        for n in burst.clone() {
+            let text = format!("HTTP/1.1 {} A\r\nContent-Length: 0\r\n\r\n", 210 + n);
+            offsets[1] += text.len() as u64;
+            sent.push(Sent {
+                side: 1,
+                text,
+                received: offsets[0],
+                is_lost: false,
+            });
+        }
+        first = burst.end;
+    }
+    sent
+}
+
+/// Of requests that were lost together one was assumed, and the responses behind them were those of others without a word.
+#[test]
+fn however_many_requests_of_a_burst_are_lost_each_response_is_right_or_says_that_it_may_not_be() {
+    let mut certain = 0;
+    for sizes in [
+        [1, 1, 1, 3].as_slice(),
+        &[6],
+        &[1, 5],
+        &[3, 3],
+        &[2, 2, 2],
+        &[1, 3, 1, 1],
+        &[4, 1, 2],
+    ] {
+        let count: u16 = sizes.iter().sum();
+        for lost in 0..1_u32 << count {
+            let found = placed(&in_bursts(sizes, lost));
+            let mut answers = Vec::new();
+            for (target, code, fault) in &found {
+                let asked = target.strip_prefix('/').map(|n| n.parse::<u16>().unwrap());
+                let answered = code.checked_sub(210);
+                answers.extend(answered);
+                let is_known = |n: &u16| lost >> n & 1 == 0;
+                if fault.is_none() {
+                    assert_eq!(
+                        asked,
+                        answered.filter(is_known),
+                        "{sizes:?} {lost:b}: {found:?}"
+                    );
+                    certain += 1;
+                }
+            }
+            answers.sort_unstable();
+            assert_eq!(
+                answers,
+                Vec::from_iter(0..count),
+                "{sizes:?} {lost:b}: {found:?}"
+            );
+        }
+    }
+    assert!(certain > 500, "{certain}");
+}
+
 /// Feeds messages in another order than they were sent in: `order` says of which side the next one is. Gives targets, codes and
 /// faults.
 fn captured(sent: &[Sent], order: &[usize]) -> Vec<(String, u16, Option<Fault>)> {

@@ -202,7 +202,7 @@ impl Announced {
         let is_of_both = |it: &&Arc<Announcement>| beside.iter().any(|other| other.is_of_call(it));
         let call = media.iter().rev().find(is_of_both).or(media.last())?;
         let of_call = || media.iter().rev().filter(|it| it.is_of_call(call));
-        let packet = RtpPacket::new(bytes);
+        let packet = RtpPacket::cut(bytes, way.missing);
         let named = packet.and_then(|packet| of_call().find(|it| is_named(&packet, &it.media)));
         named
             .or_else(|| {
@@ -226,7 +226,7 @@ impl Socket {
             let is_going_on = now_ns.saturating_sub(known.last_ns) <= CALL_PAUSE_NS
                 && !media.iter().any(|it| known.announcement.gives_way_to(it));
             let is_other = || {
-                RtpPacket::new(bytes).is_some_and(|packet| {
+                RtpPacket::cut(bytes, way.missing).is_some_and(|packet| {
                     let mut others = media.iter();
                     let named = others.find(|it| is_named(&packet, &it.media));
                     named.is_some_and(|it| it.media.mid != known.announcement.media.mid)

@@ -145,6 +145,8 @@ pub(in crate::extract) struct MediaFinder {
     known: HashMap<Pair, ()>,
     known_order: VecDeque<Pair>,
     known_forgotten: u64,
+    /// Datagrams of RTCP that were not captured whole.
+    rtcp_cut: u64,
 }
 
 /// Packets that may be the first of a stream.
@@ -180,7 +182,7 @@ const STUN_COOKIE: [u8; 4] = [0x21, 0x12, 0xa4, 0x42];
 const MGCP_PORTS: [u16; 2] = [2_427, 2_727];
 
 impl MediaFinder {
-    fn counted(&self) -> [(u64, &'static str); 2] {
+    fn counted(&self) -> [(u64, &'static str); 3] {
         [
             (
                 self.announced.forgotten(),
@@ -189,6 +191,10 @@ impl MediaFinder {
             (
                 self.known_forgotten,
                 "pairs of sockets with media were forgotten, because there were more than 65,536",
+            ),
+            (
+                self.rtcp_cut,
+                "datagrams of RTCP were not captured whole, and are left out from where they were cut",
             ),
         ]
     }
@@ -267,10 +273,11 @@ impl MediaFinder {
             other => other,
         };
         let is_sure = announced.is_some() || self.known.contains_key(&pair);
-        if rtcp::is_rtcp(bytes, is_sure) {
+        if rtcp::is_rtcp_cut(bytes, is_sure, way.missing) {
+            self.rtcp_cut = self.rtcp_cut.saturating_add((way.missing > 0).into());
             return each(&Sight::Rtcp(bytes, way, announced.as_deref()));
         }
-        let Some(packet) = RtpPacket::new(bytes) else {
+        let Some(packet) = RtpPacket::cut(bytes, way.missing) else {
             return;
         };
         if !is_sure && (self.only_announced || !self.goes_on(&packet, bytes, &way, each)) {
@@ -299,7 +306,10 @@ impl MediaFinder {
         way: &Way,
         each: &mut Each<'_>,
     ) -> bool {
-        if !is_in_use(packet.payload_type()) || packet.ssrc() == 0 || packet.payload().is_empty() {
+        if !is_in_use(packet.payload_type())
+            || packet.ssrc() == 0
+            || packet.payload_len() == Some(0)
+        {
             return false;
         }
         let pair = (way.src, way.dst);
@@ -316,7 +326,7 @@ impl MediaFinder {
         let needed = GO_ON[usize::from(!candidate.has_advanced)];
         if candidate.numbers >= needed {
             for (bytes, way) in &candidate.held {
-                if let Some(packet) = RtpPacket::new(bytes) {
+                if let Some(packet) = RtpPacket::cut(bytes, way.missing) {
                     each(&Sight::Rtp(&RtpSight {
                         way: *way,
                         packet,

@@ -225,7 +225,9 @@ impl Stream {
                 .map(|codec| codec.clock_rate),
             is_comfort_noise,
         });
-        self.octets = self.octets.saturating_add(packet.payload().len() as u64);
+        self.octets = self
+            .octets
+            .saturating_add(packet.payload_len().unwrap_or(packet.payload().len()) as u64);
         self.markers = self.markers.saturating_add(packet.marker().into());
         self.comfort_noise = self.comfort_noise.saturating_add(is_comfort_noise.into());
         let payload_type = packet.payload_type().into();
