@@ -6,6 +6,7 @@
 //! An executor has one port, for tasks and rows.
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -26,17 +27,17 @@ use ballista_core::serde::protobuf::{
     CancelJobParams, CancelJobResult, CancelTasksParams, CancelTasksResult, CleanJobDataParams,
     CleanJobDataResult, CreateUpdateSessionParams, CreateUpdateSessionResult, ExecuteQueryParams,
     ExecuteQueryResult, ExecutorRegistration, ExecutorStoppedParams, ExecutorStoppedResult,
-    GetJobMetricsParams, GetJobMetricsResult, GetJobStatusParams, GetJobStatusResult,
-    HeartBeatParams, HeartBeatResult, LaunchMultiTaskParams, LaunchMultiTaskResult,
+    FailedJob, GetJobMetricsParams, GetJobMetricsResult, GetJobStatusParams, GetJobStatusResult,
+    HeartBeatParams, HeartBeatResult, JobStatus, LaunchMultiTaskParams, LaunchMultiTaskResult,
     LaunchTaskParams, LaunchTaskResult, MultiTaskDefinition, PollWorkParams, PollWorkResult,
     RegisterExecutorParams, RegisterExecutorResult, RemoveJobDataParams, RemoveJobDataResult,
     RemoveSessionParams, RemoveSessionResult, StopExecutorParams, StopExecutorResult, TaskId,
-    TaskStatus, UpdateTaskStatusParams, UpdateTaskStatusResult, task_status,
+    TaskStatus, UpdateTaskStatusParams, UpdateTaskStatusResult, job_status, task_status,
 };
 use ballista_scheduler::scheduler_server::SchedulerServer;
 use ballista_scheduler::state::execution_stage::ExecutionStage;
 use datafusion_proto::protobuf::{LogicalPlanNode, PhysicalPlanNode};
-use futures::Stream;
+use futures::{FutureExt, Stream};
 use tokio::net::TcpListener;
 use tokio::sync::mpsc;
 use tonic::metadata::{MetadataMap, MetadataValue};
@@ -45,13 +46,14 @@ use tonic::transport::Server;
 use tonic::{Request, Response, Status};
 use weir_engine::Reports;
 
+use crate::answering::{Answers, bounded};
 use crate::check::{self, Checked, Refused, Sender, check_plan};
 use crate::client::MESSAGE_BYTES_MAX;
 use crate::error::Error;
 use crate::rows::Rows;
 use crate::silence::{Strangers, accept};
 use crate::trust::{Trust, admitted};
-use crate::worker::Worker;
+use crate::worker::{Worker, now_ms};
 
 type BallistaScheduler = SchedulerServer<LogicalPlanNode, PhysicalPlanNode>;
 type Answer<T> = Result<Response<T>, Status>;
@@ -66,6 +68,7 @@ async fn serve(
     let routes = routes
         .prepare()
         .into_axum_router()
+        .layer(from_fn_with_state(Answers::default(), bounded))
         .layer(from_fn_with_state(trust.clone(), admitted));
     let routes = Routes::from(pages.merge(routes));
     trust.check_member()?;
@@ -313,6 +316,22 @@ pub(crate) fn beaten(told: &mut HeartBeatParams) -> Checked {
     }
 }
 
+/// Makes a failure of a job that is still to be planned after so long: a panic of the planner has no other end.
+fn end_lost(job: &mut JobStatus, now_ms: u64) {
+    let Some(job_status::Status::Queued(queued)) = &job.status else {
+        return;
+    };
+    if now_ms.saturating_sub(queued.queued_at) < PLANNED_WITHIN_MS {
+        return;
+    }
+    job.status = Some(job_status::Status::Failed(FailedJob {
+        error: "the scheduler could not plan it: its standard error may say why".to_owned(),
+        queued_at: queued.queued_at,
+        started_at: now_ms,
+        ended_at: now_ms,
+    }));
+}
+
 /// Whether a status can be that of a task of a stage: the task exists, it has not succeeded before, and it does not run on
 /// another executor. Ballista ignores the status of a task that was reset meanwhile.
 fn runs_in(stage: &ExecutionStage, status: &TaskStatus, executor: &str) -> bool {
@@ -418,7 +437,9 @@ impl SchedulerGrpc for SchedulerDoor {
             Some(Query::PhysicalPlan(plan)) => check_plan(plan, Sender::Client)?,
             _ => return Err(Refused::not_allowed("a query that is not a physical plan").into()),
         }
-        SchedulerGrpc::execute_query(&self.scheduler, request).await
+        let queued = AssertUnwindSafe(SchedulerGrpc::execute_query(&self.scheduler, request));
+        let queued = queued.catch_unwind().await;
+        queued.unwrap_or_else(|_| Err(Refused::malformed(PANICKED).into()))
     }
 
     /// The status of a job, with its progress. Without a job ID: whether there is an executor, and the number of refused reports
@@ -438,6 +459,9 @@ impl SchedulerGrpc for SchedulerDoor {
         }
         check::job_id(&job)?;
         let mut response = SchedulerGrpc::get_job_status(&self.scheduler, request).await?;
+        if let Some(status) = &mut response.get_mut().status {
+            end_lost(status, now_ms());
+        }
         self.tell(&job, response.metadata_mut());
         Ok(response)
     }
@@ -505,8 +529,12 @@ impl ExecutorDoor {
         check::session_id(&tasks.session_id)?;
         check_plan(&tasks.plan, Sender::Scheduler)?;
         tasks.props = check::allowed_settings(tasks.props)?;
-        let taken = self.worker.take(tasks);
-        taken.map_err(|error| Refused::malformed(error.to_string()))
+        // A panic would be an error of the call: the scheduler would send the tasks to the next executor.
+        let taken = catch_unwind(AssertUnwindSafe(|| self.worker.take(tasks)));
+        match taken {
+            Ok(taken) => taken.map_err(|error| Refused::malformed(error.to_string())),
+            Err(_) => Err(Refused::malformed(PANICKED)),
+        }
     }
 }
 
@@ -598,6 +626,8 @@ impl ExecutorGrpc for ExecutorDoor {
     }
 }
 
+/// The reason for a plan at which DataFusion panics.
+const PANICKED: &str = "the plan cannot be decoded: a reader failed at it";
 /// Metadata of responses with the progress of a job.
 pub(crate) const PIECES: &str = "weir-pieces";
 pub(crate) const SOURCE_BYTES: &str = "weir-source-bytes";
@@ -611,6 +641,8 @@ const REFUSED: &str = "weir-refused";
 const JOBS_MAX: usize = 1_000;
 /// The maximum number of cores of an executor.
 const CORES_MAX: u64 = 4096;
+/// How long the planning of a job may take.
+const PLANNED_WITHIN_MS: u64 = 60_000;
 /// The interval between checks of the event loop.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 const KEEP_ALIVE: Duration = Duration::from_secs(20);
@@ -623,3 +655,24 @@ const HEADERS_MAX: u32 = 16 << 10;
 const RESETS_MAX: usize = 64;
 /// The capacity of the queue of accepted connections.
 const ACCEPTED_MAX: usize = 16;
+
+#[cfg(test)]
+mod tests {
+    use ballista_core::serde::protobuf::QueuedJob;
+
+    use super::*;
+
+    /// A panic of its planner left a job queued, and its client waiting, for ever.
+    #[test]
+    fn a_job_that_is_never_planned_fails() {
+        let queued = QueuedJob { queued_at: 1_000 };
+        let mut job = JobStatus {
+            status: Some(job_status::Status::Queued(queued)),
+            ..JobStatus::default()
+        };
+        end_lost(&mut job, 1_000 + PLANNED_WITHIN_MS - 1);
+        assert!(matches!(job.status, Some(job_status::Status::Queued(_))));
+        end_lost(&mut job, 1_000 + PLANNED_WITHIN_MS);
+        assert!(matches!(job.status, Some(job_status::Status::Failed(_))));
+    }
+}

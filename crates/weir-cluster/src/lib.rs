@@ -25,6 +25,7 @@
 //!
 //! This crate deliberately has no code for captures, SQL, arguments or the terminal.
 
+mod answering;
 mod check;
 mod client;
 mod codec;

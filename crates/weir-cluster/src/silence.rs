@@ -81,6 +81,11 @@ impl Peer {
         self.stranger.role.get().copied()
     }
 
+    /// The number of the connection among those that are open.
+    pub(crate) fn connection(&self) -> usize {
+        Arc::as_ptr(&self.stranger).addr()
+    }
+
     /// Records that a request was refused: a peer that is not authenticated has little time left.
     pub(crate) fn refuse(&self) {
         self.stranger.is_refused.store(true, Ordering::Relaxed);

@@ -4,6 +4,7 @@
 //! reports statuses to any address that a message names, ends for good when its heartbeats were overdue, and removes directories
 //! that it did not create.
 
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -34,6 +35,7 @@ use datafusion::execution::TaskContext;
 use datafusion::execution::memory_pool::FairSpillPool;
 use datafusion::execution::runtime_env::RuntimeEnvBuilder;
 use datafusion_proto::protobuf::{LogicalPlanNode, PhysicalPlanNode};
+use futures::FutureExt;
 use tokio::runtime::Runtime;
 use tokio::sync::Semaphore;
 use tokio::sync::mpsc;
@@ -199,7 +201,12 @@ impl Worker {
             start_exec_time: now_ms(),
             ..TaskStatus::default()
         };
-        let done = self.done(task, &mut status.metrics).await;
+        // A status is sent whatever becomes of the task: its job would wait for it for ever.
+        let done = AssertUnwindSafe(self.done(task, &mut status.metrics));
+        let done = done.catch_unwind().await.unwrap_or_else(|_| {
+            let said = "an operator panicked: the standard error of the executor has its place";
+            Err(BallistaError::Internal(said.to_owned()))
+        });
         status.end_exec_time = end_ms(status.start_exec_time, now_ms());
         status.status = Some(match done {
             Ok(done) => task_status::Status::Successful(done),
@@ -456,7 +463,7 @@ fn end_ms(start: u64, now: u64) -> u64 {
     now.max(start)
 }
 
-fn now_ms() -> u64 {
+pub(crate) fn now_ms() -> u64 {
     let now = SystemTime::now()
         .duration_since(UNIX_EPOCH)
         .unwrap_or_default();

@@ -1,5 +1,6 @@
 //! A call out of captures as a ladder: the statements for it, and the diagram of their answers.
 
+use std::collections::HashMap;
 use std::net::SocketAddr;
 
 use arrow::array::{Array, ArrayRef, AsArray, RecordBatch, StringArray};
@@ -21,7 +22,11 @@ pub struct CallLadder {
     messages: Vec<Step>,
     media: Vec<MediaStream>,
     is_cut: bool,
+    text_bytes: usize,
 }
+
+/// The first column of each address that SIP came from.
+type ColumnsOf<'l> = HashMap<&'l str, &'l str>;
 
 /// A stream of sound, of video or of a fax of a call, as the table `media` has it.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -56,6 +61,8 @@ pub struct MediaStream {
 impl CallLadder {
     /// Messages that are kept, more than a drawing has; and streams.
     pub const MESSAGES_MAX: usize = 20_000;
+    /// Bytes of the messages that are kept.
+    pub const TEXT_BYTES_MAX: usize = 16 << 20;
 
     /// The question for the messages of a call. `captures` are the arguments of a table function, as SQL writes them; so is
     /// `call_id`.
@@ -106,7 +113,9 @@ impl CallLadder {
 
     /// Takes a message that was found by other means.
     pub fn push_step(&mut self, step: Step) {
-        match self.messages.len() < Self::MESSAGES_MAX {
+        let text = step.text.as_ref().map_or(0, String::len);
+        self.text_bytes = self.text_bytes.saturating_add(text);
+        match self.messages.len() < Self::MESSAGES_MAX && self.text_bytes <= Self::TEXT_BYTES_MAX {
             true => self.messages.push(step),
             false => self.is_cut = true,
         }
@@ -143,7 +152,8 @@ impl CallLadder {
         if self.messages.is_empty() {
             return None;
         }
-        let bars = self.media.iter().map(|stream| self.bar(stream));
+        let columns = self.columns();
+        let bars = self.media.iter().map(|stream| bar(stream, &columns));
         let mut all: Vec<Step> = self.messages.iter().cloned().chain(bars).collect();
         all.sort_by_key(|step| step.time_ns);
         let mut ladder = Ladder::new(title);
@@ -153,33 +163,35 @@ impl CallLadder {
         Some(ladder)
     }
 
-    /// The bar of a stream. It has the column of the party that sent SIP from the same address.
-    fn bar(&self, stream: &MediaStream) -> Step {
-        let (from, to) = (stream.from.as_deref(), stream.to.as_deref());
-        let of_sip = (self.column_of(from), self.column_of(to));
-        let (from, to) = match of_sip {
-            (Some(from), Some(to)) if from != to => (from.to_owned(), to.to_owned()),
-            _ => (socket(from, stream.from_port), socket(to, stream.to_port)),
-        };
-        Step {
-            time_ns: stream.start_ns,
-            from,
-            to,
-            label: stream.label(),
-            is_media: true,
-            ..Step::default()
+    fn columns(&self) -> ColumnsOf<'_> {
+        let mut columns = HashMap::new();
+        for step in &self.messages {
+            let column = step.from.as_str();
+            let known = column.rsplit_once(':').map_or(column, |(known, _)| known);
+            columns
+                .entry(known.trim_matches(['[', ']']))
+                .or_insert(column);
         }
+        columns
     }
+}
 
-    /// The first column of an address.
-    fn column_of(&self, address: Option<&str>) -> Option<&str> {
-        let address = address?;
-        let columns = self.messages.iter().map(|step| step.from.as_str());
-        let mut of_address = columns.filter(|column| {
-            let known = column.rsplit_once(':').map_or(*column, |(known, _)| known);
-            known.trim_matches(['[', ']']) == address
-        });
-        of_address.next()
+/// The bar of a stream. It has the column of the party that sent SIP from the same address.
+fn bar(stream: &MediaStream, columns: &ColumnsOf<'_>) -> Step {
+    let (from, to) = (stream.from.as_deref(), stream.to.as_deref());
+    let of = |address: Option<&str>| columns.get(address?).copied();
+    // Where both are one party, as behind a proxy, the bar would have no length.
+    let (from, to) = match (of(from), of(to)) {
+        (Some(from), Some(to)) if from != to => (from.to_owned(), to.to_owned()),
+        _ => (socket(from, stream.from_port), socket(to, stream.to_port)),
+    };
+    Step {
+        time_ns: stream.start_ns,
+        from,
+        to,
+        label: stream.label(),
+        is_media: true,
+        ..Step::default()
     }
 }
 
@@ -393,9 +405,9 @@ mod tests {
             mos: Some(4.04),
             ..MediaStream::default()
         }];
-        let bar = call.bar(&call.media[0]);
-        assert_eq!((bar.from, bar.to), (end(1), end(2)));
-        assert_eq!(bar.label, "RTP PCMA, 3.0 % lost, MOS 4.0");
+        let of_party = bar(&call.media[0], &call.columns());
+        assert_eq!((of_party.from, of_party.to), (end(1), end(2)));
+        assert_eq!(of_party.label, "RTP PCMA, 3.0 % lost, MOS 4.0");
         assert_eq!(call.media[0].ends().0, "10.0.0.1:4000");
         let fax = MediaStream {
             protocol: Some("T.38".to_owned()),
@@ -407,5 +419,22 @@ mod tests {
         let text = call.drawn("x").unwrap().text();
         let at = |word: &str| text.find(word).unwrap();
         assert!(at("INVITE") < at("RTP PCMA"), "{text}");
+    }
+
+    /// Twenty thousand long messages were a gigabyte in the memory of a server.
+    #[test]
+    fn messages_that_are_kept_have_some_megabytes() {
+        let step = Step {
+            text: Some("x".repeat(CallLadder::TEXT_BYTES_MAX / 4)),
+            ..Step::default()
+        };
+        let mut call = CallLadder::default();
+        for _ in 0..4 {
+            call.push_step(step.clone());
+        }
+        assert!(!call.is_cut());
+        call.push_step(step);
+        assert!(call.is_cut());
+        assert_eq!(call.messages().len(), 4);
     }
 }

@@ -1,11 +1,18 @@
 //! Bytes of a client of the PostgreSQL protocol on their way in: no message is longer than it may be, and none gets
-//! to pgwire whose parts do not fit into it, since pgwire's readers take for granted that they do.
+//! to pgwire whose parts do not fit into it, since pgwire's readers take for granted that they do. What has come of messages has a limit, of all
+//! connections together, and so has the time in which one comes.
 
 use std::io;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::time::{Sleep, sleep};
+
+use crate::error::{Failure, Kind};
+use crate::retained::{Retained, Retention};
 
 /// Follows the lengths of messages in a stream that comes in pieces of any size.
 #[derive(Debug)]
@@ -53,6 +60,11 @@ impl Lengths {
     /// Whether a message came whose parts do not fit into it.
     pub(crate) const fn is_malformed(&self) -> bool {
         self.is_malformed
+    }
+
+    /// Whether a message has begun that has not come whole.
+    const fn is_within(&self) -> bool {
+        self.rest > 0 || self.header_len > 0
     }
 
     /// Takes more bytes; false when a message begins that is too long, or has come with parts that do not fit into it.
@@ -280,16 +292,82 @@ fn fits_first(body: &[u8]) -> bool {
     }
 }
 
+/// What has come of messages that nothing was done with yet.
+#[derive(Debug)]
+struct Arriving {
+    /// What is held for the messages of the connection.
+    retention: Arc<Retention>,
+    bytes: usize,
+    retained: Vec<Retained>,
+    /// When the message that has begun has to be whole.
+    until: Option<Pin<Box<Sleep>>>,
+    /// Why no more is taken.
+    refused: Option<Failure>,
+}
+
+impl Arriving {
+    /// Counts more bytes; false when there is no room for them.
+    fn count(&mut self, bytes: usize) -> bool {
+        self.bytes = self.bytes.saturating_add(bytes);
+        // A short message comes through while others hold all.
+        if self.bytes > SHORT_BYTES_MAX {
+            match self.retention.add(bytes) {
+                Ok(retained) => self.retained.push(retained),
+                Err(failure) => self.refused = Some(failure),
+            }
+        }
+        self.refused.is_none()
+    }
+
+    /// Whether the time of the message that has begun is over.
+    fn is_late(&mut self, context: &mut Context<'_>) -> bool {
+        let until = self
+            .until
+            .get_or_insert_with(|| Box::pin(sleep(ARRIVES_WITHIN)));
+        if until.as_mut().poll(context).is_pending() {
+            return false;
+        }
+        let seconds = ARRIVES_WITHIN.as_secs();
+        let message = format!("a message did not come whole within {seconds} s");
+        self.refused = Some(Failure::new(Kind::Timeout, message));
+        true
+    }
+}
+
 /// A stream whose messages are no longer than they may be.
 #[derive(Debug)]
 pub(crate) struct Guarded<S> {
     inner: S,
     pub(crate) lengths: Lengths,
+    arriving: Arriving,
 }
 
 impl<S> Guarded<S> {
-    pub(crate) const fn new(inner: S, lengths: Lengths) -> Self {
-        Self { inner, lengths }
+    /// A stream of a connection for whose messages this is held.
+    pub(crate) const fn new(inner: S, lengths: Lengths, retention: Arc<Retention>) -> Self {
+        Self {
+            inner,
+            lengths,
+            arriving: Arriving {
+                retention,
+                bytes: 0,
+                retained: Vec::new(),
+                until: None,
+                refused: None,
+            },
+        }
+    }
+
+    /// Why no more of a message was taken.
+    pub(crate) const fn crowded(&self) -> Option<&Failure> {
+        self.arriving.refused.as_ref()
+    }
+
+    /// All that has come was taken out.
+    pub(crate) fn release(&mut self) {
+        self.arriving.bytes = 0;
+        self.arriving.retained.clear();
+        self.arriving.until = None;
     }
 }
 
@@ -304,10 +382,13 @@ impl<S: AsyncRead + Unpin> AsyncRead for Guarded<S> {
         let polled = Pin::new(&mut this.inner).poll_read(context, buffer);
         if let Poll::Ready(Ok(())) = polled {
             let new = buffer.filled().get(before..).unwrap_or_default();
-            if !this.lengths.take(new) {
+            if !this.lengths.take(new) || !this.arriving.count(new.len()) {
                 let error = io::Error::new(io::ErrorKind::InvalidData, "invalid message format");
                 return Poll::Ready(Err(error));
             }
+        }
+        if polled.is_pending() && this.lengths.is_within() && this.arriving.is_late(context) {
+            return Poll::Ready(Err(io::ErrorKind::TimedOut.into()));
         }
         polled
     }
@@ -333,6 +414,10 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Guarded<S> {
 
 /// Bytes of the first message: user, database and settings.
 const FIRST_MAX: usize = 10_000;
+/// The bytes of a message that are not counted.
+const SHORT_BYTES_MAX: usize = 16 << 10;
+/// How long a client may take for a message.
+const ARRIVES_WITHIN: Duration = Duration::from_secs(20);
 
 #[cfg(test)]
 mod tests {
@@ -362,6 +447,42 @@ mod tests {
         for first in [[0, 0, 0, 3], [0x7f, 0xff, 0xff, 0xff], [0xff; 4]] {
             assert!(!Lengths::new(1 << 30).take(&first));
         }
+    }
+
+    /// A hundred messages that are not gone on with held a megabyte each, for as long as their clients liked.
+    #[tokio::test]
+    async fn what_has_come_of_messages_has_a_limit_and_short_ones_come_through() {
+        use tokio::io::AsyncReadExt as _;
+        let all = Retention::of_arrivals(1 << 20);
+        let message = |length: u32| {
+            let mut message = vec![b'Q'];
+            message.extend(length.to_be_bytes());
+            message.resize(length as usize, b'x');
+            message
+        };
+        let guarded = |bytes: Vec<u8>| {
+            let mut lengths = Lengths::new(1 << 20);
+            assert!(lengths.take(b"\0\0\0\x09\0\x03\0\0\0"));
+            let one = Retention::of_one(&all);
+            let stream = tokio::io::join(io::Cursor::new(bytes), tokio::io::sink());
+            Guarded::new(stream, lengths, one)
+        };
+        let mut held = Vec::new();
+        for _ in 0..64 {
+            let mut stream = guarded(message(1 << 20));
+            stream.read_exact(&mut vec![0; 1 << 20]).await.unwrap();
+            assert!(stream.lengths.is_within());
+            held.push(stream);
+        }
+        let mut stream = guarded(message(1 << 20));
+        assert!(stream.read_exact(&mut vec![0; 1 << 20]).await.is_err());
+        let failure = stream.crowded().unwrap();
+        assert!(failure.message.contains("unfinished messages"), "{failure}");
+        let mut stream = guarded(message(1000));
+        stream.read_exact(&mut [0; 1000]).await.unwrap();
+        held[0].release();
+        let mut stream = guarded(message(1 << 20));
+        stream.read_exact(&mut vec![0; 1 << 20]).await.unwrap();
     }
 
     #[test]

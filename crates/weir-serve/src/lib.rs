@@ -34,6 +34,7 @@ mod listener;
 mod load;
 mod options;
 mod pg;
+mod presence;
 mod retained;
 mod secret;
 mod server;

@@ -1,16 +1,17 @@
 //! The listener of a protocol: it accepts connections up to a limit, and refuses further ones with a message. A connection whose client
-//! has not been admitted yet gives its place to a new one.
+//! has not been admitted yet gives its place to a new one, and behind those the one whose client has been waited for longest
+//! ([`Presence`]).
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use futures::FutureExt;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot, watch};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 
+use crate::presence::{Closes, Presence};
 use crate::shared::{Counted, Metrics, Shared};
-use crate::turn::Closing;
 
 /// A protocol of the server.
 pub(crate) trait Protocol: Send + Sync + 'static {
@@ -32,83 +33,114 @@ pub(crate) trait Protocol: Send + Sync + 'static {
     ) -> impl Future<Output = ()> + Send;
 }
 
-/// The connections of a protocol whose clients are not admitted yet, the oldest first. One is closed when its sender is dropped.
+/// The connections of a protocol.
 #[derive(Clone, Default)]
-struct AllPending(Arc<Mutex<PendingQueue>>);
+struct Places(Arc<Mutex<Connections>>);
 
-/// Connections by number, each with what closes it, the oldest first.
-type PendingQueue = VecDeque<(u64, oneshot::Sender<()>)>;
+#[derive(Default)]
+struct Connections {
+    /// Those whose clients are not admitted yet by number, each with what closes it when it is dropped, the oldest first.
+    pending: VecDeque<(u64, oneshot::Sender<()>)>,
+    /// The others.
+    admitted: BTreeMap<u64, Arc<Presence>>,
+}
 
-impl AllPending {
-    fn lock(&self) -> MutexGuard<'_, VecDeque<(u64, oneshot::Sender<()>)>> {
+impl Places {
+    fn lock(&self) -> MutexGuard<'_, Connections> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Adds a connection of this number; what is given back beside it is ready when it is to be closed.
     fn add(&self, number: u64) -> (Pending, oneshot::Receiver<()>) {
         let (stays, closed) = oneshot::channel();
-        self.lock().push_back((number, stays));
+        self.lock().pending.push_back((number, stays));
         let pending = Pending {
-            all: self.clone(),
+            places: self.clone(),
             number,
-            closing: Arc::new(watch::Sender::new(false)),
+            presence: Presence::new(),
         };
         (pending, closed)
     }
 
-    /// Closes the oldest one; false when there is none.
-    fn close_oldest(&self) -> bool {
-        self.lock().pop_front().is_some()
+    /// Closes the oldest one that is not admitted or, where all are, the one whose client has been waited for longest, at least so long; false
+    /// when there is none.
+    fn make_room(&self, at_least: Duration) -> bool {
+        let mut connections = self.lock();
+        if connections.pending.pop_front().is_some() {
+            return true;
+        }
+        let waited = connections.admitted.values();
+        let waited = waited.filter_map(|presence| Some((presence.waits_for()?, presence)));
+        let longest = waited
+            .filter(|(waited, _)| *waited >= at_least)
+            .max_by_key(|(waited, _)| *waited);
+        longest
+            .map(|(_, presence)| presence.close(Closes::ForAnother))
+            .is_some()
     }
 }
 
-/// A connection whose client is not admitted yet.
+/// A connection whose client may not be admitted yet.
 #[derive(Clone)]
 pub(crate) struct Pending {
-    all: AllPending,
+    places: Places,
     number: u64,
-    closing: Closing,
+    presence: Arc<Presence>,
 }
 
 impl Pending {
-    /// What closes the connection, whether its client is admitted or not.
-    pub(crate) fn closing(&self) -> Closing {
-        Arc::clone(&self.closing)
+    /// What the connection does, and what closes it, whether its client is admitted or not.
+    pub(crate) const fn presence(&self) -> &Arc<Presence> {
+        &self.presence
     }
 
-    /// The client has shown what it has to, and keeps its place.
+    /// The client has shown what it has to, and keeps its place while it does something with it.
     pub(crate) fn admit(&self) {
-        let mut all = self.all.lock();
-        if let Some(place) = all.iter().position(|(number, _)| *number == self.number)
-            && let Some((_, stays)) = all.remove(place)
+        let mut connections = self.places.lock();
+        let mut pending = connections.pending.iter();
+        if let Some(place) = pending.position(|(number, _)| *number == self.number)
+            && let Some((number, stays)) = connections.pending.remove(place)
         {
-            // It is not closed any more; one that has ended has no receiver.
-            let _ = stays.send(());
+            // It is not closed as one that is pending any more.
+            if stays.send(()).is_ok() {
+                self.presence.touch();
+                let presence = Arc::clone(&self.presence);
+                connections.admitted.insert(number, presence);
+            }
         }
+    }
+
+    /// The connection has ended.
+    fn leave(&self) {
+        let mut connections = self.places.lock();
+        let number = self.number;
+        connections.admitted.remove(&number);
+        connections.pending.retain(|(other, _)| *other != number);
     }
 }
 
-/// Serves a connection until its end, or until it is closed while its client is not admitted or takes no rows.
+/// Serves a connection until its end, or until it is closed: while its client is not admitted, takes no rows, or does nothing.
 async fn until_closed(
     served: impl Future<Output = ()>,
     closed: oneshot::Receiver<()>,
-    closing: &Closing,
+    presence: &Presence,
 ) {
     let closed = async {
         if closed.await.is_ok() {
             std::future::pending::<()>().await;
         }
     };
-    let mut closing = closing.subscribe();
-    let takes_nothing = async {
-        // The sender is there as long as this is.
-        let _ = closing.wait_for(|is_closing| *is_closing).await;
-        tokio::time::sleep(FAREWELL_MAX).await;
+    let makes_room = async {
+        let farewell = match presence.closed().await {
+            Closes::ForAnother => SHORT_FAREWELL_MAX,
+            _ => FAREWELL_MAX,
+        };
+        tokio::time::sleep(farewell).await;
     };
     tokio::select! {
         () = served => {}
         () = closed => {}
-        () = takes_nothing => {}
+        () = makes_room => {}
     }
 }
 
@@ -119,7 +151,7 @@ pub(crate) async fn serve<P: Protocol>(protocol: Arc<P>, listener: TcpListener) 
     let connections = Arc::new(Semaphore::new(most));
     let refusals = Arc::new(Semaphore::new(REFUSALS_MAX));
     let mut ending = shared.ending.clone();
-    let pending = AllPending::default();
+    let places = Places::default();
     let mut number = 0_u64;
     loop {
         let accepted = tokio::select! {
@@ -131,7 +163,8 @@ pub(crate) async fn serve<P: Protocol>(protocol: Arc<P>, listener: TcpListener) 
             tokio::time::sleep(Duration::from_millis(50)).await;
             continue;
         };
-        if connections.available_permits() == 0 && pending.close_oldest() {
+        if connections.available_permits() == 0 && places.make_room(shared.options.limits.idle_min)
+        {
             // Its place is free when its task has ended.
             let place = Arc::clone(&connections).acquire_owned();
             drop(tokio::time::timeout(PLACE_WITHIN, place).await);
@@ -149,12 +182,12 @@ pub(crate) async fn serve<P: Protocol>(protocol: Arc<P>, listener: TcpListener) 
                 Metrics::add(&shared.metrics.connections, 1);
                 let counted = Counted::new(&shared, |metrics| &metrics.connections_open);
                 number = number.wrapping_add(1);
-                let (pending, closed) = pending.add(number);
+                let (pending, closed) = places.add(number);
                 tokio::spawn(async move {
                     let ended = pending.clone();
                     let served = protocol.serve_connection(socket, pending);
-                    until_closed(served, closed, &ended.closing).await;
-                    ended.admit();
+                    until_closed(served, closed, &ended.presence).await;
+                    ended.leave();
                     drop((counted, permit));
                 });
             }
@@ -184,6 +217,8 @@ enum Admission {
 pub(crate) const STARTUP_MAX: Duration = Duration::from_secs(20);
 /// How long a protocol may take to say why a connection is closed.
 const FAREWELL_MAX: Duration = Duration::from_millis(200);
+/// The same where another waits for the place.
+const SHORT_FAREWELL_MAX: Duration = Duration::from_millis(50);
 /// How long the place of a connection that is closed is waited for.
 const PLACE_WITHIN: Duration = Duration::from_millis(200);
 /// Refusals that are sent at the same time.

@@ -66,6 +66,9 @@ pub struct Limits {
     pub time_max: Option<Duration>,
     /// Connections at once, of each protocol.
     pub connections_max: usize,
+    /// How long a connection keeps its place for a client that asks for nothing, does not end its request or takes no rows, when
+    /// others want it and there are no more.
+    pub idle_min: Duration,
     /// Statements that run at once; others wait for their turn, which one that has run for half a second gives away.
     pub queries_max: usize,
     /// Bytes of a message or of the text of a query.
@@ -82,6 +85,7 @@ impl Default for Limits {
             rows_max: None,
             time_max: None,
             connections_max: 100,
+            idle_min: Duration::from_secs(1),
             queries_max: 16,
             text_bytes_max: 1 << 20,
             upload_bytes_max: 1 << 30,

@@ -13,6 +13,10 @@ pub(crate) struct Retention {
     bytes: AtomicUsize,
     bytes_max: usize,
     bytes_of_one_max: usize,
+    /// Bytes of a connection that are its own: they are not counted with those of all, so that others who hold all that may be held
+    /// keep none from its short statements.
+    own_max: usize,
+    own: AtomicUsize,
     /// That of all connections, for that of one.
     all: Option<Arc<Retention>>,
 }
@@ -25,17 +29,22 @@ impl Retention {
             bytes: AtomicUsize::new(0),
             bytes_max: ALL_BYTES_MAX,
             bytes_of_one_max: ONE_BYTES_MAX,
+            own_max: OWN_BYTES_MAX,
+            own: AtomicUsize::new(0),
             all: None,
         })
     }
 
-    /// That of the messages of a server that have come in part.
-    pub(crate) fn of_arrivals() -> Arc<Self> {
+    /// That of the messages of a server that have come in part, each of which has so many bytes at most.
+    pub(crate) fn of_arrivals(message_bytes_max: usize) -> Arc<Self> {
+        let one = message_bytes_max.saturating_mul(2).max(ONE_ARRIVALS_MAX);
         Arc::new(Self {
             what: "unfinished messages",
             bytes: AtomicUsize::new(0),
-            bytes_max: ALL_ARRIVALS_MAX,
-            bytes_of_one_max: ONE_ARRIVALS_MAX,
+            bytes_max: ALL_ARRIVALS_MAX.max(one),
+            bytes_of_one_max: one,
+            own_max: 0,
+            own: AtomicUsize::new(0),
             all: None,
         })
     }
@@ -47,6 +56,8 @@ impl Retention {
             bytes: AtomicUsize::new(0),
             bytes_max: all.bytes_of_one_max,
             bytes_of_one_max: all.bytes_of_one_max,
+            own_max: all.own_max,
+            own: AtomicUsize::new(0),
             all: Some(Arc::clone(all)),
         })
     }
@@ -56,11 +67,11 @@ impl Retention {
     /// # Errors
     /// When more would be held than may be.
     pub(crate) fn add(self: &Arc<Self>, bytes: usize) -> Result<Retained, Failure> {
-        let added = |of: &Self| {
-            let before = of.bytes.fetch_add(bytes, Ordering::Relaxed);
-            let fits = before.saturating_add(bytes) <= of.bytes_max;
+        let added = |to: &AtomicUsize, most: usize| {
+            let before = to.fetch_add(bytes, Ordering::Relaxed);
+            let fits = before.saturating_add(bytes) <= most;
             if !fits {
-                of.bytes.fetch_sub(bytes, Ordering::Relaxed);
+                to.fetch_sub(bytes, Ordering::Relaxed);
             }
             fits
         };
@@ -70,11 +81,13 @@ impl Retention {
             Err(Failure::new(Kind::Limit, message)
                 .with_hint("close those that are not used, or send the statement as it is"))
         };
-        if !added(self) {
+        if !added(&self.bytes, self.bytes_max) {
             return refused("a connection", self.bytes_max);
         }
+        let is_own = added(&self.own, self.own_max);
         if let Some(all) = &self.all
-            && !added(all)
+            && !is_own
+            && !added(&all.bytes, all.bytes_max)
         {
             self.bytes.fetch_sub(bytes, Ordering::Relaxed);
             return refused("all connections", all.bytes_max);
@@ -82,6 +95,7 @@ impl Retention {
         Ok(Retained {
             of: Arc::clone(self),
             bytes,
+            is_own,
         })
     }
 }
@@ -91,12 +105,18 @@ impl Retention {
 pub(crate) struct Retained {
     of: Arc<Retention>,
     bytes: usize,
+    is_own: bool,
 }
 
 impl Drop for Retained {
     fn drop(&mut self) {
-        for of in [Some(&self.of), self.of.all.as_ref()].into_iter().flatten() {
-            of.bytes.fetch_sub(self.bytes, Ordering::Relaxed);
+        self.of.bytes.fetch_sub(self.bytes, Ordering::Relaxed);
+        let beside = match (self.is_own, &self.of.all) {
+            (true, _) => Some(&self.of.own),
+            (false, all) => all.as_ref().map(|all| &all.bytes),
+        };
+        if let Some(beside) = beside {
+            beside.fetch_sub(self.bytes, Ordering::Relaxed);
         }
     }
 }
@@ -142,6 +162,8 @@ const WORDS_MAX: usize = 200_000;
 const ALL_BYTES_MAX: usize = 128 << 20;
 /// Bytes of the statements and values of one connection.
 const ONE_BYTES_MAX: usize = 16 << 20;
+/// Bytes of short statements and values of a connection that do not count among those of all.
+const OWN_BYTES_MAX: usize = 64 << 10;
 /// Bytes of the unfinished messages of all connections together.
 const ALL_ARRIVALS_MAX: usize = 64 << 20;
 /// Bytes of the unfinished messages of one connection.
@@ -184,5 +206,28 @@ mod tests {
         drop((held, last));
         assert_eq!(all.bytes.load(Ordering::Relaxed), 0);
         assert_eq!(one.bytes.load(Ordering::Relaxed), 0);
+    }
+
+    /// Eight connections that held 16 MiB each kept all others from preparing `SELECT 1`.
+    #[test]
+    fn short_statements_are_held_where_others_hold_all() {
+        let all = Retention::of_all();
+        let mut held = Vec::new();
+        for _ in 0..ALL_BYTES_MAX / ONE_BYTES_MAX {
+            held.push(Retention::of_one(&all).add(ONE_BYTES_MAX).unwrap());
+        }
+        let one = Retention::of_one(&all);
+        let mut short = Vec::new();
+        for _ in 0..OWN_BYTES_MAX / 8192 {
+            short.push(one.add(8192).unwrap());
+        }
+        let refused = one.add(8192).unwrap_err();
+        assert!(refused.message.contains("of all connections"), "{refused}");
+        short.pop();
+        short.push(one.add(8192).unwrap());
+        drop((short, held));
+        for count in [&all.bytes, &one.bytes, &one.own] {
+            assert_eq!(count.load(Ordering::Relaxed), 0);
+        }
     }
 }

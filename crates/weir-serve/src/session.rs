@@ -23,10 +23,11 @@ use weir_tables::Totals;
 use crate::catalog::{asks_catalog, is_relation};
 use crate::deadline::Deadline;
 use crate::error::{Failure, Kind};
+use crate::presence::{AtWork, Presence};
 use crate::retained::{Retention, of_statement};
 use crate::session_log::{Entry, Log};
 use crate::shared::{Counted, Metrics, Running, Shared};
-use crate::turn::{Closing, Counted as CountedRows, GiveBack, Holder, Turn, Unsent};
+use crate::turn::{Counted as CountedRows, GiveBack, Holder, Turn, Unsent};
 use crate::workers::{Heard, Order, Pool, Priority, Remote};
 
 /// The statements of one connection.
@@ -38,8 +39,8 @@ pub(crate) struct Session {
     /// The statements that have changed the session.
     log: Mutex<Log>,
     heard: Arc<Heard>,
-    /// What closes the connection of its client.
-    closing: Option<Closing>,
+    /// The connection of its client.
+    connection: Option<Arc<Presence>>,
 }
 
 /// Where statements run.
@@ -97,14 +98,19 @@ impl Session {
             retention: Retention::of_one(&shared.retention),
             log: Mutex::default(),
             heard,
-            closing: None,
+            connection: None,
         }
     }
 
     /// Names the connection of its client: it is closed where rows that the client does not take have to make room for others.
-    pub(crate) fn of_connection(mut self, closing: Closing) -> Self {
-        self.closing = Some(closing);
+    pub(crate) fn of_connection(mut self, connection: &Arc<Presence>) -> Self {
+        self.connection = Some(Arc::clone(connection));
         self
+    }
+
+    /// Says of the connection that a statement is at work, until what is given back is dropped.
+    fn at_work(&self) -> Option<AtWork> {
+        self.connection.as_ref().map(Presence::at_work)
     }
 
     fn log(&self) -> MutexGuard<'_, Log> {
@@ -146,11 +152,12 @@ impl Session {
     /// Waits until the statements of a text may be parsed and planned, which they may be until what is given back is dropped.
     ///
     /// # Errors
-    /// When the time of a statement is over before.
+    /// When the time of a statement is over before, or too many wait already.
     pub(crate) async fn load(&self, sql: &str) -> Result<Option<OwnedSemaphorePermit>, Failure> {
+        let _at_work = self.at_work();
         let deadline = Deadline::new(&self.shared.options.limits, None);
-        let taken = self.shared.load.take(of_statement(sql, 0));
-        deadline.within(taken).await
+        let taken = self.shared.load.take(of_statement(sql, 0), sql.len());
+        deadline.within(taken).await?
     }
 
     /// The statements of a text, with files in the places of names that the catalog has.
@@ -220,6 +227,7 @@ impl Session {
         work: impl Future<Output = T> + Send + 'static,
         priority: Option<Arc<Priority>>,
     ) -> Result<T, Failure> {
+        let _at_work = self.at_work();
         let deadline = Deadline::new(&self.shared.options.limits, None);
         let turn = deadline.within(self.shared.turns.take()).await?;
         let turn = turn.map_err(|_| gone())?;
@@ -355,6 +363,7 @@ impl Session {
         let named = name
             .map(|name| Named::new(shared, name, &running))
             .transpose()?;
+        let _at_work = self.at_work();
         // It holds while no rows are fetched, too.
         let deadline = Deadline::new(&shared.options.limits, None);
         let turn = shared.turns.take();
@@ -364,8 +373,8 @@ impl Session {
         if let Some(priority) = &priority {
             priority.set_holder(&holder);
         }
-        if let Some(closing) = &self.closing {
-            holder.set_connection(Arc::clone(closing));
+        if let Some(connection) = &self.connection {
+            turn.set_connection(connection);
         }
         let (schema_sender, schema) = oneshot::channel();
         let (sender, batches) = mpsc::channel(BATCHES_AHEAD);

@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use tempfile::TempDir;
 use tokio::runtime::Handle;
-use tokio::sync::watch;
+use tokio::sync::{Semaphore, watch};
 use weir_engine::{ScanReport, SharedMemory};
 
 use crate::catalog::{Catalog, Registered};
@@ -37,6 +37,10 @@ pub(crate) struct Shared {
     pub(crate) load: Load,
     /// What is held for clients between their messages.
     pub(crate) retention: Arc<Retention>,
+    /// Places for what the server's own process makes of rows for the page, and for its studies: their memory and time are not those of a
+    /// statement.
+    pub(crate) views: Arc<Semaphore>,
+    pub(crate) studies: Arc<Semaphore>,
     /// What has come of messages that are not whole.
     pub(crate) arrivals: Arc<Retention>,
     /// The memory of all statements together, where it has a limit.
@@ -100,6 +104,7 @@ impl Shared {
                 shared.options.engine.memory_limit_bytes,
                 shared.options.limits.queries_max,
             );
+            let pool = pool.map_err(|error| Error::new(format!("no threads: {error}")))?;
             let _ = shared.pool.set(pool);
         }
         Ok(shared)
@@ -151,7 +156,9 @@ impl Shared {
             files,
             load: Load::new(),
             retention: Retention::of_all(),
-            arrivals: Retention::of_arrivals(),
+            views: Arc::new(Semaphore::new(VIEWS_MAX)),
+            studies: Arc::new(Semaphore::new(1)),
+            arrivals: Retention::of_arrivals(options.limits.text_bytes_max),
             memory: (options.engine.memory_limit_bytes)
                 .map(|bytes| SharedMemory::new(bytes, options.limits.queries_max)),
             options,
@@ -349,5 +356,7 @@ impl Drop for Counted {
 
 /// Bytes of rows that wait for clients, of all statements together.
 const WAITING_BYTES_MAX: usize = 128 << 20;
+/// Views that are made at once.
+const VIEWS_MAX: usize = 2;
 /// Statements in processes that wait for their clients.
 const WAITING_MAX: usize = 64;

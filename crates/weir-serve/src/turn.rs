@@ -17,8 +17,10 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::mpsc::error::TrySendError;
-use tokio::sync::{AcquireError, Notify, OwnedSemaphorePermit, Semaphore, mpsc, watch};
+use tokio::sync::{AcquireError, Notify, OwnedSemaphorePermit, Semaphore, mpsc};
 use tokio::time::Instant;
+
+use crate::presence::{AtWork, Closes, Presence};
 
 /// The turns of a server.
 #[derive(Debug)]
@@ -115,18 +117,20 @@ impl Queue {
 pub(crate) struct Holder {
     is_ended: AtomicBool,
     ended: Notify,
-    /// What closes the connection of its client.
-    connection: OnceLock<Closing>,
+    /// The connection of its client.
+    connection: OnceLock<Arc<Presence>>,
 }
-
-/// Closes a connection when it becomes true.
-pub(crate) type Closing = Arc<watch::Sender<bool>>;
 
 impl Holder {
     /// Names the connection of its client, which is closed where the client takes nothing when the statement is ended.
-    pub(crate) fn set_connection(&self, closing: Closing) {
+    pub(crate) fn set_connection(&self, connection: Arc<Presence>) {
         // A statement has one client.
-        let _ = self.connection.set(closing);
+        let _ = self.connection.set(connection);
+    }
+
+    /// The statement is at work for its client until what is given back is dropped.
+    fn at_work(&self) -> Option<AtWork> {
+        self.connection.get().map(Presence::at_work)
     }
 
     pub(crate) fn is_ended(&self) -> bool {
@@ -148,14 +152,14 @@ impl Holder {
     pub(crate) fn end(self: &Arc<Self>) {
         self.is_ended.store(true, Ordering::Relaxed);
         self.ended.notify_waiters();
-        let Some(closing) = self.connection.get().cloned() else {
+        let Some(connection) = self.connection.get().cloned() else {
             return;
         };
         let holder = Arc::downgrade(self);
         let closes = async move {
             tokio::time::sleep(CLOSED_AFTER).await;
             if holder.strong_count() > 0 {
-                closing.send_replace(true);
+                connection.close(Closes::ForRows);
             }
         };
         if let Ok(runtime) = tokio::runtime::Handle::try_current() {
@@ -209,6 +213,7 @@ impl Turns {
             permit: Arc::new(Mutex::new(Some(permit))),
             aside: Mutex::default(),
             holder: Arc::default(),
+            at_work: Mutex::default(),
         })
     }
 
@@ -227,6 +232,11 @@ impl Turns {
     pub(crate) fn end_longest_waiting(&self) -> bool {
         let first = self.queue().longest_waiting(Duration::ZERO);
         first.as_ref().map(Holder::end).is_some()
+    }
+
+    /// Bytes of rows on their way to clients.
+    pub(crate) fn bytes(&self) -> usize {
+        self.queue().bytes
     }
 
     /// The place of a statement among those that wait for their clients; the lowest has waited longest.
@@ -383,6 +393,8 @@ pub(crate) struct Turn {
     /// Its place among those that have stepped aside.
     aside: Mutex<Option<OwnedSemaphorePermit>>,
     holder: Arc<Holder>,
+    /// Says of the connection that a statement is at work, while it does not wait for the client.
+    at_work: Mutex<Option<AtWork>>,
 }
 
 /// Gives a turn back when it is dropped, whatever the statement is doing: planning cannot be interrupted.
@@ -409,6 +421,16 @@ impl Turn {
     /// What gives this turn back.
     pub(crate) fn give_back(&self) -> GiveBack {
         GiveBack(Arc::clone(&self.permit))
+    }
+
+    /// Names the connection of the client that the statement is at work for.
+    pub(crate) fn set_connection(&self, connection: &Arc<Presence>) {
+        self.holder.set_connection(Arc::clone(connection));
+        self.set_at_work(self.holder.at_work());
+    }
+
+    fn set_at_work(&self, at_work: Option<AtWork>) {
+        *self.at_work.lock().unwrap_or_else(PoisonError::into_inner) = at_work;
     }
 
     /// The statement, for those that make it end.
@@ -446,11 +468,13 @@ impl Turn {
         };
         drop(release(&self.permit));
         let waiting = self.turns.wait(&self.holder);
+        self.set_at_work(None);
         let room = tokio::select! {
             room = to.reserve() => room.map_err(|_| Unsent::Gone)?,
             () = self.holder.ended() => return Err(Unsent::Displaced),
         };
         drop(waiting);
+        self.set_at_work(self.holder.at_work());
         room.send(item);
         if self.is_aside() {
             return Ok(());
@@ -656,8 +680,8 @@ mod tests {
     async fn rows_that_are_kept_make_room_for_those_of_others() {
         let turns = Turns::keeping(1, 100, None, Duration::ZERO);
         let (first, second, third) = (Arc::default(), Arc::default(), Arc::default());
-        let (closing, mut closed) = watch::channel(false);
-        Holder::set_connection(&first, Arc::new(closing));
+        let connection = Presence::new();
+        Holder::set_connection(&first, Arc::clone(&connection));
         let kept = turns.reserve(60, &first).await;
         let taken = turns.reserve(30, &second).await;
         // The second has rows on their way, and waits for its own client.
@@ -677,7 +701,7 @@ mod tests {
         });
         // The one that has kept its rows longest is ended, and its connection closed, as its client takes nothing.
         first.ended().await;
-        closed.wait_for(|closed| *closed).await.unwrap();
+        assert_eq!(connection.closed().await, Closes::ForRows);
         assert!(!waits.is_finished() && !second.is_ended());
         drop((kept, first));
         assert_eq!(waits.await.unwrap().bytes, 50);
@@ -687,13 +711,16 @@ mod tests {
 
     #[tokio::test]
     async fn the_client_of_a_statement_that_was_ended_may_take_its_message() {
-        let (closing, mut closed) = watch::channel(false);
+        let connection = Presence::new();
         let holder = Arc::<Holder>::default();
-        holder.set_connection(Arc::new(closing));
+        holder.set_connection(Arc::clone(&connection));
         holder.end();
         drop(holder);
         // The one that would close it is gone without a word.
-        assert!(closed.changed().await.is_err());
+        while Arc::strong_count(&connection) > 1 {
+            tokio::task::yield_now().await;
+        }
+        assert!(connection.waits_for().is_some());
     }
 
     #[tokio::test]

@@ -3,7 +3,7 @@
 use datafusion_proto::protobuf::physical_plan_node::PhysicalPlanType;
 use datafusion_proto::protobuf::{
     AggregateExecNode, FilterExecNode, MemoryScanExecNode, PhysicalExtensionNode, PhysicalPlanNode,
-    UnnestExecNode, WindowAggExecNode,
+    RepartitionExecNode, UnnestExecNode, WindowAggExecNode,
 };
 use prost::Message;
 
@@ -42,7 +42,8 @@ pub(crate) fn check_plan(bytes: &[u8], sender: Sender) -> Checked {
         "pairs of partitions",
         walk.sources.saturating_mul(walk.exchanged_max),
         EXCHANGED_MAX,
-    )
+    )?;
+    counted("pairs of partitions", walk.pairs, ALL_EXCHANGED_MAX)
 }
 
 /// Validates the embedded plan that runs for each piece of a capture.
@@ -50,7 +51,7 @@ pub(crate) fn check_plan(bytes: &[u8], sender: Sender) -> Checked {
 /// # Errors
 /// As [`check_plan`].
 pub(crate) fn check_template(bytes: &[u8]) -> Checked {
-    Walk::new(Place::Template).plan(&read(bytes)?)
+    Walk::new(Place::Template).plan(&read(bytes)?).map(drop)
 }
 
 /// Checks a number against its limit.
@@ -83,9 +84,13 @@ struct Walk {
     sources: u64,
     /// The largest number of output partitions of a repartitioning.
     exchanged_max: u64,
+    /// The partitions of the inputs of all repartitionings by those that they are dealt out to.
+    pairs: u64,
 }
 
 type Input = Option<Box<PhysicalPlanNode>>;
+/// The number of partitions of an operator, unless it is refused.
+type Partitions = Result<u64, Refused>;
 
 impl Walk {
     const fn new(place: Place) -> Self {
@@ -94,6 +99,7 @@ impl Walk {
             nodes: 0,
             sources: 0,
             exchanged_max: 1,
+            pairs: 0,
         }
     }
 
@@ -103,36 +109,54 @@ impl Walk {
             return Err(Refused::not_allowed("a stage without a shuffle writer"));
         };
         match (exchange::exchange(&of.node)?, of.inputs.as_slice()) {
-            (Exchange::Writer, [input]) => self.plan(input),
+            (Exchange::Writer, [input]) => self.plan(input).map(drop),
             _ => Err(Refused::not_allowed("a stage without a shuffle writer")),
         }
     }
 
-    fn input(&mut self, input: &Input) -> Checked {
+    fn input(&mut self, input: &Input) -> Partitions {
         match input {
             Some(input) => self.plan(input),
             None => Err(Refused::malformed("the input of an operator is missing")),
         }
     }
 
-    fn inputs(&mut self, inputs: &[PhysicalPlanNode]) -> Checked {
-        match inputs {
-            [] => Err(Refused::malformed("the inputs of an operator are missing")),
-            inputs => inputs.iter().try_for_each(|input| self.plan(input)),
+    fn inputs(&mut self, inputs: &[PhysicalPlanNode]) -> Partitions {
+        if inputs.is_empty() {
+            return Err(Refused::malformed("the inputs of an operator are missing"));
         }
+        let mut all = 0_u64;
+        for input in inputs {
+            all = all.saturating_add(self.plan(input)?);
+        }
+        Ok(all)
     }
 
-    fn sides(&mut self, left: &Input, right: &Input) -> Checked {
-        self.input(left)?;
-        self.input(right)
+    fn sides(&mut self, left: &Input, right: &Input) -> Partitions {
+        Ok(self.input(left)?.max(self.input(right)?))
     }
 
-    fn leaf(&mut self, partitions: u64) -> Checked {
-        self.sources = self.sources.saturating_add(partitions.max(1));
-        counted("partitions", self.sources, READ_MAX)
+    fn leaf(&mut self, partitions: u64) -> Partitions {
+        let partitions = partitions.max(1);
+        self.sources = self.sources.saturating_add(partitions);
+        counted("partitions", self.sources, READ_MAX)?;
+        Ok(partitions)
     }
 
-    fn plan(&mut self, node: &PhysicalPlanNode) -> Checked {
+    fn repartition(&mut self, of: &RepartitionExecNode) -> Partitions {
+        let Some(partitioning) = &of.partitioning else {
+            return Err(Refused::malformed("rows that are dealt out by nothing"));
+        };
+        let partitions = exchange::partitions(partitioning)?;
+        counted("partitions", partitions, PARTITIONS_MAX)?;
+        self.exchanged_max = self.exchanged_max.max(partitions);
+        let pairs = self.input(&of.input)?.saturating_mul(partitions);
+        self.pairs = self.pairs.saturating_add(pairs);
+        Ok(partitions.max(1))
+    }
+
+    /// Validates an operator; gives the number of its partitions, or more.
+    fn plan(&mut self, node: &PhysicalPlanNode) -> Partitions {
         self.nodes += 1;
         counted("operators", self.nodes, NODES_MAX)?;
         let Some(kind) = &node.physical_plan_type else {
@@ -180,15 +204,7 @@ impl Walk {
                 counted("rows of a batch", u64::from(of.target_batch_size), ROWS_MAX)?;
                 self.input(&of.input)
             }
-            PhysicalPlanType::Repartition(of) => {
-                let Some(partitioning) = &of.partitioning else {
-                    return Err(Refused::malformed("rows that are dealt out by nothing"));
-                };
-                let partitions = exchange::partitions(partitioning)?;
-                counted("partitions", partitions, PARTITIONS_MAX)?;
-                self.exchanged_max = self.exchanged_max.max(partitions);
-                self.input(&of.input)
-            }
+            PhysicalPlanType::Repartition(of) => self.repartition(of),
             PhysicalPlanType::Union(of) => self.inputs(&of.inputs),
             PhysicalPlanType::Interleave(of) => self.inputs(&of.inputs),
             PhysicalPlanType::Unnest(of) => self.unnest(of),
@@ -219,7 +235,7 @@ impl Walk {
         }
     }
 
-    fn memory(&mut self, of: &MemoryScanExecNode) -> Checked {
+    fn memory(&mut self, of: &MemoryScanExecNode) -> Partitions {
         value::schema(of.schema.as_ref())?;
         of.partitions
             .iter()
@@ -230,13 +246,13 @@ impl Walk {
         self.leaf(of.partitions.len() as u64)
     }
 
-    fn filter(&mut self, of: &FilterExecNode) -> Checked {
+    fn filter(&mut self, of: &FilterExecNode) -> Partitions {
         expression::needed(of.expr.as_ref())?;
         counted("rows of a batch", u64::from(of.batch_size), ROWS_MAX)?;
         self.input(&of.input)
     }
 
-    fn aggregate(&mut self, of: &AggregateExecNode) -> Checked {
+    fn aggregate(&mut self, of: &AggregateExecNode) -> Partitions {
         expression::each(&of.group_expr)?;
         expression::each(&of.aggr_expr)?;
         expression::each(&of.null_expr)?;
@@ -252,18 +268,27 @@ impl Walk {
         if let Some(limit) = &of.limit {
             counted("groups of a TopK aggregate", limit.limit, BEST_MAX)?;
         }
+        // DataFusion cuts the flags of grouping sets into pieces of so many.
+        let of_set = of.group_expr.len();
+        let is_whole = of.groups.len().checked_rem(of_set) == Some(0);
+        let has_nulls = of.null_expr.is_empty() || of.null_expr.len() == of_set;
+        if !(of.groups.is_empty() || is_whole) || !has_nulls {
+            return Err(Refused::malformed(
+                "the grouping sets of an aggregate do not have its grouping expressions",
+            ));
+        }
         value::schema(of.input_schema.as_ref())?;
         value::schema(of.schema.as_ref())?;
         self.input(&of.input)
     }
 
-    fn window(&mut self, of: &WindowAggExecNode) -> Checked {
+    fn window(&mut self, of: &WindowAggExecNode) -> Partitions {
         of.window_expr.iter().try_for_each(expression::window)?;
         expression::each(&of.partition_keys)?;
         self.input(&of.input)
     }
 
-    fn unnest(&mut self, of: &UnnestExecNode) -> Checked {
+    fn unnest(&mut self, of: &UnnestExecNode) -> Partitions {
         value::schema(of.schema.as_ref())?;
         for list in &of.list_type_columns {
             counted("levels of nested lists", u64::from(list.depth), LISTS_MAX)?;
@@ -282,7 +307,7 @@ impl Walk {
     }
 
     /// Validates an extension node, of weir or of Ballista.
-    fn extension(&mut self, of: &PhysicalExtensionNode) -> Checked {
+    fn extension(&mut self, of: &PhysicalExtensionNode) -> Partitions {
         let Some(sent) = sent_node(&of.node)? else {
             return match (
                 self.place,
@@ -346,6 +371,8 @@ const NODES_MAX: u64 = 4096;
 pub(super) const PARTITIONS_MAX: u64 = 1024;
 /// Partitions by those that their rows are dealt out to, at most: each pair is a file, or a part of one.
 const EXCHANGED_MAX: u64 = 1 << 20;
+/// The same of all repartitionings of a plan: DataFusion has a channel for each pair.
+const ALL_EXCHANGED_MAX: u64 = 4 << 20;
 /// Groups that an aggregate keeps as the best ones, at most.
 const BEST_MAX: u64 = 1 << 20;
 /// Lists in lists that are taken apart, at most.
@@ -396,6 +423,56 @@ mod tests {
                 }
             }
         }
+    }
+
+    /// Sixty repartitionings above each other were let in, of which each has a million channels.
+    #[test]
+    fn repartitionings_above_each_other_count_together() {
+        use datafusion_proto::protobuf::Partitioning;
+        use datafusion_proto::protobuf::partitioning::PartitionMethod;
+        let of_levels = |levels: usize| {
+            let mut kind = PhysicalPlanType::Empty(Default::default());
+            for _ in 0..levels {
+                kind = PhysicalPlanType::Repartition(Box::new(RepartitionExecNode {
+                    input: Some(Box::new(PhysicalPlanNode {
+                        physical_plan_type: Some(kind),
+                    })),
+                    partitioning: Some(Partitioning {
+                        partition_method: Some(PartitionMethod::RoundRobin(1024)),
+                    }),
+                    preserve_order: false,
+                }));
+            }
+            PhysicalPlanNode {
+                physical_plan_type: Some(kind),
+            }
+            .encode_to_vec()
+        };
+        check_plan(&of_levels(4), Sender::Client).unwrap();
+        let refused = check_plan(&of_levels(6), Sender::Client).unwrap_err();
+        assert!(refused.to_string().contains("pairs"), "{refused}");
+    }
+
+    /// DataFusion panics at flags of grouping sets where there are no grouping expressions.
+    #[test]
+    fn grouping_sets_have_their_expressions() {
+        let of_groups = |groups: Vec<bool>| {
+            let empty = PhysicalPlanType::Empty(Default::default());
+            let aggregate = AggregateExecNode {
+                input: Some(Box::new(PhysicalPlanNode {
+                    physical_plan_type: Some(empty),
+                })),
+                groups,
+                ..AggregateExecNode::default()
+            };
+            PhysicalPlanNode {
+                physical_plan_type: Some(PhysicalPlanType::Aggregate(Box::new(aggregate))),
+            }
+            .encode_to_vec()
+        };
+        check_plan(&of_groups(Vec::new()), Sender::Client).unwrap();
+        let refused = check_plan(&of_groups(vec![true]), Sender::Client).unwrap_err();
+        assert!(refused.to_string().contains("grouping sets"), "{refused}");
     }
 
     #[test]

@@ -118,7 +118,7 @@ mod tests {
 
     #[test]
     fn unfinished_messages_have_a_limit_and_short_ones_come_through() {
-        let all = Retention::of_arrivals();
+        let all = Retention::of_arrivals(1 << 20);
         let mib = 1 << 20;
         let mut held = Vec::new();
         for _ in 0..8 {

@@ -41,10 +41,10 @@ use super::ticket::{StatementTicket, What};
 use crate::columns::Columns;
 use crate::deadline::Deadline;
 use crate::error::{Failure, Kind};
+use crate::presence::Presence;
 use crate::retained::{Retained, Retention, of_statement, of_values};
 use crate::session::{Session, counted};
 use crate::shared::{Metrics, Shared};
-use crate::turn::Closing;
 
 /// One connection.
 pub(super) struct Connection {
@@ -59,8 +59,8 @@ pub(super) struct Connection {
     retention: Arc<Retention>,
     /// Counts the statements in `kept`.
     retained: Mutex<Vec<Retained>>,
-    /// What closes it.
-    closing: Closing,
+    /// What it does.
+    presence: Arc<Presence>,
 }
 
 /// What a text would answer with.
@@ -76,7 +76,7 @@ impl Connection {
         shared: &Arc<Shared>,
         columns: &Arc<Columns>,
         bearer: String,
-        closing: Closing,
+        presence: &Arc<Presence>,
     ) -> Self {
         Self {
             shared: Arc::clone(shared),
@@ -86,7 +86,7 @@ impl Connection {
             shelf: Shelf::default(),
             retention: Retention::of_one(&shared.retention),
             retained: Mutex::default(),
-            closing,
+            presence: Arc::clone(presence),
         }
     }
 
@@ -100,7 +100,7 @@ impl Connection {
 
     /// An engine that knows what the connection keeps.
     async fn session(&self) -> Result<Session, Failure> {
-        let session = Session::new(&self.shared)?.of_connection(Arc::clone(&self.closing));
+        let session = Session::new(&self.shared)?.of_connection(&self.presence);
         let kept = self.kept().clone();
         session.take_up(kept).await?;
         Ok(session)

@@ -75,8 +75,8 @@ impl Protocol {
     ) {
         let limits = &self.shared.options.limits;
         let (most, grace) = (limits.text_bytes_max, limits.grace);
-        let (bearer, closing) = (self.bearer.clone(), pending.closing());
-        let connection = Connection::new(&self.shared, &self.columns, bearer, closing);
+        let (bearer, presence) = (self.bearer.clone(), pending.presence());
+        let connection = Connection::new(&self.shared, &self.columns, bearer, presence);
         let server = FlightServiceServer::new(connection)
             .max_decoding_message_size(most.saturating_add(SLACK));
         let server = TowerToHyperService::new(server);

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::SystemTime;
 
-use axum::Json;
 use axum::body::Body;
 use axum::extract::{Query, State};
 use axum::http::StatusCode;
+use axum::{Extension, Json};
 use chrono::{DateTime, SecondsFormat, Utc};
 use futures::StreamExt;
 use serde::Deserialize;
@@ -18,6 +18,7 @@ use weir_tables::{EXTRACTIONS, Origin, Table};
 
 use super::Refusal;
 use crate::error::Failure;
+use crate::listener::Pending;
 use crate::shared::Shared;
 
 /// The files below the roots.
@@ -120,6 +121,7 @@ pub(super) struct Dropped {
 /// Keeps a capture until the server ends. It is written as it comes, and takes its name when it is whole.
 pub(super) async fn upload(
     State(shared): State<Arc<Shared>>,
+    Extension(pending): Extension<Pending>,
     Query(dropped): Query<Dropped>,
     body: Body,
 ) -> Result<Json<Value>, Refusal> {
@@ -144,6 +146,7 @@ pub(super) async fn upload(
     let mut file =
         tempfile::NamedTempFile::new_in(uploads.arriving.path()).map_err(|error| failed(&error))?;
     let mut pieces = body.into_data_stream();
+    let mut looked_at = 0;
     while let Some(piece) = pieces.next().await {
         let piece = piece.map_err(|error| bad(format!("{name}: {error}")))?;
         if coming.add(piece.len() as u64) > most {
@@ -156,6 +159,11 @@ pub(super) async fn upload(
                 message,
             ));
         }
+        // A client that sends next to nothing does not keep its place by it.
+        if coming.bytes - looked_at >= PROGRESS_BYTES {
+            looked_at = coming.bytes;
+            pending.presence().touch();
+        }
         tokio::task::block_in_place(|| file.write_all(&piece)).map_err(|error| failed(&error))?;
     }
     let path = folder.join(&name);
@@ -166,6 +174,9 @@ pub(super) async fn upload(
         json!({"path": path.to_string_lossy(), "size": coming.keep(replaced)}),
     ))
 }
+
+/// Bytes of a file that have to come for its connection to keep its place from others.
+const PROGRESS_BYTES: u64 = 256 << 10;
 
 /// Bytes of a file that comes. They count for the limit with those of all that have come and that come at the same time,
 /// until this is dropped or, where the file is kept, for good.

@@ -1,5 +1,6 @@
 //! HTTP: questions in JSON, answers in what they are wanted in, and the page.
 
+mod arriving;
 mod json;
 mod json_rows;
 mod lists;
@@ -11,7 +12,7 @@ mod views;
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use axum::extract::{DefaultBodyLimit, Request, State};
+use axum::extract::{Request, State};
 use axum::http::header::{AUTHORIZATION, CONNECTION, CONTENT_TYPE, HOST, ORIGIN, WWW_AUTHENTICATE};
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode};
 use axum::middleware::{self, Next};
@@ -40,16 +41,9 @@ pub(crate) struct Protocol {
 
 impl Protocol {
     pub(crate) fn new(shared: &Arc<Shared>, tls: Option<TlsAcceptor>) -> Self {
-        let text = shared
-            .options
-            .limits
-            .text_bytes_max
-            .saturating_add(64 << 10);
         let router = Router::new()
-            .route(
-                "/query",
-                post(query::ask).layer(DefaultBodyLimit::max(text)),
-            )
+            // It looks at the length itself, as the body comes.
+            .route("/query", post(query::ask))
             .route("/query/{name}", get(query::state).delete(query::end))
             .route("/ladder", get(views::ladder))
             .route("/call.pcap", get(views::call))
@@ -62,11 +56,7 @@ impl Protocol {
             .route("/functions", get(lists::functions))
             .route("/tables", get(lists::tables))
             .route("/live", get(lists::live))
-            .route(
-                "/upload",
-                // It looks at the length itself, as the body comes.
-                post(lists::upload),
-            )
+            .route("/upload", post(lists::upload))
             .route("/health", get(async || "ok\n"))
             .route("/metrics", get(metrics))
             .route("/openapi.json", get(page::description))
@@ -102,7 +92,8 @@ impl Protocol {
         let mut builder = http1::Builder::new();
         builder
             .timer(TokioTimer::new())
-            .header_read_timeout(STARTUP_MAX);
+            .header_read_timeout(STARTUP_MAX)
+            .max_buf_size(BUFFER_MAX);
         let connection = builder.serve_connection(TokioIo::new(socket), service);
         tokio::pin!(connection);
         let mut ending = self.shared.ending.clone();
@@ -165,7 +156,14 @@ async fn guard(State(shared): State<Arc<Shared>>, request: Request, next: Next) 
     {
         pending.admit();
     }
+    // What has a body waits for that first.
+    let has_body = request.method() == Method::POST;
+    let pending = request.extensions().get::<Pending>();
+    let at_work = pending
+        .filter(|_| !has_body)
+        .map(|pending| pending.presence().at_work());
     let mut response = next.run(request).await;
+    drop(at_work);
     let headers = response.headers_mut();
     for (name, value) in [
         ("content-security-policy", POLICY),
@@ -302,5 +300,7 @@ impl IntoResponse for Refusal {
     }
 }
 
+/// Bytes of a request that are read ahead, and of an answer that are written ahead.
+const BUFFER_MAX: usize = 64 << 10;
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; \
      connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";

@@ -16,6 +16,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use weir_engine::{Parameter, RowFormat, RowWriter};
 
+use super::arriving::arrived;
 use super::json_rows::Rows;
 use super::{Refusal, json};
 use crate::deadline::Deadline;
@@ -124,8 +125,12 @@ pub(super) async fn ask(
     Extension(pending): Extension<Pending>,
     Query(beside): Query<Beside>,
     headers: HeaderMap,
-    body: Bytes,
+    body: Body,
 ) -> Result<Response, Refusal> {
+    let most = shared.options.limits.text_bytes_max.saturating_add(SLACK);
+    let arrived = arrived(body, most, &shared.arrivals).await?;
+    let at_work = pending.presence().at_work();
+    let body = &arrived.bytes;
     let header = |name| {
         headers
             .get(name)
@@ -134,9 +139,9 @@ pub(super) async fn ask(
     };
     let bad = |message: String| Refusal::new(StatusCode::BAD_REQUEST, "request", message);
     // Values of parameters take as much as words of a text.
-    let load = shared.load.take(of_statement(&body, 0));
+    let load = shared.load.take(of_statement(body, 0), body.len());
     let load = Deadline::new(&shared.options.limits, None).within(load);
-    let load = load.await?;
+    let load = load.await??;
     let kind = header(CONTENT_TYPE)
         .split(';')
         .next()
@@ -144,10 +149,10 @@ pub(super) async fn ask(
         .trim();
     let asked = match kind {
         "application/json" => {
-            serde_json::from_slice(&body).map_err(|error| bad(error.to_string()))?
+            serde_json::from_slice(body).map_err(|error| bad(error.to_string()))?
         }
         "text/plain" | "application/sql" => QueryRequest {
-            sql: std::str::from_utf8(&body)
+            sql: std::str::from_utf8(body)
                 .map_err(|error| bad(error.to_string()))?
                 .to_owned(),
             format: beside.format,
@@ -165,7 +170,7 @@ pub(super) async fn ask(
             ));
         }
     };
-    drop(body);
+    drop(arrived);
     let written = match &asked.format {
         Some(word) => Written::of(word).ok_or_else(|| {
             bad(format!(
@@ -184,10 +189,10 @@ pub(super) async fn ask(
     };
     let wanted = asked.timeout_ms.map(Duration::from_millis);
     let deadline = Deadline::new(&shared.options.limits, wanted);
-    let session = Session::new(&shared)?.of_connection(pending.closing());
+    let session = Session::new(&shared)?.of_connection(pending.presence());
     let limit = asked.limit;
     let answer = deadline.within(begin(&session, asked)).await??;
-    drop(load);
+    drop((load, at_work));
     match written {
         Written::Json => {
             let most = limit.unwrap_or(ROWS_DEFAULT).min(ROWS_MAX);
@@ -465,6 +470,8 @@ fn no_query(name: &str) -> Refusal {
     )
 }
 
+/// A body has more in it than a text.
+const SLACK: usize = 64 << 10;
 /// The limit of rows in JSON where a request sets none.
 const ROWS_DEFAULT: usize = 10_000;
 const ROWS_MAX: usize = 1_000_000;

@@ -21,7 +21,7 @@ use weir_ws::{
 };
 
 use super::Refusal;
-use super::views::{captured, each_batch, quoted};
+use super::views::{captured, each_batch, place, quoted};
 use crate::error::{Failure, Kind};
 use crate::shared::Shared;
 
@@ -83,6 +83,7 @@ pub(super) async fn websocket(
          FROM websocket({}) WHERE websocket.type IN ('text', 'binary') AND websocket.whole",
         quoted(&studied.path)
     );
+    let _place = place(&shared, &shared.studies).await?;
     let mut budget = Budget::new(&shared, MESSAGES_MAX);
     let mut study = Study::new(StudyOptions::default());
     each_batch(&shared, &sql, |batch| {
@@ -175,9 +176,15 @@ pub(super) async fn h248(
          ON p.frame.number = m.of_number AND p.frame.file = m.of_file \
          ORDER BY p.frame.file, p.frame.number LIMIT {PACKETS_MAX}"
     );
+    let place = place(&shared, &shared.studies).await?;
     let capture = captured(&shared, &sql).await?.bytes()?;
     let budget = Budget::new(&shared, COMPARED_MAX);
-    let compared = tokio::task::spawn_blocking(move || compare(&capture, budget)).await;
+    let compared = tokio::task::spawn_blocking(move || {
+        // It goes on where its client has left.
+        let _place = place;
+        compare(&capture, budget)
+    });
+    let compared = compared.await;
     let failed = |message: String| Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, "run", message);
     let compared = compared.map_err(|error| failed(error.to_string()))?;
     let (study, is_spent) = compared.map_err(|error| failed(error.to_string()))?;

@@ -1,29 +1,36 @@
 //! A call as a ladder and as a capture, a packet with its layers: questions that the page does not have to know.
 
+use std::collections::HashSet;
+use std::convert::Infallible;
 use std::fs::File;
 use std::io::Read as _;
 use std::sync::Arc;
 
 use arrow::array::RecordBatch;
 use arrow::error::ArrowError;
-use axum::Json;
 use axum::body::{Body, Bytes};
 use axum::extract::{Query, State};
 use axum::http::StatusCode;
 use axum::http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
 use axum::response::{IntoResponse, Response};
+use axum::{Extension, Json};
 use chrono::{DateTime, SecondsFormat};
 use futures::stream;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use tempfile::TempDir;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use weir_engine::CallLadder;
 use weir_tables::Table;
 
 use super::{Refusal, json as values};
+use crate::deadline::Deadline;
 use crate::error::{Failure, Kind};
+use crate::listener::Pending;
 use crate::session::Session;
 use crate::shared::Shared;
+use crate::turn::Holder;
+use crate::workers::bytes_of;
 
 /// Which call is meant.
 #[derive(Debug, Deserialize)]
@@ -49,12 +56,57 @@ pub(super) fn quoted(text: &str) -> String {
     format!("'{}'", text.replace('\'', "''"))
 }
 
-/// The rows of a query, as the page takes them, `most` at most.
+/// Waits for a place for what the server makes itself.
+pub(super) async fn place(
+    shared: &Shared,
+    of: &Arc<Semaphore>,
+) -> Result<Option<OwnedSemaphorePermit>, Failure> {
+    let place = Arc::clone(of).acquire_owned();
+    let place = Deadline::new(&shared.options.limits, None).within(place);
+    // It is never closed.
+    Ok(place.await?.ok())
+}
+
+/// Does what computes for a while: the connections of this thread go on meanwhile.
+async fn computed<T: Send + 'static>(
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, Refusal> {
+    let done = tokio::task::spawn_blocking(work).await;
+    let failed = |error: tokio::task::JoinError| Failure::new(Kind::Internal, error.to_string());
+    Ok(done.map_err(failed)?)
+}
+
+/// A text on its way to a client, counted among the rows that are until the client has it.
+async fn sent(
+    shared: &Arc<Shared>,
+    pending: &Pending,
+    kind: &'static str,
+    text: String,
+) -> Response {
+    let text = Bytes::from(text);
+    if text.len() <= PIECE_BYTES {
+        return ([(CONTENT_TYPE, kind)], text).into_response();
+    }
+    let holder = Arc::<Holder>::default();
+    holder.set_connection(Arc::clone(pending.presence()));
+    let counted = shared.turns.reserve(text.len(), &holder).await;
+    let pieces = stream::unfold(
+        (text, counted, holder),
+        |(mut text, counted, holder)| async {
+            let piece = text.split_to(text.len().min(PIECE_BYTES));
+            let is_piece = !piece.is_empty();
+            is_piece.then(|| (Ok::<_, Infallible>(piece), (text, counted, holder)))
+        },
+    );
+    ([(CONTENT_TYPE, kind)], Body::from_stream(pieces)).into_response()
+}
+
+/// The rows of a query, as the page takes them, `most` at most, with some megabytes of values; true where there are more.
 async fn rows(
     shared: &Arc<Shared>,
     sql: &str,
     most: usize,
-) -> Result<(Vec<String>, Vec<Value>), Failure> {
+) -> Result<(Vec<String>, Vec<Value>, bool), Failure> {
     let session = Session::new(shared)?;
     let statement = session.parse(sql)?.pop();
     let statement = statement.ok_or_else(|| Failure::new(Kind::Syntax, "no statement"))?;
@@ -66,20 +118,25 @@ async fn rows(
         .map(|field| field.name().clone());
     let names = names.collect();
     let mut all = Vec::new();
+    let mut bytes = 0_usize;
     while let Some(batch) = answer.next().await? {
+        let columns = batch.columns().iter().map(bytes_of);
+        bytes = columns.fold(bytes, usize::saturating_add);
         all.extend(values::rows(&batch, most - all.len())?);
-        if all.len() >= most {
-            break;
+        if all.len() >= most || bytes > VALUES_BYTES_MAX {
+            return Ok((names, all, true));
         }
     }
-    Ok((names, all))
+    Ok((names, all, false))
 }
 
 /// Draws the messages of a call, and its media.
 pub(super) async fn ladder(
     State(shared): State<Arc<Shared>>,
+    Extension(pending): Extension<Pending>,
     Query(call): Query<Call>,
 ) -> Result<Response, Refusal> {
+    let place = place(&shared, &shared.views).await?;
     let (path, id) = (quoted(&call.path), quoted(&call.call_id));
     let mut found = CallLadder::default();
     let asked = CallLadder::messages_sql(&path, &id);
@@ -98,29 +155,30 @@ pub(super) async fn ladder(
         Ok(true)
     })
     .await?;
+    let (kind, text) = computed(move || written(&found, &call)).await??;
+    drop(place);
+    Ok(sent(&shared, &pending, kind, text).await)
+}
+
+/// A ladder as it is wanted, with its type.
+fn written(found: &CallLadder, call: &Call) -> Result<(&'static str, String), Failure> {
     if matches!(call.format, Drawn::Json) {
-        return Ok(Json(described(&found)).into_response());
+        return Ok(("application/json", described(found).to_string()));
     }
     let drawn = found.drawn(&format!("Call-ID {}", call.call_id));
     let drawn = drawn.ok_or_else(|| Failure::new(Kind::Run, "nothing to draw"))?;
     Ok(match call.format {
-        Drawn::Svg => ([(CONTENT_TYPE, "image/svg+xml")], drawn.svg()).into_response(),
-        _ => ([(CONTENT_TYPE, "text/html; charset=utf-8")], drawn.html()).into_response(),
+        Drawn::Svg => ("image/svg+xml", drawn.svg()),
+        _ => ("text/html; charset=utf-8", drawn.html()),
     })
 }
 
 /// A ladder as the page draws it.
 fn described(call: &CallLadder) -> Value {
-    let mut participants: Vec<&str> = Vec::new();
-    for end in call
-        .messages()
-        .iter()
-        .flat_map(|step| [&step.from, &step.to])
-    {
-        if !participants.contains(&end.as_str()) {
-            participants.push(end);
-        }
-    }
+    let mut known = HashSet::new();
+    let ends = call.messages().iter();
+    let ends = ends.flat_map(|step| [step.from.as_str(), step.to.as_str()]);
+    let participants: Vec<&str> = ends.filter(|end| known.insert(*end)).collect();
     let messages = call.messages().iter().map(|step| {
         json!({
             "time": step.time_ns.map(instant),
@@ -269,21 +327,30 @@ pub(super) struct Followed {
 /// What a flow carries, piece by piece.
 pub(super) async fn stream(
     State(shared): State<Arc<Shared>>,
+    Extension(pending): Extension<Pending>,
     Query(followed): Query<Followed>,
-) -> Result<Json<Value>, Refusal> {
+) -> Result<Response, Refusal> {
+    let place = place(&shared, &shared.views).await?;
     let sql = format!(
         "SELECT CAST(frame.time AS TEXT), addr.src, port.src, stream.text, stream.data, stream.missing \
          FROM stream({}) WHERE flow.id = {}",
         quoted(&followed.path),
         followed.flow
     );
-    let (_, rows) = rows(&shared, &sql, PIECES_MAX).await?;
+    let (_, rows, is_cut) = rows(&shared, &sql, PIECES_MAX).await?;
+    let text = computed(move || followed_text(&rows, is_cut)).await?;
+    drop(place);
+    Ok(sent(&shared, &pending, "application/json", text).await)
+}
+
+/// The pieces of a flow, as the page takes them.
+fn followed_text(rows: &[Value], is_cut: bool) -> String {
     let sender = |row: &Value| (row.get(1).cloned(), row.get(2).cloned());
     // The sender of the first packet is called the client, as in Wireshark's "Follow stream".
     let client = rows.first().map(sender);
     let mut bytes = 0;
     let mut pieces = Vec::new();
-    for row in &rows {
+    for row in rows {
         let text = |index: usize| row.get(index).and_then(Value::as_str).unwrap_or_default();
         bytes += text(4).len() / 2;
         if bytes > STREAM_BYTES_MAX {
@@ -302,8 +369,8 @@ pub(super) async fn stream(
             "missing": row.get(5),
         }));
     }
-    let truncated = rows.len() >= PIECES_MAX || pieces.len() < rows.len();
-    Ok(Json(json!({"pieces": pieces, "truncated": truncated})))
+    let truncated = is_cut || pieces.len() < rows.len();
+    json!({"pieces": pieces, "truncated": truncated}).to_string()
 }
 
 /// Which packet is meant.
@@ -323,7 +390,7 @@ pub(super) async fn packet(
         "SELECT * FROM packets({path}) WHERE frame.number = {} LIMIT 1",
         which.number
     );
-    let (names, rows) = rows(&shared, &sql, 1).await?;
+    let (names, rows, _) = rows(&shared, &sql, 1).await?;
     let Some(Value::Array(row)) = rows.into_iter().next() else {
         let message = format!("there is no packet {}", which.number);
         return Err(Refusal::new(StatusCode::NOT_FOUND, "name", message));
@@ -383,4 +450,6 @@ const CAPTURE_BYTES_MAX: u64 = 64 << 20;
 const PIECE_BYTES: usize = 64 << 10;
 /// Pieces and bytes of a flow that are given: its beginning.
 const PIECES_MAX: usize = 20_000;
-const STREAM_BYTES_MAX: usize = 16 << 20;
+const STREAM_BYTES_MAX: usize = 8 << 20;
+/// Bytes of values that are made to JSON in one piece: a flow has each of its bytes as text, too.
+const VALUES_BYTES_MAX: usize = 2 * STREAM_BYTES_MAX;

@@ -33,6 +33,8 @@ use tokio_util::codec::{Framed, FramedParts};
 use crate::error::{Failure, Kind};
 use crate::guard::{Guarded, Lengths};
 use crate::listener::{Pending, STARTUP_MAX};
+use crate::presence::Closes;
+use crate::retained::Retention;
 use crate::session::Session;
 use crate::shared::Shared;
 pub(crate) use encode::type_of;
@@ -80,7 +82,8 @@ impl Protocol {
         let most = self.shared.options.limits.text_bytes_max;
         let mut lengths = Lengths::new(most.saturating_add(SLACK));
         let fits = lengths.take(&parts.read_buf);
-        let mut guarded = FramedParts::new(Guarded::new(parts.io, lengths), parts.codec);
+        let arrivals = Retention::of_one(&self.shared.arrivals);
+        let mut guarded = FramedParts::new(Guarded::new(parts.io, lengths, arrivals), parts.codec);
         guarded.read_buf = parts.read_buf;
         guarded.write_buf = parts.write_buf;
         let mut socket = Framed::from_parts(guarded);
@@ -102,8 +105,7 @@ impl Protocol {
         let Ok(session) = Session::new(&self.shared) else {
             return refuse(socket, "XX000", "an engine cannot be made").await;
         };
-        let session = session.of_connection(pending.closing());
-        let mut closing = pending.closing().subscribe();
+        let session = session.of_connection(pending.presence());
         let handler = Arc::new(Connection::new(Arc::new(session)));
         let startup = Arc::new(Startup::new(&self.welcome));
         let cancel = Arc::new(self.cancels());
@@ -121,9 +123,12 @@ impl Protocol {
                     };
                     return refuse(socket, code, message).await;
                 }
-                () = closing.wait_for(|closing| *closing).map(drop) => {
-                    let message = "terminating connection: too many rows wait for their clients, and those of a cursor of this one have waited longest";
-                    return refuse(socket, "54000", message).await;
+                why = pending.presence().closed() => {
+                    let (code, message) = match why {
+                        Closes::ForAnother => ("57P05", IDLE),
+                        _ => ("54000", ROWS_WAIT),
+                    };
+                    return refuse(socket, code, message).await;
                 }
             };
             let message = match message {
@@ -148,6 +153,10 @@ impl Protocol {
                 return refuse(socket, "28000", message).await;
             }
             let waits_for_sync = message.is_extended_query();
+            if socket.read_buffer().is_empty() {
+                give_back(socket);
+                socket.get_mut().release();
+            }
             let done = {
                 let processed = process_message(
                     message,
@@ -199,6 +208,7 @@ impl Protocol {
                 }
             }
             give_back(socket);
+            pending.presence().touch();
             if !is_begun && matches!(socket.state(), PgWireConnectionState::ReadyForQuery) {
                 is_begun = true;
                 pending.admit();
@@ -228,6 +238,10 @@ impl crate::listener::Protocol for Protocol {
             let message =
                 format!("a message of {length} bytes is more than --max-text allows: {most}");
             let _ = refuse(&mut socket, "54000", &message).await;
+        }
+        if let Some(failure) = socket.get_ref().crowded() {
+            let (code, message) = (failure.sqlstate(), failure.message.clone());
+            let _ = refuse(&mut socket, code, &message).await;
         }
         if socket.get_ref().lengths.is_malformed() {
             let message =
@@ -295,6 +309,9 @@ async fn refuse(socket: &mut Socket, code: &str, message: &str) -> std::io::Resu
     socket.close().await.map_err(std::io::Error::other)
 }
 
+const IDLE: &str =
+    "terminating connection: another wants its place, and this one has done nothing for longest";
+const ROWS_WAIT: &str = "terminating connection: too many rows wait for their clients, and those of a cursor of this one have waited longest";
 const LOOK_EVERY: Duration = Duration::from_millis(250);
 /// Bytes of a buffer that a connection keeps while it is idle.
 const BUFFER_BYTES: usize = 64 << 10;

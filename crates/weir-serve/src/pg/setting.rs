@@ -60,6 +60,10 @@ where
     PgWireError: From<<C as Sink<PgWireBackendMessage>>::Error>,
 {
     may_run(client)?;
+    if value.len() > VALUE_BYTES_MAX {
+        let message = format!("the value of {name} has {VALUE_BYTES_MAX} bytes at most");
+        return Err(refused(&Failure::new(Kind::Limit, message)));
+    }
     if name == "statement_timeout" {
         let limit = timeout(value).map_err(|failure| refused(&failure))?;
         let settings = client.metadata_mut();
@@ -200,6 +204,8 @@ fn timeout(text: &str) -> Result<Option<Duration>, Failure> {
     }
 }
 
+/// Bytes of a setting: a connection keeps the values.
+const VALUE_BYTES_MAX: usize = 1024;
 const TIMEOUT: &str = "statement_timeout_ms";
 
 /// Settings and their defaults.

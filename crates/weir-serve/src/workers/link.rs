@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::process::Stdio;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -63,6 +63,7 @@ impl Priority {
 
     /// The statement has this process from now on.
     pub(super) fn set_process(&self, watched: &Watched) {
+        *watched.begun.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
         *watched
             .holder
             .lock()
@@ -91,11 +92,15 @@ impl Priority {
 
 /// A process is the first of a group of its own, whose priority is that of all its threads. One that is not there any more needs nothing.
 fn lower(process: u32) {
+    set_priority(process, NICE);
+}
+
+fn set_priority(process: u32, nice: i32) {
     let process = i32::try_from(process)
         .ok()
         .and_then(rustix::process::Pid::from_raw);
     if let Some(process) = process {
-        let _ = rustix::process::setpriority_pgrp(Some(process), NICE);
+        let _ = rustix::process::setpriority_pgrp(Some(process), nice);
     }
 }
 
@@ -107,6 +112,8 @@ pub(super) struct Watched {
     pub(super) base_bytes: AtomicU64,
     /// The statement at work.
     holder: Mutex<Weak<Holder>>,
+    /// Since when it has that.
+    begun: Mutex<Instant>,
     is_over: AtomicBool,
     over: Notify,
     /// What ends the process, and no other that has its number later.
@@ -120,6 +127,7 @@ impl Watched {
             process,
             base_bytes: AtomicU64::new(0),
             holder: Mutex::default(),
+            begun: Mutex::new(Instant::now()),
             is_over: AtomicBool::new(false),
             over: Notify::new(),
             #[cfg(target_os = "linux")]
@@ -137,6 +145,8 @@ impl Watched {
     /// for its client.
     pub(super) fn end_for_memory(&self) {
         self.is_over.store(true, Ordering::Relaxed);
+        // It gives its memory back itself, for which it needs the processor. Where that is not allowed it takes a little longer.
+        set_priority(self.process, PROMPT);
         #[cfg(target_os = "linux")]
         if let Some(handle) = &self.handle {
             use rustix::process::{Signal, pidfd_send_signal};
@@ -153,14 +163,16 @@ impl Watched {
 
     /// Octets of memory that no other process has, as far as the system tells.
     pub(super) fn own_bytes(&self) -> u64 {
-        let pages = std::fs::read_to_string(format!("/proc/{}/statm", self.process));
-        let pages = pages.unwrap_or_default();
-        let mut pages = pages
-            .split(' ')
-            .skip(1)
-            .map(|pages| pages.parse::<u64>().unwrap_or(0));
-        let (resident, shared) = (pages.next().unwrap_or(0), pages.next().unwrap_or(0));
-        resident.saturating_sub(shared).saturating_mul(PAGE_BYTES)
+        own_bytes(self.process)
+    }
+
+    /// Octets of a statement that has just begun, which may take more: as many as many take.
+    pub(super) fn expected_bytes(&self) -> u64 {
+        let begun = self.begun.lock().unwrap_or_else(PoisonError::into_inner);
+        match begun.elapsed() < BEGINS_WITHIN && !self.is_over() {
+            true => self.own_bytes().max(EXPECTED_BYTES),
+            false => self.own_bytes(),
+        }
     }
 
     /// Octets that its statement has taken.
@@ -312,6 +324,18 @@ impl Link {
     }
 }
 
+/// Octets of memory that a process has and no other, as far as the system tells.
+fn own_bytes(process: u32) -> u64 {
+    let pages = std::fs::read_to_string(format!("/proc/{process}/statm"));
+    let pages = pages.unwrap_or_default();
+    let mut pages = pages
+        .split(' ')
+        .skip(1)
+        .map(|pages| pages.parse::<u64>().unwrap_or(0));
+    let (resident, shared) = (pages.next().unwrap_or(0), pages.next().unwrap_or(0));
+    resident.saturating_sub(shared).saturating_mul(PAGE_BYTES)
+}
+
 /// The failure of a statement whose process was ended for the memory of all.
 fn out_of_memory() -> Failure {
     let message = "out of memory: the statements at work held more than --memory-limit allows, and this one held most";
@@ -376,6 +400,12 @@ fn handle_of(process: u32) -> Option<std::os::fd::OwnedFd> {
 
 /// The priority of a process whose statement has stepped aside, as `nice` counts it.
 const NICE: i32 = 10;
+/// The same of what is to end at once, and of the thread that looks at the memory.
+pub(super) const PROMPT: i32 = -10;
+/// How long a statement is counted for what it is expected to take.
+const BEGINS_WITHIN: Duration = Duration::from_millis(500);
+/// Octets that a statement with its process is expected to take.
+const EXPECTED_BYTES: u64 = 48 << 20;
 /// Octets of a page, as `/proc` counts them on the platforms that have it.
 const PAGE_BYTES: u64 = 4096;
 /// Rows that are not counted: so many bytes of each connection are of no account.

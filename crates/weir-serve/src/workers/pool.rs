@@ -2,7 +2,8 @@
 
 use std::path::{Component, Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
+use std::thread::Thread;
 use std::time::Duration;
 
 use arrow::array::RecordBatch;
@@ -11,11 +12,11 @@ use arrow::datatypes::{DataType, SchemaRef};
 use arrow::ipc::reader::StreamDecoder;
 use futures::stream::{self, StreamExt};
 use tokio::runtime::Handle;
-use tokio::sync::Notify;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use weir_engine::{Described, Recipe, ScanReport, Statement};
 use weir_tables::Totals;
 
-use super::link::{Link, Octets, Priority, Received, Watched};
+use super::link::{Link, Octets, PROMPT, Priority, Received, Watched};
 use super::wire::{Progress, Reply, SessionState, Task, Work, Written, broken};
 use crate::error::{Failure, Kind};
 use crate::folder::Folder;
@@ -38,11 +39,14 @@ pub(crate) struct Pool {
     memory_limit_bytes: Option<usize>,
     idle_max: usize,
     idle: Mutex<Vec<Link>>,
+    /// Those with a statement, and those that were ended until they are gone.
     at_work: Mutex<Vec<Arc<Watched>>>,
     /// Statements that are about to have a process.
     starting: AtomicU64,
-    /// Tells that a statement is at work.
-    begun: Arc<Notify>,
+    /// Places of those of them that there is no memory for.
+    beyond: Arc<Semaphore>,
+    /// The thread that looks at the memory of the processes, which rests while no statement is at work.
+    looks: OnceLock<Thread>,
     /// Processes that were ended before their statements, and those that ended by themselves.
     pub(crate) lost: AtomicU64,
     /// Statements that a fault of the program ended in a process, which told it and goes on.
@@ -63,7 +67,7 @@ impl Pool {
         turns: &Arc<Turns>,
         memory_limit_bytes: Option<usize>,
         queries_max: usize,
-    ) -> Arc<Self> {
+    ) -> std::io::Result<Arc<Self>> {
         let pool = Arc::new(Self {
             program,
             folder: Arc::clone(folder),
@@ -75,15 +79,26 @@ impl Pool {
             idle: Mutex::default(),
             at_work: Mutex::default(),
             starting: AtomicU64::new(0),
-            begun: Arc::default(),
+            beyond: Arc::new(Semaphore::new(BEYOND_MAX)),
+            looks: OnceLock::new(),
             lost: AtomicU64::new(0),
             panics: AtomicU64::new(0),
         });
         if let Some(limit) = memory_limit_bytes {
-            threads.spawn(look_at_memory(Arc::downgrade(&pool), limit));
+            pool.watch(limit as u64)?;
         }
         pool.warm_up();
-        pool
+        Ok(pool)
+    }
+
+    /// Has a thread look at the memory of the processes. It waits for no other work of the server, however much of that there is.
+    fn watch(self: &Arc<Self>, limit: u64) -> std::io::Result<()> {
+        let pool = Arc::downgrade(self);
+        let looks = std::thread::Builder::new().name("weir-memory".to_owned());
+        let looks = looks.spawn(move || look_at_memory(&pool, limit))?;
+        // It is set once.
+        let _ = self.looks.set(looks.thread().clone());
+        Ok(())
     }
 
     /// Processes that are there.
@@ -134,7 +149,9 @@ impl Pool {
         };
         priority.set_process(&link.watched);
         lock(&self.at_work).push(Arc::clone(&link.watched));
-        self.begun.notify_one();
+        if let Some(looks) = self.looks.get() {
+            looks.unpark();
+        }
         Ok(Held {
             pool: Arc::clone(self),
             link: Some(link),
@@ -158,33 +175,58 @@ impl Pool {
             .collect()
     }
 
-    /// Waits until there is memory for another process, for a second at most: what is too much then is ended as it is found. The
-    /// statement is counted as one that starts until what is given back is dropped.
+    /// Waits until there is memory for another process, for a second at most: a few statements at a time start then, and what is too much is
+    /// ended as it is found. The statement is counted as one that starts until what is given back is dropped.
     async fn room(self: &Arc<Self>) -> Starting {
         let Some(limit) = self.memory_limit_bytes else {
-            return Starting::new(self);
+            return Starting::new(self, None);
         };
-        let limit = (limit as u64).saturating_add(UNCOUNTED_BYTES);
         for _ in 0..ROOM_LOOKS {
-            if let Some(starting) = self.starting_within(limit) {
+            if let Some(starting) = self.starting_within(self.left(limit as u64)) {
                 return starting;
             }
             self.turns.end_longest_waiting();
             tokio::time::sleep(LOOK_EVERY).await;
         }
-        Starting::new(self)
+        // Some of those at work are ended for it, as it is found what all hold. It is never closed.
+        let beyond = Arc::clone(&self.beyond).acquire_owned().await.ok();
+        Starting::new(self, beyond)
     }
 
-    /// Counts a statement as one that starts, where the others hold no more than the limit.
+    /// Octets that the processes of all statements may hold: rows that wait in the server's own process are taken from what they may hold
+    /// besides the limit.
+    fn left(&self, limit: u64) -> u64 {
+        let waiting = (self.turns.bytes() as u64).min(UNCOUNTED_BYTES);
+        limit.saturating_add(UNCOUNTED_BYTES - waiting)
+    }
+
+    /// Counts a statement as one that starts, where the others hold no more than the limit. What they hold is that of processes that were
+    /// ended, too, until these are gone.
     fn starting_within(self: &Arc<Self>, limit: u64) -> Option<Starting> {
         // Others look when this one is counted.
         let at_work = lock(&self.at_work);
         let others = self.starting.load(Ordering::Relaxed);
         let held = at_work
             .iter()
-            .map(|watched| watched.own_bytes())
+            .map(|watched| watched.expected_bytes())
             .fold(others.saturating_mul(BASE_BYTES), u64::saturating_add);
-        (held <= limit).then(|| Starting::new(self))
+        (held <= limit).then(|| Starting::new(self, None))
+    }
+
+    /// Octets of the processes that wait for a statement.
+    fn idle_bytes(&self) -> u64 {
+        let idle = lock(&self.idle);
+        let held = idle.iter().map(|link| link.watched.own_bytes());
+        held.fold(0, u64::saturating_add)
+    }
+
+    /// Ends the processes that wait for a statement and have kept memory of the last.
+    fn end_idle(&self) {
+        let is_large = |link: &mut Link| link.watched.taken_bytes() > FRESH_BYTES;
+        let ended: Vec<Link> = lock(&self.idle).extract_if(.., is_large).collect();
+        for link in ended {
+            self.threads.spawn(link.end(Vec::new()));
+        }
     }
 
     /// Octets of its own that the next statement may hold before it spills.
@@ -215,39 +257,54 @@ impl Pool {
         self.refill();
     }
 
+    /// Ends a process, which counts until it is gone, and removes what it was writing into these folders.
+    async fn end(self: Arc<Self>, link: Link, written: Vec<PathBuf>) {
+        let watched = Arc::clone(&link.watched);
+        link.end(written).await;
+        self.forget(&watched);
+        self.refill();
+    }
+
     fn forget(&self, watched: &Arc<Watched>) {
         lock(&self.at_work).retain(|other| !Arc::ptr_eq(other, watched));
     }
 }
 
 /// A statement that is about to have a process, until this is dropped.
-struct Starting(Arc<Pool>);
+struct Starting {
+    pool: Arc<Pool>,
+    _beyond: Option<OwnedSemaphorePermit>,
+}
 
 impl Starting {
-    fn new(pool: &Arc<Pool>) -> Self {
+    fn new(pool: &Arc<Pool>, beyond: Option<OwnedSemaphorePermit>) -> Self {
         pool.starting.fetch_add(1, Ordering::Relaxed);
-        Self(Arc::clone(pool))
+        Self {
+            pool: Arc::clone(pool),
+            _beyond: beyond,
+        }
     }
 }
 
 impl Drop for Starting {
     fn drop(&mut self) {
-        self.0.starting.fetch_sub(1, Ordering::Relaxed);
+        self.pool.starting.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
-/// Ends statements where all together hold more than they may: as many as it takes.
-async fn look_at_memory(pool: Weak<Pool>, limit: usize) {
-    let limit = (limit as u64).saturating_add(UNCOUNTED_BYTES);
+/// Ends statements where all together hold more than they may: as many as it takes. Processes that wait for one go first.
+fn look_at_memory(pool: &Weak<Pool>, limit: u64) {
+    // It is this thread's alone. Where it is not allowed the thread is one among others.
+    #[cfg(target_os = "linux")]
+    let _ = rustix::process::setpriority_process(None, PROMPT);
     loop {
         let Some(pool) = pool.upgrade() else {
             return;
         };
         let at_work = lock(&pool.at_work).clone();
         if at_work.is_empty() {
-            let begun = Arc::clone(&pool.begun);
             drop(pool);
-            let _ = tokio::time::timeout(REST, begun.notified()).await;
+            std::thread::park_timeout(REST);
             continue;
         }
         // Those that were ended already give back what they hold.
@@ -261,16 +318,21 @@ async fn look_at_memory(pool: Weak<Pool>, limit: usize) {
         let held: Vec<_> = held.collect();
         let all = held.iter().map(|(bytes, _, _)| *bytes);
         let all = all.fold(0, u64::saturating_add);
+        let starting = pool.starting.load(Ordering::Relaxed);
+        let starting = starting.saturating_mul(BASE_BYTES);
+        let limit = pool.left(limit).saturating_sub(starting);
+        if all.saturating_add(pool.idle_bytes()) > limit {
+            pool.end_idle();
+        }
         for watched in victims(held, limit) {
             // Its client gets the reason in place of its rows.
             watched.end_for_memory();
         }
         drop(pool);
-        tokio::time::sleep(match all > limit / 2 {
+        std::thread::sleep(match all > limit / 2 {
             true => LOOK_AGAIN,
             false => LOOK_EVERY,
-        })
-        .await;
+        });
     }
 }
 
@@ -337,10 +399,9 @@ impl Held {
     fn lose(&mut self) {
         if let Some(link) = self.link.take() {
             self.pool.lost.fetch_add(1, Ordering::Relaxed);
-            self.pool.forget(&link.watched);
             let written = std::mem::take(&mut self.written);
-            self.pool.threads.spawn(link.end(written));
-            self.pool.refill();
+            let pool = Arc::clone(&self.pool);
+            self.pool.threads.spawn(pool.end(link, written));
         }
     }
 }
@@ -364,16 +425,15 @@ impl Drop for Held {
         let written = std::mem::take(&mut self.written);
         link.session = None;
         self.pool.threads.spawn(async move {
-            let is_free = link.cancel(grace).await;
+            if !link.cancel(grace).await {
+                pool.lost.fetch_add(1, Ordering::Relaxed);
+                pool.end(link, written).await;
+                return;
+            }
             pool.forget(&link.watched);
-            match is_free {
-                true if is_low => pool.refill(),
-                true => pool.put_back(link),
-                false => {
-                    pool.lost.fetch_add(1, Ordering::Relaxed);
-                    link.end(written).await;
-                    pool.refill();
-                }
+            match is_low {
+                true => pool.refill(),
+                false => pool.put_back(link),
             }
         });
     }
@@ -619,10 +679,14 @@ impl Rows {
 const IDLE_MAX: usize = 4;
 /// Octets that a process may keep of its last statement: others are ended, which gives all back.
 const KEPT_BYTES: u64 = 32 << 20;
+/// Octets that a process that has just been started may take.
+const FRESH_BYTES: u64 = 4 << 20;
 /// Octets that processes at work hold besides what their statements take: some 16 MB each before the first.
 const UNCOUNTED_BYTES: u64 = 128 << 20;
 /// Octets of a process before its first statement.
 const BASE_BYTES: u64 = 16 << 20;
+/// Statements that start at once where there is no memory for them.
+const BEYOND_MAX: usize = 2;
 /// Looks for memory before another process starts.
 const ROOM_LOOKS: u32 = 50;
 /// How often the memory of processes at work is looked at.

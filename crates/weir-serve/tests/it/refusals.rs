@@ -192,6 +192,7 @@ fn long_messages_and_many_connections_are_refused_by_name() {
     let served = Served::with(|options| {
         options.limits.text_bytes_max = 1000;
         options.limits.connections_max = 3;
+        options.limits.idle_min = Duration::from_secs(3600);
         options.limits.rows_max = Some(5);
     });
     let head = "POST /query HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/sql";
@@ -228,6 +229,7 @@ fn long_messages_and_many_connections_are_refused_by_name() {
 fn silent_connections_give_their_places_to_others() {
     let served = Served::with(|options| {
         options.limits.connections_max = 4;
+        options.limits.idle_min = Duration::from_secs(3600);
         options.password = Some("right".to_owned());
         options.token = Some("right".to_owned());
     });
@@ -265,9 +267,86 @@ fn silent_connections_give_their_places_to_others() {
     drop(silent);
 }
 
+/// A hundred connections that had been let in, and did nothing, kept all others out for good: idle ones, requests that were not gone on with,
+/// and answers that were not taken.
+#[test]
+fn connections_that_wait_for_their_clients_give_their_places_to_others() {
+    let served = Served::with(|options| {
+        options.limits.connections_max = 3;
+        options.limits.idle_min = Duration::ZERO;
+    });
+    tokio::runtime::Runtime::new().unwrap().block_on(async {
+        let config = format!("host=127.0.0.1 port={} user=me", served.postgres.port());
+        let (busy, connection) = tokio_postgres::connect(&config, NoTls).await.unwrap();
+        tokio::spawn(connection);
+        let cancel = busy.cancel_token();
+        let long = busy.simple_query("SELECT count(*) FROM generate_series(1, 100000000000)");
+        let others = async {
+            while !served.has_counter("weir_queries_running 1") {
+                tokio::task::yield_now().await;
+            }
+            for _ in 0..5 {
+                let (other, connection) = tokio_postgres::connect(&config, NoTls).await.unwrap();
+                let connection = tokio::spawn(connection);
+                other.simple_query("SELECT 42").await.unwrap();
+                // It stays.
+                drop(connection);
+                std::mem::forget(other);
+            }
+            // The one whose statement is at work has kept its place.
+            cancel.cancel_query(NoTls).await.unwrap();
+        };
+        let (ended, ()) = tokio::join!(long, others);
+        let error = ended.unwrap_err();
+        assert_eq!(error.code(), Some(&SqlState::QUERY_CANCELED), "{error}");
+    });
+    let head = "POST /query HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/sql";
+    let long = "SELECT repeat('x', 20000000)";
+    let mut silent = Vec::new();
+    for _ in 0..4 {
+        silent.push(begun(&served));
+        for request in [
+            "GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n".to_owned(),
+            format!("{head}\r\nContent-Length: 1000\r\n\r\nSELECT"),
+            "POST /upload?name=a.pcap HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000\r\n\r\nx"
+                .to_owned(),
+            format!("{head}\r\nContent-Length: {}\r\n\r\n{long}", long.len()),
+        ] {
+            let mut socket = TcpStream::connect(served.http).unwrap();
+            socket.write_all(request.as_bytes()).unwrap();
+            silent.push(socket);
+        }
+    }
+    let answer = served.request(head, "SELECT 42");
+    assert!(answer.contains("42"), "{answer}");
+    drop(silent);
+}
+
+/// Each connection kept seven settings of a megabyte.
+#[test]
+fn values_of_settings_have_a_limit() {
+    let served = Served::plain();
+    tokio::runtime::Runtime::new().unwrap().block_on(async {
+        let config = format!("host=127.0.0.1 port={} user=me", served.postgres.port());
+        let (client, connection) = tokio_postgres::connect(&config, NoTls).await.unwrap();
+        tokio::spawn(connection);
+        for (bytes, is_taken) in [(1024, true), (1025, false)] {
+            let set = format!("SET application_name = '{}'", "x".repeat(bytes));
+            assert_eq!(
+                client.batch_execute(&set).await.is_ok(),
+                is_taken,
+                "{bytes}"
+            );
+        }
+    });
+}
+
 #[test]
 fn ten_thousand_connections_are_told_that_there_is_no_place_and_a_statement_can_be_cancelled() {
-    let served = Served::with(|options| options.limits.connections_max = 1);
+    let served = Served::with(|options| {
+        options.limits.connections_max = 1;
+        options.limits.idle_min = Duration::from_secs(3600);
+    });
     let (postgres, http) = (served.postgres, served.http);
     let told = async |address: std::net::SocketAddr, first: &'static [u8]| {
         let mut socket = tokio::net::TcpStream::connect(address).await.unwrap();
