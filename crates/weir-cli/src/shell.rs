@@ -229,7 +229,7 @@ fn at_terminal(shell: &Shell, global: Global, messages: Messages) -> Result<Exit
     if !global.quiet {
         messages.note("'.help' lists the commands, Tab completes, Ctrl-D ends");
     }
-    let mut reader = editor::Reader::new(&work, &places, config.history, global, messages);
+    let mut reader = editor::LineReader::new(&work, &places, config.history, global, messages);
     let mut input = PendingLines::default();
     while let Some(line) = reader.next_line(&mut input) {
         for piece in input.take(&line) {

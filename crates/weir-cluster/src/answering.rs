@@ -27,7 +27,7 @@ use crate::silence::Peer;
 pub(crate) struct Answers(Arc<All>);
 
 struct All {
-    open: Mutex<Open>,
+    open: Mutex<OpenAnswers>,
     /// How many there are at once.
     most: usize,
     /// How long a client may take nothing while others wait.
@@ -36,13 +36,13 @@ struct All {
 }
 
 #[derive(Default)]
-struct Open {
+struct OpenAnswers {
     next: u64,
-    answers: BTreeMap<u64, Arc<Answer>>,
+    answers: BTreeMap<u64, Arc<OpenAnswer>>,
 }
 
 /// An answer of a connection.
-struct Answer {
+struct OpenAnswer {
     connection: usize,
     state: Mutex<Under>,
 }
@@ -98,7 +98,7 @@ impl Answers {
         }
         let number = open.next;
         open.next = number.wrapping_add(1);
-        let answer = Arc::new(Answer {
+        let answer = Arc::new(OpenAnswer {
             connection,
             state: Mutex::new(Under {
                 body: None,
@@ -141,7 +141,7 @@ impl Answers {
 struct Place {
     answers: Answers,
     number: u64,
-    answer: Arc<Answer>,
+    answer: Arc<OpenAnswer>,
 }
 
 impl Drop for Place {

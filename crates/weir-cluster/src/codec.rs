@@ -83,7 +83,7 @@ struct Scan {
 }
 
 #[derive(Clone, PartialEq, Message)]
-struct Query {
+struct EncodedQuery {
     #[prost(string, tag = "1")]
     sql: String,
     #[prost(string, repeated, tag = "2")]
@@ -113,7 +113,7 @@ struct Piece {
     #[prost(bytes = "vec", optional, tag = "2")]
     aggregate: Option<Vec<u8>>,
     #[prost(message, optional, tag = "3")]
-    query: Option<Query>,
+    query: Option<EncodedQuery>,
     #[prost(bytes = "vec", tag = "4")]
     folder: Vec<u8>,
     #[prost(uint32, tag = "5")]
@@ -326,9 +326,9 @@ fn scan_of(message: &Scan, context: &TaskContext) -> Result<ScanDescription> {
     Ok(scan)
 }
 
-fn query_message(query: &QueryDescription) -> Result<Query> {
+fn query_message(query: &QueryDescription) -> Result<EncodedQuery> {
     let schema = datafusion_proto::protobuf::Schema::try_from(query.schema.as_ref());
-    Ok(Query {
+    Ok(EncodedQuery {
         sql: query.sql.clone(),
         views: query.views.clone(),
         schema: Some(schema.map_err(|error| DataFusionError::Plan(error.to_string()))?),
@@ -343,7 +343,7 @@ fn query_message(query: &QueryDescription) -> Result<Query> {
     })
 }
 
-fn query_of(message: &Query) -> Result<QueryDescription> {
+fn query_of(message: &EncodedQuery) -> Result<QueryDescription> {
     let Some(schema) = &message.schema else {
         return exec_err!("the embedded statement has no output schema");
     };

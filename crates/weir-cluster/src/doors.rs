@@ -56,7 +56,7 @@ use crate::trust::{Trust, admitted};
 use crate::worker::{Worker, now_ms};
 
 type BallistaScheduler = SchedulerServer<LogicalPlanNode, PhysicalPlanNode>;
-type Answer<T> = Result<Response<T>, Status>;
+type ServiceResponse<T> = Result<Response<T>, Status>;
 
 /// Serves authenticated requests, until it is dropped.
 async fn serve(
@@ -357,7 +357,10 @@ fn runs_in(stage: &ExecutionStage, status: &TaskStatus, executor: &str) -> bool 
 impl SchedulerGrpc for SchedulerDoor {
     type ExecuteQueryPushStream = <BallistaScheduler as SchedulerGrpc>::ExecuteQueryPushStream;
 
-    async fn poll_work(&self, _request: Request<PollWorkParams>) -> Answer<PollWorkResult> {
+    async fn poll_work(
+        &self,
+        _request: Request<PollWorkParams>,
+    ) -> ServiceResponse<PollWorkResult> {
         Err(Status::unimplemented(
             "poll_work is not supported: tasks are pushed to executors",
         ))
@@ -366,7 +369,7 @@ impl SchedulerGrpc for SchedulerDoor {
     async fn register_executor(
         &self,
         mut request: Request<RegisterExecutorParams>,
-    ) -> Answer<RegisterExecutorResult> {
+    ) -> ServiceResponse<RegisterExecutorResult> {
         self.counting(reached(&mut request.get_mut().metadata))?;
         SchedulerGrpc::register_executor(&self.scheduler, request).await
     }
@@ -374,7 +377,7 @@ impl SchedulerGrpc for SchedulerDoor {
     async fn heart_beat_from_executor(
         &self,
         mut request: Request<HeartBeatParams>,
-    ) -> Answer<HeartBeatResult> {
+    ) -> ServiceResponse<HeartBeatResult> {
         self.counting(beaten(request.get_mut()))?;
         SchedulerGrpc::heart_beat_from_executor(&self.scheduler, request).await
     }
@@ -382,7 +385,7 @@ impl SchedulerGrpc for SchedulerDoor {
     async fn update_task_status(
         &self,
         mut request: Request<UpdateTaskStatusParams>,
-    ) -> Answer<UpdateTaskStatusResult> {
+    ) -> ServiceResponse<UpdateTaskStatusResult> {
         let told = request.get_mut();
         let count = told.task_status.len();
         let known = self.of_tasks(&told.executor_id, std::mem::take(&mut told.task_status));
@@ -401,7 +404,7 @@ impl SchedulerGrpc for SchedulerDoor {
     async fn create_update_session(
         &self,
         _request: Request<CreateUpdateSessionParams>,
-    ) -> Answer<CreateUpdateSessionResult> {
+    ) -> ServiceResponse<CreateUpdateSessionResult> {
         Err(Status::unimplemented(
             "create_update_session is not supported: settings are part of execute_query",
         ))
@@ -410,7 +413,7 @@ impl SchedulerGrpc for SchedulerDoor {
     async fn remove_session(
         &self,
         request: Request<RemoveSessionParams>,
-    ) -> Answer<RemoveSessionResult> {
+    ) -> ServiceResponse<RemoveSessionResult> {
         check::session_id(&request.get_ref().session_id)?;
         SchedulerGrpc::remove_session(&self.scheduler, request).await
     }
@@ -418,7 +421,7 @@ impl SchedulerGrpc for SchedulerDoor {
     async fn execute_query_push(
         &self,
         _request: Request<ExecuteQueryParams>,
-    ) -> Answer<Self::ExecuteQueryPushStream> {
+    ) -> ServiceResponse<Self::ExecuteQueryPushStream> {
         Err(Status::unimplemented(
             "execute_query_push is not supported: get_job_status has the status of a job",
         ))
@@ -429,7 +432,7 @@ impl SchedulerGrpc for SchedulerDoor {
     async fn execute_query(
         &self,
         request: Request<ExecuteQueryParams>,
-    ) -> Answer<ExecuteQueryResult> {
+    ) -> ServiceResponse<ExecuteQueryResult> {
         let asked = request.get_ref();
         check::session_id(&asked.session_id)?;
         check::check_settings(&asked.settings)?;
@@ -447,7 +450,7 @@ impl SchedulerGrpc for SchedulerDoor {
     async fn get_job_status(
         &self,
         request: Request<GetJobStatusParams>,
-    ) -> Answer<GetJobStatusResult> {
+    ) -> ServiceResponse<GetJobStatusResult> {
         let job = request.get_ref().job_id.clone();
         if job.is_empty() {
             let mut response = Response::new(GetJobStatusResult::default());
@@ -469,7 +472,7 @@ impl SchedulerGrpc for SchedulerDoor {
     async fn get_job_metrics(
         &self,
         request: Request<GetJobMetricsParams>,
-    ) -> Answer<GetJobMetricsResult> {
+    ) -> ServiceResponse<GetJobMetricsResult> {
         check::job_id(&request.get_ref().job_id)?;
         SchedulerGrpc::get_job_metrics(&self.scheduler, request).await
     }
@@ -477,12 +480,15 @@ impl SchedulerGrpc for SchedulerDoor {
     async fn executor_stopped(
         &self,
         request: Request<ExecutorStoppedParams>,
-    ) -> Answer<ExecutorStoppedResult> {
+    ) -> ServiceResponse<ExecutorStoppedResult> {
         self.counting(check::stopped(request.get_ref()))?;
         SchedulerGrpc::executor_stopped(&self.scheduler, request).await
     }
 
-    async fn cancel_job(&self, request: Request<CancelJobParams>) -> Answer<CancelJobResult> {
+    async fn cancel_job(
+        &self,
+        request: Request<CancelJobParams>,
+    ) -> ServiceResponse<CancelJobResult> {
         check::job_id(&request.get_ref().job_id)?;
         self.forget(&request.get_ref().job_id);
         SchedulerGrpc::cancel_job(&self.scheduler, request).await
@@ -491,7 +497,7 @@ impl SchedulerGrpc for SchedulerDoor {
     async fn clean_job_data(
         &self,
         request: Request<CleanJobDataParams>,
-    ) -> Answer<CleanJobDataResult> {
+    ) -> ServiceResponse<CleanJobDataResult> {
         check::job_id(&request.get_ref().job_id)?;
         self.forget(&request.get_ref().job_id);
         SchedulerGrpc::clean_job_data(&self.scheduler, request).await
@@ -540,7 +546,10 @@ impl ExecutorDoor {
 
 #[tonic::async_trait]
 impl ExecutorGrpc for ExecutorDoor {
-    async fn launch_task(&self, request: Request<LaunchTaskParams>) -> Answer<LaunchTaskResult> {
+    async fn launch_task(
+        &self,
+        request: Request<LaunchTaskParams>,
+    ) -> ServiceResponse<LaunchTaskResult> {
         for task in request.into_inner().tasks {
             self.take(MultiTaskDefinition {
                 task_ids: vec![TaskId {
@@ -566,7 +575,7 @@ impl ExecutorGrpc for ExecutorDoor {
     async fn launch_multi_task(
         &self,
         request: Request<LaunchMultiTaskParams>,
-    ) -> Answer<LaunchMultiTaskResult> {
+    ) -> ServiceResponse<LaunchMultiTaskResult> {
         let mut failed_jobs = BTreeSet::new();
         for tasks in request.into_inner().multi_tasks {
             let job = tasks.job_id.clone();
@@ -584,11 +593,14 @@ impl ExecutorGrpc for ExecutorDoor {
     async fn stop_executor(
         &self,
         _request: Request<StopExecutorParams>,
-    ) -> Answer<StopExecutorResult> {
+    ) -> ServiceResponse<StopExecutorResult> {
         Ok(Response::new(StopExecutorResult {}))
     }
 
-    async fn cancel_tasks(&self, request: Request<CancelTasksParams>) -> Answer<CancelTasksResult> {
+    async fn cancel_tasks(
+        &self,
+        request: Request<CancelTasksParams>,
+    ) -> ServiceResponse<CancelTasksResult> {
         let tasks = request.into_inner().task_infos;
         for task in &tasks {
             check::job_id(&task.job_id)?;
@@ -600,7 +612,7 @@ impl ExecutorGrpc for ExecutorDoor {
     async fn remove_job_data(
         &self,
         request: Request<RemoveJobDataParams>,
-    ) -> Answer<RemoveJobDataResult> {
+    ) -> ServiceResponse<RemoveJobDataResult> {
         let asked = request.into_inner();
         check::job_id(&asked.job_id)?;
         let job = Path::new(self.worker.work_dir()).join(&asked.job_id);

@@ -16,7 +16,7 @@ use crate::trust::Trust;
 #[derive(Clone)]
 pub(crate) struct ConnectionPool {
     trust: Trust,
-    idle: Arc<Mutex<VecDeque<Connection>>>,
+    idle: Arc<Mutex<VecDeque<ExecutorConnection>>>,
 }
 
 impl fmt::Debug for ConnectionPool {
@@ -26,7 +26,7 @@ impl fmt::Debug for ConnectionPool {
 }
 
 /// A connection to an executor.
-pub(crate) struct Connection {
+pub(crate) struct ExecutorConnection {
     to: (String, u16),
     pub(crate) client: FlightServiceClient<Channel>,
 }
@@ -39,7 +39,7 @@ impl ConnectionPool {
         }
     }
 
-    fn idle(&self) -> MutexGuard<'_, VecDeque<Connection>> {
+    fn idle(&self) -> MutexGuard<'_, VecDeque<ExecutorConnection>> {
         self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -47,17 +47,22 @@ impl ConnectionPool {
     ///
     /// # Errors
     /// When the executor cannot be reached.
-    pub(crate) async fn acquire(&self, host: &str, port: u16) -> Result<Connection, FetchError> {
+    pub(crate) async fn acquire(
+        &self,
+        host: &str,
+        port: u16,
+    ) -> Result<ExecutorConnection, FetchError> {
         let known = {
             let mut idle = self.idle();
-            let is_to =
-                |connection: &Connection| connection.to.0 == host && connection.to.1 == port;
+            let is_to = |connection: &ExecutorConnection| {
+                connection.to.0 == host && connection.to.1 == port
+            };
             let place = idle.iter().rposition(is_to);
             place.and_then(|place| idle.remove(place))
         };
         match known {
             Some(connection) => Ok(connection),
-            None => Ok(Connection {
+            None => Ok(ExecutorConnection {
                 to: (host.to_owned(), port),
                 client: connect(&self.trust, host, port).await?,
             }),
@@ -65,7 +70,7 @@ impl ConnectionPool {
     }
 
     /// Takes back a connection after a fetch that was complete and without an error.
-    pub(crate) fn release(&self, connection: Connection) {
+    pub(crate) fn release(&self, connection: ExecutorConnection) {
         let mut idle = self.idle();
         idle.push_back(connection);
         // Connections to machines that have gone are not used again, and come to the front.

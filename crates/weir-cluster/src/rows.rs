@@ -29,7 +29,7 @@ impl Rows {
 }
 
 type Items<T> = Pin<Box<dyn Stream<Item = Result<T, Status>> + Send + 'static>>;
-type Answer<T> = Result<Response<T>, Status>;
+type FlightResponse<T> = Result<Response<T>, Status>;
 
 #[tonic::async_trait]
 impl FlightService for Rows {
@@ -41,7 +41,7 @@ impl FlightService for Rows {
     type DoActionStream = Items<ActionResult>;
     type ListActionsStream = Items<ActionType>;
 
-    async fn do_get(&self, request: Request<Ticket>) -> Answer<Self::DoGetStream> {
+    async fn do_get(&self, request: Request<Ticket>) -> FlightResponse<Self::DoGetStream> {
         check_ticket(&request.get_ref().ticket)?;
         self.service.do_get(request).await
     }
@@ -49,42 +49,42 @@ impl FlightService for Rows {
     async fn handshake(
         &self,
         _: Request<Streaming<HandshakeRequest>>,
-    ) -> Answer<Self::HandshakeStream> {
+    ) -> FlightResponse<Self::HandshakeStream> {
         Err(not_done())
     }
 
-    async fn list_flights(&self, _: Request<Criteria>) -> Answer<Self::ListFlightsStream> {
+    async fn list_flights(&self, _: Request<Criteria>) -> FlightResponse<Self::ListFlightsStream> {
         Err(not_done())
     }
 
-    async fn get_flight_info(&self, _: Request<FlightDescriptor>) -> Answer<FlightInfo> {
+    async fn get_flight_info(&self, _: Request<FlightDescriptor>) -> FlightResponse<FlightInfo> {
         Err(not_done())
     }
 
-    async fn poll_flight_info(&self, _: Request<FlightDescriptor>) -> Answer<PollInfo> {
+    async fn poll_flight_info(&self, _: Request<FlightDescriptor>) -> FlightResponse<PollInfo> {
         Err(not_done())
     }
 
-    async fn get_schema(&self, _: Request<FlightDescriptor>) -> Answer<SchemaResult> {
+    async fn get_schema(&self, _: Request<FlightDescriptor>) -> FlightResponse<SchemaResult> {
         Err(not_done())
     }
 
-    async fn do_put(&self, _: Request<Streaming<FlightData>>) -> Answer<Self::DoPutStream> {
+    async fn do_put(&self, _: Request<Streaming<FlightData>>) -> FlightResponse<Self::DoPutStream> {
         Err(not_done())
     }
 
     async fn do_exchange(
         &self,
         _: Request<Streaming<FlightData>>,
-    ) -> Answer<Self::DoExchangeStream> {
+    ) -> FlightResponse<Self::DoExchangeStream> {
         Err(not_done())
     }
 
-    async fn do_action(&self, _: Request<Action>) -> Answer<Self::DoActionStream> {
+    async fn do_action(&self, _: Request<Action>) -> FlightResponse<Self::DoActionStream> {
         Err(not_done())
     }
 
-    async fn list_actions(&self, _: Request<Empty>) -> Answer<Self::ListActionsStream> {
+    async fn list_actions(&self, _: Request<Empty>) -> FlightResponse<Self::ListActionsStream> {
         Err(not_done())
     }
 }

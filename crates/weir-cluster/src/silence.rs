@@ -25,11 +25,11 @@ use crate::trust::Trust;
 /// the oldest one is closed.
 #[derive(Clone, Default)]
 pub(crate) struct Strangers {
-    waiting: Arc<Mutex<Waiting>>,
+    waiting: Arc<Mutex<PendingConnections>>,
 }
 
 /// The pending connections, the oldest first. A connection is closed when its sender is dropped.
-type Waiting = VecDeque<(Arc<Stranger>, oneshot::Sender<()>)>;
+type PendingConnections = VecDeque<(Arc<Stranger>, oneshot::Sender<()>)>;
 
 /// What is known of the peer of a connection.
 #[derive(Default)]
@@ -41,7 +41,7 @@ struct Stranger {
 }
 
 impl Strangers {
-    fn waiting(&self) -> MutexGuard<'_, Waiting> {
+    fn waiting(&self) -> MutexGuard<'_, PendingConnections> {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

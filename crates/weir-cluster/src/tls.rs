@@ -30,11 +30,11 @@ pub(crate) struct Tls {
     /// `None` for a client.
     server: Option<Arc<ServerConfig>>,
     client: Arc<ClientConfig>,
-    known: Known,
+    known: PeerIdentity,
 }
 
 /// How a peer is known, once its certificate is verified.
-enum Known {
+enum PeerIdentity {
     /// By its certificate of files.
     Files,
     /// By its certificate of files, and a proof of the token.
@@ -63,7 +63,7 @@ impl Tls {
             let path = files.authorities.display();
             Error::new(format!("{path}: {error}"))
         })?;
-        let known = keys.map_or(Known::Files, Known::Proof);
+        let known = keys.map_or(PeerIdentity::Files, PeerIdentity::Proof);
         let protocol = known.protocol();
         let server = server(&identity, roots.clone(), protocol).map_err(|error| failed(&*error))?;
         let client = client(identity, roots, protocol).map_err(|error| failed(&*error))?;
@@ -101,7 +101,7 @@ impl Tls {
         Ok(Self {
             server,
             client,
-            known: Known::Token(admitted),
+            known: PeerIdentity::Token(admitted),
         })
     }
 
@@ -116,7 +116,7 @@ impl Tls {
         Self {
             server: Some(server(&identity(), roots(), PROTOCOL).unwrap()),
             client: client(identity(), roots(), PROTOCOL).unwrap(),
-            known: Known::Proof(Arc::new(keys.clone())),
+            known: PeerIdentity::Proof(Arc::new(keys.clone())),
         }
     }
 
@@ -153,7 +153,7 @@ impl Tls {
 
     /// Whether the certificates are made of the token.
     pub(crate) const fn is_of_token(&self) -> bool {
-        matches!(self.known, Known::Token(_))
+        matches!(self.known, PeerIdentity::Token(_))
     }
 
     /// The handshake of a server, with the proof where there is one, and the role of the client.
@@ -170,9 +170,9 @@ impl Tls {
         let acceptor = TlsAcceptor::from(Arc::clone(server));
         let mut stream = acceptor.accept(stream).await?;
         let role = match &self.known {
-            Known::Files => Role::Member,
-            Known::Proof(keys) => proof::admit(keys, &mut stream).await?,
-            Known::Token(admitted) => {
+            PeerIdentity::Files => Role::Member,
+            PeerIdentity::Proof(keys) => proof::admit(keys, &mut stream).await?,
+            PeerIdentity::Token(admitted) => {
                 let shown = stream.get_ref().1.peer_certificates();
                 let shown = shown.and_then(<[_]>::first);
                 let known = admitted.iter().find(|(_, known)| Some(known) == shown);
@@ -191,8 +191,8 @@ impl Tls {
         S: AsyncRead + AsyncWrite + Unpin,
     {
         let name = match &self.known {
-            Known::Token(_) => SERVER_NAME,
-            Known::Files | Known::Proof(_) => host,
+            PeerIdentity::Token(_) => SERVER_NAME,
+            PeerIdentity::Files | PeerIdentity::Proof(_) => host,
         };
         let name = ServerName::try_from(name.to_owned()).map_err(io::Error::other)?;
         let connector = TlsConnector::from(Arc::clone(&self.client));
@@ -201,14 +201,14 @@ impl Tls {
         if stream.get_ref().1.alpn_protocol() != Some(self.known.protocol()) {
             return Err(io::Error::other(NO_PROTOCOL));
         }
-        if let Known::Proof(keys) = &self.known {
+        if let PeerIdentity::Proof(keys) = &self.known {
             proof::introduce(keys, &mut stream).await?;
         }
         Ok(stream.into())
     }
 }
 
-impl Known {
+impl PeerIdentity {
     /// The protocol of ALPN, which both sides have to name.
     const fn protocol(&self) -> &'static [u8] {
         match self {

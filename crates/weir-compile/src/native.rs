@@ -23,13 +23,13 @@ use crate::stride::Stride;
 /// The code of a program, which is freed with it. Its memory is written first, and then made executable and no
 /// longer writable.
 pub(crate) struct Native {
-    entry: Entry,
+    entry: EntryParameters,
     /// Owns the memory that `entry` lies in; `None` only while it is dropped.
     module: Mutex<Option<JITModule>>,
 }
 
 /// The window, its length, and the spaces of the program.
-type Entry = unsafe extern "C" fn(*const u8, u64, *const RawSpace) -> u64;
+type EntryParameters = unsafe extern "C" fn(*const u8, u64, *const RawSpace) -> u64;
 
 /// A space as the code sees it.
 #[repr(C)]
@@ -129,7 +129,7 @@ impl Native {
             Ok(function) => {
                 let code = module.get_finalized_function(function);
                 // SAFETY: the code is that of a function with this signature, which `define` gave it.
-                let entry = unsafe { std::mem::transmute::<*const u8, Entry>(code) };
+                let entry = unsafe { std::mem::transmute::<*const u8, EntryParameters>(code) };
                 Ok(Self {
                     entry,
                     module: Mutex::new(Some(module)),

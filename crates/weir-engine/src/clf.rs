@@ -35,7 +35,7 @@ use crate::scan_report::ScanReport;
 
 /// What a column gives.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Value {
+enum ClfValue {
     Time,
     Response,
     Sent,
@@ -51,29 +51,29 @@ enum Value {
 }
 
 /// What the columns of [`Table::sip_log`] give, in their order.
-const VALUES: [Value; 22] = [
-    Value::Time,
-    Value::Response,
-    Value::Sent,
-    Value::Encrypted,
-    Value::Transport,
-    Value::Flags,
-    Value::Number,
-    Value::Method,
-    Value::Status,
-    Value::Text(Field::RequestUri),
-    Value::Text(Field::Destination),
-    Value::Text(Field::Source),
-    Value::Text(Field::ToUri),
-    Value::Text(Field::ToTag),
-    Value::Text(Field::FromUri),
-    Value::Text(Field::FromTag),
-    Value::Text(Field::CallId),
-    Value::Text(Field::ServerTxn),
-    Value::Text(Field::ClientTxn),
-    Value::Text(Field::CSeq),
-    Value::Segment,
-    Value::Offset,
+const VALUES: [ClfValue; 22] = [
+    ClfValue::Time,
+    ClfValue::Response,
+    ClfValue::Sent,
+    ClfValue::Encrypted,
+    ClfValue::Transport,
+    ClfValue::Flags,
+    ClfValue::Number,
+    ClfValue::Method,
+    ClfValue::Status,
+    ClfValue::Text(Field::RequestUri),
+    ClfValue::Text(Field::Destination),
+    ClfValue::Text(Field::Source),
+    ClfValue::Text(Field::ToUri),
+    ClfValue::Text(Field::ToTag),
+    ClfValue::Text(Field::FromUri),
+    ClfValue::Text(Field::FromTag),
+    ClfValue::Text(Field::CallId),
+    ClfValue::Text(Field::ServerTxn),
+    ClfValue::Text(Field::ClientTxn),
+    ClfValue::Text(Field::CSeq),
+    ClfValue::Segment,
+    ClfValue::Offset,
 ];
 
 /// A log, with all its segments.
@@ -204,7 +204,7 @@ fn compare(query: Query, column: &Expr, op: Operator, literal: &ScalarValue) -> 
     let value = VALUES.get(Table::sip_log().position(name)?)?;
     let exact = |target, text: Vec<u8>| Condition::new(target, Test::Exact(text));
     match (value, op) {
-        (Value::Time, _) => {
+        (ClfValue::Time, _) => {
             let ScalarValue::TimestampNanosecond(Some(nanoseconds), Some(_)) = literal else {
                 return None;
             };
@@ -216,11 +216,11 @@ fn compare(query: Query, column: &Expr, op: Operator, literal: &ScalarValue) -> 
                 _ => None,
             }
         }
-        (Value::Text(field), Operator::Eq) => {
+        (ClfValue::Text(field), Operator::Eq) => {
             Some(query.and(exact(Target::Field(*field), text(literal)?)))
         }
-        (Value::Method, Operator::Eq) => Some(query.and(exact(Target::Method, text(literal)?))),
-        (Value::Status, Operator::Eq) => {
+        (ClfValue::Method, Operator::Eq) => Some(query.and(exact(Target::Method, text(literal)?))),
+        (ClfValue::Status, Operator::Eq) => {
             let status = match literal.cast_to(&DataType::UInt16).ok()? {
                 ScalarValue::UInt16(Some(status)) if (100..1000).contains(&status) => status,
                 _ => return None,
@@ -307,7 +307,7 @@ impl ExecutionPlan for ClfScan {
     ) -> Result<SendableRecordBatchStream> {
         let config = context.session_config();
         let scan_report = ScanReport::of(&context);
-        let mut rows = Rows::new(
+        let mut rows = ClfRows::new(
             &self.projection,
             Arc::clone(&self.schema),
             config.batch_size(),
@@ -360,9 +360,9 @@ impl ExecutionPlan for ClfScan {
 }
 
 /// Rows on their way to a batch.
-struct Rows {
+struct ClfRows {
     schema: SchemaRef,
-    columns: Vec<(Value, Builder)>,
+    columns: Vec<(ClfValue, Builder)>,
     rows: usize,
     rows_max: usize,
 }
@@ -376,7 +376,7 @@ enum Builder {
     Text(StringViewBuilder),
 }
 
-impl Rows {
+impl ClfRows {
     fn new(projection: &[usize], schema: SchemaRef, rows_max: usize) -> Self {
         let columns = projection
             .iter()
@@ -417,8 +417,8 @@ impl Rows {
         for (value, builder) in &mut self.columns {
             match (builder, *value) {
                 (Builder::Time(out), _) => out.append_value(record.time.as_nanoseconds()),
-                (Builder::Flag(out), Value::Response) => out.append_value(flags.response),
-                (Builder::Flag(out), Value::Sent) => out.append_option(flags.sent),
+                (Builder::Flag(out), ClfValue::Response) => out.append_value(flags.response),
+                (Builder::Flag(out), ClfValue::Sent) => out.append_option(flags.sent),
                 (Builder::Flag(out), _) => out.append_option(flags.encrypted),
                 (Builder::U16(out), _) => {
                     // Three digits, so that a filter by number and one by text are the same.
@@ -430,15 +430,15 @@ impl Rows {
                 (Builder::Text(out), value) => {
                     let letters = flags.letters();
                     let bytes = match value {
-                        Value::Transport => flags.transport.map(|known| known.name().as_bytes()),
-                        Value::Flags => flags.is_complete().then_some(&letters[..]),
-                        Value::Method => record.method(),
-                        Value::Segment => Some(segment.as_bytes()),
+                        ClfValue::Transport => flags.transport.map(|known| known.name().as_bytes()),
+                        ClfValue::Flags => flags.is_complete().then_some(&letters[..]),
+                        ClfValue::Method => record.method(),
+                        ClfValue::Segment => Some(segment.as_bytes()),
                         // Without a number there is only the method, which has a column of its own.
-                        Value::Text(Field::CSeq) => record
+                        ClfValue::Text(Field::CSeq) => record
                             .value(Field::CSeq)
                             .filter(|text| !text.starts_with(b"- ")),
-                        Value::Text(field) => record.value(field),
+                        ClfValue::Text(field) => record.value(field),
                         _ => None,
                     };
                     out.append_option(bytes.map(String::from_utf8_lossy));

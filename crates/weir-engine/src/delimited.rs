@@ -73,7 +73,7 @@ impl Delimited {
         let mut names: Vec<String> = Vec::new();
         let mut guesses: Vec<Guess> = Vec::new();
         for (index, path) in files.iter().enumerate() {
-            let mut rows = Rows::open(path, dialect)?;
+            let mut rows = DelimitedRows::open(path, dialect)?;
             let own = rows.names.clone();
             match index {
                 0 => {
@@ -123,7 +123,7 @@ impl Delimited {
 /// The type of a column that has these values.
 pub(crate) fn type_of_texts<'t>(texts: impl Iterator<Item = &'t str>) -> DataType {
     let mut guess = Guess::default();
-    texts.for_each(|text| guess.see(Value::Text(text)));
+    texts.for_each(|text| guess.see(DelimitedValue::Text(text)));
     guess.data_type()
 }
 
@@ -150,7 +150,7 @@ impl TableProvider for Delimited {
         };
         let schema = Arc::new(self.schema.project(&projection)?);
         let part = |path: &Location| -> Arc<dyn PartitionStream> {
-            Arc::new(Part {
+            Arc::new(DelimitedFile {
                 path: path.clone(),
                 dialect: self.dialect,
                 columns: self.schema.fields().len(),
@@ -165,7 +165,7 @@ impl TableProvider for Delimited {
 }
 
 /// One file.
-struct Part {
+struct DelimitedFile {
     path: Location,
     dialect: Dialect,
     /// That the file is to have.
@@ -174,13 +174,13 @@ struct Part {
     schema: SchemaRef,
 }
 
-impl fmt::Debug for Part {
+impl fmt::Debug for DelimitedFile {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.path)
     }
 }
 
-impl PartitionStream for Part {
+impl PartitionStream for DelimitedFile {
     fn schema(&self) -> &SchemaRef {
         &self.schema
     }
@@ -191,7 +191,8 @@ impl PartitionStream for Part {
         let (path, dialect, columns) = (self.path.clone(), self.dialect, self.columns);
         let (projection, schema) = (self.projection.clone(), Arc::clone(&self.schema));
         builder.spawn_blocking(move || {
-            let mut rows = Rows::open(&path, dialect).map_err(DataFusionError::Execution)?;
+            let mut rows =
+                DelimitedRows::open(&path, dialect).map_err(DataFusionError::Execution)?;
             if rows.names.len() != columns {
                 let message = format!("{path}: its columns have changed");
                 return Err(DataFusionError::Execution(message));
@@ -214,7 +215,7 @@ impl PartitionStream for Part {
 
 /// A value of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Value<'a> {
+enum DelimitedValue<'a> {
     Null,
     /// An empty text, or the lack of anything else.
     Empty,
@@ -222,7 +223,7 @@ enum Value<'a> {
 }
 
 /// The rows of a file, one after the other.
-struct Rows {
+struct DelimitedRows {
     path: Location,
     input: BufReader<Box<dyn Read + Send>>,
     dialect: Dialect,
@@ -236,7 +237,7 @@ struct Rows {
     bytes: u64,
 }
 
-impl Rows {
+impl DelimitedRows {
     fn open(path: &Location, dialect: Dialect) -> Result<Self, String> {
         let failed = |error: io::Error| format!("{path}: {error}");
         let input: Box<dyn Read + Send> = path.open_uncompressed().map_err(failed)?;
@@ -275,8 +276,8 @@ impl Rows {
         let mut numbers = HashMap::new();
         for index in 0..self.fields.len() {
             let name = match self.value(index)? {
-                Value::Text(name) => name.to_owned(),
-                Value::Null | Value::Empty => format!("column_{}", index + 1),
+                DelimitedValue::Text(name) => name.to_owned(),
+                DelimitedValue::Null | DelimitedValue::Empty => format!("column_{}", index + 1),
             };
             let mut free = name.clone();
             while !taken.insert(free.clone()) {
@@ -329,19 +330,23 @@ impl Rows {
     }
 
     /// The value of a field of the row at hand.
-    fn value(&self, index: usize) -> Result<Value<'_>, String> {
+    fn value(&self, index: usize) -> Result<DelimitedValue<'_>, String> {
         let (range, marked) = match self.fields.get(index) {
             Some((range, marked)) => (range.clone(), *marked),
-            None => return Ok(Value::Null),
+            None => return Ok(DelimitedValue::Null),
         };
         let bytes = self.text.get(range).unwrap_or_default();
         if bytes.is_empty() {
             // Quotes mark an empty text in CSV, and \N marks a NULL in TSV.
             let null = marked == (self.dialect == Dialect::Tsv);
-            return Ok(if null { Value::Null } else { Value::Empty });
+            return Ok(if null {
+                DelimitedValue::Null
+            } else {
+                DelimitedValue::Empty
+            });
         }
         match std::str::from_utf8(bytes) {
-            Ok(text) => Ok(Value::Text(text)),
+            Ok(text) => Ok(DelimitedValue::Text(text)),
             Err(_) => Err(format!(
                 "{}, line {}: a value is no UTF-8",
                 self.path, self.line
@@ -369,9 +374,9 @@ impl Rows {
             bytes += self.text.len();
             for ((builder, index), is_text) in columns.iter_mut().zip(projection).zip(&texts) {
                 match self.value(*index)? {
-                    Value::Text(text) => builder.append_value(text),
-                    Value::Empty if *is_text => builder.append_value(""),
-                    Value::Null | Value::Empty => builder.append_null(),
+                    DelimitedValue::Text(text) => builder.append_value(text),
+                    DelimitedValue::Empty if *is_text => builder.append_value(""),
+                    DelimitedValue::Null | DelimitedValue::Empty => builder.append_null(),
                 }
             }
         }
@@ -422,7 +427,7 @@ impl Rows {
         self.text.clear();
         self.fields.clear();
         self.line = self.next_line;
-        let mut state = State::Start;
+        let mut state = RecordState::Start;
         let mut begin = 0;
         let mut marked = false;
         // The last byte is a carriage return that stands in the file as such.
@@ -442,17 +447,17 @@ impl Rows {
                 used += 1;
                 self.next_line += u64::from(byte == b'\n');
                 match (state, byte) {
-                    (State::Quoted, b'"') => state = State::QuoteInQuoted,
-                    (State::Quoted, other) => {
+                    (RecordState::Quoted, b'"') => state = RecordState::QuoteInQuoted,
+                    (RecordState::Quoted, other) => {
                         self.text.push(other);
                         returned = false;
                     }
-                    (State::QuoteInQuoted, b'"') => {
+                    (RecordState::QuoteInQuoted, b'"') => {
                         self.text.push(b'"');
-                        state = State::Quoted;
+                        state = RecordState::Quoted;
                     }
-                    (State::Escape, byte) => {
-                        (state, returned) = (State::Plain, false);
+                    (RecordState::Escape, byte) => {
+                        (state, returned) = (RecordState::Plain, false);
                         match byte {
                             b'N' if self.text.len() == begin => marked = true,
                             other => push_escaped(&mut self.text, other),
@@ -461,25 +466,25 @@ impl Rows {
                     (_, byte) if byte == separator && byte != b'\n' => {
                         self.fields.push((begin..self.text.len(), marked));
                         begin = self.text.len();
-                        (state, marked, returned) = (State::Start, false, false);
+                        (state, marked, returned) = (RecordState::Start, false, false);
                     }
                     (state_before, b'\n') => {
                         // Of CRLF; within quotes it would be part of the value.
-                        if state_before == State::Plain && returned {
+                        if state_before == RecordState::Plain && returned {
                             self.text.pop();
                         }
                         self.fields.push((begin..self.text.len(), marked));
                         ended = true;
                         break;
                     }
-                    (State::Start, b'"') if self.dialect == Dialect::Csv => {
-                        (state, marked) = (State::Quoted, true);
+                    (RecordState::Start, b'"') if self.dialect == Dialect::Csv => {
+                        (state, marked) = (RecordState::Quoted, true);
                     }
-                    (State::QuoteInQuoted, b'\r') => {}
-                    (_, b'\\') if self.dialect == Dialect::Tsv => state = State::Escape,
+                    (RecordState::QuoteInQuoted, b'\r') => {}
+                    (_, b'\\') if self.dialect == Dialect::Tsv => state = RecordState::Escape,
                     (_, other) => {
                         self.text.push(other);
-                        (state, returned) = (State::Plain, other == b'\r');
+                        (state, returned) = (RecordState::Plain, other == b'\r');
                     }
                 }
             }
@@ -493,15 +498,20 @@ impl Rows {
     }
 
     /// Ends the record that the end of the file ends, if there is one.
-    fn last_record(&mut self, state: State, begin: usize, marked: bool) -> Result<bool, String> {
-        if state == State::Quoted {
+    fn last_record(
+        &mut self,
+        state: RecordState,
+        begin: usize,
+        marked: bool,
+    ) -> Result<bool, String> {
+        if state == RecordState::Quoted {
             return Err(format!(
                 "{}, line {}: a quote is opened and not closed",
                 self.path, self.line
             ));
         }
-        let nothing = self.fields.is_empty() && state == State::Start;
-        if state == State::Escape {
+        let nothing = self.fields.is_empty() && state == RecordState::Start;
+        if state == RecordState::Escape {
             self.text.push(b'\\');
         }
         if !nothing {
@@ -542,7 +552,7 @@ fn push_escaped(text: &mut Vec<u8>, byte: u8) {
 
 /// Where in a record the reader is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
+enum RecordState {
     /// At the first byte of a field.
     Start,
     /// In a field.
@@ -587,8 +597,8 @@ impl Default for Guess {
 }
 
 impl Guess {
-    fn see(&mut self, value: Value<'_>) {
-        let Value::Text(text) = value else {
+    fn see(&mut self, value: DelimitedValue<'_>) {
+        let DelimitedValue::Text(text) = value else {
             return;
         };
         self.seen = true;
@@ -728,13 +738,13 @@ mod tests {
             std::thread::current().id()
         ));
         std::fs::write(&file, text).unwrap();
-        let mut rows = Rows::open(&(&file).into(), dialect)?;
+        let mut rows = DelimitedRows::open(&(&file).into(), dialect)?;
         let mut found = vec![rows.names.join("|")];
         while rows.next()? {
             let values = (0..rows.fields.len()).map(|index| match rows.value(index).unwrap() {
-                Value::Null => "-".to_owned(),
-                Value::Empty => "\"\"".to_owned(),
-                Value::Text(text) => text.to_owned(),
+                DelimitedValue::Null => "-".to_owned(),
+                DelimitedValue::Empty => "\"\"".to_owned(),
+                DelimitedValue::Text(text) => text.to_owned(),
             });
             found.push(values.collect::<Vec<_>>().join("|"));
         }
@@ -755,7 +765,7 @@ mod tests {
             std::fs::write(&file, &bytes).unwrap();
             for dialect in [Dialect::Csv, Dialect::Tsv] {
                 let all = || -> Result<u64, String> {
-                    let mut rows = Rows::open(&(&file).into(), dialect)?;
+                    let mut rows = DelimitedRows::open(&(&file).into(), dialect)?;
                     let mut count = 0;
                     while rows.next()? {
                         assert_eq!(rows.fields.len(), rows.names.len());
@@ -884,10 +894,10 @@ mod tests {
         ] {
             let mut guess = Guess::default();
             for value in values {
-                guess.see(Value::Text(value));
+                guess.see(DelimitedValue::Text(value));
             }
-            guess.see(Value::Null);
-            guess.see(Value::Empty);
+            guess.see(DelimitedValue::Null);
+            guess.see(DelimitedValue::Empty);
             assert_eq!(guess.data_type(), expected, "{values:?}");
         }
     }

@@ -145,19 +145,19 @@ fn counted(expr: &Expr) -> Option<(Expr, Option<Expr>)> {
 
 /// The aggregate functions, and the values of which those that are different count.
 struct Taken {
-    functions: Vec<Part>,
-    distinct: Vec<Value>,
+    functions: Vec<DistinctPart>,
+    distinct: Vec<DistinctValue>,
 }
 
 /// What is counted once: an argument where its filter holds.
 #[derive(PartialEq)]
-struct Value {
+struct DistinctValue {
     argument: Expr,
     filter: Option<Expr>,
 }
 
 /// How a function is put together.
-enum Part {
+enum DistinctPart {
     /// A function of value number so many, of each different one.
     OfDistinct(Arc<AggregateUDF>, usize),
     /// A function of parts that the same function makes.
@@ -211,10 +211,10 @@ impl Taken {
                 // The same of all as of the different ones.
                 let mut function = function.clone();
                 function.params.distinct = false;
-                Part::Same(function)
+                DistinctPart::Same(function)
             }
             "count" | "sum" | "avg" if *distinct => {
-                let value = Value {
+                let value = DistinctValue {
                     argument: argument.clone(),
                     filter: filter.as_deref().cloned(),
                 };
@@ -223,13 +223,13 @@ impl Taken {
                     self.distinct.push(value);
                     self.distinct.len() - 1
                 });
-                Part::OfDistinct(Arc::clone(&function.func), number)
+                DistinctPart::OfDistinct(Arc::clone(&function.func), number)
             }
             _ if *distinct => return None,
-            "sum" | "bit_xor" => Part::Same(function.clone()),
-            "count" => Part::Count(function.clone()),
+            "sum" | "bit_xor" => DistinctPart::Same(function.clone()),
+            "count" => DistinctPart::Count(function.clone()),
             "avg" if argument.get_type(input).ok()? == DataType::Float64 => {
-                Part::Mean(function.clone())
+                DistinctPart::Mean(function.clone())
             }
             _ => return None,
         };
@@ -317,23 +317,23 @@ struct Levels {
 
 impl Levels {
     /// Adds what a function is put together of; gives its result, of columns of the outer aggregate.
-    fn result(&mut self, part: &Part) -> Result<Expr> {
+    fn result(&mut self, part: &DistinctPart) -> Result<Expr> {
         Ok(match part {
-            Part::OfDistinct(function, number) => {
+            DistinctPart::OfDistinct(function, number) => {
                 let tagged = self.is_copied.then(|| col(TAG).eq(tag_of(number + 1)));
                 self.again(function, col(value_name(*number)), tagged)
             }
-            Part::Same(function) => {
+            DistinctPart::Same(function) => {
                 let part = self.first(&function.func, function);
                 self.again(&function.func, part, None)
             }
-            Part::Count(function) => {
+            DistinctPart::Count(function) => {
                 let part = self.first(&function.func, function);
                 let sum = self.again(&sum_udaf(), part, None);
                 // Without GROUP BY there is a row of no rows.
                 when(sum.clone().is_null(), lit(0_i64)).otherwise(sum)?
             }
-            Part::Mean(function) => {
+            DistinctPart::Mean(function) => {
                 let part = self.first(&sum_udaf(), function);
                 let sum = self.again(&sum_udaf(), part, None);
                 let part = self.first(&count_udaf(), function);

@@ -24,21 +24,21 @@ pub(crate) const NULL: &str = "__HIVE_DEFAULT_PARTITION__";
 #[derive(Debug, PartialEq)]
 pub(crate) struct Partitions {
     keys: Vec<String>,
-    parts: Vec<(Values, Vec<Location>)>,
+    parts: Vec<(KeyValues, Vec<Location>)>,
 }
 
 /// The value of each key; `None` of NULL.
-type Values = Vec<Option<String>>;
+type KeyValues = Vec<Option<String>>;
 
 impl Partitions {
     /// The partitions that these files are in; `None` where no folder is named so, and where not all files are below
     /// folders of the same keys, with a note about that.
     pub(crate) fn of(files: &[Location]) -> (Option<Self>, Option<String>) {
         let mut keys: Option<Vec<String>> = None;
-        let mut parts: BTreeMap<Values, Vec<Location>> = BTreeMap::new();
+        let mut parts: BTreeMap<KeyValues, Vec<Location>> = BTreeMap::new();
         let mut differ = false;
         for file in files {
-            let (own, values): (Vec<_>, Values) = values_of(file).into_iter().unzip();
+            let (own, values): (Vec<_>, KeyValues) = values_of(file).into_iter().unzip();
             differ |= *keys.get_or_insert_with(|| own.clone()) != own;
             parts.entry(values).or_default().push(file.clone());
         }

@@ -79,7 +79,7 @@ impl TableProvider for JsonArrays {
         limit: Option<usize>,
     ) -> Result<Arc<dyn ExecutionPlan>> {
         let part = |path: &Location| -> Arc<dyn PartitionStream> {
-            Arc::new(Part {
+            Arc::new(JsonFile {
                 path: path.clone(),
                 schema: Arc::clone(&self.schema),
             })
@@ -92,18 +92,18 @@ impl TableProvider for JsonArrays {
 }
 
 /// One file.
-struct Part {
+struct JsonFile {
     path: Location,
     schema: SchemaRef,
 }
 
-impl fmt::Debug for Part {
+impl fmt::Debug for JsonFile {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.path)
     }
 }
 
-impl PartitionStream for Part {
+impl PartitionStream for JsonFile {
     fn schema(&self) -> &SchemaRef {
         &self.schema
     }
@@ -131,17 +131,17 @@ impl PartitionStream for Part {
 }
 
 /// The rows of a file, each in a line or more of its own.
-fn rows(path: &Location) -> io::Result<BufReader<Rows<impl Read + Send + use<>>>> {
+fn rows(path: &Location) -> io::Result<BufReader<ArrayRows<impl Read + Send + use<>>>> {
     let mut file = BufReader::with_capacity(BUFFER_BYTES, path.open_uncompressed()?);
     if file.fill_buf()?.starts_with(BYTE_ORDER_MARK) {
         file.consume(BYTE_ORDER_MARK.len());
     }
-    Ok(BufReader::with_capacity(BUFFER_BYTES, Rows::new(file)))
+    Ok(BufReader::with_capacity(BUFFER_BYTES, ArrayRows::new(file)))
 }
 
 /// Takes the brackets and commas around rows away.
 #[derive(Debug)]
-struct Rows<R> {
+struct ArrayRows<R> {
     inner: R,
     /// Brackets and braces that are open, the one around the rows among them.
     depth: u64,
@@ -150,7 +150,7 @@ struct Rows<R> {
     escaped: bool,
 }
 
-impl<R> Rows<R> {
+impl<R> ArrayRows<R> {
     const fn new(inner: R) -> Self {
         Self {
             inner,
@@ -191,7 +191,7 @@ impl<R> Rows<R> {
     }
 }
 
-impl<R: Read> Read for Rows<R> {
+impl<R: Read> Read for ArrayRows<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let count = self.inner.read(buffer)?;
         for byte in buffer.iter_mut().take(count) {
@@ -223,13 +223,13 @@ mod tests {
             ("{\"a\":1}\n{\"b\":[{}]}", "{\"a\":1}\n{\"b\":[{}]}"),
         ] {
             let mut found = String::new();
-            Rows::new(text.as_bytes())
+            ArrayRows::new(text.as_bytes())
                 .read_to_string(&mut found)
                 .unwrap();
             assert_eq!(found, expected);
         }
         let mut found = String::new();
-        let cut = Rows::new(&b"[{\"a\":1},"[..]).read_to_string(&mut found);
+        let cut = ArrayRows::new(&b"[{\"a\":1},"[..]).read_to_string(&mut found);
         assert_eq!(cut.unwrap_err().kind(), io::ErrorKind::UnexpectedEof);
     }
 
@@ -258,7 +258,7 @@ mod tests {
                 .flat_map(|_| pieces[rng.below(12) as usize].iter().copied())
                 .collect();
             let mut found = Vec::new();
-            let outcome = Rows::new(text.as_slice()).read_to_end(&mut found);
+            let outcome = ArrayRows::new(text.as_slice()).read_to_end(&mut found);
             assert_eq!(found.len(), text.len());
             for (before, after) in text.iter().zip(&found) {
                 let taken_away = b"[],".contains(before) && *after == b'\n';

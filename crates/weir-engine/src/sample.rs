@@ -182,16 +182,16 @@ impl QueryPlanner for Planner {
         plan: &LogicalPlan,
         state: &dyn Session,
     ) -> Result<Arc<dyn ExecutionPlan>> {
-        DefaultPhysicalPlanner::with_extension_planners(vec![Arc::new(Steps)])
+        DefaultPhysicalPlanner::with_extension_planners(vec![Arc::new(SampleSteps)])
             .create_physical_plan(plan, state)
             .await
     }
 }
 
-struct Steps;
+struct SampleSteps;
 
 #[async_trait]
-impl ExtensionPlanner for Steps {
+impl ExtensionPlanner for SampleSteps {
     async fn plan_extension(
         &self,
         _planner: &dyn PhysicalPlanner,

@@ -71,8 +71,8 @@ impl Analyzed {
 pub struct Analysis {
     /// Connections are in two halves. Once the young one is full, the old one is forgotten, with all connections that
     /// were silent since the last time that this happened.
-    young: Dict<FlowKey, Connection>,
-    old: Dict<FlowKey, Connection>,
+    young: Dict<FlowKey, ConnectionHistory>,
+    old: Dict<FlowKey, ConnectionHistory>,
     half_max: usize,
     waiting: usize,
     waiting_max: usize,
@@ -94,8 +94,8 @@ const FAST_NS: i64 = 20_000_000;
 const LATE_NS: i64 = 3_000_000;
 
 #[derive(Debug, Default)]
-struct Connection {
-    ends: [End; 2],
+struct ConnectionHistory {
+    ends: [DirectionHistory; 2],
     /// When the last SYN came.
     syn_ns: Option<i64>,
     initial_rtt_ns: Option<i64>,
@@ -103,7 +103,7 @@ struct Connection {
 
 /// What is known of one direction.
 #[derive(Debug, Default)]
-struct End {
+struct DirectionHistory {
     /// The number before its first octet.
     start: Option<u32>,
     /// The number after the highest that was sent; 0 before anything was.
@@ -121,7 +121,7 @@ struct End {
     /// Its window was in a SYN, so it is not scaled.
     is_first_window: bool,
     flags: u32,
-    waiting: Vec<Waiting>,
+    waiting: Vec<UnacknowledgedSegment>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -143,7 +143,7 @@ enum Scale {
 
 /// A segment that was not acknowledged.
 #[derive(Clone, Copy, Debug)]
-struct Waiting {
+struct UnacknowledgedSegment {
     seq: u32,
     next: u32,
     packet: u64,
@@ -240,13 +240,13 @@ impl Analysis {
     }
 }
 
-impl Connection {
+impl ConnectionHistory {
     fn waiting(&self) -> usize {
         self.ends.iter().map(|end| end.waiting.len()).sum()
     }
 }
 
-impl End {
+impl DirectionHistory {
     fn is_next(&self, seq: u32) -> bool {
         self.next == seq
     }
@@ -285,7 +285,13 @@ impl Sight<'_> {
     }
 
     /// Looks at the segment and changes what is known. False when the segment cannot be kept for its acknowledgment.
-    fn take(&mut self, all: &mut Connection, side: usize, scale: Option<u8>, room: usize) -> bool {
+    fn take(
+        &mut self,
+        all: &mut ConnectionHistory,
+        side: usize,
+        scale: Option<u8>,
+        room: usize,
+    ) -> bool {
         self.begin(all, side, scale);
         let initial_rtt_ns = all.initial_rtt_ns;
         let [low, high] = &mut all.ends;
@@ -306,7 +312,7 @@ impl Sight<'_> {
         }
         let is_noted = !is_new || (room > 0 && end.waiting.len() < DIRECTION_WAITING_MAX);
         if is_new && is_noted {
-            end.waiting.push(Waiting {
+            end.waiting.push(UnacknowledgedSegment {
                 seq: segment.seq,
                 next: self.next(),
                 packet: self.number,
@@ -320,14 +326,14 @@ impl Sight<'_> {
     }
 
     /// What only the first segments of a connection say.
-    fn begin(&mut self, all: &mut Connection, side: usize, scale: Option<u8>) {
+    fn begin(&mut self, all: &mut ConnectionHistory, side: usize, scale: Option<u8>) {
         let Segment { seq, ack, .. } = *self.segment;
         if self.has(SYN) {
             let start = all.ends.get(side).and_then(|end| end.start);
             if start.is_some_and(|start| start != seq) {
                 self.found.flags |= Analyzed::REUSED_PORTS;
                 if !self.has(ACK) {
-                    *all = Connection::default();
+                    *all = ConnectionHistory::default();
                 }
             }
         }
@@ -362,7 +368,7 @@ impl Sight<'_> {
     }
 
     /// What a segment is by its own numbers and those before it.
-    fn compare(&mut self, end: &mut End, peer: &mut End) {
+    fn compare(&mut self, end: &mut DirectionHistory, peer: &mut DirectionHistory) {
         let segment = *self.segment;
         let Segment {
             seq,
@@ -425,7 +431,7 @@ impl Sight<'_> {
 
     /// Flags a segment that acknowledges data that was not seen. Once the peer is known to be behind, later segments are
     /// flagged only after the peer was seen to have gone on, or to have caught up.
-    fn find_unseen(&mut self, peer: &mut End) {
+    fn find_unseen(&mut self, peer: &mut DirectionHistory) {
         let ack = self.segment.ack;
         if !self.has(ACK) {
             return;
@@ -445,7 +451,7 @@ impl Sight<'_> {
     }
 
     /// What a segment is whose numbers were sent before.
-    fn find_repeated(&mut self, end: &End, peer: &End, late_ns: i64) {
+    fn find_repeated(&mut self, end: &DirectionHistory, peer: &DirectionHistory, late_ns: i64) {
         let segment = self.segment;
         let is_behind = end.next != 0 && beyond(segment.seq, end.next) < 0;
         // More than one octet behind a probe is new.
@@ -474,7 +480,7 @@ impl Sight<'_> {
     }
 
     /// Takes the segment's numbers for the direction's last ones.
-    fn go_on(&mut self, end: &mut End) {
+    fn go_on(&mut self, end: &mut DirectionHistory) {
         let (segment, next, was_next) = (self.segment, self.next(), end.next);
         if !self.found.is(Analyzed::ZERO_WINDOW_PROBE) {
             if end.next == 0 || beyond(next, end.next) > 0 {
@@ -497,7 +503,7 @@ impl Sight<'_> {
     }
 
     /// Lets go what it acknowledges of the peer.
-    fn acknowledge(&mut self, peer: &mut End) {
+    fn acknowledge(&mut self, peer: &mut DirectionHistory) {
         let ack = self.segment.ack;
         let mut acked = None;
         peer.waiting.retain_mut(|one| {

@@ -61,7 +61,7 @@ pub struct More {
 /// Numbers conversations.
 #[derive(Debug)]
 pub struct Conversations {
-    known: Dict<FlowKey, Known>,
+    known: Dict<FlowKey, KnownConversation>,
     known_max: usize,
     /// How many there were of TCP and of UDP.
     counts: [u64; 2],
@@ -76,16 +76,16 @@ pub struct Conversations {
 const CONVERSATIONS_MAX: usize = 2 << 20;
 
 #[derive(Clone, Copy, Debug)]
-struct Known {
+struct KnownConversation {
     stream: u64,
     first_ns: i64,
     last_ns: i64,
-    ends: [End; 2],
+    ends: [DirectionState; 2],
 }
 
 /// What is known of a direction of TCP.
 #[derive(Clone, Copy, Debug, Default)]
-struct End {
+struct DirectionState {
     /// The number from which others are counted.
     start: Option<u32>,
     scale: Scale,
@@ -103,7 +103,7 @@ enum Scale {
 }
 
 /// Where what is found goes.
-type Each<'e> = dyn FnMut(&Conversed) + 'e;
+type OnConversation<'e> = dyn FnMut(&Conversed) + 'e;
 
 impl Default for Conversations {
     fn default() -> Self {
@@ -146,11 +146,11 @@ impl Conversations {
 
     /// Takes the next packet, decoded to its innermost header, and says what there is to say of each of its headers of TCP
     /// and UDP.
-    pub fn packet(&mut self, packet: &Packet<'_>, each: &mut Each<'_>) {
+    pub fn packet(&mut self, packet: &Packet<'_>, each: &mut OnConversation<'_>) {
         self.walk(packet, 0, each);
     }
 
-    fn walk(&mut self, packet: &Packet<'_>, depth: usize, each: &mut Each<'_>) {
+    fn walk(&mut self, packet: &Packet<'_>, depth: usize, each: &mut OnConversation<'_>) {
         match self.defragmenter.packet(packet) {
             Fragmented::Whole | Fragmented::Cut => self.level(packet, depth, each),
             Fragmented::Waits => {}
@@ -165,7 +165,7 @@ impl Conversations {
     }
 
     /// The headers as far as those of the packet that a tunnel carries, and then that one, which may be a fragment.
-    fn level(&mut self, packet: &Packet<'_>, depth: usize, each: &mut Each<'_>) {
+    fn level(&mut self, packet: &Packet<'_>, depth: usize, each: &mut OnConversation<'_>) {
         let mut headers = self.nested.take_headers();
         let inside = match depth < TUNNELS_MAX {
             true => packet.inside(&mut headers).map(|(inside, _)| inside),
@@ -181,7 +181,7 @@ impl Conversations {
     }
 
     /// The first `own` headers of a packet.
-    fn headers(&mut self, packet: &Packet<'_>, own: usize, each: &mut Each<'_>) {
+    fn headers(&mut self, packet: &Packet<'_>, own: usize, each: &mut OnConversation<'_>) {
         let (mut addresses, mut quote) = (None, None);
         let (mut of_tcp, mut of_udp) = (Vec::new(), Vec::new());
         for (layer, header) in packet.headers().take(own) {
@@ -249,11 +249,11 @@ impl Conversations {
         }
         let stream = self.next_number(count)?;
         let now_ns = time_ns.unwrap_or(0);
-        let known = Known {
+        let known = KnownConversation {
             stream,
             first_ns: now_ns,
             last_ns: now_ns,
-            ends: [End::default(); 2],
+            ends: [DirectionState::default(); 2],
         };
         self.known.insert(key, known);
         Some(Conversed {

@@ -221,7 +221,7 @@ impl Around {
 #[derive(Debug)]
 pub struct Defragmenter {
     limits: FragmentLimits,
-    waiting: Dict<Key, Waiting>,
+    waiting: Dict<Key, IncompletePacket>,
     /// Keys in the order of their first fragments, with those that wait no more.
     order: VecDeque<(Key, u64)>,
     bytes: usize,
@@ -286,7 +286,7 @@ impl Network {
 
 /// A packet that waits for fragments.
 #[derive(Debug)]
-struct Waiting {
+struct IncompletePacket {
     serial: u64,
     since_ns: i64,
     layer: Layer,
@@ -501,7 +501,7 @@ impl Defragmenter {
         self.order.push_back((key, serial));
         self.waiting.insert(
             key,
-            Waiting {
+            IncompletePacket {
                 serial,
                 since_ns: self.clock.now_ns(),
                 layer: fragment.layer,
@@ -548,14 +548,14 @@ impl Defragmenter {
         false
     }
 
-    fn remove(&mut self, key: &Key) -> Option<Waiting> {
+    fn remove(&mut self, key: &Key) -> Option<IncompletePacket> {
         let waiting = self.waiting.remove(key)?;
         self.bytes = self.bytes.saturating_sub(waiting.held());
         Some(waiting)
     }
 }
 
-impl Waiting {
+impl IncompletePacket {
     fn held(&self) -> usize {
         self.header.len() + self.payload.len() + self.ranges.capacity() * size_of::<(u32, u32)>()
     }

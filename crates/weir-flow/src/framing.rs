@@ -53,7 +53,7 @@ pub struct Framer {
 }
 
 /// What the bytes at a place are.
-enum Step {
+enum FramingStep {
     /// A message: where it and what belongs to it begin and end.
     Message {
         start: usize,
@@ -127,14 +127,14 @@ impl Framer {
                 }
             }
             match self.step(rest) {
-                Step::Message { start, end, next } => {
+                FramingStep::Message { start, end, next } => {
                     self.lost = false;
                     each(Framed::Message(rest.get(start..end).unwrap_or_default()));
                     at += next.max(1);
                 }
-                Step::Pass(len) => at += len.max(1),
-                Step::Wait => return at,
-                Step::Broken => {
+                FramingStep::Pass(len) => at += len.max(1),
+                FramingStep::Wait => return at,
+                FramingStep::Broken => {
                     self.lost = true;
                     each(Framed::Skipped(1));
                     at += 1;
@@ -144,60 +144,60 @@ impl Framer {
         at
     }
 
-    fn step(&self, bytes: &[u8]) -> Step {
+    fn step(&self, bytes: &[u8]) -> FramingStep {
         match self.framing {
             Framing::Tpkt => self.tpkt(bytes),
             Framing::ContentLength => self.content_length(bytes),
         }
     }
 
-    fn tpkt(&self, bytes: &[u8]) -> Step {
+    fn tpkt(&self, bytes: &[u8]) -> FramingStep {
         if bytes.first() != Some(&3) {
-            return Step::Broken;
+            return FramingStep::Broken;
         }
         let Some(len) = u16_be_at(bytes, 2).map(usize::from) else {
-            return Step::Wait;
+            return FramingStep::Wait;
         };
         if len < TPKT_HEADER || len - TPKT_HEADER > self.message_bytes_max {
-            return Step::Broken;
+            return FramingStep::Broken;
         }
         if bytes.len() < len {
-            return Step::Wait;
+            return FramingStep::Wait;
         }
-        Step::Message {
+        FramingStep::Message {
             start: TPKT_HEADER,
             end: len,
             next: len,
         }
     }
 
-    fn content_length(&self, bytes: &[u8]) -> Step {
+    fn content_length(&self, bytes: &[u8]) -> FramingStep {
         let blank = bytes
             .iter()
             .take_while(|byte| matches!(byte, b'\r' | b'\n'))
             .count();
         if blank > 0 {
-            return Step::Pass(blank);
+            return FramingStep::Pass(blank);
         }
         let head = bytes
             .get(..bytes.len().min(HEADER_BYTES_MAX))
             .unwrap_or_default();
         let Some(head_len) = find(head, b"\r\n\r\n").map(|at| at + 4) else {
             return if head.len() == HEADER_BYTES_MAX {
-                Step::Broken
+                FramingStep::Broken
             } else {
-                Step::Wait
+                FramingStep::Wait
             };
         };
         let body_len = head.get(..head_len).and_then(stated_length).unwrap_or(0);
         if body_len > self.message_bytes_max {
-            return Step::Broken;
+            return FramingStep::Broken;
         }
         let end = head_len + body_len;
         if bytes.len() < end {
-            return Step::Wait;
+            return FramingStep::Wait;
         }
-        Step::Message {
+        FramingStep::Message {
             start: 0,
             end,
             next: end,

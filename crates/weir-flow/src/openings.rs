@@ -27,7 +27,7 @@ pub(crate) struct Openings {
 /// A connection.
 #[derive(Debug)]
 struct Opening {
-    sides: [Side; 2],
+    sides: [OpeningSide; 2],
     /// The sender of the last octets.
     turn: Option<Sender>,
     /// It is taken for HTTP for the beginning of a line.
@@ -36,7 +36,7 @@ struct Opening {
 
 /// A direction of a connection.
 #[derive(Debug)]
-struct Side {
+struct OpeningSide {
     stream: Reassembler,
     /// The first octets since the other direction said something.
     run: Vec<u8>,
@@ -56,7 +56,7 @@ const WAITING_OCTETS_MAX: usize = 16_384;
 const CONNECTIONS_MAX: usize = 1 << 16;
 const HELD_OCTETS_MAX: usize = 64 << 20;
 
-impl Side {
+impl OpeningSide {
     const fn new() -> Self {
         Self {
             stream: Reassembler::new(Overlap::First),
@@ -197,7 +197,7 @@ impl Openings {
         }
         let opening = self.open.entry(number).or_insert_with(|| {
             Box::new(Opening {
-                sides: [Side::new(), Side::new()],
+                sides: [OpeningSide::new(), OpeningSide::new()],
                 turn: None,
                 is_guess: false,
             })
@@ -208,7 +208,7 @@ impl Openings {
 
 impl Opening {
     fn held(&self) -> usize {
-        self.sides.iter().map(Side::held).sum()
+        self.sides.iter().map(OpeningSide::held).sum()
     }
 }
 

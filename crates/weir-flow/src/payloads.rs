@@ -124,7 +124,7 @@ pub struct Payloads {
 }
 
 /// Where what is found goes. What it answers counts for streams only.
-type Each<'e> = dyn FnMut(&Payload<'_>) -> Interest + 'e;
+type OnPayload<'e> = dyn FnMut(&Payload<'_>) -> Interest + 'e;
 
 impl Default for Payloads {
     fn default() -> Self {
@@ -193,12 +193,12 @@ impl Payloads {
     }
 
     /// Takes the next packet, decoded to its innermost header: what is in tunnels is found as far as that.
-    pub fn packet(&mut self, packet: &Packet<'_>, each: &mut Each<'_>) {
+    pub fn packet(&mut self, packet: &Packet<'_>, each: &mut OnPayload<'_>) {
         self.walk(packet, Origin::default(), 0, each);
     }
 
     /// The capture is over: hands on what waited for missing segments, and the end of each stream.
-    pub fn finish(&mut self, each: &mut Each<'_>) {
+    pub fn finish(&mut self, each: &mut OnPayload<'_>) {
         self.defragmenter.finish();
         self.hand_on_incomplete(each);
         let passed_ns = self.table.passed_ns();
@@ -208,7 +208,7 @@ impl Payloads {
 
     /// Hands on what packets begin with whose other fragments did not come.
     #[cold]
-    fn hand_on_incomplete(&mut self, each: &mut Each<'_>) {
+    fn hand_on_incomplete(&mut self, each: &mut OnPayload<'_>) {
         while let Some(incomplete) = self.defragmenter.take_incomplete() {
             let mut decoder = self.nested.take();
             let packet = decoder.decode_as(incomplete.frame(), incomplete.layer);
@@ -218,7 +218,13 @@ impl Payloads {
         }
     }
 
-    fn walk(&mut self, packet: &Packet<'_>, origin: Origin, depth: usize, each: &mut Each<'_>) {
+    fn walk(
+        &mut self,
+        packet: &Packet<'_>,
+        origin: Origin,
+        depth: usize,
+        each: &mut OnPayload<'_>,
+    ) {
         match self.defragmenter.packet_from(packet, origin) {
             Fragmented::Whole => return self.whole(packet, origin, depth, each),
             Fragmented::Waits => {}
@@ -246,7 +252,13 @@ impl Payloads {
         Some((sighting, number))
     }
 
-    fn whole(&mut self, packet: &Packet<'_>, origin: Origin, depth: usize, each: &mut Each<'_>) {
+    fn whole(
+        &mut self,
+        packet: &Packet<'_>,
+        origin: Origin,
+        depth: usize,
+        each: &mut OnPayload<'_>,
+    ) {
         let Some((sighting, flow)) = self.number(packet, origin) else {
             return;
         };

@@ -61,7 +61,7 @@ pub struct Reassembler {
     is_start_assumed: bool,
     overlap: Overlap,
     /// What waits, by offset and apart from each other.
-    pieces: VecDeque<Piece>,
+    pieces: VecDeque<BufferedPiece>,
     /// Nothing is given out: what is next waits for the other direction.
     is_held_back: bool,
     /// What the pieces cost.
@@ -71,7 +71,7 @@ pub struct Reassembler {
 }
 
 #[derive(Debug)]
-struct Piece {
+struct BufferedPiece {
     offset: u64,
     len: u64,
     /// Empty where they were sent and not captured.
@@ -79,7 +79,7 @@ struct Piece {
     carrier: Carrier,
 }
 
-impl Piece {
+impl BufferedPiece {
     const fn end(&self) -> u64 {
         self.offset.saturating_add(self.len)
     }
@@ -174,7 +174,7 @@ impl Reassembler {
             piece.offset = piece.offset.saturating_add_signed(shift);
         }
         self.pieces.retain(|piece| piece.len > 0);
-        self.held = self.pieces.iter().map(Piece::held).sum();
+        self.held = self.pieces.iter().map(BufferedPiece::held).sum();
     }
 
     /// Begins the stream with what waits: what is missing before it was sent before the capture.
@@ -370,7 +370,7 @@ impl Reassembler {
             self.held += before.held();
             return;
         }
-        let piece = Piece {
+        let piece = BufferedPiece {
             offset,
             len: bytes.len() as u64,
             bytes: bytes.to_vec(),
@@ -390,7 +390,7 @@ impl Reassembler {
                 _ => (end, end),
             };
             if at < free_until {
-                let piece = Piece {
+                let piece = BufferedPiece {
                     offset: at,
                     len: free_until - at,
                     bytes: Vec::new(),
@@ -412,7 +412,7 @@ impl Reassembler {
         self.remove_if(start, end, |piece| piece.bytes.is_empty());
     }
 
-    fn remove_if(&mut self, start: u64, end: u64, goes: impl Fn(&Piece) -> bool) {
+    fn remove_if(&mut self, start: u64, end: u64, goes: impl Fn(&BufferedPiece) -> bool) {
         let mut index = self.pieces.partition_point(|piece| piece.end() <= start);
         while let Some(piece) = self.pieces.get_mut(index) {
             if piece.offset >= end {
@@ -426,7 +426,7 @@ impl Reassembler {
             let after = (piece.end() > end).then(|| {
                 let len = piece.end() - end;
                 let skipped = usize::try_from(end - piece.offset).unwrap_or(usize::MAX);
-                Piece {
+                BufferedPiece {
                     offset: end,
                     len,
                     bytes: piece.bytes.get(skipped..).unwrap_or_default().to_vec(),

@@ -188,7 +188,7 @@ pub struct Streams {
 #[derive(Debug)]
 struct StreamTable {
     limits: StreamLimits,
-    connections: Dict<FlowKey, Box<Connection>>,
+    connections: Dict<FlowKey, Box<FollowedConnection>>,
     /// Of the connections' states, as those of flows.
     details: Details,
     /// Keys in the order in which they are looked at, with those that are gone.
@@ -210,7 +210,7 @@ struct StreamTable {
 }
 
 #[derive(Debug)]
-struct Connection {
+struct FollowedConnection {
     number: u64,
     flow: u64,
     originator: Sender,
@@ -222,7 +222,7 @@ struct Connection {
     /// The state of the connection, followed as the flow table does.
     track: Flow,
     /// A connection of the same ends that may live yet, where this is an attempt to open another one.
-    older: Option<Box<Connection>>,
+    older: Option<Box<FollowedConnection>>,
     /// A SYN of either end was seen.
     saw_start: bool,
     directions: [Direction; 2],
@@ -259,13 +259,13 @@ pub(crate) struct PacketOf {
 }
 
 /// Where a segment belongs.
-enum Known {
+enum SegmentOwner {
     /// To the connection that is known.
     Is,
     /// To one that begins.
     None,
     /// To an attempt that begins beside this connection.
-    Beside(Box<Connection>),
+    Beside(Box<FollowedConnection>),
 }
 
 /// What a chunk says beside its content.
@@ -420,13 +420,13 @@ impl StreamTable {
     ) {
         let key = sighting.key;
         let older = match self.known(sighting, segment, occasion, each) {
-            Known::Is => None,
+            SegmentOwner::Is => None,
             // What neither begins a connection nor has data makes none.
-            Known::None if segment.flags & SYN == 0 && segment.len == 0 => {
+            SegmentOwner::None if segment.flags & SYN == 0 && segment.len == 0 => {
                 return self.note_acknowledged(sighting, segment);
             }
-            Known::None => Some(None),
-            Known::Beside(older) => Some(Some(older)),
+            SegmentOwner::None => Some(None),
+            SegmentOwner::Beside(older) => Some(Some(older)),
         };
         if let Some(older) = older {
             self.begin(sighting, older, occasion, segment, each);
@@ -517,36 +517,36 @@ impl StreamTable {
         segment: &Segment,
         occasion: Occasion,
         each: &mut impl FnMut(&Chunk<'_>) -> Interest,
-    ) -> Known {
+    ) -> SegmentOwner {
         let key = &sighting.key;
         loop {
             let Some(known) = self.connections.get_mut(key) else {
-                return Known::None;
+                return SegmentOwner::None;
             };
             let older = known.older.as_deref().map(|older| &older.track);
             match course::turn(&known.track, older, sighting.sender, segment) {
                 Turn::GoesOn if known.is_of_another_flow(sighting, segment, occasion) => {
                     self.forget(key, StreamEnd::Forgotten, occasion, each);
-                    return Known::None;
+                    return SegmentOwner::None;
                 }
-                Turn::GoesOn => return Known::Is,
+                Turn::GoesOn => return SegmentOwner::Is,
                 Turn::Begins => {
                     self.forget(key, StreamEnd::Forgotten, occasion, each);
-                    return Known::None;
+                    return SegmentOwner::None;
                 }
                 Turn::Attempts => {
                     if let Some(older) = known.older.take() {
                         self.forget(key, StreamEnd::Forgotten, occasion, each);
-                        return Known::Beside(older);
+                        return SegmentOwner::Beside(older);
                     }
                     let known = self.connections.remove(key);
-                    return known.map_or(Known::None, Known::Beside);
+                    return known.map_or(SegmentOwner::None, SegmentOwner::Beside);
                 }
                 Turn::Proves => {
                     if let Some(older) = known.older.take() {
                         self.end_connection(key, older, StreamEnd::Forgotten, occasion, each);
                     }
-                    return Known::Is;
+                    return SegmentOwner::Is;
                 }
                 Turn::Returns => {
                     let older = known.older.take();
@@ -563,7 +563,7 @@ impl StreamTable {
     fn begin(
         &mut self,
         sighting: &Sighting,
-        older: Option<Box<Connection>>,
+        older: Option<Box<FollowedConnection>>,
         occasion: Occasion,
         segment: &Segment,
         each: &mut impl FnMut(&Chunk<'_>) -> Interest,
@@ -607,7 +607,7 @@ impl StreamTable {
         };
         self.connections.insert(
             key,
-            Box::new(Connection {
+            Box::new(FollowedConnection {
                 number,
                 flow: occasion.flow,
                 originator: if is_answer { other(sender) } else { sender },
@@ -683,7 +683,7 @@ impl StreamTable {
     fn end_connection(
         &mut self,
         key: &FlowKey,
-        mut connection: Box<Connection>,
+        mut connection: Box<FollowedConnection>,
         end: StreamEnd,
         occasion: Occasion,
         each: &mut impl FnMut(&Chunk<'_>) -> Interest,
@@ -730,7 +730,7 @@ impl StreamTable {
     }
 }
 
-impl Connection {
+impl FollowedConnection {
     fn direction_mut(&mut self, sender: Sender) -> &mut Direction {
         &mut self.directions[usize::from(sender == Sender::High)]
     }

@@ -71,7 +71,7 @@ pub struct Seen {
 }
 
 /// Where a packet belongs.
-enum Known {
+enum PacketOwner {
     /// To this flow.
     Is(u32),
     /// To one that begins.
@@ -331,14 +331,16 @@ impl FlowTable {
         }
         // No flow may have been found, or one that has just ended.
         let known = self.known(id, sighting, &mut ended);
-        let is_first = !matches!(known, Known::Is(_));
+        let is_first = !matches!(known, PacketOwner::Is(_));
         let id = match known {
-            Known::Is(id) => {
+            PacketOwner::Is(id) => {
                 self.cut(id, now_ns, &mut ended);
                 id
             }
-            Known::None => self.begin(sighting, hash, now_ns, &mut ended)?,
-            Known::Beside(older) => self.begin_beside(older, sighting, hash, now_ns, &mut ended)?,
+            PacketOwner::None => self.begin(sighting, hash, now_ns, &mut ended)?,
+            PacketOwner::Beside(older) => {
+                self.begin_beside(older, sighting, hash, now_ns, &mut ended)?
+            }
         };
         let flow = self.flows.get_mut(id)?;
         if flow.clock != self.clock.current() {
@@ -392,13 +394,13 @@ impl FlowTable {
         mut id: u32,
         sighting: &Sighting,
         ended: &mut impl FnMut(FlowRecord),
-    ) -> Known {
+    ) -> PacketOwner {
         loop {
             if !self.is_at(id, &sighting.key) {
-                return Known::None;
+                return PacketOwner::None;
             }
             let Some(flow) = self.flows.get(id) else {
-                return Known::None;
+                return PacketOwner::None;
             };
             let older = self.older(flow);
             if self.deadline(flow) <= self.clock.now_ns() {
@@ -407,25 +409,25 @@ impl FlowTable {
                 continue;
             }
             let Some(segment) = &sighting.segment else {
-                return Known::Is(id);
+                return PacketOwner::Is(id);
             };
             let beside = older.and_then(|id| self.flows.get(id));
             match course::turn(flow, beside, sighting.sender, segment) {
-                Turn::GoesOn => return Known::Is(id),
+                Turn::GoesOn => return PacketOwner::Is(id),
                 Turn::Begins => {
                     self.end_one(id, Some(End::Reused), ended);
-                    return Known::None;
+                    return PacketOwner::None;
                 }
                 Turn::Attempts => {
                     let Some(older) = older else {
-                        return Known::Beside(id);
+                        return PacketOwner::Beside(id);
                     };
                     self.end_one(id, Some(End::Reused), ended);
-                    return Known::Beside(older);
+                    return PacketOwner::Beside(older);
                 }
                 Turn::Proves => {
                     self.end_one(older.unwrap_or(NONE), Some(End::Reused), ended);
-                    return Known::Is(id);
+                    return PacketOwner::Is(id);
                 }
                 Turn::Returns => {
                     self.end_one(id, Some(End::Reused), ended);

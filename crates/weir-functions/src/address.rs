@@ -47,7 +47,7 @@ impl Pass for Addresses {
     }
 
     fn expr(&self, expr: Expr, inputs: &Inputs) -> Result<Transformed<Expr>> {
-        Scope::of(inputs).coerce(expr)
+        NodeColumns::of(inputs).coerce(expr)
     }
 }
 
@@ -56,7 +56,7 @@ fn coerce_keys(mut join: Join, inputs: &Inputs) -> Result<Transformed<LogicalPla
     let [left, right] = inputs.each.as_slice() else {
         return internal_err!("a join has two inputs");
     };
-    let side = |each| Scope { each, inputs };
+    let side = |each| NodeColumns { each, inputs };
     let (left, right) = (
         side(std::slice::from_ref(left)),
         side(std::slice::from_ref(right)),
@@ -231,7 +231,7 @@ pub(crate) fn own(plan: &LogicalPlan) -> Vec<bool> {
 
 /// Which columns of a plan's output are addresses, where that is known of its inputs.
 pub(crate) fn flags(plan: &LogicalPlan, inputs: &Inputs) -> Vec<bool> {
-    let scope = Scope::of(inputs);
+    let scope = NodeColumns::of(inputs);
     let of_exprs = |exprs: &[Expr]| -> Vec<bool> {
         let exprs = exprs.iter().enumerate();
         let flags = exprs.map(
@@ -302,12 +302,12 @@ pub(crate) fn flags(plan: &LogicalPlan, inputs: &Inputs) -> Vec<bool> {
 }
 
 /// The columns that an expression of a plan node can see.
-struct Scope<'i> {
+struct NodeColumns<'i> {
     each: &'i [(DFSchemaRef, Vec<bool>)],
     inputs: &'i Inputs,
 }
 
-impl<'i> Scope<'i> {
+impl<'i> NodeColumns<'i> {
     fn of(inputs: &'i Inputs) -> Self {
         Self {
             each: &inputs.each,

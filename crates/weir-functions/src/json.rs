@@ -135,7 +135,7 @@ impl ScalarUDFImpl for OfJson {
 
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
         computed(&args, |given| {
-            let steps = given.iter().skip(1).map(Steps::new);
+            let steps = given.iter().skip(1).map(PathSteps::new);
             let parts = Lookup {
                 rows: given.first().map_or(0, Array::len),
                 texts: Texts::new(given.first())?,
@@ -196,7 +196,7 @@ struct Lookup {
     rows: usize,
     texts: Texts,
     /// The way to it.
-    steps: Vec<Steps>,
+    steps: Vec<PathSteps>,
 }
 
 impl Lookup {
@@ -204,11 +204,11 @@ impl Lookup {
         let mut part = document(self.texts.value(row)?)?;
         for step in &self.steps {
             part = match step {
-                Steps::Keys(keys) => {
+                PathSteps::Keys(keys) => {
                     let keys = keys.as_string_view();
                     member(part, keys.is_valid(row).then(|| keys.value(row))?)?
                 }
-                Steps::Numbers(numbers) => {
+                PathSteps::Numbers(numbers) => {
                     let numbers = numbers.as_primitive::<Int64Type>();
                     element(part, numbers.is_valid(row).then(|| numbers.value(row))?)?
                 }
@@ -301,12 +301,12 @@ impl Lookup {
 }
 
 /// One step of the way to a part, for each row.
-enum Steps {
+enum PathSteps {
     Keys(ArrayRef),
     Numbers(ArrayRef),
 }
 
-impl Steps {
+impl PathSteps {
     fn new(array: &ArrayRef) -> Result<Self> {
         Ok(match array.data_type().is_integer() {
             true => Self::Numbers(cast(array, &DataType::Int64)?),

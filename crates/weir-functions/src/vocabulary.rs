@@ -37,7 +37,7 @@ impl Pass for Words<'_> {
         if !inputs.has_words() {
             return Ok(Transformed::no(expr));
         }
-        let scope = Scope {
+        let scope = WordScope {
             schema: inputs.all(),
             note: self.note,
         };
@@ -93,12 +93,12 @@ fn is_text(expr: &Expr, schema: &DFSchema) -> bool {
     expr.get_type(schema).is_ok_and(|kind| kind.is_string())
 }
 
-struct Scope<'s> {
+struct WordScope<'s> {
     schema: &'s DFSchema,
     note: &'s dyn Fn(String),
 }
 
-impl Scope<'_> {
+impl WordScope<'_> {
     fn coerce(&self, expr: Expr) -> Result<Transformed<Expr>> {
         match expr {
             Expr::BinaryExpr(BinaryExpr { left, op, right }) if is_equality(op) => {

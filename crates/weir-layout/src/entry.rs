@@ -4,7 +4,7 @@ use super::draft::DraftEntry;
 use super::draft::EnumValues;
 use super::error::{At, Checked, ErrorKind, FaultAt};
 use super::field::{Meaning, Trim};
-use super::number::{Number, Part};
+use super::number::{BitRange, Number};
 use super::source::{Located, Text};
 use super::time::Time;
 use super::types::Sort;
@@ -135,7 +135,7 @@ impl DraftEntry {
     }
 
     /// Reads `3`, `0-5` or `15-10` as bits of a word of `width` bits.
-    pub(super) fn part(&self, range: &Text, width: u32) -> Checked<Part> {
+    pub(super) fn part(&self, range: &Text, width: u32) -> Checked<BitRange> {
         let number = |text: &str| text.trim().parse::<u32>().ok().filter(|bit| *bit < width);
         let ends = match range.text.split_once('-') {
             Some((one, other)) => number(one).zip(number(other)),
@@ -156,7 +156,7 @@ impl DraftEntry {
             ));
         };
         let (first, last) = (one.min(other), one.max(other));
-        Ok(Part {
+        Ok(BitRange {
             shift: if self.least_first {
                 first
             } else {

@@ -9,14 +9,14 @@ pub(super) struct Number {
     /// Its bits, at offset 0; of a number of several parts, the word that these are parts of.
     bits: Bits,
     /// Several parts of the word, the most significant first, instead of the bits.
-    parts: Option<Box<[Part]>>,
+    parts: Option<Box<[BitRange]>>,
     /// Bits of the value.
     width: u32,
 }
 
 /// Some neighbouring bits of a word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Part {
+pub(super) struct BitRange {
     /// Bits of the word below the part.
     pub(super) shift: u32,
     /// Bits in the part, 1 to 64.
@@ -52,7 +52,7 @@ impl Number {
 
     /// The number that `parts` of this number make when they are put side by side; `None` when this
     /// number is itself made of several parts, or the parts are together wider than 64 bits.
-    pub(super) fn parts(&self, parts: &[Part]) -> Option<Self> {
+    pub(super) fn parts(&self, parts: &[BitRange]) -> Option<Self> {
         let width = parts.iter().map(|part| part.width).sum();
         if width > 64 || self.parts.is_some() {
             return None;
@@ -60,7 +60,7 @@ impl Number {
         if let [part] = parts {
             return Some(Self::of(self.bits.part(part.shift, part.width)));
         }
-        let shifted = |part: &Part| Part {
+        let shifted = |part: &BitRange| BitRange {
             shift: part.shift + self.bits.shift(),
             width: part.width,
         };
@@ -120,7 +120,7 @@ const fn endian(little: bool) -> Endian {
 /// The lowest `width` bits.
 pub(super) use weir_bytes::mask;
 
-fn join(word: u128, parts: &[Part]) -> u64 {
+fn join(word: u128, parts: &[BitRange]) -> u64 {
     let all = parts.iter().fold(0_u128, |value, part| {
         value << part.width | word >> part.shift & u128::from(mask(part.width))
     });
@@ -167,11 +167,11 @@ mod tests {
         // The DLCI of a two-byte Q.922 address: bits 15-10 and 7-4, here of DLCI 1007.
         let address = [0xf8, 0xf1];
         let parts = [
-            Part {
+            BitRange {
                 shift: 10,
                 width: 6,
             },
-            Part { shift: 4, width: 4 },
+            BitRange { shift: 4, width: 4 },
         ];
         let dlci = Number::whole(2, false).parts(&parts).unwrap();
         assert_eq!((dlci.read(&address, 0), dlci.width()), (Some(0x3ef), 10));
@@ -182,7 +182,7 @@ mod tests {
         );
         assert_eq!(
             Number::whole(8, true).parts(
-                &[Part {
+                &[BitRange {
                     shift: 0,
                     width: 40
                 }; 2]

@@ -331,7 +331,7 @@ pub const fn kind_word(kind: u8) -> Option<&'static str> {
 /// Parts come in their order (Q.714, 4.1.1.2.3); one that does not is given up with those before it, and counted.
 #[derive(Debug)]
 pub struct Parts<K> {
-    waiting: HashMap<K, Waiting>,
+    waiting: HashMap<K, IncompleteMessage>,
     /// What waits in the order in which it began, also of what waits no more.
     order: VecDeque<(K, u64)>,
     begun: u64,
@@ -341,7 +341,7 @@ pub struct Parts<K> {
 
 /// A message whose parts did not all come yet.
 #[derive(Debug)]
-struct Waiting {
+struct IncompleteMessage {
     remaining: u8,
     bytes: Vec<u8>,
     number: u64,
@@ -400,7 +400,7 @@ impl<K: Copy + Eq + std::hash::Hash> Parts<K> {
     fn begin(&mut self, key: K, remaining: u8, bytes: Vec<u8>) {
         self.begun += 1;
         let number = self.begun;
-        let waiting = Waiting {
+        let waiting = IncompleteMessage {
             remaining,
             bytes,
             number,

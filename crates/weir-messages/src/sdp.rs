@@ -66,7 +66,7 @@ const MID_EXTENSION: &str = "urn:ietf:params:rtp-hdrext:sdes:mid";
 
 /// A description under way.
 #[derive(Default)]
-struct Reader {
+struct SdpReader {
     session: Option<IpAddr>,
     mid_extension: Option<u8>,
     begun: Option<Begun>,
@@ -102,7 +102,7 @@ pub fn media(text: &[u8]) -> Vec<Media> {
 /// The same; those of T.38 over UDPTL too.
 #[must_use]
 pub fn media_and_faxes(text: &[u8]) -> Vec<Media> {
-    let mut reader = Reader::default();
+    let mut reader = SdpReader::default();
     for line in text.split(|byte| matches!(byte, b'\n' | b'\r')) {
         // In a text of Megaco a brace may follow on the line.
         let line = line.split(|byte| *byte == b'}').next().unwrap_or_default();
@@ -117,7 +117,7 @@ pub fn media_and_faxes(text: &[u8]) -> Vec<Media> {
     reader.all
 }
 
-impl Reader {
+impl SdpReader {
     fn line(&mut self, name: u8, value: &str) {
         match name {
             b'v' => {

@@ -26,13 +26,13 @@ pub(super) struct Column<'a> {
     /// It counts bytes, by what its metadata says.
     is_size: bool,
     nulls: Option<NullBuffer>,
-    values: Values<'a>,
+    values: ColumnValues<'a>,
 }
 
 /// Writes the value of a row.
 type Push<'a> = Box<dyn Fn(usize, &mut String) + 'a>;
 
-enum Values<'a> {
+enum ColumnValues<'a> {
     Null,
     Boolean(Box<dyn Fn(usize) -> bool + 'a>),
     /// Digits that are a JSON number as they stand, however many.
@@ -68,7 +68,7 @@ impl<'a> Column<'a> {
         Ok(Self {
             is_size: false,
             nulls: array.logical_nulls(),
-            values: Values::new(array)?,
+            values: ColumnValues::new(array)?,
         })
     }
 
@@ -82,7 +82,7 @@ impl<'a> Column<'a> {
     }
 
     pub(super) fn is_null(&self, row: usize) -> bool {
-        matches!(self.values, Values::Null)
+        matches!(self.values, ColumnValues::Null)
             || self.nulls.as_ref().is_some_and(|nulls| nulls.is_null(row))
     }
 
@@ -92,21 +92,25 @@ impl<'a> Column<'a> {
             return;
         }
         match &self.values {
-            Values::Null => {}
-            Values::Boolean(value) => out.push_str(if value(row) { "true" } else { "false" }),
-            Values::Number(push) | Values::Timestamp(push) | Values::Float(push, _) => {
+            ColumnValues::Null => {}
+            ColumnValues::Boolean(value) => out.push_str(if value(row) { "true" } else { "false" }),
+            ColumnValues::Number(push)
+            | ColumnValues::Timestamp(push)
+            | ColumnValues::Float(push, _) => {
                 push(row, out);
             }
-            Values::Text(value) => out.push_str(value(row)),
-            Values::Bytes(value) => push_hex(out, value(row)),
-            Values::List(..) | Values::Struct(_) | Values::Map(..) => self.push_json(row, out),
-            Values::Dictionary(keys, values) => {
+            ColumnValues::Text(value) => out.push_str(value(row)),
+            ColumnValues::Bytes(value) => push_hex(out, value(row)),
+            ColumnValues::List(..) | ColumnValues::Struct(_) | ColumnValues::Map(..) => {
+                self.push_json(row, out)
+            }
+            ColumnValues::Dictionary(keys, values) => {
                 if let Some(&key) = keys.get(row) {
                     values.push_text(key, out);
                 }
             }
-            Values::Duration(value) => push_seconds(out, value(row)),
-            Values::Interval(formatter, _) | Values::Other(formatter) => {
+            ColumnValues::Duration(value) => push_seconds(out, value(row)),
+            ColumnValues::Interval(formatter, _) | ColumnValues::Other(formatter) => {
                 let _ = write!(out, "{}", formatter.value(row));
             }
         }
@@ -116,10 +120,10 @@ impl<'a> Column<'a> {
     /// trailing zeros.
     pub(super) fn push_rounded(&self, row: usize, out: &mut String) {
         match &self.values {
-            Values::Float(_, value) if self.is_size && !self.is_null(row) => {
+            ColumnValues::Float(_, value) if self.is_size && !self.is_null(row) => {
                 push_size(out, value(row));
             }
-            Values::Number(push) if self.is_size && !self.is_null(row) => {
+            ColumnValues::Number(push) if self.is_size && !self.is_null(row) => {
                 let start = out.len();
                 push(row, out);
                 let written = out.get(start..).unwrap_or_default();
@@ -128,18 +132,18 @@ impl<'a> Column<'a> {
                     push_size(out, bytes);
                 }
             }
-            Values::Float(_, value) if !self.is_null(row) => push_rounded(out, value(row)),
-            Values::Duration(value) if !self.is_null(row) => push_duration(out, value(row)),
-            Values::Interval(_, value) if !self.is_null(row) => match value(row) {
+            ColumnValues::Float(_, value) if !self.is_null(row) => push_rounded(out, value(row)),
+            ColumnValues::Duration(value) if !self.is_null(row) => push_duration(out, value(row)),
+            ColumnValues::Interval(_, value) if !self.is_null(row) => match value(row) {
                 Some(nanoseconds) => push_duration(out, nanoseconds),
                 None => self.push_text(row, out),
             },
-            Values::Timestamp(push) if !self.is_null(row) => {
+            ColumnValues::Timestamp(push) if !self.is_null(row) => {
                 let start = out.len();
                 push(row, out);
                 shorten_time(out, start);
             }
-            Values::Dictionary(keys, values) if !self.is_null(row) => {
+            ColumnValues::Dictionary(keys, values) if !self.is_null(row) => {
                 if let Some(&key) = keys.get(row) {
                     values.push_rounded(key, out);
                 }
@@ -156,28 +160,31 @@ impl<'a> Column<'a> {
             return;
         }
         match &self.values {
-            Values::Float(_, value) if !value(row).is_finite() => out.push_str("null"),
-            Values::Null | Values::Boolean(_) | Values::Number(_) | Values::Float(..) => {
+            ColumnValues::Float(_, value) if !value(row).is_finite() => out.push_str("null"),
+            ColumnValues::Null
+            | ColumnValues::Boolean(_)
+            | ColumnValues::Number(_)
+            | ColumnValues::Float(..) => {
                 self.push_text(row, out);
             }
-            Values::Text(value) => push_json_string(out, value(row)),
-            Values::Bytes(_) | Values::Timestamp(_) => {
+            ColumnValues::Text(value) => push_json_string(out, value(row)),
+            ColumnValues::Bytes(_) | ColumnValues::Timestamp(_) => {
                 out.push('"');
                 self.push_text(row, out);
                 out.push('"');
             }
-            Values::List(range, values) => {
+            ColumnValues::List(range, values) => {
                 let (start, end) = range(row);
                 push_between(out, ['[', ']'], start..end, |out, at| {
                     values.push_json(at, out);
                 });
             }
-            Values::Struct(fields) => push_between(out, ['{', '}'], fields, |out, field| {
+            ColumnValues::Struct(fields) => push_between(out, ['{', '}'], fields, |out, field| {
                 push_json_string(out, field.0);
                 out.push(':');
                 field.1.push_json(row, out);
             }),
-            Values::Map(range, entries) => {
+            ColumnValues::Map(range, entries) => {
                 let (start, end) = range(row);
                 let [keys, values] = &**entries;
                 push_between(out, ['{', '}'], start..end, |out, at| {
@@ -188,23 +195,23 @@ impl<'a> Column<'a> {
                     values.push_json(at, out);
                 });
             }
-            Values::Dictionary(keys, values) => match keys.get(row) {
+            ColumnValues::Dictionary(keys, values) => match keys.get(row) {
                 Some(&key) => values.push_json(key, out),
                 None => out.push_str("null"),
             },
-            Values::Duration(_) => {
+            ColumnValues::Duration(_) => {
                 out.push('"');
                 self.push_text(row, out);
                 out.push('"');
             }
-            Values::Interval(formatter, _) | Values::Other(formatter) => {
+            ColumnValues::Interval(formatter, _) | ColumnValues::Other(formatter) => {
                 push_json_string(out, &formatter.value(row).to_string());
             }
         }
     }
 }
 
-impl<'a> Values<'a> {
+impl<'a> ColumnValues<'a> {
     fn new(array: &'a dyn Array) -> Result<Self, ArrowError> {
         Ok(match array.data_type() {
             DataType::Null => Self::Null,
@@ -282,22 +289,22 @@ pub(super) fn is_whole(data_type: &DataType) -> bool {
     }
 }
 
-fn integer<T: ArrowPrimitiveType>(array: &dyn Array) -> Values<'_>
+fn integer<T: ArrowPrimitiveType>(array: &dyn Array) -> ColumnValues<'_>
 where
     T::Native: Display,
 {
     let array = array.as_primitive::<T>();
-    Values::Number(Box::new(|row, out| {
+    ColumnValues::Number(Box::new(|row, out| {
         let _ = write!(out, "{}", array.value(row));
     }))
 }
 
-fn float<T: ArrowPrimitiveType>(array: &dyn Array, widen: fn(T::Native) -> f64) -> Values<'_>
+fn float<T: ArrowPrimitiveType>(array: &dyn Array, widen: fn(T::Native) -> f64) -> ColumnValues<'_>
 where
     T::Native: Debug,
 {
     let array = array.as_primitive::<T>();
-    Values::Float(
+    ColumnValues::Float(
         // Debug keeps `.0` and turns to an exponent where the digits would be many.
         Box::new(|row, out| {
             let _ = write!(out, "{:?}", array.value(row));
@@ -306,24 +313,24 @@ where
     )
 }
 
-fn decimal<T: DecimalType>(array: &dyn Array) -> Values<'_> {
+fn decimal<T: DecimalType>(array: &dyn Array) -> ColumnValues<'_> {
     let array = array.as_primitive::<T>();
-    Values::Number(Box::new(|row, out| {
+    ColumnValues::Number(Box::new(|row, out| {
         out.push_str(&array.value_as_string(row));
     }))
 }
 
-fn string<O: OffsetSizeTrait>(array: &GenericStringArray<O>) -> Values<'_> {
-    Values::Text(Box::new(|row| array.value(row)))
+fn string<O: OffsetSizeTrait>(array: &GenericStringArray<O>) -> ColumnValues<'_> {
+    ColumnValues::Text(Box::new(|row| array.value(row)))
 }
 
-fn bytes<O: OffsetSizeTrait>(array: &GenericBinaryArray<O>) -> Values<'_> {
-    Values::Bytes(Box::new(|row| array.value(row)))
+fn bytes<O: OffsetSizeTrait>(array: &GenericBinaryArray<O>) -> ColumnValues<'_> {
+    ColumnValues::Bytes(Box::new(|row| array.value(row)))
 }
 
-fn timestamp(array: &dyn Array, unit: TimeUnit, zone: Zone) -> Values<'_> {
-    fn of<T: ArrowTimestampType>(array: &PrimitiveArray<T>, zone: Zone) -> Values<'_> {
-        Values::Timestamp(Box::new(move |row, out| {
+fn timestamp(array: &dyn Array, unit: TimeUnit, zone: Zone) -> ColumnValues<'_> {
+    fn of<T: ArrowTimestampType>(array: &PrimitiveArray<T>, zone: Zone) -> ColumnValues<'_> {
+        ColumnValues::Timestamp(Box::new(move |row, out| {
             push_timestamp(out, array.value(row), T::UNIT, zone);
         }))
     }
@@ -335,18 +342,18 @@ fn timestamp(array: &dyn Array, unit: TimeUnit, zone: Zone) -> Values<'_> {
     }
 }
 
-fn list<O: OffsetSizeTrait>(array: &GenericListArray<O>) -> Result<Values<'_>, ArrowError> {
+fn list<O: OffsetSizeTrait>(array: &GenericListArray<O>) -> Result<ColumnValues<'_>, ArrowError> {
     let inner = Column::new(array.values())?;
-    Ok(Values::List(
+    Ok(ColumnValues::List(
         offsets(array.value_offsets()),
         Box::new(inner),
     ))
 }
 
-fn fixed_size_list(array: &FixedSizeListArray, size: i32) -> Result<Values<'_>, ArrowError> {
+fn fixed_size_list(array: &FixedSizeListArray, size: i32) -> Result<ColumnValues<'_>, ArrowError> {
     let size = usize::try_from(size).unwrap_or(0);
     let inner = Column::new(array.values())?;
-    Ok(Values::List(
+    Ok(ColumnValues::List(
         Box::new(move |row| {
             let start = row.saturating_mul(size);
             (start, start.saturating_add(size))
@@ -355,21 +362,24 @@ fn fixed_size_list(array: &FixedSizeListArray, size: i32) -> Result<Values<'_>, 
     ))
 }
 
-fn structure<'a>(array: &'a StructArray, fields: &'a Fields) -> Result<Values<'a>, ArrowError> {
+fn structure<'a>(
+    array: &'a StructArray,
+    fields: &'a Fields,
+) -> Result<ColumnValues<'a>, ArrowError> {
     let columns = fields.iter().zip(array.columns());
-    Ok(Values::Struct(
+    Ok(ColumnValues::Struct(
         columns
             .map(|(field, column)| Ok((field.name().as_str(), Column::new(column)?)))
             .collect::<Result<_, ArrowError>>()?,
     ))
 }
 
-fn dictionary(array: &dyn AnyDictionaryArray) -> Result<Values<'_>, ArrowError> {
+fn dictionary(array: &dyn AnyDictionaryArray) -> Result<ColumnValues<'_>, ArrowError> {
     let keys = match array.values().len() {
         0 => Vec::new(),
         _ => array.normalized_keys(),
     };
-    Ok(Values::Dictionary(
+    Ok(ColumnValues::Dictionary(
         keys,
         Box::new(Column::new(array.values())?),
     ))

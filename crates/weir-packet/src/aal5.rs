@@ -28,7 +28,7 @@ pub(crate) struct Aal5 {
     connections_max: usize,
     bytes_max: usize,
     /// Incomplete PDUs only, so that idle connections cost nothing.
-    waiting: HashMap<u64, Waiting>,
+    waiting: HashMap<u64, IncompleteFrame>,
     /// Sum of the capacities in `waiting`.
     bytes: usize,
     /// Buffers to use again.
@@ -39,7 +39,7 @@ pub(crate) struct Aal5 {
 }
 
 #[derive(Debug, Default)]
-struct Waiting {
+struct IncompleteFrame {
     cells: Vec<u8>,
     /// Too long already: pass over the rest.
     skip: bool,
@@ -124,10 +124,13 @@ impl Aal5 {
             self.drop_all();
         }
         let spare = &mut self.spare;
-        let waiting = self.waiting.entry(connection).or_insert_with(|| Waiting {
-            cells: spare.pop().unwrap_or_default(),
-            skip: false,
-        });
+        let waiting = self
+            .waiting
+            .entry(connection)
+            .or_insert_with(|| IncompleteFrame {
+                cells: spare.pop().unwrap_or_default(),
+                skip: false,
+            });
         let before = waiting.cells.capacity();
         if waiting.cells.is_empty() {
             self.bytes = self.bytes.saturating_add(before);

@@ -122,7 +122,7 @@ impl Decoder {
         if let Some((span, layer)) = next
             && !self.goal.reached(&self.found.facts)
         {
-            let place = Place {
+            let place = HeaderPlace {
                 start: span.start,
                 end: span.end,
                 declared: span.declared,
@@ -138,11 +138,11 @@ impl Decoder {
         let Some(layer) = first.layer() else {
             return self.stop_at_link_type(first);
         };
-        self.walk_on(frame, Place::whole(frame), layer);
+        self.walk_on(frame, HeaderPlace::whole(frame), layer);
     }
 
     /// Goes on from a header of `layer`.
-    fn walk_on(&mut self, frame: &Frame<'_>, place: Place, layer: Layer) {
+    fn walk_on(&mut self, frame: &Frame<'_>, place: HeaderPlace, layer: Layer) {
         let mut walk = Walk {
             frame,
             buffer: frame.data,
@@ -241,7 +241,7 @@ impl Goal {
 
 /// Where a header stands.
 #[derive(Clone, Copy, Debug)]
-struct Place {
+struct HeaderPlace {
     /// Offset of its first byte.
     start: u32,
     /// End of the bytes that are there.
@@ -254,7 +254,7 @@ struct Place {
     quoted: bool,
 }
 
-impl Place {
+impl HeaderPlace {
     #[inline]
     fn whole(frame: &Frame<'_>) -> Self {
         let end = saturated(frame.data.len());
@@ -282,7 +282,7 @@ impl Place {
 struct Cell {
     connection: u64,
     last: bool,
-    place: Place,
+    place: HeaderPlace,
 }
 
 /// One walk through one packet.
@@ -303,7 +303,7 @@ impl Walk<'_> {
     /// Goes from header to header, beginning with one of `layer` at `place`, until the goal is
     /// reached or nothing follows. Gives the cell at which it ended, if it was one: only a walk that
     /// has to go on gets there, so that cells are kept only when something above ATM is asked for.
-    fn run(&mut self, mut place: Place, mut layer: Layer) -> Option<Cell> {
+    fn run(&mut self, mut place: HeaderPlace, mut layer: Layer) -> Option<Cell> {
         for _ in u32::from(self.found.facts.headers)..Decoder::LAYERS_MAX {
             let input = Input {
                 bytes: self
@@ -362,7 +362,7 @@ impl Walk<'_> {
     /// of two, the packet, and zeros up to a multiple of four (IEEE 802.11, 9.3.2.2.2). All of them are decoded,
     /// whatever the goal: any of them may have the fields that a query reads.
     #[cold]
-    fn subframes(&mut self, mut place: Place) {
+    fn subframes(&mut self, mut place: HeaderPlace) {
         self.goal = &Goal::EVERYTHING;
         self.found.facts.is_aggregate = true;
         while place.declared > SUBFRAME_LEN {
@@ -396,7 +396,7 @@ impl Walk<'_> {
 
     /// Remembers where a header lies; gives its place in the stack.
     #[inline]
-    fn enter(&mut self, layer: Layer, place: &Place) -> Option<u8> {
+    fn enter(&mut self, layer: Layer, place: &HeaderPlace) -> Option<u8> {
         if place.start >= place.end {
             return None;
         }
@@ -419,7 +419,7 @@ impl Walk<'_> {
     }
 
     #[cold]
-    fn stop(&mut self, layer: Layer, place: &Place, reason: Reason) {
+    fn stop(&mut self, layer: Layer, place: &HeaderPlace, reason: Reason) {
         // An error message may quote as little of a packet as it likes: that is no damage, unless
         // not even the quote was captured whole.
         let available = place.end.saturating_sub(place.start);

@@ -20,13 +20,13 @@ pub(crate) fn walk(
     found: &mut Headers,
     is_enough: impl Fn(&Facts) -> bool,
 ) -> Option<(Span, Layer)> {
-    let mut steps = Steps::new(frame, options, found);
+    let mut steps = PlainWalk::new(frame, options, found);
     let next = steps.walk(frame.link_type, is_enough)?;
     Some((steps.span, next))
 }
 
 /// A walk without a turn.
-struct Steps<'w> {
+struct PlainWalk<'w> {
     data: &'w [u8],
     options: &'w Options,
     found: &'w mut Headers,
@@ -70,7 +70,7 @@ macro_rules! step {
     }};
 }
 
-impl<'w> Steps<'w> {
+impl<'w> PlainWalk<'w> {
     #[inline]
     fn new(frame: &Frame<'w>, options: &'w Options, found: &'w mut Headers) -> Self {
         let captured = saturated(frame.data.len());

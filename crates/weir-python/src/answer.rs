@@ -17,7 +17,7 @@ use weir_engine::{Engine, Planned};
 use weir_tables::Totals;
 
 use crate::batch::Batch;
-use crate::error::{Kind, failure, of_engine};
+use crate::error::{ErrorClass, failure, of_engine};
 use crate::runtime::wait;
 
 /// What was found damaged: path, message and hint of each place.
@@ -118,7 +118,7 @@ impl RowReader {
     fn pull(self, py: Python<'_>) -> (Option<Self>, PyResult<Option<RecordBatch>>) {
         if self.process != std::process::id() {
             let message = "this result was begun in another process, whose threads are not here";
-            let error = failure(Kind::Run, message, Some("ask again in this process"));
+            let error = failure(ErrorClass::Run, message, Some("ask again in this process"));
             return (None, Err(error));
         }
         if self.is_over {
@@ -237,7 +237,7 @@ impl Answer {
         taken.ok_or_else(|| {
             let message = "the rows of this result were read already, or are being read";
             failure(
-                Kind::Run,
+                ErrorClass::Run,
                 message,
                 Some("ask again, or keep what was read: table = result.arrow()"),
             )
@@ -274,7 +274,7 @@ impl Answer {
     /// The columns as a capsule of Arrow's C data interface.
     fn schema_capsule<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
         let schema = FFI_ArrowSchema::try_from(self.schema.as_ref())
-            .map_err(|error| failure(Kind::Run, &error.to_string(), None))?;
+            .map_err(|error| failure(ErrorClass::Run, &error.to_string(), None))?;
         PyCapsule::new_with_value(py, schema, SCHEMA)
     }
 

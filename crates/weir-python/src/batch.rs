@@ -9,7 +9,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyTuple};
 
 use crate::answer::{SCHEMA, STREAM};
-use crate::error::{Kind, failure};
+use crate::error::{ErrorClass, failure};
 use crate::value;
 
 /// Some rows of an answer, which every library that knows Arrow takes without a copy.
@@ -56,7 +56,7 @@ impl Batch {
 
     fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
         let schema = FFI_ArrowSchema::try_from(self.batch.schema().as_ref())
-            .map_err(|error| failure(Kind::Run, &error.to_string(), None))?;
+            .map_err(|error| failure(ErrorClass::Run, &error.to_string(), None))?;
         PyCapsule::new_with_value(py, schema, SCHEMA)
     }
 

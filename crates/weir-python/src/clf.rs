@@ -15,7 +15,7 @@ use weir_file::NewFile;
 use weir_sip::{Digest, Limits, Message};
 
 use crate::answer::lock;
-use crate::error::{Kind, failure};
+use crate::error::{ErrorClass, failure};
 
 fn form_of(name: &str) -> PyResult<Form> {
     let known = Form::ALL.into_iter().find(|form| form.name() == name);
@@ -26,7 +26,11 @@ fn form_of(name: &str) -> PyResult<Form> {
 }
 
 fn failed(path: &std::path::Path, error: &dyn std::fmt::Display) -> PyErr {
-    failure(Kind::Source, &format!("{}: {error}", path.display()), None)
+    failure(
+        ErrorClass::Source,
+        &format!("{}: {error}", path.display()),
+        None,
+    )
 }
 
 /// A log that messages are written into.
@@ -87,7 +91,7 @@ impl ClfWriter {
             parsed.map_err(|_| PyValueError::new_err("an address and a port: 10.0.0.1:5060"))
         };
         let message = Message::parse(octets, &Limits::default())
-            .map_err(|fault| failure(Kind::Decode, &fault.to_string(), None))?;
+            .map_err(|fault| failure(ErrorClass::Decode, &fault.to_string(), None))?;
         let digest = Digest::of(&message);
         let passage = Passage {
             time: Time {

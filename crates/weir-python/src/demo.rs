@@ -4,7 +4,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use weir_testkit::demo::{call_pcap, demo_files};
 
-use crate::error::{Kind, failure};
+use crate::error::{ErrorClass, failure};
 
 /// A sample: its name, what is in it, and its bytes.
 type Sample<'py> = (&'static str, &'static str, Bound<'py, PyBytes>);
@@ -12,7 +12,7 @@ type Sample<'py> = (&'static str, &'static str, Bound<'py, PyBytes>);
 /// The samples of `weir demo`, and a call with its voice.
 #[pyfunction]
 pub(crate) fn demo(py: Python<'_>) -> PyResult<Vec<Sample<'_>>> {
-    let failed = |error: std::io::Error| failure(Kind::Run, &error.to_string(), None);
+    let failed = |error: std::io::Error| failure(ErrorClass::Run, &error.to_string(), None);
     let mut samples: Vec<Sample<'_>> = demo_files()
         .map_err(failed)?
         .into_iter()

@@ -12,7 +12,7 @@ use pyo3::types::{PyCapsule, PyDict};
 use weir_engine::{Options, Statement};
 
 use crate::answer::{self, Answer};
-use crate::error::{Kind, failure, of_engine};
+use crate::error::{ErrorClass, failure, of_engine};
 use crate::live;
 use crate::offered;
 use crate::parameter::parameters;
@@ -85,7 +85,7 @@ impl Engine {
         let mut statements = self.engine.parse(sql).map_err(failed)?;
         let Some(last) = statements.pop() else {
             let hint = "write: weir.sql(\"SELECT … FROM 'trace.pcap'\")";
-            return Err(failure(Kind::Syntax, "no statement", Some(hint)));
+            return Err(failure(ErrorClass::Syntax, "no statement", Some(hint)));
         };
         for statement in statements {
             let engine = Arc::clone(&self.engine);
@@ -112,7 +112,7 @@ impl Engine {
         })?;
         let planned = planned.map_err(failed)?.pop();
         let planned =
-            planned.ok_or_else(|| failure(Kind::Plan, "the statement has no plan", None))?;
+            planned.ok_or_else(|| failure(ErrorClass::Plan, "the statement has no plan", None))?;
         Ok((Answer::new(&self.engine, planned), is_action))
     }
 
@@ -128,7 +128,8 @@ impl Engine {
         let values = parameters(values)?;
         let failed = |error: weir_engine::Error| of_engine(&error);
         let statement = self.engine.parse(sql).map_err(failed)?.pop();
-        let statement = statement.ok_or_else(|| failure(Kind::Syntax, "no statement", None))?;
+        let statement =
+            statement.ok_or_else(|| failure(ErrorClass::Syntax, "no statement", None))?;
         let statement = statement.bind(&values).map_err(failed)?;
         let (engine, ended) = (Arc::clone(&self.engine), answer::ended(&self.engine, keep));
         let table = wait(py, &|| false, async move {
@@ -142,10 +143,10 @@ impl Engine {
         if !table.hasattr("__arrow_c_stream__")? {
             let message = format!("{name} gives no Arrow stream (__arrow_c_stream__)");
             let hint = "pyarrow, Polars, DuckDB and pandas 2.2 have tables that do";
-            return Err(failure(Kind::Plan, &message, Some(hint)));
+            return Err(failure(ErrorClass::Plan, &message, Some(hint)));
         }
         let broken = |error: &dyn std::fmt::Display| {
-            failure(Kind::Source, &format!("{name}: {error}"), None)
+            failure(ErrorClass::Source, &format!("{name}: {error}"), None)
         };
         let reader = ArrowArrayStreamReader::from_pyarrow_bound(table)?;
         let schema = reader.schema();

@@ -5,7 +5,7 @@ use weir_engine::ErrorKind;
 
 /// What sort of error it is: each has a class in Python.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum ErrorClass {
     /// The text is not SQL.
     Syntax,
     /// The statement names what is not there, or combines what does not fit.
@@ -18,7 +18,7 @@ pub(crate) enum Kind {
     Decode,
 }
 
-impl Kind {
+impl ErrorClass {
     const fn name(self) -> &'static str {
         match self {
             Self::Syntax => "syntax",
@@ -31,7 +31,7 @@ impl Kind {
 }
 
 /// The exception for an error.
-pub(crate) fn failure(kind: Kind, message: &str, hint: Option<&str>) -> PyErr {
+pub(crate) fn failure(kind: ErrorClass, message: &str, hint: Option<&str>) -> PyErr {
     Python::attach(|py| {
         let made = py
             .import("weir._errors")
@@ -44,10 +44,10 @@ pub(crate) fn failure(kind: Kind, message: &str, hint: Option<&str>) -> PyErr {
 /// The exception for an error of the engine.
 pub(crate) fn of_engine(error: &weir_engine::Error) -> PyErr {
     let kind = match error.kind() {
-        ErrorKind::Syntax => Kind::Syntax,
-        ErrorKind::Plan => Kind::Plan,
-        ErrorKind::Source => Kind::Source,
-        _ => Kind::Run,
+        ErrorKind::Syntax => ErrorClass::Syntax,
+        ErrorKind::Plan => ErrorClass::Plan,
+        ErrorKind::Source => ErrorClass::Source,
+        _ => ErrorClass::Run,
     };
     failure(kind, &error.to_string(), error.hint())
 }

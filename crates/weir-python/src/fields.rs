@@ -5,7 +5,7 @@ use weir_packet::PROTOCOLS;
 use weir_tables::{EXTRACTIONS, Origin, Table};
 
 /// A column: its name, table, type, layer, meaning and source.
-type Field = (
+type FieldRow = (
     String,
     &'static str,
     &'static str,
@@ -16,7 +16,7 @@ type Field = (
 
 /// All columns; what a table of messages has of the packet stands with packets.
 #[pyfunction]
-pub(crate) fn fields() -> Vec<Field> {
+pub(crate) fn fields() -> Vec<FieldRow> {
     let mut fields = Vec::new();
     for (name, table) in all() {
         for column in table.columns() {

@@ -10,7 +10,7 @@ use weir_h248::{
     check, decode, decode_as, detect, encode,
 };
 
-use crate::error::{Kind, failure};
+use crate::error::{ErrorClass, failure};
 
 /// An encoding by its name in commands, and its options.
 fn target(name: &str) -> PyResult<(Encoding, EncodeOptions)> {
@@ -46,7 +46,7 @@ const fn name_of(encoding: Encoding) -> &'static str {
 }
 
 fn refused(error: &weir_h248::Error) -> PyErr {
-    failure(Kind::Decode, &error.to_string(), None)
+    failure(ErrorClass::Decode, &error.to_string(), None)
 }
 
 /// How octets are read: strictly or not, names as they are or as numbers.
@@ -164,7 +164,7 @@ pub(crate) fn h248_compare(
             Ok(())
         });
         studied.map_err(|error: weir_h248::Error| {
-            failure(Kind::Decode, &format!("{name}: {error}"), None)
+            failure(ErrorClass::Decode, &format!("{name}: {error}"), None)
         })?;
     }
     Ok((study.to_json(), study.to_table(), study.to_html()))

@@ -10,7 +10,7 @@ use weir_packet::LinkType;
 use weir_tables::{Feed, Predicate, Stop, bpf};
 
 use crate::answer::lock;
-use crate::error::{Kind, failure};
+use crate::error::{ErrorClass, failure};
 
 /// The interfaces of this machine.
 #[pyfunction]
@@ -30,7 +30,7 @@ pub(crate) fn feed(name: &str, stop: &Stop) -> PyResult<Arc<dyn Feed>> {
 }
 
 fn refused(error: &weir_live::Error) -> PyErr {
-    failure(Kind::Source, &error.to_string(), error.hint())
+    failure(ErrorClass::Source, &error.to_string(), error.hint())
 }
 
 /// An interface as the engine sees it.

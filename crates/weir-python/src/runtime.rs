@@ -8,7 +8,7 @@ use std::time::Duration;
 use pyo3::prelude::*;
 use tokio::runtime::{Builder, Handle, Runtime};
 
-use crate::error::{Kind, failure};
+use crate::error::{ErrorClass, failure};
 
 /// The threads of this process. Python's lock is held wherever this one is taken, and a fork of Python takes place
 /// under that lock: a child never finds this one taken by a thread that it does not have.
@@ -36,7 +36,7 @@ fn runtime(_py: Python<'_>) -> PyResult<Arc<Runtime>> {
         .thread_stack_size(stack_bytes)
         .thread_name("weir")
         .build()
-        .map_err(|error| failure(Kind::Run, &format!("no threads: {error}"), None))?;
+        .map_err(|error| failure(ErrorClass::Run, &format!("no threads: {error}"), None))?;
     let runtime = Arc::new(runtime);
     let threads = Threads {
         process,
@@ -85,12 +85,12 @@ pub(crate) fn wait<T: Send + 'static>(
                 }
                 if is_closed() {
                     task.abort();
-                    return Err(failure(Kind::Run, "the result was closed", None));
+                    return Err(failure(ErrorClass::Run, "the result was closed", None));
                 }
             }
             Err(RecvTimeoutError::Disconnected) => {
                 let message = "a thread of the query ended before its work";
-                return Err(failure(Kind::Run, message, None));
+                return Err(failure(ErrorClass::Run, message, None));
             }
         }
     }

@@ -5,7 +5,7 @@ use pyo3::types::{PyBytes, PyDict, PyList};
 use weir_engine::{CallLadder, MediaStream};
 use weir_sip::{Caption, HeaderName, Ladder, Limits, Message, Severity, Start, Step, unfold};
 
-use crate::error::{Kind, failure};
+use crate::error::{ErrorClass, failure};
 
 /// A message in its parts.
 #[pyfunction]
@@ -19,7 +19,7 @@ pub(crate) fn sip_parse<'py>(
         true => Message::parse_strict(octets, &limits),
         false => Message::parse(octets, &limits),
     };
-    let message = parsed.map_err(|fault| failure(Kind::Decode, &fault.to_string(), None))?;
+    let message = parsed.map_err(|fault| failure(ErrorClass::Decode, &fault.to_string(), None))?;
     let parts = PyDict::new(py);
     match message.start() {
         Start::Request {

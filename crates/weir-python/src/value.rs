@@ -16,7 +16,7 @@ use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PyString, PyTuple};
 
-use crate::error::{Kind, failure};
+use crate::error::{ErrorClass, failure};
 
 /// The rows of a batch.
 pub(crate) fn rows<'py>(
@@ -36,7 +36,7 @@ pub(crate) fn rows<'py>(
         .collect()
 }
 
-type Values<'py> = PyResult<Vec<Bound<'py, PyAny>>>;
+type PythonValues<'py> = PyResult<Vec<Bound<'py, PyAny>>>;
 
 /// Numbers, and what Python has a type of the same width for.
 macro_rules! primitive {
@@ -65,7 +65,7 @@ macro_rules! made {
 }
 
 /// The values of a column.
-fn column<'py>(py: Python<'py>, array: &ArrayRef) -> Values<'py> {
+fn column<'py>(py: Python<'py>, array: &ArrayRef) -> PythonValues<'py> {
     match array.data_type() {
         DataType::Null => Ok(vec![py.None().into_bound(py); array.len()]),
         DataType::Boolean => {
@@ -123,7 +123,11 @@ fn column<'py>(py: Python<'py>, array: &ArrayRef) -> Values<'py> {
     }
 }
 
-fn timestamps<'py>(py: Python<'py>, array: &ArrayRef, zone: Option<&Arc<str>>) -> Values<'py> {
+fn timestamps<'py>(
+    py: Python<'py>,
+    array: &ArrayRef,
+    zone: Option<&Arc<str>>,
+) -> PythonValues<'py> {
     let wanted = DataType::Timestamp(TimeUnit::Nanosecond, zone.cloned());
     let Some(array) = nanoseconds(array, &wanted) else {
         return as_text(py, array);
@@ -142,7 +146,7 @@ fn timestamps<'py>(py: Python<'py>, array: &ArrayRef, zone: Option<&Arc<str>>) -
         .collect()
 }
 
-fn intervals<'py>(py: Python<'py>, array: &ArrayRef) -> Values<'py> {
+fn intervals<'py>(py: Python<'py>, array: &ArrayRef) -> PythonValues<'py> {
     let make = py.import("weir._values")?.getattr("Interval")?;
     let values = array.as_primitive::<IntervalMonthDayNanoType>().iter();
     values
@@ -153,7 +157,7 @@ fn intervals<'py>(py: Python<'py>, array: &ArrayRef) -> Values<'py> {
         .collect()
 }
 
-fn decimals<'py>(py: Python<'py>, array: &ArrayRef, scale: i8) -> Values<'py> {
+fn decimals<'py>(py: Python<'py>, array: &ArrayRef, scale: i8) -> PythonValues<'py> {
     let make = py.import("weir._values")?.getattr("decimal")?;
     let values = array.as_primitive::<Decimal128Type>().iter();
     values
@@ -165,7 +169,7 @@ fn decimals<'py>(py: Python<'py>, array: &ArrayRef, scale: i8) -> Values<'py> {
 }
 
 /// A dictionary for each row.
-fn structures<'py>(py: Python<'py>, structure: &StructArray, fields: &Fields) -> Values<'py> {
+fn structures<'py>(py: Python<'py>, structure: &StructArray, fields: &Fields) -> PythonValues<'py> {
     let mut columns = Vec::with_capacity(fields.len());
     for array in structure.columns() {
         columns.push(column(py, array)?.into_iter());
@@ -191,7 +195,10 @@ fn items<'py>(py: Python<'py>, list: Option<ArrayRef>) -> PyResult<Bound<'py, Py
     })
 }
 
-fn texts<'py, 'v>(py: Python<'py>, values: impl Iterator<Item = Option<&'v str>>) -> Values<'py> {
+fn texts<'py, 'v>(
+    py: Python<'py>,
+    values: impl Iterator<Item = Option<&'v str>>,
+) -> PythonValues<'py> {
     let one = |value: Option<&str>| match value {
         Some(text) => PyString::new(py, text).into_any(),
         None => py.None().into_bound(py),
@@ -199,7 +206,10 @@ fn texts<'py, 'v>(py: Python<'py>, values: impl Iterator<Item = Option<&'v str>>
     Ok(values.map(one).collect())
 }
 
-fn bytes<'py, 'v>(py: Python<'py>, values: impl Iterator<Item = Option<&'v [u8]>>) -> Values<'py> {
+fn bytes<'py, 'v>(
+    py: Python<'py>,
+    values: impl Iterator<Item = Option<&'v [u8]>>,
+) -> PythonValues<'py> {
     let one = |value: Option<&[u8]>| match value {
         Some(bytes) => PyBytes::new(py, bytes).into_any(),
         None => py.None().into_bound(py),
@@ -218,7 +228,7 @@ fn converted(array: &ArrayRef, wanted: &DataType) -> PyResult<ArrayRef> {
 }
 
 /// What Python has no type for: as Arrow writes it.
-fn as_text<'py>(py: Python<'py>, array: &ArrayRef) -> Values<'py> {
+fn as_text<'py>(py: Python<'py>, array: &ArrayRef) -> PythonValues<'py> {
     let options = FormatOptions::default();
     let formatter =
         ArrayFormatter::try_new(array.as_ref(), &options).map_err(|error| failed(&error))?;
@@ -231,5 +241,5 @@ fn as_text<'py>(py: Python<'py>, array: &ArrayRef) -> Values<'py> {
 }
 
 fn failed(error: &ArrowError) -> PyErr {
-    failure(Kind::Run, &error.to_string(), None)
+    failure(ErrorClass::Run, &error.to_string(), None)
 }

@@ -18,11 +18,11 @@ pub(crate) fn is_wild(key: &str) -> bool {
 /// A pattern of keys.
 pub(crate) struct Keys {
     text: String,
-    steps: Vec<Step>,
+    steps: Vec<GlobStep>,
 }
 
 /// A part of a key between two slashes.
-enum Step {
+enum GlobStep {
     /// `**`: any folders, or none.
     Folders,
     Literal(String),
@@ -33,9 +33,9 @@ impl Keys {
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
         let step = |part: &str| {
             Ok(match part {
-                "**" => Step::Folders,
-                _ if !is_wild(part) => Step::Literal(part.to_owned()),
-                _ => Step::Name(NamePattern::parse(part)?),
+                "**" => GlobStep::Folders,
+                _ if !is_wild(part) => GlobStep::Literal(part.to_owned()),
+                _ => GlobStep::Name(NamePattern::parse(part)?),
             })
         };
         Ok(Self {
@@ -53,19 +53,19 @@ impl Keys {
     ) -> Result<Vec<ObjectMeta>, Error> {
         let failed = |error: object_store::Error| Error::of_store(name, &error);
         let mut found: BTreeMap<String, ObjectMeta> = BTreeMap::new();
-        let mut folders: Vec<(String, &[Step])> = vec![(String::new(), self.steps.as_slice())];
+        let mut folders: Vec<(String, &[GlobStep])> = vec![(String::new(), self.steps.as_slice())];
         let mut seen = 0_usize;
         while let Some((folder, steps)) = folders.pop() {
             let Some((step, rest)) = steps.split_first() else {
                 continue;
             };
-            if let (Step::Literal(part), false) = (step, rest.is_empty()) {
+            if let (GlobStep::Literal(part), false) = (step, rest.is_empty()) {
                 folders.push((joined(&folder, part), rest));
                 continue;
             }
             let prefix = Path::parse(&folder).map_err(|error| failed(error.into()))?;
             let prefix = (!folder.is_empty()).then_some(&prefix);
-            if matches!(step, Step::Folders) {
+            if matches!(step, GlobStep::Folders) {
                 let mut listed = store.list(prefix);
                 while let Some(meta) = listed.try_next().await.map_err(failed)? {
                     count(&mut seen, name)?;
@@ -86,9 +86,9 @@ impl Keys {
                 }
                 let last = key.rsplit('/').next().unwrap_or(key);
                 match step {
-                    Step::Literal(wanted) => wanted == last,
-                    Step::Name(pattern) => pattern.matches(last),
-                    Step::Folders => false,
+                    GlobStep::Literal(wanted) => wanted == last,
+                    GlobStep::Name(pattern) => pattern.matches(last),
+                    GlobStep::Folders => false,
                 }
             };
             let listed = store.list_with_delimiter(prefix).await.map_err(failed)?;
@@ -131,22 +131,22 @@ fn count(seen: &mut usize, name: &str) -> Result<(), Error> {
 }
 
 /// Whether the parts of a key are what the steps say.
-fn matches(steps: &[Step], parts: &[&str]) -> bool {
+fn matches(steps: &[GlobStep], parts: &[&str]) -> bool {
     let Some((step, rest)) = steps.split_first() else {
         return parts.is_empty();
     };
     match step {
         // At the end `**` means all files below.
-        Step::Folders if rest.is_empty() => !parts.is_empty(),
-        Step::Folders => (0..parts.len()).any(|passed| {
+        GlobStep::Folders if rest.is_empty() => !parts.is_empty(),
+        GlobStep::Folders => (0..parts.len()).any(|passed| {
             parts
                 .get(passed..)
                 .is_some_and(|parts| matches(rest, parts))
         }),
-        Step::Literal(wanted) => parts
+        GlobStep::Literal(wanted) => parts
             .split_first()
             .is_some_and(|(part, parts)| part == wanted && matches(rest, parts)),
-        Step::Name(pattern) => parts
+        GlobStep::Name(pattern) => parts
             .split_first()
             .is_some_and(|(part, parts)| pattern.matches(part) && matches(rest, parts)),
     }

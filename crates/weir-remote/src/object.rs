@@ -82,7 +82,7 @@ fn bare(tag: &str) -> &str {
 }
 
 /// Where an object lies.
-pub(crate) struct Place {
+pub(crate) struct ObjectPlace {
     pub(crate) store: Arc<dyn ObjectStore>,
     pub(crate) path: Path,
     /// As its address may be shown.
@@ -94,7 +94,7 @@ pub(crate) struct Place {
 impl RemoteObject {
     /// The object that a listing names.
     pub(crate) fn listed(
-        place: Place,
+        place: ObjectPlace,
         meta: &ObjectMeta,
         limits: Limits,
         ahead: &Arc<Semaphore>,
@@ -103,7 +103,7 @@ impl RemoteObject {
     }
 
     fn new(
-        place: Place,
+        place: ObjectPlace,
         version: Version,
         is_ranged: bool,
         head: Bytes,
@@ -130,7 +130,7 @@ impl RemoteObject {
     ///
     /// Asking for what it is without its bytes would cost a request more, and signed addresses allow one method only.
     pub(crate) async fn find(
-        place: Place,
+        place: ObjectPlace,
         limits: Limits,
         ahead: &Arc<Semaphore>,
     ) -> Result<Self, Error> {

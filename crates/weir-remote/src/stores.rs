@@ -10,7 +10,7 @@ use tokio::sync::Semaphore;
 
 use crate::address::{Address, StoreAddress, WebAddress};
 use crate::glob::{Keys, is_wild};
-use crate::object::{Place, RemoteObject};
+use crate::object::{ObjectPlace, RemoteObject};
 use crate::runtime::wait;
 use crate::store::{self, Settings};
 use crate::writer::RemoteFile;
@@ -145,7 +145,7 @@ impl Stores {
         }
     }
 
-    fn find(&self, place: Place) -> Result<Arc<RemoteObject>, Error> {
+    fn find(&self, place: ObjectPlace) -> Result<Arc<RemoteObject>, Error> {
         let (limits, ahead) = (self.limits, Arc::clone(&self.ahead));
         let name = place.name.clone();
         let found = wait(async move { RemoteObject::find(place, limits, &ahead).await });
@@ -225,13 +225,13 @@ impl Stores {
         }
     }
 
-    fn place(&self, of: &StoreAddress, key: &str) -> Result<Place, Error> {
+    fn place(&self, of: &StoreAddress, key: &str) -> Result<ObjectPlace, Error> {
         let name = of.shown(key);
         let path = Path::parse(key).map_err(|_| {
             let what = "the key has a part that is empty, . or .., or a control character";
             Error::new(ErrorKind::Address, &name, what)
         })?;
-        Ok(Place {
+        Ok(ObjectPlace {
             store: self.store(of)?,
             path,
             address: name.clone(),
@@ -239,7 +239,7 @@ impl Stores {
         })
     }
 
-    fn web_place(&self, web: &WebAddress) -> Result<Place, Error> {
+    fn web_place(&self, web: &WebAddress) -> Result<ObjectPlace, Error> {
         let url = web.url.as_str();
         // A server may answer other credentials differently, so they are part of what identifies an object.
         let address = match &web.authorization {
@@ -268,7 +268,7 @@ impl Stores {
             0 => shown,
             more => format!("{shown}({})", more + 1),
         };
-        Ok(Place {
+        Ok(ObjectPlace {
             store: store::web(web, &client)?,
             path: Path::ROOT,
             name,

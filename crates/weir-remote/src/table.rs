@@ -28,13 +28,13 @@ pub struct ObjectTable {
 
 #[derive(Default)]
 struct Entries {
-    objects: HashMap<Path, Entry>,
+    objects: HashMap<Path, ObjectEntry>,
     /// Their paths, by what tells them apart.
     paths: HashMap<String, String>,
 }
 
 #[derive(Clone, Debug)]
-struct Entry {
+struct ObjectEntry {
     object: RemoteObject,
     number: usize,
 }
@@ -52,11 +52,11 @@ impl ObjectTable {
         entries.paths.insert(identity, path.clone());
         let object = object.clone();
         let key = Path::from(path.as_str());
-        entries.objects.insert(key, Entry { object, number });
+        entries.objects.insert(key, ObjectEntry { object, number });
         path
     }
 
-    fn entry(&self, path: &Path) -> Result<Entry> {
+    fn entry(&self, path: &Path) -> Result<ObjectEntry> {
         let entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
         let entry = entries.objects.get(path).cloned();
         entry.ok_or_else(|| object_store::Error::NotFound {
@@ -74,7 +74,7 @@ impl ObjectTable {
             .filter(|(path, _)| prefix.is_none_or(|prefix| path.prefix_matches(prefix)))
             .collect();
         found.sort_by_key(|(_, entry)| entry.number);
-        let meta = |(path, entry): (&Path, &Entry)| meta(path, &entry.object);
+        let meta = |(path, entry): (&Path, &ObjectEntry)| meta(path, &entry.object);
         found.into_iter().map(meta).collect()
     }
 }
@@ -130,7 +130,7 @@ async fn fetched(object: RemoteObject, range: Range<u64>) -> Result<bytes::Bytes
 #[async_trait]
 impl ObjectStore for ObjectTable {
     async fn get_opts(&self, path: &Path, options: GetOptions) -> Result<GetResult> {
-        let Entry { object, .. } = self.entry(path)?;
+        let ObjectEntry { object, .. } = self.entry(path)?;
         let size = object.0.version.size;
         let range = match &options.range {
             Some(range) => range

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use object_store::{MultipartUpload, ObjectStoreExt as _, PutPayload};
 
 use crate::Error;
-use crate::object::Place;
+use crate::object::ObjectPlace;
 use crate::runtime::{Task, spawn, wait};
 
 /// What is to become an object when it is whole ([`Self::keep`]); until then, and when it is dropped before, whatever
@@ -18,7 +18,7 @@ use crate::runtime::{Task, spawn, wait};
 /// object of at the end. A program that ends before has the store remove them ([`abort_unfinished`]); parts of a program
 /// that was killed stay with some stores until their own rules remove them.
 pub struct RemoteFile {
-    place: Place,
+    place: ObjectPlace,
     /// The part that is being filled.
     part: Vec<u8>,
     upload: Upload,
@@ -28,11 +28,11 @@ pub struct RemoteFile {
 }
 
 /// The parts that a store has: shared by the writer and [`abort_unfinished`], and locked for moments only.
-type Upload = Arc<Parts>;
-type Parts = Mutex<Option<Box<dyn MultipartUpload>>>;
+type Upload = Arc<UploadParts>;
+type UploadParts = Mutex<Option<Box<dyn MultipartUpload>>>;
 
 /// All that have parts.
-static UPLOADS: Mutex<Vec<Weak<Parts>>> = Mutex::new(Vec::new());
+static UPLOADS: Mutex<Vec<Weak<UploadParts>>> = Mutex::new(Vec::new());
 
 /// The program ends: nothing is sent any more.
 static ENDS: AtomicBool = AtomicBool::new(false);
@@ -65,7 +65,7 @@ fn locked(upload: &Upload) -> MutexGuard<'_, Option<Box<dyn MultipartUpload>>> {
 }
 
 impl RemoteFile {
-    pub(crate) fn new(place: Place) -> Self {
+    pub(crate) fn new(place: ObjectPlace) -> Self {
         Self {
             place,
             part: Vec::new(),

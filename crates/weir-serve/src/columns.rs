@@ -16,7 +16,7 @@ use crate::shared::Shared;
 pub(crate) struct Columns {
     files: Arc<Files>,
     looks: tokio::sync::Mutex<Looks>,
-    known: Mutex<HashMap<String, Known>>,
+    known: Mutex<HashMap<String, CachedColumns>>,
 }
 
 /// What looks at files: at one after the other.
@@ -28,7 +28,7 @@ enum Looks {
 }
 
 /// A file as it was when it was looked at: its size, when it changed, and its columns where it is a table.
-type Known = (u64, SystemTime, Option<Arc<FileColumns>>);
+type CachedColumns = (u64, SystemTime, Option<Arc<FileColumns>>);
 
 /// The columns of a file.
 #[derive(Debug)]

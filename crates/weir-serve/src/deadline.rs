@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use crate::error::{Failure, Kind};
+use crate::error::{Failure, FailureKind};
 use crate::options::Limits;
 
 /// When the time of a statement is over, if it ever is.
@@ -35,7 +35,7 @@ impl Deadline {
                 "the query ran for longer than it may: {} ms",
                 limit.as_millis()
             );
-            Failure::new(Kind::Timeout, message)
+            Failure::new(FailureKind::Timeout, message)
                 .with_hint("--max-time and the client set the limit")
         })
     }

@@ -51,7 +51,7 @@ impl From<weir_engine::Error> for Error {
 
 /// What sort of failure it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) enum Kind {
+pub(crate) enum FailureKind {
     /// The text is not SQL.
     Syntax,
     /// The statement names what is not there, or combines what does not fit.
@@ -77,7 +77,7 @@ pub(crate) enum Kind {
 /// A statement was not answered.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Failure {
-    pub(crate) kind: Kind,
+    pub(crate) kind: FailureKind,
     pub(crate) message: String,
     pub(crate) hint: Option<String>,
     /// Line and column of the text.
@@ -88,7 +88,7 @@ impl Failure {
     /// PostgreSQL's text for the end of a connection with its server (57P01).
     pub(crate) const ENDING: &str = "terminating connection due to administrator command";
 
-    pub(crate) fn new(kind: Kind, message: impl Into<String>) -> Self {
+    pub(crate) fn new(kind: FailureKind, message: impl Into<String>) -> Self {
         Self {
             kind,
             message: message.into(),
@@ -104,36 +104,39 @@ impl Failure {
 
     /// Someone asked for the end of the statement.
     pub(crate) fn cancelled() -> Self {
-        Self::new(Kind::Cancelled, "canceling statement due to user request")
+        Self::new(
+            FailureKind::Cancelled,
+            "canceling statement due to user request",
+        )
     }
 
     /// The code of PostgreSQL's appendix A.
     pub(crate) const fn sqlstate(&self) -> &'static str {
         match self.kind {
-            Kind::Syntax => "42601",
-            Kind::Plan => "42000",
-            Kind::Source => "58P01",
-            Kind::Run => "22000",
-            Kind::Internal => "XX000",
-            Kind::Refused => "25006",
-            Kind::Limit => "54000",
-            Kind::Cancelled | Kind::Timeout => "57014",
-            Kind::Ending => "57P01",
+            FailureKind::Syntax => "42601",
+            FailureKind::Plan => "42000",
+            FailureKind::Source => "58P01",
+            FailureKind::Run => "22000",
+            FailureKind::Internal => "XX000",
+            FailureKind::Refused => "25006",
+            FailureKind::Limit => "54000",
+            FailureKind::Cancelled | FailureKind::Timeout => "57014",
+            FailureKind::Ending => "57P01",
         }
     }
 
     /// The word of the HTTP interface.
     pub(crate) const fn word(&self) -> &'static str {
         match self.kind {
-            Kind::Syntax => "sql",
-            Kind::Plan => "name",
-            Kind::Source => "path",
-            Kind::Run => "run",
-            Kind::Internal => "internal",
-            Kind::Refused => "refused",
-            Kind::Limit | Kind::Timeout => "limit",
-            Kind::Cancelled => "cancelled",
-            Kind::Ending => "ending",
+            FailureKind::Syntax => "sql",
+            FailureKind::Plan => "name",
+            FailureKind::Source => "path",
+            FailureKind::Run => "run",
+            FailureKind::Internal => "internal",
+            FailureKind::Refused => "refused",
+            FailureKind::Limit | FailureKind::Timeout => "limit",
+            FailureKind::Cancelled => "cancelled",
+            FailureKind::Ending => "ending",
         }
     }
 }
@@ -150,13 +153,13 @@ impl From<weir_engine::Error> for Failure {
     fn from(error: weir_engine::Error) -> Self {
         Self {
             kind: match error.kind() {
-                ErrorKind::Syntax => Kind::Syntax,
-                ErrorKind::Plan => Kind::Plan,
-                ErrorKind::Source => Kind::Source,
-                ErrorKind::Refused => Kind::Refused,
-                ErrorKind::Limit => Kind::Limit,
-                ErrorKind::Internal => Kind::Internal,
-                _ => Kind::Run,
+                ErrorKind::Syntax => FailureKind::Syntax,
+                ErrorKind::Plan => FailureKind::Plan,
+                ErrorKind::Source => FailureKind::Source,
+                ErrorKind::Refused => FailureKind::Refused,
+                ErrorKind::Limit => FailureKind::Limit,
+                ErrorKind::Internal => FailureKind::Internal,
+                _ => FailureKind::Run,
             },
             position: error.position(),
             message: error.to_string(),

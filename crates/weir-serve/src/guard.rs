@@ -11,7 +11,7 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Sleep, sleep};
 
-use crate::error::{Failure, Kind};
+use crate::error::{Failure, FailureKind};
 use crate::retained::{Retained, Retention};
 
 /// Follows the lengths of messages in a stream that comes in pieces of any size.
@@ -29,7 +29,7 @@ pub(crate) struct Lengths {
     /// What has come of the first message, which is short.
     first: Vec<u8>,
     /// The parts of another message that are still to come.
-    parts: Parts,
+    parts: PendingParts,
     /// Whether a message of the authentication has come: the first names a mechanism, those behind it are its own.
     is_answering: bool,
     is_malformed: bool,
@@ -46,7 +46,7 @@ impl Lengths {
             refused: None,
             kind: 0,
             first: Vec::new(),
-            parts: Parts::none(),
+            parts: PendingParts::none(),
             is_answering: false,
             is_malformed: false,
         }
@@ -111,7 +111,7 @@ impl Lengths {
                 }
                 self.rest = length.saturating_sub(4);
                 self.kind = if self.is_first { 0 } else { a };
-                self.parts = Parts::of(self.kind, self.is_answering);
+                self.parts = PendingParts::of(self.kind, self.is_answering);
                 self.is_answering |= self.kind == b'p';
                 (self.header_len, self.is_first) = (0, false);
                 if self.rest == 0 && self.refused.is_none() {
@@ -133,9 +133,9 @@ impl Lengths {
 
 /// The parts of a message that are still to come. They are followed as they come, and not held.
 #[derive(Debug)]
-struct Parts {
+struct PendingParts {
     /// The next is the last.
-    rest: Vec<Part>,
+    rest: Vec<MessagePart>,
     /// The octets of a number that have come.
     number: u32,
     number_len: u8,
@@ -144,7 +144,7 @@ struct Parts {
 
 /// A part of a message.
 #[derive(Clone, Copy, Debug)]
-enum Part {
+enum MessagePart {
     /// A text with its zero.
     Text,
     /// So many octets.
@@ -161,7 +161,7 @@ enum Part {
     Any,
 }
 
-impl Parts {
+impl PendingParts {
     const fn none() -> Self {
         Self {
             rest: Vec::new(),
@@ -174,15 +174,15 @@ impl Parts {
     /// Those of a message of this kind, of which pgwire reads parts. The first message of an authentication names a mechanism, those
     /// behind it are the mechanism's own.
     fn of(kind: u8, is_answering: bool) -> Self {
-        use Part::{Initial, Items, Octets, Text, Values};
-        let rest: &[Part] = match kind {
+        use MessagePart::{Initial, Items, Octets, Text, Values};
+        let rest: &[MessagePart] = match kind {
             b'P' => &[Text, Text, Items(4)],
             b'B' => &[Text, Text, Items(2), Values, Items(2)],
             b'D' | b'C' => &[Octets(1), Text],
             b'E' => &[Text, Octets(4)],
             b'Q' | b'f' => &[Text],
             b'p' if !is_answering => &[Text, Initial],
-            _ => &[Part::Any],
+            _ => &[MessagePart::Any],
         };
         Self {
             rest: rest.iter().rev().copied().collect(),
@@ -194,7 +194,7 @@ impl Parts {
 
     /// Whether the message had all of its parts, and nothing else.
     fn is_whole(&self) -> bool {
-        let is_over = matches!(self.rest.as_slice(), [] | [Part::Any]);
+        let is_over = matches!(self.rest.as_slice(), [] | [MessagePart::Any]);
         is_over && self.number_len == 0 && !self.is_malformed
     }
 
@@ -209,13 +209,13 @@ impl Parts {
     }
 
     /// Takes octets of a part, and gives those behind it.
-    fn take_part<'b>(&mut self, part: Part, bytes: &'b [u8]) -> &'b [u8] {
+    fn take_part<'b>(&mut self, part: MessagePart, bytes: &'b [u8]) -> &'b [u8] {
         match part {
-            Part::Any => {
+            MessagePart::Any => {
                 self.rest.push(part);
                 &[]
             }
-            Part::Text => match bytes.iter().position(|byte| *byte == 0) {
+            MessagePart::Text => match bytes.iter().position(|byte| *byte == 0) {
                 Some(end) => bytes.get(end..).and_then(|rest| rest.get(1..)),
                 None => {
                     self.rest.push(part);
@@ -223,21 +223,21 @@ impl Parts {
                 }
             }
             .unwrap_or_default(),
-            Part::Octets(count) => match bytes.split_at_checked(count) {
+            MessagePart::Octets(count) => match bytes.split_at_checked(count) {
                 Some((_, rest)) => rest,
                 None => {
-                    self.rest.push(Part::Octets(count - bytes.len()));
+                    self.rest.push(MessagePart::Octets(count - bytes.len()));
                     &[]
                 }
             },
-            Part::Items(_) | Part::Values => self.take_number(part, 2, bytes),
-            Part::Value(0) => bytes,
-            Part::Value(_) | Part::Initial => self.take_number(part, 4, bytes),
+            MessagePart::Items(_) | MessagePart::Values => self.take_number(part, 2, bytes),
+            MessagePart::Value(0) => bytes,
+            MessagePart::Value(_) | MessagePart::Initial => self.take_number(part, 4, bytes),
         }
     }
 
     /// Takes an octet of a number of so many, and what it says of the parts behind it once it is whole.
-    fn take_number<'b>(&mut self, part: Part, len: u8, bytes: &'b [u8]) -> &'b [u8] {
+    fn take_number<'b>(&mut self, part: MessagePart, len: u8, bytes: &'b [u8]) -> &'b [u8] {
         let Some((first, rest)) = bytes.split_first() else {
             self.rest.push(part);
             return bytes;
@@ -252,20 +252,24 @@ impl Parts {
         (self.number, self.number_len) = (0, 0);
         let octets = usize::try_from(number.cast_signed());
         match (part, octets) {
-            (Part::Items(each), Ok(count)) => {
-                self.rest.push(Part::Octets(count.saturating_mul(each)));
+            (MessagePart::Items(each), Ok(count)) => {
+                self.rest
+                    .push(MessagePart::Octets(count.saturating_mul(each)));
             }
-            (Part::Values, _) => self.rest.push(Part::Value(number)),
-            (Part::Value(left), octets) => {
-                self.rest.push(Part::Value(left - 1));
-                self.rest.push(Part::Octets(octets.unwrap_or(0)));
+            (MessagePart::Values, _) => self.rest.push(MessagePart::Value(number)),
+            (MessagePart::Value(left), octets) => {
+                self.rest.push(MessagePart::Value(left - 1));
+                self.rest.push(MessagePart::Octets(octets.unwrap_or(0)));
             }
-            (Part::Initial, Ok(octets)) => self.rest.push(Part::Octets(octets)),
-            (Part::Initial, Err(_)) => self.is_malformed = number != u32::MAX,
+            (MessagePart::Initial, Ok(octets)) => self.rest.push(MessagePart::Octets(octets)),
+            (MessagePart::Initial, Err(_)) => self.is_malformed = number != u32::MAX,
             _ => self.is_malformed = true,
         }
         // What has no octets is over.
-        while matches!(self.rest.last(), Some(Part::Octets(0) | Part::Value(0))) {
+        while matches!(
+            self.rest.last(),
+            Some(MessagePart::Octets(0) | MessagePart::Value(0))
+        ) {
             self.rest.pop();
         }
         rest
@@ -329,7 +333,7 @@ impl Arriving {
         }
         let seconds = ARRIVES_WITHIN.as_secs();
         let message = format!("a message did not come whole within {seconds} s");
-        self.refused = Some(Failure::new(Kind::Timeout, message));
+        self.refused = Some(Failure::new(FailureKind::Timeout, message));
         true
     }
 }
@@ -491,7 +495,7 @@ mod tests {
             0 => fits_first(body),
             _ => {
                 [1, 2, 3, 7, usize::MAX].map(|size| {
-                    let mut parts = Parts::of(kind, false);
+                    let mut parts = PendingParts::of(kind, false);
                     body.chunks(size.min(body.len().max(1)))
                         .for_each(|piece| parts.take(piece));
                     parts.is_whole()

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use crate::error::{Failure, Kind};
+use crate::error::{Failure, FailureKind};
 
 /// The memory that large requests of all connections take while they are parsed and planned.
 #[derive(Debug)]
@@ -62,7 +62,7 @@ impl<'l> Waits<'l> {
         match before == 0 || before.saturating_add(bytes) <= WAITING_BYTES_MAX {
             true => Ok(waits),
             false => Err(Failure::new(
-                Kind::Limit,
+                FailureKind::Limit,
                 format!(
                     "large statements that wait to be planned take {} MiB together at most",
                     WAITING_BYTES_MAX >> 20

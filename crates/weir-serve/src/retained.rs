@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::error::{Failure, Kind};
+use crate::error::{Failure, FailureKind};
 
 /// Bytes that are held for clients: for one connection, or for all.
 #[derive(Debug)]
@@ -78,7 +78,7 @@ impl Retention {
         let refused = |who: &str, most: usize| {
             let mib = most >> 20;
             let message = format!("{} of {who} take {mib} MiB at most", self.what);
-            Err(Failure::new(Kind::Limit, message)
+            Err(Failure::new(FailureKind::Limit, message)
                 .with_hint("close those that are not used, or send the statement as it is"))
         };
         if !added(&self.bytes, self.bytes_max) {

@@ -163,19 +163,20 @@ impl Server {
         let mut listeners = JoinSet::new();
         if let Some(open) = self.postgres {
             let tls = open.tls.map(|tls| tls.0);
-            let pg = Arc::new(pg::Protocol::new(&self.shared, tls).map_err(failed)?);
+            let pg = Arc::new(pg::PgProtocol::new(&self.shared, tls).map_err(failed)?);
             let listener = tokio::net::TcpListener::from_std(open.listener).map_err(listening)?;
             listeners.spawn(listener::serve(pg, listener));
         }
         if let Some(open) = self.http {
             let tls = open.tls.map(|tls| tls.0);
-            let http = Arc::new(http::Protocol::new(&self.shared, tls));
+            let http = Arc::new(http::HttpProtocol::new(&self.shared, tls));
             let listener = tokio::net::TcpListener::from_std(open.listener).map_err(listening)?;
             listeners.spawn(listener::serve(http, listener));
         }
         if let Some(open) = self.flight {
             let tls = open.tls.map(|tls| tls.0);
-            let flight = flight::Protocol::new(&self.shared, &columns, tls).map_err(failed)?;
+            let flight =
+                flight::FlightProtocol::new(&self.shared, &columns, tls).map_err(failed)?;
             let listener = tokio::net::TcpListener::from_std(open.listener).map_err(listening)?;
             listeners.spawn(listener::serve(Arc::new(flight), listener));
         }

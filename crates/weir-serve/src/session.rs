@@ -22,7 +22,7 @@ use weir_tables::Totals;
 
 use crate::catalog::{asks_catalog, is_relation};
 use crate::deadline::Deadline;
-use crate::error::{Failure, Kind};
+use crate::error::{Failure, FailureKind};
 use crate::presence::{AtWork, Presence};
 use crate::retained::{Retention, of_statement};
 use crate::session_log::{Entry, Log};
@@ -174,7 +174,7 @@ impl Session {
         let limit = self.shared.options.limits.text_bytes_max;
         if sql.len() > limit {
             return Err(Failure::new(
-                Kind::Limit,
+                FailureKind::Limit,
                 format!(
                     "a text of {} bytes is more than --max-text allows: {limit}",
                     sql.len()
@@ -273,9 +273,8 @@ impl Session {
         statements: &mut Vec<Statement>,
     ) -> Result<Statement, Failure> {
         let Some(last) = statements.pop() else {
-            return Err(
-                Failure::new(Kind::Syntax, "no statement").with_hint("SELECT … FROM 'trace.pcap'")
-            );
+            return Err(Failure::new(FailureKind::Syntax, "no statement")
+                .with_hint("SELECT … FROM 'trace.pcap'"));
         };
         for statement in statements.drain(..) {
             self.run(statement).await?;
@@ -351,7 +350,7 @@ impl Session {
     ) -> Result<Answer, Failure> {
         let shared = &self.shared;
         if *shared.ending.borrow() {
-            return Err(Failure::new(Kind::Ending, Failure::ENDING));
+            return Err(Failure::new(FailureKind::Ending, Failure::ENDING));
         }
         Metrics::add(&shared.metrics.queries, 1);
         let begun = Instant::now();
@@ -380,7 +379,7 @@ impl Session {
         let (sender, batches) = mpsc::channel(BATCHES_AHEAD);
         let before = self.report().counters().totals();
         let ended = Arc::new(OnceLock::new());
-        let task = Work {
+        let task = StatementWork {
             turn,
             sender,
             deadline,
@@ -405,7 +404,7 @@ impl Session {
             rows_max: shared.options.limits.rows_max,
             before,
             begun,
-            state: State::Runs,
+            state: SessionState::Runs,
             heard: Arc::clone(&self.heard),
             shared: Arc::clone(shared),
             running,
@@ -424,7 +423,7 @@ impl Session {
 type Columns = (SchemaRef, Vec<Option<String>>);
 
 /// What a statement does on the threads of statements.
-struct Work {
+struct StatementWork {
     turn: Turn,
     sender: mpsc::Sender<Item>,
     deadline: Deadline,
@@ -435,7 +434,7 @@ struct Work {
     priority: Option<Arc<Priority>>,
 }
 
-impl Work {
+impl StatementWork {
     /// Plans and runs, until the end, the deadline or the client's going.
     async fn run(
         self,
@@ -545,7 +544,7 @@ fn computing<T>(work: impl Future<Output = T>) -> T {
 /// A statement ended because its rows waited too long for their client.
 fn displaced() -> Failure {
     Failure::new(
-        Kind::Limit,
+        FailureKind::Limit,
         "canceling statement: too many rows wait for their clients, and those of this statement have waited longest",
     )
     .with_hint("take the rows as they come, or end the query with LIMIT")
@@ -554,8 +553,11 @@ fn displaced() -> Failure {
 /// A statement panicked: that is a fault of the program, which is counted, and the server goes on.
 fn panicked(shared: &Shared) -> Failure {
     Metrics::add(&shared.metrics.panics, 1);
-    Failure::new(Kind::Internal, "an internal error ended the statement")
-        .with_hint("it is a bug of weir: the server's standard error has its place")
+    Failure::new(
+        FailureKind::Internal,
+        "an internal error ended the statement",
+    )
+    .with_hint("it is a bug of weir: the server's standard error has its place")
 }
 
 /// The number of rows that a batch says were written.
@@ -567,7 +569,10 @@ pub(crate) fn counted(batch: &RecordBatch) -> u64 {
 
 /// Something ended that should not have.
 fn gone() -> Failure {
-    Failure::new(Kind::Run, "a thread of the query ended before its work")
+    Failure::new(
+        FailureKind::Run,
+        "a thread of the query ended before its work",
+    )
 }
 
 /// Work that ends when this is dropped.
@@ -591,7 +596,7 @@ impl Named {
         let mut all = shared.running();
         if all.contains_key(&name) {
             let message = format!("a query called {name} runs already");
-            return Err(Failure::new(Kind::Plan, message));
+            return Err(Failure::new(FailureKind::Plan, message));
         }
         all.insert(name.clone(), Arc::clone(running));
         Ok(Self {
@@ -619,7 +624,7 @@ pub(crate) struct Begun {
 async fn begin(engine: Arc<Engine>, statement: Statement) -> Result<Begun, Failure> {
     let mut statements = VecDeque::from([statement]);
     let planned = engine.plan_next(&mut statements).await?.pop();
-    let planned = planned.ok_or_else(|| Failure::new(Kind::Plan, "no statement"))?;
+    let planned = planned.ok_or_else(|| Failure::new(FailureKind::Plan, "no statement"))?;
     let origins = planned.address_origins().to_vec();
     let schema = planned.schema();
     let answer = engine.start(planned)?;
@@ -661,7 +666,7 @@ enum Item {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
+enum SessionState {
     Runs,
     Ended,
     Failed,
@@ -677,7 +682,7 @@ pub(crate) struct Answer {
     rows_max: Option<u64>,
     pub(crate) before: Totals,
     begun: Instant,
-    state: State,
+    state: SessionState,
     heard: Arc<Heard>,
     shared: Arc<Shared>,
     running: Arc<Running>,
@@ -721,26 +726,26 @@ impl Answer {
                 Metrics::add(&self.shared.metrics.rows, batch.num_rows() as u64);
                 match self.rows_max {
                     Some(most) if self.rows > most => {
-                        self.state = State::Failed;
+                        self.state = SessionState::Failed;
                         let message =
                             format!("the answer has more rows than --max-rows allows: {most}");
-                        Err(Failure::new(Kind::Limit, message)
+                        Err(Failure::new(FailureKind::Limit, message)
                             .with_hint("count or group them, or end the query with LIMIT"))
                     }
                     _ => Ok(Some(batch)),
                 }
             }
             Some(Item::End) => {
-                self.state = State::Ended;
+                self.state = SessionState::Ended;
                 Ok(None)
             }
             Some(Item::Failed(failure)) => {
-                self.state = State::Failed;
+                self.state = SessionState::Failed;
                 Err(failure)
             }
-            None if self.state == State::Ended => Ok(None),
+            None if self.state == SessionState::Ended => Ok(None),
             None => {
-                self.state = State::Failed;
+                self.state = SessionState::Failed;
                 Err(self.ended.get().cloned().unwrap_or_else(gone))
             }
         }
@@ -794,9 +799,9 @@ impl Drop for Answer {
         );
         Metrics::add(&metrics.bytes, now.bytes.saturating_sub(self.before.bytes));
         match self.state {
-            State::Ended => {}
-            State::Failed => Metrics::add(&metrics.queries_failed, 1),
-            State::Runs => Metrics::add(&metrics.queries_cancelled, 1),
+            SessionState::Ended => {}
+            SessionState::Failed => Metrics::add(&metrics.queries_failed, 1),
+            SessionState::Runs => Metrics::add(&metrics.queries_cancelled, 1),
         }
     }
 }

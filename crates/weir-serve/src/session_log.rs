@@ -9,7 +9,7 @@ use datafusion::sql::parser::Statement as DfStatement;
 use datafusion::sql::sqlparser::ast;
 use weir_engine::{Recipe, Statement};
 
-use crate::error::{Failure, Kind};
+use crate::error::{Failure, FailureKind};
 use crate::retained::{Retained, Retention, of_statement};
 
 /// The statements that have changed a session, in their order.
@@ -44,7 +44,7 @@ impl Entry {
         let recipe = statement.recipe().cloned();
         let recipe = recipe.ok_or_else(|| {
             Failure::new(
-                Kind::Run,
+                FailureKind::Run,
                 "a session remembers statements as they were sent",
             )
         })?;
@@ -128,7 +128,7 @@ impl Log {
         }
         let message =
             format!("a session remembers {ENTRIES_MAX} views, settings and changes at most");
-        Err(Failure::new(Kind::Limit, message)
+        Err(Failure::new(FailureKind::Limit, message)
             .with_hint("drop views that are not used, or connect anew"))
     }
 

@@ -13,7 +13,7 @@ use weir_engine::{ScanReport, SharedMemory};
 
 use crate::catalog::{Catalog, Registered};
 use crate::columns::Columns;
-use crate::error::{Error, Failure, Kind};
+use crate::error::{Error, Failure, FailureKind};
 use crate::files::Files;
 use crate::folder::Folder;
 use crate::load::Load;
@@ -183,7 +183,7 @@ impl Shared {
     /// # Errors
     /// In a process that runs statements, which takes none.
     pub(crate) fn uploads(&self) -> Result<&Uploads, Failure> {
-        let none = || Failure::new(Kind::Refused, "no uploads are taken here");
+        let none = || Failure::new(FailureKind::Refused, "no uploads are taken here");
         self.uploads.as_ref().ok_or_else(none)
     }
 

@@ -48,14 +48,14 @@ struct Queue {
     bytes: usize,
     next: u64,
     /// In the order in which they began to wait.
-    waiting: BTreeMap<u64, Entry>,
+    waiting: BTreeMap<u64, QueuedStatement>,
     /// Those that want room for rows, the smallest first. Statements that have rows on their way come behind those that have none.
     wanting: BTreeSet<(bool, usize, u64)>,
 }
 
 /// A statement in the list of those that wait.
 #[derive(Debug)]
-struct Entry {
+struct QueuedStatement {
     since: Instant,
     holder: Arc<Holder>,
     /// Bytes of rows that it holds; `None` where it waits to hand some on.
@@ -66,7 +66,7 @@ impl Queue {
     /// Enters a statement as one that waits.
     fn enter(&mut self, holder: &Arc<Holder>, bytes: Option<usize>) -> u64 {
         let number = self.number();
-        let entry = Entry {
+        let entry = QueuedStatement {
             since: Instant::now(),
             holder: Arc::clone(holder),
             bytes,
@@ -97,7 +97,7 @@ impl Queue {
     /// Statements that wait to hand rows on.
     fn handing_on(&self) -> usize {
         let entries = self.waiting.values();
-        let waits = |entry: &&Entry| entry.bytes.is_none() && !entry.holder.is_ended();
+        let waits = |entry: &&QueuedStatement| entry.bytes.is_none() && !entry.holder.is_ended();
         entries.filter(waits).count()
     }
 
@@ -314,7 +314,7 @@ impl Turns {
     }
 
     /// Enters a statement into the list of those that wait for their clients.
-    fn wait(self: &Arc<Self>, holder: &Arc<Holder>) -> Waiting {
+    fn wait(self: &Arc<Self>, holder: &Arc<Holder>) -> ClientWait {
         let mut queue = self.queue();
         if queue.handing_on() >= self.waiting_max
             && let Some(first) = queue.longest_waiting(Duration::ZERO)
@@ -322,7 +322,7 @@ impl Turns {
             first.end();
         }
         let number = queue.enter(holder, None);
-        Waiting {
+        ClientWait {
             turns: Arc::clone(self),
             number,
         }
@@ -374,12 +374,12 @@ impl Drop for Counted {
 }
 
 /// A statement that waits for its client, until it is dropped.
-struct Waiting {
+struct ClientWait {
     turns: Arc<Turns>,
     number: u64,
 }
 
-impl Drop for Waiting {
+impl Drop for ClientWait {
     fn drop(&mut self) {
         self.turns.queue().waiting.remove(&self.number);
     }

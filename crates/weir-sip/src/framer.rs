@@ -66,7 +66,7 @@ pub struct Framer {
 }
 
 /// What the bytes at hand begin with.
-enum Step {
+enum FramerStep {
     /// More bytes have to come before it is known. The next search begins behind these, which were searched in vain.
     More(usize),
     /// A message of this length, which is not all there.
@@ -146,21 +146,21 @@ impl Framer {
                 return at;
             }
             let len = match self.step(rest, is_end) {
-                Step::More(searched) => {
+                FramerStep::More(searched) => {
                     self.searched = searched;
                     return at;
                 }
-                Step::Until(len) => {
+                FramerStep::Until(len) => {
                     self.until = len;
                     return at;
                 }
-                Step::Skip(len) => {
+                FramerStep::Skip(len) => {
                     self.skip(len);
                     at = at.saturating_add(len);
                     self.forget();
                     continue;
                 }
-                Step::Message(len) => {
+                FramerStep::Message(len) => {
                     self.report_lost(each);
                     each(FramerEvent::Message {
                         offset: self.offset,
@@ -168,12 +168,12 @@ impl Framer {
                     });
                     len
                 }
-                Step::Ping => {
+                FramerStep::Ping => {
                     self.report_lost(each);
                     each(FramerEvent::Ping);
                     4
                 }
-                Step::Pong => {
+                FramerStep::Pong => {
                     self.report_lost(each);
                     each(FramerEvent::Pong);
                     2
@@ -206,12 +206,12 @@ impl Framer {
         }
     }
 
-    fn step(&self, bytes: &[u8], is_end: bool) -> Step {
+    fn step(&self, bytes: &[u8], is_end: bool) -> FramerStep {
         if self.until > 0 {
             return if bytes.len() < self.until {
-                Step::Until(self.until)
+                FramerStep::Until(self.until)
             } else {
-                Step::Message(self.until)
+                FramerStep::Message(self.until)
             };
         }
         if self.lost == 0
@@ -226,7 +226,7 @@ impl Framer {
                 .take_while(|byte| matches!(byte, 0 | b' ' | b'\t' | b'\r' | b'\n'));
             let before = before.count();
             if before > 0 {
-                return Step::Skip(before);
+                return FramerStep::Skip(before);
             }
             // A message begins here if the first line, up to the limit of its length, is a start line.
             match memchr(b'\n', bytes.get(..LINE_BYTES_MAX).unwrap_or(bytes)) {
@@ -234,12 +234,12 @@ impl Framer {
                     let line = trim_end(bytes.get(..end).unwrap_or_default());
                     match behind_keep_alive(line) {
                         Some(0) => {}
-                        Some(before) => return Step::Skip(before),
-                        None => return Step::Skip(end.saturating_add(1)),
+                        Some(before) => return FramerStep::Skip(before),
+                        None => return FramerStep::Skip(end.saturating_add(1)),
                     }
                 }
-                None if bytes.len() >= LINE_BYTES_MAX => return Step::Skip(LINE_BYTES_MAX),
-                None => return Step::More(0),
+                None if bytes.len() >= LINE_BYTES_MAX => return FramerStep::Skip(LINE_BYTES_MAX),
+                None => return FramerStep::More(0),
             }
         }
         let limit = self.limits.head_bytes_max;
@@ -247,21 +247,21 @@ impl Framer {
         let Some(head_len) = head_len(head, self.searched) else {
             return if bytes.len() >= limit {
                 // All that was searched goes, so that no byte is searched twice.
-                Step::Skip(head.len())
+                FramerStep::Skip(head.len())
             } else {
-                Step::More(head.len().max(1))
+                FramerStep::More(head.len().max(1))
             };
         };
         let body_len = content_length(head.get(..head_len).unwrap_or_default());
         if body_len > self.limits.body_bytes_max as u64 {
-            return Step::Skip(head_len);
+            return FramerStep::Skip(head_len);
         }
         let len = usize::try_from(body_len)
             .map_or(usize::MAX, |body_len| head_len.saturating_add(body_len));
         if bytes.len() < len {
-            return Step::Until(len);
+            return FramerStep::Until(len);
         }
-        Step::Message(len)
+        FramerStep::Message(len)
     }
 }
 
@@ -293,11 +293,11 @@ fn behind_keep_alive(line: &[u8]) -> Option<usize> {
 }
 
 /// Line ends between messages (RFC 5626 §3.5.1, RFC 3261 §7.5).
-fn keep_alive(bytes: &[u8], is_end: bool) -> Option<Step> {
+fn keep_alive(bytes: &[u8], is_end: bool) -> Option<FramerStep> {
     match bytes {
-        [b'\r', b'\n', b'\r', b'\n', ..] => Some(Step::Ping),
-        [b'\r'] | [b'\r', b'\n'] | [b'\r', b'\n', b'\r'] if !is_end => Some(Step::More(0)),
-        [b'\r', b'\n', ..] => Some(Step::Pong),
+        [b'\r', b'\n', b'\r', b'\n', ..] => Some(FramerStep::Ping),
+        [b'\r'] | [b'\r', b'\n'] | [b'\r', b'\n', b'\r'] if !is_end => Some(FramerStep::More(0)),
+        [b'\r', b'\n', ..] => Some(FramerStep::Pong),
         _ => None,
     }
 }

@@ -11,7 +11,7 @@ use weir_functions::{Error, ErrorKind};
 pub(crate) fn with_copy_options(tokens: Vec<TokenWithSpan>) -> Result<Vec<TokenWithSpan>, Error> {
     let mut result = Vec::new();
     let mut rest = tokens.as_slice();
-    while let Some(Options { begin, end }) = Options::find(rest) {
+    while let Some(OptionsPlace { begin, end }) = OptionsPlace::find(rest) {
         let (front, behind) = rest.split_at(end);
         let (front, given) = front.split_at(begin);
         result.extend_from_slice(front);
@@ -27,12 +27,12 @@ pub(crate) fn with_copy_options(tokens: Vec<TokenWithSpan>) -> Result<Vec<TokenW
 }
 
 /// Where options begin, with WITH or the parenthesis, and where they end.
-struct Options {
+struct OptionsPlace {
     begin: usize,
     end: usize,
 }
 
-impl Options {
+impl OptionsPlace {
     fn find(tokens: &[TokenWithSpan]) -> Option<Self> {
         let mut words = tokens
             .iter()

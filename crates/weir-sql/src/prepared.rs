@@ -124,7 +124,7 @@ impl PreparedStatements {
                 format!("{name} takes {wanted}, not {}", parameters.len()),
             ));
         }
-        let mut values = Values {
+        let mut values = ParameterWriter {
             values: parameters,
             types: &prepared.types,
         };
@@ -150,7 +150,7 @@ pub fn inner(statement: &Statement) -> Option<Statement> {
     };
     let mut inner = statement.as_ref().clone();
     let nulls = vec![Expr::value(Value::Null); data_types.len()];
-    let mut values = Values {
+    let mut values = ParameterWriter {
         values: &nulls,
         types: data_types,
     };
@@ -324,12 +324,12 @@ fn between(expr: &PlanExpr) -> Option<String> {
 }
 
 /// Writes values in the places of parameters.
-struct Values<'v> {
+struct ParameterWriter<'v> {
     values: &'v [Expr],
     types: &'v [DataType],
 }
 
-impl VisitorMut for Values<'_> {
+impl VisitorMut for ParameterWriter<'_> {
     type Break = ();
 
     fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<()> {

@@ -74,7 +74,7 @@ impl Base {
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Label(usize);
 
-enum Part {
+enum BpfPart {
     Plain(u16, u32),
     Jump {
         code: u16,
@@ -87,7 +87,7 @@ enum Part {
 
 struct Assembler {
     base: Base,
-    parts: Vec<Part>,
+    parts: Vec<BpfPart>,
     labels: usize,
     /// Some packet is dropped.
     decides: bool,
@@ -105,7 +105,7 @@ enum Test<'p> {
 
 /// Where the value of a column lies in plain packets: in which of these headers it is looked for.
 #[derive(Clone, Copy, Default)]
-struct Place {
+struct BpfPlace {
     v4: Option<Extent>,
     v6: Option<Extent>,
     tcp: Option<Extent>,
@@ -116,7 +116,7 @@ struct Place {
     is_length: bool,
 }
 
-impl Place {
+impl BpfPlace {
     fn of(column: &Column) -> Option<Self> {
         let Origin::Packet(field, needs) = column.origin else {
             return None;
@@ -183,11 +183,11 @@ impl Assembler {
     }
 
     fn push(&mut self, code: u16, constant: u32) {
-        self.parts.push(Part::Plain(code, constant));
+        self.parts.push(BpfPart::Plain(code, constant));
     }
 
     fn jump(&mut self, code: u16, constant: u32, yes: Label, no: Label) {
-        let part = Part::Jump {
+        let part = BpfPart::Jump {
             code,
             constant,
             yes,
@@ -197,7 +197,7 @@ impl Assembler {
     }
 
     fn mark(&mut self, label: Label) {
-        self.parts.push(Part::Mark(label));
+        self.parts.push(BpfPart::Mark(label));
     }
 
     fn go(&mut self, to: Label) {
@@ -251,7 +251,7 @@ impl Assembler {
     }
 
     fn test(&mut self, column: &Column, test: Test<'_>, yes: Label, no: Label) {
-        match Place::of(column) {
+        match BpfPlace::of(column) {
             None => self.go(yes),
             Some(place) if place.is_length => self.test_length(test, yes, no),
             Some(place) => self.test_header(&place, test, yes, no),
@@ -278,7 +278,7 @@ impl Assembler {
     }
 
     /// Tells plain packets by what follows the link header.
-    fn test_header(&mut self, place: &Place, test: Test<'_>, yes: Label, no: Label) {
+    fn test_header(&mut self, place: &BpfPlace, test: Test<'_>, yes: Label, no: Label) {
         let (v4, v6) = (self.label(), self.label());
         let (not_v4, not_v6) = (self.label(), self.label());
         let base = self.base.offset();
@@ -309,7 +309,7 @@ impl Assembler {
         self.test_v6(place, test, yes, no);
     }
 
-    fn test_v4(&mut self, place: &Place, test: Test<'_>, yes: Label, no: Label) {
+    fn test_v4(&mut self, place: &BpfPlace, test: Test<'_>, yes: Label, no: Label) {
         let base = self.base.offset();
         self.need(base + V4_LEN, yes);
         // Without options.
@@ -331,7 +331,7 @@ impl Assembler {
         self.test_transport(place, base + V4_LEN, test, yes, no);
     }
 
-    fn test_v6(&mut self, place: &Place, test: Test<'_>, yes: Label, no: Label) {
+    fn test_v6(&mut self, place: &BpfPlace, test: Test<'_>, yes: Label, no: Label) {
         let base = self.base.offset();
         self.need(base + V6_LEN, yes);
         let plain = self.label();
@@ -347,7 +347,7 @@ impl Assembler {
     }
 
     /// What is above IP, at `at`; the number of its protocol is loaded.
-    fn test_transport(&mut self, place: &Place, at: u32, test: Test<'_>, yes: Label, no: Label) {
+    fn test_transport(&mut self, place: &BpfPlace, at: u32, test: Test<'_>, yes: Label, no: Label) {
         match (place.tcp, place.udp, place.above) {
             _ if place.is_protocol => self.test_protocol(test, yes, no),
             (None, None, Some(protocol)) => self.test_above(protocol, yes, no),
@@ -558,8 +558,8 @@ impl Assembler {
         let mut place: usize = 0;
         for part in &self.parts {
             match part {
-                Part::Mark(label) => *places.get_mut(label.0)? = place,
-                Part::Plain(..) | Part::Jump { .. } => place += 1,
+                BpfPart::Mark(label) => *places.get_mut(label.0)? = place,
+                BpfPart::Plain(..) | BpfPart::Jump { .. } => place += 1,
             }
         }
         let mut program = Vec::with_capacity(place);
@@ -570,14 +570,14 @@ impl Assembler {
                 u8::try_from(distance).ok()
             };
             program.push(match part {
-                Part::Mark(_) => continue,
-                Part::Plain(code, constant) => Instruction {
+                BpfPart::Mark(_) => continue,
+                BpfPart::Plain(code, constant) => Instruction {
                     code,
                     jump_true: 0,
                     jump_false: 0,
                     constant,
                 },
-                Part::Jump {
+                BpfPart::Jump {
                     code,
                     constant,
                     yes,

@@ -23,9 +23,9 @@ use weir_filter::{Calculation, Error, Quantifier, Range, parse};
 use weir_packet::{Address, Field, Get, Layer, Needs, Options as DecodeOptions, Packet, Value};
 
 use crate::predicate::Network;
-use crate::{Column, Origin, Row, Since, Source as File, Table};
+use crate::{Column, Origin, Row, Since, Table, ValueSource as File};
 use messages::{Cell, Messages};
-use reader::Reader;
+use reader::FilterReader;
 
 /// A display filter that is ready to decide on packets.
 #[derive(Clone, Debug)]
@@ -55,12 +55,12 @@ enum Test {
     /// Every packet has it.
     Always,
     /// There is a value, and it is not the number 0 when that is asked for.
-    Exists(Source, bool),
-    Compare(Quantifier, Source, Sign, Source),
+    Exists(ValueSource, bool),
+    Compare(Quantifier, ValueSource, Sign, ValueSource),
     /// Bytes have these in them: a search that is prepared once.
-    Contains(Quantifier, Source, Box<Finder<'static>>),
-    Matches(Quantifier, Source, Regex),
-    In(Quantifier, Source, Vec<(Literal, Option<Literal>)>),
+    Contains(Quantifier, ValueSource, Box<Finder<'static>>),
+    Matches(Quantifier, ValueSource, Regex),
+    In(Quantifier, ValueSource, Vec<(Literal, Option<Literal>)>),
     /// The frame has a message of which the question of this number holds.
     Message(usize, Arc<Messages>),
 }
@@ -78,7 +78,7 @@ enum Sign {
 
 /// Where values come from.
 #[derive(Clone, Debug)]
-enum Source {
+enum ValueSource {
     /// Fields of packets; only those of the header of this number, if the filter gives one (`ip.src#2`).
     Fields(Vec<&'static Field>, Option<Layer>, Option<u32>),
     /// The bytes from the header of a protocol on.
@@ -90,17 +90,17 @@ enum Source {
     /// The value of a column of messages.
     Cell,
     Literal(Literal),
-    Slice(Box<Source>, Vec<Range>),
-    Lower(Box<Source>),
-    Upper(Box<Source>),
-    Length(Box<Source>),
-    Count(Box<Source>),
-    Absolute(Box<Source>),
+    Slice(Box<ValueSource>, Vec<Range>),
+    Lower(Box<ValueSource>),
+    Upper(Box<ValueSource>),
+    Length(Box<ValueSource>),
+    Count(Box<ValueSource>),
+    Absolute(Box<ValueSource>),
     /// The least or the greatest of all values of these.
-    Extreme(Ordering, Vec<Source>),
+    Extreme(Ordering, Vec<ValueSource>),
     /// Numbers and addresses as text.
-    Written(Box<Source>),
-    Calculated(Calculation, Box<Source>, Box<Source>),
+    Written(Box<ValueSource>),
+    Calculated(Calculation, Box<ValueSource>, Box<ValueSource>),
 }
 
 #[derive(Clone, Debug)]
@@ -155,7 +155,7 @@ impl DisplayFilter {
     pub fn new(text: &str) -> Result<Self, Error> {
         let filter = parse(text)?;
         let table = Table::packets();
-        let mut reader = Reader::new(&table);
+        let mut reader = FilterReader::new(&table);
         let test = reader.test(&filter)?.prepared();
         let (mut columns, messages) = reader.finish();
         // Bytes of a frame are there without looking at its headers.
@@ -235,7 +235,7 @@ impl Test {
                 quantifier,
                 source,
                 Sign::Contains,
-                Source::Literal(Literal::Bytes(bytes)),
+                ValueSource::Literal(Literal::Bytes(bytes)),
             ) => {
                 let finder = Finder::new(&bytes).into_owned();
                 Self::Contains(quantifier, source, Box::new(finder))
@@ -318,8 +318,8 @@ impl Test {
         let Self::Compare(quantifier, left, sign, right) = self else {
             return false;
         };
-        let ((source, Source::Literal(Literal::Network(network)))
-        | (Source::Literal(Literal::Network(network)), source)) = (left, right)
+        let ((source, ValueSource::Literal(Literal::Network(network)))
+        | (ValueSource::Literal(Literal::Network(network)), source)) = (left, right)
         else {
             return false;
         };
@@ -336,7 +336,7 @@ impl Test {
     }
 }
 
-impl Source {
+impl ValueSource {
     /// True when it asks for nothing that is in headers.
     fn is_of_record(&self) -> bool {
         match self {
@@ -428,7 +428,7 @@ impl Literal {
     }
 }
 
-impl Source {
+impl ValueSource {
     /// Hands each value to `f` until that gives false. Gives false when it was stopped.
     fn each(&self, at: &At<'_>, f: &mut dyn FnMut(FieldValue<'_>) -> bool) -> bool {
         match (self, at) {
@@ -549,7 +549,7 @@ fn changed(value: FieldValue<'_>, change: fn(&[u8]) -> Vec<u8>) -> FieldValue<'s
 }
 
 /// The least or the greatest of all values.
-fn extreme(side: Ordering, of: &[Source], at: &At<'_>) -> Option<FieldValue<'static>> {
+fn extreme(side: Ordering, of: &[ValueSource], at: &At<'_>) -> Option<FieldValue<'static>> {
     let mut extreme: Option<FieldValue<'static>> = None;
     for source in of {
         source.each(at, &mut |value| {

@@ -19,7 +19,7 @@ pub(crate) struct Groups {
     /// The complements of groups' numbers in 32 bits, so that 0 stands for no group, at the places of their keys.
     places: Vec<u64>,
     /// Which place a key has.
-    place: Place,
+    place: GroupPlace,
     /// Of [`PlaceHash`].
     multiplier: u64,
     /// The state of a group that is new.
@@ -28,14 +28,14 @@ pub(crate) struct Groups {
 
 /// Which place of a table a key has, so that a compiled program finds its group without a search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Place {
+enum GroupPlace {
     /// Groups are searched for in the slots, and have no places.
     None,
     /// The place is the key itself: all keys are small, and there are no slots.
     Key,
     /// The place is a hash of the key. Several keys may share it, and it has the group that was found last; the slots have all.
     Hash,
-    /// As with [`Place::Hash`], but there are too many groups, so that none is at its place.
+    /// As with [`GroupPlace::Hash`], but there are too many groups, so that none is at its place.
     Crowded,
 }
 
@@ -76,7 +76,7 @@ impl Groups {
             len: 0,
             secrets: [random.hash_one(0), random.hash_one(1) | 1],
             places: Vec::new(),
-            place: Place::None,
+            place: GroupPlace::None,
             multiplier: random.hash_one(2) | 1,
             fresh: fresh.into(),
         }
@@ -87,7 +87,7 @@ impl Groups {
         let mut groups = Self::new(1, fresh);
         if bits <= DIRECT_BITS_MAX {
             groups.places = vec![0; 1 << bits];
-            groups.place = Place::Key;
+            groups.place = GroupPlace::Key;
         }
         groups
     }
@@ -96,12 +96,12 @@ impl Groups {
     /// groups are too many and have none.
     pub(crate) fn hash_places(&mut self) -> u64 {
         match self.place {
-            Place::Key | Place::Hash => self.multiplier,
-            Place::Crowded => 0,
-            Place::None => {
+            GroupPlace::Key | GroupPlace::Hash => self.multiplier,
+            GroupPlace::Crowded => 0,
+            GroupPlace::None => {
                 // Groups get their places when they are found again.
                 self.places = vec![0; 1 << PlaceHash::BITS];
-                self.place = Place::Hash;
+                self.place = GroupPlace::Hash;
                 self.multiplier
             }
         }
@@ -109,9 +109,9 @@ impl Groups {
 
     /// Takes their places from groups that are too many for them.
     pub(crate) fn give_up_places(&mut self) {
-        if self.place == Place::Hash && self.entries.len() > PlaceHash::CROWD_WORDS {
+        if self.place == GroupPlace::Hash && self.entries.len() > PlaceHash::CROWD_WORDS {
             self.places.fill(0);
-            self.place = Place::Crowded;
+            self.place = GroupPlace::Crowded;
         }
     }
 
@@ -127,14 +127,14 @@ impl Groups {
     fn forget_places(&mut self) {
         let is_sparse = self.len < self.places.len() / SPARSE;
         match self.place {
-            Place::None => {}
-            Place::Crowded => self.place = Place::Hash,
-            Place::Key | Place::Hash if !is_sparse => self.places.fill(0),
-            Place::Key | Place::Hash => {
+            GroupPlace::None => {}
+            GroupPlace::Crowded => self.place = GroupPlace::Hash,
+            GroupPlace::Key | GroupPlace::Hash if !is_sparse => self.places.fill(0),
+            GroupPlace::Key | GroupPlace::Hash => {
                 for key in self.entries.chunks_exact(self.stride) {
                     let key = key.get(..self.key_words).unwrap_or_default();
                     let place = match (self.place, key) {
-                        (Place::Key, [key]) => *key as usize,
+                        (GroupPlace::Key, [key]) => *key as usize,
                         _ => PlaceHash::of(self.multiplier, key),
                     };
                     if let Some(place) = self.places.get_mut(place) {
@@ -158,7 +158,7 @@ impl Groups {
 
     /// Bits of the keys, when these are places.
     pub(crate) fn direct_bits(&self) -> Option<u32> {
-        (self.place == Place::Key).then(|| self.places.len().trailing_zeros())
+        (self.place == GroupPlace::Key).then(|| self.places.len().trailing_zeros())
     }
 
     /// The groups at the places of their keys, as the complements of their numbers, and keys and states of all.
@@ -211,7 +211,7 @@ impl Groups {
                 }
                 (0, new)
             }
-            [a] if self.place == Place::Key => self.find_direct(a),
+            [a] if self.place == GroupPlace::Key => self.find_direct(a),
             [a] => self.find::<1>(&[a]),
             [a, b] => self.find::<2>(&[a, b]),
             _ => self.find_long(key),
@@ -224,7 +224,7 @@ impl Groups {
     pub(crate) fn find_many(&mut self, keys: &[u64], numbers: &mut [u32]) {
         match self.key_words {
             0 => numbers.fill(0),
-            1 if self.place == Place::Key => {
+            1 if self.place == GroupPlace::Key => {
                 for (key, number) in keys.iter().zip(&mut *numbers) {
                     *number = self.at_direct(*key);
                     if *number == UNKNOWN {
@@ -240,7 +240,7 @@ impl Groups {
                 }
             }
         }
-        if self.place == Place::Hash {
+        if self.place == GroupPlace::Hash {
             for (key, number) in keys.chunks_exact(self.key_words.max(1)).zip(numbers) {
                 let place = PlaceHash::of(self.multiplier, key);
                 if let Some(place) = self.places.get_mut(place) {

@@ -10,12 +10,12 @@ use crate::{Expression, Row};
 /// GROUP BY has it. Two ports take one word, an address two and a half.
 #[derive(Clone, Debug)]
 pub(crate) struct Key {
-    parts: Vec<Part>,
+    parts: Vec<KeyPart>,
     words: usize,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Part {
+struct KeyPart {
     kind: Kind,
     /// Where the value lies; an address in this word and the next, unless all are of IPv4: those are
     /// numbers of 32 bits.
@@ -24,7 +24,7 @@ struct Part {
     validity: Place,
 }
 
-impl Part {
+impl KeyPart {
     const fn is_ipv4(&self) -> bool {
         matches!(self.kind, Kind::Address) && self.value.bits == IPV4_BITS
     }
@@ -125,7 +125,7 @@ impl Key {
             };
             let value = value.unwrap_or_else(|| place(bits));
             let validity = place(if is_long(kind, *width) { 3 } else { 1 });
-            parts.push(Part {
+            parts.push(KeyPart {
                 kind: *kind,
                 value,
                 validity,
@@ -160,7 +160,7 @@ impl Key {
 
     /// Where the number at `part` lies, and the bit that says that there is one; not for longer addresses.
     pub(crate) fn places(&self, part: usize) -> (Place, Place) {
-        let Part {
+        let KeyPart {
             value, validity, ..
         } = self.parts[part];
         (value, validity)
@@ -261,7 +261,7 @@ impl Key {
     }
 }
 
-impl Part {
+impl KeyPart {
     /// Puts the value of a row in its place; false for NULL.
     #[inline]
     fn write(

@@ -28,7 +28,7 @@ use crate::{Aggregate, Branch, Compile, Predicate, Source};
 use ask::ProgramPlan;
 pub(crate) use framing::{Framing, Records};
 use lower::{FIRST_FREE_WORD, LEAVE_FULL, LEAVE_RARE, NUMBER_WORD, PORTS_WORD, TAKEN_WORD};
-pub(crate) use output::{Column, MeasurePlan, Mode, Output};
+pub(crate) use output::{MeasurePlan, Mode, Output, WaitingColumn};
 
 /// The program of all that some aggregates ask of records that are alike.
 pub(crate) struct Questions {

@@ -20,7 +20,7 @@ use crate::{
 pub struct SharedScan {
     reading: Reading<Takers>,
     /// Set when this reads a part of a file only.
-    part: Option<Part>,
+    part: Option<FilePart>,
 }
 
 /// Rows of a table that someone wants of a shared scan: what [`Scan::new`](crate::Scan::new) is given.
@@ -37,7 +37,7 @@ pub struct WantedRows {
 }
 
 /// The part of a file that a scan reads.
-struct Part {
+struct FilePart {
     parts: Parts,
     /// Number of the last part that was taken up.
     number: usize,
@@ -105,7 +105,7 @@ impl SharedScan {
         options: ScanOptions,
     ) -> Self {
         let mut scan = Self::new(groups, &[], Vec::new(), options);
-        scan.part = Some(Part {
+        scan.part = Some(FilePart {
             parts: parts.clone(),
             number,
         });

@@ -25,12 +25,12 @@ use crate::message::Messages;
 use weir_output::terminal_width;
 
 /// Reads lines: with everything a terminal can do, or plainly.
-pub(super) struct Reader {
+pub(super) struct LineReader {
     editor: Option<Box<Reedline>>,
     messages: Messages,
 }
 
-impl Reader {
+impl LineReader {
     /// A reader that completes the names of a session.
     pub(super) fn new(
         work: &Work,

@@ -22,7 +22,7 @@ use super::views::Views;
 use crate::args::{self, Global, OutputArgs, Rows, parse_rows};
 use crate::message::{Messages, counted};
 use crate::refusal::Refusal;
-use crate::session::{Apart, Failure, Heed, Reader, Session};
+use crate::session::{Apart, Failure, Heed, LineReader, Session};
 use crate::signals::Interrupts;
 use crate::target::Target;
 use crate::watch::Refresh;
@@ -349,17 +349,17 @@ impl Work {
             }
         };
         match answered.reader {
-            Reader::Listens => {
+            LineReader::Listens => {
                 if let Some(note) = latest.hold(self.session.engine())? {
                     self.messages.note(&note);
                 }
                 self.know(latest::NAME);
             }
-            Reader::Gone if self.terminal => self.messages.note(&format!(
+            LineReader::Gone if self.terminal => self.messages.note(&format!(
                 "the answer was not read to its end: {} still holds the one before",
                 latest::NAME
             )),
-            Reader::Gone => {}
+            LineReader::Gone => {}
         }
         Ok(answered.rows)
     }

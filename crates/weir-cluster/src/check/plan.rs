@@ -28,12 +28,12 @@ pub(crate) fn check_plan(bytes: &[u8], sender: Sender) -> Checked {
     let node = read(bytes)?;
     let walk = match sender {
         Sender::Client => {
-            let mut walk = Walk::new(Place::Whole);
+            let mut walk = Walk::new(PlanPosition::Whole);
             walk.plan(&node)?;
             walk
         }
         Sender::Scheduler => {
-            let mut walk = Walk::new(Place::Stage);
+            let mut walk = Walk::new(PlanPosition::Stage);
             walk.stage(&node)?;
             walk
         }
@@ -51,7 +51,9 @@ pub(crate) fn check_plan(bytes: &[u8], sender: Sender) -> Checked {
 /// # Errors
 /// As [`check_plan`].
 pub(crate) fn check_template(bytes: &[u8]) -> Checked {
-    Walk::new(Place::Template).plan(&read(bytes)?).map(drop)
+    Walk::new(PlanPosition::Template)
+        .plan(&read(bytes)?)
+        .map(drop)
 }
 
 /// Checks a number against its limit.
@@ -69,7 +71,7 @@ fn read(bytes: &[u8]) -> Result<PhysicalPlanNode, Refused> {
 
 /// The part of a plan in which a node stands.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum PlanPosition {
     Whole,
     Stage,
     /// The embedded plan of a piece node.
@@ -78,7 +80,7 @@ enum Place {
 
 /// The totals of a plan that is being validated. The recursion is as deep as the message nests.
 struct Walk {
-    place: Place,
+    place: PlanPosition,
     nodes: u64,
     /// The partitions of all leaves.
     sources: u64,
@@ -93,7 +95,7 @@ type Input = Option<Box<PhysicalPlanNode>>;
 type Partitions = Result<u64, Refused>;
 
 impl Walk {
-    const fn new(place: Place) -> Self {
+    const fn new(place: PlanPosition) -> Self {
         Self {
             place,
             nodes: 0,
@@ -314,22 +316,26 @@ impl Walk {
                 exchange::exchange(&of.node)?,
                 of.inputs.as_slice(),
             ) {
-                (Place::Stage, Exchange::Reader(partitions), []) => self.leaf(partitions),
+                (PlanPosition::Stage, Exchange::Reader(partitions), []) => self.leaf(partitions),
                 _ => Err(Refused::not_allowed(
                     "an operator of Ballista at this place of a plan",
                 )),
             };
         };
         match (sent, self.place, of.inputs.as_slice()) {
-            (Sent::Scan { filters }, Place::Template, []) => {
+            (Sent::Scan { filters }, PlanPosition::Template, []) => {
                 filters
                     .iter()
                     .try_for_each(|filter| predicate::predicate(filter))?;
                 self.leaf(1)
             }
-            (Sent::Piece { template, answer }, Place::Whole | Place::Stage, [input]) => {
+            (
+                Sent::Piece { template, answer },
+                PlanPosition::Whole | PlanPosition::Stage,
+                [input],
+            ) => {
                 value::schema(answer.as_ref())?;
-                let around = std::mem::replace(&mut self.place, Place::Template);
+                let around = std::mem::replace(&mut self.place, PlanPosition::Template);
                 if let Some(template) = template {
                     self.plan(&read(&template)?)?;
                 }

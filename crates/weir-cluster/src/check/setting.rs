@@ -7,7 +7,7 @@ use super::{Checked, Refused, shown};
 
 /// The type and range of a setting.
 #[derive(Clone, Copy)]
-enum Kind {
+enum SettingType {
     Flag,
     Number(u64, u64),
     Fraction,
@@ -60,83 +60,89 @@ pub(crate) fn allowed_settings(settings: Vec<KeyValuePair>) -> Result<Vec<KeyVal
     Ok(allowed)
 }
 
-fn kind(key: &str) -> Option<Kind> {
+fn kind(key: &str) -> Option<SettingType> {
     let found = EXECUTION.iter().find(|(name, _)| *name == key);
     match found {
         Some((_, kind)) => Some(*kind),
         // Settings of the optimizer choose between plans with equal results.
-        None if key.starts_with("datafusion.optimizer.") => Some(Kind::Word(20)),
+        None if key.starts_with("datafusion.optimizer.") => Some(SettingType::Word(20)),
         None => None,
     }
 }
 
-fn fits(kind: Kind, value: &str) -> bool {
+fn fits(kind: SettingType, value: &str) -> bool {
     match kind {
-        Kind::Flag => value.parse::<bool>().is_ok(),
-        Kind::Number(least, most) => value
+        SettingType::Flag => value.parse::<bool>().is_ok(),
+        SettingType::Number(least, most) => value
             .parse::<u64>()
             .is_ok_and(|number| (least..=most).contains(&number)),
-        Kind::Fraction => value
+        SettingType::Fraction => value
             .parse::<f64>()
             .is_ok_and(|number| (0.0..=1.0).contains(&number)),
-        Kind::Word(most) => {
+        SettingType::Word(most) => {
             let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_+-:/.".contains(&byte);
             value.len() <= most && value.bytes().all(is_plain)
         }
     }
 }
 
-const EXECUTION: &[(&str, Kind)] = &[
-    ("datafusion.execution.batch_size", Kind::Number(1, 1 << 16)),
-    ("datafusion.execution.coalesce_batches", Kind::Flag),
-    ("datafusion.execution.collect_statistics", Kind::Flag),
-    ("datafusion.execution.enable_ansi_mode", Kind::Flag),
+const EXECUTION: &[(&str, SettingType)] = &[
+    (
+        "datafusion.execution.batch_size",
+        SettingType::Number(1, 1 << 16),
+    ),
+    ("datafusion.execution.coalesce_batches", SettingType::Flag),
+    ("datafusion.execution.collect_statistics", SettingType::Flag),
+    ("datafusion.execution.enable_ansi_mode", SettingType::Flag),
     (
         "datafusion.execution.enable_migration_aggregate",
-        Kind::Flag,
+        SettingType::Flag,
     ),
     (
         "datafusion.execution.enforce_batch_size_in_joins",
-        Kind::Flag,
+        SettingType::Flag,
     ),
     (
         "datafusion.execution.max_spill_file_size_bytes",
-        Kind::Number(1 << 16, 1 << 40),
+        SettingType::Number(1 << 16, 1 << 40),
     ),
     (
         "datafusion.execution.perfect_hash_join_min_key_density",
-        Kind::Fraction,
+        SettingType::Fraction,
     ),
     (
         "datafusion.execution.perfect_hash_join_small_build_threshold",
-        Kind::Number(0, 1 << 20),
+        SettingType::Number(0, 1 << 20),
     ),
     (
         "datafusion.execution.skip_partial_aggregation_probe_ratio_threshold",
-        Kind::Fraction,
+        SettingType::Fraction,
     ),
     (
         "datafusion.execution.skip_partial_aggregation_probe_rows_threshold",
-        Kind::Number(0, u64::MAX),
+        SettingType::Number(0, u64::MAX),
     ),
     (
         "datafusion.execution.skip_physical_aggregate_schema_check",
-        Kind::Flag,
+        SettingType::Flag,
     ),
     (
         "datafusion.execution.sort_in_place_threshold_bytes",
-        Kind::Number(0, 1 << 30),
+        SettingType::Number(0, 1 << 30),
     ),
     (
         "datafusion.execution.sort_spill_reservation_bytes",
-        Kind::Number(0, 1 << 30),
+        SettingType::Number(0, 1 << 30),
     ),
-    ("datafusion.execution.spill_compression", Kind::Word(20)),
+    (
+        "datafusion.execution.spill_compression",
+        SettingType::Word(20),
+    ),
     (
         "datafusion.execution.target_partitions",
-        Kind::Number(1, 1024),
+        SettingType::Number(1, 1024),
     ),
-    ("datafusion.execution.time_zone", Kind::Word(64)),
+    ("datafusion.execution.time_zone", SettingType::Word(64)),
 ];
 
 #[cfg(test)]

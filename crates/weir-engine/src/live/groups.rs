@@ -32,14 +32,14 @@ use crate::plan_node::no_expressions;
 /// See the module.
 #[derive(Debug)]
 pub(crate) struct LiveGroups {
-    steps: Steps,
+    steps: AggregateSteps,
     input: Arc<dyn ExecutionPlan>,
     properties: Arc<PlanProperties>,
 }
 
 /// An aggregate in its steps: rows to states, states to fewer states, states to groups.
 #[derive(Clone, Debug)]
-struct Steps {
+struct AggregateSteps {
     group_by: Arc<PhysicalGroupBy>,
     functions: Vec<Arc<AggregateFunctionExpr>>,
     filters: Vec<Option<Arc<dyn PhysicalExpr>>>,
@@ -76,7 +76,7 @@ impl LiveGroups {
         if input.output_partitioning().partition_count() > 1 {
             input = Arc::new(CoalescePartitionsExec::new(input));
         }
-        let mut steps = Steps {
+        let mut steps = AggregateSteps {
             group_by: Arc::new(bottom.group_expr().clone()),
             functions: bottom.aggr_expr().to_vec(),
             filters: bottom.filter_expr().to_vec(),
@@ -89,7 +89,7 @@ impl LiveGroups {
         Ok(same.then(|| Self::new(steps, input)))
     }
 
-    fn new(steps: Steps, input: Arc<dyn ExecutionPlan>) -> Self {
+    fn new(steps: AggregateSteps, input: Arc<dyn ExecutionPlan>) -> Self {
         let properties = PlanProperties::new(
             EquivalenceProperties::new(Arc::clone(&steps.groups)),
             Partitioning::UnknownPartitioning(1),
@@ -104,7 +104,7 @@ impl LiveGroups {
     }
 }
 
-impl Steps {
+impl AggregateSteps {
     fn of(&self, mode: AggregateMode, batches: &[RecordBatch]) -> Result<Arc<dyn ExecutionPlan>> {
         let (schema, group_by, filters) = match mode {
             AggregateMode::Partial => {
@@ -139,7 +139,7 @@ impl Steps {
 
 /// States of the rows so far.
 struct States {
-    steps: Steps,
+    steps: AggregateSteps,
     context: Arc<TaskContext>,
     reservation: MemoryReservation,
     batches: Vec<RecordBatch>,
@@ -149,7 +149,7 @@ struct States {
 }
 
 impl States {
-    fn new(steps: Steps, context: Arc<TaskContext>) -> Self {
+    fn new(steps: AggregateSteps, context: Arc<TaskContext>) -> Self {
         Self {
             steps,
             reservation: MemoryConsumer::new("LiveGroups").register(context.memory_pool()),

@@ -278,7 +278,7 @@ impl ExecutionPlan for PieceExec {
         let mut builder = RecordBatchReceiverStream::builder(Arc::clone(&schema), 2);
         let sender = builder.tx();
         let cancel = Stop::default();
-        let reader = Reader {
+        let reader = PieceReader {
             work: self.work.clone(),
             folder: self.folder.clone(),
             reading: self.reading,
@@ -328,7 +328,7 @@ impl Drop for Guard {
 }
 
 /// What reads a piece.
-struct Reader {
+struct PieceReader {
     work: PieceWork,
     folder: PathBuf,
     reading: u32,
@@ -339,7 +339,7 @@ struct Reader {
     context: Arc<TaskContext>,
 }
 
-impl Reader {
+impl PieceReader {
     /// Reads the piece that the rows name.
     async fn read<F: Future<Output = bool>>(
         &self,
@@ -499,7 +499,7 @@ impl Reader {
 struct Telling<'r> {
     report: &'r ScanReport,
     certified: &'r Certified,
-    reader: &'r Reader,
+    reader: &'r PieceReader,
     id: PieceId,
 }
 

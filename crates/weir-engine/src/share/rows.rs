@@ -23,10 +23,10 @@ pub(crate) struct SharedRows {
     rows: Vec<WantedRows>,
     /// First the consumers that want groups, then those that want rows.
     slots: Slots,
-    state: Mutex<State>,
+    state: Mutex<SharedState>,
 }
 
-enum State {
+enum SharedState {
     Unread,
     Reading(Box<Running>),
     /// The groups of each consumer until it takes them, and the last rows.
@@ -76,7 +76,7 @@ enum Next {
 }
 
 /// What the consumer that drives the scan lends to it.
-struct Reader<'r> {
+struct LentReader<'r> {
     scan_report: &'r Arc<ScanReport>,
     counters: &'r Arc<Counters>,
     context: &'r Arc<TaskContext>,
@@ -89,7 +89,7 @@ impl SharedRows {
             slots: Slots::new(specs.len() + rows.len()),
             specs,
             rows,
-            state: Mutex::new(State::Unread),
+            state: Mutex::new(SharedState::Unread),
         }
     }
 
@@ -109,7 +109,7 @@ impl SharedRows {
     /// The groups of one consumer, which drives the scan to its end.
     pub(super) fn groups(&self, number: usize, work: &Work) -> Result<Option<GrantedGroups>> {
         let counters = Arc::new(Counters::default());
-        let reader = Reader {
+        let reader = LentReader {
             scan_report: &work.scan_report,
             counters: &counters,
             context: &work.context,
@@ -117,7 +117,7 @@ impl SharedRows {
         loop {
             let mut state = self.lock();
             match &mut *state {
-                State::Read(groups, _) => {
+                SharedState::Read(groups, _) => {
                     work.metrics.update(&counters);
                     return Ok(groups.get_mut(number).and_then(Option::take));
                 }
@@ -128,13 +128,13 @@ impl SharedRows {
     }
 
     /// The next rows of one consumer: those that are queued for it, or else it drives the scan on.
-    fn next(&self, number: usize, reader: &Reader<'_>) -> Result<Next> {
+    fn next(&self, number: usize, reader: &LentReader<'_>) -> Result<Next> {
         loop {
             let mut state = self.lock();
             let (queues, is_end) = match &mut *state {
-                State::Reading(running) => (Some(&mut running.queues), false),
-                State::Read(_, queues) => (Some(queues), true),
-                State::Unread | State::Failed(_) => (None, false),
+                SharedState::Reading(running) => (Some(&mut running.queues), false),
+                SharedState::Read(_, queues) => (Some(queues), true),
+                SharedState::Unread | SharedState::Failed(_) => (None, false),
             };
             if let Some(queue) = queues.and_then(|queues| queues.get_mut(number)) {
                 if let Some(batch) = queue.take() {
@@ -155,37 +155,42 @@ impl SharedRows {
 
     /// A consumer of rows wants no more.
     fn leave(&self, number: usize) {
-        if let State::Reading(running) = &mut *self.lock() {
+        if let SharedState::Reading(running) = &mut *self.lock() {
             running.finish(number, ConsumerState::Cancelled);
         }
     }
 
     /// Drives the scan on.
-    fn step(&self, state: &mut State, reader: &Reader<'_>) -> Result<()> {
+    fn step(&self, state: &mut SharedState, reader: &LentReader<'_>) -> Result<()> {
         let outcome = match state {
-            State::Unread => self.begin(reader).map(|running| {
-                *state = State::Reading(Box::new(running));
+            SharedState::Unread => self.begin(reader).map(|running| {
+                *state = SharedState::Reading(Box::new(running));
             }),
-            State::Reading(running) => running.step().and_then(|more| {
-                if !more && let State::Reading(running) = std::mem::replace(state, State::Unread) {
+            SharedState::Reading(running) => running.step().and_then(|more| {
+                if !more
+                    && let SharedState::Reading(running) =
+                        std::mem::replace(state, SharedState::Unread)
+                {
                     *state = running.end()?;
                 }
                 Ok(())
             }),
-            State::Read(..) => Ok(()),
-            State::Failed(message) => return Err(DataFusionError::Execution(message.clone())),
+            SharedState::Read(..) => Ok(()),
+            SharedState::Failed(message) => {
+                return Err(DataFusionError::Execution(message.clone()));
+            }
         };
         if let Err(error) = &outcome {
             let message = match error {
                 DataFusionError::Execution(message) => message.clone(),
                 error => error.to_string(),
             };
-            *state = State::Failed(message);
+            *state = SharedState::Failed(message);
         }
         outcome
     }
 
-    fn begin(&self, reader: &Reader<'_>) -> Result<Running> {
+    fn begin(&self, reader: &LentReader<'_>) -> Result<Running> {
         let groups = self.specs.iter().map(AggregateSpec::aggregate);
         let mut options = self.reading.options();
         options.batch_rows = reader.context.session_config().batch_size();
@@ -203,7 +208,7 @@ impl SharedRows {
         })
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, SharedState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -256,11 +261,14 @@ impl Running {
         }
     }
 
-    fn end(self) -> Result<State> {
+    fn end(self) -> Result<SharedState> {
         self.scan_report.add_notes(self.scan.notes());
         let groups = self.scan.into_groups().into_iter();
         let groups = groups.map(|aggregate| GrantedGroups::new(aggregate, &self.context).map(Some));
-        Ok(State::Read(groups.collect::<Result<_>>()?, self.queues))
+        Ok(SharedState::Read(
+            groups.collect::<Result<_>>()?,
+            self.queues,
+        ))
     }
 }
 
@@ -355,7 +363,7 @@ impl Iterator for ConsumerRows {
         let steps = self.own.as_ref()?;
         let next = {
             let _timer = steps.metrics.baseline.elapsed_compute().timer();
-            let reader = Reader {
+            let reader = LentReader {
                 scan_report: &steps.scan_report,
                 counters: &steps.counters,
                 context: &self.context,

@@ -223,7 +223,7 @@ impl ExecutionPlan for WindowAggregate {
         context: Arc<TaskContext>,
     ) -> Result<SendableRecordBatchStream> {
         let input = self.input.execute(partition, Arc::clone(&context))?;
-        let work = Work::new(self, partition, &context)?;
+        let work = AggregateWork::new(self, partition, &context)?;
         let rows_max = context.session_config().batch_size();
         let schema = Arc::clone(&self.spec.schema);
         let batches = futures::stream::try_unfold(Some((input, work)), |state| async move {
@@ -251,7 +251,7 @@ impl ExecutionPlan for WindowAggregate {
 }
 
 /// One execution.
-struct Work {
+struct AggregateWork {
     spec: Arc<WindowSpec>,
     arguments: Vec<Vec<Arc<dyn PhysicalExpr>>>,
     assigner: Assigner,
@@ -263,7 +263,7 @@ struct Work {
     open_groups_max: Count,
 }
 
-impl Work {
+impl AggregateWork {
     fn new(node: &WindowAggregate, partition: usize, context: &TaskContext) -> Result<Self> {
         let spec = Arc::clone(&node.spec);
         let kinds = spec.schema.fields().iter().take(spec.keys.len());

@@ -127,7 +127,7 @@ impl ExecutionPlan for TimeOrder {
     ) -> Result<SendableRecordBatchStream> {
         let input = self.input.execute(partition, Arc::clone(&context))?;
         let scan_report = context.session_config().get_extension::<ScanReport>();
-        let work = Work {
+        let work = OrderWork {
             time: Arc::clone(&self.time),
             held: Held::new(self.lateness_ns),
             reservation: MemoryConsumer::new("TimeOrder").register(context.memory_pool()),
@@ -163,7 +163,7 @@ impl ExecutionPlan for TimeOrder {
 }
 
 /// One execution.
-struct Work {
+struct OrderWork {
     time: Arc<dyn PhysicalExpr>,
     held: Held,
     reservation: MemoryReservation,
@@ -172,7 +172,7 @@ struct Work {
     scan_report: Arc<ScanReport>,
 }
 
-impl Work {
+impl OrderWork {
     fn add(&mut self, batch: RecordBatch) -> Result<Option<RecordBatch>> {
         let elapsed = self.baseline.elapsed_compute().clone();
         let _timer = elapsed.timer();
@@ -190,7 +190,7 @@ impl Work {
     }
 }
 
-impl Drop for Work {
+impl Drop for OrderWork {
     /// Counts late records also where the rest of the rows is not read.
     fn drop(&mut self) {
         let (late, lateness_ns) = (self.late.value(), self.held.lateness_ns);

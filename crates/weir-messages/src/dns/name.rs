@@ -19,7 +19,7 @@ pub struct Name<'m> {
 }
 
 /// A part of a name.
-enum Step<'m> {
+enum NameStep<'m> {
     Label(&'m [u8]),
     Root,
 }
@@ -33,11 +33,11 @@ struct Labels<'m> {
 }
 
 impl<'m> Labels<'m> {
-    fn step(&mut self) -> Result<Step<'m>, Fault> {
+    fn step(&mut self) -> Result<NameStep<'m>, Fault> {
         loop {
             let length = u8_at(self.message, self.offset).ok_or(Fault::Short)?;
             match length >> 6 {
-                0b00 if length == 0 => return Ok(Step::Root),
+                0b00 if length == 0 => return Ok(NameStep::Root),
                 0b00 => {
                     let start = self.offset.saturating_add(1);
                     let end = start.saturating_add(length.into());
@@ -47,7 +47,7 @@ impl<'m> Labels<'m> {
                         return Err(Fault::NameTooLong);
                     }
                     self.offset = end;
-                    return Ok(Step::Label(label));
+                    return Ok(NameStep::Label(label));
                 }
                 0b11 => {
                     let pointer = u16_be_at(self.message, self.offset).ok_or(Fault::Short)?;
@@ -101,7 +101,7 @@ impl<'m> Name<'m> {
     /// What the name ends with instead of the root.
     pub fn each_label(&self, mut each: impl FnMut(&'m [u8])) -> Result<(), Fault> {
         let mut labels = self.labels();
-        while let Step::Label(label) = labels.step()? {
+        while let NameStep::Label(label) = labels.step()? {
             each(label);
         }
         Ok(())

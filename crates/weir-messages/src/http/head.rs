@@ -305,7 +305,7 @@ fn parse_line(bytes: &[u8]) -> Parsed {
                 },
             ),
             Ok(Status::Partial) => Parsed::More,
-            Err(_) => lenient(bytes, End::ToCome),
+            Err(_) => lenient(bytes, HeadEnd::ToCome),
         };
     }
     let mut request = httparse::Request::new(&mut headers);
@@ -338,7 +338,7 @@ fn parse_line(bytes: &[u8]) -> Parsed {
                 is_malformed: false,
             },
         ),
-        Err(_) => lenient(bytes, End::ToCome),
+        Err(_) => lenient(bytes, HeadEnd::ToCome),
     }
 }
 
@@ -346,7 +346,7 @@ fn parse_line(bytes: &[u8]) -> Parsed {
 pub(super) fn parse_cut(bytes: &[u8]) -> Parsed {
     let blank = bytes.iter().take_while(|byte| byte.is_ascii_whitespace());
     let blank = blank.count();
-    match lenient(bytes.get(blank..).unwrap_or_default(), End::Cut) {
+    match lenient(bytes.get(blank..).unwrap_or_default(), HeadEnd::Cut) {
         Parsed::Request(length, head) => Parsed::Request(blank + length, head),
         Parsed::Response(length, head) => Parsed::Response(blank + length, head),
         other => other,
@@ -355,7 +355,7 @@ pub(super) fn parse_cut(bytes: &[u8]) -> Parsed {
 
 /// Whether more of a head may come.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum End {
+enum HeadEnd {
     ToCome,
     Cut,
 }
@@ -364,7 +364,7 @@ enum End {
 struct Lines<'b> {
     bytes: &'b [u8],
     at: usize,
-    end: End,
+    end: HeadEnd,
 }
 
 impl<'b> Lines<'b> {
@@ -373,7 +373,7 @@ impl<'b> Lines<'b> {
         let rest = self.bytes.get(self.at..)?;
         // Software that ends lines by a carriage return alone is read where no line feed comes any more.
         let length = rest.iter().position(|byte| *byte == b'\n').or_else(|| {
-            let is_cut = self.end == End::Cut;
+            let is_cut = self.end == HeadEnd::Cut;
             let end = rest.iter().position(|byte| *byte == b'\r');
             end.filter(|_| is_cut)
         })?;
@@ -384,7 +384,7 @@ impl<'b> Lines<'b> {
     /// The first line where its end never comes, if what is there of it has the code of a response. Where the target of a
     /// request ends is not known.
     fn cut(&mut self) -> Option<&'b [u8]> {
-        let line = Some(self.bytes).filter(|_| self.end == End::Cut && self.at == 0)?;
+        let line = Some(self.bytes).filter(|_| self.end == HeadEnd::Cut && self.at == 0)?;
         self.at = line.len();
         let has_code = is_status(line) && status_line(line).code >= 100;
         has_code.then(|| line.trim_ascii_end())
@@ -393,7 +393,7 @@ impl<'b> Lines<'b> {
 
 /// Reads a head that breaks the grammar, line by line: targets with spaces, malformed versions and status codes, control
 /// characters. Attacks have such heads, and so has old software.
-fn lenient(bytes: &[u8], end: End) -> Parsed {
+fn lenient(bytes: &[u8], end: HeadEnd) -> Parsed {
     if !looks_like(bytes) {
         return Parsed::Nothing;
     }
@@ -409,8 +409,8 @@ fn lenient(bytes: &[u8], end: End) -> Parsed {
     loop {
         let Some(field) = lines.next() else {
             match end {
-                End::ToCome => return Parsed::More,
-                End::Cut => break,
+                HeadEnd::ToCome => return Parsed::More,
+                HeadEnd::Cut => break,
             }
         };
         if field.is_empty() {

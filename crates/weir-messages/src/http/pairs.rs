@@ -11,7 +11,7 @@ use crate::tls::Stamp;
 /// The exchanges of a connection that are not handed on yet.
 #[derive(Debug, Default)]
 pub(super) struct Pairs {
-    waiting: VecDeque<Waiting>,
+    waiting: VecDeque<PendingExchange>,
     over: VecDeque<Exchange>,
     depth: u64,
     dropped: u64,
@@ -71,7 +71,7 @@ impl Place {
 
 /// An exchange, and how far its messages are.
 #[derive(Debug)]
-struct Waiting {
+struct PendingExchange {
     exchange: Exchange,
     request: Progress,
     response: Progress,
@@ -233,7 +233,7 @@ impl Pairs {
     fn by_order(&mut self, place: Option<Place>) -> usize {
         let all = self.waiting.iter().enumerate();
         let mut open = all.filter(|(_, it)| it.response == Progress::Awaited);
-        let is_behind = |it: &Waiting| {
+        let is_behind = |it: &PendingExchange| {
             let both = it.places[0].zip(place);
             both.is_some_and(|(request, response)| request.offset >= response.received)
         };
@@ -268,7 +268,7 @@ impl Pairs {
 
     /// True where a server that sent a response at this place had received a request that was not seen yet, or is lost,
     /// behind those that wait.
-    fn is_of_unseen(&self, place: Place, last: Option<&[(usize, &Waiting)]>) -> bool {
+    fn is_of_unseen(&self, place: Place, last: Option<&[(usize, &PendingExchange)]>) -> bool {
         let is_last = matches!(last, Some([(_, last)]) if last.request == Progress::Over);
         is_last && place.received > self.client_octets
     }
@@ -278,11 +278,12 @@ impl Pairs {
     fn by_place(&mut self, place: Place) -> usize {
         let all = self.waiting.iter().enumerate();
         let open = all.filter(|(_, it)| it.response == Progress::Awaited);
-        let open: Vec<(usize, &Waiting)> = open.collect();
+        let open: Vec<(usize, &PendingExchange)> = open.collect();
         let Some((first, next)) = open.first() else {
             return self.by_order(Some(place));
         };
-        let may_have = |it: &Waiting| it.places[0].is_none_or(|request| request.may_have(place));
+        let may_have =
+            |it: &PendingExchange| it.places[0].is_none_or(|request| request.may_have(place));
         let candidates = open.iter().take_while(|(_, it)| may_have(it)).count();
         let Some(most) = candidates.checked_sub(1) else {
             // All requests that are there came after it: that of this response was not captured.
@@ -395,7 +396,7 @@ impl Pairs {
     }
 
     /// The first response that waits for its request, which is there now or was lost.
-    fn next_early(&mut self) -> Option<&mut Waiting> {
+    fn next_early(&mut self) -> Option<&mut PendingExchange> {
         self.early = self.early.checked_sub(1)?;
         let mut all = self.waiting.iter_mut();
         all.find(|it| it.request == Progress::Awaited)
@@ -411,7 +412,7 @@ impl Pairs {
         }
         self.depth = self.depth.saturating_add(1);
         self.early += usize::from(request == Progress::Awaited);
-        self.waiting.push_back(Waiting {
+        self.waiting.push_back(PendingExchange {
             exchange: Exchange {
                 depth: self.depth,
                 ..exchange
@@ -425,20 +426,20 @@ impl Pairs {
         });
     }
 
-    fn forget_early(&mut self, gone: &Waiting) {
+    fn forget_early(&mut self, gone: &PendingExchange) {
         let was_early = gone.request == Progress::Awaited;
         self.early = self.early.saturating_sub(was_early.into());
     }
 
     /// The exchange whose request is under way: the last that has one.
-    fn asking(&mut self) -> Option<&mut Waiting> {
+    fn asking(&mut self) -> Option<&mut PendingExchange> {
         let mut all = self.waiting.iter_mut().rev();
         let last = all.find(|it| it.request != Progress::Awaited);
         last.filter(|it| it.request == Progress::UnderWay)
     }
 
     /// The exchange whose response is under way: the first that lacks its end.
-    fn answer(&mut self) -> Option<&mut Waiting> {
+    fn answer(&mut self) -> Option<&mut PendingExchange> {
         let mut all = self.waiting.iter_mut();
         let first = all.find(|it| it.response != Progress::Over);
         first.filter(|it| it.response == Progress::UnderWay)

@@ -32,7 +32,7 @@ pub const STREAMS_MAX: usize = 1_024;
 
 /// What one direction is in.
 #[derive(Debug, Default)]
-enum State {
+enum DirectionState {
     /// The preface of a client, of which nothing is read yet.
     Preface,
     /// Between frames.
@@ -53,8 +53,8 @@ enum State {
 }
 
 #[derive(Debug, Default)]
-struct Side {
-    state: State,
+struct Http2Side {
+    state: DirectionState,
     begun: Vec<u8>,
     fields: Decoder,
     /// A block of fields that goes on, with the frame that it began with and the stream that it is about.
@@ -76,8 +76,8 @@ pub(super) enum Event<'a> {
 
 /// A connection.
 #[derive(Debug)]
-pub(super) struct Connection {
-    sides: [Side; 2],
+pub(super) struct Http2Connection {
+    sides: [Http2Side; 2],
     client: usize,
     /// Streams that wait, in the order in which they began.
     streams: VecDeque<Exchange>,
@@ -105,12 +105,12 @@ const RESET_MAX: usize = 16;
 /// Streams that were reset and are remembered, at most.
 const GONE_MAX: usize = 256;
 
-impl Connection {
+impl Http2Connection {
     /// Before the first octets, of which `client` sends a preface. `depth` exchanges came before.
     pub(super) fn new(client: usize, depth: u64) -> Self {
-        let mut sides = <[Side; 2]>::default();
+        let mut sides = <[Http2Side; 2]>::default();
         if let Some(side) = sides.get_mut(client) {
-            side.state = State::Preface;
+            side.state = DirectionState::Preface;
         }
         Self {
             sides,
@@ -141,7 +141,7 @@ impl Connection {
     pub(super) fn from_middle(client: usize) -> Self {
         let mut this = Self::resuming(client);
         for side in &mut this.sides {
-            side.state = State::Lost;
+            side.state = DirectionState::Lost;
         }
         this.lost = [Some(Fault::Missing); 2];
         this
@@ -179,7 +179,7 @@ impl Connection {
     }
 
     pub(super) fn held(&self) -> usize {
-        let of_side = |side: &Side| {
+        let of_side = |side: &Http2Side| {
             let block = side
                 .block
                 .as_ref()
@@ -208,41 +208,43 @@ impl Connection {
         let mut rest = bytes;
         while !rest.is_empty() && !self.is_over {
             match &mut this.state {
-                State::Lost if self.resumes && are_frames(rest) => this.state = State::Frame,
-                State::Lost => break,
-                State::Preface => {
+                DirectionState::Lost if self.resumes && are_frames(rest) => {
+                    this.state = DirectionState::Frame
+                }
+                DirectionState::Lost => break,
+                DirectionState::Preface => {
                     let begun = fill(&mut this.begun, &mut rest, PREFACE.len());
                     if !PREFACE.starts_with(&this.begun) {
                         self.is_over = true;
                     } else if begun {
                         this.begun.clear();
-                        this.state = State::Frame;
+                        this.state = DirectionState::Frame;
                     }
                 }
-                State::Frame => {
+                DirectionState::Frame => {
                     if fill(&mut this.begun, &mut rest, FRAME_HEADER) {
                         let header = header(&this.begun).unwrap_or_default();
                         this.begun.clear();
                         self.begins(side, header);
                         this.state = state_of(header, &this.block);
-                        if let State::Lost = this.state {
+                        if let DirectionState::Lost = this.state {
                             self.lose(side, &mut this, Fault::Fields, each);
                         } else if header.kind == RESET {
                             self.reset(side, header.stream, each);
                         }
-                        if header.length == 0 && !matches!(this.state, State::Lost) {
+                        if header.length == 0 && !matches!(this.state, DirectionState::Lost) {
                             self.frame_done(side, &mut this, header, stamp, each);
                         }
                     }
                 }
-                State::Kept(header) => {
+                DirectionState::Kept(header) => {
                     let header = *header;
                     if fill(&mut this.begun, &mut rest, header.length) {
                         self.frame_done(side, &mut this, header, stamp, each);
                         this.begun = Vec::new();
                     }
                 }
-                State::Data {
+                DirectionState::Data {
                     header,
                     left,
                     padding,
@@ -269,16 +271,16 @@ impl Connection {
                         each,
                     );
                     if is_done {
-                        this.state = State::Frame;
+                        this.state = DirectionState::Frame;
                         self.ended(side, header, each);
                     }
                 }
-                State::Passed(left) => {
+                DirectionState::Passed(left) => {
                     let passed = rest.len().min(*left);
                     rest = rest.get(passed..).unwrap_or_default();
                     *left -= passed;
                     if *left == 0 {
-                        this.state = State::Frame;
+                        this.state = DirectionState::Frame;
                     }
                 }
             }
@@ -311,7 +313,7 @@ impl Connection {
         let mut this = std::mem::take(place);
         let gap = usize::try_from(octets).unwrap_or(usize::MAX);
         match &mut this.state {
-            State::Data {
+            DirectionState::Data {
                 header,
                 left,
                 padding,
@@ -320,11 +322,11 @@ impl Connection {
                 let (header, is_done) = (*header, *left == 0);
                 self.missing(side, header.stream, octets, each);
                 if is_done {
-                    this.state = State::Frame;
+                    this.state = DirectionState::Frame;
                     self.ended(side, header, each);
                 }
             }
-            State::Passed(left) if gap < *left => *left -= gap,
+            DirectionState::Passed(left) if gap < *left => *left -= gap,
             _ => self.lose(side, &mut this, Fault::Missing, each),
         }
         if let Some(place) = self.sides.get_mut(side) {
@@ -342,7 +344,7 @@ impl Connection {
     fn lose(
         &mut self,
         side: usize,
-        this: &mut Side,
+        this: &mut Http2Side,
         fault: Fault,
         each: &mut dyn FnMut(Event<'_>),
     ) {
@@ -350,7 +352,7 @@ impl Connection {
             lost.get_or_insert(fault);
         }
         each(Event::Stream(StreamEvent::Lost { side }));
-        this.state = State::Lost;
+        this.state = DirectionState::Lost;
         this.begun = Vec::new();
         this.block = None;
         for exchange in &mut self.streams {
@@ -367,12 +369,12 @@ impl Connection {
     fn frame_done(
         &mut self,
         side: usize,
-        this: &mut Side,
+        this: &mut Http2Side,
         header: Header,
         stamp: Stamp,
         each: &mut dyn FnMut(Event<'_>),
     ) {
-        this.state = State::Frame;
+        this.state = DirectionState::Frame;
         let payload = std::mem::take(&mut this.begun);
         match header.kind {
             DATA => self.ended(side, header, each),
@@ -453,7 +455,7 @@ impl Connection {
     fn block(
         &mut self,
         side: usize,
-        this: &mut Side,
+        this: &mut Http2Side,
         header: Header,
         payload: &[u8],
         stamp: Stamp,
@@ -727,7 +729,7 @@ fn connected(exchange: &Exchange, stream: u32, each: &mut dyn FnMut(Event<'_>)) 
 }
 
 /// What becomes of a frame with this header.
-fn state_of(header: Header, block: &Option<(Header, u32, Vec<u8>)>) -> State {
+fn state_of(header: Header, block: &Option<(Header, u32, Vec<u8>)>) -> DirectionState {
     // Between the parts of a block there is nothing else (RFC 9113, 6.10).
     let goes_on = block.as_ref().map(|(first, ..)| first.stream);
     let is_block = matches!(header.kind, HEADERS | PROMISE | CONTINUATION);
@@ -735,19 +737,19 @@ fn state_of(header: Header, block: &Option<(Header, u32, Vec<u8>)>) -> State {
         || goes_on.is_none() && header.kind == CONTINUATION
         || is_block && header.length > BLOCK_OCTETS_MAX
     {
-        return State::Lost;
+        return DirectionState::Lost;
     }
     let is_short = header.length <= settings::FRAME_OCTETS_MAX;
     match header.kind {
-        DATA => State::Data {
+        DATA => DirectionState::Data {
             header,
             left: header.length,
             padding: 0,
         },
-        HEADERS | PROMISE | CONTINUATION => State::Kept(header),
-        SETTINGS if header.flags & ACK == 0 && is_short => State::Kept(header),
-        PRIORITIES | PRIORITY_UPDATE if is_short => State::Kept(header),
-        _ => State::Passed(header.length),
+        HEADERS | PROMISE | CONTINUATION => DirectionState::Kept(header),
+        SETTINGS if header.flags & ACK == 0 && is_short => DirectionState::Kept(header),
+        PRIORITIES | PRIORITY_UPDATE if is_short => DirectionState::Kept(header),
+        _ => DirectionState::Passed(header.length),
     }
 }
 

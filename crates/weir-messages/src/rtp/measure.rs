@@ -115,7 +115,7 @@ impl Spread {
 
 /// What lies between a packet and the one before.
 #[derive(Clone, Copy, Debug)]
-struct Step {
+struct Interval {
     numbers: f64,
     media_ms: f64,
     arrival_ms: f64,
@@ -123,7 +123,7 @@ struct Step {
     is_after_pause: bool,
 }
 
-impl Step {
+impl Interval {
     /// True when the media's clock was set: its time goes back where the numbers go on, or is farther from that of
     /// the arrivals than a network brings about.
     fn is_anew(&self) -> bool {
@@ -279,7 +279,7 @@ impl Measure {
         self.clock_rate = Some(rate);
         let before = self.clocked.replace(arrival.into());
         let since_ms = |last: &Last| arrival.time_ns.saturating_sub(last.time_ns) as f64 / 1e6;
-        let step = before.map(|before| Step {
+        let step = before.map(|before| Interval {
             numbers: f64::from(arrival.sequence.wrapping_sub(before.sequence) as i16),
             media_ms: f64::from(arrival.timestamp.wrapping_sub(before.timestamp) as i32) * 1e3
                 / f64::from(rate),

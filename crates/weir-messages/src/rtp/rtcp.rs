@@ -302,7 +302,7 @@ pub fn reports<'p>(bytes: &'p [u8], each: &mut dyn FnMut(&Report<'p>)) {
         let body = whole
             .get(4..whole.len().saturating_sub(padding))
             .unwrap_or_default();
-        let mut parts = Parts {
+        let mut parts = CompoundParts {
             report: Report {
                 packet,
                 part: 0,
@@ -318,13 +318,13 @@ pub fn reports<'p>(bytes: &'p [u8], each: &mut dyn FnMut(&Report<'p>)) {
 }
 
 /// Hands on the parts of a packet.
-struct Parts<'e, 'p> {
+struct CompoundParts<'e, 'p> {
     /// What all parts have.
     report: Report<'p>,
     each: &'e mut dyn FnMut(&Report<'p>),
 }
 
-impl<'p> Parts<'_, 'p> {
+impl<'p> CompoundParts<'_, 'p> {
     fn push(&mut self, part: Report<'p>) {
         self.report.part = self.report.part.saturating_add(1);
         (self.each)(&Report {

@@ -161,7 +161,7 @@ enum Cipher {
 }
 
 /// The keys of one direction.
-struct Keys {
+struct TrafficKeys {
     cipher: Cipher,
     suite: Suite,
     /// The nonce of the first record, or the part of it that stays (RFC 5288, 3).
@@ -172,7 +172,7 @@ struct Keys {
     secret: Vec<u8>,
 }
 
-impl Keys {
+impl TrafficKeys {
     fn new(suite: Suite, key: &[u8], iv: &[u8], secret: &[u8]) -> Option<Self> {
         let cipher = match suite {
             Suite::Aes128 => Cipher::Aes128(Box::new(Aes128Gcm::new_from_slice(key).ok()?)),
@@ -230,7 +230,7 @@ impl Keys {
     }
 
     /// A record of TLS 1.3, whose header is authenticated as it stands.
-    fn open_13(&mut self, record: &Record<'_>) -> Option<(u8, Vec<u8>)> {
+    fn open_13(&mut self, record: &SealedRecord<'_>) -> Option<(u8, Vec<u8>)> {
         let nonce = self.nonce()?;
         let mut inner = self.open(nonce, record.body, record.header)?;
         // The type is behind the content, and zeros may be behind it (RFC 8446, 5.2).
@@ -241,7 +241,7 @@ impl Keys {
     }
 
     /// A record of TLS 1.2 (RFC 5246, 6.2.3.3; RFC 5288; RFC 7905).
-    fn open_12(&mut self, record: &Record<'_>) -> Option<(u8, Vec<u8>)> {
+    fn open_12(&mut self, record: &SealedRecord<'_>) -> Option<(u8, Vec<u8>)> {
         let (nonce, sealed) = match self.suite {
             Suite::ChaCha20 => (self.nonce()?, record.body),
             _ => {
@@ -307,7 +307,7 @@ fn pseudorandom(suite: Suite, secret: &[u8], seed: &[u8], octets: usize) -> Opti
 }
 
 /// A record as it was sent.
-struct Record<'r> {
+struct SealedRecord<'r> {
     kind: u8,
     header: &'r [u8],
     body: &'r [u8],
@@ -324,14 +324,14 @@ pub struct Decryptor {
     client: Option<ClientHello>,
     client_side: usize,
     server: Option<ServerHello>,
-    sides: [Side; 2],
+    sides: [TlsSide; 2],
 }
 
 #[derive(Default)]
-struct Side {
+struct TlsSide {
     begun: Vec<u8>,
     handshake: Vec<u8>,
-    keys: Option<Keys>,
+    keys: Option<TrafficKeys>,
     /// Records may be of early data, which other keys seal.
     may_be_early: bool,
     is_dead: bool,
@@ -368,7 +368,7 @@ impl Decryptor {
     /// Octets that are kept.
     #[must_use]
     pub fn held(&self) -> usize {
-        let held = |side: &Side| side.begun.capacity() + side.handshake.capacity();
+        let held = |side: &TlsSide| side.begun.capacity() + side.handshake.capacity();
         self.sides.iter().map(held).sum()
     }
 
@@ -408,7 +408,7 @@ impl Decryptor {
                 None if is_record => break,
                 Some((header, body)) if is_record => {
                     let kind = header.first().copied().unwrap_or_default();
-                    self.record(side, &Record { kind, header, body }, each)
+                    self.record(side, &SealedRecord { kind, header, body }, each)
                 }
                 _ => None,
             };
@@ -428,9 +428,9 @@ impl Decryptor {
         if let Some(place) = self.sides.get_mut(side)
             && !place.is_dead
         {
-            *place = Side {
+            *place = TlsSide {
                 is_dead: true,
-                ..Side::default()
+                ..TlsSide::default()
             };
             each(Opened::Closed(side));
         }
@@ -445,7 +445,7 @@ impl Decryptor {
     fn record(
         &mut self,
         side: usize,
-        record: &Record<'_>,
+        record: &SealedRecord<'_>,
         each: &mut dyn FnMut(Opened<'_>),
     ) -> Option<()> {
         let is_13 = self.is_13();
@@ -552,7 +552,7 @@ impl Decryptor {
             false => &secrets.handshake,
         };
         let role = usize::from(side != self.client_side);
-        let keys = Keys::of_secret(suite, of.get(role)?.as_deref()?)?;
+        let keys = TrafficKeys::of_secret(suite, of.get(role)?.as_deref()?)?;
         self.sides.get_mut(side)?.keys = Some(keys);
         Some(())
     }
@@ -580,7 +580,7 @@ impl Decryptor {
         let iv = block
             .get(2 * key_octets + role * iv_octets..)?
             .get(..iv_octets)?;
-        let keys = Keys::new(suite, key, iv, &[])?;
+        let keys = TrafficKeys::new(suite, key, iv, &[])?;
         self.sides.get_mut(side)?.keys = Some(keys);
         Some(())
     }

@@ -32,7 +32,7 @@ impl QuicIds {
     /// known. An empty identifier identifies nothing.
     #[must_use]
     pub fn are_of(&self, side: usize, datagram: &[u8]) -> bool {
-        let Some(header) = Header::parse(datagram) else {
+        let Some(header) = LongHeader::parse(datagram) else {
             return false;
         };
         let is = |id: Option<&Vec<u8>>, octets: &[u8]| {
@@ -120,14 +120,14 @@ fn version_of(version: u32) -> Option<Version> {
 }
 
 /// What long headers of all versions have (RFC 8999, 5.1).
-struct Header<'p> {
+struct LongHeader<'p> {
     first: u8,
     version: u32,
     destination: &'p [u8],
     source: &'p [u8],
 }
 
-impl<'p> Header<'p> {
+impl<'p> LongHeader<'p> {
     fn parse(bytes: &'p [u8]) -> Option<Self> {
         Self::read(&mut Reader::new(bytes))
     }
@@ -189,7 +189,7 @@ impl<'p> Long<'p> {
     /// The packet that a datagram begins with.
     fn parse(bytes: &'p [u8]) -> Option<Self> {
         let mut reader = Reader::new(bytes);
-        let header = Header::read(&mut reader)?;
+        let header = LongHeader::read(&mut reader)?;
         let kind = header.kind()?;
         let is_initial = kind == 0;
         // A retry has no length.
@@ -236,13 +236,13 @@ fn packets(datagram: &[u8]) -> impl Iterator<Item = Long<'_>> {
 }
 
 /// The keys of one direction.
-struct Keys {
+struct PacketKeys {
     cipher: Aes128Gcm,
     iv: [u8; 12],
     header: Aes128,
 }
 
-impl Keys {
+impl PacketKeys {
     /// The keys of one side, by its label, derived from the destination connection ID of the client's first packet.
     fn of(version: u32, destination: &[u8], label: &str) -> Option<Self> {
         let version = version_of(version)?;
@@ -390,8 +390,9 @@ impl Initials {
         let Some(ids) = self.ids.as_mut().filter(|ids| ids.client_side != side) else {
             return false;
         };
-        let header = Header::parse(datagram).filter(|header| header.kind() == Some(RETRY));
-        let is_its = |header: &Header<'_>| header.destination == ids.source && ids.server.is_none();
+        let header = LongHeader::parse(datagram).filter(|header| header.kind() == Some(RETRY));
+        let is_its =
+            |header: &LongHeader<'_>| header.destination == ids.source && ids.server.is_none();
         let Some(header) = header.filter(is_its) else {
             return false;
         };
@@ -406,7 +407,7 @@ impl Initials {
             Some(ids) => {
                 let is_client = side == ids.client_side;
                 let label = if is_client { "client in" } else { "server in" };
-                let keys = Keys::of(long.version, &ids.destination, label);
+                let keys = PacketKeys::of(long.version, &ids.destination, label);
                 if let Some(frames) = keys.and_then(|keys| keys.open(long)) {
                     if !is_client {
                         ids.server.get_or_insert_with(|| long.source.to_vec());
@@ -422,7 +423,7 @@ impl Initials {
                 true
             }
         };
-        let frames = Keys::of(long.version, long.destination, "client in")?.open(long)?;
+        let frames = PacketKeys::of(long.version, long.destination, "client in")?.open(long)?;
         let retry = self.ids.take().and_then(|ids| ids.retry);
         self.ids = Some(QuicIds {
             version: long.version,
@@ -512,7 +513,7 @@ pub(super) fn tests_only_open(packet: &[u8], destination: &[u8]) -> Option<super
 /// The packet of RFC 9001, A.3, as a server that greases the fixed bit sends it (RFC 9287).
 #[cfg(test)]
 pub(super) fn tests_only_greased(packet: &[u8], destination: &[u8]) -> Vec<u8> {
-    let keys = Keys::of(1, destination, "server in").unwrap();
+    let keys = PacketKeys::of(1, destination, "server in").unwrap();
     let long = Long::parse(packet).unwrap();
     let frames = keys.open(&long).unwrap();
     let mut head = packet[..long.number_at].to_vec();

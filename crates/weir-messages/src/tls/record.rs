@@ -17,7 +17,7 @@ pub struct Stamp {
 
 /// What a record or a message carries.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Part<'p> {
+pub(super) enum RecordPart<'p> {
     /// A whole message of the handshake.
     Handshake(u8, &'p [u8]),
     /// A hello in the form of SSL 2.
@@ -158,7 +158,11 @@ impl Direction {
     }
 
     /// Takes the next octets; false when they are no records.
-    pub(super) fn take(&mut self, bytes: &[u8], each: &mut dyn FnMut(&mut Self, Part<'_>)) -> bool {
+    pub(super) fn take(
+        &mut self,
+        bytes: &[u8],
+        each: &mut dyn FnMut(&mut Self, RecordPart<'_>),
+    ) -> bool {
         if self.is_lost {
             if !is_header(bytes) {
                 return true;
@@ -186,13 +190,13 @@ impl Direction {
     fn records(
         &mut self,
         bytes: &[u8],
-        each: &mut dyn FnMut(&mut Self, Part<'_>),
+        each: &mut dyn FnMut(&mut Self, RecordPart<'_>),
     ) -> Option<usize> {
         let mut at = 0;
         if !std::mem::replace(&mut self.has_begun, true)
             && let Some(hello) = ssl2_hello(bytes)
         {
-            each(self, Part::Ssl2Hello(hello));
+            each(self, RecordPart::Ssl2Hello(hello));
             at = 2 + hello.len();
         }
         loop {
@@ -212,22 +216,22 @@ impl Direction {
         }
     }
 
-    fn record(&mut self, kind: u8, body: &[u8], each: &mut dyn FnMut(&mut Self, Part<'_>)) {
+    fn record(&mut self, kind: u8, body: &[u8], each: &mut dyn FnMut(&mut Self, RecordPart<'_>)) {
         match kind {
-            20 => each(self, Part::ChangeCipherSpec),
+            20 => each(self, RecordPart::ChangeCipherSpec),
             21 if !self.is_private => {
                 if let [level, description] = body {
-                    each(self, Part::Alert(*level, *description));
+                    each(self, RecordPart::Alert(*level, *description));
                 }
             }
             22 if !self.is_private => self.messages(body, each),
-            22 | 23 => each(self, Part::Data),
+            22 | 23 => each(self, RecordPart::Data),
             _ => {}
         }
     }
 
     /// The messages that a record completes.
-    fn messages(&mut self, body: &[u8], each: &mut dyn FnMut(&mut Self, Part<'_>)) {
+    fn messages(&mut self, body: &[u8], each: &mut dyn FnMut(&mut Self, RecordPart<'_>)) {
         let passed = self.passing.min(body.len());
         self.passing -= passed;
         let mut all = std::mem::take(&mut self.handshake);
@@ -236,7 +240,7 @@ impl Direction {
         while let Some([kind, a, b, c, after @ ..]) = all.get(at..) {
             let length = u32::from_be_bytes([0, *a, *b, *c]) as usize;
             if length > HANDSHAKE_OCTETS_MAX {
-                each(self, Part::TooLong);
+                each(self, RecordPart::TooLong);
                 let there = length.min(after.len());
                 self.passing = length - there;
                 at += 4 + there;
@@ -245,7 +249,7 @@ impl Direction {
             let Some(message) = after.get(..length) else {
                 break;
             };
-            each(self, Part::Handshake(*kind, message));
+            each(self, RecordPart::Handshake(*kind, message));
             at += 4 + length;
         }
         all.drain(..at.min(all.len()));
@@ -304,7 +308,7 @@ impl Datagrams {
     }
 
     /// Takes a datagram (RFC 6347, 4.1 and 4.2.2).
-    pub(super) fn take(&mut self, bytes: &[u8], each: &mut dyn FnMut(Part<'_>)) {
+    pub(super) fn take(&mut self, bytes: &[u8], each: &mut dyn FnMut(RecordPart<'_>)) {
         let mut rest = bytes;
         while let [kind, _, _, epoch_high, epoch_low, ..] = rest
             && is_datagram_header(rest)
@@ -318,21 +322,21 @@ impl Datagrams {
                 return;
             };
             match (kind, is_clear) {
-                (20, _) => each(Part::ChangeCipherSpec),
+                (20, _) => each(RecordPart::ChangeCipherSpec),
                 (21, true) => {
                     if let [level, description] = body {
-                        each(Part::Alert(*level, *description));
+                        each(RecordPart::Alert(*level, *description));
                     }
                 }
                 (22, true) => self.messages(body, each),
-                _ => each(Part::Data),
+                _ => each(RecordPart::Data),
             }
             rest = rest.get(end..).unwrap_or_default();
         }
     }
 
     /// The fragments of messages in a record.
-    fn messages(&mut self, body: &[u8], each: &mut dyn FnMut(Part<'_>)) {
+    fn messages(&mut self, body: &[u8], each: &mut dyn FnMut(RecordPart<'_>)) {
         let mut rest = body;
         while let (Some(kind), Some(length), Some(number), Some(offset), Some(there)) = (
             rest.first(),
@@ -347,16 +351,16 @@ impl Datagrams {
             };
             rest = rest.get(12 + there..).unwrap_or_default();
             if length > HANDSHAKE_OCTETS_MAX {
-                each(Part::TooLong);
+                each(RecordPart::TooLong);
                 continue;
             }
             if offset == 0 && there == length {
-                each(Part::Handshake(*kind, octets));
+                each(RecordPart::Handshake(*kind, octets));
                 continue;
             }
             self.fragment((number, *kind, length), offset, octets);
             if let Some(message) = self.put_together() {
-                each(Part::Handshake(*kind, &message));
+                each(RecordPart::Handshake(*kind, &message));
             }
         }
     }

@@ -5,7 +5,7 @@ use weir_bytes::Short;
 use super::certificate::Certificate;
 use super::hello::{ClientHello, ServerHello};
 use super::quic::{Initials, QuicIds};
-use super::record::{Datagrams, Direction, Part, Stamp};
+use super::record::{Datagrams, Direction, RecordPart, Stamp};
 
 /// Octets of a message of the handshake, at most.
 pub const HANDSHAKE_OCTETS_MAX: usize = 1 << 18;
@@ -219,7 +219,7 @@ impl Session {
                 && self
                     .version()
                     .is_none_or(|version| !is_private_hello(version));
-            direction.is_private |= is_old && matches!(part, Part::ChangeCipherSpec);
+            direction.is_private |= is_old && matches!(part, RecordPart::ChangeCipherSpec);
         });
         if let Some(place) = self.directions.get_mut(side) {
             *place = direction;
@@ -247,7 +247,7 @@ impl Session {
     ) -> Option<SessionState> {
         let mut initials = std::mem::take(&mut self.initials);
         let is_its = initials.take(side, bytes, &mut |kind, body| {
-            self.part(side, Part::Handshake(kind, body), stamp);
+            self.part(side, RecordPart::Handshake(kind, body), stamp);
         });
         self.initials = initials;
         is_its.then(|| self.told())
@@ -279,12 +279,14 @@ impl Session {
         }
     }
 
-    fn part(&mut self, side: usize, part: Part<'_>, stamp: Stamp) {
+    fn part(&mut self, side: usize, part: RecordPart<'_>, stamp: Stamp) {
         self.heard[side & 1] = true;
         match part {
-            Part::Handshake(kind, body) => self.message(side, kind, body, stamp),
-            Part::Ssl2Hello(body) => self.client_hello(side, ClientHello::parse_ssl2(body), stamp),
-            Part::Alert(level, description) => {
+            RecordPart::Handshake(kind, body) => self.message(side, kind, body, stamp),
+            RecordPart::Ssl2Hello(body) => {
+                self.client_hello(side, ClientHello::parse_ssl2(body), stamp)
+            }
+            RecordPart::Alert(level, description) => {
                 if self.alerts.len() < ALERTS_MAX {
                     self.alerts.push(Alert {
                         from_client: self.client_side == Some(side),
@@ -293,19 +295,19 @@ impl Session {
                     });
                 }
             }
-            Part::ChangeCipherSpec => {
+            RecordPart::ChangeCipherSpec => {
                 self.changed[side & 1] = true;
                 let is_old = self
                     .version()
                     .is_some_and(|version| !is_private_hello(version));
                 self.is_established |= is_old && self.changed == [true; 2];
             }
-            Part::Data => {
+            RecordPart::Data => {
                 self.has_data[side & 1] |= self.server.is_some();
                 let is_new = self.version().is_some_and(is_private_hello);
                 self.is_established |= is_new && self.has_data == [true; 2];
             }
-            Part::TooLong => self.too_long = self.too_long.saturating_add(1),
+            RecordPart::TooLong => self.too_long = self.too_long.saturating_add(1),
         }
     }
 

@@ -16,29 +16,29 @@ pub(super) const PROTOCOL: Protocol = Protocol {
     fields: &[
         Field::u8(
             "atm.vpi",
-            |p| match Kind::of(p)? {
-                Kind::SunAtm => p.u8(Layer::SunAtm, 1),
-                Kind::Cell(layer) => Some((p.u32_be(layer, 0)? >> 20 & 0xff) as u8),
+            |p| match AtmFraming::of(p)? {
+                AtmFraming::SunAtm => p.u8(Layer::SunAtm, 1),
+                AtmFraming::Cell(layer) => Some((p.u32_be(layer, 0)? >> 20 & 0xff) as u8),
             },
             "Virtual path identifier",
             "ITU-T I.361, 2.2.3",
         ),
         Field::u16(
             "atm.vci",
-            |p| match Kind::of(p)? {
-                Kind::SunAtm => p.u16_be(Layer::SunAtm, 2),
-                Kind::Cell(layer) => Some((p.u32_be(layer, 0)? >> 4 & 0xffff) as u16),
+            |p| match AtmFraming::of(p)? {
+                AtmFraming::SunAtm => p.u16_be(Layer::SunAtm, 2),
+                AtmFraming::Cell(layer) => Some((p.u32_be(layer, 0)? >> 4 & 0xffff) as u16),
             },
             "Virtual channel identifier",
             "ITU-T I.361, 2.2.3",
         ),
         Field::u8(
             "atm.channel",
-            |p| match Kind::of(p)? {
-                Kind::SunAtm => p
+            |p| match AtmFraming::of(p)? {
+                AtmFraming::SunAtm => p
                     .u8(Layer::SunAtm, 0)
                     .map(|first| u8::from(first & 0x80 == 0)),
-                Kind::Cell(_) => erf::interface(p.frame()),
+                AtmFraming::Cell(_) => erf::interface(p.frame()),
             },
             "Direction or interface: 0 sent, 1 received; in ERF the interface, 0 to 3",
             "LINKTYPE_SUNATM; Endace ERF",
@@ -60,7 +60,7 @@ pub(super) const PROTOCOL: Protocol = Protocol {
         Field::u8(
             "atm.cid",
             |p| {
-                Kind::of(p)?;
+                AtmFraming::of(p)?;
                 erf::aal2_channel(p.frame())
             },
             "Channel identifier of AAL2",
@@ -89,13 +89,13 @@ fn decode(input: &Input<'_>) -> Result<Header, Reason> {
 }
 
 /// How the capture carries ATM.
-enum Kind {
+enum AtmFraming {
     SunAtm,
     /// A cell header, of a cell or in front of a PDU.
     Cell(Layer),
 }
 
-impl Kind {
+impl AtmFraming {
     fn of(packet: &Packet<'_>) -> Option<Self> {
         if packet.has(Layer::SunAtm) {
             return Some(Self::SunAtm);

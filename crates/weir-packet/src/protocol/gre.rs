@@ -102,7 +102,7 @@ pub(super) const PROTOCOL: Protocol = Protocol {
 };
 
 /// Offsets of the optional parts, and where the source routes or the payload begin.
-struct Parts {
+struct GreOffsets {
     checksum: Option<usize>,
     key: Option<usize>,
     sequence: Option<usize>,
@@ -110,7 +110,7 @@ struct Parts {
     end: usize,
 }
 
-impl Parts {
+impl GreOffsets {
     fn new(flags: u16) -> Self {
         let mut end = 4;
         let mut part = |present: bool| {
@@ -128,14 +128,14 @@ impl Parts {
     }
 }
 
-fn parts(packet: &Packet<'_>) -> Option<Parts> {
-    packet.u16_be(GRE, 0).map(Parts::new)
+fn parts(packet: &Packet<'_>) -> Option<GreOffsets> {
+    packet.u16_be(GRE, 0).map(GreOffsets::new)
 }
 
 /// The key, in headers of the version whose key is the same in both directions.
 pub(super) fn key(header: &[u8]) -> Option<u32> {
     let flags = weir_bytes::u16_be_at(header, 0)?;
-    let at = Parts::new(flags).key?;
+    let at = GreOffsets::new(flags).key?;
     weir_bytes::u32_be_at(header, at).filter(|_| flags & VERSION_MASK == 0)
 }
 
@@ -146,7 +146,7 @@ fn is_pptp(packet: &Packet<'_>) -> bool {
 fn decode(input: &Input<'_>) -> Result<Header, Reason> {
     let flags = input.u16_be(0)?;
     let protocol = input.u16_be(2)?;
-    let mut len = Parts::new(flags).end;
+    let mut len = GreOffsets::new(flags).end;
     input.need(len)?;
     if flags & ROUTING != 0 {
         len = routes_end(input, len)?;

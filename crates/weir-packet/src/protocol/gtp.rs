@@ -21,13 +21,13 @@ pub(super) const PROTOCOL: Protocol = Protocol {
         ),
         Field::u8(
             "gtp.flags.version",
-            |p| Some(p.u8(gtp(p)?, 0)? >> 5).filter(|_| kind(p) != Some(Kind::Prime)),
+            |p| Some(p.u8(gtp(p)?, 0)? >> 5).filter(|_| kind(p) != Some(GtpHeaderKind::Prime)),
             "Version, 0 or 1; NULL in GTP'",
             "3GPP TS 29.060, 6",
         ),
         Field::u8(
             "gtp.prim.flags.version",
-            |p| Some(p.u8(gtp(p)?, 0)? >> 5).filter(|_| kind(p) == Some(Kind::Prime)),
+            |p| Some(p.u8(gtp(p)?, 0)? >> 5).filter(|_| kind(p) == Some(GtpHeaderKind::Prime)),
             "Version of GTP', 0 to 2",
             "3GPP TS 32.295, 6.1",
         ),
@@ -42,8 +42,8 @@ pub(super) const PROTOCOL: Protocol = Protocol {
             |p| {
                 let flags = p.u8(gtp(p)?, 0)?;
                 Some(match kind(p)? {
-                    Kind::Version1 => flags >> 3 & 1,
-                    Kind::Version0 | Kind::Prime => flags >> 1 & 7,
+                    GtpHeaderKind::Version1 => flags >> 3 & 1,
+                    GtpHeaderKind::Version0 | GtpHeaderKind::Prime => flags >> 1 & 7,
                 })
             },
             "Reserved bits: one, which is 0, in version 1; three, which are 1, in version 0 and GTP'",
@@ -53,32 +53,32 @@ pub(super) const PROTOCOL: Protocol = Protocol {
             "gtp.flags.hdr_length",
             |p| {
                 let flags = p.u8(gtp(p)?, 0)?;
-                (kind(p)? == Kind::Prime && flags >> 5 == 0).then_some(flags & 1 != 0)
+                (kind(p)? == GtpHeaderKind::Prime && flags >> 5 == 0).then_some(flags & 1 != 0)
             },
             "The header of GTP' version 0 has 6 bytes, else 20",
             "3GPP TS 32.295, 6.1",
         ),
         Field::bool(
             "gtp.flags.snn",
-            |p| p.bit(only(p, Kind::Version0)?, 0, 1),
+            |p| p.bit(only(p, GtpHeaderKind::Version0)?, 0, 1),
             "The number of LLC counts (version 0)",
             "GSM 09.60, 6",
         ),
         Field::bool(
             "gtp.flags.e",
-            |p| p.bit(only(p, Kind::Version1)?, 0, 4),
+            |p| p.bit(only(p, GtpHeaderKind::Version1)?, 0, 4),
             "An extension header follows (version 1)",
             "3GPP TS 29.281, 5.1",
         ),
         Field::bool(
             "gtp.flags.s",
-            |p| p.bit(only(p, Kind::Version1)?, 0, 2),
+            |p| p.bit(only(p, GtpHeaderKind::Version1)?, 0, 2),
             "The sequence number counts (version 1)",
             "3GPP TS 29.281, 5.1",
         ),
         Field::bool(
             "gtp.flags.pn",
-            |p| p.bit(only(p, Kind::Version1)?, 0, 1),
+            |p| p.bit(only(p, GtpHeaderKind::Version1)?, 0, 1),
             "The N-PDU number counts (version 1)",
             "3GPP TS 29.281, 5.1",
         ),
@@ -96,28 +96,28 @@ pub(super) const PROTOCOL: Protocol = Protocol {
         ),
         Field::u32(
             "gtp.teid",
-            |p| p.u32_be(only(p, Kind::Version1)?, 4),
+            |p| p.u32_be(only(p, GtpHeaderKind::Version1)?, 4),
             "Tunnel endpoint identifier at the receiver (version 1)",
             "3GPP TS 29.281, 5.1",
         ),
         Field::u16(
             "gtp.seq_number",
             |p| match kind(p)? {
-                Kind::Version0 | Kind::Prime => p.u16_be(gtp(p)?, 4),
-                Kind::Version1 => p.u16_be(gtp(p)?, 8).filter(|_| has_flag(p, 2)),
+                GtpHeaderKind::Version0 | GtpHeaderKind::Prime => p.u16_be(gtp(p)?, 4),
+                GtpHeaderKind::Version1 => p.u16_be(gtp(p)?, 8).filter(|_| has_flag(p, 2)),
             },
             "Sequence number, where there is one",
             "3GPP TS 29.281, 5.1",
         ),
         Field::u16(
             "gtp.flow_label",
-            |p| p.u16_be(only(p, Kind::Version0)?, 6),
+            |p| p.u16_be(only(p, GtpHeaderKind::Version0)?, 6),
             "Flow label, by which the receiver knows the flow (version 0)",
             "GSM 09.60, 6",
         ),
         Field::u8(
             "gtp.sndcp_number",
-            |p| p.u8(only(p, Kind::Version0)?, 8),
+            |p| p.u8(only(p, GtpHeaderKind::Version0)?, 8),
             "Number of the N-PDU of SNDCP (version 0)",
             "GSM 09.60, 6",
         ),
@@ -129,13 +129,13 @@ pub(super) const PROTOCOL: Protocol = Protocol {
         ),
         Field::u8(
             "gtp.npdu_number",
-            |p| p.u8(only(p, Kind::Version1)?, 10).filter(|_| has_flag(p, 1)),
+            |p| p.u8(only(p, GtpHeaderKind::Version1)?, 10).filter(|_| has_flag(p, 1)),
             "N-PDU number, where there is one (version 1)",
             "3GPP TS 29.281, 5.1",
         ),
         Field::u8(
             "gtp.ext_hdr.next",
-            |p| p.u8(only(p, Kind::Version1)?, 11).filter(|_| has_flag(p, 4)),
+            |p| p.u8(only(p, GtpHeaderKind::Version1)?, 11).filter(|_| has_flag(p, 4)),
             "Type of the first extension header",
             "3GPP TS 29.281, 5.2",
         ),
@@ -153,11 +153,11 @@ pub(super) fn decode_with(input: &Input<'_>, version_max: u8) -> Result<Header, 
     if flags >> 5 > version_max {
         return Ok(Header::foreign(Next::Payload));
     }
-    match Kind::of(flags) {
-        Kind::Version0 => decode_fixed(input, LEN_OF_VERSION_0),
-        Kind::Version1 => decode_version_1(input, flags),
-        Kind::Prime if flags >> 5 == 0 && flags & 1 == 0 => decode_fixed(input, LEN_OF_VERSION_0),
-        Kind::Prime => {
+    match GtpHeaderKind::of(flags) {
+        GtpHeaderKind::Version0 => decode_fixed(input, LEN_OF_VERSION_0),
+        GtpHeaderKind::Version1 => decode_version_1(input, flags),
+        GtpHeaderKind::Prime if flags >> 5 == 0 && flags & 1 == 0 => decode_fixed(input, LEN_OF_VERSION_0),
+        GtpHeaderKind::Prime => {
             input.need(LEN_OF_PRIME)?;
             let total = usize::from(input.u16_be(2)?).saturating_add(LEN_OF_PRIME);
             Ok(Header::new(LEN_OF_PRIME, Next::Payload).with_total(total))
@@ -206,14 +206,14 @@ fn user_data(input: &Input<'_>, message: u8, at: usize) -> Result<Next, Reason> 
 
 /// What sort of header it is, which its first byte tells.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum GtpHeaderKind {
     Version0,
     /// And, on the port of charging, what calls itself version 2 and is laid out the same.
     Version1,
     Prime,
 }
 
-impl Kind {
+impl GtpHeaderKind {
     const fn of(flags: u8) -> Self {
         match (flags & 0x10, flags >> 5) {
             (0, _) => Self::Prime,
@@ -228,12 +228,12 @@ fn gtp(packet: &Packet<'_>) -> Option<Layer> {
     packet.outermost(Layer::Gtp, Layer::GtpPrime)
 }
 
-fn kind(packet: &Packet<'_>) -> Option<Kind> {
-    Some(Kind::of(packet.u8(gtp(packet)?, 0)?))
+fn kind(packet: &Packet<'_>) -> Option<GtpHeaderKind> {
+    Some(GtpHeaderKind::of(packet.u8(gtp(packet)?, 0)?))
 }
 
 /// The layer, where the header is of that sort.
-fn only(packet: &Packet<'_>, wanted: Kind) -> Option<Layer> {
+fn only(packet: &Packet<'_>, wanted: GtpHeaderKind) -> Option<Layer> {
     gtp(packet).filter(|_| kind(packet) == Some(wanted))
 }
 
@@ -244,7 +244,7 @@ fn has_flag(packet: &Packet<'_>, mask: u8) -> bool {
 /// Two digits a byte, the low four bits first. Beyond 9 they are written as hexadecimal digits (F stands
 /// for none, and an NSAPI may be 10 to 15), where Wireshark has a blank.
 fn write_tunnel(packet: &Packet<'_>, out: &mut dyn fmt::Write) -> Result<bool, fmt::Error> {
-    let Some(digits) = only(packet, Kind::Version0).and_then(|layer| packet.part(layer, 12, 8)) else {
+    let Some(digits) = only(packet, GtpHeaderKind::Version0).and_then(|layer| packet.part(layer, 12, 8)) else {
         return Ok(false);
     };
     for digit in digits.iter().flat_map(|byte| [byte & 15, byte >> 4]) {

@@ -69,7 +69,7 @@ pub(super) const PROTOCOL: Protocol = Protocol {
 };
 
 /// Offsets of the parts, and the end of those of a fixed length.
-struct Parts {
+struct L2tpOffsets {
     length: Option<usize>,
     tunnel: usize,
     sequence: Option<usize>,
@@ -77,7 +77,7 @@ struct Parts {
     end: usize,
 }
 
-impl Parts {
+impl L2tpOffsets {
     fn new(flags: u16) -> Self {
         let mut end = 2;
         let mut part = |present: bool, len: usize| {
@@ -99,9 +99,9 @@ impl Parts {
     }
 }
 
-fn parts(packet: &Packet<'_>) -> Option<Parts> {
+fn parts(packet: &Packet<'_>) -> Option<L2tpOffsets> {
     let flags = packet.u16_be(L2TP, 0)?;
-    (flags & VERSION_MASK == 2).then(|| Parts::new(flags))
+    (flags & VERSION_MASK == 2).then(|| L2tpOffsets::new(flags))
 }
 
 fn decode(input: &Input<'_>) -> Result<Header, Reason> {
@@ -110,7 +110,7 @@ fn decode(input: &Input<'_>) -> Result<Header, Reason> {
         // What a data message of version 3 carries is only in the control messages before it.
         return Ok(Header::new(2, Next::Payload));
     }
-    let parts = Parts::new(flags);
+    let parts = L2tpOffsets::new(flags);
     input.need(parts.end)?;
     let mut len = parts.end;
     if let Some(offset) = parts.offset {

@@ -32,7 +32,10 @@ fn objects(arguments: &[ColumnarValue]) -> Result<ColumnarValue> {
         let message = "argument list must have even number of elements";
         return Err(DataFusionError::Plan(message.to_owned()));
     }
-    let columns = arrays.iter().map(Column::new).collect::<Result<Vec<_>>>()?;
+    let columns = arrays
+        .iter()
+        .map(QuotedText::new)
+        .collect::<Result<Vec<_>>>()?;
     let rows = arrays.first().map_or(1, Array::len);
     let rows = (0..rows).map(|row| object(&columns, row));
     let rows = rows.collect::<Result<Vec<_>>>()?;
@@ -43,7 +46,7 @@ fn objects(arguments: &[ColumnarValue]) -> Result<ColumnarValue> {
     })
 }
 
-fn object(columns: &[Column], row: usize) -> Result<String> {
+fn object(columns: &[QuotedText], row: usize) -> Result<String> {
     let mut pairs = Vec::with_capacity(columns.len() / 2);
     for pair in columns.chunks_exact(2) {
         let [name, value] = pair else { continue };
@@ -56,12 +59,12 @@ fn object(columns: &[Column], row: usize) -> Result<String> {
 }
 
 /// An argument as text, and whether that stands in quotes.
-struct Column {
+struct QuotedText {
     texts: ArrayRef,
     is_plain: bool,
 }
 
-impl Column {
+impl QuotedText {
     fn new(array: &ArrayRef) -> Result<Self> {
         let kind = array.data_type();
         let is_plain = kind.is_numeric() || *kind == DataType::Boolean;

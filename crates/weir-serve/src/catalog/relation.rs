@@ -14,13 +14,13 @@ pub(crate) struct Relation {
     /// `r` for a table, `v` for a view, `f` for what a function in FROM gives.
     pub(crate) kind: &'static str,
     pub(crate) oid: i64,
-    pub(crate) columns: Vec<Column>,
+    pub(crate) columns: Vec<RelationColumn>,
     pub(crate) arrow: SchemaRef,
 }
 
 /// A column of a relation.
 #[derive(Debug)]
-pub(crate) struct Column {
+pub(crate) struct RelationColumn {
     pub(crate) name: &'static str,
     /// The name of its type, of elements where it is an array.
     pub(crate) element: &'static str,
@@ -28,7 +28,7 @@ pub(crate) struct Column {
     pub(crate) may_be_null: bool,
 }
 
-impl Column {
+impl RelationColumn {
     /// The number of its type.
     pub(crate) fn type_oid(&self) -> i64 {
         let known = TYPES.iter().find(|known| known.name == self.element);
@@ -133,7 +133,7 @@ pub(crate) static RELATIONS: LazyLock<Vec<Relation>> = LazyLock::new(|| {
         }
     }
     for relation in &mut relations {
-        let fields: Vec<Field> = relation.columns.iter().map(Column::field).collect();
+        let fields: Vec<Field> = relation.columns.iter().map(RelationColumn::field).collect();
         relation.arrow = Arc::new(Schema::new(fields));
     }
     relations
@@ -178,7 +178,7 @@ fn lines(text: &'static str) -> impl Iterator<Item = &'static str> {
         .filter(|line| !line.is_empty() && !line.starts_with('#'))
 }
 
-fn column(word: &'static str) -> Option<Column> {
+fn column(word: &'static str) -> Option<RelationColumn> {
     let (name, kind) = word.split_once(':')?;
     let (kind, may_be_null) = match kind.strip_suffix('?') {
         Some(kind) => (kind, true),
@@ -188,7 +188,7 @@ fn column(word: &'static str) -> Option<Column> {
         Some(element) => (element, true),
         None => (kind, false),
     };
-    Some(Column {
+    Some(RelationColumn {
         name,
         element,
         is_array,

@@ -3,7 +3,7 @@
 use arrow::array::RecordBatch;
 use arrow::error::ArrowError;
 use datafusion::sql::sqlparser::keywords::ALL_KEYWORDS;
-use postgres_types::{Kind, Type};
+use postgres_types::{FailureKind, Type};
 
 use super::cell::{self, Cell};
 use super::relation::{RELATIONS, Relation, TYPES};
@@ -11,7 +11,7 @@ use super::setting::SETTINGS;
 use crate::files::{CATALOG, SCHEMA};
 
 /// Rows of a relation: of columns that are not named here, what there is by default.
-pub(super) struct Rows {
+pub(super) struct RelationRows {
     columns: &'static [&'static str],
     rows: Vec<Vec<Cell>>,
 }
@@ -89,7 +89,7 @@ pub(super) const FILLED_INFORMATION: &[&str] = &[
 ];
 
 /// The rows of a relation that lists no relations.
-pub(super) fn fixed(relation: &Relation) -> Option<Rows> {
+pub(super) fn fixed(relation: &Relation) -> Option<RelationRows> {
     let (columns, rows): (&'static [&'static str], Vec<Vec<Cell>>) = match relation.name {
         "pg_am" => (
             &["oid", "amname", "amhandler", "amtype"],
@@ -247,11 +247,11 @@ pub(super) fn fixed(relation: &Relation) -> Option<Rows> {
         "pg_type" => (TYPE_COLUMNS, types()),
         _ => return None,
     };
-    Some(Rows { columns, rows })
+    Some(RelationRows { columns, rows })
 }
 
 /// The rows that a relation has of one that it lists; none where it lists others.
-pub(super) fn listed(relation: &Relation, entry: &Entry) -> Option<Rows> {
+pub(super) fn listed(relation: &Relation, entry: &Entry) -> Option<RelationRows> {
     let (schema, name) = (entry.schema, entry.name.as_str());
     let is_view = entry.kind == "v";
     let (columns, rows): (&'static [&'static str], Vec<Vec<Cell>>) = match relation.name {
@@ -377,7 +377,7 @@ pub(super) fn listed(relation: &Relation, entry: &Entry) -> Option<Rows> {
         ),
         _ => return None,
     };
-    Some(Rows { columns, rows })
+    Some(RelationRows { columns, rows })
 }
 
 /// Whether a relation lists relations.
@@ -621,7 +621,7 @@ fn types() -> Vec<Vec<Cell>> {
 fn ranges() -> Vec<Vec<Cell>> {
     let ranges = TYPES.iter().filter_map(|known| {
         let kind = u32::try_from(known.oid).ok().and_then(Type::from_oid)?;
-        let Kind::Range(of) = kind.kind() else {
+        let FailureKind::Range(of) = kind.kind() else {
             return None;
         };
         let several = known.name.replace("range", "multirange");
@@ -634,7 +634,7 @@ fn ranges() -> Vec<Vec<Cell>> {
 /// A batch of rows with these columns of a relation.
 pub(super) fn batch(
     relation: &Relation,
-    rows: &Rows,
+    rows: &RelationRows,
     projection: &[usize],
 ) -> Result<RecordBatch, ArrowError> {
     let schema = std::sync::Arc::new(relation.arrow.project(projection)?);
@@ -696,7 +696,7 @@ mod tests {
             };
             let of_kinds = [listed(relation, &entry), listed(relation, &view)];
             let of_kinds = of_kinds.into_iter().flatten().filter(|_| lists(relation));
-            let all: Vec<Rows> = fixed(relation).into_iter().chain(of_kinds).collect();
+            let all: Vec<RelationRows> = fixed(relation).into_iter().chain(of_kinds).collect();
             assert_eq!(
                 !all.is_empty(),
                 filled.contains(&relation.name),

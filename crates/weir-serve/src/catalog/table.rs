@@ -136,8 +136,9 @@ impl Wanted {
         else {
             return;
         };
-        let ((Expr::Column(column), Expr::Literal(value, _))
-        | (Expr::Literal(value, _), Expr::Column(column))) = (left.as_ref(), right.as_ref())
+        let ((Expr::RelationColumn(column), Expr::Literal(value, _))
+        | (Expr::Literal(value, _), Expr::RelationColumn(column))) =
+            (left.as_ref(), right.as_ref())
         else {
             return;
         };

@@ -40,14 +40,14 @@ use super::status::{refused, too_long};
 use super::ticket::{StatementTicket, What};
 use crate::columns::Columns;
 use crate::deadline::Deadline;
-use crate::error::{Failure, Kind};
+use crate::error::{Failure, FailureKind};
 use crate::presence::Presence;
 use crate::retained::{Retained, Retention, of_statement, of_values};
 use crate::session::{Session, counted};
 use crate::shared::{Metrics, Shared};
 
 /// One connection.
-pub(super) struct Connection {
+pub(super) struct FlightConnection {
     shared: Arc<Shared>,
     columns: Arc<Columns>,
     /// What those carry who have said the password.
@@ -71,7 +71,7 @@ struct Outlook {
     is_effect: bool,
 }
 
-impl Connection {
+impl FlightConnection {
     pub(super) fn new(
         shared: &Arc<Shared>,
         columns: &Arc<Columns>,
@@ -119,7 +119,7 @@ impl Connection {
             }
             if !may_be_kept(statement) {
                 let message = "a table of a session is not kept over Flight SQL";
-                return Err(Failure::new(Kind::Refused, message)
+                return Err(Failure::new(FailureKind::Refused, message)
                     .with_hint("CREATE VIEW is, and COPY … TO writes a file"));
             }
             session.run(statement.clone()).await?;
@@ -127,7 +127,7 @@ impl Connection {
         let mut kept = self.kept();
         if kept.len() + statements.len() > KEPT_MAX {
             let message = format!("a connection keeps {KEPT_MAX} views and settings at most");
-            return Err(Failure::new(Kind::Limit, message).with_hint("connect anew"));
+            return Err(Failure::new(FailureKind::Limit, message).with_hint("connect anew"));
         }
         let retained = self.retention.add(of_statement(text, 0))?;
         kept.extend(statements);
@@ -379,7 +379,7 @@ type Got = Result<Response<FlightStream>, Status>;
 type Info = Result<Response<FlightInfo>, Status>;
 
 #[async_trait]
-impl FlightSqlService for Connection {
+impl FlightSqlService for FlightConnection {
     type FlightService = Self;
 
     async fn do_handshake(

@@ -18,7 +18,7 @@ use weir_engine::Statement;
 use super::prepared::Values;
 use super::status::{refused, shortened};
 use crate::deadline::Deadline;
-use crate::error::{Failure, Kind};
+use crate::error::{Failure, FailureKind};
 use crate::session::{Answer, Report, Session};
 
 /// What a call answers with.
@@ -83,7 +83,7 @@ impl Flow {
                 let answer = self.deadline.within(started).await??;
                 if plain_schema(&answer.schema).fields() != self.schema.fields() {
                     let message = "the columns differ from one row of values to the other";
-                    return Err(Failure::new(Kind::Plan, message)
+                    return Err(Failure::new(FailureKind::Plan, message)
                         .with_hint("give the parameters types: CAST($1 AS BIGINT)"));
                 }
                 self.answer = Some(answer);
@@ -201,7 +201,7 @@ pub(super) fn plain_type(kind: &DataType) -> DataType {
 
 fn plain(batch: &RecordBatch, schema: &SchemaRef) -> Result<RecordBatch, Failure> {
     let failed = |error: arrow::error::ArrowError| {
-        Failure::new(Kind::Run, format!("{error}: in the answer"))
+        Failure::new(FailureKind::Run, format!("{error}: in the answer"))
     };
     let columns = batch.columns().iter().zip(schema.fields());
     let columns = columns.map(

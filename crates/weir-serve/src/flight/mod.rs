@@ -43,10 +43,10 @@ use crate::retained::Retention;
 use crate::secret;
 use crate::shared::Shared;
 use arriving::Arriving;
-use connection::Connection;
+use connection::FlightConnection;
 
 /// What speaks Flight SQL.
-pub(crate) struct Protocol {
+pub(crate) struct FlightProtocol {
     shared: Arc<Shared>,
     columns: Arc<Columns>,
     tls: Option<TlsAcceptor>,
@@ -54,7 +54,7 @@ pub(crate) struct Protocol {
     bearer: String,
 }
 
-impl Protocol {
+impl FlightProtocol {
     pub(crate) fn new(
         shared: &Arc<Shared>,
         columns: &Arc<Columns>,
@@ -76,7 +76,7 @@ impl Protocol {
         let limits = &self.shared.options.limits;
         let (most, grace) = (limits.text_bytes_max, limits.grace);
         let (bearer, presence) = (self.bearer.clone(), pending.presence());
-        let connection = Connection::new(&self.shared, &self.columns, bearer, presence);
+        let connection = FlightConnection::new(&self.shared, &self.columns, bearer, presence);
         let server = FlightServiceServer::new(connection)
             .max_decoding_message_size(most.saturating_add(SLACK));
         let server = TowerToHyperService::new(server);
@@ -147,7 +147,7 @@ impl Protocol {
     }
 }
 
-impl crate::listener::Protocol for Protocol {
+impl crate::listener::Protocol for FlightProtocol {
     fn shared(&self) -> &Arc<Shared> {
         &self.shared
     }

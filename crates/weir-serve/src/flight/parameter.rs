@@ -14,7 +14,7 @@ use weir_engine::Parameter;
 
 use super::flow::plain_type;
 use super::prepared::Values;
-use crate::error::{Failure, Kind};
+use crate::error::{Failure, FailureKind};
 
 /// The columns that the values of a statement are given in: text where nothing says what they are.
 pub(super) fn schema(inferred: &[Option<DataType>]) -> Schema {
@@ -73,7 +73,8 @@ pub(super) fn rows(batch: &RecordBatch) -> Result<Vec<Values>, Failure> {
 }
 
 fn values(array: &ArrayRef) -> Result<Vec<Parameter>, Failure> {
-    let failed = |error: arrow::error::ArrowError| Failure::new(Kind::Plan, error.to_string());
+    let failed =
+        |error: arrow::error::ArrowError| Failure::new(FailureKind::Plan, error.to_string());
     let to = |kind: &DataType| cast(array, kind).map_err(failed);
     let count = array.len();
     // A dictionary may have no value where its key is not null, so what is null is asked of the cast values.
@@ -166,7 +167,8 @@ fn texts(
     array: &ArrayRef,
     value: &dyn Fn(&str) -> Option<Parameter>,
 ) -> Result<Vec<Parameter>, Failure> {
-    let failed = |error: arrow::error::ArrowError| Failure::new(Kind::Plan, error.to_string());
+    let failed =
+        |error: arrow::error::ArrowError| Failure::new(FailureKind::Plan, error.to_string());
     let options = FormatOptions::default();
     let formatter = ArrayFormatter::try_new(array, &options).map_err(failed)?;
     let mut all = Vec::with_capacity(array.len());
@@ -183,8 +185,11 @@ fn texts(
 }
 
 fn unknown(kind: &DataType) -> Failure {
-    Failure::new(Kind::Plan, format!("no parameter has the type {kind}"))
-        .with_hint("give it as text")
+    Failure::new(
+        FailureKind::Plan,
+        format!("no parameter has the type {kind}"),
+    )
+    .with_hint("give it as text")
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use weir_engine::Parameter;
 
-use crate::error::{Failure, Kind};
+use crate::error::{Failure, FailureKind};
 use crate::retained::Retained;
 use crate::secret::random_name;
 
@@ -16,14 +16,14 @@ pub(super) struct Prepared {
     /// How many parameters it has.
     pub(super) parameters: usize,
     /// The values that were given last, a row for each time that it is to run.
-    rows: Mutex<Rows>,
+    rows: Mutex<ParameterRows>,
     /// Counts what it takes as long as it is held.
     _retained: Retained,
 }
 
 /// Rows of values, and what counts them as long as they are held.
 #[derive(Debug, Default)]
-struct Rows {
+struct ParameterRows {
     values: Vec<Values>,
     _retained: Option<Retained>,
 }
@@ -50,9 +50,9 @@ impl Prepared {
         if let Some(other) = rows.iter().find(|row| row.len() != wanted) {
             let given = other.len();
             let message = format!("{given} values are given for {wanted} parameters");
-            return Err(Failure::new(Kind::Plan, message));
+            return Err(Failure::new(FailureKind::Plan, message));
         }
-        *self.rows.lock().unwrap_or_else(PoisonError::into_inner) = Rows {
+        *self.rows.lock().unwrap_or_else(PoisonError::into_inner) = ParameterRows {
             values: rows,
             _retained: Some(retained),
         };
@@ -83,9 +83,8 @@ impl Shelf {
         let mut all = self.all();
         if all.len() >= PREPARED_MAX {
             let message = format!("a connection has {PREPARED_MAX} prepared statements at most");
-            return Err(
-                Failure::new(Kind::Limit, message).with_hint("close those that are not used")
-            );
+            return Err(Failure::new(FailureKind::Limit, message)
+                .with_hint("close those that are not used"));
         }
         let prepared = Prepared {
             text,
@@ -104,7 +103,7 @@ impl Shelf {
     pub(super) fn get(&self, handle: &str) -> Result<Arc<Prepared>, Failure> {
         let found = self.all().get(handle).cloned();
         found.ok_or_else(|| {
-            Failure::new(Kind::Plan, "prepared statement does not exist")
+            Failure::new(FailureKind::Plan, "prepared statement does not exist")
                 .with_hint("it lives as long as its connection, or until it is closed")
         })
     }

@@ -2,20 +2,20 @@
 
 use tonic::{Code, Status};
 
-use crate::error::{Failure, Kind};
+use crate::error::{Failure, FailureKind};
 
 /// A failure as the status of a call: its place and its hint are part of the message.
 pub(super) fn refused(failure: &Failure) -> Status {
     let code = match failure.kind {
-        Kind::Syntax | Kind::Plan => Code::InvalidArgument,
-        Kind::Source => Code::NotFound,
-        Kind::Run => Code::Unknown,
-        Kind::Internal => Code::Internal,
-        Kind::Refused => Code::PermissionDenied,
-        Kind::Limit => Code::ResourceExhausted,
-        Kind::Cancelled => Code::Cancelled,
-        Kind::Timeout => Code::DeadlineExceeded,
-        Kind::Ending => Code::Unavailable,
+        FailureKind::Syntax | FailureKind::Plan => Code::InvalidArgument,
+        FailureKind::Source => Code::NotFound,
+        FailureKind::Run => Code::Unknown,
+        FailureKind::Internal => Code::Internal,
+        FailureKind::Refused => Code::PermissionDenied,
+        FailureKind::Limit => Code::ResourceExhausted,
+        FailureKind::Cancelled => Code::Cancelled,
+        FailureKind::Timeout => Code::DeadlineExceeded,
+        FailureKind::Ending => Code::Unavailable,
     };
     let mut message = failure.message.clone();
     if let Some((line, column)) = failure.position {
@@ -57,12 +57,12 @@ mod tests {
 
     #[test]
     fn a_failure_keeps_its_place_and_its_hint() {
-        let mut failure = Failure::new(Kind::Syntax, "no").with_hint("so");
+        let mut failure = Failure::new(FailureKind::Syntax, "no").with_hint("so");
         failure.position = Some((2, 3));
         let status = refused(&failure);
         assert_eq!(status.code(), Code::InvalidArgument);
         assert_eq!(status.message(), "no (line 2, column 3); hint: so");
-        let long = refused(&Failure::new(Kind::Run, "é".repeat(5000)));
+        let long = refused(&Failure::new(FailureKind::Run, "é".repeat(5000)));
         assert!(long.message().len() < MESSAGE_MAX + 5 && long.message().ends_with('…'));
     }
 }

@@ -1,6 +1,6 @@
 //! Tickets of statements, on their way to the client and back.
 
-use crate::error::{Failure, Kind};
+use crate::error::{Failure, FailureKind};
 use crate::secret::{NAME_LEN, random_name};
 
 /// The ticket of a statement. The client holds it, and the server keeps nothing for it: a ticket allows no more than
@@ -43,7 +43,12 @@ impl StatementTicket {
     /// # Errors
     /// When they are none of ours.
     pub(super) fn read(bytes: &[u8]) -> Result<Self, Failure> {
-        let none = || Failure::new(Kind::Plan, "the ticket was not issued by this server");
+        let none = || {
+            Failure::new(
+                FailureKind::Plan,
+                "the ticket was not issued by this server",
+            )
+        };
         let text = std::str::from_utf8(bytes).map_err(|_| none())?;
         let (kind, rest) = text.split_at_checked(1).ok_or_else(none)?;
         let (name, rest) = rest.split_at_checked(NAME_LEN).ok_or_else(none)?;

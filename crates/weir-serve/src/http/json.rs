@@ -6,7 +6,7 @@ use arrow::datatypes::{DataType, Field, Float64Type, Int64Type, UInt64Type};
 use arrow::util::display::{ArrayFormatter, FormatOptions};
 use serde_json::{Value, json};
 
-use crate::error::{Failure, Kind};
+use crate::error::{Failure, FailureKind};
 
 /// The word for the type of a column.
 pub(super) fn kind(field: &Field, origin: Option<&str>) -> &'static str {
@@ -51,7 +51,8 @@ pub(super) fn rows(batch: &RecordBatch, most: usize) -> Result<Vec<Value>, Failu
 }
 
 fn values(array: &ArrayRef, count: usize) -> Result<Vec<Value>, Failure> {
-    let failed = |error: arrow::error::ArrowError| Failure::new(Kind::Run, error.to_string());
+    let failed =
+        |error: arrow::error::ArrowError| Failure::new(FailureKind::Run, error.to_string());
     let each = |value: &dyn Fn(usize) -> Value| -> Vec<Value> {
         (0..count)
             .map(|row| {

@@ -12,10 +12,10 @@ use arrow::datatypes::{DataType, Float64Type, Int64Type, UInt64Type};
 use arrow::util::display::{ArrayFormatter, FormatOptions};
 
 use super::json::{EXACT_MAX, zoned_format};
-use crate::error::{Failure, Kind};
+use crate::error::{Failure, FailureKind};
 
 /// The rows of a batch on their way out, with commas between them.
-pub(super) struct Rows {
+pub(super) struct JsonRows {
     columns: Vec<Arc<Cells>>,
     row: usize,
     count: usize,
@@ -46,18 +46,18 @@ enum Open {
     /// A list: its values, the first of it, the next and the end.
     Items(Arc<Cells>, usize, usize, usize),
     /// A text, and how much of it is written.
-    Text(Source, usize),
+    Text(LongText, usize),
     /// Octets, and how many of them are written.
     Bytes(ArrayRef, usize, usize),
 }
 
 /// Where a long text stands.
-enum Source {
+enum LongText {
     Array(ArrayRef, usize),
     Made(String),
 }
 
-impl Source {
+impl LongText {
     fn text(&self) -> &str {
         match self {
             Self::Array(array, row) => text_of(array, *row),
@@ -87,7 +87,7 @@ fn bytes_of(array: &ArrayRef, row: usize) -> &[u8] {
 }
 
 fn failed(error: impl std::fmt::Display) -> Failure {
-    Failure::new(Kind::Run, error.to_string())
+    Failure::new(FailureKind::Run, error.to_string())
 }
 
 impl Cells {
@@ -136,7 +136,7 @@ impl Cells {
     }
 }
 
-impl Rows {
+impl JsonRows {
     /// The first rows of a batch, `most` of them at most, behind others or not.
     ///
     /// # Errors
@@ -272,7 +272,7 @@ impl Rows {
                     return self.json(text);
                 }
                 self.text.push(b'"');
-                let source = Source::Array(Arc::clone(array), row);
+                let source = LongText::Array(Arc::clone(array), row);
                 self.open.push(Open::Text(source, 0));
                 Ok(())
             }
@@ -295,7 +295,7 @@ impl Rows {
             Cells::Shown(array) => {
                 let shown = shown(array, row)?;
                 self.text.push(b'"');
-                self.open.push(Open::Text(Source::Made(shown), 0));
+                self.open.push(Open::Text(LongText::Made(shown), 0));
                 Ok(())
             }
         }
@@ -320,7 +320,7 @@ fn shown(array: &ArrayRef, row: usize) -> Result<String, Failure> {
                 "a value has more than {} MiB as text",
                 SHOWN_BYTES_MAX >> 20
             );
-            Err(Failure::new(Kind::Limit, message))
+            Err(Failure::new(FailureKind::Limit, message))
         }
         Err(error) => Err(failed(error)),
     }
@@ -364,7 +364,7 @@ mod tests {
         )
         .unwrap();
         let expected = super::super::json::rows(&batch, usize::MAX).unwrap();
-        let mut rows = Rows::new(&batch, usize::MAX, false).unwrap();
+        let mut rows = JsonRows::new(&batch, usize::MAX, false).unwrap();
         let mut text = b"[".to_vec();
         while let Some(piece) = rows.next_piece().unwrap() {
             assert!(piece.len() < PIECE_BYTES + 6 * PART_BYTES + 100);
@@ -373,7 +373,7 @@ mod tests {
         text.push(b']');
         let written: Value = serde_json::from_slice(&text).unwrap();
         assert_eq!(written, Value::Array(expected));
-        let mut rows = Rows::new(&batch, 1, true).unwrap();
+        let mut rows = JsonRows::new(&batch, 1, true).unwrap();
         assert!(rows.next_piece().unwrap().unwrap().starts_with(b",["));
     }
 

@@ -27,19 +27,19 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio_rustls::TlsAcceptor;
 
-use crate::error::{Failure, Kind};
+use crate::error::{Failure, FailureKind};
 use crate::listener::{Pending, STARTUP_MAX};
 use crate::secret;
 use crate::shared::Shared;
 
 /// What speaks HTTP.
-pub(crate) struct Protocol {
+pub(crate) struct HttpProtocol {
     shared: Arc<Shared>,
     tls: Option<TlsAcceptor>,
     router: Router,
 }
 
-impl Protocol {
+impl HttpProtocol {
     pub(crate) fn new(shared: &Arc<Shared>, tls: Option<TlsAcceptor>) -> Self {
         let router = Router::new()
             // It looks at the length itself, as the body comes.
@@ -106,7 +106,7 @@ impl Protocol {
     }
 }
 
-impl crate::listener::Protocol for Protocol {
+impl crate::listener::Protocol for HttpProtocol {
     fn shared(&self) -> &Arc<Shared> {
         &self.shared
     }
@@ -268,14 +268,14 @@ impl Refusal {
 impl From<Failure> for Refusal {
     fn from(failure: Failure) -> Self {
         let status = match failure.kind {
-            Kind::Syntax | Kind::Plan | Kind::Run => StatusCode::BAD_REQUEST,
-            Kind::Internal => StatusCode::INTERNAL_SERVER_ERROR,
-            Kind::Source => StatusCode::NOT_FOUND,
-            Kind::Refused => StatusCode::FORBIDDEN,
-            Kind::Limit => StatusCode::PAYLOAD_TOO_LARGE,
-            Kind::Cancelled => StatusCode::CONFLICT,
-            Kind::Timeout => StatusCode::REQUEST_TIMEOUT,
-            Kind::Ending => StatusCode::SERVICE_UNAVAILABLE,
+            FailureKind::Syntax | FailureKind::Plan | FailureKind::Run => StatusCode::BAD_REQUEST,
+            FailureKind::Internal => StatusCode::INTERNAL_SERVER_ERROR,
+            FailureKind::Source => StatusCode::NOT_FOUND,
+            FailureKind::Refused => StatusCode::FORBIDDEN,
+            FailureKind::Limit => StatusCode::PAYLOAD_TOO_LARGE,
+            FailureKind::Cancelled => StatusCode::CONFLICT,
+            FailureKind::Timeout => StatusCode::REQUEST_TIMEOUT,
+            FailureKind::Ending => StatusCode::SERVICE_UNAVAILABLE,
         };
         Self {
             status,

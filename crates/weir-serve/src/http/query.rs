@@ -17,10 +17,10 @@ use serde_json::{Value, json};
 use weir_engine::{Parameter, RowFormat, RowWriter};
 
 use super::arriving::arrived;
-use super::json_rows::Rows;
+use super::json_rows::JsonRows;
 use super::{Refusal, json};
 use crate::deadline::Deadline;
-use crate::error::{Failure, Kind};
+use crate::error::{Failure, FailureKind};
 use crate::listener::Pending;
 use crate::retained::of_statement;
 use crate::session::{Answer, Session};
@@ -100,7 +100,7 @@ fn value(value: &Value, depth: usize) -> Result<Parameter, Failure> {
             (_, _, Some(number)) => Parameter::Float(number),
             _ => {
                 return Err(Failure::new(
-                    Kind::Plan,
+                    FailureKind::Plan,
                     format!("{number} cannot be a parameter of a query"),
                 ));
             }
@@ -112,7 +112,7 @@ fn value(value: &Value, depth: usize) -> Result<Parameter, Failure> {
         }
         _ => {
             return Err(Failure::new(
-                Kind::Plan,
+                FailureKind::Plan,
                 format!("{value} cannot be a parameter of a query"),
             ));
         }
@@ -231,7 +231,7 @@ struct JsonFlow {
     answer: Option<Answer>,
     deadline: Deadline,
     /// Those that are being written.
-    batch: Option<Rows>,
+    batch: Option<JsonRows>,
     rows: usize,
     rows_max: usize,
     truncated: bool,
@@ -308,7 +308,7 @@ impl JsonFlow {
         if let Some(batch) = batch {
             let left = self.rows_max - self.rows;
             self.truncated = batch.num_rows() > left;
-            let mut rows = Rows::new(&batch, left, self.rows > 0)?;
+            let mut rows = JsonRows::new(&batch, left, self.rows > 0)?;
             self.rows += batch.num_rows().min(left);
             let first = rows.next_piece()?;
             self.batch = Some(rows);
@@ -358,7 +358,7 @@ impl Write for Basket {
 }
 
 /// An answer on its way out.
-struct Flow {
+struct AnswerBody {
     answer: Answer,
     writer: Option<Box<dyn RowWriter>>,
     basket: Basket,
@@ -366,10 +366,11 @@ struct Flow {
     left: Option<usize>,
 }
 
-impl Flow {
+impl AnswerBody {
     /// The next piece; `None` at the end.
     async fn piece(&mut self) -> Result<Option<Vec<u8>>, Failure> {
-        let encoded = |error: weir_engine::EncodeError| Failure::new(Kind::Run, error.to_string());
+        let encoded =
+            |error: weir_engine::EncodeError| Failure::new(FailureKind::Run, error.to_string());
         while let Some(writer) = &mut self.writer {
             let wanted = self.left != Some(0);
             let batch = match wanted {
@@ -406,13 +407,16 @@ async fn streamed(
     left: Option<usize>,
 ) -> Result<Body, Failure> {
     let Some(encoder) = &shared.options.engine.encoder else {
-        return Err(Failure::new(Kind::Refused, "this server writes JSON only"));
+        return Err(Failure::new(
+            FailureKind::Refused,
+            "this server writes JSON only",
+        ));
     };
     let basket = Basket::default();
     let writer = encoder
         .start(format, &answer.schema, Box::new(basket.clone()))
-        .map_err(|error| Failure::new(Kind::Run, error.to_string()))?;
-    let mut flow = Flow {
+        .map_err(|error| Failure::new(FailureKind::Run, error.to_string()))?;
+    let mut flow = AnswerBody {
         answer,
         writer: Some(writer),
         basket,

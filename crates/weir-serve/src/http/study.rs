@@ -22,7 +22,7 @@ use weir_ws::{
 
 use super::Refusal;
 use super::views::{captured, each_batch, place, quoted};
-use crate::error::{Failure, Kind};
+use crate::error::{Failure, FailureKind};
 use crate::shared::Shared;
 
 /// Which capture is studied.
@@ -70,7 +70,8 @@ impl Budget {
 }
 
 fn column(batch: &RecordBatch, index: usize, kind: &DataType) -> Result<Arc<dyn Array>, Failure> {
-    cast(batch.column(index), kind).map_err(|error| Failure::new(Kind::Run, error.to_string()))
+    cast(batch.column(index), kind)
+        .map_err(|error| Failure::new(FailureKind::Run, error.to_string()))
 }
 
 /// What each setting of permessage-deflate makes of a capture's WebSocket messages.

@@ -25,7 +25,7 @@ use weir_tables::Table;
 
 use super::{Refusal, json as values};
 use crate::deadline::Deadline;
-use crate::error::{Failure, Kind};
+use crate::error::{Failure, FailureKind};
 use crate::listener::Pending;
 use crate::session::Session;
 use crate::shared::Shared;
@@ -72,7 +72,8 @@ async fn computed<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T, Refusal> {
     let done = tokio::task::spawn_blocking(work).await;
-    let failed = |error: tokio::task::JoinError| Failure::new(Kind::Internal, error.to_string());
+    let failed =
+        |error: tokio::task::JoinError| Failure::new(FailureKind::Internal, error.to_string());
     Ok(done.map_err(failed)?)
 }
 
@@ -109,7 +110,7 @@ async fn rows(
 ) -> Result<(Vec<String>, Vec<Value>, bool), Failure> {
     let session = Session::new(shared)?;
     let statement = session.parse(sql)?.pop();
-    let statement = statement.ok_or_else(|| Failure::new(Kind::Syntax, "no statement"))?;
+    let statement = statement.ok_or_else(|| Failure::new(FailureKind::Syntax, "no statement"))?;
     let mut answer = session.start(statement).await?;
     let names = answer
         .schema
@@ -166,7 +167,7 @@ fn written(found: &CallLadder, call: &Call) -> Result<(&'static str, String), Fa
         return Ok(("application/json", described(found).to_string()));
     }
     let drawn = found.drawn(&format!("Call-ID {}", call.call_id));
-    let drawn = drawn.ok_or_else(|| Failure::new(Kind::Run, "nothing to draw"))?;
+    let drawn = drawn.ok_or_else(|| Failure::new(FailureKind::Run, "nothing to draw"))?;
     Ok(match call.format {
         Drawn::Svg => ("image/svg+xml", drawn.svg()),
         _ => ("text/html; charset=utf-8", drawn.html()),
@@ -221,7 +222,7 @@ fn instant(time_ns: i64) -> String {
 }
 
 fn broken(error: ArrowError) -> Failure {
-    Failure::new(Kind::Run, error.to_string())
+    Failure::new(FailureKind::Run, error.to_string())
 }
 
 /// Has the batches of a query looked at, as long as more are wanted.
@@ -232,7 +233,7 @@ pub(super) async fn each_batch(
 ) -> Result<(), Failure> {
     let session = Session::new(shared)?;
     let statement = session.parse(sql)?.pop();
-    let statement = statement.ok_or_else(|| Failure::new(Kind::Syntax, "no statement"))?;
+    let statement = statement.ok_or_else(|| Failure::new(FailureKind::Syntax, "no statement"))?;
     let mut answer = session.start(statement).await?;
     while let Some(batch) = answer.next().await? {
         if !look(&batch)? {

@@ -13,7 +13,7 @@ use pgwire::error::{ErrorInfo, PgWireError};
 use weir_engine::{Token, TokenKind, tokens};
 
 use super::prepare::Prepared;
-use crate::error::{Failure, Kind};
+use crate::error::{Failure, FailureKind};
 
 /// A statement about cursors.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -157,11 +157,15 @@ fn closed(words: &mut Words<'_>) -> Result<Option<String>, Failure> {
 }
 
 fn misread(form: &str) -> Failure {
-    Failure::new(Kind::Syntax, "syntax error in a statement about cursors").with_hint(form)
+    Failure::new(
+        FailureKind::Syntax,
+        "syntax error in a statement about cursors",
+    )
+    .with_hint(form)
 }
 
 fn forward_only() -> Failure {
-    Failure::new(Kind::Refused, "cursor can only scan forward")
+    Failure::new(FailureKind::Refused, "cursor can only scan forward")
 }
 
 /// The words of a statement, one after the other, without comments.
@@ -242,11 +246,11 @@ pub(super) struct Cursor {
     pub(super) portal: Portal<Prepared>,
     pub(super) is_binary: bool,
     pub(super) is_held: bool,
-    pub(super) rows: Rows,
+    pub(super) rows: CursorRows,
 }
 
 /// How far a cursor is.
-pub(super) enum Rows {
+pub(super) enum CursorRows {
     Ahead,
     /// Its first FETCH has set the format of its rows.
     Begun(QueryResponse),
@@ -268,13 +272,13 @@ impl Cursor {
             true => Format::UnifiedBinary,
             false => wanted.clone(),
         };
-        if let Rows::Begun(rows) = &self.rows {
+        if let CursorRows::Begun(rows) = &self.rows {
             let columns = rows.row_schema.iter().enumerate();
             let mut columns = columns.map(|(index, field)| (field.format(), index));
             return match columns.all(|(format, index)| format == wanted.format_for(index)) {
                 true => Ok(()),
                 false => Err(Failure::new(
-                    Kind::Plan,
+                    FailureKind::Plan,
                     "the rows of a cursor come as its first FETCH wanted them, in text or in binary",
                 )),
             };

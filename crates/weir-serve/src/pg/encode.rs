@@ -29,7 +29,7 @@ use pgwire::api::results::{FieldFormat, FieldInfo};
 use pgwire::messages::data::DataRow;
 
 use crate::catalog::named_type;
-use crate::error::{Failure, Kind};
+use crate::error::{Failure, FailureKind};
 use crate::workers::bytes_of;
 
 /// The columns of an answer as the protocol describes them.
@@ -82,7 +82,7 @@ pub(crate) fn type_of(field: &Arc<Field>, origin: Option<&str>) -> Type {
 }
 
 /// How a column is written.
-enum Column {
+enum EncodedColumn {
     Bool(BooleanArray),
     I16(ArrayRef),
     I32(ArrayRef),
@@ -188,7 +188,7 @@ impl Encoder {
         for (index, array) in batch.columns().iter().enumerate() {
             let Some(field) = self.fields.get(index) else {
                 return Err(Failure::new(
-                    Kind::Run,
+                    FailureKind::Run,
                     "cached plan must not change result type",
                 ));
             };
@@ -198,8 +198,12 @@ impl Encoder {
                 *known |= finer;
             }
         }
-        let count = i16::try_from(columns.len())
-            .map_err(|_| Failure::new(Kind::Limit, "the protocol has 32,767 columns at most"))?;
+        let count = i16::try_from(columns.len()).map_err(|_| {
+            Failure::new(
+                FailureKind::Limit,
+                "the protocol has 32,767 columns at most",
+            )
+        })?;
         let mut arena = BytesMut::with_capacity(self.written_bytes(batch));
         let mut rows = Vec::with_capacity(batch.num_rows());
         for row in 0..batch.num_rows() {
@@ -219,7 +223,7 @@ impl Encoder {
 
 fn failed(error: &dyn std::fmt::Display) -> Failure {
     Failure::new(
-        Kind::Run,
+        FailureKind::Run,
         format!("a value has no form in this protocol: {error}"),
     )
 }
@@ -230,32 +234,34 @@ fn column(
     field: &Field,
     info: &FieldInfo,
     finer: &mut bool,
-) -> Result<Column, Failure> {
+) -> Result<EncodedColumn, Failure> {
     let to = |kind: &DataType| cast(array, kind).map_err(|error| failed(&error));
     if *info.datatype() == Type::INET || *info.datatype() == Type::MACADDR {
         let text = to(&DataType::Utf8)?.as_string::<i32>().clone();
         return Ok(match *info.datatype() == Type::INET {
-            true => Column::Inet(text),
-            false => Column::Mac(text),
+            true => EncodedColumn::Inet(text),
+            false => EncodedColumn::Mac(text),
         });
     }
     if *info.datatype() == Type::OID || *info.datatype() == Type::XID {
-        return Ok(Column::Oid(to(&DataType::Int64)?));
+        return Ok(EncodedColumn::Oid(to(&DataType::Int64)?));
     }
     Ok(match array.data_type() {
-        DataType::Boolean => Column::Bool(array.as_boolean().clone()),
-        DataType::Int8 | DataType::UInt8 | DataType::Int16 => Column::I16(to(&DataType::Int16)?),
-        DataType::Int32 | DataType::UInt16 => Column::I32(to(&DataType::Int32)?),
-        DataType::UInt32 | DataType::Int64 => Column::I64(to(&DataType::Int64)?),
+        DataType::Boolean => EncodedColumn::Bool(array.as_boolean().clone()),
+        DataType::Int8 | DataType::UInt8 | DataType::Int16 => {
+            EncodedColumn::I16(to(&DataType::Int16)?)
+        }
+        DataType::Int32 | DataType::UInt16 => EncodedColumn::I32(to(&DataType::Int32)?),
+        DataType::UInt32 | DataType::Int64 => EncodedColumn::I64(to(&DataType::Int64)?),
         DataType::UInt64
         | DataType::Decimal32(..)
         | DataType::Decimal64(..)
         | DataType::Decimal128(..)
-        | DataType::Decimal256(..) => Column::Numeric(Arc::clone(array)),
-        DataType::Float16 | DataType::Float32 => Column::F32(to(&DataType::Float32)?),
-        DataType::Float64 => Column::F64(Arc::clone(array)),
+        | DataType::Decimal256(..) => EncodedColumn::Numeric(Arc::clone(array)),
+        DataType::Float16 | DataType::Float32 => EncodedColumn::F32(to(&DataType::Float32)?),
+        DataType::Float64 => EncodedColumn::F64(Arc::clone(array)),
         DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View | DataType::Null => {
-            Column::Text(to(&DataType::Utf8)?)
+            EncodedColumn::Text(to(&DataType::Utf8)?)
         }
         DataType::Dictionary(_, value) => {
             let plain = to(value)?;
@@ -266,25 +272,27 @@ fn column(
                 finer,
             );
         }
-        DataType::Binary => Column::Bytes(Bytes::Plain(array.as_binary::<i32>().clone())),
-        DataType::LargeBinary => Column::Bytes(Bytes::Large(array.as_binary::<i64>().clone())),
-        DataType::BinaryView => Column::Bytes(Bytes::View(array.as_binary_view().clone())),
+        DataType::Binary => EncodedColumn::Bytes(Bytes::Plain(array.as_binary::<i32>().clone())),
+        DataType::LargeBinary => {
+            EncodedColumn::Bytes(Bytes::Large(array.as_binary::<i64>().clone()))
+        }
+        DataType::BinaryView => EncodedColumn::Bytes(Bytes::View(array.as_binary_view().clone())),
         DataType::FixedSizeBinary(_) => {
-            Column::Bytes(Bytes::Fixed(array.as_fixed_size_binary().clone()))
+            EncodedColumn::Bytes(Bytes::Fixed(array.as_fixed_size_binary().clone()))
         }
         DataType::Timestamp(unit, zone) => {
             let micros = micros(array, *unit, finer);
             let parsed = zone.as_deref().map(str::parse).transpose();
             let parsed = parsed.map_err(|error| failed(&error))?;
-            Column::Timestamp(micros, parsed, zone.is_some(), Arc::clone(array))
+            EncodedColumn::Timestamp(micros, parsed, zone.is_some(), Arc::clone(array))
         }
-        DataType::Date32 | DataType::Date64 => Column::Date(to(&DataType::Date32)?),
+        DataType::Date32 | DataType::Date64 => EncodedColumn::Date(to(&DataType::Date32)?),
         DataType::Time32(_) | DataType::Time64(_) => {
-            Column::Time(to(&DataType::Time64(TimeUnit::Nanosecond))?)
+            EncodedColumn::Time(to(&DataType::Time64(TimeUnit::Nanosecond))?)
         }
         DataType::Duration(unit) => {
             let values = durations(array, *unit, finer);
-            Column::Interval(values, Arc::clone(array))
+            EncodedColumn::Interval(values, Arc::clone(array))
         }
         DataType::Interval(_) => {
             let whole = to(&DataType::Interval(
@@ -295,7 +303,7 @@ fn column(
                 *finer |= value.nanoseconds % 1000 != 0;
                 (value.months, value.days, value.nanoseconds.div_euclid(1000))
             });
-            Column::Interval(parts.collect(), Arc::clone(array))
+            EncodedColumn::Interval(parts.collect(), Arc::clone(array))
         }
         DataType::List(_)
         | DataType::LargeList(_)
@@ -310,9 +318,9 @@ fn column(
                 .map_err(|error| failed(&error))?;
             let infos = Arc::new(vec![info.clone()]);
             let rows: Result<Vec<_>, _> = encode_recordbatch(infos, one).collect();
-            Column::Other(rows.map_err(|error| failed(&error))?)
+            EncodedColumn::Other(rows.map_err(|error| failed(&error))?)
         }
-        _ => Column::Shown(Arc::clone(array)),
+        _ => EncodedColumn::Shown(Arc::clone(array)),
     })
 }
 
@@ -388,8 +396,12 @@ fn sized(out: &mut BytesMut, write: impl FnOnce(&mut BytesMut)) -> Result<(), Fa
     let begin = out.len();
     out.put_i32(0);
     write(out);
-    let length = i32::try_from(out.len() - begin - 4)
-        .map_err(|_| Failure::new(Kind::Limit, "a value of the protocol has 2 GiB at most"))?;
+    let length = i32::try_from(out.len() - begin - 4).map_err(|_| {
+        Failure::new(
+            FailureKind::Limit,
+            "a value of the protocol has 2 GiB at most",
+        )
+    })?;
     if let Some(place) = out.get_mut(begin..begin + 4) {
         place.copy_from_slice(&length.to_be_bytes());
     }
@@ -403,25 +415,30 @@ fn text(out: &mut BytesMut, value: impl std::fmt::Display) {
     let _ = write!(out, "{value}");
 }
 
-fn write(column: &Column, row: usize, binary: bool, out: &mut BytesMut) -> Result<(), Failure> {
+fn write(
+    column: &EncodedColumn,
+    row: usize,
+    binary: bool,
+    out: &mut BytesMut,
+) -> Result<(), Failure> {
     let is_null = match column {
-        Column::Bool(array) => array.is_null(row),
-        Column::Inet(array) | Column::Mac(array) => array.is_null(row),
-        Column::Bytes(bytes) => bytes.is_null(row),
-        Column::I16(array)
-        | Column::I32(array)
-        | Column::I64(array)
-        | Column::Oid(array)
-        | Column::F32(array)
-        | Column::F64(array)
-        | Column::Text(array)
-        | Column::Numeric(array)
-        | Column::Date(array)
-        | Column::Time(array)
-        | Column::Shown(array)
-        | Column::Timestamp(_, _, _, array)
-        | Column::Interval(_, array) => array.is_null(row),
-        Column::Other(rows) => {
+        EncodedColumn::Bool(array) => array.is_null(row),
+        EncodedColumn::Inet(array) | EncodedColumn::Mac(array) => array.is_null(row),
+        EncodedColumn::Bytes(bytes) => bytes.is_null(row),
+        EncodedColumn::I16(array)
+        | EncodedColumn::I32(array)
+        | EncodedColumn::I64(array)
+        | EncodedColumn::Oid(array)
+        | EncodedColumn::F32(array)
+        | EncodedColumn::F64(array)
+        | EncodedColumn::Text(array)
+        | EncodedColumn::Numeric(array)
+        | EncodedColumn::Date(array)
+        | EncodedColumn::Time(array)
+        | EncodedColumn::Shown(array)
+        | EncodedColumn::Timestamp(_, _, _, array)
+        | EncodedColumn::Interval(_, array) => array.is_null(row),
+        EncodedColumn::Other(rows) => {
             out.extend_from_slice(rows.get(row).map(|row| &*row.data).unwrap_or_default());
             return Ok(());
         }
@@ -432,11 +449,13 @@ fn write(column: &Column, row: usize, binary: bool, out: &mut BytesMut) -> Resul
     }
     let bad = |value: &str| failed(&format!("{value} is no address"));
     match column {
-        Column::Bool(array) if binary => sized(out, |out| out.put_u8(array.value(row).into())),
-        Column::Bool(array) => sized(out, |out| {
+        EncodedColumn::Bool(array) if binary => {
+            sized(out, |out| out.put_u8(array.value(row).into()))
+        }
+        EncodedColumn::Bool(array) => sized(out, |out| {
             out.put_u8(if array.value(row) { b't' } else { b'f' });
         }),
-        Column::I16(array) => {
+        EncodedColumn::I16(array) => {
             let value = array.as_primitive::<Int16Type>().value(row);
             sized(out, |out| {
                 if binary {
@@ -446,7 +465,7 @@ fn write(column: &Column, row: usize, binary: bool, out: &mut BytesMut) -> Resul
                 }
             })
         }
-        Column::I32(array) => {
+        EncodedColumn::I32(array) => {
             let value = array.as_primitive::<Int32Type>().value(row);
             sized(out, |out| {
                 if binary {
@@ -456,7 +475,7 @@ fn write(column: &Column, row: usize, binary: bool, out: &mut BytesMut) -> Resul
                 }
             })
         }
-        Column::I64(array) => {
+        EncodedColumn::I64(array) => {
             let value = array.as_primitive::<Int64Type>().value(row);
             sized(out, |out| {
                 if binary {
@@ -466,7 +485,7 @@ fn write(column: &Column, row: usize, binary: bool, out: &mut BytesMut) -> Resul
                 }
             })
         }
-        Column::Oid(array) => {
+        EncodedColumn::Oid(array) => {
             let value = array.as_primitive::<Int64Type>().value(row);
             sized(out, |out| {
                 if binary {
@@ -476,7 +495,7 @@ fn write(column: &Column, row: usize, binary: bool, out: &mut BytesMut) -> Resul
                 }
             })
         }
-        Column::F32(array) => {
+        EncodedColumn::F32(array) => {
             let value = array.as_primitive::<Float32Type>().value(row);
             sized(out, |out| {
                 if binary {
@@ -486,7 +505,7 @@ fn write(column: &Column, row: usize, binary: bool, out: &mut BytesMut) -> Resul
                 }
             })
         }
-        Column::F64(array) => {
+        EncodedColumn::F64(array) => {
             let value = array.as_primitive::<Float64Type>().value(row);
             sized(out, |out| {
                 if binary {
@@ -496,11 +515,11 @@ fn write(column: &Column, row: usize, binary: bool, out: &mut BytesMut) -> Resul
                 }
             })
         }
-        Column::Text(array) => {
+        EncodedColumn::Text(array) => {
             let value = array.as_string::<i32>().value(row);
             sized(out, |out| out.put_slice(value.as_bytes()))
         }
-        Column::Inet(array) if binary => {
+        EncodedColumn::Inet(array) if binary => {
             let value = array.value(row);
             let address: IpAddr = value.parse().map_err(|_| bad(value))?;
             sized(out, |out| match address {
@@ -514,7 +533,7 @@ fn write(column: &Column, row: usize, binary: bool, out: &mut BytesMut) -> Resul
                 }
             })
         }
-        Column::Mac(array) if binary => {
+        EncodedColumn::Mac(array) if binary => {
             let value = array.value(row);
             let octets: Result<Vec<u8>, _> = value
                 .split(':')
@@ -524,24 +543,24 @@ fn write(column: &Column, row: usize, binary: bool, out: &mut BytesMut) -> Resul
             let octets = octets.ok_or_else(|| bad(value))?;
             sized(out, |out| out.put_slice(&octets))
         }
-        Column::Inet(array) | Column::Mac(array) => {
+        EncodedColumn::Inet(array) | EncodedColumn::Mac(array) => {
             sized(out, |out| out.put_slice(array.value(row).as_bytes()))
         }
-        Column::Bytes(bytes) if binary => sized(out, |out| out.put_slice(bytes.value(row))),
-        Column::Bytes(bytes) => sized(out, |out| {
+        EncodedColumn::Bytes(bytes) if binary => sized(out, |out| out.put_slice(bytes.value(row))),
+        EncodedColumn::Bytes(bytes) => sized(out, |out| {
             out.put_slice(b"\\x");
             for byte in bytes.value(row) {
                 text(out, format_args!("{byte:02x}"));
             }
         }),
-        Column::Numeric(array) => {
+        EncodedColumn::Numeric(array) => {
             let digits = digits(array, row)?;
             match binary {
                 true => sized(out, |out| numeric(out, &digits)),
                 false => sized(out, |out| out.put_slice(digits.as_bytes())),
             }
         }
-        Column::Timestamp(micros, zone, is_instant, _) => {
+        EncodedColumn::Timestamp(micros, zone, is_instant, _) => {
             let value = micros.get(row).copied().unwrap_or_default();
             if binary {
                 return sized(out, |out| {
@@ -582,7 +601,7 @@ fn write(column: &Column, row: usize, binary: bool, out: &mut BytesMut) -> Resul
                 }
             })
         }
-        Column::Date(array) => {
+        EncodedColumn::Date(array) => {
             let days = array.as_primitive::<Date32Type>().value(row);
             if binary {
                 return sized(out, |out| {
@@ -598,7 +617,7 @@ fn write(column: &Column, row: usize, binary: bool, out: &mut BytesMut) -> Resul
                 }
             })
         }
-        Column::Time(array) => {
+        EncodedColumn::Time(array) => {
             let micros = array.as_primitive::<Time64NanosecondType>().value(row) / 1000;
             sized(out, |out| {
                 if binary {
@@ -608,7 +627,7 @@ fn write(column: &Column, row: usize, binary: bool, out: &mut BytesMut) -> Resul
                 }
             })
         }
-        Column::Interval(values, _) => {
+        EncodedColumn::Interval(values, _) => {
             let (months, days, micros) = values.get(row).copied().unwrap_or_default();
             sized(out, |out| match binary {
                 true => {
@@ -619,7 +638,7 @@ fn write(column: &Column, row: usize, binary: bool, out: &mut BytesMut) -> Resul
                 false => interval(out, months, days, micros),
             })
         }
-        Column::Shown(array) => {
+        EncodedColumn::Shown(array) => {
             let options = FormatOptions::default();
             let formatter =
                 ArrayFormatter::try_new(array, &options).map_err(|error| failed(&error))?;
@@ -629,7 +648,7 @@ fn write(column: &Column, row: usize, binary: bool, out: &mut BytesMut) -> Resul
                 .map_err(|error| failed(&error))?;
             sized(out, |out| out.put_slice(shown.as_bytes()))
         }
-        Column::Other(_) => Ok(()),
+        EncodedColumn::Other(_) => Ok(()),
     }
 }
 

@@ -33,9 +33,9 @@ use super::cursor::{self, Cursor, CursorStatement, Cursors, Declared, Fetched};
 use super::encode::{self, Encoder};
 use super::parameter::parameter;
 use super::prepare::{Doing, Prepared, Preparer, copied, formatted, no_cursor};
-use super::route::{CopyFormat, CopyOut, Part, Setting, counted, parts};
+use super::route::{CopyFormat, CopyOut, RoutedStatement, Setting, counted, parts};
 use super::setting;
-use crate::error::{Failure, Kind};
+use crate::error::{Failure, FailureKind};
 use crate::retained::of_values;
 use crate::session::{Answer, Session};
 
@@ -51,7 +51,7 @@ impl<C> Client for C where
 }
 
 /// One connection.
-pub(super) struct Connection {
+pub(super) struct PgConnection {
     session: Arc<Session>,
     /// Notices that are sent before the statement at work is complete.
     notices: Arc<Mutex<Vec<String>>>,
@@ -107,7 +107,7 @@ fn described(fields: &[FieldInfo]) -> RowDescription {
     RowDescription::new(fields.collect())
 }
 
-impl Connection {
+impl PgConnection {
     pub(super) fn new(session: Arc<Session>) -> Self {
         Self {
             session,
@@ -208,7 +208,7 @@ impl Connection {
             () = over => {
                 let limit = limit.unwrap_or_default();
                 let message = format!("canceling statement due to statement timeout: {} ms", limit.as_millis());
-                Err(refused(&Failure::new(Kind::Timeout, message)))
+                Err(refused(&Failure::new(FailureKind::Timeout, message)))
             }
             done = work => done,
         }
@@ -339,19 +339,19 @@ impl Connection {
                 _ => None,
             };
             match part {
-                Part::Nothing(tag) => self.complete(client, Tag::new(tag)).await?,
-                Part::Connection(asked) => {
+                RoutedStatement::Nothing(tag) => self.complete(client, Tag::new(tag)).await?,
+                RoutedStatement::PgConnection(asked) => {
                     if let Some(rows) = self.keep(client, &asked).await? {
                         self.send_rows(client, rows).await?;
                     }
                 }
-                Part::TimeZone(statement, zone) => {
+                RoutedStatement::TimeZone(statement, zone) => {
                     may_run(client)?;
                     self.run(statement).await?;
                     let tag = setting::set(client, "timezone", &zone).await?;
                     self.complete(client, tag).await?;
                 }
-                Part::Engine(statement) => {
+                RoutedStatement::Engine(statement) => {
                     may_run(client)?;
                     self.answer(client, statement, load).await?;
                 }
@@ -404,12 +404,12 @@ impl Connection {
         }
         if portal.parameter_len() != prepared.parameters.len() {
             let message = "the query of a cursor has parameters, and no values are given";
-            return Err(refused(&Failure::new(Kind::Plan, message)));
+            return Err(refused(&Failure::new(FailureKind::Plan, message)));
         }
         let cursor = Cursor {
             is_binary: declared.is_binary,
             is_held: declared.is_held,
-            rows: cursor::Rows::Ahead,
+            rows: cursor::CursorRows::Ahead,
             portal,
         };
         self.cursors.add(&declared.name, cursor)?;
@@ -439,10 +439,10 @@ impl Connection {
                 .feed(PgWireBackendMessage::RowDescription(described))
                 .await?;
         }
-        let mut rows = match std::mem::replace(&mut cursor.rows, cursor::Rows::Over) {
-            cursor::Rows::Ahead => self.begin(client, &cursor.portal).await?,
-            cursor::Rows::Begun(rows) => Some(rows),
-            cursor::Rows::Over => None,
+        let mut rows = match std::mem::replace(&mut cursor.rows, cursor::CursorRows::Over) {
+            cursor::CursorRows::Ahead => self.begin(client, &cursor.portal).await?,
+            cursor::CursorRows::Begun(rows) => Some(rows),
+            cursor::CursorRows::Over => None,
         };
         let mut count = 0;
         while let Some(known) = &mut rows
@@ -460,7 +460,7 @@ impl Connection {
             count += 1;
         }
         if let Some(rows) = rows {
-            cursor.rows = cursor::Rows::Begun(rows);
+            cursor.rows = cursor::CursorRows::Begun(rows);
         }
         self.cursors.put_back(&fetched.name, cursor);
         let tag = Tag::new(if fetched.is_move { "MOVE" } else { "FETCH" });
@@ -538,11 +538,14 @@ impl Connection {
         let failed = |failure: Failure| refused(&failure);
         let mut statements = self.session.parse(&copy.query).map_err(failed)?;
         let (Some(statement), true) = (statements.pop(), statements.is_empty()) else {
-            return Err(refused(&Failure::new(Kind::Plan, "COPY takes one query")));
+            return Err(refused(&Failure::new(
+                FailureKind::Plan,
+                "COPY takes one query",
+            )));
         };
         if !statement.is_query() {
             return Err(refused(&Failure::new(
-                Kind::Plan,
+                FailureKind::Plan,
                 "COPY takes a query: COPY (SELECT …) TO STDOUT",
             )));
         }
@@ -671,9 +674,11 @@ impl Connection {
                     || !fields.iter().zip(prepared.fields.iter()).all(same)
                 {
                     let message = "the columns of the answer are others than when it was prepared";
-                    return Err(refused(&Failure::new(Kind::Plan, message).with_hint(
-                        "prepare it again, or give the parameters types: $1::bigint",
-                    )));
+                    return Err(refused(
+                        &Failure::new(FailureKind::Plan, message).with_hint(
+                            "prepare it again, or give the parameters types: $1::bigint",
+                        ),
+                    ));
                 }
                 return Ok(Some(self.rows(answer, &fields)));
             }
@@ -762,7 +767,7 @@ fn bound(statement: &Statement, portal: &Portal<Prepared>) -> PgWireResult<State
 
 fn other_count(given: usize, wanted: usize) -> Failure {
     let message = format!("{given} values are given for {wanted} parameters");
-    Failure::new(Kind::Plan, message)
+    Failure::new(FailureKind::Plan, message)
 }
 
 /// A query that a cursor goes over, with the values of its parameters.
@@ -858,7 +863,7 @@ fn line<'v>(copy: &CopyOut, values: impl Iterator<Item = Option<&'v [u8]>>, out:
 }
 
 #[async_trait]
-impl SimpleQueryHandler for Connection {
+impl SimpleQueryHandler for PgConnection {
     async fn on_query<C>(&self, client: &mut C, query: Query) -> PgWireResult<()>
     where
         C: ClientInfo + ClientPortalStore + Sink<PgWireBackendMessage> + Unpin + Send + Sync,
@@ -894,7 +899,7 @@ fn handle<C: ClientInfo>(client: &C) -> Option<Arc<ConnectionHandle>> {
 }
 
 #[async_trait]
-impl ExtendedQueryHandler for Connection {
+impl ExtendedQueryHandler for PgConnection {
     type Statement = Prepared;
     type QueryParser = Preparer;
 

@@ -30,7 +30,7 @@ use tokio::net::TcpStream;
 use tokio_rustls::TlsAcceptor;
 use tokio_util::codec::{Framed, FramedParts};
 
-use crate::error::{Failure, Kind};
+use crate::error::{Failure, FailureKind};
 use crate::guard::{Guarded, Lengths};
 use crate::listener::{Pending, STARTUP_MAX};
 use crate::presence::Closes;
@@ -38,20 +38,20 @@ use crate::retained::Retention;
 use crate::session::Session;
 use crate::shared::Shared;
 pub(crate) use encode::type_of;
-use handler::Connection;
+use handler::PgConnection;
 use prepare::Prepared;
 use startup::{Startup, Welcome};
 
 type Socket = Framed<Guarded<MaybeTls>, PgWireMessageServerCodec<Prepared>>;
 
 /// What speaks the protocol.
-pub(crate) struct Protocol {
+pub(crate) struct PgProtocol {
     pub(crate) shared: Arc<Shared>,
     pub(crate) tls: Option<TlsAcceptor>,
     welcome: Arc<Welcome>,
 }
 
-impl Protocol {
+impl PgProtocol {
     pub(crate) fn new(shared: &Arc<Shared>, tls: Option<TlsAcceptor>) -> Result<Self, Failure> {
         Ok(Self {
             tls,
@@ -106,7 +106,7 @@ impl Protocol {
             return refuse(socket, "XX000", "an engine cannot be made").await;
         };
         let session = session.of_connection(pending.presence());
-        let handler = Arc::new(Connection::new(Arc::new(session)));
+        let handler = Arc::new(PgConnection::new(Arc::new(session)));
         let startup = Arc::new(Startup::new(&self.welcome));
         let cancel = Arc::new(self.cancels());
         let mut ending = self.shared.ending.clone();
@@ -177,7 +177,7 @@ impl Protocol {
                 let processed = AssertUnwindSafe(processed).catch_unwind();
                 let processed = processed.map(|done| {
                     done.unwrap_or_else(|_| {
-                        let failure = Failure::new(Kind::Run, "invalid message format");
+                        let failure = Failure::new(FailureKind::Run, "invalid message format");
                         Err(handler::refusal("FATAL", &failure, None))
                     })
                 });
@@ -186,7 +186,7 @@ impl Protocol {
                     () = has_gone(watched) => return Ok(()),
                     () = over => Err(handler::refusal(
                         "FATAL",
-                        &Failure::new(Kind::Ending, Failure::ENDING),
+                        &Failure::new(FailureKind::Ending, Failure::ENDING),
                         None,
                     )),
                 }
@@ -217,7 +217,7 @@ impl Protocol {
     }
 }
 
-impl crate::listener::Protocol for Protocol {
+impl crate::listener::Protocol for PgProtocol {
     fn shared(&self) -> &Arc<Shared> {
         &self.shared
     }

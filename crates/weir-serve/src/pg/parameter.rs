@@ -6,7 +6,7 @@ use pgwire::api::Type;
 use postgres_types::Kind as TypeKind;
 use weir_engine::Parameter;
 
-use crate::error::{Failure, Kind};
+use crate::error::{Failure, FailureKind};
 
 /// The type that a parameter has for clients when they do not say one.
 pub(super) fn type_of_parameter(inferred: Option<&DataType>) -> Type {
@@ -74,7 +74,7 @@ pub(super) fn parameter(
     value.ok_or_else(|| {
         let form = if is_binary { "binary" } else { "text" };
         Failure::new(
-            Kind::Plan,
+            FailureKind::Plan,
             format!("invalid {} parameter in {form} format", kind.name()),
         )
         .with_hint("send it as text")

@@ -15,10 +15,11 @@ use super::encode;
 use super::handler::{refusal, refused};
 use super::parameter::{array_of, type_of_parameter};
 use super::route::{
-    CopyOut, Part, Setting, cast_parameters, copies_in, copy_out, counted, list_parameters, parts,
+    CopyOut, RoutedStatement, Setting, cast_parameters, copies_in, copy_out, counted,
+    list_parameters, parts,
 };
 use super::setting;
-use crate::error::{Failure, Kind};
+use crate::error::{Failure, FailureKind};
 use crate::retained::{Retained, of_statement};
 use crate::session::Session;
 
@@ -141,15 +142,17 @@ impl Preparer {
         };
         if !parts.is_empty() {
             let message = "cannot insert multiple commands into a prepared statement";
-            return Err(failed(Failure::new(Kind::Syntax, message)));
+            return Err(failed(Failure::new(FailureKind::Syntax, message)));
         }
         let statement = match part {
-            Part::Engine(statement) => statement,
-            Part::Nothing(tag) => return Ok(Some(plain(Doing::Nothing(tag), Vec::new()))),
-            Part::TimeZone(statement, zone) => {
+            RoutedStatement::Engine(statement) => statement,
+            RoutedStatement::Nothing(tag) => {
+                return Ok(Some(plain(Doing::Nothing(tag), Vec::new())));
+            }
+            RoutedStatement::TimeZone(statement, zone) => {
                 return Ok(Some(plain(Doing::TimeZone(statement, zone), Vec::new())));
             }
-            Part::Connection(asked) => {
+            RoutedStatement::PgConnection(asked) => {
                 let fields = match &asked {
                     Setting::Show(name) => {
                         setting::Shown::new(setting::shown_as(name), "").fields()
@@ -162,7 +165,7 @@ impl Preparer {
         let count = statement.parameters();
         if count > usize::from(u16::MAX) {
             return Err(failed(Failure::new(
-                Kind::Limit,
+                FailureKind::Limit,
                 "a statement has 65,535 parameters at most",
             )));
         }
@@ -262,13 +265,13 @@ pub(super) fn copied(sql: &str) -> PgWireResult<Option<CopyOut>> {
         let message = "COPY … FROM is refused: nothing is copied in here";
         let hint = "put the file below a root, or POST it to /upload";
         return Err(refused(
-            &Failure::new(Kind::Refused, message).with_hint(hint),
+            &Failure::new(FailureKind::Refused, message).with_hint(hint),
         ));
     }
-    copy_out(sql).map_err(|message| refused(&Failure::new(Kind::Syntax, message)))
+    copy_out(sql).map_err(|message| refused(&Failure::new(FailureKind::Syntax, message)))
 }
 
 pub(super) fn no_cursor() -> Failure {
-    Failure::new(Kind::Plan, "a cursor goes over the rows of a query")
+    Failure::new(FailureKind::Plan, "a cursor goes over the rows of a query")
         .with_hint("DECLARE name CURSOR FOR SELECT …")
 }

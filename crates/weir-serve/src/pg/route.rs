@@ -15,11 +15,11 @@ use crate::session::Session;
 
 /// One statement of a text, and who does it.
 #[derive(Clone, Debug)]
-pub(super) enum Part {
+pub(super) enum RoutedStatement {
     /// The engine.
     Engine(Statement),
     /// The connection itself.
-    Connection(Setting),
+    PgConnection(Setting),
     /// The time zone is a setting of the engine and of the connection.
     TimeZone(Statement, String),
     /// Nothing has to be done: the tag that answers it.
@@ -42,7 +42,7 @@ pub(super) enum Setting {
 ///
 /// # Errors
 /// When the text is not SQL.
-pub(super) fn parts(session: &Session, sql: &str) -> Result<Vec<Part>, Failure> {
+pub(super) fn parts(session: &Session, sql: &str) -> Result<Vec<RoutedStatement>, Failure> {
     let of_all = |statements: Vec<Statement>| {
         let parts = statements
             .into_iter()
@@ -64,7 +64,7 @@ pub(super) fn parts(session: &Session, sql: &str) -> Result<Vec<Part>, Failure> 
             let mut all = Vec::new();
             for text in texts {
                 match session.parse_written(text) {
-                    Ok(statements) => all.extend::<Vec<Part>>(of_all(statements)),
+                    Ok(statements) => all.extend::<Vec<RoutedStatement>>(of_all(statements)),
                     Err(_) => return Err(failure),
                 }
             }
@@ -73,15 +73,15 @@ pub(super) fn parts(session: &Session, sql: &str) -> Result<Vec<Part>, Failure> 
     }
 }
 
-fn part(session: &Session, statement: Statement) -> Part {
+fn part(session: &Session, statement: Statement) -> RoutedStatement {
     use ast::Statement as S;
     let of_engine = |mut statement: Statement| {
         session.name_files(&mut statement);
-        Part::Engine(statement)
+        RoutedStatement::Engine(statement)
     };
     let parsed = match statement.parsed() {
         DfStatement::Statement(parsed) => parsed.as_ref(),
-        DfStatement::Reset(_) => return Part::Nothing("RESET"),
+        DfStatement::Reset(_) => return RoutedStatement::Nothing("RESET"),
         _ => return of_engine(statement),
     };
     match parsed {
@@ -92,16 +92,16 @@ fn part(session: &Session, statement: Statement) -> Part {
             match name.as_str() {
                 "timezone" | "datafusion.execution.time_zone" => {
                     let zone = written(values);
-                    Part::TimeZone(statement, zone)
+                    RoutedStatement::TimeZone(statement, zone)
                 }
                 name if name.starts_with("datafusion.") => of_engine(statement),
                 name if KEPT.contains(&name) => {
-                    Part::Connection(Setting::Set(name.to_owned(), written(values)))
+                    RoutedStatement::PgConnection(Setting::Set(name.to_owned(), written(values)))
                 }
-                _ => Part::Nothing("SET"),
+                _ => RoutedStatement::Nothing("SET"),
             }
         }
-        S::Set(_) => Part::Nothing("SET"),
+        S::Set(_) => RoutedStatement::Nothing("SET"),
         S::ShowVariable { variable } => {
             let words: Vec<String> = variable
                 .iter()
@@ -111,21 +111,23 @@ fn part(session: &Session, statement: Statement) -> Part {
             // All settings, and those of its planner, are the engine's own.
             match name == "all" || name.starts_with("datafusion.") {
                 true => of_engine(statement),
-                false => Part::Connection(Setting::Show(name)),
+                false => RoutedStatement::PgConnection(Setting::Show(name)),
             }
         }
-        S::ShowCatalogs { .. } => Part::Connection(Setting::Show("catalogs".to_owned())),
-        S::StartTransaction { .. } => Part::Connection(Setting::Begin),
-        S::Commit { .. } => Part::Connection(Setting::Commit),
+        S::ShowCatalogs { .. } => {
+            RoutedStatement::PgConnection(Setting::Show("catalogs".to_owned()))
+        }
+        S::StartTransaction { .. } => RoutedStatement::PgConnection(Setting::Begin),
+        S::Commit { .. } => RoutedStatement::PgConnection(Setting::Commit),
         S::Rollback { savepoint, .. } => match savepoint {
-            None => Part::Connection(Setting::Rollback),
-            Some(_) => Part::Connection(Setting::RollbackTo),
+            None => RoutedStatement::PgConnection(Setting::Rollback),
+            Some(_) => RoutedStatement::PgConnection(Setting::RollbackTo),
         },
-        S::Savepoint { .. } => Part::Nothing("SAVEPOINT"),
-        S::ReleaseSavepoint { .. } => Part::Nothing("RELEASE"),
-        S::Discard { .. } => Part::Nothing("DISCARD ALL"),
-        S::LISTEN { .. } => Part::Nothing("LISTEN"),
-        S::UNLISTEN { .. } => Part::Nothing("UNLISTEN"),
+        S::Savepoint { .. } => RoutedStatement::Nothing("SAVEPOINT"),
+        S::ReleaseSavepoint { .. } => RoutedStatement::Nothing("RELEASE"),
+        S::Discard { .. } => RoutedStatement::Nothing("DISCARD ALL"),
+        S::LISTEN { .. } => RoutedStatement::Nothing("LISTEN"),
+        S::UNLISTEN { .. } => RoutedStatement::Nothing("UNLISTEN"),
         _ => of_engine(statement),
     }
 }

@@ -15,7 +15,7 @@ use pgwire::messages::startup::ParameterStatus;
 
 use super::handler::{Client, may_run, refused};
 use crate::catalog::setting;
-use crate::error::{Failure, Kind};
+use crate::error::{Failure, FailureKind};
 
 /// The value of a setting, as an answer of one row.
 pub(super) struct Shown {
@@ -62,7 +62,7 @@ where
     may_run(client)?;
     if value.len() > VALUE_BYTES_MAX {
         let message = format!("the value of {name} has {VALUE_BYTES_MAX} bytes at most");
-        return Err(refused(&Failure::new(Kind::Limit, message)));
+        return Err(refused(&Failure::new(FailureKind::Limit, message)));
     }
     if name == "statement_timeout" {
         let limit = timeout(value).map_err(|failure| refused(&failure))?;
@@ -199,7 +199,7 @@ fn timeout(text: &str) -> Result<Option<Duration>, Failure> {
         Some(ms) => Ok(Some(Duration::from_millis(ms))),
         None => {
             let message = format!("'{text}' is no time for statement_timeout");
-            Err(Failure::new(Kind::Plan, message).with_hint("500, '500ms', '5s' or '1min'"))
+            Err(Failure::new(FailureKind::Plan, message).with_hint("500, '500ms', '5s' or '1min'"))
         }
     }
 }

@@ -13,7 +13,7 @@ use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 use tokio::sync::Notify;
 
 use super::wire::{self, HEAD_BYTES, Reply, Request, Task};
-use crate::error::{Failure, Kind};
+use crate::error::{Failure, FailureKind};
 use crate::folder::Folder;
 use crate::options::WorkerProgram;
 use crate::turn::{Counted, Holder, Turns};
@@ -187,7 +187,7 @@ impl Link {
     pub(super) async fn start(program: &WorkerProgram, folder: &Folder) -> Result<Self, Failure> {
         let failed = |error: io::Error| {
             let message = format!("a process for the statement cannot be started: {error}");
-            Failure::new(Kind::Run, message)
+            Failure::new(FailureKind::Run, message)
         };
         let spilled = folder.within("spilled-").map_err(failed)?;
         let mut command = Command::new(&program.program);
@@ -319,7 +319,7 @@ impl Link {
             _ => "its output is closed".to_owned(),
         };
         let message = format!("the process of the statement ended: {how}");
-        Failure::new(Kind::Limit, message)
+        Failure::new(FailureKind::Limit, message)
             .with_hint("it most likely asked for more memory than there is: group, filter or cut what it makes")
     }
 }
@@ -339,7 +339,7 @@ fn own_bytes(process: u32) -> u64 {
 /// The failure of a statement whose process was ended for the memory of all.
 fn out_of_memory() -> Failure {
     let message = "out of memory: the statements at work held more than --memory-limit allows, and this one held most";
-    Failure::new(Kind::Limit, message)
+    Failure::new(FailureKind::Limit, message)
         .with_hint("group or filter before values are collected, or cut long ones with substr()")
 }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use arrow::array::{Array, ArrayRef, AsArray, RecordBatch, make_array};
 use arrow::datatypes::{BinaryViewType, ByteViewType, DataType, StringViewType};
 
-use crate::error::{Failure, Kind};
+use crate::error::{Failure, FailureKind};
 
 /// Cuts a batch into pieces whose rows, written out, have some megabytes at most.
 ///
@@ -23,7 +23,7 @@ pub(super) fn cut(batch: RecordBatch) -> Result<Vec<RecordBatch>, Failure> {
                     "a row has {bytes} bytes: a client is given {} MiB at most in one",
                     ROW_BYTES_MAX >> 20
                 );
-                return Err(Failure::new(Kind::Limit, message).with_hint(
+                return Err(Failure::new(FailureKind::Limit, message).with_hint(
                     "substr() takes a part of a long text, unnest() makes rows of a list",
                 ));
             }

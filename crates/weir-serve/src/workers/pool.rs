@@ -18,7 +18,7 @@ use weir_tables::Totals;
 
 use super::link::{Link, Octets, PROMPT, Priority, Received, Watched};
 use super::wire::{Progress, Reply, SessionState, Task, Work, Written, broken};
-use crate::error::{Failure, Kind};
+use crate::error::{Failure, FailureKind};
 use crate::folder::Folder;
 use crate::options::WorkerProgram;
 use crate::session::Begun;
@@ -380,7 +380,7 @@ impl Held {
         let next = self.link()?.next(octets).await;
         match next {
             Ok((Reply::Failed(failure), ..)) => {
-                if failure.kind == Kind::Internal {
+                if failure.kind == FailureKind::Internal {
                     self.pool.panics.fetch_add(1, Ordering::Relaxed);
                 }
                 self.is_done = true;
@@ -578,7 +578,7 @@ impl Order {
                 _ => return Err(broken("rows without columns")),
             }
         };
-        let rows = Rows {
+        let rows = WorkerRows {
             held,
             heard,
             before,
@@ -645,13 +645,13 @@ fn schema_of(octets: Vec<u8>) -> Result<SchemaRef, Failure> {
 }
 
 /// The rows of a process, as they come.
-struct Rows {
+struct WorkerRows {
     held: Held,
     heard: Arc<Heard>,
     before: Progress,
 }
 
-impl Rows {
+impl WorkerRows {
     async fn next(&mut self) -> Result<Option<(RecordBatch, Option<Counted>)>, Failure> {
         loop {
             match self.held.next().await? {

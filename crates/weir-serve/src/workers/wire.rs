@@ -51,13 +51,13 @@ pub(super) struct Written {
     text: String,
     index: usize,
     files: Vec<(Vec<String>, String)>,
-    values: Vec<(String, Value)>,
+    values: Vec<(String, ParameterValue)>,
     is_postgres: bool,
 }
 
 /// A value of a parameter.
 #[derive(Debug, Serialize, Deserialize)]
-enum Value {
+enum ParameterValue {
     Null,
     Boolean(bool),
     /// As digits: JSON's numbers end earlier.
@@ -67,7 +67,7 @@ enum Value {
     Text(String),
     Bytes(Vec<u8>),
     Time(String),
-    List(Vec<Value>),
+    List(Vec<ParameterValue>),
 }
 
 /// What a worker process says.
@@ -124,7 +124,7 @@ impl Written {
     pub(super) fn new(statement: &Statement) -> Result<Self, Failure> {
         let recipe = statement.recipe().ok_or_else(|| {
             let message = "this statement does not leave the process that made it";
-            Failure::new(crate::error::Kind::Run, message)
+            Failure::new(crate::error::FailureKind::Run, message)
         })?;
         Ok(Self::of(recipe))
     }
@@ -136,7 +136,7 @@ impl Written {
             index: recipe.index,
             files: recipe.files.clone(),
             values: values
-                .map(|(name, value)| (name.clone(), Value::new(value)))
+                .map(|(name, value)| (name.clone(), ParameterValue::new(value)))
                 .collect(),
             is_postgres: recipe.is_postgres,
         }
@@ -155,7 +155,7 @@ impl Written {
     }
 }
 
-impl Value {
+impl ParameterValue {
     fn new(parameter: &Parameter) -> Self {
         match parameter {
             Parameter::Boolean(value) => Self::Boolean(*value),
@@ -247,7 +247,7 @@ pub(super) fn read<T: for<'de> Deserialize<'de>>(
 /// A failure of the protocol between the processes.
 pub(super) fn broken(message: &str) -> Failure {
     Failure::new(
-        crate::error::Kind::Run,
+        crate::error::FailureKind::Run,
         format!("a process of the server was not understood: {message}"),
     )
 }

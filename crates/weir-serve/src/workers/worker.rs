@@ -343,7 +343,7 @@ impl Worker {
 }
 
 fn unwritten(error: arrow::error::ArrowError) -> Failure {
-    Failure::new(crate::error::Kind::Run, error.to_string())
+    Failure::new(crate::error::FailureKind::Run, error.to_string())
 }
 
 /// Columns, as an Arrow stream without rows.

@@ -67,7 +67,7 @@ pub(super) struct Sketched {
     sketch: Arc<dyn Sketch>,
     sketches: Box<dyn Sketches>,
     kind: Kind,
-    values: Values,
+    values: SketchValues,
     /// The group of each value.
     of: Vec<usize>,
     /// What went wrong first; told when the groups are given out.
@@ -77,13 +77,13 @@ pub(super) struct Sketched {
 }
 
 /// Values in the order in which they came.
-enum Values {
+enum SketchValues {
     Numbers(Vec<u64>),
     Texts(StringViewBuilder),
     Addresses(BinaryViewBuilder),
 }
 
-impl Values {
+impl SketchValues {
     fn of(kind: Kind) -> Self {
         match kind {
             Kind::Text => Self::Texts(StringViewBuilder::new()),
@@ -100,7 +100,7 @@ impl Sketched {
             sketches: sketch.start().ok()?,
             sketch: Arc::clone(sketch),
             kind,
-            values: Values::of(kind),
+            values: SketchValues::of(kind),
             of: Vec::new(),
             failure: None,
             given: None,
@@ -111,12 +111,12 @@ impl Sketched {
     /// [`Sketched::add`].
     pub(super) fn take(&mut self, argument: &Expression, row: &Row<'_>) -> bool {
         match &mut self.values {
-            Values::Numbers(_) => false,
-            Values::Texts(texts) => {
+            SketchValues::Numbers(_) => false,
+            SketchValues::Texts(texts) => {
                 let text = argument.with_text(row, |text| texts.append_value(text));
                 text.is_some()
             }
-            Values::Addresses(addresses) => match argument.address(row) {
+            SketchValues::Addresses(addresses) => match argument.address(row) {
                 Some(address) => {
                     addresses.append_value(address.as_bytes());
                     true
@@ -136,7 +136,7 @@ impl Sketched {
             .filter(|(_, validity)| **validity)
         {
             self.of.push(*of as usize);
-            if let Values::Numbers(values) = &mut self.values {
+            if let SketchValues::Numbers(values) = &mut self.values {
                 values.push(*number);
             }
         }
@@ -148,9 +148,9 @@ impl Sketched {
     /// Hands on what waits.
     fn flush(&mut self, groups: usize) {
         let values: ArrayRef = match &mut self.values {
-            Values::Numbers(values) => numbers(self.kind, values.drain(..).map(Some)),
-            Values::Texts(texts) => Arc::new(texts.finish()),
-            Values::Addresses(addresses) => Arc::new(addresses.finish()),
+            SketchValues::Numbers(values) => numbers(self.kind, values.drain(..).map(Some)),
+            SketchValues::Texts(texts) => Arc::new(texts.finish()),
+            SketchValues::Addresses(addresses) => Arc::new(addresses.finish()),
         };
         let added = self.sketches.add(values, &self.of, groups);
         self.of.clear();
@@ -211,7 +211,7 @@ impl Sketched {
     /// Forgets all groups.
     pub(super) fn clear(&mut self) {
         self.given = None;
-        self.values = Values::of(self.kind);
+        self.values = SketchValues::of(self.kind);
         self.of.clear();
         match self.sketch.start() {
             Ok(sketches) => self.sketches = sketches,
@@ -221,9 +221,9 @@ impl Sketched {
 
     pub(super) fn allocated_bytes(&self) -> usize {
         let values = match &self.values {
-            Values::Numbers(values) => values.capacity() * size_of::<u64>(),
+            SketchValues::Numbers(values) => values.capacity() * size_of::<u64>(),
             // Views of 16 bytes, and few texts that are longer than fit into them.
-            Values::Texts(_) | Values::Addresses(_) => self.of.capacity() * 16,
+            SketchValues::Texts(_) | SketchValues::Addresses(_) => self.of.capacity() * 16,
         };
         self.sketches.allocated_bytes() + values + self.of.capacity() * size_of::<usize>()
     }

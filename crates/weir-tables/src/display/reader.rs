@@ -16,7 +16,7 @@ use crate::names::{Meaning, Name, advice};
 use crate::{Column, Origin, Table};
 
 /// Finds what the words of a filter are.
-pub(super) struct Reader<'t> {
+pub(super) struct FilterReader<'t> {
     table: &'t Table,
     columns: Vec<Column>,
     messages: Arc<Messages>,
@@ -25,7 +25,7 @@ pub(super) struct Reader<'t> {
     field: Option<MessageField>,
 }
 
-impl<'t> Reader<'t> {
+impl<'t> FilterReader<'t> {
     pub(super) fn new(table: &'t Table) -> Self {
         Self {
             table,
@@ -512,7 +512,7 @@ impl<'t> Reader<'t> {
     fn derive(
         &mut self,
         operand: &Operand,
-        (of, part): (&str, Part),
+        (of, part): (&str, FieldPart),
         number: Option<u32>,
     ) -> Result<(Source, Type), Error> {
         let (source, _) = self.word(operand, of, number)?;
@@ -529,9 +529,9 @@ impl<'t> Reader<'t> {
             Source::Calculated(calculation, source, number)
         };
         Ok(match part {
-            Part::Written => (Source::Written(source), Type::Text),
-            Part::Maker => (with(Calculation::And, begins(3), 0x00ff_ffff), Type::Number),
-            Part::Bit(bit) => {
+            FieldPart::Written => (Source::Written(source), Type::Text),
+            FieldPart::Maker => (with(Calculation::And, begins(3), 0x00ff_ffff), Type::Number),
+            FieldPart::Bit(bit) => {
                 let masked = Box::new(with(Calculation::And, begins(1), bit));
                 (with(Calculation::Divide, masked, bit), Type::Flag)
             }
@@ -595,7 +595,7 @@ const APART: &[&str] = &["icmp.resp_to", "tcp.segment_data", "frame.encap_type"]
 
 /// A part of a field that is a field by itself.
 #[derive(Clone, Copy)]
-enum Part {
+enum FieldPart {
     /// The address as text.
     Written,
     /// The first three bytes of a MAC address.
@@ -605,31 +605,31 @@ enum Part {
 }
 
 /// The field that a field is a part of.
-fn derived(name: &str) -> Option<(&'static str, Part)> {
+fn derived(name: &str) -> Option<(&'static str, FieldPart)> {
     let known = DERIVED.iter().find(|(known, ..)| *known == name);
     known.map(|(_, of, part)| (*of, *part))
 }
 
-const GROUP: Part = Part::Bit(1);
-const LOCAL: Part = Part::Bit(2);
+const GROUP: FieldPart = FieldPart::Bit(1);
+const LOCAL: FieldPart = FieldPart::Bit(2);
 
 #[rustfmt::skip]
-const DERIVED: &[(&str, &str, Part)] = &[
+const DERIVED: &[(&str, &str, FieldPart)] = &[
     ("eth.ig", "eth.addr", GROUP),
     ("eth.dst.ig", "eth.dst", GROUP),
     ("eth.src.ig", "eth.src", GROUP),
     ("eth.lg", "eth.addr", LOCAL),
     ("eth.dst.lg", "eth.dst", LOCAL),
     ("eth.src.lg", "eth.src", LOCAL),
-    ("eth.addr.oui", "eth.addr", Part::Maker),
-    ("eth.dst.oui", "eth.dst", Part::Maker),
-    ("eth.src.oui", "eth.src", Part::Maker),
-    ("ip.host", "ip.addr", Part::Written),
-    ("ip.src_host", "ip.src", Part::Written),
-    ("ip.dst_host", "ip.dst", Part::Written),
-    ("ipv6.host", "ipv6.addr", Part::Written),
-    ("ipv6.src_host", "ipv6.src", Part::Written),
-    ("ipv6.dst_host", "ipv6.dst", Part::Written),
+    ("eth.addr.oui", "eth.addr", FieldPart::Maker),
+    ("eth.dst.oui", "eth.dst", FieldPart::Maker),
+    ("eth.src.oui", "eth.src", FieldPart::Maker),
+    ("ip.host", "ip.addr", FieldPart::Written),
+    ("ip.src_host", "ip.src", FieldPart::Written),
+    ("ip.dst_host", "ip.dst", FieldPart::Written),
+    ("ipv6.host", "ipv6.addr", FieldPart::Written),
+    ("ipv6.src_host", "ipv6.src", FieldPart::Written),
+    ("ipv6.dst_host", "ipv6.dst", FieldPart::Written),
 ];
 
 /// The protocol of this name, as Wireshark calls it.

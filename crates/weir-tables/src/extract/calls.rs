@@ -222,7 +222,7 @@ impl Item for CallItem {
     }
 }
 
-type Get = for<'i> fn(&'i HeardCall) -> Option<Value<'i>>;
+type CallGetter = for<'i> fn(&'i HeardCall) -> Option<Value<'i>>;
 
 fn some(bytes: &Option<Vec<u8>>) -> Option<Value<'_>> {
     text(bytes.as_ref()?)
@@ -238,7 +238,7 @@ fn span(span_ns: Option<u64>) -> Option<Value<'static>> {
 }
 
 #[rustfmt::skip]
-static FIELDS: &[ItemField<Get>] = &[
+static FIELDS: &[ItemField<CallGetter>] = &[
     ItemField::new("call.number", Kind::U64, |c| number(c.number),
         "Number of the INVITE in the order of first messages, from 1; the dialogs of a forked INVITE share it", "weir"),
     ItemField::new("sip.call_id", Kind::Text, |c| text(&c.call_id),

@@ -25,7 +25,7 @@ pub(crate) fn has(name: &str) -> bool {
     OWN.iter().any(|field| field.name == name)
 }
 
-type Get = fn(&Conversed) -> Option<Value<'static>>;
+type ConversationGetter = fn(&Conversed) -> Option<Value<'static>>;
 
 /// A flag is there or not, and never false, as in Wireshark.
 const fn flag(analyzed: Option<Analyzed>, flag: u32) -> Option<Value<'static>> {
@@ -46,7 +46,7 @@ fn elapsed(span_ns: i64) -> Option<Value<'static>> {
 
 /// The fields, by Wireshark's names.
 #[rustfmt::skip]
-const OWN: &[ItemField<Get>] = &[
+const OWN: &[ItemField<ConversationGetter>] = &[
     ItemField::new("tcp.stream", Kind::U64, |c| number(c.stream).filter(|_| c.is_tcp),
         "Number of the conversation of TCP, from 0", WIRESHARK),
     ItemField::new("udp.stream", Kind::U64, |c| number(c.stream).filter(|_| !c.is_tcp),

@@ -79,7 +79,7 @@ impl Protocol for Diameter {
             }
             false => self.0.answer(way, id),
         };
-        let captured = Captured {
+        let captured = CapturedDiameter {
             bytes: bytes.to_vec(),
             time_ns: asked.and_then(|asked| asked.until(way)),
             asked,
@@ -95,7 +95,7 @@ impl Protocol for Diameter {
 }
 
 struct DiameterItem {
-    captured: Captured,
+    captured: CapturedDiameter,
     cache: Cache,
 }
 
@@ -106,7 +106,7 @@ impl Item for DiameterItem {
 }
 
 /// A message as it was captured, of which a row is made when its columns are read.
-struct Captured {
+struct CapturedDiameter {
     bytes: Vec<u8>,
     asked: Option<OpenRequest>,
     time_ns: Option<i64>,
@@ -115,7 +115,7 @@ struct Captured {
 /// The vendor of the codes of 3GPP.
 const TGPP: u32 = 10_415;
 
-impl Captured {
+impl CapturedDiameter {
     fn message(&self) -> Option<Message<'_>> {
         Message::new(&self.bytes)
     }
@@ -164,7 +164,7 @@ impl Captured {
 }
 
 #[rustfmt::skip]
-static FIELDS: &[ItemField<Say<Captured>>] = &[
+static FIELDS: &[ItemField<Say<CapturedDiameter>>] = &[
     ItemField::new("diameter.version", Kind::U8, Say::Value(|s| number(s.message()?.version())),
         "Version: 1", "RFC 6733, 3"),
     ItemField::new("diameter.length", Kind::U32, Say::Value(|s| number(s.message()?.length())),

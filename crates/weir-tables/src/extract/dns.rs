@@ -251,10 +251,10 @@ impl Item for DnsItem<'_> {
     }
 }
 
-type Get = for<'i> fn(&'i DnsItem<'_>) -> Option<Value<'i>>;
+type DnsGetter = for<'i> fn(&'i DnsItem<'_>) -> Option<Value<'i>>;
 
 #[rustfmt::skip]
-static FIELDS: &[ItemField<Get>] = &[
+static FIELDS: &[ItemField<DnsGetter>] = &[
     ItemField::new("dns.id", Kind::U16, |d| number(d.message.id()),
         "Number of the message, which the response repeats", "RFC 1035, 4.1.1"),
     ItemField::new("dns.length", Kind::U32, |d| number(d.message.bytes().len() as u64),

@@ -40,9 +40,9 @@ impl Counted {
     }
 }
 
-type Get = for<'i> fn(&'i Counted) -> Option<Value<'i>>;
+type FlowPacketGetter = for<'i> fn(&'i Counted) -> Option<Value<'i>>;
 
-const OWN: &[ItemField<Get>] = &[
+const OWN: &[ItemField<FlowPacketGetter>] = &[
     ItemField::new(
         "flow.id",
         Kind::U64,

@@ -31,10 +31,10 @@ struct FlowItem<'f> {
     protocol: String,
 }
 
-type Get = for<'i> fn(&'i FlowItem<'_>) -> Option<Value<'i>>;
+type FlowGetter = for<'i> fn(&'i FlowItem<'_>) -> Option<Value<'i>>;
 
 #[rustfmt::skip]
-const OWN: &[ItemField<Get>] = &[
+const OWN: &[ItemField<FlowGetter>] = &[
     ItemField::new("flow.id", Kind::U64, |f| number(f.flow.number), "Number of the flow in the order of first packets, from 1; parts of one flow share it", "weir"),
     ItemField::new("flow.part", Kind::U16, |f| number(f.flow.part), "Number of this part of the flow, from 0", "weir"),
     ItemField::new("flow.community_id", Kind::Text, |f| Some(Value::Text(f.community_id.as_str())), "Community ID, version 1, seed 0: the same in every tool that knows it", "Community ID Flow Hashing, version 1"),

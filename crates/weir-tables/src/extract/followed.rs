@@ -109,14 +109,14 @@ struct Undecided {
     is_before: bool,
     /// What may be the beginning of a message, of each direction, and the pieces that it came in.
     begun: [Vec<u8>; 2],
-    pieces: Vec<Piece>,
+    pieces: Vec<BeginningPiece>,
     /// Bytes of it that count.
     counted: usize,
 }
 
 /// Where a piece of what may be a beginning came.
 #[derive(Clone, Copy, Debug)]
-struct Piece {
+struct BeginningPiece {
     sender: Sender,
     octets: usize,
     offset: u64,
@@ -145,14 +145,17 @@ impl Undecided {
 
     fn held(&self) -> usize {
         let octets: usize = self.begun.iter().map(Vec::capacity).sum();
-        let pieces = self.pieces.capacity().saturating_mul(size_of::<Piece>());
+        let pieces = self
+            .pieces
+            .capacity()
+            .saturating_mul(size_of::<BeginningPiece>());
         octets.saturating_add(pieces)
     }
 
     /// Takes a piece up that may be the beginning of a message, or goes on with it.
     fn hold(&mut self, payload: &Payload<'_>, chunk: &Chunk<'_>, bytes: &[u8]) {
         self.begun(chunk.sender).extend_from_slice(bytes);
-        self.pieces.push(Piece {
+        self.pieces.push(BeginningPiece {
             sender: chunk.sender,
             octets: bytes.len(),
             offset: chunk.offset,
@@ -568,7 +571,7 @@ mod tests {
         }
         follow(&mut followed, &packets, |_| Begin::Unsure);
         // The pieces count as well as the octets.
-        let each = 300 + 3 * size_of::<Piece>();
+        let each = 300 + 3 * size_of::<BeginningPiece>();
         assert!(followed.given_up() >= 100 - (most / each) as u64);
         assert_eq!(followed.given_up() + followed.not_understood(), 100);
         assert!(followed.undecided.is_empty());

@@ -18,7 +18,8 @@ use weir_packet::Needs;
 
 use self::columns::FIELDS;
 use self::command::{
-    Carried, CommandRow, Part, Place, ROW_BYTES, RowKind, reply_error, reply_name, rows_of_action,
+    Carried, CommandPart, CommandPlace, CommandRow, ROW_BYTES, RowKind, reply_error, reply_name,
+    rows_of_action,
 };
 use super::{Extract, Extraction, columns, push_item};
 use crate::Row;
@@ -57,7 +58,7 @@ struct Messages {
     arena: Arena,
     tracker: Tracker,
     /// Rows whose reply may still come, by the token that the tracker has for their request.
-    waiting: HashMap<u64, Waiting>,
+    waiting: HashMap<u64, PendingCommand>,
     waiting_bytes: usize,
     next_token: u64,
     /// Complete rows on their way out.
@@ -67,7 +68,7 @@ struct Messages {
     given_up: u64,
 }
 
-struct Waiting {
+struct PendingCommand {
     rows: Vec<CommandRow>,
     /// The first row that the next reply may be to.
     next: usize,
@@ -197,7 +198,7 @@ impl Messages {
             self.give_up();
         }
         self.waiting_bytes = self.waiting_bytes.saturating_add(bytes);
-        let waiting = Waiting {
+        let waiting = PendingCommand {
             rows,
             next: 0,
             bytes,
@@ -317,7 +318,7 @@ impl Messages {
     }
 }
 
-impl Waiting {
+impl PendingCommand {
     /// What a reply says about one context.
     fn action(
         &mut self,
@@ -367,10 +368,15 @@ impl Waiting {
     }
 }
 
-fn part(carried: &Arc<Carried>, transaction: usize, action: usize, command: Option<usize>) -> Part {
-    Part {
+fn part(
+    carried: &Arc<Carried>,
+    transaction: usize,
+    action: usize,
+    command: Option<usize>,
+) -> CommandPart {
+    CommandPart {
         message: Arc::clone(carried),
-        place: Place {
+        place: CommandPlace {
             transaction,
             action,
             command,

@@ -64,7 +64,7 @@ struct Http {
 }
 
 /// A TCP connection.
-struct Stream {
+struct HttpConnection {
     connection: Connection,
     /// Octets that were looked at.
     seen: usize,
@@ -74,7 +74,7 @@ struct Stream {
 const SEARCH_BYTES_MAX: usize = 1 << 16;
 
 struct Exchanges {
-    streams: Followed<Stream>,
+    streams: Followed<HttpConnection>,
     dropped: u64,
 }
 
@@ -100,7 +100,7 @@ impl Exchanges {
         self.streams.chunk(
             chunk,
             |_| {
-                Some(Stream {
+                Some(HttpConnection {
                     connection: Connection::searching(),
                     seen: 0,
                 })

@@ -45,10 +45,10 @@ struct Carrier {
     is_two: bool,
 }
 
-type Get = fn(&Carrier) -> Option<Value<'static>>;
+type FrameGetter = fn(&Carrier) -> Option<Value<'static>>;
 
 #[rustfmt::skip]
-const OWN: &[ItemField<Get>] = &[
+const OWN: &[ItemField<FrameGetter>] = &[
     ItemField::new(FRAME, Kind::U64, |c| frame(c.frame), "Number of the frame", "weir"),
     ItemField::new("http.is_there", Kind::Bool, |c| (!c.is_two).then_some(Value::Bool(true)),
         "There are octets of HTTP/1", "RFC 9112"),
@@ -70,7 +70,7 @@ const BEGUN_MAX: usize = 64;
 const HELD_BYTES_MAX: usize = 256 << 20;
 
 /// A TCP connection.
-struct Stream {
+struct FrameConnection {
     connection: Connection,
     /// Octets that were looked at.
     seen: usize,
@@ -78,7 +78,7 @@ struct Stream {
     begun: [Vec<u64>; 2],
 }
 
-impl Stream {
+impl FrameConnection {
     fn new() -> Self {
         Self {
             connection: Connection::searching(),
@@ -152,7 +152,7 @@ impl Stream {
 /// Looks for HTTP.
 struct Frames {
     payloads: OpenedPayloads,
-    streams: Followed<Stream>,
+    streams: Followed<FrameConnection>,
     /// What was known only when the capture ended.
     last: Option<VecDeque<Carrier>>,
     file: String,
@@ -171,14 +171,14 @@ impl Default for Frames {
 
 /// Takes a piece of what connections carry.
 fn payload(
-    streams: &mut Followed<Stream>,
+    streams: &mut Followed<FrameConnection>,
     payload: &Payload<'_>,
     each: &mut dyn FnMut(Carrier),
 ) -> Interest {
     match payload.carried {
         Carried::Stream(chunk) => streams.chunk(
             chunk,
-            |_| Some(Stream::new()),
+            |_| Some(FrameConnection::new()),
             |stream| stream.take(chunk, each),
         ),
         _ => Interest::Ignore,

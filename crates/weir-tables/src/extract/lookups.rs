@@ -25,13 +25,13 @@ pub(super) const EXTRACTION: Extraction = Extraction {
 struct Lookups(Pairs<Way>);
 
 /// A lookup that is a row.
-struct Seen<'l> {
+struct PartlySeen<'l> {
     lookup: &'l Lookup<Way>,
     /// Octets of its question or its answer were not captured.
     is_cut: bool,
 }
 
-impl Seen<'_> {
+impl PartlySeen<'_> {
     /// What keeps the question or the answer from being understood to its end.
     fn fault(&self) -> Option<&'static str> {
         match self.is_cut {
@@ -45,7 +45,7 @@ impl Seen<'_> {
 fn push_lookup(lookup: &Lookup<Way>, now: Option<&Way>, push: &mut Push<'_>) {
     let answer = now.filter(|now| lookup.answer_frame == Some(now.frame));
     let is_cut = lookup.way.missing > 0 || answer.is_some_and(|answer| answer.missing > 0);
-    push(&lookup.way, &LookupItem(Seen { lookup, is_cut }));
+    push(&lookup.way, &LookupItem(PartlySeen { lookup, is_cut }));
 }
 
 impl Protocol for Lookups {
@@ -105,7 +105,7 @@ impl Protocol for Lookups {
     }
 }
 
-struct LookupItem<'l>(Seen<'l>);
+struct LookupItem<'l>(PartlySeen<'l>);
 
 impl Item for LookupItem<'_> {
     fn value(&self, index: usize) -> Option<Value<'_>> {
@@ -113,10 +113,10 @@ impl Item for LookupItem<'_> {
     }
 }
 
-type Get = for<'l> fn(&'l Seen<'_>) -> Option<Value<'l>>;
+type LookupGetter = for<'l> fn(&'l PartlySeen<'_>) -> Option<Value<'l>>;
 
 #[rustfmt::skip]
-static FIELDS: &[ItemField<Get>] = &[
+static FIELDS: &[ItemField<LookupGetter>] = &[
     ItemField::new("lookup.trans_id", Kind::U16, |s| number(s.lookup.id),
         "Number of question and answer", "RFC 1035, 4.1.1"),
     ItemField::new("lookup.rtt", Kind::F64, |s| seconds(by_one_clock(s.lookup.rtt_ns?)?),

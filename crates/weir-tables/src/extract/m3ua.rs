@@ -33,7 +33,7 @@ impl Protocol for M3ua {
         let is_message = way.transport == "sctp" && Message::new(bytes).is_some();
         if is_message {
             let item = M3uaItem {
-                captured: Captured(bytes.to_vec()),
+                captured: CapturedM3ua(bytes.to_vec()),
                 cache: Cache::new(FIELDS.len()),
             };
             push(way, &item);
@@ -43,7 +43,7 @@ impl Protocol for M3ua {
 }
 
 struct M3uaItem {
-    captured: Captured,
+    captured: CapturedM3ua,
     cache: Cache,
 }
 
@@ -54,9 +54,9 @@ impl Item for M3uaItem {
 }
 
 /// A message as it was captured, of which a row is made when its columns are read.
-struct Captured(Vec<u8>);
+struct CapturedM3ua(Vec<u8>);
 
-impl Captured {
+impl CapturedM3ua {
     fn message(&self) -> Option<Message<'_>> {
         Message::new(&self.0)
     }
@@ -82,7 +82,7 @@ impl Captured {
 }
 
 #[rustfmt::skip]
-static FIELDS: &[ItemField<Say<Captured>>] = &[
+static FIELDS: &[ItemField<Say<CapturedM3ua>>] = &[
     ItemField::new("m3ua.version", Kind::U8, Say::Value(|s| number(s.message()?.version())),
         "Version: 1", "RFC 4666, 3.1.1"),
     ItemField::new("m3ua.message_class", Kind::U8, Say::Value(|s| number(s.message()?.class())),

@@ -92,11 +92,11 @@ impl Way {
     }
 }
 
-type Get = fn(&Way) -> Option<Value<'static>>;
+type WayGetter = fn(&Way) -> Option<Value<'static>>;
 
 /// The columns that say where something came from.
 #[rustfmt::skip]
-static WAY: &[ItemField<Get>] = &[
+static WAY: &[ItemField<WayGetter>] = &[
     ItemField::new("frame.number", Kind::U64, |way| number(way.frame).filter(|_| way.frame > 0),
         "Number of the record that carries the last octet of what the row says, from 1; NULL when the capture's end completed it", "weir"),
     ItemField::new("frame.time", Kind::Time, |way| way.time_ns.map(Value::Time),

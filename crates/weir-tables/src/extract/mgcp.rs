@@ -41,7 +41,7 @@ impl Protocol for Mgcp {
                 }
                 _ => None,
             };
-            let captured = Captured {
+            let captured = CapturedMgcp {
                 bytes: message.bytes.to_vec(),
                 media: sdp::media(message.body).into_iter().next(),
                 time_ns: asked.and_then(|asked| asked.until(way)),
@@ -60,7 +60,7 @@ impl Protocol for Mgcp {
 }
 
 struct MgcpItem {
-    captured: Captured,
+    captured: CapturedMgcp,
     cache: Cache,
 }
 
@@ -71,14 +71,14 @@ impl Item for MgcpItem {
 }
 
 /// A message as it was captured, of which a row is made when its columns are read.
-struct Captured {
+struct CapturedMgcp {
     bytes: Vec<u8>,
     media: Option<sdp::Media>,
     asked: Option<OpenRequest>,
     time_ns: Option<i64>,
 }
 
-impl Captured {
+impl CapturedMgcp {
     fn message(&self) -> Option<Message<'_>> {
         Message::new(&self.bytes)
     }
@@ -104,7 +104,7 @@ macro_rules! parameter {
 }
 
 #[rustfmt::skip]
-static FIELDS: &[ItemField<Say<Captured>>] = &[
+static FIELDS: &[ItemField<Say<CapturedMgcp>>] = &[
     ItemField::new("mgcp.req", Kind::Bool, Say::Value(|s| Some(Value::Bool(matches!(s.line()?, Line::Command { .. })))),
         "It is a command, no response", "RFC 3435, 3.2"),
     ItemField::new("mgcp.req.verb", Kind::Text, Say::Text(|s| match s.line()? {

@@ -236,10 +236,10 @@ impl Item for MqttItem<'_> {
 /// Packets that have a quality of service, as subscriptions had in MQTT 3.1.
 const WITH_QUALITY: &[u8] = &[kind::PUBLISH, kind::SUBSCRIBE];
 
-type Get = for<'i> fn(&'i MqttItem<'_>) -> Option<Value<'i>>;
+type MqttGetter = for<'i> fn(&'i MqttItem<'_>) -> Option<Value<'i>>;
 
 #[rustfmt::skip]
-static FIELDS: &[ItemField<Get>] = &[
+static FIELDS: &[ItemField<MqttGetter>] = &[
     ItemField::new("mqtt.msgtype", Kind::U8, |m| number(m.packet.kind),
         "Type of the packet", "MQTT 5.0, 2.1.2"),
     ItemField::new("mqtt.type", Kind::Text, |m| kind_word(m.packet.kind).map(Value::Text),

@@ -48,10 +48,10 @@ impl Item for NtpItem<'_> {
     }
 }
 
-type Get = for<'i> fn(&'i NtpItem<'_>) -> Option<Value<'i>>;
+type NtpGetter = for<'i> fn(&'i NtpItem<'_>) -> Option<Value<'i>>;
 
 #[rustfmt::skip]
-static FIELDS: &[ItemField<Get>] = &[
+static FIELDS: &[ItemField<NtpGetter>] = &[
     ItemField::new("ntp.flags.li", Kind::U8, |n| number(n.packet.leap()),
         "Leap seconds to come; 3 when the clock is not set", "RFC 5905, 7.3"),
     ItemField::new("ntp.flags.vn", Kind::U8, |n| number(n.packet.version()),

@@ -62,7 +62,7 @@ const HELD_BYTES_MAX: usize = 256 << 20;
 /// Connections of TLS at one time, at most.
 const CONNECTIONS_MAX: usize = 1 << 16;
 
-type Each<'e> = dyn FnMut(&Payload<'_>) -> Interest + 'e;
+type OnOpened<'e> = dyn FnMut(&Payload<'_>) -> Interest + 'e;
 
 impl OpenedPayloads {
     /// With the secrets of these connections.
@@ -86,7 +86,7 @@ impl OpenedPayloads {
     }
 
     /// As [`Payloads::packet`].
-    pub(crate) fn packet(&mut self, packet: &Packet<'_>, each: &mut Each<'_>) {
+    pub(crate) fn packet(&mut self, packet: &Packet<'_>, each: &mut OnOpened<'_>) {
         let Self {
             payloads,
             prefaces,
@@ -99,7 +99,7 @@ impl OpenedPayloads {
     }
 
     /// As [`Payloads::finish`].
-    pub(crate) fn finish(&mut self, each: &mut Each<'_>) {
+    pub(crate) fn finish(&mut self, each: &mut OnOpened<'_>) {
         let Self {
             payloads,
             prefaces,
@@ -147,7 +147,7 @@ fn read(
     prefaces: &mut Prefaces,
     mut tls: Option<&mut Tls>,
     relayed: &mut Relayed,
-    each: &mut Each<'_>,
+    each: &mut OnOpened<'_>,
 ) -> Interest {
     let mut inner = |payload: &Payload<'_>| opened(payload, tls.as_deref_mut(), relayed, each);
     match payload.carried {
@@ -161,7 +161,7 @@ fn opened(
     payload: &Payload<'_>,
     tls: Option<&mut Tls>,
     relayed: &mut Relayed,
-    each: &mut Each<'_>,
+    each: &mut OnOpened<'_>,
 ) -> Interest {
     match payload.carried {
         Carried::Datagram(bytes) => datagram(payload, bytes, &mut relayed.compressed, each),
@@ -187,7 +187,7 @@ impl Relayed {
         &mut self,
         payload: &Payload<'_>,
         chunk: &Chunk<'_>,
-        each: &mut Each<'_>,
+        each: &mut OnOpened<'_>,
     ) -> Option<Interest> {
         if !self.streams.contains_key(&chunk.connection) {
             let Content::Bytes(bytes) = chunk.content else {
@@ -267,7 +267,7 @@ fn datagram(
     payload: &Payload<'_>,
     bytes: &[u8],
     compressed: &mut u64,
-    each: &mut Each<'_>,
+    each: &mut OnOpened<'_>,
 ) -> Interest {
     let Some(hep) = Hep::parse(bytes) else {
         *compressed += u64::from(is_compressed(bytes));
@@ -286,7 +286,7 @@ fn datagram(
 }
 
 impl Tls {
-    fn payload(&mut self, payload: &Payload<'_>, each: &mut Each<'_>) -> Interest {
+    fn payload(&mut self, payload: &Payload<'_>, each: &mut OnOpened<'_>) -> Interest {
         let Carried::Stream(chunk) = payload.carried else {
             return each(payload);
         };
@@ -354,7 +354,12 @@ impl Tls {
     }
 
     /// A gap or an end.
-    fn rest(&mut self, payload: &Payload<'_>, chunk: &Chunk<'_>, each: &mut Each<'_>) -> Interest {
+    fn rest(
+        &mut self,
+        payload: &Payload<'_>,
+        chunk: &Chunk<'_>,
+        each: &mut OnOpened<'_>,
+    ) -> Interest {
         let Some(sealed) = self.streams.get_mut(&chunk.connection) else {
             return each(payload);
         };
@@ -387,7 +392,7 @@ pub(super) fn pass(
     chunk: &Chunk<'_>,
     content: Content<'_>,
     offset: u64,
-    each: &mut Each<'_>,
+    each: &mut OnOpened<'_>,
 ) -> Interest {
     let chunk = Chunk {
         content,

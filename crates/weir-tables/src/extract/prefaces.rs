@@ -11,7 +11,7 @@ use super::opened::{HEP_MAGIC, pass};
 /// Takes headers off, and holds beginnings until it is known what they are.
 #[derive(Debug, Default)]
 pub(super) struct Prefaces {
-    open: HashMap<u64, [Side; 2]>,
+    open: HashMap<u64, [PrefaceSide; 2]>,
     given_up: u64,
     /// What may become a hello of TLS is held, too.
     holds_hellos: bool,
@@ -19,7 +19,7 @@ pub(super) struct Prefaces {
 
 /// A direction of a connection.
 #[derive(Debug, Default)]
-struct Side {
+struct PrefaceSide {
     /// What may be the beginning of a header.
     held: Vec<u8>,
     /// Octets of headers.
@@ -48,7 +48,7 @@ const WORD: &[u8] = b"PROXY ";
 /// Connections at one time, at most.
 const CONNECTIONS_MAX: usize = 1 << 16;
 
-type Each<'e> = dyn FnMut(&Payload<'_>) -> Interest + 'e;
+type OnPiece<'e> = dyn FnMut(&Payload<'_>) -> Interest + 'e;
 
 impl Prefaces {
     /// The same; what may become a hello of TLS is held until it is known.
@@ -69,7 +69,7 @@ impl Prefaces {
         &mut self,
         payload: &Payload<'_>,
         chunk: &Chunk<'_>,
-        each: &mut Each<'_>,
+        each: &mut OnPiece<'_>,
     ) -> Interest {
         if !self.is_open(chunk) {
             return each(payload);
@@ -112,13 +112,13 @@ impl Prefaces {
     }
 }
 
-impl Side {
+impl PrefaceSide {
     fn chunk(
         &mut self,
         payload: &Payload<'_>,
         chunk: &Chunk<'_>,
         holds_hellos: bool,
-        each: &mut Each<'_>,
+        each: &mut OnPiece<'_>,
     ) -> Interest {
         let offset = chunk.offset.saturating_sub(self.taken_off);
         let Content::Bytes(bytes) = chunk.content else {

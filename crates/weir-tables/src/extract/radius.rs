@@ -94,7 +94,7 @@ impl Protocol for Radius {
                 None
             }
         };
-        let captured = Captured {
+        let captured = CapturedRadius {
             bytes: bytes.to_vec(),
             ports: way.ports(),
             time_ns: asked.and_then(|asked| asked.until(way)),
@@ -111,7 +111,7 @@ impl Protocol for Radius {
 }
 
 struct RadiusItem {
-    captured: Captured,
+    captured: CapturedRadius,
     cache: Cache,
 }
 
@@ -122,14 +122,14 @@ impl Item for RadiusItem {
 }
 
 /// A message as it was captured, of which a row is made when its columns are read.
-struct Captured {
+struct CapturedRadius {
     bytes: Vec<u8>,
     ports: [u16; 2],
     asked: Option<OpenRequest>,
     time_ns: Option<i64>,
 }
 
-impl Captured {
+impl CapturedRadius {
     fn packet(&self) -> Option<Packet<'_>> {
         Packet::new(&self.bytes, self.ports)
     }
@@ -166,7 +166,7 @@ impl Captured {
 }
 
 #[rustfmt::skip]
-static FIELDS: &[ItemField<Say<Captured>>] = &[
+static FIELDS: &[ItemField<Say<CapturedRadius>>] = &[
     ItemField::new("radius.code", Kind::U8, Say::Value(|s| number(s.packet()?.code())),
         "Code: 1 access request, 2 accept, 3 reject, 4 accounting request, …", "RFC 2865, 3"),
     ItemField::new("radius.code_name", Kind::Text, Say::Value(|s| code_word(s.packet()?.code()).map(Value::Text)),

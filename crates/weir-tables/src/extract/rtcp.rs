@@ -100,7 +100,7 @@ impl Item for ReportItem<'_> {
     }
 }
 
-type Get = for<'i> fn(&'i ReportItem<'_>) -> Option<Value<'i>>;
+type ReportGetter = for<'i> fn(&'i ReportItem<'_>) -> Option<Value<'i>>;
 
 /// From 1900 to 1970, in seconds.
 const EPOCH: i64 = 2_208_988_800;
@@ -117,7 +117,7 @@ fn ntp(sent: Sent) -> Option<i64> {
 }
 
 #[rustfmt::skip]
-static FIELDS: &[ItemField<Get>] = &[
+static FIELDS: &[ItemField<ReportGetter>] = &[
     ItemField::new("rtcp.packet", Kind::U32, |r| number(r.report.packet),
         "Which packet of the datagram, from 1", "RFC 3550, 6.1"),
     ItemField::new("rtcp.part", Kind::U32, |r| number(r.report.part),

@@ -70,10 +70,10 @@ impl Item for RtpItem<'_> {
     }
 }
 
-type Get = for<'i> fn(&'i RtpItem<'_>) -> Option<Value<'i>>;
+type RtpGetter = for<'i> fn(&'i RtpItem<'_>) -> Option<Value<'i>>;
 
 #[rustfmt::skip]
-static FIELDS: &[ItemField<Get>] = &[
+static FIELDS: &[ItemField<RtpGetter>] = &[
     ItemField::new("rtp.padding", Kind::Bool, |r| Some(Value::Bool(r.sight.packet.has_padding())),
         "The payload ends in padding", "RFC 3550, 5.1"),
     ItemField::new("rtp.ext", Kind::Bool, |r| Some(Value::Bool(r.sight.packet.has_extension())),

@@ -43,7 +43,7 @@ impl Protocol for Sccp {
             return false;
         }
         let item = SccpItem {
-            captured: Captured {
+            captured: CapturedSccp {
                 opc: transfer.opc,
                 dpc: transfer.dpc,
                 link: transfer.link,
@@ -57,7 +57,7 @@ impl Protocol for Sccp {
 }
 
 struct SccpItem {
-    captured: Captured,
+    captured: CapturedSccp,
     cache: Cache,
 }
 
@@ -68,14 +68,14 @@ impl Item for SccpItem {
 }
 
 /// A message as it was captured, of which a row is made when its columns are read.
-struct Captured {
+struct CapturedSccp {
     opc: u32,
     dpc: u32,
     link: u8,
     bytes: Vec<u8>,
 }
 
-impl Captured {
+impl CapturedSccp {
     fn message(&self) -> Option<Message<'_>> {
         Message::new(&self.bytes)
     }
@@ -96,7 +96,7 @@ impl Captured {
 }
 
 #[rustfmt::skip]
-static FIELDS: &[ItemField<Say<Captured>>] = &[
+static FIELDS: &[ItemField<Say<CapturedSccp>>] = &[
     ItemField::new("mtp3.opc", Kind::U32, Say::Value(|s| number(s.opc)),
         "Point code of the sender", "ITU-T Q.704, 2.2.3"),
     ItemField::new("mtp3.dpc", Kind::U32, Say::Value(|s| number(s.dpc)),

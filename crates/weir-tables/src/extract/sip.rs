@@ -250,10 +250,10 @@ fn ip6(end: SocketAddr) -> Option<Value<'static>> {
 /// Transports over TCP.
 const OVER_TCP: &[SipTransport] = &[SipTransport::Tcp, SipTransport::WebSocket];
 
-type Get = for<'i> fn(&'i MessageItem<'_, '_>) -> Option<Value<'i>>;
+type SipGetter = for<'i> fn(&'i MessageItem<'_, '_>) -> Option<Value<'i>>;
 
 #[rustfmt::skip]
-static FIELDS: &[ItemField<Get>] = &[
+static FIELDS: &[ItemField<SipGetter>] = &[
     ItemField::new("frame.number", Kind::U64, |m| number(m.way.frame).filter(|_| m.way.frame > 0),
         "Number of the record that completed the message, from 1; NULL when the capture's end did", "weir"),
     ItemField::new("frame.time", Kind::Time, |m| m.way.time_ns.map(Value::Time),

@@ -109,10 +109,10 @@ impl Item for SnmpItem<'_> {
     }
 }
 
-type Get = for<'i> fn(&'i SnmpItem<'_>) -> Option<Value<'i>>;
+type SnmpGetter = for<'i> fn(&'i SnmpItem<'_>) -> Option<Value<'i>>;
 
 #[rustfmt::skip]
-static FIELDS: &[ItemField<Get>] = &[
+static FIELDS: &[ItemField<SnmpGetter>] = &[
     ItemField::new("snmp.version", Kind::U8, |s| number(s.message.version),
         "Version: 0 is 1, 1 is 2c, 3 is 3", "RFC 1157, 4; RFC 3412, 6.1"),
     ItemField::new("snmp.community", Kind::Text, |s| s.community.as_deref().map(Value::Text).filter(|_| s.message.community.is_some_and(|it| !it.is_empty())),

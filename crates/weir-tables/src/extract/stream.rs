@@ -34,7 +34,7 @@ pub(super) const EXTRACTION: Extraction = Extraction {
 };
 
 /// A piece of what a flow carries.
-struct Piece<'p> {
+struct StreamPiece<'p> {
     offset: u64,
     data: Option<&'p [u8]>,
     missing: Option<u64>,
@@ -42,7 +42,7 @@ struct Piece<'p> {
     text: OnceCell<String>,
 }
 
-impl<'p> Piece<'p> {
+impl<'p> StreamPiece<'p> {
     /// The piece that a payload is; `None` of what only says that a stream is over.
     fn of(payload: &Payload<'p>) -> Option<Self> {
         let (offset, data, missing, from_originator) = match payload.carried {
@@ -70,10 +70,10 @@ impl<'p> Piece<'p> {
     }
 }
 
-type Get = for<'i> fn(&'i Piece<'_>) -> Option<Value<'i>>;
+type PieceGetter = for<'i> fn(&'i StreamPiece<'_>) -> Option<Value<'i>>;
 
 #[rustfmt::skip]
-static FIELDS: &[ItemField<Get>] = &[
+static FIELDS: &[ItemField<PieceGetter>] = &[
     ItemField::new("flow.from_originator", Kind::Bool, |p| p.from_originator.map(Value::Bool),
         "The flow's originator sent it, as far as was known then; NULL of datagrams", "weir"),
     ItemField::new("stream.offset", Kind::U64, |p| number(p.offset),
@@ -101,7 +101,7 @@ fn lines(bytes: &[u8]) -> String {
     text
 }
 
-impl Item for Piece<'_> {
+impl Item for StreamPiece<'_> {
     fn value(&self, index: usize) -> Option<Value<'_>> {
         (FIELDS.get(index)?.get)(self)
     }
@@ -163,7 +163,7 @@ impl Extract for Pieces {
             row.file.clone_into(&mut self.file);
         }
         self.payloads.packet(row.packet, &mut |payload| {
-            if let Some(piece) = Piece::of(payload) {
+            if let Some(piece) = StreamPiece::of(payload) {
                 let way = Way::of(payload);
                 let item = WithWay {
                     way: &way,
@@ -180,7 +180,7 @@ impl Extract for Pieces {
         let last = self.last.get_or_insert_with(|| {
             let mut last = VecDeque::new();
             payloads.finish(&mut |payload| {
-                last.extend(Piece::of(payload).map(|piece| WaitingPiece {
+                last.extend(StreamPiece::of(payload).map(|piece| WaitingPiece {
                     way: Way::of(payload),
                     offset: piece.offset,
                     data: piece.data.map(<[u8]>::to_vec),
@@ -195,7 +195,7 @@ impl Extract for Pieces {
             let Some(kept) = last.pop_front() else {
                 return false;
             };
-            let piece = Piece {
+            let piece = StreamPiece {
                 offset: kept.offset,
                 data: kept.data.as_deref(),
                 missing: kept.missing,

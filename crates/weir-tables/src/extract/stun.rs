@@ -79,7 +79,7 @@ impl Protocol for Stun {
             INDICATION => None,
             _ => self.0.answer(way, message.id()),
         };
-        let captured = Captured {
+        let captured = CapturedStun {
             bytes: bytes.to_vec(),
             id: message.id(),
             time_ns: asked.and_then(|asked| asked.until(way)),
@@ -96,7 +96,7 @@ impl Protocol for Stun {
 }
 
 struct StunItem {
-    captured: Captured,
+    captured: CapturedStun,
     cache: Cache,
 }
 
@@ -107,14 +107,14 @@ impl Item for StunItem {
 }
 
 /// A message as it was captured, of which a row is made when its columns are read.
-struct Captured {
+struct CapturedStun {
     bytes: Vec<u8>,
     id: [u8; 12],
     asked: Option<OpenRequest>,
     time_ns: Option<i64>,
 }
 
-impl Captured {
+impl CapturedStun {
     fn message(&self) -> Option<Message<'_>> {
         Message::new(&self.bytes)
     }
@@ -152,7 +152,7 @@ impl Captured {
 const MAPPED: [u16; 2] = [attribute::XOR_MAPPED_ADDRESS, attribute::MAPPED_ADDRESS];
 
 #[rustfmt::skip]
-static FIELDS: &[ItemField<Say<Captured>>] = &[
+static FIELDS: &[ItemField<Say<CapturedStun>>] = &[
     ItemField::new("stun.type", Kind::U16, Say::Value(|s| number(s.message()?.kind())),
         "Type: class and method", "RFC 8489, 5"),
     ItemField::new("stun.class", Kind::Text, Say::Value(|s| class_word(s.message()?.class()).map(Value::Text)),

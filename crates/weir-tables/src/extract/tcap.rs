@@ -54,7 +54,7 @@ impl Protocol for Tcap {
         }
         let subsystem = |party: Option<sccp::Party<'_>>| party.and_then(|it| it.subsystem);
         let digits = |party: Option<sccp::Party<'_>>| party.and_then(|it| it.digits());
-        let captured = Captured {
+        let captured = CapturedTcap {
             opc: transfer.opc,
             dpc: transfer.dpc,
             subsystems: [subsystem(outer.called), subsystem(outer.calling)],
@@ -95,7 +95,7 @@ fn transaction(octets: &[u8]) -> u64 {
 }
 
 struct TcapItem {
-    captured: Captured,
+    captured: CapturedTcap,
     cache: Cache,
 }
 
@@ -106,7 +106,7 @@ impl Item for TcapItem {
 }
 
 /// A message as it was captured, of which a row is made when its columns are read.
-struct Captured {
+struct CapturedTcap {
     opc: u32,
     dpc: u32,
     /// Of whom it is for, and of who sent it.
@@ -127,7 +127,7 @@ struct Captured {
 /// Subsystems of MAP (3GPP TS 23.003, 8).
 const MAP: [u8; 12] = [5, 6, 7, 8, 9, 10, 145, 147, 148, 149, 150, 251];
 
-impl Captured {
+impl CapturedTcap {
     fn is_map(&self) -> bool {
         self.subsystems.iter().flatten().any(|it| MAP.contains(it))
     }
@@ -138,7 +138,7 @@ impl Captured {
 }
 
 #[rustfmt::skip]
-static FIELDS: &[ItemField<Say<Captured>>] = &[
+static FIELDS: &[ItemField<Say<CapturedTcap>>] = &[
     ItemField::new("mtp3.opc", Kind::U32, Say::Value(|s| number(s.opc)),
         "Point code of the sender", "ITU-T Q.704, 2.2.3"),
     ItemField::new("mtp3.dpc", Kind::U32, Say::Value(|s| number(s.dpc)),

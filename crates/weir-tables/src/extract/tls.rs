@@ -44,7 +44,7 @@ impl Item for TlsRow {
 }
 
 /// What a TCP connection carries, as far as it is known.
-enum Stream {
+enum TlsCarrier {
     /// Other things so far. A handshake may come: mail, databases and proxies begin in clear.
     Searching {
         /// Octets that were looked at, of each side.
@@ -65,7 +65,7 @@ struct Tls {
 }
 
 struct Sessions {
-    streams: Followed<Stream>,
+    streams: Followed<TlsCarrier>,
     datagrams: Datagrams,
     too_long: u64,
     certificates_dropped: u64,
@@ -90,10 +90,10 @@ const HELD_BYTES_MAX: usize = 256 << 20;
 const SEARCH_BYTES_MAX: usize = 1 << 16;
 
 /// Takes a handshake that is over, with the way of what ended it.
-type Each<'e> = dyn FnMut(Box<Session>, Way) + 'e;
+type OnHandshake<'e> = dyn FnMut(Box<Session>, Way) + 'e;
 
 impl Sessions {
-    fn payload(&mut self, payload: &Payload<'_>, each: &mut Each<'_>) -> Interest {
+    fn payload(&mut self, payload: &Payload<'_>, each: &mut OnHandshake<'_>) -> Interest {
         let way = Way::of(payload);
         let side = usize::from(payload.sender == Sender::High);
         let Self {
@@ -123,7 +123,7 @@ impl Sessions {
     }
 
     /// Hands on the handshakes over datagrams that are open when the capture ends.
-    fn finish(&mut self, each: &mut Each<'_>) {
+    fn finish(&mut self, each: &mut OnHandshake<'_>) {
         let without_hello = &mut self.without_hello;
         self.datagrams
             .finish(&mut |session, way| match session.is_seen() {
@@ -143,11 +143,11 @@ fn directed(session: &Session, way: Way, side: usize) -> Way {
 
 /// Takes a piece of a TCP stream.
 fn chunked(
-    streams: &mut Followed<Stream>,
+    streams: &mut Followed<TlsCarrier>,
     chunk: &Chunk<'_>,
     way: &Way,
     side: usize,
-    each: &mut Each<'_>,
+    each: &mut OnHandshake<'_>,
 ) -> Interest {
     let stamp = Stamp {
         time_ns: way.time_ns,
@@ -156,7 +156,7 @@ fn chunked(
     streams.chunk(
         chunk,
         |_| {
-            Some(Stream::Searching {
+            Some(TlsCarrier::Searching {
                 seen: [0; 2],
                 begun: Default::default(),
             })
@@ -165,8 +165,8 @@ fn chunked(
             let told = stream.take(chunk.content, side, stamp);
             let is_over = chunk.is_last || told != SessionState::More;
             if is_over {
-                let stream = std::mem::replace(stream, Stream::nothing());
-                if let Stream::Session(session) = stream {
+                let stream = std::mem::replace(stream, TlsCarrier::nothing());
+                if let TlsCarrier::Session(session) = stream {
                     let way = directed(&session, *way, side);
                     each(session, way);
                 }
@@ -177,7 +177,7 @@ fn chunked(
     )
 }
 
-impl Stream {
+impl TlsCarrier {
     fn nothing() -> Self {
         Self::Searching {
             seen: [0; 2],

@@ -37,7 +37,7 @@ pub(crate) fn has(name: &str) -> bool {
 
 /// A record, or a message in one.
 #[derive(Clone, Copy, Debug, Default)]
-struct Record {
+struct RecordRow {
     kind: Option<u8>,
     /// The type stands for another one that is sealed, as in TLS 1.3.
     is_opaque: bool,
@@ -48,17 +48,17 @@ struct Record {
     alert: Option<[u8; 2]>,
 }
 
-impl Record {
+impl RecordRow {
     /// There is a record of this type, or nothing.
     fn flag(&self, kind: u8) -> Option<Value<'static>> {
         (self.kind == Some(kind)).then_some(Value::Bool(true))
     }
 }
 
-type Get = fn(&Record) -> Option<Value<'static>>;
+type RecordGetter = fn(&RecordRow) -> Option<Value<'static>>;
 
 #[rustfmt::skip]
-const OWN: &[ItemField<Get>] = &[
+const OWN: &[ItemField<RecordGetter>] = &[
     ItemField::new(IS_TLS, Kind::Bool, |_| Some(Value::Bool(true)), "There is TLS", RFC),
     ItemField::new("tls.record.content_type", Kind::U8, |r| number(r.kind?).filter(|_| !r.is_opaque && r.length.is_some()),
         "Type of the record", RFC),
@@ -92,7 +92,7 @@ const QUIC_MAX: usize = 1 << 14;
 /// A server's hello, with its header, that is looked into.
 const SERVER_HELLO: u8 = 2;
 
-impl Item for Record {
+impl Item for RecordRow {
     fn value(&self, index: usize) -> Option<Value<'_>> {
         (OWN.get(index)?.get)(self)
     }
@@ -100,17 +100,17 @@ impl Item for Record {
 
 /// A connection.
 #[derive(Default)]
-struct Stream {
+struct RecordConnection {
     /// Octets that were looked at before TLS began.
     seen: usize,
     is_tls: bool,
     /// The server chose TLS 1.3.
     is_private: bool,
-    sides: [Side; 2],
+    sides: [RecordSide; 2],
 }
 
 #[derive(Default)]
-struct Side {
+struct RecordSide {
     /// A record whose end did not come yet.
     begun: Vec<u8>,
     is_sealed: bool,
@@ -119,11 +119,11 @@ struct Side {
 }
 
 /// Takes what was found.
-type Each<'e> = dyn FnMut(Record) + 'e;
+type OnRecord<'e> = dyn FnMut(RecordRow) + 'e;
 
-impl Stream {
+impl RecordConnection {
     /// Takes octets of a side; false when the connection carries something else.
-    fn take(&mut self, side: usize, bytes: &[u8], each: &mut Each<'_>) -> bool {
+    fn take(&mut self, side: usize, bytes: &[u8], each: &mut OnRecord<'_>) -> bool {
         let Some(one) = self.sides.get_mut(side) else {
             return false;
         };
@@ -142,7 +142,7 @@ impl Stream {
         while rest.len() >= HEADER_OCTETS {
             if !is_header(rest) {
                 // Wireshark shows it as data that go on.
-                each(Record::default());
+                each(RecordRow::default());
                 rest = &[];
                 break;
             }
@@ -158,7 +158,7 @@ impl Stream {
         }
         // Wireshark looks into a frame where a record begins, though not at what goes on.
         if is_first && !is_told && is_header(rest) {
-            each(Record::default());
+            each(RecordRow::default());
         }
         one.begun = rest.to_vec();
         true
@@ -170,7 +170,7 @@ impl Stream {
     }
 }
 
-impl Side {
+impl RecordSide {
     /// True where TLS begins with what is begun and these octets, or with these alone. What may become a beginning is kept.
     fn begins(&mut self, bytes: &[u8], is_first: bool) -> bool {
         let begins = |all: &[u8], is_first| is_first && is_header(all) || begins_with_hello(all);
@@ -198,17 +198,17 @@ impl Side {
     }
 
     /// A whole record with its header.
-    fn record(&mut self, record: &[u8], is_private: &mut bool, each: &mut Each<'_>) {
+    fn record(&mut self, record: &[u8], is_private: &mut bool, each: &mut OnRecord<'_>) {
         let Some((&[kind, v1, v0, l1, l0], body)) = record.split_first_chunk::<HEADER_OCTETS>()
         else {
             return;
         };
-        let mut said = Record {
+        let mut said = RecordRow {
             kind: Some(kind),
             is_opaque: kind == DATA && *is_private,
             version: Some(u16::from_be_bytes([v1, v0])),
             length: Some(u16::from_be_bytes([l1, l0])),
-            ..Record::default()
+            ..RecordRow::default()
         };
         match (kind, body) {
             (CHANGE, _) => self.is_sealed = true,
@@ -224,7 +224,7 @@ impl Side {
     }
 
     /// The messages that begin in a record of the handshake.
-    fn messages(&mut self, body: &[u8], is_private: &mut bool, each: &mut Each<'_>) {
+    fn messages(&mut self, body: &[u8], is_private: &mut bool, each: &mut OnRecord<'_>) {
         let passed = self.passing.min(body.len());
         self.passing -= passed;
         let mut rest = body.get(passed..).unwrap_or_default();
@@ -239,10 +239,10 @@ impl Side {
                     .chosen_version
                     .is_some_and(|version| version >= 0x0304);
             }
-            each(Record {
+            each(RecordRow {
                 kind: Some(HANDSHAKE),
                 message: Some(*kind),
-                ..Record::default()
+                ..RecordRow::default()
             });
             self.passing = length - there;
             rest = behind;
@@ -269,7 +269,7 @@ fn is_header_begun(bytes: &[u8]) -> bool {
 /// Looks for records.
 struct Records {
     payloads: Payloads,
-    streams: Followed<Stream>,
+    streams: Followed<RecordConnection>,
     /// Of each conversation of QUIC the session, and which of the two hellos have their rows.
     quic: HashMap<FlowKey, (Box<Session>, [bool; 2])>,
     given_up: u64,
@@ -291,7 +291,7 @@ fn datagram(
     open: &mut HashMap<FlowKey, (Box<Session>, [bool; 2])>,
     payload: &Payload<'_>,
     bytes: &[u8],
-    each: &mut Each<'_>,
+    each: &mut OnRecord<'_>,
 ) -> bool {
     if !open.contains_key(payload.key) {
         if !is_quic_initial(bytes) {
@@ -315,10 +315,10 @@ fn datagram(
     let there = [session.client.is_some(), session.server.is_some()];
     for ((message, there), told) in (1..).zip(there).zip(told.iter_mut()) {
         if there && !std::mem::replace(told, true) {
-            each(Record {
+            each(RecordRow {
                 kind: Some(HANDSHAKE),
                 message: Some(message),
-                ..Record::default()
+                ..RecordRow::default()
             });
         }
     }
@@ -337,7 +337,7 @@ impl Extract for Records {
             given_up,
         } = self;
         payloads.packet(row.packet, &mut |payload| {
-            let mut each = |record: Record| {
+            let mut each = |record: RecordRow| {
                 rows.push_row(&row.with_item(&record));
             };
             match payload.carried {
@@ -345,7 +345,7 @@ impl Extract for Records {
                     let side = usize::from(payload.sender == Sender::High);
                     streams.chunk(
                         chunk,
-                        |_| Some(Stream::default()),
+                        |_| Some(RecordConnection::default()),
                         |stream| {
                             let goes_on = match chunk.content {
                                 Content::Bytes(bytes) => stream.take(side, bytes, &mut each),
@@ -390,7 +390,11 @@ impl Extract for Records {
 mod tests {
     use super::*;
 
-    fn of(stream: &mut Stream, side: usize, bytes: &[u8]) -> Vec<(Option<u8>, Option<u8>)> {
+    fn of(
+        stream: &mut RecordConnection,
+        side: usize,
+        bytes: &[u8],
+    ) -> Vec<(Option<u8>, Option<u8>)> {
         let mut found = Vec::new();
         stream.take(side, bytes, &mut |record| {
             found.push((record.kind, record.message));
@@ -400,7 +404,7 @@ mod tests {
 
     #[test]
     fn a_frame_has_the_records_that_it_completes() {
-        let mut stream = Stream::default();
+        let mut stream = RecordConnection::default();
         // Two messages of which the second goes on in the next record.
         let first = [22, 3, 1, 0, 9, 14, 0, 0, 0, 11, 0, 0, 9, 1];
         assert_eq!(of(&mut stream, 0, &first[..8]), [(None, None)]);
@@ -423,7 +427,7 @@ mod tests {
 
     #[test]
     fn what_begins_as_something_else_is_no_tls_before_a_hello() {
-        let mut stream = Stream::default();
+        let mut stream = RecordConnection::default();
         assert_eq!(of(&mut stream, 0, b"EHLO mail"), []);
         assert_eq!(of(&mut stream, 0, &[23, 3, 1, 0, 1, 1]), []);
         assert!(!stream.is_tls);

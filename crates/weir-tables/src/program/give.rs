@@ -4,7 +4,7 @@ use weir_compile::{Builder, Label, Operation, Register, Relation, SpaceId};
 
 use super::ask::AskedBranch;
 use super::lower::{Lowering, Path};
-use super::output::{Column, Mode, Output};
+use super::output::{Mode, Output, WaitingColumn};
 use crate::aggregate::ROWS;
 use crate::groups::PlaceHash;
 
@@ -72,9 +72,9 @@ impl Lowering<'_> {
                     None => b.put(0, SpaceId::STATE, Some(rows), column_at),
                 };
                 match *from {
-                    Column::Key(word) => put(&mut self.builder, keys.get(word).copied()),
-                    Column::Value(measure) => put(&mut self.builder, arguments[measure]),
-                    Column::Validity(measure) => {
+                    WaitingColumn::Key(word) => put(&mut self.builder, keys.get(word).copied()),
+                    WaitingColumn::Value(measure) => put(&mut self.builder, arguments[measure]),
+                    WaitingColumn::Validity(measure) => {
                         let is_there = u64::from(arguments[measure].is_some());
                         self.builder
                             .put(is_there, SpaceId::STATE, Some(rows), column_at);

@@ -17,7 +17,7 @@ pub(crate) struct Output {
     /// The first word of the columns of the rows that wait, or of the state of the one group.
     pub(crate) first_word: u32,
     /// What is written of each row that waits.
-    pub(crate) columns: Vec<Column>,
+    pub(crate) columns: Vec<WaitingColumn>,
     pub(crate) key: Key,
     pub(crate) key_words: usize,
     pub(crate) measures: Vec<MeasurePlan>,
@@ -47,7 +47,7 @@ pub(crate) enum Mode {
 
 /// A column of the rows that wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Column {
+pub(crate) enum WaitingColumn {
     /// A word of the key.
     Key(usize),
     /// The argument of a measure.

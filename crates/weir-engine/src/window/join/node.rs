@@ -170,7 +170,7 @@ impl ExecutionPlan for IntervalJoin {
         partition: usize,
         context: Arc<TaskContext>,
     ) -> Result<SendableRecordBatchStream> {
-        let work = Work::new(self, partition, &context)?;
+        let work = JoinWork::new(self, partition, &context)?;
         let batches = futures::stream::try_unfold(work, |mut work| async move {
             Ok(work.next().await?.map(|batch| (batch, work)))
         });
@@ -186,7 +186,7 @@ impl ExecutionPlan for IntervalJoin {
 }
 
 /// One execution.
-struct Work {
+struct JoinWork {
     spec: Arc<Match>,
     inputs: [Option<SendableRecordBatchStream>; 2],
     sides: [Side; 2],
@@ -207,7 +207,7 @@ struct Probe {
     end: u64,
 }
 
-impl Work {
+impl JoinWork {
     fn new(node: &IntervalJoin, partition: usize, context: &Arc<TaskContext>) -> Result<Self> {
         let spec = Arc::clone(&node.spec);
         let [left, right] = &node.inputs;

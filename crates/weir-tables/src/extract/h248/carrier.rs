@@ -54,17 +54,17 @@ pub struct Lifted<'p> {
 #[derive(Debug, Default)]
 pub struct Lifter {
     payloads: OpenedPayloads,
-    streams: Streams,
+    streams: CarrierStreams,
 }
 
 /// The TCP connections that may carry messages.
 #[derive(Debug)]
-struct Streams {
+struct CarrierStreams {
     open: Followed<Conversation<Framer>>,
     skipped: u64,
 }
 
-impl Default for Streams {
+impl Default for CarrierStreams {
     fn default() -> Self {
         Self {
             open: Followed::new(HELD_BYTES_MAX),
@@ -144,7 +144,7 @@ fn lifted<'p>(
     }
 }
 
-impl Streams {
+impl CarrierStreams {
     fn payload(&mut self, payload: &Payload<'_>, each: &mut dyn FnMut(&Lifted<'_>)) -> Interest {
         let (low, high) = (payload.key.low().port, payload.key.high().port);
         let known = PORTS.contains(&low) || PORTS.contains(&high);

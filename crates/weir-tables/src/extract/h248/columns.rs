@@ -7,10 +7,10 @@ use super::command::{CommandRow, RowKind};
 use crate::extract::value::{address, filled, number, seconds};
 use crate::extract::{Item, ItemField};
 
-type Get = for<'r> fn(&'r CommandRow) -> Option<Value<'r>>;
+type CommandGetter = for<'r> fn(&'r CommandRow) -> Option<Value<'r>>;
 
 /// See the module.
-pub(super) const FIELDS: &[ItemField<Get>] = &[
+pub(super) const FIELDS: &[ItemField<CommandGetter>] = &[
     ItemField::new(
         "frame.number",
         Kind::U64,

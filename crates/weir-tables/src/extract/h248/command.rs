@@ -31,7 +31,7 @@ pub(super) struct Carried {
 
 /// Where in a message a command stands.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Place {
+pub(super) struct CommandPlace {
     pub(super) transaction: usize,
     pub(super) action: usize,
     /// None for an action without commands.
@@ -40,9 +40,9 @@ pub(super) struct Place {
 
 /// A command, or its reply, in a message.
 #[derive(Clone, Debug)]
-pub(super) struct Part {
+pub(super) struct CommandPart {
     pub(super) message: Arc<Carried>,
-    pub(super) place: Place,
+    pub(super) place: CommandPlace,
 }
 
 /// What a row is about.
@@ -63,7 +63,7 @@ pub(super) enum RowKind {
 pub(super) struct CommandRow {
     pub(super) kind: RowKind,
     pub(super) message: Arc<Carried>,
-    pub(super) place: Option<Place>,
+    pub(super) place: Option<CommandPlace>,
     pub(super) transaction_id: Option<u32>,
     pub(super) context_id: Option<u32>,
     pub(super) command: Option<&'static str>,
@@ -77,7 +77,7 @@ pub(super) struct CommandRow {
     /// The message that answers, and the time since the request.
     pub(super) answer: Option<(Arc<Carried>, i64)>,
     pub(super) reply_context_id: Option<u32>,
-    pub(super) replies: Vec<Part>,
+    pub(super) replies: Vec<CommandPart>,
     pub(super) error: Option<(u16, Option<String>)>,
     pub(super) stopped: Option<String>,
     pub(super) texts: OnceCell<Texts>,
@@ -125,7 +125,7 @@ impl CommandRow {
     pub(super) fn texts(&self) -> Option<&Texts> {
         let place = self.place?;
         Some(self.texts.get_or_init(|| {
-            let part = Part {
+            let part = CommandPart {
                 message: Arc::clone(&self.message),
                 place,
             };
@@ -159,7 +159,7 @@ pub(super) fn rows_of_action(
 ) {
     let mut row_at = |command: Option<usize>| {
         let mut row = CommandRow::new(RowKind::Request, carried);
-        row.place = Some(Place {
+        row.place = Some(CommandPlace {
             transaction,
             action: action_at,
             command,
@@ -257,7 +257,7 @@ fn termination_ids<'m>(command: &'m Command<'_>) -> &'m [TerminationId<'m>] {
 }
 
 /// Decodes the messages again and writes down what the parts say; contents of several in a list.
-fn texts(parts: &[Part], list: bool) -> Texts {
+fn texts(parts: &[CommandPart], list: bool) -> Texts {
     let mut names = Names::default();
     let mut json = JsonWriter::compact();
     if list {
@@ -284,7 +284,7 @@ fn texts(parts: &[Part], list: bool) -> Texts {
     }
 }
 
-fn visit(message: &Message<'_>, place: Place, visitor: &mut dyn Visitor) {
+fn visit(message: &Message<'_>, place: CommandPlace, visitor: &mut dyn Visitor) {
     let MessageBody::Transactions(transactions) = message.body else {
         return;
     };

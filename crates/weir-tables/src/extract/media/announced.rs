@@ -66,11 +66,11 @@ pub(super) struct Announced {
 struct Socket {
     /// The latest last.
     media: Vec<Arc<Announcement>>,
-    streams: Vec<Known>,
+    streams: Vec<AnnouncedStream>,
 }
 
 /// A stream of a socket of which it is known what announced it.
-struct Known {
+struct AnnouncedStream {
     sender: Endpoint,
     ssrc: u32,
     last_ns: i64,
@@ -256,7 +256,7 @@ impl Socket {
         if self.streams.len() >= STREAMS_MAX {
             self.streams.remove(0);
         }
-        self.streams.push(Known {
+        self.streams.push(AnnouncedStream {
             sender: way.src,
             ssrc,
             last_ns: way.passed_ns,

@@ -60,7 +60,7 @@ pub(in crate::extract) enum Sight<'p> {
     Fax(&'p FaxSight),
 }
 
-type Each<'e> = dyn FnMut(&Sight<'_>) + 'e;
+type OnDatagram<'e> = dyn FnMut(&Sight<'_>) + 'e;
 
 /// A direction between two sockets.
 pub(in crate::extract) type Pair = (Endpoint, Endpoint);
@@ -88,7 +88,7 @@ impl Finder {
     }
 
     /// Takes a packet, and hands on what it carries.
-    pub(in crate::extract) fn packet(&mut self, packet: &Packet<'_>, each: &mut Each<'_>) {
+    pub(in crate::extract) fn packet(&mut self, packet: &Packet<'_>, each: &mut OnDatagram<'_>) {
         self.packet_with_sip(packet, &mut |_| {}, each);
     }
 
@@ -97,7 +97,7 @@ impl Finder {
         &mut self,
         packet: &Packet<'_>,
         each_message: &mut dyn FnMut(&SipMessage<'_>),
-        each: &mut Each<'_>,
+        each: &mut OnDatagram<'_>,
     ) {
         let Self {
             payloads,
@@ -254,7 +254,7 @@ impl MediaFinder {
         &mut self,
         bytes: &[u8],
         payload: &Payload<'_>,
-        each: &mut Each<'_>,
+        each: &mut OnDatagram<'_>,
     ) {
         // Neither STUN, DTLS nor text begins so (RFC 7983).
         if bytes.first().is_none_or(|first| first >> 6 != 2) {
@@ -291,7 +291,7 @@ impl MediaFinder {
     }
 
     /// Takes a datagram that cannot be RTP, and may be a fax.
-    fn fax(&mut self, bytes: &[u8], way: Way, each: &mut Each<'_>) {
+    fn fax(&mut self, bytes: &[u8], way: Way, each: &mut OnDatagram<'_>) {
         let announced = self.announced.of_packet(&way, bytes);
         if let Some(fax) = announced.filter(|it| it.media.is_fax()) {
             fax_sight(bytes, way, fax, each);
@@ -304,7 +304,7 @@ impl MediaFinder {
         packet: &RtpPacket<'_>,
         bytes: &[u8],
         way: &Way,
-        each: &mut Each<'_>,
+        each: &mut OnDatagram<'_>,
     ) -> bool {
         if !is_in_use(packet.payload_type())
             || packet.ssrc() == 0
@@ -400,7 +400,7 @@ impl Candidate {
 }
 
 /// Hands on a datagram between sockets that were announced for a fax, unless it is STUN, or too short for UDPTL.
-fn fax_sight(bytes: &[u8], way: Way, announced: Arc<Announcement>, each: &mut Each<'_>) {
+fn fax_sight(bytes: &[u8], way: Way, announced: Arc<Announcement>, each: &mut OnDatagram<'_>) {
     let is_stun = bytes.get(4..8) == Some(&STUN_COOKIE) && bytes.first().is_some_and(|it| *it < 4);
     if let [high, low, _, _, ..] = bytes
         && !is_stun

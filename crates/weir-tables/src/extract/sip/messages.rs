@@ -82,7 +82,7 @@ impl SipTransport {
 /// Finds messages in payloads, with the TCP connections that may carry them.
 #[derive(Debug)]
 pub(crate) struct SipFinder {
-    open: Followed<Stream>,
+    open: Followed<SipCarrier>,
     web_sockets: Connections,
     lost_bytes: u64,
 }
@@ -99,7 +99,7 @@ impl Default for SipFinder {
 
 /// What a connection carries.
 #[derive(Debug)]
-enum Stream {
+enum SipCarrier {
     Sip(Box<Conversation<Framer>>),
     WebSocket,
 }
@@ -223,17 +223,17 @@ impl SipFinder {
             (payload, chunk),
             |bytes, offset| {
                 let place = (chunk.saw_start, offset);
-                Stream::begins(bytes, place, ports.contains(&SIP_PORT))
+                SipCarrier::begins(bytes, place, ports.contains(&SIP_PORT))
             },
             |stream, payload, chunk| match stream {
-                Stream::Sip(conversation) => {
+                SipCarrier::Sip(conversation) => {
                     let way = way(payload, SipTransport::Tcp);
                     conversation.chunk(chunk, lost_bytes, &mut |bytes, _| {
                         each(&SipMessage { bytes, way });
                         true
                     })
                 }
-                Stream::WebSocket => {
+                SipCarrier::WebSocket => {
                     let interest = web_sockets.chunk(payload, chunk, &mut |sight| {
                         if let Some(bytes) = message_in(sight) {
                             each(&SipMessage {
@@ -246,7 +246,7 @@ impl SipFinder {
                     (interest == Interest::Follow).then_some(0)
                 }
             },
-            Stream::is_understood,
+            SipCarrier::is_understood,
         )
     }
 }
@@ -264,7 +264,7 @@ fn message_in<'m>(sight: &WebSocketSight<'m>) -> Option<&'m [u8]> {
     }
 }
 
-impl Stream {
+impl SipCarrier {
     /// False when it may carry something else after all.
     const fn is_understood(&self) -> bool {
         match self {

@@ -39,7 +39,7 @@ struct Early {
 
 /// A handshake over datagrams.
 struct Talk {
-    state: State,
+    state: DatagramState,
     /// Of its last datagram.
     way: Way,
     /// Which side sent that.
@@ -48,7 +48,7 @@ struct Talk {
     random: Option<[u8; 32]>,
 }
 
-enum State {
+enum DatagramState {
     Open(Box<Session>),
     /// Its row was given out. What identifies it, of QUIC, tells copies of its packets.
     Over(Option<QuicIds>),
@@ -164,7 +164,7 @@ impl Datagrams {
 impl Talks {
     fn are_over(&self) -> bool {
         let mut all = self.talks.iter();
-        self.early.is_empty() && all.all(|talk| matches!(talk.state, State::Over(_)))
+        self.early.is_empty() && all.all(|talk| matches!(talk.state, DatagramState::Over(_)))
     }
 
     /// Begins a handshake of DTLS with a hello that is of none that is known.
@@ -180,7 +180,7 @@ impl Talks {
         if let Some(last) = self.talks.back_mut() {
             let is_another = random.is_some() && last.random.is_some() && random != last.random;
             let silent_ns = way.passed_ns.saturating_sub(last.way.passed_ns);
-            let is_over = matches!(last.state, State::Over(_));
+            let is_over = matches!(last.state, DatagramState::Over(_));
             let is_anew = is_over && silent_ns > ANEW_NS;
             if !is_another && !is_anew {
                 last.random = last.random.or(random);
@@ -223,13 +223,13 @@ impl Talks {
     ) {
         if self.talks.len() >= TALKS_MAX {
             let mut all = self.talks.iter();
-            let over = all.position(|talk| matches!(talk.state, State::Over(_)));
+            let over = all.position(|talk| matches!(talk.state, DatagramState::Over(_)));
             if let Some(talk) = self.talks.remove(over.unwrap_or(0)) {
                 *given_up = given_up.saturating_add(talk.give_up(each).into());
             }
         }
         self.talks.push_back(Talk {
-            state: State::Open(Box::new(session)),
+            state: DatagramState::Open(Box::new(session)),
             way: *way,
             side,
             random,
@@ -273,14 +273,14 @@ impl Talks {
 impl Talk {
     const fn carrier(&self) -> Option<Carrier> {
         match &self.state {
-            State::Open(session) => Some(session.carrier),
-            State::Over(_) => None,
+            DatagramState::Open(session) => Some(session.carrier),
+            DatagramState::Over(_) => None,
         }
     }
 
     /// Takes a datagram of QUIC; false when it is of another connection.
     fn quic(&mut self, bytes: &[u8], way: &Way, side: usize, each: &mut Each<'_>) -> bool {
-        let State::Open(session) = &mut self.state else {
+        let DatagramState::Open(session) = &mut self.state else {
             return false;
         };
         if session.carrier != Carrier::Quic {
@@ -296,7 +296,7 @@ impl Talk {
     }
 
     fn dtls(&mut self, bytes: &[u8], way: &Way, side: usize, each: &mut Each<'_>) {
-        if let State::Open(session) = &mut self.state {
+        if let DatagramState::Open(session) = &mut self.state {
             let told = session.datagram(side, bytes, stamp(way));
             self.came(told, way, side, each);
         }
@@ -305,12 +305,14 @@ impl Talk {
     /// Takes up what a datagram told; hands the handshake on once it is over.
     fn came(&mut self, told: SessionState, way: &Way, side: usize, each: &mut Each<'_>) {
         (self.way, self.side) = (*way, side);
-        let State::Open(session) = &self.state else {
+        let DatagramState::Open(session) = &self.state else {
             return;
         };
         if told != SessionState::More {
             let ids = session.quic().cloned();
-            if let State::Open(session) = std::mem::replace(&mut self.state, State::Over(ids)) {
+            if let DatagramState::Open(session) =
+                std::mem::replace(&mut self.state, DatagramState::Over(ids))
+            {
                 let way = directed(&session, *way, side);
                 each(session, way);
             }
@@ -320,15 +322,15 @@ impl Talk {
     /// True when a datagram is of this connection of QUIC, by its identifiers, though nothing opens it.
     fn had(&self, bytes: &[u8], side: usize) -> bool {
         let ids = match &self.state {
-            State::Open(session) => session.quic(),
-            State::Over(ids) => ids.as_ref(),
+            DatagramState::Open(session) => session.quic(),
+            DatagramState::Over(ids) => ids.as_ref(),
         };
         ids.is_some_and(|ids| ids.are_of(side, bytes))
     }
 
     /// Hands it on as it is; true when it was open.
     fn give_up(self, each: &mut Each<'_>) -> bool {
-        let State::Open(session) = self.state else {
+        let DatagramState::Open(session) = self.state else {
             return false;
         };
         let way = directed(&session, self.way, self.side);

@@ -120,14 +120,14 @@ impl Item for MessageRow<'_> {
     }
 }
 
-type Get = for<'r> fn(&'r MessageRow<'_>) -> Option<Value<'r>>;
+type MessageGetter = for<'r> fn(&'r MessageRow<'_>) -> Option<Value<'r>>;
 
 const WEIR: &str = "weir";
 const FRAMES: &str = "RFC 6455, 5.2";
 const DEFLATE: &str = "RFC 7692, 7";
 
 /// Wireshark's names where it has the same; what it shows of a frame is here of the whole message.
-pub(super) const FIELDS: &[ItemField<Get>] = &[
+pub(super) const FIELDS: &[ItemField<MessageGetter>] = &[
     ItemField::new(
         "frame.number",
         Kind::U64,

@@ -64,7 +64,7 @@ pub struct WebSocketSight<'a> {
 /// The connections, by their chunks.
 #[derive(Debug)]
 pub(crate) struct Connections {
-    open: Followed<Known>,
+    open: Followed<KnownConnection>,
     gap_bytes: u64,
     /// Connections without a handshake that broke a rule.
     dropped: u64,
@@ -76,7 +76,7 @@ pub(crate) struct Connections {
 
 /// A TCP connection.
 #[derive(Debug)]
-enum Known {
+enum KnownConnection {
     /// It becomes a WebSocket connection, or has been one from before the capture.
     One(Box<OneSocket>),
     /// Its streams may be some.
@@ -169,7 +169,7 @@ impl Connections {
             Looks::MANY,
             (payload, chunk),
             |bytes, offset| match begins(bytes, (chunk.saw_start, offset)) {
-                Begin::With(opening) => Begin::With(Known::new(chunk, opening)),
+                Begin::With(opening) => Begin::With(KnownConnection::new(chunk, opening)),
                 Begin::Unsure => Begin::Unsure,
                 Begin::Before => Begin::Before,
                 Begin::Other => Begin::Other,
@@ -179,13 +179,13 @@ impl Connections {
                     *gap_bytes = gap_bytes.saturating_add(bytes);
                 }
                 match known {
-                    Known::One(socket) => {
+                    KnownConnection::One(socket) => {
                         let goes_on = socket.chunk(chunk, each);
                         let broke = socket.socket().is_mid_stream() && !goes_on;
                         *dropped = dropped.saturating_add(broke.into());
                         (goes_on && !chunk.is_last).then(|| socket.socket().held_bytes())
                     }
-                    Known::Two(streams) => {
+                    KnownConnection::Two(streams) => {
                         streams.chunk(chunk, each);
                         let counts = streams.take_counts();
                         *dropped = dropped.saturating_add(counts.dropped);
@@ -197,14 +197,14 @@ impl Connections {
             },
             // Another request or another answer may precede the handshake.
             |known| match known {
-                Known::One(socket) => socket.socket().is_open(),
-                Known::Two(_) => true,
+                KnownConnection::One(socket) => socket.socket().is_open(),
+                KnownConnection::Two(_) => true,
             },
         )
     }
 }
 
-impl Known {
+impl KnownConnection {
     fn new(chunk: &Chunk<'_>, opening: Opening) -> Self {
         let socket = |from_client| Self::One(Box::new(OneSocket::new(chunk, from_client)));
         let streams =

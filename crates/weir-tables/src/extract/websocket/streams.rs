@@ -34,13 +34,13 @@ pub(super) struct Counts {
 
 #[derive(Debug, Default)]
 struct Sockets {
-    streams: BTreeMap<u32, Stream>,
+    streams: BTreeMap<u32, SocketStream>,
     held: usize,
     counts: Counts,
 }
 
 #[derive(Debug)]
-struct Stream {
+struct SocketStream {
     /// `None` of one that is no WebSocket connection.
     socket: Option<Socket>,
     /// The directions of which nothing more comes, to the server and to the client.
@@ -52,7 +52,7 @@ struct Stream {
 }
 
 /// What a stream gets.
-enum Step<'a> {
+enum StreamStep<'a> {
     Take(Direction, Content<'a>),
     Agree(Handshake),
     Refuse,
@@ -128,8 +128,8 @@ impl Sockets {
             } => {
                 let code = response.head.line.code;
                 let step = match is_websocket(&request.head) && code / 100 == 2 {
-                    true => Step::Agree(handshake(request, response)),
-                    false => Step::Refuse,
+                    true => StreamStep::Agree(handshake(request, response)),
+                    false => StreamStep::Refuse,
                 };
                 if self.begin(stream, StreamOrigin::Awaited, route) {
                     self.step(stream, step, now, each);
@@ -141,7 +141,7 @@ impl Sockets {
                 octets,
                 origin,
             } if self.begin(stream, origin, route) => {
-                let step = Step::Take(direction(side), Content::Bytes(octets));
+                let step = StreamStep::Take(direction(side), Content::Bytes(octets));
                 self.step(stream, step, now, each);
             }
             StreamEvent::Missing {
@@ -149,18 +149,18 @@ impl Sockets {
                 side,
                 octets,
             } => {
-                let step = Step::Take(direction(side), Content::Gap(octets));
+                let step = StreamStep::Take(direction(side), Content::Gap(octets));
                 self.step(stream, step, now, each);
             }
             StreamEvent::Ended { stream, side } => {
-                let step = Step::Take(direction(side), Content::End(StreamEnd::Finished));
+                let step = StreamStep::Take(direction(side), Content::End(StreamEnd::Finished));
                 self.step(stream, step, now, each);
             }
             StreamEvent::Lost { side } => {
                 // How much of it is of each stream is not known.
                 let streams: Vec<u32> = self.streams.keys().copied().collect();
                 for stream in streams {
-                    let step = Step::Take(direction(side), Content::Gap(u64::MAX));
+                    let step = StreamStep::Take(direction(side), Content::Gap(u64::MAX));
                     self.step(stream, step, now, each);
                 }
             }
@@ -183,7 +183,7 @@ impl Sockets {
             return false;
         }
         let socket = Socket::new(route, Some(stream), connection);
-        let stream_of = Stream {
+        let stream_of = SocketStream {
             socket: Some(socket),
             ended: [false; 2],
             is_awaited: origin == StreamOrigin::Awaited,
@@ -195,7 +195,7 @@ impl Sockets {
 
     /// Forgets a stream that is no WebSocket connection, or half of which is over.
     fn make_room(&mut self) -> bool {
-        let is_over = |it: &Stream| it.socket.is_none() || it.ended != [false; 2];
+        let is_over = |it: &SocketStream| it.socket.is_none() || it.ended != [false; 2];
         let over = self.streams.iter().find(|(_, it)| is_over(it));
         let over = over.map(|(stream, _)| *stream);
         over.is_some_and(|stream| {
@@ -215,14 +215,14 @@ impl Sockets {
     fn step(
         &mut self,
         stream: u32,
-        step: Step<'_>,
+        step: StreamStep<'_>,
         now: Occasion,
         each: &mut dyn FnMut(&WebSocketSight<'_>),
     ) {
         let Some(place) = self.streams.get_mut(&stream) else {
             return;
         };
-        if let Step::Take(direction, Content::End(_)) = step {
+        if let StreamStep::Take(direction, Content::End(_)) = step {
             let slot = usize::from(direction == Direction::ToClient);
             if let Some(ended) = place.ended.get_mut(slot)
                 && std::mem::replace(ended, true)
@@ -230,16 +230,16 @@ impl Sockets {
                 return;
             }
         }
-        if let Step::Agree(_) | Step::Refuse = step {
+        if let StreamStep::Agree(_) | StreamStep::Refuse = step {
             place.is_awaited = false;
         }
-        let is_gap = matches!(step, Step::Take(_, Content::Gap(_)));
+        let is_gap = matches!(step, StreamStep::Take(_, Content::Gap(_)));
         let mut begins_anew = false;
         if let Some(socket) = &mut place.socket {
             let goes_on = match step {
-                Step::Take(direction, content) => socket.take(direction, content, now, each),
-                Step::Agree(handshake) => socket.agree(&handshake, now, each),
-                Step::Refuse => false,
+                StreamStep::Take(direction, content) => socket.take(direction, content, now, each),
+                StreamStep::Agree(handshake) => socket.agree(&handshake, now, each),
+                StreamStep::Refuse => false,
             };
             let held = if goes_on { socket.held_bytes() } else { 0 };
             self.held = self.held.saturating_sub(place.counted).saturating_add(held);
@@ -267,7 +267,7 @@ impl Sockets {
     ) {
         let streams: Vec<u32> = self.streams.keys().copied().collect();
         for stream in streams {
-            let step = Step::Take(direction, Content::End(end));
+            let step = StreamStep::Take(direction, Content::End(end));
             self.step(stream, step, now, each);
         }
     }
