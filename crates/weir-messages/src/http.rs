@@ -159,7 +159,7 @@ pub struct Connection {
     /// The client went on in something else behind a request to upgrade: what it sent waits for the response.
     is_ahead: bool,
     /// What it is once it is HTTP/2.
-    two: Option<Box<two::Connection>>,
+    two: Option<Box<two::Http2Connection>>,
 }
 
 /// What a side of a connection is read as.
@@ -273,7 +273,7 @@ impl Connection {
         let is_new = self.pairs.depth() == 0;
         // A server may begin before its client.
         if is_new && let Some(all) = place.with_settings(bytes) {
-            self.two = Some(Box::new(two::Connection::new(1 - side, 0)));
+            self.two = Some(Box::new(two::Http2Connection::new(1 - side, 0)));
             return self.go_on(side, &all, stamp, each);
         }
         let mut this = std::mem::take(place);
@@ -594,8 +594,10 @@ impl Connection {
                     let preface = rest.get(..two::PREFACE.len()).unwrap_or(rest);
                     if two::PREFACE.starts_with(preface) {
                         if preface.len() == two::PREFACE.len() {
-                            self.two =
-                                Some(Box::new(two::Connection::new(side, self.pairs.depth())));
+                            self.two = Some(Box::new(two::Http2Connection::new(
+                                side,
+                                self.pairs.depth(),
+                            )));
                         }
                         return at;
                     }
@@ -718,7 +720,7 @@ impl Connection {
                     exchange.interim_stamp = stamp;
                     let exchange = self.pairs.take_next();
                     let client = 1 - (side & 1);
-                    let two = two::Connection::upgraded(client, self.pairs.depth(), exchange);
+                    let two = two::Http2Connection::upgraded(client, self.pairs.depth(), exchange);
                     self.two = Some(Box::new(two));
                 } else if code / 100 == 1 && code != 101 {
                     exchange.interim = Some(head.line);

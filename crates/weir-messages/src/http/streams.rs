@@ -95,7 +95,7 @@ pub enum StreamsBegin {
 /// ```
 #[derive(Debug)]
 pub struct Streams {
-    connection: Box<two::Connection>,
+    connection: Box<two::Http2Connection>,
 }
 
 impl Streams {
@@ -103,7 +103,7 @@ impl Streams {
     #[must_use]
     pub fn new(client: usize) -> Self {
         Self {
-            connection: Box::new(two::Connection::resuming(client)),
+            connection: Box::new(two::Http2Connection::resuming(client)),
         }
     }
 
@@ -112,7 +112,7 @@ impl Streams {
     #[must_use]
     pub fn from_middle(client: usize) -> Self {
         Self {
-            connection: Box::new(two::Connection::from_middle(client)),
+            connection: Box::new(two::Http2Connection::from_middle(client)),
         }
     }
 
