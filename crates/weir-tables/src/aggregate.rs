@@ -16,7 +16,7 @@ use weir_packet::Kind;
 
 use crate::groups::{Groups, PlaceHash};
 use crate::key::{Key, Words};
-use crate::program::{Column as OutputColumn, MeasurePlan, Mode, Output};
+use crate::program::{MeasurePlan, Mode, Output, WaitingColumn as OutputColumn};
 use crate::{Column, Expression, Origin, Predicate, Row};
 
 pub use function::Function;

@@ -23,7 +23,7 @@ use weir_filter::{Calculation, Error, Quantifier, Range, parse};
 use weir_packet::{Address, Field, Get, Layer, Needs, Options as DecodeOptions, Packet, Value};
 
 use crate::predicate::Network;
-use crate::{Column, Origin, Row, Since, Table, ValueSource as File};
+use crate::{Column, Origin, Row, Since, Source as File, Table};
 use messages::{Cell, Messages};
 use reader::FilterReader;
 

@@ -11,7 +11,7 @@ use weir_packet::{Kind, Layer, Needs, PROTOCOLS};
 
 use super::literal::{is_bytes, literal};
 use super::messages::{FieldTest, MessageField, Messages};
-use super::{Literal, Sign, Source, Test, Type};
+use super::{Literal, Sign, Test, Type, ValueSource};
 use crate::names::{Meaning, Name, advice};
 use crate::{Column, Origin, Table};
 
@@ -217,11 +217,11 @@ impl<'t> FilterReader<'t> {
                             .with_hint("compare it with ==, or look at its bits: tcp.flags & 2"),
                     );
                 }
-                (source, Source::Literal(literal(right, kind)?))
+                (source, ValueSource::Literal(literal(right, kind)?))
             }
             (true, false) => {
                 let (source, kind) = self.source(right)?;
-                (Source::Literal(literal(left, kind)?), source)
+                (ValueSource::Literal(literal(left, kind)?), source)
             }
             (true, true) => {
                 let word = match &left.kind {
@@ -274,20 +274,25 @@ impl<'t> FilterReader<'t> {
         }
     }
 
-    fn source(&mut self, operand: &Operand) -> Result<(Source, Type), Error> {
+    fn source(&mut self, operand: &Operand) -> Result<(ValueSource, Type), Error> {
         Ok(match &operand.kind {
             OperandKind::Word(word) => self.word(operand, word, None)?,
             OperandKind::Layer(word, number) => self.word(operand, word, Some(*number))?,
-            OperandKind::Text(_) | OperandKind::Character(_) => {
-                (Source::Literal(literal(operand, Type::Text)?), Type::Open)
-            }
+            OperandKind::Text(_) | OperandKind::Character(_) => (
+                ValueSource::Literal(literal(operand, Type::Text)?),
+                Type::Open,
+            ),
             OperandKind::Slice(of, ranges) => {
                 let (source, kind) = self.source(of)?;
                 match kind {
-                    Type::Address | Type::Bytes => {
-                        (Source::Slice(Box::new(source), ranges.clone()), Type::Bytes)
-                    }
-                    Type::Text => (Source::Slice(Box::new(source), ranges.clone()), Type::Text),
+                    Type::Address | Type::Bytes => (
+                        ValueSource::Slice(Box::new(source), ranges.clone()),
+                        Type::Bytes,
+                    ),
+                    Type::Text => (
+                        ValueSource::Slice(Box::new(source), ranges.clone()),
+                        Type::Text,
+                    ),
                     _ => {
                         return Err(Error::new(
                             "only bytes and text have slices",
@@ -302,7 +307,7 @@ impl<'t> FilterReader<'t> {
             OperandKind::Calculated(calculation, left, right) => {
                 let side = |reader: &mut Self, operand: &Operand| match reader.is_literal(operand) {
                     true if !matches!(operand.kind, OperandKind::Calculated(..)) => {
-                        Ok(Source::Literal(literal(operand, Type::Number)?))
+                        Ok(ValueSource::Literal(literal(operand, Type::Number)?))
                     }
                     _ => match reader.source(operand)? {
                         (source, Type::Number | Type::Flag) => Ok(source),
@@ -317,7 +322,7 @@ impl<'t> FilterReader<'t> {
                 };
                 let (left, right) = (side(self, left)?, side(self, right)?);
                 (
-                    Source::Calculated(*calculation, Box::new(left), Box::new(right)),
+                    ValueSource::Calculated(*calculation, Box::new(left), Box::new(right)),
                     Type::Number,
                 )
             }
@@ -329,7 +334,7 @@ impl<'t> FilterReader<'t> {
         operand: &Operand,
         name: &str,
         arguments: &[Operand],
-    ) -> Result<(Source, Type), Error> {
+    ) -> Result<(ValueSource, Type), Error> {
         let lower = name.to_ascii_lowercase();
         let wrong = |message: String| Error::new(message, operand.start, operand.end);
         if !FUNCTIONS.contains(&lower.as_str()) {
@@ -354,15 +359,15 @@ impl<'t> FilterReader<'t> {
         let source = Box::new(source);
         let is_number = matches!(kind, Type::Number | Type::Flag | Type::Time | Type::Seconds);
         match lower.as_str() {
-            "count" => Ok((Source::Count(source), Type::Number)),
-            "len" if !is_number => Ok((Source::Length(source), Type::Number)),
-            "lower" if kind == Type::Text => Ok((Source::Lower(source), kind)),
-            "upper" if kind == Type::Text => Ok((Source::Upper(source), kind)),
+            "count" => Ok((ValueSource::Count(source), Type::Number)),
+            "len" if !is_number => Ok((ValueSource::Length(source), Type::Number)),
+            "lower" if kind == Type::Text => Ok((ValueSource::Lower(source), kind)),
+            "upper" if kind == Type::Text => Ok((ValueSource::Upper(source), kind)),
             "abs" if matches!(kind, Type::Number | Type::Seconds) => {
-                Ok((Source::Absolute(source), kind))
+                Ok((ValueSource::Absolute(source), kind))
             }
             "string" if matches!(kind, Type::Number | Type::Address) => {
-                Ok((Source::Written(source), Type::Text))
+                Ok((ValueSource::Written(source), Type::Text))
             }
             _ => {
                 let takes = match lower.as_str() {
@@ -386,7 +391,7 @@ impl<'t> FilterReader<'t> {
         operand: &Operand,
         name: &str,
         arguments: &[Operand],
-    ) -> Result<(Source, Type), Error> {
+    ) -> Result<(ValueSource, Type), Error> {
         let (mut sources, mut kind) = (Vec::with_capacity(arguments.len()), None);
         for argument in arguments {
             if kind.is_none() && !self.is_literal(argument) {
@@ -399,7 +404,7 @@ impl<'t> FilterReader<'t> {
         };
         for argument in arguments {
             sources.push(match self.is_literal(argument) {
-                true => Source::Literal(literal(argument, kind)?),
+                true => ValueSource::Literal(literal(argument, kind)?),
                 false => match self.source(argument)? {
                     (source, of) if of == kind => source,
                     _ => {
@@ -420,7 +425,7 @@ impl<'t> FilterReader<'t> {
             "max" => Ordering::Greater,
             _ => Ordering::Less,
         };
-        Ok((Source::Extreme(side, sources), kind))
+        Ok((ValueSource::Extreme(side, sources), kind))
     }
 
     /// Refuses what looks at all values of a frame at once, of a field of messages.
@@ -439,13 +444,13 @@ impl<'t> FilterReader<'t> {
         operand: &Operand,
         word: &str,
         number: Option<u32>,
-    ) -> Result<(Source, Type), Error> {
+    ) -> Result<(ValueSource, Type), Error> {
         let lower = word.to_ascii_lowercase();
         if lower == "frame" && number.is_none() {
-            return Ok((Source::Frame, Type::Bytes));
+            return Ok((ValueSource::Frame, Type::Bytes));
         }
         if let Some(layer) = layer_named(&lower) {
-            return Ok((Source::Header(layer, number), Type::Bytes));
+            return Ok((ValueSource::Header(layer, number), Type::Bytes));
         }
         if let Some(of) = derived(&lower) {
             return self.derive(operand, of, number);
@@ -462,7 +467,7 @@ impl<'t> FilterReader<'t> {
                 ));
             }
             self.ask(field, operand)?;
-            return Ok((Source::Cell, kind));
+            return Ok((ValueSource::Cell, kind));
         };
         let mut fields = Vec::new();
         let (mut layer, mut kind) = (None, Type::Open);
@@ -477,10 +482,10 @@ impl<'t> FilterReader<'t> {
                         layer = Some(of);
                     }
                 }
-                Origin::File => return Ok((Source::File, Type::Text)),
+                Origin::File => return Ok((ValueSource::File, Type::Text)),
                 Origin::Since(since) => {
                     self.columns.extend(columns);
-                    return Ok((Source::Since(since), Type::Seconds));
+                    return Ok((ValueSource::Since(since), Type::Seconds));
                 }
                 _ => return Err(self.not_there(operand, word)),
             }
@@ -505,7 +510,7 @@ impl<'t> FilterReader<'t> {
             ));
         }
         self.columns.extend(columns);
-        Ok((Source::Fields(fields, layer, number), kind))
+        Ok((ValueSource::Fields(fields, layer, number), kind))
     }
 
     /// A field that is a part of another one.
@@ -514,7 +519,7 @@ impl<'t> FilterReader<'t> {
         operand: &Operand,
         (of, part): (&str, FieldPart),
         number: Option<u32>,
-    ) -> Result<(Source, Type), Error> {
+    ) -> Result<(ValueSource, Type), Error> {
         let (source, _) = self.word(operand, of, number)?;
         let source = Box::new(source);
         let begins = |length: u32| {
@@ -522,14 +527,14 @@ impl<'t> FilterReader<'t> {
                 first: 0,
                 end: RangeEnd::Length(length),
             };
-            Box::new(Source::Slice(source.clone(), vec![range]))
+            Box::new(ValueSource::Slice(source.clone(), vec![range]))
         };
         let with = |calculation, source, number| {
-            let number = Box::new(Source::Literal(Literal::Number(number)));
-            Source::Calculated(calculation, source, number)
+            let number = Box::new(ValueSource::Literal(Literal::Number(number)));
+            ValueSource::Calculated(calculation, source, number)
         };
         Ok(match part {
-            FieldPart::Written => (Source::Written(source), Type::Text),
+            FieldPart::Written => (ValueSource::Written(source), Type::Text),
             FieldPart::Maker => (with(Calculation::And, begins(3), 0x00ff_ffff), Type::Number),
             FieldPart::Bit(bit) => {
                 let masked = Box::new(with(Calculation::And, begins(1), bit));

@@ -5,7 +5,7 @@ use weir_layout::Layout;
 use weir_packet::{Extent, Kind, Location};
 
 use super::condition::{NumberRange, Test};
-use crate::{Branch, Calculation, Expression, Operator, Origin, Predicate, WaitingColumn};
+use crate::{Branch, Calculation, Column, Expression, Operator, Origin, Predicate};
 
 /// Everything that some aggregates ask, common parts once.
 #[derive(Default)]
@@ -223,7 +223,7 @@ impl ProgramPlan {
     /// constants.
     fn value(&mut self, expression: &Expression, layout: Option<&Layout>) -> Option<Value> {
         match expression {
-            Expression::WaitingColumn(column) => self.column(column, layout),
+            Expression::Column(column) => self.column(column, layout),
             Expression::Constant(_) => None,
             Expression::Integer { of, .. } => self.value(of, layout),
             Expression::Calculate(left, calculation, right) => {
@@ -241,7 +241,7 @@ impl ProgramPlan {
         }
     }
 
-    fn column(&mut self, column: &WaitingColumn, layout: Option<&Layout>) -> Option<Value> {
+    fn column(&mut self, column: &Column, layout: Option<&Layout>) -> Option<Value> {
         let from = match (column.origin, layout) {
             (Origin::Packet(field, _), None) => match field.name {
                 "frame.number" => From::Number,

@@ -9,8 +9,8 @@ use weir_testkit::{Rng, trace};
 
 use super::*;
 use crate::{
-    Branch, Calculation, Constant, Counters, Expression, Function, Network, Operator, Origin,
-    Predicate, Row, Scan, ScanOptions, SharedScan, Table, WaitingColumn, WantedRows,
+    Branch, Calculation, Column, Constant, Counters, Expression, Function, Network, Operator,
+    Origin, Predicate, Row, Scan, ScanOptions, SharedScan, Table, WantedRows,
 };
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -113,7 +113,7 @@ fn read(
     Some((outcome, by_program))
 }
 
-fn field(column: &WaitingColumn) -> Option<&'static Field> {
+fn field(column: &Column) -> Option<&'static Field> {
     match column.origin {
         Origin::Packet(field, _) => Some(field),
         _ => None,
@@ -123,15 +123,15 @@ fn field(column: &WaitingColumn) -> Option<&'static Field> {
 /// Questions that a program may be made of, and a few that it may not.
 struct Questioner {
     rng: Rng,
-    numbers: Vec<WaitingColumn>,
-    addresses: Vec<WaitingColumn>,
+    numbers: Vec<Column>,
+    addresses: Vec<Column>,
 }
 
 impl Questioner {
     fn new(seed: u64) -> Self {
         let table = Table::packets();
         let of_frame = ["frame.len", "frame.time", "frame.number"];
-        let is_plain = |column: &&WaitingColumn| {
+        let is_plain = |column: &&Column| {
             of_frame.contains(&&*column.name)
                 || field(column).is_some_and(|field| !field.locations.is_empty())
         };
@@ -152,7 +152,7 @@ impl Questioner {
     }
 
     /// Mostly what traffic has.
-    fn number(&mut self) -> WaitingColumn {
+    fn number(&mut self) -> Column {
         const COMMON: &[&str] = &[
             "frame.len",
             "frame.time",
@@ -188,7 +188,7 @@ impl Questioner {
         self.numbers[index].clone()
     }
 
-    fn address(&mut self) -> WaitingColumn {
+    fn address(&mut self) -> Column {
         let name = ["ip.src", "ip.dst"][self.below(2)];
         let found = self.addresses.iter().find(|column| &*column.name == name);
         found.unwrap().clone()
@@ -212,7 +212,7 @@ impl Questioner {
         let column = self.number();
         if column.kind == Kind::Time {
             let size = 1 + self.rng.below(5_000_000_000) as i64;
-            let of = Expression::WaitingColumn(column);
+            let of = Expression::Column(column);
             return of
                 .calculate(Calculation::Floor, Expression::Constant(size))
                 .unwrap();
@@ -220,7 +220,7 @@ impl Questioner {
         let signed = self.below(3) > 0;
         let mut expression = Expression::Integer {
             signed,
-            of: Box::new(Expression::WaitingColumn(column)),
+            of: Box::new(Expression::Column(column)),
         };
         for _ in 0..self.below(3) {
             use Calculation::{Add, And, Divide, ExclusiveOr, Floor, Multiply, Or, Remainder};
@@ -323,9 +323,9 @@ impl Questioner {
     fn aggregate(&mut self) -> (Vec<Branch>, Vec<Function>) {
         let keys: Vec<Expression> = (0..self.below(4))
             .map(|_| match self.below(6) {
-                0 => Expression::WaitingColumn(self.address()),
+                0 => Expression::Column(self.address()),
                 1 => self.computed(),
-                _ => Expression::WaitingColumn(self.number()),
+                _ => Expression::Column(self.number()),
             })
             .collect();
         let mut functions = vec![Function::CountRows];
@@ -333,7 +333,7 @@ impl Questioner {
         for _ in 0..self.below(4) {
             let argument = match self.below(2) {
                 0 => self.computed(),
-                _ => Expression::WaitingColumn(self.number()),
+                _ => Expression::Column(self.number()),
             };
             functions.push(self.function(argument.kind()));
             arguments.push(Some(argument));
@@ -811,9 +811,8 @@ fn datagrams(of: impl Iterator<Item = u32>) -> Vec<u8> {
 #[test]
 fn groups_that_are_too_many_for_places_are_those_of_the_decoder() {
     let table = Table::packets();
-    let value = |name: &str| {
-        Expression::WaitingColumn(table.columns()[table.position(name).unwrap()].clone())
-    };
+    let value =
+        |name: &str| Expression::Column(table.columns()[table.position(name).unwrap()].clone());
     // Each comes again, and one of them most often.
     let numbers = (0..40_000)
         .chain(0..40_000)
@@ -853,7 +852,7 @@ fn groups_that_are_too_many_for_places_are_those_of_the_decoder() {
 fn questions_of_the_benchmarks_are_programs_of_a_reasonable_size() {
     let table = Table::packets();
     let column = |name: &str| table.columns()[table.position(name).unwrap()].clone();
-    let value = |name| Expression::WaitingColumn(column(name));
+    let value = |name| Expression::Column(column(name));
     let is =
         |name, number| Predicate::Compare(column(name), Operator::Equal, Constant::Integer(number));
     let pcap = Framing::Capture(RecordFraming::Pcap {

@@ -9,7 +9,7 @@ use weir_messages::tls::{
     random_of_datagram_hello,
 };
 
-use super::{Each, Way, directed};
+use super::{OnHandshake, Way, directed};
 
 /// Handshakes over datagrams.
 #[derive(Default)]
@@ -84,7 +84,7 @@ impl Datagrams {
         bytes: &[u8],
         way: &Way,
         side: usize,
-        each: &mut Each<'_>,
+        each: &mut OnHandshake<'_>,
     ) {
         if begins_with_datagram_hello(bytes) {
             self.make_room(key, each);
@@ -99,7 +99,14 @@ impl Datagrams {
     }
 
     /// Takes a datagram with a first packet of QUIC.
-    fn quic(&mut self, key: &FlowKey, bytes: &[u8], way: &Way, side: usize, each: &mut Each<'_>) {
+    fn quic(
+        &mut self,
+        key: &FlowKey,
+        bytes: &[u8],
+        way: &Way,
+        side: usize,
+        each: &mut OnHandshake<'_>,
+    ) {
         let is_known = |talks: &mut Talks| talks.is_of_known(bytes, way, side, each);
         if self.open.get_mut(key).is_some_and(is_known) {
             return;
@@ -124,7 +131,7 @@ impl Datagrams {
     }
 
     /// Makes room for ends that are not known.
-    fn make_room(&mut self, key: &FlowKey, each: &mut Each<'_>) {
+    fn make_room(&mut self, key: &FlowKey, each: &mut OnHandshake<'_>) {
         if self.open.contains_key(key) {
             return;
         }
@@ -140,7 +147,7 @@ impl Datagrams {
     }
 
     /// Hands on the handshakes between two ends that are open, as nothing more of them is read.
-    fn forget(&mut self, key: &FlowKey, is_early: bool, each: &mut Each<'_>) {
+    fn forget(&mut self, key: &FlowKey, is_early: bool, each: &mut OnHandshake<'_>) {
         let Some(talks) = self.open.remove(key) else {
             return;
         };
@@ -154,7 +161,7 @@ impl Datagrams {
     }
 
     /// Hands on what is open when the capture ends.
-    pub(super) fn finish(&mut self, each: &mut Each<'_>) {
+    pub(super) fn finish(&mut self, each: &mut OnHandshake<'_>) {
         while let Some(key) = self.order.pop_front() {
             self.forget(&key, false, each);
         }
@@ -174,7 +181,7 @@ impl Talks {
         way: &Way,
         side: usize,
         given_up: &mut u64,
-        each: &mut Each<'_>,
+        each: &mut OnHandshake<'_>,
     ) {
         let random = random_of_datagram_hello(bytes);
         if let Some(last) = self.talks.back_mut() {
@@ -202,7 +209,7 @@ impl Talks {
         way: &Way,
         side: usize,
         given_up: &mut u64,
-        each: &mut Each<'_>,
+        each: &mut OnHandshake<'_>,
     ) -> bool {
         let mut session = Session::new(Carrier::Quic);
         if session.quic_datagram(side, bytes, stamp(way)).is_none() {
@@ -219,7 +226,7 @@ impl Talks {
         side: usize,
         random: Option<[u8; 32]>,
         given_up: &mut u64,
-        each: &mut Each<'_>,
+        each: &mut OnHandshake<'_>,
     ) {
         if self.talks.len() >= TALKS_MAX {
             let mut all = self.talks.iter();
@@ -237,7 +244,7 @@ impl Talks {
     }
 
     /// Hands the datagrams that waited to the handshake that began last; gives the octets of those that are its.
-    fn take_early(&mut self, each: &mut Each<'_>) -> usize {
+    fn take_early(&mut self, each: &mut OnHandshake<'_>) -> usize {
         let Some(talk) = self.talks.back_mut() else {
             return 0;
         };
@@ -251,14 +258,20 @@ impl Talks {
     }
 
     /// Takes a datagram of QUIC with a first packet; false when it is of no connection that is known.
-    fn is_of_known(&mut self, bytes: &[u8], way: &Way, side: usize, each: &mut Each<'_>) -> bool {
+    fn is_of_known(
+        &mut self,
+        bytes: &[u8],
+        way: &Way,
+        side: usize,
+        each: &mut OnHandshake<'_>,
+    ) -> bool {
         let mut newest_first = self.talks.iter_mut().rev();
         newest_first.any(|talk| talk.quic(bytes, way, side, each))
             || self.talks.iter().any(|talk| talk.had(bytes, side))
     }
 
     /// Takes a datagram that is no first packet of QUIC.
-    fn go_on(&mut self, bytes: &[u8], way: &Way, side: usize, each: &mut Each<'_>) {
+    fn go_on(&mut self, bytes: &[u8], way: &Way, side: usize, each: &mut OnHandshake<'_>) {
         for talk in self.talks.iter_mut().rev() {
             match talk.carrier() {
                 // A Retry packet.
@@ -279,7 +292,7 @@ impl Talk {
     }
 
     /// Takes a datagram of QUIC; false when it is of another connection.
-    fn quic(&mut self, bytes: &[u8], way: &Way, side: usize, each: &mut Each<'_>) -> bool {
+    fn quic(&mut self, bytes: &[u8], way: &Way, side: usize, each: &mut OnHandshake<'_>) -> bool {
         let DatagramState::Open(session) = &mut self.state else {
             return false;
         };
@@ -295,7 +308,7 @@ impl Talk {
         }
     }
 
-    fn dtls(&mut self, bytes: &[u8], way: &Way, side: usize, each: &mut Each<'_>) {
+    fn dtls(&mut self, bytes: &[u8], way: &Way, side: usize, each: &mut OnHandshake<'_>) {
         if let DatagramState::Open(session) = &mut self.state {
             let told = session.datagram(side, bytes, stamp(way));
             self.came(told, way, side, each);
@@ -303,7 +316,7 @@ impl Talk {
     }
 
     /// Takes up what a datagram told; hands the handshake on once it is over.
-    fn came(&mut self, told: SessionState, way: &Way, side: usize, each: &mut Each<'_>) {
+    fn came(&mut self, told: SessionState, way: &Way, side: usize, each: &mut OnHandshake<'_>) {
         (self.way, self.side) = (*way, side);
         let DatagramState::Open(session) = &self.state else {
             return;
@@ -329,7 +342,7 @@ impl Talk {
     }
 
     /// Hands it on as it is; true when it was open.
-    fn give_up(self, each: &mut Each<'_>) -> bool {
+    fn give_up(self, each: &mut OnHandshake<'_>) -> bool {
         let DatagramState::Open(session) = self.state else {
             return false;
         };
