@@ -3,7 +3,7 @@
 use arrow::array::RecordBatch;
 use arrow::error::ArrowError;
 use datafusion::sql::sqlparser::keywords::ALL_KEYWORDS;
-use postgres_types::{FailureKind, Type};
+use postgres_types::{Kind, Type};
 
 use super::cell::{self, Cell};
 use super::relation::{RELATIONS, Relation, TYPES};
@@ -621,7 +621,7 @@ fn types() -> Vec<Vec<Cell>> {
 fn ranges() -> Vec<Vec<Cell>> {
     let ranges = TYPES.iter().filter_map(|known| {
         let kind = u32::try_from(known.oid).ok().and_then(Type::from_oid)?;
-        let FailureKind::Range(of) = kind.kind() else {
+        let Kind::Range(of) = kind.kind() else {
             return None;
         };
         let several = known.name.replace("range", "multirange");

@@ -136,9 +136,8 @@ impl Wanted {
         else {
             return;
         };
-        let ((Expr::RelationColumn(column), Expr::Literal(value, _))
-        | (Expr::Literal(value, _), Expr::RelationColumn(column))) =
-            (left.as_ref(), right.as_ref())
+        let ((Expr::Column(column), Expr::Literal(value, _))
+        | (Expr::Literal(value, _), Expr::Column(column))) = (left.as_ref(), right.as_ref())
         else {
             return;
         };
