@@ -22,7 +22,7 @@ use super::views::Views;
 use crate::args::{self, Global, OutputArgs, Rows, parse_rows};
 use crate::message::{Messages, counted};
 use crate::refusal::Refusal;
-use crate::session::{Apart, Failure, Heed, LineReader, Session};
+use crate::session::{Apart, Failure, Heed, Reader, Session};
 use crate::signals::Interrupts;
 use crate::target::Target;
 use crate::watch::Refresh;
@@ -349,17 +349,17 @@ impl Work {
             }
         };
         match answered.reader {
-            LineReader::Listens => {
+            Reader::Listens => {
                 if let Some(note) = latest.hold(self.session.engine())? {
                     self.messages.note(&note);
                 }
                 self.know(latest::NAME);
             }
-            LineReader::Gone if self.terminal => self.messages.note(&format!(
+            Reader::Gone if self.terminal => self.messages.note(&format!(
                 "the answer was not read to its end: {} still holds the one before",
                 latest::NAME
             )),
-            LineReader::Gone => {}
+            Reader::Gone => {}
         }
         Ok(answered.rows)
     }
