@@ -26,7 +26,7 @@ use crate::session::Failure;
 pub(crate) fn run(clf: &Clf, global: Global, messages: Messages) -> Result<ExitCode, Failure> {
     match &clf.command {
         ClfCommand::Write(write) => write::run(write, global, messages),
-        ClfCommand::SearchArgs(search) => search::run(search, global, messages),
+        ClfCommand::Search(search) => search::run(search, global, messages),
         ClfCommand::Convert(convert) => convert::convert(convert, global, messages),
         ClfCommand::Anonymize(anonymize) => convert::anonymize(anonymize, global, messages),
         ClfCommand::Index(index) => check::index(index, global, messages),

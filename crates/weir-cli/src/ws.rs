@@ -298,7 +298,7 @@ struct ReportArgs {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum ReportFormat {
     /// Tables for reading
-    TextTable,
+    Table,
     /// One JSON object, with every setting
     Json,
     /// A line for every setting

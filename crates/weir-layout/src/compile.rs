@@ -329,7 +329,7 @@ impl Compiler {
             size,
             advance,
         });
-        FieldPlace::FieldSlot(slot)
+        FieldPlace::Slot(slot)
     }
 
     pub(super) fn new_slot(&mut self) -> u16 {
@@ -380,7 +380,7 @@ impl Compiler {
         }
         let found = format!("bit {bit} of a byte");
         let fault = FaultAt::new(
-            ErrorKind::FieldPlace,
+            ErrorKind::Place,
             at,
             element,
             "a place at a whole byte",

@@ -174,7 +174,7 @@ impl Layout {
                 field: index,
                 offset: match field.place {
                     FieldPlace::Fixed { start, .. } => start as usize,
-                    FieldPlace::FieldSlot(_) => 0,
+                    FieldPlace::Slot(_) => 0,
                 },
                 reason: Reason::Cut {
                     needed,

@@ -289,13 +289,8 @@ impl Draft {
                 if let Some(kind) = self.kinds.first() {
                     let expected = "fields inside a kind, as the base layout has kinds";
                     let found = format!("a field of all records behind kind `{}`", kind.name.text);
-                    let fault = FaultAt::new(
-                        ErrorKind::FieldPlace,
-                        entry.at,
-                        &entry.element,
-                        expected,
-                        found,
-                    );
+                    let fault =
+                        FaultAt::new(ErrorKind::Place, entry.at, &entry.element, expected, found);
                     return Err(
                         fault.hint("add a `[[kind]]`, or set `override = true` to replace a field")
                     );

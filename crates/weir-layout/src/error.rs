@@ -34,7 +34,7 @@ pub enum ErrorKind {
     /// An expression that can't be read or never gives a value.
     Expression,
     /// A field that can't lie where it is put.
-    FieldPlace,
+    Place,
     /// More of something than is allowed.
     Limit,
     /// A base layout that can't be loaded or that extends itself.

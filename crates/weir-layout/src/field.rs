@@ -31,7 +31,7 @@ pub(super) enum FieldPlace {
     /// Always at the same bytes.
     Fixed { start: u32, len: u32 },
     /// Found while the record is decoded.
-    FieldSlot(u16),
+    Slot(u16),
 }
 
 /// What decoding a record has found out about a field without a fixed place.
@@ -131,7 +131,7 @@ impl<'a> KnownFields<'a> {
         }
         match field.place {
             FieldPlace::Fixed { start, len } => Some((start as usize, len as usize)),
-            FieldPlace::FieldSlot(slot) => match self.slots.get(usize::from(slot))? {
+            FieldPlace::Slot(slot) => match self.slots.get(usize::from(slot))? {
                 FieldSlot::Span { start, len } => Some((*start as usize, *len as usize)),
                 _ => None,
             },
@@ -139,7 +139,7 @@ impl<'a> KnownFields<'a> {
     }
 
     fn computed(&self, field: &Field) -> Option<i64> {
-        let FieldPlace::FieldSlot(slot) = field.place else {
+        let FieldPlace::Slot(slot) = field.place else {
             return None;
         };
         let present =

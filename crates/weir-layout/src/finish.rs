@@ -175,12 +175,12 @@ impl Compiler {
             let (at, element) = self.origin(index);
             let end = match field.place {
                 FieldPlace::Fixed { start, len } => start.saturating_add(len),
-                FieldPlace::FieldSlot(_) => 0,
+                FieldPlace::Slot(_) => 0,
             };
             let expected = format!("a field within the record's {len} bytes");
             let found = format!("one that ends at byte {end}");
             return Err(FaultAt::new(
-                ErrorKind::FieldPlace,
+                ErrorKind::Place,
                 at,
                 &element,
                 expected,

@@ -27,7 +27,7 @@ impl Compiler {
                 slot,
                 value,
             });
-            (Meaning::Computed, FieldPlace::FieldSlot(slot))
+            (Meaning::Computed, FieldPlace::Slot(slot))
         } else if let Some(of) = &entry.of {
             entry.only(
                 &["of", "bits", "type", "bit_order", "enum", "equals"],
@@ -227,7 +227,7 @@ impl Compiler {
             let expected = "a field that is present whenever this one is";
             let found = format!("`{}`, which has another condition", of.text);
             Err(FaultAt::new(
-                ErrorKind::FieldPlace,
+                ErrorKind::Place,
                 of.at,
                 &entry.path("of"),
                 expected,
@@ -263,7 +263,7 @@ impl Compiler {
             let expected = "the bit order of the bits before it in the same byte";
             let found = "the other one";
             return Err(FaultAt::new(
-                ErrorKind::FieldPlace,
+                ErrorKind::Place,
                 entry.at,
                 &entry.element,
                 expected,

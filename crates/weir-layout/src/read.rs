@@ -114,7 +114,7 @@ pub(super) fn read_header(file: &Section<'_>) -> Checked<FileDraft> {
         let at = file.value_at("header_len");
         let found = header_len.to_string();
         return Err(FaultAt::new(
-            ErrorKind::FieldPlace,
+            ErrorKind::Place,
             at,
             &file.path("header_len"),
             expected,

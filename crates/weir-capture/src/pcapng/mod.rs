@@ -64,9 +64,7 @@ impl Pcapng {
                 BlockKind::Enhanced | BlockKind::Simple | BlockKind::Obsolete => {
                     return self.packet(stream, header).map(Some);
                 }
-                BlockKind::SectionState | BlockKind::Interface => {
-                    self.description(stream, header)?
-                }
+                BlockKind::Section | BlockKind::Interface => self.description(stream, header)?,
                 BlockKind::Secrets => self.secrets(stream, header)?,
                 BlockKind::Other => skip(stream, header)?,
                 BlockKind::CountedOther => {
@@ -278,7 +276,7 @@ impl Pcapng {
         self.section
             .check_closing_len(closing, header.len)
             .map_err(|reason| stream.damaged(reason))?;
-        if header.kind == BlockKind::SectionState {
+        if header.kind == BlockKind::Section {
             self.section
                 .begin(body)
                 .map_err(|reason| stream.damaged(reason))?;

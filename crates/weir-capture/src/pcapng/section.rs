@@ -36,7 +36,7 @@ pub(super) struct BlockHeader {
 /// What to do with a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum BlockKind {
-    SectionState,
+    Section,
     Interface,
     Enhanced,
     Simple,
@@ -128,7 +128,7 @@ impl SectionState {
         let len = self.u32([l0, l1, l2, l3]);
         let header = BlockHeader {
             kind: match kind {
-                SECTION_TYPE => BlockKind::SectionState,
+                SECTION_TYPE => BlockKind::Section,
                 1 => BlockKind::Interface,
                 2 => BlockKind::Obsolete,
                 3 => BlockKind::Simple,
@@ -140,7 +140,7 @@ impl SectionState {
             },
             len,
         };
-        if self.number.is_none() && header.kind != BlockKind::SectionState {
+        if self.number.is_none() && header.kind != BlockKind::Section {
             return Err(Reason::Unexpected {
                 part: "the type of the first block",
                 expected: "that of a section header",

@@ -32,7 +32,7 @@ pub(crate) enum ClfCommand {
     Write(Write),
     /// Find records by Call-ID, user, method, status, address, time or text
     #[command(after_help = SEARCH_EXAMPLES)]
-    SearchArgs(SearchArgs),
+    Search(SearchArgs),
     /// Write a log in another form, and say what that form cannot carry
     #[command(
         after_help = "Examples:\n  weir clf convert calls.clf --format json -o calls.ndjson\n  weir clf convert old.txt --format rfc6873 -o calls.clf"

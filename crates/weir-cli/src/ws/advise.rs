@@ -43,7 +43,7 @@ pub(super) fn run(args: &Advise, global: Global, messages: Messages) -> Result<E
         ReportFormat::Csv => advice_csv(&advice),
         ReportFormat::Json => advice_json(&advice, args.threshold),
         ReportFormat::Html => html_report(&args.input.title(), &result, &advice),
-        ReportFormat::TextTable => {
+        ReportFormat::Table => {
             let mut text = study::summary(&result, &total, &totals.extensions);
             text.push_str(&format!("\n{}\n", capital(&advice.reason)));
             if let Some(chosen) = &advice.chosen {
@@ -60,7 +60,7 @@ pub(super) fn run(args: &Advise, global: Global, messages: Messages) -> Result<E
         }
     };
     ReportArgs::write(target.as_ref(), &report)?;
-    if advice.chosen.is_none() && args.report.chosen() != ReportFormat::TextTable {
+    if advice.chosen.is_none() && args.report.chosen() != ReportFormat::Table {
         messages.warning(&advice.reason);
     }
     Ok(ExitCode::from(u8::from(totals.damaged)))

@@ -78,7 +78,7 @@ pub(super) struct Sections {
 
 #[derive(Debug)]
 enum TableSection {
-    TextTable(String, TextTable),
+    Table(String, TextTable),
     Line(String),
     /// Belongs to the table before.
     Note(String),
@@ -88,8 +88,7 @@ impl Sections {
     /// Adds a table; one without rows is left out.
     pub(super) fn table(&mut self, title: impl Into<String>, table: TextTable) {
         if !table.is_empty() {
-            self.parts
-                .push(TableSection::TextTable(title.into(), table));
+            self.parts.push(TableSection::Table(title.into(), table));
         }
     }
 
@@ -107,7 +106,7 @@ impl Sections {
     pub(super) fn write(&self, text: &mut String) {
         for part in &self.parts {
             match part {
-                TableSection::TextTable(title, table) => table.write(title, text),
+                TableSection::Table(title, table) => table.write(title, text),
                 TableSection::Line(line) => text.push_str(&format!("\n{line}\n")),
                 TableSection::Note(note) => text.push_str(&format!("  {note}\n")),
             }
@@ -118,7 +117,7 @@ impl Sections {
     pub(super) fn put(&self, page: &mut Page) {
         for part in &self.parts {
             match part {
-                TableSection::TextTable(title, table) => {
+                TableSection::Table(title, table) => {
                     page.heading(title);
                     let headings = table.rows.first().into_iter().flatten();
                     let headings: Vec<&str> = headings.map(String::as_str).collect();
@@ -138,7 +137,7 @@ impl ReportArgs {
             Some("json") => ReportFormat::Json,
             Some("csv") => ReportFormat::Csv,
             Some("html" | "htm") => ReportFormat::Html,
-            _ => ReportFormat::TextTable,
+            _ => ReportFormat::Table,
         };
         self.format.unwrap_or(of_name)
     }

@@ -87,7 +87,7 @@ pub(super) fn run(args: &Stats, global: Global, messages: Messages) -> Result<Ex
         ReportFormat::Csv => audit.csv(args),
         ReportFormat::Json => audit.json(args),
         ReportFormat::Html => audit.page(args),
-        ReportFormat::TextTable => audit.tables(),
+        ReportFormat::Table => audit.tables(),
     };
     ReportArgs::write(target.as_ref(), &report)?;
     let faults = audit.violations.keys().any(|kind| is_fault(kind));

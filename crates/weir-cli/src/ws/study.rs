@@ -39,7 +39,7 @@ pub(super) fn run(args: &Study, global: Global, messages: Messages) -> Result<Ex
     let mut more = Sections::default();
     if matches!(
         args.report.chosen(),
-        ReportFormat::TextTable | ReportFormat::Html
+        ReportFormat::Table | ReportFormat::Html
     ) {
         if args.strategies {
             extra::strategies(&kept.largest(), &mut more);
@@ -64,7 +64,7 @@ pub(super) fn run(args: &Study, global: Global, messages: Messages) -> Result<Ex
             more.put(&mut page);
             page.finish()
         }
-        ReportFormat::TextTable => {
+        ReportFormat::Table => {
             let mut text = summary(&result, &total, &totals.extensions);
             grid_tables(&total, &times, args.grid.cells(), &mut text);
             class_table(&result, args.grid.cells(), &mut text);
@@ -345,7 +345,7 @@ const KINDS_SHOWN: usize = 16;
 /// The sampled mode.
 fn sampled(args: &Study, global: Global, messages: Messages) -> Result<ExitCode, Failure> {
     let format = args.report.chosen();
-    if !matches!(format, ReportFormat::TextTable | ReportFormat::Csv) {
+    if !matches!(format, ReportFormat::Table | ReportFormat::Csv) {
         return Err(Refusal::usage(
             "a sample is written as tables or CSV",
             "--format csv has every setting with its interval",

@@ -340,7 +340,7 @@ impl PgConnection {
             };
             match part {
                 RoutedStatement::Nothing(tag) => self.complete(client, Tag::new(tag)).await?,
-                RoutedStatement::PgConnection(asked) => {
+                RoutedStatement::Connection(asked) => {
                     if let Some(rows) = self.keep(client, &asked).await? {
                         self.send_rows(client, rows).await?;
                     }

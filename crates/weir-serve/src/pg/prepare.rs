@@ -152,7 +152,7 @@ impl Preparer {
             RoutedStatement::TimeZone(statement, zone) => {
                 return Ok(Some(plain(Doing::TimeZone(statement, zone), Vec::new())));
             }
-            RoutedStatement::PgConnection(asked) => {
+            RoutedStatement::Connection(asked) => {
                 let fields = match &asked {
                     Setting::Show(name) => {
                         setting::Shown::new(setting::shown_as(name), "").fields()

@@ -19,7 +19,7 @@ pub(super) enum RoutedStatement {
     /// The engine.
     Engine(Statement),
     /// The connection itself.
-    PgConnection(Setting),
+    Connection(Setting),
     /// The time zone is a setting of the engine and of the connection.
     TimeZone(Statement, String),
     /// Nothing has to be done: the tag that answers it.
@@ -96,7 +96,7 @@ fn part(session: &Session, statement: Statement) -> RoutedStatement {
                 }
                 name if name.starts_with("datafusion.") => of_engine(statement),
                 name if KEPT.contains(&name) => {
-                    RoutedStatement::PgConnection(Setting::Set(name.to_owned(), written(values)))
+                    RoutedStatement::Connection(Setting::Set(name.to_owned(), written(values)))
                 }
                 _ => RoutedStatement::Nothing("SET"),
             }
@@ -111,17 +111,15 @@ fn part(session: &Session, statement: Statement) -> RoutedStatement {
             // All settings, and those of its planner, are the engine's own.
             match name == "all" || name.starts_with("datafusion.") {
                 true => of_engine(statement),
-                false => RoutedStatement::PgConnection(Setting::Show(name)),
+                false => RoutedStatement::Connection(Setting::Show(name)),
             }
         }
-        S::ShowCatalogs { .. } => {
-            RoutedStatement::PgConnection(Setting::Show("catalogs".to_owned()))
-        }
-        S::StartTransaction { .. } => RoutedStatement::PgConnection(Setting::Begin),
-        S::Commit { .. } => RoutedStatement::PgConnection(Setting::Commit),
+        S::ShowCatalogs { .. } => RoutedStatement::Connection(Setting::Show("catalogs".to_owned())),
+        S::StartTransaction { .. } => RoutedStatement::Connection(Setting::Begin),
+        S::Commit { .. } => RoutedStatement::Connection(Setting::Commit),
         S::Rollback { savepoint, .. } => match savepoint {
-            None => RoutedStatement::PgConnection(Setting::Rollback),
-            Some(_) => RoutedStatement::PgConnection(Setting::RollbackTo),
+            None => RoutedStatement::Connection(Setting::Rollback),
+            Some(_) => RoutedStatement::Connection(Setting::RollbackTo),
         },
         S::Savepoint { .. } => RoutedStatement::Nothing("SAVEPOINT"),
         S::ReleaseSavepoint { .. } => RoutedStatement::Nothing("RELEASE"),
