@@ -209,7 +209,7 @@ impl Http2Connection {
         while !rest.is_empty() && !self.is_over {
             match &mut this.state {
                 DirectionState::Lost if self.resumes && are_frames(rest) => {
-                    this.state = DirectionState::Frame
+                    this.state = DirectionState::Frame;
                 }
                 DirectionState::Lost => break,
                 DirectionState::Preface => {

@@ -284,7 +284,7 @@ impl Session {
         match part {
             RecordPart::Handshake(kind, body) => self.message(side, kind, body, stamp),
             RecordPart::Ssl2Hello(body) => {
-                self.client_hello(side, ClientHello::parse_ssl2(body), stamp)
+                self.client_hello(side, ClientHello::parse_ssl2(body), stamp);
             }
             RecordPart::Alert(level, description) => {
                 if self.alerts.len() < ALERTS_MAX {

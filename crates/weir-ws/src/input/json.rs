@@ -94,7 +94,7 @@ impl Json {
         while let Some(&byte) = bytes.get(at) {
             match self.state {
                 JsonState::Between => {
-                    at += self.between(bytes.get(at..).unwrap_or_default(), sink)?
+                    at += self.between(bytes.get(at..).unwrap_or_default(), sink)?;
                 }
                 JsonState::Word => at += self.word(bytes.get(at..).unwrap_or_default(), sink),
                 JsonState::String => at += self.string(bytes.get(at..).unwrap_or_default(), sink),

@@ -196,7 +196,7 @@ impl Connection {
         match self.state {
             ConnectionState::Other => {}
             ConnectionState::Open | ConnectionState::MidStream => {
-                self.decode(direction, bytes, each)
+                self.decode(direction, bytes, each);
             }
             ConnectionState::Trial => self.on_trial(each, |trial| trial.feed(direction, bytes)),
             ConnectionState::Heads => {
@@ -235,7 +235,7 @@ impl Connection {
         match self.state {
             ConnectionState::Other => {}
             ConnectionState::Handshake | ConnectionState::Heads | ConnectionState::Trial => {
-                self.close(each)
+                self.close(each);
             }
             ConnectionState::Open | ConnectionState::MidStream => {
                 if let Some(decoders) = &mut self.decoders {
