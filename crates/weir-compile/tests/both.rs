@@ -317,7 +317,7 @@ fn program_of_length(len: u32) -> Program {
     builder.end(End::Next);
     builder.write(leave);
     builder.end(End::Leave(3));
-    builder.finish().unwrap()
+    builder.finish().expect("the program is accepted")
 }
 
 #[test]

@@ -92,7 +92,7 @@ fn keys_and_toml() {
         ),
         (
             "file = { magic = \"abc\", header_len = 2 }",
-            ErrorKind::FieldPlace,
+            ErrorKind::Place,
             "line 1, column 38: file.header_len: expected at least 3, the end of the magic value, found 2",
         ),
     ]);
@@ -359,27 +359,27 @@ fn places() {
     check(&[
         (
             "field = [\n{ name = \"a\", bits = 3 },\n{ name = \"b\", type = \"u8\" }]",
-            ErrorKind::FieldPlace,
+            ErrorKind::Place,
             "line 3, column 1: field.b: expected a place at a whole byte, found bit 3 of a byte | pad the bit fields before it with { bits = 5 }",
         ),
         (
             "field = [{ name = \"a\", bits = 3 }]",
-            ErrorKind::FieldPlace,
+            ErrorKind::Place,
             "line 1, column 10: field.a: expected a place at a whole byte, found bit 3 of a byte | pad the bit fields before it with { bits = 5 }",
         ),
         (
             "field = [{ name = \"a\", bits = 3, when = \"1\" }]",
-            ErrorKind::FieldPlace,
+            ErrorKind::Place,
             "line 1, column 10: field.a: expected a place at a whole byte, found bit 3 of a byte | pad the bit fields before it with { bits = 5 }",
         ),
         (
             "field = [{ bits = 3 }, { name = \"b\", bits = 5, bit_order = \"lsb\" }]",
-            ErrorKind::FieldPlace,
+            ErrorKind::Place,
             "line 1, column 24: field.b: expected the bit order of the bits before it in the same byte, found the other one",
         ),
         (
             "record.length = 4\nfield = [{ name = \"a\", type = \"u16\", at = 3 }]",
-            ErrorKind::FieldPlace,
+            ErrorKind::Place,
             "line 2, column 10: field.a: expected a field within the record's 4 bytes, found one that ends at byte 5",
         ),
         (
@@ -404,7 +404,7 @@ fn places() {
         ),
         (
             "field = [{ name = \"f\", type = \"u8\" }, { name = \"w\", type = \"u8\", when = \"f == 1\" }, { name = \"a\", of = \"w\", bits = \"1\", when = \"f == 2\" }]",
-            ErrorKind::FieldPlace,
+            ErrorKind::Place,
             "line 1, column 105: field.a.of: expected a field that is present whenever this one is, found `w`, which has another condition",
         ),
         (
@@ -521,7 +521,7 @@ fn extending() {
         (
             "extends = \"base.toml\"\nfield = [{ name = \"b\", type = \"u8\" }]",
             base,
-            ErrorKind::FieldPlace,
+            ErrorKind::Place,
             "line 2, column 10: field.b: expected fields inside a kind, as the base layout has kinds, found a field of all records behind kind `k`",
         ),
         (
