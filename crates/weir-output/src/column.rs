@@ -102,7 +102,7 @@ impl<'a> Column<'a> {
             ColumnValues::Text(value) => out.push_str(value(row)),
             ColumnValues::Bytes(value) => push_hex(out, value(row)),
             ColumnValues::List(..) | ColumnValues::Struct(_) | ColumnValues::Map(..) => {
-                self.push_json(row, out)
+                self.push_json(row, out);
             }
             ColumnValues::Dictionary(keys, values) => {
                 if let Some(&key) = keys.get(row) {
