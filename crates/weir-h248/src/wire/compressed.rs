@@ -518,7 +518,7 @@ impl Ends {
 
 impl Compressor<'_> {
     /// Appends the term at the beginning of `at` in its short form, and gives what follows it; nothing when terms lie too deep in one
-    /// another, or are none.
+    /// another, or are not whole.
     fn term<'a>(&mut self, at: &'a [u8], depth: u8) -> Option<&'a [u8]> {
         let depth = depth.checked_sub(1)?;
         let (name, rest, arity) = match at {
