@@ -685,8 +685,8 @@ fn lookups_of_messages_that_were_cut_say_so() {
     assert_eq!(column(&batch, "lookup.fault"), [fault]);
 }
 
-/// padding there is, were not recognised. A report that was cut is counted.
-/// there, they were none at all. A report that was cut is counted.
+/// Packets of RTP that were cut have the length that they had; those without their last octet, which says how much padding there
+/// is, were not recognised. A report that was cut is counted.
 #[test]
 fn media_that_were_cut_are_media() {
     let folder = tempfile::tempdir().unwrap();
