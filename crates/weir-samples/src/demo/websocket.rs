@@ -69,11 +69,11 @@ pub(super) fn messages(random: &mut Rng) -> io::Result<(Vec<u8>, u64)> {
 fn opening(wire: &mut Wire, connection: &mut WireConnection, at_ms: u64) {
     // Key and answer are those of RFC 6455, section 1.3.
     let request = b"GET /prices HTTP/1.1\r\nHost: shop.example\r\nUpgrade: websocket\r\n\
-        WireConnection: Upgrade\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\
+        Connection: Upgrade\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\
         Sec-WebSocket-Version: 13\r\nSec-WebSocket-Extensions: permessage-deflate\r\n\r\n";
     wire.send(at_ms, connection, 0, request);
     let response = b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\n\
-        WireConnection: Upgrade\r\nSec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\n\
+        Connection: Upgrade\r\nSec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\n\
         Sec-WebSocket-Extensions: permessage-deflate\r\n\r\n";
     wire.send(at_ms + 8, connection, 1, response);
 }
