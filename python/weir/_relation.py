@@ -71,6 +71,10 @@ class Capture:
         """Calls: who, when, how long, and how they ended."""
         return self._table("calls", merge, arguments)
 
+    def call_packets(self, *, merge: bool = False, **arguments: object) -> Relation:
+        """Packets that carry calls: all that their SIP messages came in, and their media."""
+        return self._table("call_packets", merge, arguments)
+
     def h248(self, *, merge: bool = False, **arguments: object) -> Relation:
         """Commands of Megaco (H.248) in any encoding."""
         return self._table("h248", merge, arguments)

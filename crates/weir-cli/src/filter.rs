@@ -50,7 +50,7 @@ pub(crate) struct Carve {
     /// Packets of the flow with this number, as flows() and flow_packets() count
     #[arg(long, value_name = "ID", group = "what")]
     pub(crate) flow: Vec<u64>,
-    /// Packets of the call with this Call-ID: its SIP messages, its RTP and RTCP
+    /// Packets of the call with this Call-ID: all that its SIP messages came in, its RTP, RTCP and T.38
     #[arg(long, value_name = "ID", group = "what")]
     pub(crate) call_id: Option<String>,
     /// Packets that pass this display filter

@@ -1,7 +1,7 @@
 //! The packets of a call.
 
-/// The query of `packets` for those that carry a call: its SIP messages with `call_id`, and the RTP and RTCP that its SDP
-/// announced. `captures` are the arguments of a table function, as SQL writes them; so is `call_id`.
+/// The query of `packets` for those that carry a call, as `call_packets` has them: all that its SIP messages with `call_id` came
+/// in, fragments and segments too, and the RTP, RTCP and T.38 that its SDP announced. `captures` are the arguments of a table function, as SQL writes them; so is `call_id`.
 ///
 /// ```
 /// let query = weir_engine::packets_of_call("'trace.pcap'", "'a84b4c76e66710'");
@@ -9,12 +9,10 @@
 /// ```
 #[must_use]
 pub fn packets_of_call(captures: &str, call_id: &str) -> String {
-    let of_table = |table: &str| {
-        format!(
-            "SELECT frame.file AS of_file, frame.number AS of_number FROM {table}({captures}) WHERE sip.call_id = {call_id}"
-        )
-    };
-    let all = ["sip", "rtp", "rtcp"].map(of_table).join(" UNION ");
+    let all = format!(
+        "SELECT DISTINCT frame.file AS of_file, frame.number AS of_number FROM call_packets({captures}) \
+         WHERE sip.call_id = {call_id}"
+    );
     format!(
         "SELECT p.* FROM packets({captures}) p JOIN ({all}) m ON p.frame.number = m.of_number AND \
          p.frame.file = m.of_file ORDER BY p.frame.file, p.frame.number"

@@ -154,7 +154,7 @@ impl Conversations {
         match self.defragmenter.packet(packet) {
             Fragmented::Whole | Fragmented::Cut => self.level(packet, depth, each),
             Fragmented::Waits => {}
-            Fragmented::Complete { bytes, layer } => {
+            Fragmented::Complete { bytes, layer, .. } => {
                 let bytes = bytes.to_vec();
                 let mut decoder = self.nested.take();
                 let packet = decoder.decode_as(frame_of(packet, &bytes), layer);

@@ -93,6 +93,8 @@ pub enum Fragmented<'d> {
         bytes: &'d [u8],
         /// [`Layer::Ipv4`] or [`Layer::Ipv6`].
         layer: Layer,
+        /// Numbers of the frames that its fragments came in, in the order in which they came; this one is the last.
+        frames: &'d [u64],
     },
 }
 
@@ -147,6 +149,8 @@ pub(crate) struct Incomplete {
     number: u64,
     time_ns: Option<i64>,
     pub(crate) origin: Origin,
+    /// Numbers of the frames that its fragments came in.
+    pub(crate) frames: Vec<u64>,
 }
 
 impl Incomplete {
@@ -230,6 +234,8 @@ pub struct Defragmenter {
     next_serial: u64,
     clock: Clock,
     complete: Vec<u8>,
+    /// Of the fragments of the packet that was complete last.
+    frames: Vec<u64>,
     counters: FragmentCounters,
 }
 
@@ -302,6 +308,8 @@ struct IncompletePacket {
     /// Length of the payload, once the last fragment came.
     total: Option<u32>,
     fragments: u16,
+    /// Numbers of the frames that they came in.
+    frames: Vec<u64>,
 }
 
 /// A fragment as its packet shows it.
@@ -341,6 +349,7 @@ impl Defragmenter {
             next_serial: 0,
             clock: Clock::new(),
             complete: Vec::new(),
+            frames: Vec::new(),
             counters: FragmentCounters::default(),
         }
     }
@@ -453,6 +462,7 @@ impl Defragmenter {
             };
         }
         let before = waiting.held();
+        waiting.came_in(packet.frame().number, self.limits.fragments_max);
         let added = waiting.add(fragment, overlap, self.limits.fragments_max);
         // `held` never falls.
         self.bytes += waiting.held() - before;
@@ -477,10 +487,11 @@ impl Defragmenter {
             Ok(true) => match self.remove(&fragment.key) {
                 Some(waiting) => {
                     self.counters.complete += 1;
-                    self.complete = waiting.into_packet(fragment.layer);
+                    (self.complete, self.frames) = waiting.into_packet(fragment.layer);
                     Fragmented::Complete {
                         bytes: &self.complete,
                         layer: fragment.layer,
+                        frames: &self.frames,
                     }
                 }
                 None => Fragmented::Waits,
@@ -513,6 +524,7 @@ impl Defragmenter {
                 ranges: Vec::new(),
                 total: None,
                 fragments: 0,
+                frames: Vec::new(),
             },
         );
     }
@@ -557,7 +569,16 @@ impl Defragmenter {
 
 impl IncompletePacket {
     fn held(&self) -> usize {
-        self.header.len() + self.payload.len() + self.ranges.capacity() * size_of::<(u32, u32)>()
+        let ranges = self.ranges.capacity() * size_of::<(u32, u32)>();
+        let frames = self.frames.capacity() * size_of::<u64>();
+        self.header.len() + self.payload.len() + ranges + frames
+    }
+
+    /// Takes up the number of the frame that a fragment came in, unless there are too many.
+    fn came_in(&mut self, frame: u64, fragments_max: u16) {
+        if self.frames.len() < usize::from(fragments_max) {
+            self.frames.push(frame);
+        }
     }
 
     /// Takes a fragment in; true when it was the last one missing.
@@ -705,17 +726,19 @@ impl IncompletePacket {
             is_late: true,
             ..self.origin
         };
+        let (bytes, frames) = self.into_packet(layer);
         Some(Incomplete {
-            bytes: self.into_packet(layer),
+            bytes,
             layer,
             number,
             time_ns,
             origin,
+            frames,
         })
     }
 
-    /// The packet, with a header that says that it is whole.
-    fn into_packet(mut self, layer: Layer) -> Vec<u8> {
+    /// The packet, with a header that says that it is whole, and the numbers of the frames that it came in.
+    fn into_packet(mut self, layer: Layer) -> (Vec<u8>, Vec<u64>) {
         let total = self.header.len() + self.payload.len();
         let mut set = |at: usize, number: u16| {
             if let Some(place) = self.header.get_mut(at..at + 2) {
@@ -738,7 +761,7 @@ impl IncompletePacket {
             );
         }
         self.header.append(&mut self.payload);
-        self.header
+        (self.header, self.frames)
     }
 }
 

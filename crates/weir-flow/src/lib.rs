@@ -43,6 +43,7 @@ mod detect;
 mod flow;
 mod fragment;
 pub mod framing;
+mod gathered;
 mod history;
 mod key;
 mod missing;

@@ -5,6 +5,7 @@ use weir_packet::{Layer, Packet};
 use crate::fragment::{
     Defragmenter, FragmentCounters, FragmentLimits, Fragmented, Nested, Origin, frame_of,
 };
+use crate::gathered::GatheredFrames;
 use crate::key::{FlowKey, Sender};
 use crate::options::{Counters, Options, TUNNELS_MAX};
 use crate::sctp::{SctpCounters, SctpLimits, SctpMessages};
@@ -32,6 +33,9 @@ pub struct Payload<'a> {
     pub passed_ns: i64,
     /// Number of that packet's frame, from 1; 0 where the capture's end ended a stream.
     pub frame: u64,
+    /// Numbers of the other frames that it came in, as far as they are known: those of fragments of IP, of a tunnel too, and of
+    /// chunks of SCTP. What it is a piece of may have come in more.
+    pub others: &'a [u64],
     /// Bytes of a datagram, by the length in its header, that were not captured: the last ones.
     pub missing: u64,
     /// What it is.
@@ -43,7 +47,7 @@ impl Payload<'_> {
     /// the probe.
     #[must_use]
     pub const fn with_datagram<'a>(
-        &self,
+        &'a self,
         key: &'a FlowKey,
         sender: Sender,
         bytes: &'a [u8],
@@ -55,6 +59,7 @@ impl Payload<'_> {
             time_ns: self.time_ns,
             passed_ns: self.passed_ns,
             frame: self.frame,
+            others: self.others,
             missing: 0,
             carried: Carried::Datagram(bytes),
         }
@@ -70,6 +75,7 @@ impl Payload<'_> {
             time_ns: self.time_ns,
             passed_ns: self.passed_ns,
             frame: self.frame,
+            others: self.others,
             missing: 0,
             carried: Carried::Stream(chunk),
         }
@@ -121,6 +127,7 @@ pub struct Payloads {
     streams: Streams,
     messages: SctpMessages,
     nested: Nested,
+    gathered: GatheredFrames,
 }
 
 /// Where what is found goes. What it answers counts for streams only.
@@ -144,6 +151,7 @@ impl Payloads {
             streams: Streams::new(StreamLimits::default()),
             messages: SctpMessages::new(SctpLimits::default()),
             nested: Nested::default(),
+            gathered: GatheredFrames::default(),
         }
     }
 
@@ -202,8 +210,9 @@ impl Payloads {
         self.defragmenter.finish();
         self.hand_on_incomplete(each);
         let passed_ns = self.table.passed_ns();
+        let gathered = &self.gathered;
         self.streams
-            .finish(|chunk| each(&of_chunk(chunk, passed_ns)));
+            .finish(|chunk| each(&of_chunk(chunk, passed_ns, gathered)));
     }
 
     /// Hands on what packets begin with whose other fragments did not come.
@@ -212,6 +221,8 @@ impl Payloads {
         while let Some(incomplete) = self.defragmenter.take_incomplete() {
             let mut decoder = self.nested.take();
             let packet = decoder.decode_as(incomplete.frame(), incomplete.layer);
+            self.gathered
+                .take(packet.frame().number, &incomplete.frames);
             let depth = usize::from(incomplete.origin.flow.is_some());
             self.whole(&packet, incomplete.origin, depth, each);
             self.nested.put(decoder);
@@ -230,7 +241,12 @@ impl Payloads {
             Fragmented::Waits => {}
             // The first of fragments that were cut by a snap length has the headers, and what is there of the rest.
             Fragmented::Cut => return self.whole(packet, origin, depth, each),
-            Fragmented::Complete { bytes, layer } => {
+            Fragmented::Complete {
+                bytes,
+                layer,
+                frames,
+            } => {
+                self.gathered.take(packet.frame().number, frames);
                 let bytes = bytes.to_vec();
                 let mut decoder = self.nested.take();
                 let packet = decoder.decode_as(frame_of(packet, &bytes), layer);
@@ -263,6 +279,7 @@ impl Payloads {
             return;
         };
         let passed_ns = self.table.passed_ns();
+        let gathered = &self.gathered;
         match packet.transport() {
             Some(Layer::Tcp) => {
                 let of = PacketOf {
@@ -271,11 +288,12 @@ impl Payloads {
                     is_own_flow: depth == 0,
                     is_late: origin.is_late,
                 };
-                return self
-                    .streams
-                    .packet_in(packet, of, |chunk| each(&of_chunk(chunk, passed_ns)));
+                return self.streams.packet_in(packet, of, |chunk| {
+                    each(&of_chunk(chunk, passed_ns, gathered))
+                });
             }
             Some(Layer::Sctp) => {
+                let mut all = Vec::new();
                 return self.messages.packet(packet, |message| {
                     each(&Payload {
                         flow,
@@ -284,6 +302,7 @@ impl Payloads {
                         time_ns: message.time_ns,
                         passed_ns,
                         frame: message.frame,
+                        others: gathered.of_all(message.frame, message.others, &mut all),
                         missing: 0,
                         carried: Carried::Message {
                             protocol: message.protocol,
@@ -301,6 +320,7 @@ impl Payloads {
                         time_ns: sighting.time_ns,
                         passed_ns,
                         frame: packet.frame().number,
+                        others: gathered.of(packet.frame().number),
                         missing: missing(packet, bytes),
                         carried: Carried::Datagram(bytes),
                     });
@@ -338,7 +358,7 @@ pub struct PayloadCounters {
     pub messages: SctpCounters,
 }
 
-fn of_chunk<'a>(chunk: &'a Chunk<'a>, passed_ns: i64) -> Payload<'a> {
+fn of_chunk<'a>(chunk: &'a Chunk<'a>, passed_ns: i64, gathered: &'a GatheredFrames) -> Payload<'a> {
     Payload {
         flow: chunk.flow,
         key: chunk.key,
@@ -346,6 +366,7 @@ fn of_chunk<'a>(chunk: &'a Chunk<'a>, passed_ns: i64) -> Payload<'a> {
         time_ns: chunk.time_ns,
         passed_ns,
         frame: chunk.frame,
+        others: gathered.of(chunk.frame),
         missing: 0,
         carried: Carried::Stream(chunk),
     }

@@ -72,6 +72,8 @@ pub struct SctpMessage<'a> {
     pub time_ns: Option<i64>,
     /// Number of that packet's frame, from 1.
     pub frame: u64,
+    /// Numbers of the frames of its other chunks, in their order.
+    pub others: &'a [u64],
 }
 
 /// Puts user messages of SCTP together (RFC 9260, 3.3.1 and 6.9). Messages are given out when they are
@@ -85,6 +87,8 @@ pub struct SctpMessages {
     /// Numbers of the last messages that were in one chunk, to tell repetitions.
     seen: Dict<(FlowKey, Sender), [u32; SEEN]>,
     whole: Vec<u8>,
+    /// Of the chunks of that but the last.
+    others: Vec<u64>,
     counters: SctpCounters,
 }
 
@@ -155,6 +159,7 @@ impl SctpMessages {
             bytes: 0,
             seen: Dict::new(),
             whole: Vec::new(),
+            others: Vec::new(),
             counters: SctpCounters::default(),
         }
     }
@@ -212,13 +217,21 @@ impl SctpMessages {
         }
         if data.flags & (FIRST | LAST) == FIRST | LAST {
             self.counters.messages += 1;
-            each(&data.key.message_of(data.protocol, data.bytes, data.seen));
+            each(
+                &data
+                    .key
+                    .message_of(data.protocol, data.bytes, (data.seen, &[])),
+            );
             return;
         }
         self.keep(data);
         if let Some((protocol, last)) = self.take_whole(&data.key) {
             self.counters.messages += 1;
-            each(&data.key.message_of(protocol, &self.whole, last));
+            each(
+                &data
+                    .key
+                    .message_of(protocol, &self.whole, (last, &self.others)),
+            );
         }
     }
 
@@ -293,6 +306,7 @@ impl SctpMessages {
         }
         let range = range?;
         self.whole.clear();
+        self.others.clear();
         let (mut protocol, mut last) = (0, Seen::default());
         for chunk in chunks.drain(range) {
             if chunk.flags & FIRST != 0 {
@@ -300,7 +314,9 @@ impl SctpMessages {
             }
             self.whole.extend_from_slice(&chunk.bytes);
             last = chunk.seen;
+            self.others.push(last.frame);
         }
+        self.others.pop();
         self.bytes = self.bytes.saturating_sub(self.whole.len());
         if chunks.is_empty() {
             self.waiting.remove(key);
@@ -314,7 +330,7 @@ impl StreamKey {
         &'a self,
         protocol: u32,
         bytes: &'a [u8],
-        seen: Seen,
+        (seen, others): (Seen, &'a [u64]),
     ) -> SctpMessage<'a> {
         SctpMessage {
             key: &self.flow,
@@ -325,6 +341,7 @@ impl StreamKey {
             bytes,
             time_ns: seen.time_ns,
             frame: seen.frame,
+            others,
         }
     }
 }

@@ -363,7 +363,7 @@ impl Streams {
         match self.defragmenter.packet(packet) {
             Fragmented::Whole | Fragmented::Cut => self.table.packet(packet, of, each),
             Fragmented::Waits => {}
-            Fragmented::Complete { bytes, layer } => {
+            Fragmented::Complete { bytes, layer, .. } => {
                 let frame = frame_of(packet, bytes);
                 let packet = self.decoder.decode_as(frame, layer);
                 self.table.packet(&packet, of, each);

@@ -145,7 +145,7 @@ impl Tracker {
                 seen
             }
             Fragmented::Waits => None,
-            Fragmented::Complete { bytes, layer } => {
+            Fragmented::Complete { bytes, layer, .. } => {
                 let mut decoder = self.nested.take();
                 let whole = decoder.decode_as(frame_of(packet, bytes), layer);
                 let seen = count(
@@ -202,7 +202,7 @@ impl Tracker {
                 self.count_incomplete(ended);
                 return None;
             }
-            Fragmented::Complete { bytes, layer } => {
+            Fragmented::Complete { bytes, layer, .. } => {
                 let bytes = bytes.to_vec();
                 let mut decoder = self.nested.take();
                 let whole = decoder.decode_as(frame_of(packet, &bytes), layer);

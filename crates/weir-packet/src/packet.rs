@@ -38,6 +38,13 @@ impl<'a> Packet<'a> {
         &self.frame
     }
 
+    /// The same packet, whose record has another number: of all captures that are read, say, and not of its own.
+    #[must_use]
+    pub const fn with_number(mut self, number: u64) -> Self {
+        self.frame.number = number;
+        self
+    }
+
     /// Why decoding stopped early; `None` for a packet that was understood to its payload.
     #[must_use]
     pub const fn stop(&self) -> Option<Stop> {

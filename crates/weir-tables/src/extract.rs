@@ -3,7 +3,9 @@
 //! An [`Extraction`] names such a table, its columns, and what makes its rows. Packets come to it in the
 //! order of the capture, rows leave it in the order in which they are complete.
 
+mod call_packets;
 mod calls;
+mod came_in;
 mod conversation;
 pub(crate) mod conversations;
 mod dhcp;
@@ -79,6 +81,7 @@ pub const EXTRACTIONS: &[Extraction] = &[
     stream::EXTRACTION,
     sip::EXTRACTION,
     calls::EXTRACTION,
+    call_packets::EXTRACTION,
     h248::EXTRACTION,
     websocket::EXTRACTION,
     dns::EXTRACTION,

@@ -1,9 +1,9 @@
-//! `weir carve` takes a call's sound with its messages.
+//! `weir carve` and `weir sip export` take all that a call's messages came in, and its sound.
 
 use std::net::Ipv4Addr;
 
 use weir_testkit::capture::{Endian, PcapVariant, PcapWriter, link_type};
-use weir_testkit::packet::{Ipv4, ethernet, ethertype, protocol, udp};
+use weir_testkit::packet::{Ipv4, Tcp, ethernet, ethertype, protocol, tcp_flags, udp};
 
 use crate::shell::{folder, run};
 
@@ -276,4 +276,98 @@ fn a_call_is_exported_with_its_sound_on_both_sides() {
         assert_eq!(run(line, &folder).code, Some(code), "{line}");
     }
     assert!(!folder.join("none.wav").exists() && !folder.join("none.pcap").exists());
+}
+
+/// A call whose INVITE comes in three segments of TCP, whose answer in three fragments of IP, the last of them first, and that
+/// has a fax; and packets of another call between them.
+fn in_pieces() -> Vec<Vec<u8>> {
+    let invite = message("INVITE sip:b@x SIP/2.0", "pieces", CALLER, 4_000);
+    let body = format!(
+        "v=0\r\nc=IN IP4 {CALLED}\r\nm=image 4002 udptl t38\r\na=x:{}\r\n",
+        "y".repeat(500)
+    );
+    let answer = format!(
+        "SIP/2.0 200 OK\r\nVia: SIP/2.0/TCP {CALLER};branch=z9hG4bKpieces\r\nFrom: <sip:a@x>;tag=1\r\n\
+         To: <sip:b@x>;tag=2\r\nCall-ID: pieces\r\nCSeq: 1 INVITE\r\nContent-Type: application/sdp\r\n\
+         Content-Length: {}\r\n\r\n{body}",
+        body.len()
+    );
+    let mut fragments = Ipv4::new(CALLED, CALLER, protocol::UDP)
+        .identification(7)
+        .fragments(
+            &udp(CALLED.into(), CALLER.into(), 5060, 5060, answer.as_bytes()),
+            400,
+        );
+    assert_eq!(fragments.len(), 3);
+    fragments.reverse();
+    let mut ip_packets = Vec::new();
+    let mut sent = 1;
+    for piece in invite.chunks(invite.len().div_ceil(3)) {
+        let tcp = Tcp::new(40_000, 5060)
+            .flags(tcp_flags::ACK | tcp_flags::PSH)
+            .numbers(sent, 1);
+        let segment = tcp.segment(CALLER.into(), CALLED.into(), piece);
+        ip_packets.push(Ipv4::new(CALLER, CALLED, protocol::TCP).packet(&segment));
+        sent += piece.len() as u32;
+    }
+    ip_packets.extend(fragments);
+    let framed = |packet: &Vec<u8>| ethernet([2; 6], [4; 6], ethertype::IPV4, packet);
+    let mut packets: Vec<Vec<u8>> = ip_packets.iter().map(framed).collect();
+    for number in 0..3 {
+        let fax = [0, number, 1, 6, 0, 0];
+        packets.push(datagram(CALLER, CALLED, (4_000, 4_002), &fax));
+    }
+    let other = message("INVITE sip:b@x SIP/2.0", "other", CALLER, 5_000);
+    let other = datagram(CALLER, CALLED, (5060, 5060), &other);
+    let apart = packets
+        .iter()
+        .flat_map(|packet| [other.clone(), packet.clone()]);
+    apart.collect()
+}
+
+/// Of a message in several segments or fragments the last packet alone was there, and faxes were left behind.
+#[test]
+fn a_call_is_exported_with_all_segments_and_fragments_and_its_fax() {
+    let folder = folder("a_call_is_exported_with_all_segments_and_fragments_and_its_fax");
+    let packets = in_pieces();
+    std::fs::write(folder.join("pieces.pcap"), capture(&packets)).unwrap();
+    let sql = "COPY (SELECT p.* FROM packets('pieces.pcap') p JOIN call_packets('pieces.pcap') c \
+               ON p.frame.number = c.frame.number WHERE c.sip.call_id = 'pieces' ORDER BY p.frame.number) TO 'copied.pcap'";
+    for line in [
+        "weir sip export pieces.pcap --call-id pieces -o exported.pcap",
+        "weir carve pieces.pcap --call-id pieces -o carved.pcap",
+        &format!("weir query \"{sql}\""),
+    ] {
+        let ended = run(line, &folder);
+        assert_eq!(ended.code, Some(0), "{line}: {}", ended.stderr);
+    }
+    let expected: Vec<u8> = {
+        let (variant, endian) = (PcapVariant::Micro, Endian::Little);
+        let mut writer =
+            PcapWriter::new(Vec::new(), link_type::ETHERNET, 65_535, variant, endian).unwrap();
+        for (index, bytes) in (0..).zip(&packets).filter(|(index, _)| index % 2 == 1) {
+            let time_ns = index * 10_000_000;
+            writer.packet(time_ns, bytes.len() as u32, bytes).unwrap();
+        }
+        writer.into_inner()
+    };
+    // Behind the headers of the files.
+    let records = |name: &str| std::fs::read(folder.join(name)).unwrap()[24..].to_vec();
+    for name in ["exported.pcap", "carved.pcap", "copied.pcap"] {
+        assert_eq!(records(name).len(), expected.len() - 24, "{name}");
+        let asked = run(
+            &format!(
+                "weir query \"SELECT sip.cseq.method, sip.status_code, length(sip.msg_body) > 80, frame.number FROM sip('{name}') \
+                 WHERE sip.call_id = 'pieces' ORDER BY frame.number\" --format csv -q"
+            ),
+            &folder,
+        );
+        let rows: Vec<&str> = asked.stdout.lines().skip(1).collect();
+        assert_eq!(
+            rows,
+            ["INVITE,,true,3", "INVITE,200,true,6"],
+            "{name}: {}",
+            asked.stderr
+        );
+    }
 }

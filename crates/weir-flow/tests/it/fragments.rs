@@ -18,7 +18,7 @@ const IP: u32 = 101;
 fn put_together(defragmenter: &mut Defragmenter, packets: &[Sent]) -> Vec<(Layer, Vec<u8>)> {
     let mut complete = Vec::new();
     decode(packets, |packet| {
-        if let Fragmented::Complete { bytes, layer } = defragmenter.packet(packet) {
+        if let Fragmented::Complete { bytes, layer, .. } = defragmenter.packet(packet) {
             complete.push((layer, bytes.to_vec()));
         }
     });

@@ -372,6 +372,12 @@ impl Decryptor {
         self.sides.iter().map(held).sum()
     }
 
+    /// Octets of the record of a side that is not whole yet.
+    #[must_use]
+    pub fn begun(&self, side: usize) -> usize {
+        self.sides.get(side).map_or(0, |side| side.begun.len())
+    }
+
     /// Neither side can be read any more.
     #[must_use]
     pub fn is_over(&self) -> bool {

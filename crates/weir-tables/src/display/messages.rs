@@ -154,6 +154,7 @@ const APART: &[&str] = &[
     "flow_packets",
     "stream",
     "calls",
+    "call_packets",
     "lookups",
     "media",
     "http",

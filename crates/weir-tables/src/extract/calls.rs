@@ -97,7 +97,7 @@ impl Extract for CallTable {
         finder.packet_with_sip(
             row.packet,
             &mut |message| followed.take(message),
-            &mut |sight| match sight {
+            &mut |sight, _| match sight {
                 Sight::Rtp(sight) => streams.rtp(sight),
                 Sight::Rtcp(bytes, way, _) => streams.rtcp(bytes, way),
                 Sight::Fax(sight) => streams.fax(sight),

@@ -38,6 +38,12 @@ impl<F: Cut> Conversation<F> {
         self.is_sure
     }
 
+    /// Bytes of a direction that wait for the end of their message.
+    pub(crate) fn held_of(&self, sender: Sender) -> usize {
+        let side = usize::from(sender == Sender::High);
+        self.framers.get(side).map_or(0, Cut::held_bytes)
+    }
+
     /// Takes a chunk. `each` gets what may be a message, and whether the connection has some for sure,
     /// and says whether it is one. Gives the bytes that are kept; `None` when nothing more of the
     /// connection is wanted, as it is over or carries something else.

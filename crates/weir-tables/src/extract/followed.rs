@@ -115,7 +115,7 @@ struct Undecided {
 }
 
 /// Where a piece of what may be a beginning came.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 struct BeginningPiece {
     sender: Sender,
     octets: usize,
@@ -124,6 +124,7 @@ struct BeginningPiece {
     time_ns: Option<i64>,
     passed_ns: i64,
     frame: u64,
+    others: Box<[u64]>,
 }
 
 impl Undecided {
@@ -149,7 +150,10 @@ impl Undecided {
             .pieces
             .capacity()
             .saturating_mul(size_of::<BeginningPiece>());
-        octets.saturating_add(pieces)
+        let others: usize = self.pieces.iter().map(|piece| piece.others.len()).sum();
+        octets
+            .saturating_add(pieces)
+            .saturating_add(others.saturating_mul(size_of::<u64>()))
     }
 
     /// Takes a piece up that may be the beginning of a message, or goes on with it.
@@ -163,6 +167,7 @@ impl Undecided {
             time_ns: payload.time_ns,
             passed_ns: payload.passed_ns,
             frame: payload.frame,
+            others: payload.others.into(),
         });
     }
 
@@ -206,6 +211,7 @@ impl Undecided {
             payload.time_ns = piece.time_ns;
             payload.passed_ns = piece.passed_ns;
             payload.frame = piece.frame;
+            payload.others = &piece.others;
             each(&payload, &chunk)
         })
     }

@@ -12,6 +12,7 @@ use weir_messages::hep::{Hep, is_compressed};
 use weir_messages::tls::{Decryptor, KeyLog, Opened, begins_with_hello};
 use weir_packet::Packet;
 
+use super::came_in::CameIn;
 use super::prefaces::Prefaces;
 
 /// [`Payloads`], whose streams of TLS become the streams that they carry.
@@ -29,10 +30,24 @@ struct Relayed {
     /// Messages that are compressed.
     compressed: u64,
     /// Connections of TCP that begin with a message: the one under way of each side.
-    streams: HashMap<u64, [Vec<u8>; 2]>,
+    streams: HashMap<u64, [RelayedSide; 2]>,
     /// Octets of messages under way.
     held: usize,
     given_up: u64,
+}
+
+/// A message under way.
+#[derive(Debug, Default)]
+struct RelayedSide {
+    begun: Vec<u8>,
+    came_in: CameIn,
+}
+
+impl RelayedSide {
+    fn held(&self) -> usize {
+        let frames = self.came_in.held_bytes();
+        self.begun.capacity().saturating_add(frames)
+    }
 }
 
 /// The connections that are read by a log of keys.
@@ -53,7 +68,16 @@ struct Sealed {
     decryptor: Decryptor,
     /// Octets of each side that were handed on.
     offsets: [u64; 2],
+    /// Where the record of each side came that is not whole yet.
+    came_in: [CameIn; 2],
     was_opened: bool,
+}
+
+impl Sealed {
+    fn held(&self) -> usize {
+        let frames = self.came_in.iter().map(CameIn::held_bytes);
+        self.decryptor.held().saturating_add(frames.sum())
+    }
 }
 
 /// Octets of records and messages of the handshake under way, of all connections.
@@ -208,9 +232,13 @@ impl Relayed {
             self.streams.insert(chunk.connection, Default::default());
         }
         let side = usize::from(chunk.sender == Sender::High);
-        let begun = self.streams.get_mut(&chunk.connection)?.get_mut(side)?;
-        self.held = self.held.saturating_sub(begun.capacity());
-        let mut under_way = std::mem::take(begun);
+        let known = self.streams.get_mut(&chunk.connection)?.get_mut(side)?;
+        self.held = self.held.saturating_sub(known.held());
+        let mut known = std::mem::take(known);
+        let others = known.came_in.before(payload);
+        let mut of_message = *payload;
+        of_message.others = &others;
+        let mut under_way = known.begun;
         match chunk.content {
             Content::Bytes(bytes) => under_way.extend_from_slice(bytes),
             _ => under_way = Vec::new(),
@@ -226,29 +254,34 @@ impl Relayed {
             let Some((message, behind)) = rest.split_at_checked(length) else {
                 break;
             };
-            datagram(payload, message, &mut self.compressed, &mut |found| {
+            datagram(&of_message, message, &mut self.compressed, &mut |found| {
                 // What is no message stays unread: it is part of no other stream.
                 match found.carried {
                     Carried::Stream(_) => Interest::Follow,
                     _ => each(found),
                 }
             });
+            // What follows began in this piece.
+            of_message.others = payload.others;
             rest = behind;
         }
         // What may be the first octets of a message is kept as well.
         let is_kept = rest.starts_with(HEP_MAGIC) || HEP_MAGIC.starts_with(rest);
-        let kept = if is_kept { rest.to_vec() } else { Vec::new() };
-        let held = self.held.saturating_add(kept.capacity());
+        known.begun = if is_kept { rest.to_vec() } else { Vec::new() };
+        known
+            .came_in
+            .take(payload, chunk.content, known.begun.len());
+        let held = self.held.saturating_add(known.held());
         let is_too_much = held > HELD_BYTES_MAX;
         self.given_up = self.given_up.saturating_add(u64::from(is_too_much));
         if is_too_much || chunk.is_last {
             for side in self.streams.remove(&chunk.connection).into_iter().flatten() {
-                self.held = self.held.saturating_sub(side.capacity());
+                self.held = self.held.saturating_sub(side.held());
             }
             return Some(Interest::Ignore);
         }
         self.held = held;
-        *self.streams.get_mut(&chunk.connection)?.get_mut(side)? = kept;
+        *self.streams.get_mut(&chunk.connection)?.get_mut(side)? = known;
         Some(Interest::Follow)
     }
 }
@@ -302,6 +335,7 @@ impl Tls {
             let sealed = Box::new(Sealed {
                 decryptor: Decryptor::new(Arc::clone(&self.log)),
                 offsets: [0; 2],
+                came_in: Default::default(),
                 was_opened: false,
             });
             self.streams.insert(chunk.connection, sealed);
@@ -310,14 +344,19 @@ impl Tls {
             return each(payload);
         };
         let side = usize::from(chunk.sender == Sender::High);
-        self.held = self.held.saturating_sub(sealed.decryptor.held());
+        self.held = self.held.saturating_sub(sealed.held());
         let mut interest = Interest::Follow;
         let mut closed = 0;
         let Sealed {
             decryptor,
             offsets,
+            came_in,
             was_opened: is_opened,
         } = &mut **sealed;
+        let before = came_in.get(side).map(|came_in| came_in.before(payload));
+        let others = before.unwrap_or_default();
+        let mut of_record = *payload;
+        of_record.others = &others;
         decryptor.take(side, bytes, &mut |opened| match opened {
             Opened::Data(_, bytes) => {
                 *is_opened = true;
@@ -328,8 +367,10 @@ impl Tls {
                         *offset = before.saturating_add(bytes.len() as u64);
                     }
                     let content = Content::Bytes(bytes);
-                    interest = pass(payload, chunk, content, before, each);
+                    interest = pass(&of_record, chunk, content, before, each);
                 }
+                // The next record began in this piece.
+                of_record.others = payload.others;
             }
             Opened::Closed(_) => {
                 closed += 1;
@@ -339,10 +380,13 @@ impl Tls {
                 }
             }
         });
+        if let Some(came_in) = came_in.get_mut(side) {
+            came_in.take(payload, chunk.content, decryptor.begun(side));
+        }
         let is_opened = sealed.was_opened;
         let is_over = sealed.decryptor.is_over();
         self.closed += if is_opened { closed } else { 0 };
-        let held = self.held.saturating_add(sealed.decryptor.held());
+        let held = self.held.saturating_add(sealed.held());
         let is_too_much = held > HELD_BYTES_MAX;
         self.given_up += u64::from(is_too_much);
         if is_over || is_too_much || interest == Interest::Ignore || chunk.is_last {
@@ -366,11 +410,11 @@ impl Tls {
         if let Content::Gap(_) = chunk.content {
             let side = usize::from(chunk.sender == Sender::High);
             let was_opened = sealed.was_opened;
-            self.held = self.held.saturating_sub(sealed.decryptor.held());
+            self.held = self.held.saturating_sub(sealed.held());
             sealed.decryptor.gap(side, &mut |_| {
                 self.closed += u64::from(was_opened);
             });
-            self.held = self.held.saturating_add(sealed.decryptor.held());
+            self.held = self.held.saturating_add(sealed.held());
             if sealed.decryptor.is_over() {
                 self.streams.remove(&chunk.connection);
                 each(payload);
@@ -379,7 +423,7 @@ impl Tls {
         }
         if chunk.is_last {
             let known = self.streams.remove(&chunk.connection);
-            let held = known.map_or(0, |sealed| sealed.decryptor.held());
+            let held = known.map_or(0, |sealed| sealed.held());
             self.held = self.held.saturating_sub(held);
         }
         each(payload)

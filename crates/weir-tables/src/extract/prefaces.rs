@@ -6,6 +6,7 @@ use std::collections::HashMap;
 use weir_flow::{Chunk, Content, Interest, Payload, Sender};
 use weir_messages::tls::may_begin_with_hello;
 
+use super::came_in::CameIn;
 use super::opened::{HEP_MAGIC, pass};
 
 /// Takes headers off, and holds beginnings until it is known what they are.
@@ -22,6 +23,7 @@ pub(super) struct Prefaces {
 struct PrefaceSide {
     /// What may be the beginning of a header.
     held: Vec<u8>,
+    came_in: CameIn,
     /// Octets of headers.
     taken_off: u64,
     is_decided: bool,
@@ -123,8 +125,11 @@ impl PrefaceSide {
         let offset = chunk.offset.saturating_sub(self.taken_off);
         let Content::Bytes(bytes) = chunk.content else {
             let held = std::mem::take(&mut self.held);
+            let others = self.came_in.before(payload);
+            let mut before = *payload;
+            before.others = &others;
             let is_wanted = held.is_empty()
-                || pass(payload, chunk, Content::Bytes(&held), 0, each) == Interest::Follow;
+                || pass(&before, chunk, Content::Bytes(&held), 0, each) == Interest::Follow;
             self.is_decided = true;
             return match is_wanted {
                 true => each(&payload.with_stream(&Chunk { offset, ..*chunk })),
@@ -143,6 +148,7 @@ impl PrefaceSide {
                     self.taken_off = self.taken_off.saturating_add(octets as u64);
                 }
                 Beginning::Unsure if !chunk.is_last => {
+                    self.came_in.take(payload, chunk.content, all.len());
                     self.held = all;
                     return Interest::Follow;
                 }
@@ -150,7 +156,10 @@ impl PrefaceSide {
             }
         }
         self.is_decided = true;
+        let others = std::mem::take(&mut self.came_in).before(payload);
         let content = Content::Bytes(&all);
+        let mut payload = *payload;
+        payload.others = &others;
         each(&payload.with_stream(&Chunk {
             content,
             offset: 0,

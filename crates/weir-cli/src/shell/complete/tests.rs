@@ -93,11 +93,17 @@ fn tables_stand_behind_from() {
     let catalog = catalog();
     assert_eq!(at_bar("SELECT * FROM da|", &catalog).0, ["days"]);
     let (values, meaning) = at_bar("SELECT * FROM cal|", &catalog);
-    assert_eq!(values, ["calls('"]);
+    assert_eq!(values, ["call_packets('", "calls('"]);
     assert!(!meaning.is_empty());
     catalog.known().is_open = true;
-    assert_eq!(at_bar("SELECT * FROM cal|", &catalog).0, ["calls"]);
-    assert_eq!(at_bar("SELECT * FROM days, cal|", &catalog).0, ["calls"]);
+    assert_eq!(
+        at_bar("SELECT * FROM cal|", &catalog).0,
+        ["call_packets", "calls"]
+    );
+    assert_eq!(
+        at_bar("SELECT * FROM days, cal|", &catalog).0,
+        ["call_packets", "calls"]
+    );
 }
 
 #[test]

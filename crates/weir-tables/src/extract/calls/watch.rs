@@ -108,7 +108,7 @@ impl CallWatch {
                     (each.borrow_mut())(sight);
                 });
             },
-            &mut |sight| {
+            &mut |sight, _| {
                 let (way, call_id, protocol) = match sight {
                     Sight::Rtp(sight) => {
                         streams.rtp(sight);

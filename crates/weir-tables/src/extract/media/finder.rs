@@ -89,15 +89,15 @@ impl Finder {
 
     /// Takes a packet, and hands on what it carries.
     pub(in crate::extract) fn packet(&mut self, packet: &Packet<'_>, each: &mut OnDatagram<'_>) {
-        self.packet_with_sip(packet, &mut |_| {}, each);
+        self.packet_with_sip(packet, &mut |_| {}, &mut |sight, _| each(sight));
     }
 
-    /// The same; the messages of SIP too.
+    /// The same; the messages of SIP too, and of datagrams the numbers of the other records that they came in.
     pub(in crate::extract) fn packet_with_sip(
         &mut self,
         packet: &Packet<'_>,
         each_message: &mut dyn FnMut(&SipMessage<'_>),
-        each: &mut OnDatagram<'_>,
+        each: &mut dyn FnMut(&Sight<'_>, &[u64]),
     ) {
         let Self {
             payloads,
@@ -110,7 +110,7 @@ impl Finder {
                 each_message(message);
             });
             if let Carried::Datagram(bytes) = payload.carried {
-                media.datagram(bytes, payload, each);
+                media.datagram(bytes, payload, &mut |sight| each(sight, payload.others));
                 return Interest::Ignore;
             }
             interest

@@ -3,12 +3,13 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use weir_flow::{Carried, Chunk, Content, Interest, Payload};
+use weir_flow::{Carried, Chunk, Content, Interest, Payload, Sender};
 use weir_messages::tls::KeyLog;
 use weir_packet::Packet;
 use weir_sip::{Flow, Framer, FramerEvent, looks_like_sip};
 use weir_ws::{ConnectionEvent, Event, Opcode};
 
+use crate::extract::came_in::CameIn;
 use crate::extract::conversation::{Conversation, Cut, Piece};
 use crate::extract::followed::{Begin, Followed, Looks};
 use crate::extract::in_words;
@@ -34,6 +35,9 @@ pub struct SipMessage<'m> {
     pub bytes: &'m [u8],
     /// The way that it took.
     pub way: SipWay,
+    /// Numbers of the other records that it came in, some maybe more than once: those of its fragments of IP, segments of TCP and
+    /// chunks of SCTP, and of what carries it. Of more than 4,096 the first are left out.
+    pub others: &'m [u64],
 }
 
 /// The way that a message took, and when.
@@ -100,8 +104,8 @@ impl Default for SipFinder {
 /// What a connection carries.
 #[derive(Debug)]
 enum SipCarrier {
-    Sip(Box<Conversation<Framer>>),
-    WebSocket,
+    Sip(Box<Conversation<Framer>>, [CameIn; 2]),
+    WebSocket([CameIn; 2]),
 }
 
 /// Bytes of messages under way, of all streams.
@@ -200,6 +204,7 @@ impl SipFinder {
             each(&SipMessage {
                 bytes,
                 way: way(payload, transport),
+                others: payload.others,
             });
         }
         Interest::Follow
@@ -226,28 +231,78 @@ impl SipFinder {
                 SipCarrier::begins(bytes, place, ports.contains(&SIP_PORT))
             },
             |stream, payload, chunk| match stream {
-                SipCarrier::Sip(conversation) => {
+                SipCarrier::Sip(conversation, came_in) => {
+                    let frames = came_in_of(came_in, chunk.sender);
                     let way = way(payload, SipTransport::Tcp);
-                    conversation.chunk(chunk, lost_bytes, &mut |bytes, _| {
-                        each(&SipMessage { bytes, way });
+                    let before = frames.before(payload);
+                    let mut others = &*before;
+                    let held = conversation.chunk(chunk, lost_bytes, &mut |bytes, _| {
+                        each(&SipMessage { bytes, way, others });
+                        // What follows began in this piece.
+                        others = payload.others;
                         true
-                    })
+                    })?;
+                    frames.take(payload, chunk.content, conversation.held_of(chunk.sender));
+                    let frames = came_in.iter().map(CameIn::held_bytes);
+                    Some(held.saturating_add(frames.sum()))
                 }
-                SipCarrier::WebSocket => {
-                    let interest = web_sockets.chunk(payload, chunk, &mut |sight| {
-                        if let Some(bytes) = message_in(sight) {
-                            each(&SipMessage {
-                                bytes,
-                                way: way(payload, SipTransport::WebSocket),
-                            });
-                        }
-                    });
-                    // What it keeps is counted there.
-                    (interest == Interest::Follow).then_some(0)
+                SipCarrier::WebSocket(came_in) => {
+                    over_web_socket(came_in, web_sockets, (payload, chunk), each)
                 }
             },
             SipCarrier::is_understood,
         )
+    }
+}
+
+/// Takes a chunk of a connection that may carry WebSocket, and hands on the messages of SIP in it. Gives the bytes that are kept
+/// beside those that the connections of WebSocket count; `None` when nothing more is wanted.
+fn over_web_socket(
+    came_in: &mut [CameIn; 2],
+    web_sockets: &mut Connections,
+    (payload, chunk): (&Payload<'_>, &Chunk<'_>),
+    each: &mut dyn FnMut(&SipMessage<'_>),
+) -> Option<usize> {
+    let before = came_in_of(came_in, chunk.sender).before(payload);
+    let mut others = &*before;
+    let mut is_agreed = false;
+    let mut is_whole = false;
+    let interest = web_sockets.chunk(payload, chunk, &mut |sight| {
+        if let Some(bytes) = message_in(sight) {
+            each(&SipMessage {
+                bytes,
+                way: way(payload, SipTransport::WebSocket),
+                others,
+            });
+        }
+        is_agreed |= matches!(sight.event, ConnectionEvent::Handshake(_));
+        // Control frames may stand between the frames of a message (RFC 6455, 5.4).
+        if let ConnectionEvent::Wire(_, Event::Message(message)) = sight.event
+            && !message.opcode.is_control()
+        {
+            others = payload.others;
+            is_whole = true;
+        }
+    });
+    if interest == Interest::Ignore {
+        return None;
+    }
+    if is_agreed {
+        *came_in = Default::default();
+    }
+    let frames = came_in_of(came_in, chunk.sender);
+    if is_whole {
+        *frames = CameIn::default();
+    }
+    // The next message may begin in this piece, and it is not known here how much of it is there.
+    frames.take(payload, chunk.content, usize::MAX);
+    Some(came_in.iter().map(CameIn::held_bytes).sum())
+}
+
+const fn came_in_of([low, high]: &mut [CameIn; 2], sender: Sender) -> &mut CameIn {
+    match sender {
+        Sender::Low => low,
+        Sender::High => high,
     }
 }
 
@@ -268,8 +323,8 @@ impl SipCarrier {
     /// False when it may carry something else after all.
     const fn is_understood(&self) -> bool {
         match self {
-            Self::Sip(conversation) => conversation.is_sure(),
-            Self::WebSocket => true,
+            Self::Sip(conversation, _) => conversation.is_sure(),
+            Self::WebSocket(_) => true,
         }
     }
 
@@ -279,14 +334,15 @@ impl SipCarrier {
         let text = bytes.trim_ascii_start();
         let sip = |is_sure| {
             let framers = [Framer::default(), Framer::default()];
-            Begin::With(Self::Sip(Box::new(Conversation::new(framers, is_sure))))
+            let conversation = Box::new(Conversation::new(framers, is_sure));
+            Begin::With(Self::Sip(conversation, Default::default()))
         };
         let is_first = place.1 == 0;
         if is_first && text.is_empty() || looks_like_sip(text) {
             return sip(is_known);
         }
         let is_before = match websocket::begins(bytes, place) {
-            Begin::With(_) => return Begin::With(Self::WebSocket),
+            Begin::With(_) => return Begin::With(Self::WebSocket(Default::default())),
             Begin::Unsure => return Begin::Unsure,
             Begin::Before => true,
             Begin::Other => false,
@@ -326,8 +382,13 @@ impl Cut for Framer {
 }
 
 impl<'m> SipMessage<'m> {
+    /// One that was kept, without the other records that it came in.
     pub(crate) const fn new(bytes: &'m [u8], way: SipWay) -> Self {
-        Self { bytes, way }
+        Self {
+            bytes,
+            way,
+            others: &[],
+        }
     }
 }
 

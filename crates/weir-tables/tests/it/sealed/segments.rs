@@ -134,3 +134,25 @@ fn what_is_sealed_is_that_of_whole_segments() {
         is_the_same(table, ("messages.pcap", Some("messages-keys.log")), 1);
     }
 }
+
+/// Of a record in several segments, and of a message in several records, each segment is of the call.
+#[test]
+fn sealed_messages_of_calls_have_all_of_their_segments() {
+    let keys = file("keys.log");
+    let capture = file("sessions.pcap");
+    let (whole, _) = read("call_packets", &capture, Some(&keys));
+    let mut expected = rows(&whole, None);
+    expected.dedup();
+    assert!(!expected.is_empty());
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("cut.pcap");
+    for octets in [1, 3, 7] {
+        let origins = cut(&capture, octets, &path);
+        let (found, _) = read("call_packets", &path, Some(&keys));
+        let mut found = rows(&found, Some(&origins));
+        // Its messages have more octets each.
+        assert!(found.len() * octets > expected.len() * 200, "by {octets}");
+        found.dedup();
+        assert_eq!(found, expected, "by {octets}");
+    }
+}

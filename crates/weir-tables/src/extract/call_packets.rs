@@ -1,0 +1,201 @@
+//! `call_packets`: one row a packet that carries something of a call.
+
+use std::collections::{HashMap, VecDeque};
+
+use weir_packet::{Kind, Needs, Value};
+use weir_sip::{Digest, Limits, Message};
+
+use super::media::{Finder, Sight};
+use super::sip::SipMessage;
+use super::value::number;
+use super::{Extract, Extraction, Item, ItemField, columns, in_words, push_item};
+use crate::Row;
+use crate::scan::Rows;
+
+pub(super) const EXTRACTION: Extraction = Extraction {
+    name: "call_packets",
+    doc: "one row a packet that carries a SIP message, or a part of it, or media that SIP announced",
+    columns: || columns(&["frame.file"], FIELDS),
+    needs: &[Needs::All],
+    start: |settings| {
+        Box::new(CallPackets {
+            finder: Finder::of_announced().with_keylog(settings.keylog.as_ref()),
+            files: Files::default(),
+            last: None,
+        })
+    },
+    arguments: super::settings::SECRETS,
+    aliases: &[],
+};
+
+struct CallPackets {
+    finder: Finder,
+    files: Files,
+    /// What was complete only when the capture ended.
+    last: Option<VecDeque<(String, Vec<u64>)>>,
+}
+
+/// The files so far. A message may begin in one and end in another, so that the numbers of their records are told apart by the
+/// number of their file, which stands above them.
+#[derive(Default)]
+struct Files {
+    names: Vec<String>,
+    numbers: HashMap<String, usize>,
+    current: usize,
+}
+
+/// Bits of the number of a record in its file.
+const RECORD_BITS: u32 = 40;
+
+impl Files {
+    /// The number of a record among those of all files.
+    fn number(&mut self, file: &str, record: u64) -> u64 {
+        if self.names.get(self.current).is_none_or(|name| name != file) {
+            self.current = match self.numbers.get(file) {
+                Some(known) => *known,
+                None => {
+                    self.numbers.insert(file.to_owned(), self.names.len());
+                    self.names.push(file.to_owned());
+                    self.names.len() - 1
+                }
+            };
+        }
+        (self.current as u64) << RECORD_BITS | record
+    }
+
+    /// The file of such a number, and the number of the record in it.
+    fn place(&self, number: u64) -> (&str, u64) {
+        let file = usize::try_from(number >> RECORD_BITS).ok();
+        let name = file.and_then(|file| self.names.get(file));
+        let record = number & ((1 << RECORD_BITS) - 1);
+        (name.map_or("", String::as_str), record)
+    }
+}
+
+/// A packet of a call.
+struct CallPacket<'p> {
+    record: u64,
+    call_id: &'p str,
+    protocol: &'static str,
+}
+
+impl Extract for CallPackets {
+    fn packet(&mut self, row: &Row<'_>, rows: &mut Rows) {
+        let number = self.files.number(row.file, row.packet.frame().number);
+        let packet = row.packet.with_number(number);
+        let files = &self.files;
+        // Both kinds of finds go to the same rows, one after the other.
+        let rows = std::cell::RefCell::new(rows);
+        self.finder.packet_with_sip(
+            &packet,
+            &mut |message| {
+                if let Some(call_id) = call_id(message) {
+                    let frames = frames(message.way.frame, message.others);
+                    push(*rows.borrow_mut(), files, &frames, (&call_id, "SIP"));
+                }
+            },
+            &mut |sight, others| {
+                let (frame, announced, protocol) = match sight {
+                    Sight::Rtp(sight) => (sight.way.frame, sight.announced.as_deref(), "RTP"),
+                    Sight::Rtcp(_, way, announced) => (way.frame, *announced, "RTCP"),
+                    Sight::Fax(sight) => (sight.way.frame, Some(&*sight.announced), "T.38"),
+                };
+                if let Some(call_id) = announced.and_then(|it| it.call_id.as_deref()) {
+                    let frames = frames(frame, others);
+                    push(*rows.borrow_mut(), files, &frames, (call_id, protocol));
+                }
+            },
+        );
+    }
+
+    fn finish(&mut self, rows: &mut Rows) -> bool {
+        let finder = &mut self.finder;
+        let last = self.last.get_or_insert_with(|| {
+            let mut last = VecDeque::new();
+            finder.finish(&mut |message| {
+                let call_id = call_id(message);
+                last.extend(call_id.map(|id| (id, frames(message.way.frame, message.others))));
+            });
+            last
+        });
+        while !rows.is_full() {
+            let Some((call_id, frames)) = last.pop_front() else {
+                return false;
+            };
+            push(rows, &self.files, &frames, (&call_id, "SIP"));
+        }
+        true
+    }
+
+    fn notes(&self) -> Vec<String> {
+        in_words(self.finder.counted())
+            .map(|note| format!("call_packets: {note}"))
+            .collect()
+    }
+}
+
+/// The Call-ID of a message, as `sip.call_id` has it.
+fn call_id(message: &SipMessage<'_>) -> Option<String> {
+    let parsed = Message::parse(message.bytes, &Limits::default()).ok()?;
+    let call_id = Digest::of(&parsed).call_id?;
+    Some(String::from_utf8_lossy(call_id).into_owned())
+}
+
+/// Each once, in order; without that of the capture's end.
+fn frames(last: u64, others: &[u64]) -> Vec<u64> {
+    let mut frames: Vec<u64> = others.iter().copied().chain([last]).collect();
+    frames.retain(|number| *number > 0);
+    frames.sort_unstable();
+    frames.dedup();
+    frames
+}
+
+fn push(rows: &mut Rows, files: &Files, frames: &[u64], (call_id, protocol): (&str, &'static str)) {
+    for number in frames {
+        let (file, record) = files.place(*number);
+        let packet = CallPacket {
+            record,
+            call_id,
+            protocol,
+        };
+        push_item(rows, file, &packet);
+    }
+}
+
+impl Item for CallPacket<'_> {
+    fn value(&self, index: usize) -> Option<Value<'_>> {
+        (FIELDS.get(index)?.get)(self)
+    }
+}
+
+type CallPacketGetter = for<'i> fn(&'i CallPacket<'_>) -> Option<Value<'i>>;
+
+#[rustfmt::skip]
+static FIELDS: &[ItemField<CallPacketGetter>] = &[
+    ItemField::new("frame.number", Kind::U64, |p| number(p.record),
+        "Number of the record, from 1: of a message that came in several, of each of them", "weir"),
+    ItemField::new("sip.call_id", Kind::Text, |p| Some(Value::Text(p.call_id)),
+        "Call-ID of the message, or of the one that announced the media", "RFC 3261, 20.8"),
+    ItemField::new("call.protocol", Kind::Text, |p| Some(Value::Text(p.protocol)),
+        "What it carries of the call: SIP, RTP, RTCP or T.38", "RFC 3261; RFC 3550; ITU-T T.38"),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn records_of_several_files_are_told_apart() {
+        let mut files = Files::default();
+        let numbers = [("a", 1), ("b", 1), ("a", 2), ("b", 2), ("a", 3)]
+            .map(|(file, record)| files.number(file, record));
+        assert_eq!(
+            frames(numbers[2], &[numbers[4], 0, numbers[1], numbers[2]])
+                .into_iter()
+                .map(|number| files.place(number))
+                .collect::<Vec<_>>(),
+            [("a", 2), ("a", 3), ("b", 1)]
+        );
+        assert_eq!(files.names, ["a", "b"]);
+    }
+}

@@ -1,0 +1,53 @@
+//! In which frames the octets came that wait for the end of their message.
+
+use std::collections::VecDeque;
+
+use weir_flow::{Content, Payload};
+
+/// The frames of one direction of a connection, from the one on in which the message under way begins.
+#[derive(Debug, Default)]
+pub(super) struct CameIn {
+    /// Each with the octets that came in it; those of one piece stand together, and the first of them has its octets.
+    frames: VecDeque<(u64, usize)>,
+    octets: usize,
+}
+
+/// Frames of a message under way, at most: the first of more are left out.
+const FRAMES_MAX: usize = 4_096;
+
+impl CameIn {
+    /// Where what came before the payload came that a message may be made of, and the other frames of the payload.
+    pub(super) fn before(&self, payload: &Payload<'_>) -> Vec<u64> {
+        let before = self.frames.iter().map(|(frame, _)| *frame);
+        before.chain(payload.others.iter().copied()).collect()
+    }
+
+    /// Takes up where a piece came of which, with what came before, the last `held` octets wait.
+    pub(super) fn take(&mut self, payload: &Payload<'_>, content: Content<'_>, held: usize) {
+        // Nearly always a piece is made of whole messages.
+        if held == 0 {
+            self.frames.clear();
+            self.octets = 0;
+            return;
+        }
+        if let Content::Bytes(bytes) = content {
+            let mut octets = bytes.len();
+            self.octets = self.octets.saturating_add(octets);
+            for frame in payload.others.iter().chain([&payload.frame]) {
+                self.frames.push_back((*frame, std::mem::take(&mut octets)));
+            }
+        }
+        while let Some((_, octets)) = self.frames.front()
+            && (self.octets.saturating_sub(*octets) >= held || self.frames.len() > FRAMES_MAX)
+        {
+            self.octets = self.octets.saturating_sub(*octets);
+            self.frames.pop_front();
+        }
+    }
+
+    /// Bytes that it takes.
+    pub(super) fn held_bytes(&self) -> usize {
+        let each = size_of::<(u64, usize)>();
+        self.frames.capacity().saturating_mul(each)
+    }
+}
