@@ -1,14 +1,14 @@
-//! Answers on their way to clients, of which there are so many at once.
+//! Requests on their way from clients, and answers on their way to them, of which there are so many at once.
 //!
-//! An answer that its client does not take (by a window of HTTP/2 that stays zero) holds what it has: the rows of an executor a file and
+//! A request that does not come whole holds the place of its answer, and what has come of it its memory ([`Arrivals`]). An answer that its client does not take (by a window of HTTP/2 that stays zero) holds what it has: the rows of an executor a file and
 //! a thread that reads it, of which a process has 512, and a status of a job its memory. Where as many answers are under way as may be, the one whose
-//! client has taken nothing for longest is let go for the next, of the connection that has most of them.
+//! client has been waited for longest, to send or to take something, is let go for the next, of the connection that has most of them.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use axum::body::{Body, Bytes, HttpBody};
@@ -20,6 +20,7 @@ use tokio::sync::Notify;
 use tokio::time::{Instant, timeout};
 use tonic::Status;
 
+use crate::arriving::{Arrivals, Arriving};
 use crate::silence::Peer;
 
 /// The answers of a server that are under way.
@@ -33,6 +34,8 @@ struct All {
     /// How long a client may take nothing while others wait.
     patience: Duration,
     freed: Notify,
+    /// What has come of their requests.
+    arrivals: Arrivals,
 }
 
 #[derive(Default)]
@@ -51,8 +54,12 @@ struct OpenAnswer {
 struct Under {
     /// What is left of it; `None` before it begins, and when it was let go.
     body: Option<Body>,
-    /// Since when its client has taken nothing of what is there; `None` while there is nothing.
+    /// Since when its client has had the rest of its request to send, or has taken nothing of what is there; `None` while the server is at
+    /// work.
     waits: Option<Instant>,
+    is_let_go: bool,
+    /// The task that waits for the rest of the request.
+    reader: Option<Waker>,
 }
 
 fn lock<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -72,11 +79,12 @@ impl Answers {
             most,
             patience,
             freed: Notify::new(),
+            arrivals: Arrivals::default(),
         }))
     }
 
     /// Waits until there is room for another answer.
-    async fn enter(&self, connection: usize) -> Place {
+    pub(crate) async fn enter(&self, connection: usize) -> Place {
         loop {
             let freed = self.0.freed.notified();
             tokio::pin!(freed);
@@ -91,6 +99,18 @@ impl Answers {
         }
     }
 
+    /// The connections with an answer that the server works at, or whose client has not been waited for long.
+    pub(crate) fn busy_connections(&self) -> HashSet<usize> {
+        let open = lock(&self.0.open);
+        let now = Instant::now();
+        let is_at_work = |answer: &OpenAnswer| {
+            let waits = lock(&answer.state).waits;
+            waits.is_none_or(|since| now.saturating_duration_since(since) < self.0.patience)
+        };
+        let busy = open.answers.values().filter(|answer| is_at_work(answer));
+        busy.map(|answer| answer.connection).collect()
+    }
+
     fn try_enter(&self, connection: usize) -> Option<Place> {
         let mut open = lock(&self.0.open);
         if open.answers.len() >= self.0.most {
@@ -103,6 +123,8 @@ impl Answers {
             state: Mutex::new(Under {
                 body: None,
                 waits: None,
+                is_let_go: false,
+                reader: None,
             }),
         });
         open.answers.insert(number, Arc::clone(&answer));
@@ -113,8 +135,8 @@ impl Answers {
         })
     }
 
-    /// What is left of the answer whose client has taken nothing for longest, at least as long as the patience lasts, of the connection with most
-    /// answers.
+    /// Lets the answer go whose client has been waited for longest, at least as long as the patience lasts, of the connection with most
+    /// answers; gives what is left of it.
     fn longest_untaken(&self) -> Option<Body> {
         let mut open = lock(&self.0.open);
         let mut of_connection = HashMap::<usize, usize>::new();
@@ -133,12 +155,16 @@ impl Answers {
         self.0.freed.notify_waiters();
         let mut state = lock(&answer.state);
         state.waits = None;
+        state.is_let_go = true;
+        if let Some(reader) = state.reader.take() {
+            reader.wake();
+        }
         state.body.take()
     }
 }
 
 /// The place of an answer, until it is dropped.
-struct Place {
+pub(crate) struct Place {
     answers: Answers,
     number: u64,
     answer: Arc<OpenAnswer>,
@@ -152,13 +178,77 @@ impl Drop for Place {
 }
 
 impl Place {
+    /// The body of the request, for which the place is let go where it does not come.
+    fn await_request(&self, body: Body) -> Body {
+        Body::new(Sent {
+            body: self
+                .answers
+                .0
+                .arrivals
+                .arriving(body, self.answer.connection),
+            answer: Arc::clone(&self.answer),
+        })
+    }
+
     /// The body of the answer, which can be let go from now on.
     fn begin(self, body: Body) -> Body {
-        *lock(&self.answer.state) = Under {
-            body: Some(body),
-            waits: Some(Instant::now()),
-        };
+        {
+            let mut state = lock(&self.answer.state);
+            // A request that was let go is answered with its error.
+            state.is_let_go = false;
+            state.body = Some(body);
+            state.waits = Some(Instant::now());
+        }
         Body::new(Taken(self))
+    }
+}
+
+/// The body of a request, as its client sends it.
+struct Sent {
+    body: Arriving,
+    answer: Arc<OpenAnswer>,
+}
+
+impl HttpBody for Sent {
+    type Data = Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        let answer = Arc::clone(&self.answer);
+        let mut state = lock(&answer.state);
+        if state.is_let_go {
+            let said = "other requests wait, and this one has not come whole";
+            let status = Status::resource_exhausted(said);
+            return Poll::Ready(Some(Err(axum::Error::new(status))));
+        }
+        let polled = Pin::new(&mut self.body).poll_frame(context);
+        match &polled {
+            // One that comes byte by byte is waited for all the time.
+            Poll::Ready(Some(Ok(_))) => {}
+            Poll::Ready(_) => (state.waits, state.reader) = (None, None),
+            Poll::Pending => {
+                state.waits.get_or_insert_with(Instant::now);
+                state.reader = Some(context.waker().clone());
+            }
+        }
+        polled
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+}
+
+impl Drop for Sent {
+    fn drop(&mut self) {
+        let mut state = lock(&self.answer.state);
+        // From here the server is at work, until the answer begins.
+        if state.body.is_none() {
+            (state.waits, state.reader) = (None, None);
+        }
     }
 }
 
@@ -190,7 +280,7 @@ impl HttpBody for Taken {
     }
 }
 
-/// The middleware that has answers wait for their place.
+/// The middleware that has requests wait for the place of their answer.
 pub(crate) async fn bounded(
     State(answers): State<Answers>,
     request: Request,
@@ -198,6 +288,7 @@ pub(crate) async fn bounded(
 ) -> Response {
     let peer = request.extensions().get::<Peer>();
     let place = answers.enter(peer.map_or(0, Peer::connection)).await;
+    let request = request.map(|body| place.await_request(body));
     next.run(request).await.map(|body| place.begin(body))
 }
 
@@ -236,6 +327,34 @@ mod tests {
         drop(of(4).await);
         drop((other, third, next));
         assert!(lock(&answers.0.open).answers.is_empty());
+    }
+
+    /// 448 requests without a body held all places for good.
+    #[tokio::test]
+    async fn requests_that_do_not_come_make_room_for_others() {
+        let answers = Answers::new(1, Duration::ZERO);
+        let place = answers.enter(1).await;
+        let silent = Body::from_stream(futures::stream::pending::<Result<Bytes, Status>>());
+        let mut request = place.await_request(silent);
+        assert!(polled(&mut request).is_pending());
+        let next = answers.enter(2).await;
+        let Poll::Ready(Some(Err(error))) = polled(&mut request) else {
+            panic!("the request was not let go");
+        };
+        let status = Status::from_error(Box::new(error));
+        assert_eq!(status.code(), tonic::Code::ResourceExhausted);
+        drop(request);
+        // Its client gets the error.
+        let mut answer = place.begin(Body::from("the error"));
+        assert!(matches!(polled(&mut answer), Poll::Ready(Some(Ok(_)))));
+        drop(answer);
+        assert_eq!(lock(&answers.0.open).answers.len(), 1);
+        // A request that has come whole keeps its place while the server is at work.
+        let mut request = next.await_request(Body::from("a plan"));
+        assert!(matches!(polled(&mut request), Poll::Ready(Some(Ok(_)))));
+        assert!(matches!(polled(&mut request), Poll::Ready(None)));
+        drop(request);
+        assert!(answers.enter(3).now_or_never().is_none());
     }
 
     #[tokio::test]

@@ -58,6 +58,14 @@ impl Refused {
         }
     }
 
+    /// There is no room for it now.
+    pub(crate) fn exhausted(said: impl AsRef<str>) -> Self {
+        Self {
+            code: Code::ResourceExhausted,
+            said: line(said.as_ref()),
+        }
+    }
+
     /// A number above its limit.
     fn too_many(what: &str, found: u64, most: u64) -> Self {
         Self::malformed(format!("{found} {what} are more than the limit of {most}"))

@@ -19,6 +19,7 @@ use axum::middleware::from_fn_with_state;
 use axum::routing::get;
 use ballista_core::JobId;
 use ballista_core::serde::protobuf::execute_query_params::Query;
+use ballista_core::serde::protobuf::execute_query_result;
 use ballista_core::serde::protobuf::executor_grpc_server::{ExecutorGrpc, ExecutorGrpcServer};
 use ballista_core::serde::protobuf::executor_resource::Resource;
 use ballista_core::serde::protobuf::operator_metric::Metric;
@@ -34,10 +35,12 @@ use ballista_core::serde::protobuf::{
     RemoveSessionParams, RemoveSessionResult, StopExecutorParams, StopExecutorResult, TaskId,
     TaskStatus, UpdateTaskStatusParams, UpdateTaskStatusResult, job_status, task_status,
 };
+use ballista_scheduler::cluster::JobState;
 use ballista_scheduler::scheduler_server::SchedulerServer;
 use ballista_scheduler::state::execution_stage::ExecutionStage;
 use datafusion_proto::protobuf::{LogicalPlanNode, PhysicalPlanNode};
 use futures::{FutureExt, Stream};
+use prost::Message as _;
 use tokio::net::TcpListener;
 use tokio::sync::mpsc;
 use tonic::metadata::{MetadataMap, MetadataValue};
@@ -50,8 +53,9 @@ use crate::answering::{Answers, bounded};
 use crate::check::{self, Checked, Refused, Sender, check_plan};
 use crate::client::MESSAGE_BYTES_MAX;
 use crate::error::Error;
+use crate::plans::Plans;
 use crate::rows::Rows;
-use crate::silence::{Strangers, accept};
+use crate::silence::{Connections, accept};
 use crate::trust::{Trust, admitted};
 use crate::worker::{Worker, now_ms};
 
@@ -65,10 +69,11 @@ async fn serve(
     pages: Router,
     trust: &Trust,
 ) -> Result<(), Error> {
+    let answers = Answers::default();
     let routes = routes
         .prepare()
         .into_axum_router()
-        .layer(from_fn_with_state(Answers::default(), bounded))
+        .layer(from_fn_with_state(answers.clone(), bounded))
         .layer(from_fn_with_state(trust.clone(), admitted));
     let routes = Routes::from(pages.merge(routes));
     trust.check_member()?;
@@ -85,7 +90,7 @@ async fn serve(
         .serve_with_incoming(connections(known));
     let served = tokio::select! {
         served = served => served,
-        () = accept(listener, Strangers::default(), trust.clone(), to_known) => Ok(()),
+        () = accept(listener, Connections::default(), answers, trust.clone(), to_known) => Ok(()),
     };
     served.map_err(|error| Error::new(crate::trust::chain(&error)))
 }
@@ -97,10 +102,11 @@ fn connections<S>(mut accepted: mpsc::Receiver<S>) -> impl Stream<Item = std::io
     })
 }
 
-/// Serves the scheduler.
+/// Serves the scheduler, whose jobs have this state.
 pub(crate) async fn schedule(
     listener: TcpListener,
     scheduler: BallistaScheduler,
+    jobs: Arc<dyn JobState>,
     trust: &Trust,
 ) -> Result<(), Error> {
     let ready = scheduler.clone();
@@ -116,9 +122,11 @@ pub(crate) async fn schedule(
                 }
             }),
         );
-    let ended = ended(scheduler.clone());
+    let plans = Arc::new(Plans::new(jobs));
+    let ended = ended(scheduler.clone(), Arc::clone(&plans));
     let door = SchedulerDoor {
         scheduler,
+        plans,
         jobs: Mutex::default(),
         refused: AtomicU64::new(0),
     };
@@ -132,10 +140,11 @@ pub(crate) async fn schedule(
 }
 
 /// Waits until the event loop of the scheduler has ended. It launches all tasks, and all jobs wait for ever once it has
-/// panicked.
-async fn ended(scheduler: BallistaScheduler) -> Error {
+/// panicked. Meanwhile removes the plans of jobs that have ended.
+async fn ended(scheduler: BallistaScheduler, plans: Arc<Plans>) -> Error {
     loop {
         tokio::time::sleep(LOOK_EVERY).await;
+        plans.remove_ended(now_ms(), false).await;
         // An empty status of the executor with the latest heartbeat is posted: the status of a lost executor is not.
         let known = scheduler.state.executor_manager.get_executors_state().await;
         let last = known
@@ -163,6 +172,7 @@ async fn ended(scheduler: BallistaScheduler) -> Error {
 /// The service of a scheduler: it validates requests, adds the progress of jobs to their status, and sets the port of executors.
 struct SchedulerDoor {
     scheduler: BallistaScheduler,
+    plans: Arc<Plans>,
     jobs: Mutex<Jobs>,
     /// The number of refused reports of executors.
     refused: AtomicU64,
@@ -440,9 +450,14 @@ impl SchedulerGrpc for SchedulerDoor {
             Some(Query::PhysicalPlan(plan)) => check_plan(plan, Sender::Client)?,
             _ => return Err(Refused::not_allowed("a query that is not a physical plan").into()),
         }
+        let plan = self.plans.reserve(asked.encoded_len(), now_ms()).await?;
         let queued = AssertUnwindSafe(SchedulerGrpc::execute_query(&self.scheduler, request));
         let queued = queued.catch_unwind().await;
-        queued.unwrap_or_else(|_| Err(Refused::malformed(PANICKED).into()))
+        let queued = queued.unwrap_or_else(|_| Err(Refused::malformed(PANICKED).into()))?;
+        if let Some(execute_query_result::Result::Success(of)) = &queued.get_ref().result {
+            plan.keep(&of.job_id);
+        }
+        Ok(queued)
     }
 
     /// The status of a job, with its progress. Without a job ID: whether there is an executor, and the number of refused reports
@@ -500,6 +515,7 @@ impl SchedulerGrpc for SchedulerDoor {
     ) -> ServiceResponse<CleanJobDataResult> {
         check::job_id(&request.get_ref().job_id)?;
         self.forget(&request.get_ref().job_id);
+        self.plans.forget(&request.get_ref().job_id);
         SchedulerGrpc::clean_job_data(&self.scheduler, request).await
     }
 }

@@ -26,6 +26,7 @@
 //! This crate deliberately has no code for captures, SQL, arguments or the terminal.
 
 mod answering;
+mod arriving;
 mod check;
 mod client;
 mod codec;
@@ -38,6 +39,7 @@ mod fuzzed;
 mod identity;
 mod local;
 mod own;
+mod plans;
 mod pool;
 mod proof;
 mod rows;

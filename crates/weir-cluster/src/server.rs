@@ -206,10 +206,11 @@ impl Scheduler {
         let cluster = BallistaCluster::new_from_config(&config)
             .await
             .map_err(failed)?;
+        let jobs = cluster.job_state();
         let scheduler = create_scheduler::<LogicalPlanNode, PhysicalPlanNode>(cluster, config)
             .await
             .map_err(failed)?;
-        doors::schedule(self.listener, scheduler, &self.trust).await
+        doors::schedule(self.listener, scheduler, jobs, &self.trust).await
     }
 }
 

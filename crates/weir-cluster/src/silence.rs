@@ -1,14 +1,16 @@
-//! Accepts connections, with limits for those that are not authenticated.
+//! Accepts connections, with limits for those that are not authenticated. Where the process has no free file descriptor, these are closed
+//! first, and then those that are authenticated and idle.
 
 use std::collections::VecDeque;
 use std::io;
 use std::net::SocketAddr;
 use std::pin::Pin;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
+use futures::future::OptionFuture;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{mpsc, oneshot};
@@ -16,86 +18,141 @@ use tokio::task::JoinSet;
 use tokio::time::{Sleep, sleep};
 use tonic::transport::server::Connected;
 
+use crate::answering::Answers;
 use crate::dial::Wire;
 use crate::identity::Role;
 use crate::tls::Tls;
 use crate::trust::Trust;
 
-/// The connections that are not authenticated yet. Each takes one of the file descriptors of the process: when there are too many,
-/// the oldest one is closed.
+/// The open connections. Each takes one of the file descriptors of the process. When there are too many that are not authenticated
+/// yet, the oldest one of them is closed.
 #[derive(Clone, Default)]
-pub(crate) struct Strangers {
-    waiting: Arc<Mutex<PendingConnections>>,
+pub(crate) struct Connections(Arc<Mutex<OpenConnections>>);
+
+#[derive(Default)]
+struct OpenConnections {
+    /// Those that are not authenticated yet, the oldest first.
+    pending: VecDeque<OpenConnection>,
+    admitted: Vec<OpenConnection>,
+    /// The number of requests so far.
+    requests: u64,
 }
 
-/// The pending connections, the oldest first. A connection is closed when its sender is dropped.
-type PendingConnections = VecDeque<(Arc<Stranger>, oneshot::Sender<()>)>;
+/// A connection is closed when its sender is dropped.
+type OpenConnection = (Arc<Known>, oneshot::Sender<()>);
 
 /// What is known of the peer of a connection.
 #[derive(Default)]
-struct Stranger {
+struct Known {
     /// The role in which it is authenticated; empty before that.
     role: OnceLock<Role>,
     /// A request of it was refused.
     is_refused: AtomicBool,
+    /// The number of its last request among those of all.
+    last_request: AtomicU64,
 }
 
-impl Strangers {
-    fn waiting(&self) -> MutexGuard<'_, PendingConnections> {
-        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+impl Known {
+    /// The number of the connection among those that are open.
+    fn number(self: &Arc<Self>) -> usize {
+        Arc::as_ptr(self).addr()
+    }
+}
+
+impl Connections {
+    fn open(&self) -> MutexGuard<'_, OpenConnections> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn enter(&self) -> (Arc<Stranger>, oneshot::Receiver<()>) {
-        let stranger = Arc::new(Stranger::default());
-        let (stays, ended) = oneshot::channel();
-        let mut waiting = self.waiting();
-        waiting.push_back((Arc::clone(&stranger), stays));
-        let too_many = waiting.len().saturating_sub(STRANGERS_MAX);
-        waiting.drain(..too_many);
-        (stranger, ended)
+    fn enter(&self) -> (Arc<Known>, oneshot::Receiver<()>) {
+        let known = Arc::new(Known::default());
+        let (stays, closed) = oneshot::channel();
+        let mut open = self.open();
+        open.pending.push_back((Arc::clone(&known), stays));
+        let too_many = open.pending.len().saturating_sub(STRANGERS_MAX);
+        open.pending.drain(..too_many);
+        (known, closed)
     }
 
-    fn leave(&self, stranger: &Arc<Stranger>) {
-        self.waiting()
-            .retain(|(waiting, _)| !Arc::ptr_eq(waiting, stranger));
+    /// Takes a connection out of those that wait for their authentication.
+    fn admit(&self, known: &Arc<Known>) {
+        let mut open = self.open();
+        let place = open
+            .pending
+            .iter()
+            .position(|(pending, _)| Arc::ptr_eq(pending, known));
+        if let Some(place) = place
+            && let Some(connection) = open.pending.remove(place)
+        {
+            open.admitted.push(connection);
+        }
     }
 
-    /// Closes the older half of the pending connections.
-    fn make_room(&self) {
-        let mut waiting = self.waiting();
-        let half = waiting.len().div_ceil(2);
-        waiting.drain(..half);
+    fn count_request(&self, known: &Known) {
+        let mut open = self.open();
+        open.requests += 1;
+        known.last_request.store(open.requests, Ordering::Relaxed);
+    }
+
+    fn leave(&self, known: &Arc<Known>) {
+        let mut open = self.open();
+        open.pending.retain(|(of, _)| !Arc::ptr_eq(of, known));
+        open.admitted.retain(|(of, _)| !Arc::ptr_eq(of, known));
+    }
+
+    /// Closes the older half of the connections that are not authenticated, if there are many of them. Otherwise closes the one whose
+    /// last request is the oldest of those for which nothing is done: a new peer is not authenticated yet.
+    fn make_room(&self, answers: &Answers) {
+        let mut open = self.open();
+        if open.pending.len() <= SPARED_MAX {
+            let busy = answers.busy_connections();
+            let connections = open.admitted.iter().enumerate();
+            let idle = connections.filter(|(_, (known, _))| !busy.contains(&known.number()));
+            let longest =
+                idle.min_by_key(|(_, (known, _))| known.last_request.load(Ordering::Relaxed));
+            if let Some((place, _)) = longest {
+                open.admitted.swap_remove(place);
+                return;
+            }
+        }
+        let half = open.pending.len().div_ceil(2);
+        open.pending.drain(..half);
     }
 }
 
 /// The state of a connection, as an extension of its requests.
 #[derive(Clone)]
 pub(crate) struct Peer {
-    stranger: Arc<Stranger>,
-    strangers: Strangers,
+    known: Arc<Known>,
+    connections: Connections,
 }
 
 impl Peer {
     /// The role in which the connection is authenticated.
     pub(crate) fn role(&self) -> Option<Role> {
-        self.stranger.role.get().copied()
+        self.known.role.get().copied()
     }
 
     /// The number of the connection among those that are open.
     pub(crate) fn connection(&self) -> usize {
-        Arc::as_ptr(&self.stranger).addr()
+        self.known.number()
     }
 
     /// Records that a request was refused: a peer that is not authenticated has little time left.
     pub(crate) fn refuse(&self) {
-        self.stranger.is_refused.store(true, Ordering::Relaxed);
+        self.known.is_refused.store(true, Ordering::Relaxed);
     }
 
     /// Marks the connection as authenticated.
     pub(crate) fn admit(&self, role: Role) {
-        if self.stranger.role.set(role).is_ok() {
-            self.strangers.leave(&self.stranger);
+        if self.known.role.set(role).is_ok() {
+            self.connections.admit(&self.known);
         }
+    }
+
+    /// Records a request of a connection that is authenticated.
+    pub(crate) fn count_request(&self) {
+        self.connections.count_request(&self.known);
     }
 }
 
@@ -104,16 +161,17 @@ impl Peer {
 pub(crate) struct Heard<S> {
     stream: S,
     peer: Peer,
+    closed: oneshot::Receiver<()>,
+    /// The connection was closed in favour of others: the channel is not polled again.
+    is_closed: bool,
     waits: Option<Waits>,
 }
 
 /// The deadline of a connection, and the number of bytes that were received.
 struct Waits {
     until: Pin<Box<Sleep>>,
-    /// `None` once the handshake has authenticated the connection, which HTTP/2 has to follow.
-    ended: Option<oneshot::Receiver<()>>,
-    /// The connection was closed in favour of newer ones: the channel is not polled again.
-    is_closed: bool,
+    /// The handshake has authenticated the connection, which HTTP/2 has to follow.
+    is_behind_handshake: bool,
     /// A request was refused, which has shortened the deadline.
     is_refused: bool,
     heard: usize,
@@ -130,17 +188,16 @@ struct Patience {
 }
 
 impl<S> Heard<S> {
-    fn new(patience: Patience, stream: S, strangers: &Strangers) -> Self {
-        let (stranger, ended) = strangers.enter();
+    fn new(patience: Patience, stream: S, connections: &Connections) -> Self {
+        let (known, closed) = connections.enter();
         let peer = Peer {
-            stranger,
-            strangers: strangers.clone(),
+            known,
+            connections: connections.clone(),
         };
         let until = Box::pin(sleep(patience.silence));
         let waits = Some(Waits {
             until,
-            ended: Some(ended),
-            is_closed: false,
+            is_behind_handshake: false,
             is_refused: false,
             heard: 0,
             patience,
@@ -148,33 +205,32 @@ impl<S> Heard<S> {
         Self {
             stream,
             peer,
+            closed,
+            is_closed: false,
             waits,
         }
     }
 
-    /// Ready when the deadline has passed, or the connection was closed in favour of newer ones.
+    /// Ready when the deadline has passed, or the connection was closed in favour of others.
     fn poll_over(&mut self, context: &mut Context<'_>) -> Poll<io::Error> {
+        let over = |why| Poll::Ready(io::Error::new(io::ErrorKind::TimedOut, why));
+        self.is_closed = self.is_closed || Pin::new(&mut self.closed).poll(context).is_ready();
+        if self.is_closed {
+            return over("others need the file descriptor of the connection");
+        }
         let Some(waits) = &mut self.waits else {
             return Poll::Pending;
         };
-        if !waits.is_closed {
-            let ended = waits.ended.as_mut();
-            waits.is_closed = ended.is_some_and(|ended| Pin::new(ended).poll(context).is_ready());
-        }
-        if waits.ended.is_some() && self.peer.role().is_some() {
+        if !waits.is_behind_handshake && self.peer.role().is_some() {
             self.waits = None;
             return Poll::Pending;
         }
-        if self.peer.stranger.is_refused.load(Ordering::Relaxed) && !waits.is_refused {
+        if self.peer.known.is_refused.load(Ordering::Relaxed) && !waits.is_refused {
             waits.is_refused = true;
             waits.until = Box::pin(sleep(waits.patience.silence));
         }
-        let is_late = waits.until.as_mut().poll(context).is_ready();
-        match waits.is_closed || is_late {
-            true => Poll::Ready(io::Error::new(
-                io::ErrorKind::TimedOut,
-                "no authenticated request before the deadline",
-            )),
+        match waits.until.as_mut().poll(context).is_ready() {
+            true => over("no authenticated request before the deadline"),
             false => Poll::Pending,
         }
     }
@@ -183,7 +239,7 @@ impl<S> Heard<S> {
     fn admit(&mut self, role: Role) {
         self.peer.admit(role);
         if let Some(waits) = &mut self.waits {
-            (waits.ended, waits.is_closed) = (None, false);
+            waits.is_behind_handshake = true;
             waits.until = Box::pin(sleep(waits.patience.silence));
         }
     }
@@ -192,7 +248,7 @@ impl<S> Heard<S> {
         let Some(waits) = &mut self.waits else {
             return;
         };
-        if waits.ended.is_none() && bytes > 0 {
+        if waits.is_behind_handshake && bytes > 0 {
             self.waits = None;
             return;
         }
@@ -209,34 +265,24 @@ impl Heard<TcpStream> {
     /// Whether the first octet is the record type of a TLS handshake (RFC 8446, 5.1).
     async fn is_tls(&mut self) -> io::Result<bool> {
         let mut first = [0];
-        let over = {
-            let waits = self.waits.as_mut();
-            async move {
-                match waits {
-                    Some(Waits {
-                        until,
-                        ended: Some(ended),
-                        ..
-                    }) => tokio::select! {
-                        () = until.as_mut() => {}
-                        _ = ended => {}
-                    },
-                    _ => std::future::pending().await,
-                }
-            }
-        };
+        let (stream, closed) = (&self.stream, &mut self.closed);
+        let late = self.waits.as_mut().map(|waits| waits.until.as_mut());
         tokio::select! {
-            peeked = self.stream.peek(&mut first) => {
+            peeked = stream.peek(&mut first) => {
                 Ok(peeked? == 1 && first == [TLS_HANDSHAKE])
             }
-            () = over => Err(io::ErrorKind::TimedOut.into()),
+            Some(()) = OptionFuture::from(late) => Err(io::ErrorKind::TimedOut.into()),
+            _ = closed => {
+                self.is_closed = true;
+                Err(io::ErrorKind::TimedOut.into())
+            }
         }
     }
 }
 
 impl<S> Drop for Heard<S> {
     fn drop(&mut self) {
-        self.peer.strangers.leave(&self.peer.stranger);
+        self.peer.connections.leave(&self.peer.known);
     }
 }
 
@@ -299,7 +345,8 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Heard<S> {
 /// where there is no TLS.
 pub(crate) async fn accept(
     listener: TcpListener,
-    strangers: Strangers,
+    connections: Connections,
+    answers: Answers,
     trust: Trust,
     known: mpsc::Sender<Wire<Heard<TcpStream>>>,
 ) {
@@ -311,13 +358,13 @@ pub(crate) async fn accept(
         };
         let Ok((stream, _)) = accepted else {
             // The process has no free file descriptor.
-            strangers.make_room();
+            connections.make_room(&answers);
             sleep(ROOM_WITHIN).await;
             continue;
         };
         // Without it the connection is slow at worst.
         let _ = stream.set_nodelay(true);
-        let heard = Heard::new(PATIENCE, stream, &strangers);
+        let heard = Heard::new(PATIENCE, stream, &connections);
         let (known, trust) = (known.clone(), trust.clone());
         looked_at.spawn(async move {
             let wire = behind_handshake(heard, trust.tls(), sleep(PATIENCE.silence));
@@ -365,6 +412,8 @@ const QUESTION_MIN: usize = 33;
 /// The maximum number of connections that are not authenticated. Hundreds of machines do not connect at the same instant, and the
 /// limit of file descriptors can be as low as a few hundred.
 const STRANGERS_MAX: usize = 64;
+/// The number of connections that are not authenticated up to which others are closed before them.
+const SPARED_MAX: usize = 16;
 const ROOM_WITHIN: Duration = Duration::from_millis(10);
 const TLS_HANDSHAKE: u8 = 22;
 
@@ -391,7 +440,7 @@ mod tests {
     #[test]
     fn connections_without_a_request_time_out() {
         run(async {
-            let strangers = Strangers::default();
+            let connections = Connections::default();
             for (said, waited) in [
                 (0, SHORT.silence),
                 (1, SHORT.silence),
@@ -401,16 +450,16 @@ mod tests {
             ] {
                 let begun = std::time::Instant::now();
                 let (mut other, stream) = tokio::io::duplex(100);
-                let mut heard = Heard::new(SHORT, stream, &strangers);
+                let mut heard = Heard::new(SHORT, stream, &connections);
                 other.write_all(&vec![b'x'; said]).await.unwrap();
                 heard.read_exact(&mut vec![0; said]).await.unwrap();
                 let ended = heard.read_u8().await.unwrap_err();
                 assert_eq!(ended.kind(), io::ErrorKind::TimedOut, "{said}");
                 assert!(begun.elapsed() >= waited, "{said}");
             }
-            assert!(strangers.waiting().is_empty());
+            assert!(connections.open().pending.is_empty());
             let (mut other, stream) = tokio::io::duplex(100);
-            let mut heard = Heard::new(SHORT, stream, &strangers);
+            let mut heard = Heard::new(SHORT, stream, &connections);
             heard.connect_info().admit(Role::Member);
             other.write_all(b"x").await.unwrap();
             assert_eq!(heard.read_u8().await.unwrap(), b'x');
@@ -426,9 +475,9 @@ mod tests {
                 silence: Duration::from_millis(5),
                 admission: Duration::from_secs(3600),
             };
-            let strangers = Strangers::default();
+            let connections = Connections::default();
             let (mut other, stream) = tokio::io::duplex(100);
-            let mut heard = Heard::new(patience, stream, &strangers);
+            let mut heard = Heard::new(patience, stream, &connections);
             other.write_all(&[b'x'; QUESTION_MIN]).await.unwrap();
             heard.read_exact(&mut [0; QUESTION_MIN]).await.unwrap();
             heard.connect_info().refuse();
@@ -436,7 +485,7 @@ mod tests {
             assert_eq!(ended.kind(), io::ErrorKind::TimedOut);
             // One that is authenticated stays.
             let (mut other, stream) = tokio::io::duplex(100);
-            let mut heard = Heard::new(patience, stream, &strangers);
+            let mut heard = Heard::new(patience, stream, &connections);
             heard.connect_info().admit(Role::Client);
             heard.connect_info().refuse();
             other.write_all(b"x").await.unwrap();
@@ -465,10 +514,10 @@ mod tests {
     fn a_connection_that_stops_behind_its_handshake_is_closed() {
         run(async {
             let tls = with_proof("a-token-of-the-test");
-            let strangers = Strangers::default();
+            let connections = Connections::default();
             for said in [0, 63] {
                 let (near, far) = connection().await;
-                let heard = Heard::new(PATIENCE, far, &strangers);
+                let heard = Heard::new(PATIENCE, far, &connections);
                 let (stops, stopped) = oneshot::channel();
                 let peer = async {
                     let mut stream = tls.shake_hands(near).await.unwrap();
@@ -484,7 +533,7 @@ mod tests {
                 let (mut stream, ended) = tokio::join!(peer, server);
                 let ended = ended.err().unwrap();
                 assert_eq!(ended.kind(), io::ErrorKind::TimedOut, "{said}");
-                assert!(strangers.waiting().is_empty());
+                assert!(connections.open().pending.is_empty());
                 assert!(stream.read_u8().await.is_err());
             }
         });
@@ -501,9 +550,9 @@ mod tests {
                 ("a-token-of-the-test", Role::Member, false),
                 (client_token.as_str(), Role::Client, false),
             ] {
-                let strangers = Strangers::default();
+                let connections = Connections::default();
                 let (near, far) = connection().await;
-                let heard = Heard::new(PATIENCE, far, &strangers);
+                let heard = Heard::new(PATIENCE, far, &connections);
                 let client = with_proof(token);
                 let (connected, wire) = tokio::join!(
                     client.connect(SERVER_NAME, near),
@@ -512,8 +561,7 @@ mod tests {
                 let (mut near, mut wire) = (connected.unwrap(), wire.unwrap());
                 assert_eq!(wire.connect_info().role(), Some(role));
                 // Others do not take its place, and it does not take theirs.
-                assert!(strangers.waiting().is_empty());
-                strangers.make_room();
+                assert!(connections.open().pending.is_empty());
                 if is_silent {
                     let Wire::Tls(stream) = &mut wire else {
                         panic!("a plain connection");
@@ -541,10 +589,10 @@ mod tests {
     #[test]
     fn the_oldest_pending_connection_is_closed() {
         run(async {
-            let strangers = Strangers::default();
+            let connections = Connections::default();
             let connect = || {
                 let (other, stream) = tokio::io::duplex(100);
-                (other, Heard::new(PATIENCE, stream, &strangers))
+                (other, Heard::new(PATIENCE, stream, &connections))
             };
             let (mut of_admitted, mut admitted) = connect();
             admitted.connect_info().admit(Role::Member);
@@ -560,8 +608,54 @@ mod tests {
             let (other, last) = others.last_mut().unwrap();
             other.write_all(b"y").await.unwrap();
             assert_eq!(last.read_u8().await.unwrap(), b'y');
-            strangers.make_room();
-            assert_eq!(strangers.waiting().len(), STRANGERS_MAX / 2);
+            let answers = Answers::default();
+            connections.make_room(&answers);
+            assert_eq!(connections.open().pending.len(), STRANGERS_MAX / 2);
+            assert_eq!(connections.open().admitted.len(), 1);
+        });
+    }
+
+    /// 260 silent connections of a client's token holder took all files of a process that may have 200.
+    #[test]
+    fn idle_connections_make_room_for_others() {
+        run(async {
+            let (connections, answers) = (Connections::default(), Answers::default());
+            let connect = || {
+                let (other, stream) = tokio::io::duplex(100);
+                let heard = Heard::new(PATIENCE, stream, &connections);
+                let peer = heard.connect_info();
+                peer.admit(Role::Client);
+                peer.count_request();
+                (other, heard, peer)
+            };
+            let (_of_first, mut first, peer) = connect();
+            let (_of_second, mut second, _) = connect();
+            let (_of_third, mut third, _) = connect();
+            peer.count_request();
+            let _at_work = answers.enter(second.connect_info().connection()).await;
+            // One that has just been accepted has had no time for its request.
+            let (_of_new, stream) = tokio::io::duplex(100);
+            let _new = Heard::new(PATIENCE, stream, &connections);
+            for _ in 0..2 {
+                connections.make_room(&answers);
+            }
+            // The third asked before the first asked again, and an answer is made for the second.
+            for closed in [&mut third, &mut first] {
+                let ended = closed.read_u8().await.unwrap_err();
+                assert_eq!(ended.kind(), io::ErrorKind::TimedOut);
+            }
+            assert_eq!(connections.open().pending.len(), 1);
+            connections.make_room(&answers);
+            assert_eq!(connections.open().admitted.len(), 1);
+            assert!(connections.open().pending.is_empty());
+            let mut byte = [0];
+            let mut into = ReadBuf::new(&mut byte);
+            let mut context = Context::from_waker(std::task::Waker::noop());
+            assert!(
+                Pin::new(&mut second)
+                    .poll_read(&mut context, &mut into)
+                    .is_pending()
+            );
         });
     }
 }

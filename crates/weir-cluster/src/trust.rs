@@ -334,6 +334,7 @@ pub(crate) async fn admitted(State(trust): State<Trust>, request: Request, next:
         Ok(role) => {
             if let Some(peer) = &peer {
                 peer.admit(role);
+                peer.count_request();
             }
             next.run(request).await
         }

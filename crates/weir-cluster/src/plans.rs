@@ -1,0 +1,263 @@
+//! The plans of jobs that a scheduler holds. Ballista holds the plan of each job until some minutes after its end, and any number of
+//! them: here they have a limit, and the plan of a job whose rows its client has fetched goes at once.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use ballista_core::JobId;
+use ballista_core::serde::protobuf::{JobStatus, job_status};
+use ballista_scheduler::cluster::JobState;
+
+use crate::check::Refused;
+
+/// The plans of jobs that are queued, run, or have ended lately.
+pub(crate) struct Plans {
+    jobs: Arc<dyn JobState>,
+    held: Arc<Mutex<Held>>,
+}
+
+#[derive(Default)]
+struct Held {
+    bytes: usize,
+    /// In the order of their arrival.
+    plans: VecDeque<HeldPlan>,
+}
+
+struct HeldPlan {
+    job: JobId,
+    bytes: usize,
+    /// Its client has no use for it any more.
+    is_forgotten: bool,
+}
+
+/// The place of a plan that is not queued yet. The place is given back when this is dropped.
+pub(crate) struct Reserved {
+    held: Arc<Mutex<Held>>,
+    bytes: usize,
+}
+
+/// What becomes of the plan of a job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fate {
+    /// The job is queued or runs.
+    Needed,
+    /// Its client may still ask for its status until this time, in milliseconds since 1970.
+    Ended(u64),
+    /// Ballista has removed it, or it was never planned.
+    Gone,
+}
+
+fn lock(held: &Mutex<Held>) -> MutexGuard<'_, Held> {
+    held.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Drop for Reserved {
+    fn drop(&mut self) {
+        let mut held = lock(&self.held);
+        held.bytes = held.bytes.saturating_sub(self.bytes);
+    }
+}
+
+impl Reserved {
+    /// Holds the plan for a job that is queued now.
+    pub(crate) fn keep(mut self, job: &str) {
+        let bytes = std::mem::take(&mut self.bytes);
+        lock(&self.held).plans.push_back(HeldPlan {
+            job: JobId::from(job.to_owned()),
+            bytes,
+            is_forgotten: false,
+        });
+    }
+}
+
+impl Plans {
+    pub(crate) fn new(jobs: Arc<dyn JobState>) -> Self {
+        Self {
+            jobs,
+            held: Arc::default(),
+        }
+    }
+
+    /// Takes a place for a plan of so many bytes. Where there is none, the plans of jobs that have ended some time ago go.
+    ///
+    /// # Errors
+    /// When the plans of other jobs hold all.
+    pub(crate) async fn reserve(&self, bytes: usize, now_ms: u64) -> Result<Reserved, Refused> {
+        let bytes = bytes.max(PLAN_BYTES_MIN);
+        if let Some(reserved) = self.try_reserve(bytes) {
+            return Ok(reserved);
+        }
+        self.remove_ended(now_ms, true).await;
+        self.try_reserve(bytes).ok_or_else(|| {
+            Refused::exhausted(format!(
+                "the plans of jobs that are queued, run, or have just ended hold {HELD_BYTES_MAX} bytes, and there is no room for another"
+            ))
+        })
+    }
+
+    fn try_reserve(&self, bytes: usize) -> Option<Reserved> {
+        let mut held = lock(&self.held);
+        let all = held.bytes.saturating_add(bytes);
+        if all > HELD_BYTES_MAX {
+            return None;
+        }
+        held.bytes = all;
+        let held = Arc::clone(&self.held);
+        Some(Reserved { held, bytes })
+    }
+
+    /// Removes the plan of a job as soon as it has ended: its client does not ask for it any more.
+    pub(crate) fn forget(&self, job: &str) {
+        let mut held = lock(&self.held);
+        for plan in &mut held.plans {
+            plan.is_forgotten |= plan.job.as_str() == job;
+        }
+    }
+
+    /// Removes the plans of jobs that have ended and are forgotten; where there `is_need`, those of others that have ended some time
+    /// ago, too.
+    pub(crate) async fn remove_ended(&self, now_ms: u64, is_need: bool) {
+        let known: Vec<_> = {
+            let held = lock(&self.held);
+            let plans = held.plans.iter();
+            plans
+                .map(|plan| (plan.job.clone(), plan.is_forgotten))
+                .collect()
+        };
+        for (job, is_forgotten) in known {
+            let status = self.jobs.get_job_status(&job).await.ok().flatten();
+            let is_over = match fate(status.as_ref(), now_ms) {
+                Fate::Needed => false,
+                Fate::Ended(until_ms) => is_forgotten || (is_need && now_ms > until_ms),
+                Fate::Gone => true,
+            };
+            if !is_over {
+                continue;
+            }
+            // Ballista has nothing but a line in its log against a job that is gone.
+            let _ = self.jobs.remove_job(&job).await;
+            let mut held = lock(&self.held);
+            if let Some(place) = held.plans.iter().position(|plan| plan.job == job)
+                && let Some(plan) = held.plans.remove(place)
+            {
+                held.bytes = held.bytes.saturating_sub(plan.bytes);
+            }
+        }
+    }
+}
+
+fn fate(status: Option<&JobStatus>, now_ms: u64) -> Fate {
+    let status = status.and_then(|status| status.status.as_ref());
+    match status {
+        Some(job_status::Status::Running(_)) => Fate::Needed,
+        // The planner has panicked at one that is queued for longer.
+        Some(job_status::Status::Queued(of)) if now_ms.saturating_sub(of.queued_at) > QUEUED_MS => {
+            Fate::Gone
+        }
+        Some(job_status::Status::Queued(_)) => Fate::Needed,
+        Some(job_status::Status::Successful(of)) => {
+            Fate::Ended(of.ended_at.saturating_add(ASKED_FOR_MS))
+        }
+        Some(job_status::Status::Failed(of)) => {
+            Fate::Ended(of.ended_at.saturating_add(ASKED_FOR_MS))
+        }
+        None => Fate::Gone,
+    }
+}
+
+/// What all plans hold, in the bytes of their messages; in the memory of a scheduler they are some ten times as large.
+const HELD_BYTES_MAX: usize = 64 << 20;
+/// What a short plan counts as: a job has more than its plan.
+const PLAN_BYTES_MIN: usize = 16 << 10;
+/// How long a client may take to ask for the status of a job that has ended, where there is no room for others.
+const ASKED_FOR_MS: u64 = 30_000;
+/// The time after which a job that is still queued is not planned any more.
+const QUEUED_MS: u64 = 120_000;
+
+#[cfg(test)]
+mod tests {
+    use ballista_core::serde::protobuf::{QueuedJob, RunningJob, SuccessfulJob};
+    use ballista_scheduler::cluster::BallistaCluster;
+    use ballista_scheduler::config::SchedulerConfig;
+
+    use super::*;
+
+    async fn plans() -> Plans {
+        let cluster = BallistaCluster::new_from_config(&SchedulerConfig::default());
+        Plans::new(cluster.await.unwrap().job_state())
+    }
+
+    /// Clients queued plans of 16 MiB until there was no memory.
+    #[tokio::test]
+    async fn plans_of_jobs_have_a_limit() {
+        let plans = plans().await;
+        let large = HELD_BYTES_MAX / 4;
+        for number in 0..4 {
+            let id = format!("job-{number}");
+            plans
+                .jobs
+                .accept_job(&JobId::from(id.clone()), "", 1_000)
+                .unwrap();
+            plans.reserve(large, 1_000).await.unwrap().keep(&id);
+        }
+        let refused = plans.reserve(1, 1_000).await.err().unwrap();
+        assert_eq!(
+            tonic::Status::from(refused).code(),
+            tonic::Code::ResourceExhausted
+        );
+        // One that has ended makes room once nobody is expected to ask for it, or as soon as its client says so.
+        let fail = async |id: &str| {
+            let job = JobId::from(id.to_owned());
+            plans
+                .jobs
+                .fail_unscheduled_job(&job, "the reason".to_owned())
+                .await
+                .unwrap();
+        };
+        fail("job-1").await;
+        assert!(plans.reserve(1, 1_000).await.is_err());
+        let ended = crate::worker::now_ms();
+        let reserved = plans.reserve(large, ended + ASKED_FOR_MS + 1_000).await;
+        // The others are queued for longer than planning takes, by that clock.
+        drop(reserved.unwrap());
+        assert_eq!(lock(&plans.held).bytes, 0);
+        for number in 4..8 {
+            let id = format!("job-{number}");
+            plans
+                .jobs
+                .accept_job(&JobId::from(id.clone()), "", ended)
+                .unwrap();
+            plans.reserve(large, ended).await.unwrap().keep(&id);
+        }
+        plans.forget("job-5");
+        plans.remove_ended(ended, false).await;
+        assert!(plans.reserve(1, ended).await.is_err(), "it is still queued");
+        fail("job-5").await;
+        plans.remove_ended(ended, false).await;
+        let job = JobId::from("job-5".to_owned());
+        assert!(plans.jobs.get_job_status(&job).await.unwrap().is_none());
+        // What is not queued after all gives its place back.
+        drop(plans.reserve(large, ended).await.unwrap());
+        plans.reserve(large, ended).await.unwrap().keep("job-8");
+    }
+
+    #[test]
+    fn plans_are_needed_until_their_jobs_end() {
+        let status = |status| JobStatus {
+            status: Some(status),
+            ..JobStatus::default()
+        };
+        let queued = status(job_status::Status::Queued(QueuedJob { queued_at: 1_000 }));
+        assert_eq!(fate(Some(&queued), 1_000 + QUEUED_MS), Fate::Needed);
+        assert_eq!(fate(Some(&queued), 1_001 + QUEUED_MS), Fate::Gone);
+        let running = status(job_status::Status::Running(RunningJob::default()));
+        assert_eq!(fate(Some(&running), u64::MAX), Fate::Needed);
+        let ended = SuccessfulJob {
+            ended_at: 5_000,
+            ..SuccessfulJob::default()
+        };
+        let ended = status(job_status::Status::Successful(ended));
+        assert_eq!(fate(Some(&ended), 0), Fate::Ended(5_000 + ASKED_FOR_MS));
+        assert_eq!(fate(None, 0), Fate::Gone);
+    }
+}
