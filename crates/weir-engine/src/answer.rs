@@ -28,7 +28,7 @@ pub struct Answer {
     growing: bool,
     streams: bool,
     snapshot: Option<Snapshot>,
-    /// What runs, to be asked at the end what it spilled.
+    /// The running plan, which knows at the end what it has spilled.
     spills: Option<Spills>,
     // Dropping the answer stops what still runs.
     tasks: JoinSet<()>,
@@ -104,13 +104,13 @@ impl Answer {
         }
     }
 
-    /// True when the answer ends only when the engine is stopped.
+    /// Whether the answer ends only when the engine is stopped.
     #[must_use]
     pub const fn is_growing(&self) -> bool {
         self.growing
     }
 
-    /// True when rows come as soon as their packets do, and not only at the end.
+    /// Whether rows come as soon as their packets do, and not only at the end.
     #[must_use]
     pub const fn streams(&self) -> bool {
         self.streams
@@ -165,7 +165,7 @@ impl Answer {
     }
 }
 
-/// What a plan keeps on disk because it may not have the memory for it.
+/// The operators of a plan that spill to disk under a memory limit.
 struct Spills {
     plan: Arc<dyn ExecutionPlan>,
     scan_report: Arc<ScanReport>,
@@ -192,7 +192,7 @@ impl Spills {
     }
 }
 
-/// Looks at an answer before its end: the whole of it, as if the source had ended now.
+/// A view of an answer before its end: the whole of it, as if the source had ended now.
 #[derive(Clone)]
 pub struct Snapshot {
     live: Arc<Live>,
@@ -213,7 +213,7 @@ impl Snapshot {
         }
     }
 
-    /// The rows as they stand; `None` when the end has come, and the answer itself is at hand.
+    /// The current rows; `None` when the end has come, and the answer itself is complete.
     ///
     /// # Errors
     /// When what follows the groups fails.
@@ -226,7 +226,7 @@ impl Snapshot {
         };
         let failed = |error| Error::from_datafusion(ErrorKind::Run, error, &[]);
         let plan = with_groups(Arc::clone(&self.plan), &groups).map_err(failed)?;
-        // What a sort of these groups rules out for its best rows is not ruled out for the answer.
+        // The dynamic filters of a sort of these groups must not apply to the answer.
         let plan = reset_plan_states(plan).map_err(failed)?;
         let rows = collect(plan, Arc::clone(&self.context)).await;
         rows.map(Some).map_err(failed)

@@ -1,4 +1,4 @@
-//! Tables and functions of whoever embeds the engine, such as the catalog that database clients browse.
+//! Tables and functions of the embedding program, such as the catalog that database clients read.
 
 use std::fmt::Debug;
 
@@ -6,7 +6,7 @@ use datafusion::error::Result;
 use datafusion::prelude::SessionContext;
 use datafusion::sql::sqlparser::ast::VisitorMut;
 
-/// What sessions have beside captures, and how statements that ask it become what sessions plan.
+/// The tables of sessions besides captures, and the rewriting of statements that name them.
 pub trait Catalog: Debug + Send + Sync {
     /// Puts the tables and functions into a new session.
     ///

@@ -33,7 +33,7 @@ use weir_tables::{Cause, SourceError, Table};
 use crate::plan_node::no_inputs;
 use crate::scan_report::ScanReport;
 
-/// What a column gives.
+/// The value of a column.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum ClfValue {
     Time,
@@ -50,7 +50,7 @@ enum ClfValue {
     Offset,
 }
 
-/// What the columns of [`Table::sip_log`] give, in their order.
+/// The values of the columns of [`Table::sip_log`], in their order.
 const VALUES: [ClfValue; 22] = [
     ClfValue::Time,
     ClfValue::Response,
@@ -105,7 +105,7 @@ impl TableProvider for ClfTable {
         TableType::Base
     }
 
-    /// What the search leaves out is what the filter would; the filter stays all the same.
+    /// The search leaves out rows for which the filter is false; the filter stays in the plan all the same.
     fn supports_filters_pushdown(
         &self,
         filters: &[&Expr],
@@ -158,8 +158,8 @@ impl TableProvider for ClfTable {
     }
 }
 
-/// Adds to the query what a filter asks for; `None` when it asks for nothing that a log is searched
-/// by. The query lets through every row that the filter does.
+/// Adds the conditions of a filter to the query; `None` when it has none that a log is searched by. The query finds every row for
+/// which the filter is true.
 fn narrow(query: Query, filter: &Expr) -> Option<Query> {
     match filter {
         Expr::BinaryExpr(BinaryExpr {

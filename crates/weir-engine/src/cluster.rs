@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use datafusion::physical_plan::ExecutionPlan;
 
-/// Where plans run that are not run here.
+/// A cluster that runs plans.
 pub trait Cluster: fmt::Debug + Send + Sync {
-    /// The plan as one that is sent and whose answer comes back; `None` when a part of it cannot travel.
+    /// The plan as one that is sent and whose answer comes back; `None` when a part of it cannot be serialized.
     fn sent(&self, plan: &Arc<dyn ExecutionPlan>) -> Option<Arc<dyn ExecutionPlan>>;
 
     /// Partitions of what is put together out of the pieces.

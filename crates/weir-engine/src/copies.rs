@@ -17,8 +17,8 @@ use datafusion::logical_expr::{
 };
 use datafusion::optimizer::AnalyzerRule;
 
-/// Has joins that stand for INTERSECT ALL and EXCEPT ALL count. It comes behind the coercion of types: what is the same
-/// on both sides is the same there.
+/// Makes joins that stand for INTERSECT ALL and EXCEPT ALL count copies. The rule follows type coercion: both sides have equal
+/// types there.
 #[derive(Debug)]
 pub(crate) struct CountCopies;
 

@@ -32,7 +32,7 @@ use crate::hive;
 use crate::remote::{NewOutput, Remote};
 use crate::row_encoder::{EncodeError, RowEncoder, RowFormat};
 
-/// What a `COPY` does with the answer to its query.
+/// The use that a `COPY` makes of the answer to its query.
 #[derive(Debug)]
 pub(crate) enum Copy {
     Capture(Box<CaptureCopy>),
@@ -51,7 +51,7 @@ impl Copy {
     }
 }
 
-/// How a `COPY` is done.
+/// The options of a `COPY`.
 pub(crate) struct CopyOptions<'o> {
     pub(crate) encoder: Option<&'o Arc<dyn RowEncoder>>,
     /// Captures that are there may be replaced.
@@ -59,8 +59,8 @@ pub(crate) struct CopyOptions<'o> {
     pub(crate) remote: &'o Remote,
 }
 
-/// Makes ready what a statement copies into, and leaves of the statement what is to be planned. Nothing has
-/// been read yet, and nothing has a name yet.
+/// Prepares the target of a `COPY`, and leaves the part of the statement that is to be planned. Nothing has been read yet, and no
+/// file has its name yet.
 ///
 /// # Errors
 /// When it asks of a file what that does not have, when a capture would be lost, or the file cannot be made.
@@ -131,8 +131,7 @@ pub(crate) fn prepared(
     Ok((statement, Some(Copy::Staged(staged))))
 }
 
-/// Has DataFusion write into a folder that takes the place of the target: one file with this extension, or what
-/// it makes of a folder.
+/// Lets DataFusion write into a folder that takes the place of the target: one file with this extension, or a folder of files.
 fn staged(
     copy: &mut CopyToStatement,
     path: PathBuf,
@@ -169,8 +168,8 @@ fn several_into_store(target: &str) -> Error {
     )
 }
 
-/// Makes texts of the values that folders are named after, and of NULL the one that stands for it: DataFusion takes a missing
-/// number for 0 and a missing text for the empty one, and has no name for addresses and times.
+/// Converts the values that folders are named after to text, and NULL to its marker: DataFusion writes 0 for a missing number and
+/// the empty text for a missing text, and has no names for addresses and times.
 fn name_partitions(copy: &mut CopyToStatement) {
     let CopyToSource::Query(query) = &mut copy.source else {
         return;
@@ -257,10 +256,10 @@ fn counted(count: u64) -> Result<RecordBatch, Error> {
         .map_err(|error| Error::from_datafusion(ErrorKind::Run, error.into(), &[]))
 }
 
-/// Where the rows of a query go, in one file.
+/// The file that the rows of a query are written to.
 #[derive(Debug)]
 pub(crate) struct RowsCopy {
-    /// As it is shown.
+    /// The path in messages.
     path: String,
     file: NewOutput,
     format: RowFormat,
@@ -326,7 +325,7 @@ impl Write for Shared {
     }
 }
 
-/// What DataFusion writes by itself, beside the place where it is to be.
+/// The files that DataFusion writes, beside their final place.
 #[derive(Debug)]
 pub(crate) struct StagedCopy {
     path: PathBuf,
@@ -349,10 +348,10 @@ impl StagedCopy {
     }
 }
 
-/// Where the packets of a query go.
+/// The capture that the packets of a query are written to.
 #[derive(Debug)]
 pub(crate) struct CaptureCopy {
-    /// As it is shown.
+    /// The path in messages.
     path: String,
     format: Format,
     packing: Packing,
@@ -378,7 +377,7 @@ impl Format {
     }
 }
 
-/// How the bytes of a capture are compressed.
+/// The compression of a capture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Packing {
     Plain,
@@ -387,7 +386,7 @@ enum Packing {
 }
 
 impl Packing {
-    /// What the end of a name asks for, and the name without it.
+    /// The compression by the extension of a name, and the name without it.
     fn of(path: &Path) -> (Self, PathBuf) {
         let extension = path.extension().and_then(|extension| extension.to_str());
         match extension.map(str::to_ascii_lowercase).as_deref() {
@@ -526,7 +525,7 @@ fn as_bytes(column: &ArrayRef) -> Option<&BinaryViewArray> {
     column.as_any().downcast_ref()
 }
 
-/// What a `COPY` answers, as DataFusion's own do.
+/// The schema of the answer of a `COPY`, which equals DataFusion's own.
 pub(crate) fn count_schema() -> SchemaRef {
     Arc::new(Schema::new(vec![Field::new(
         "count",

@@ -34,7 +34,7 @@ use datafusion::physical_plan::stream::RecordBatchReceiverStreamBuilder;
 use datafusion::physical_plan::streaming::{PartitionStream, StreamingTableExec};
 use weir_tables::Location;
 
-/// How fields are told apart.
+/// The way in which fields are separated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Dialect {
     /// Commas, and quotes.
@@ -65,7 +65,7 @@ pub(crate) struct Delimited {
 }
 
 impl Delimited {
-    /// Looks at the beginnings of the files.
+    /// Samples the beginnings of the files.
     ///
     /// # Errors
     /// When one cannot be read or has malformed rows, or when they have different columns.
@@ -228,10 +228,10 @@ struct DelimitedRows {
     input: BufReader<Box<dyn Read + Send>>,
     dialect: Dialect,
     names: Vec<String>,
-    /// Of the row at hand, one field behind the other.
+    /// The text of the current row, one field behind the other.
     text: Vec<u8>,
     fields: Vec<(Range<usize>, bool)>,
-    /// Line in which the row at hand begins, and the one that is read next.
+    /// The line in which the current row begins, and the line that is read next.
     line: u64,
     next_line: u64,
     bytes: u64,
@@ -316,7 +316,7 @@ impl DelimitedRows {
         }
     }
 
-    /// Takes the line at hand for a word; false when there is none in it.
+    /// Takes the current line as a word; false when it is blank.
     fn trim_word(&mut self) -> bool {
         let line = self.text.trim_ascii();
         if line.is_empty() || line.starts_with(b"#") {
@@ -329,7 +329,7 @@ impl DelimitedRows {
         true
     }
 
-    /// The value of a field of the row at hand.
+    /// The value of a field of the current row.
     fn value(&self, index: usize) -> Result<DelimitedValue<'_>, String> {
         let (range, marked) = match self.fields.get(index) {
             Some((range, marked)) => (range.clone(), *marked),
@@ -469,7 +469,7 @@ impl DelimitedRows {
                         (state, marked, returned) = (RecordState::Start, false, false);
                     }
                     (state_before, b'\n') => {
-                        // Of CRLF; within quotes it would be part of the value.
+                        // The carriage return belongs to CRLF; within quotes it would be part of the value.
                         if state_before == RecordState::Plain && returned {
                             self.text.pop();
                         }
@@ -539,7 +539,7 @@ impl DelimitedRows {
     }
 }
 
-/// What a backslash and this byte stand for.
+/// Appends the character that a backslash and this byte stand for.
 fn push_escaped(text: &mut Vec<u8>, byte: u8) {
     match byte {
         b't' => text.push(b'\t'),
@@ -550,22 +550,22 @@ fn push_escaped(text: &mut Vec<u8>, byte: u8) {
     }
 }
 
-/// Where in a record the reader is.
+/// The position of the reader in a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum RecordState {
-    /// At the first byte of a field.
+    /// The reader is at the first byte of a field.
     Start,
-    /// In a field.
+    /// The reader is in a field.
     Plain,
     /// Between quotes.
     Quoted,
-    /// Behind a quote that ends the field, or is the first of two.
+    /// The reader is behind a quote that ends the field, or is the first of two.
     QuoteInQuoted,
-    /// Behind a backslash.
+    /// The reader is behind a backslash.
     Escape,
 }
 
-/// What the values of a column may be.
+/// The types that the values of a column may have.
 #[derive(Debug)]
 struct Guess {
     seen: bool,
@@ -675,8 +675,8 @@ fn is_date(text: &str) -> bool {
         })
 }
 
-/// For `2026-11-22T03:00:00.5`, with a blank instead of the T or not, whether a zone follows; `None` for what is
-/// no time, or none that nanoseconds since 1970 reach.
+/// Whether a time such as `2026-11-22T03:00:00.5`, with a T or a blank, has a time zone; `None` when the text is not a time, or not
+/// one that nanoseconds since 1970 can represent.
 fn time_zone(text: &str) -> Option<bool> {
     let (date, time) = text.split_once(['T', ' '])?;
     let year: u32 = date.get(..4)?.parse().ok()?;
@@ -721,9 +721,9 @@ const BATCH_BYTES: usize = 16 << 20;
 const BUFFER_BYTES: usize = 256 << 10;
 /// A row that is longer is not one.
 const RECORD_BYTES_MAX: usize = 64 << 20;
-/// Columns, at most: some times those of the widest table.
+/// The maximum number of columns: some times those of the widest table.
 const FIELDS_MAX: usize = 16_384;
-/// What some programs begin a text with in UTF-8; it is no part of it (RFC 3629, 6).
+/// The byte order mark with which some programs begin a text in UTF-8; it is not part of the text (RFC 3629, 6).
 pub(crate) const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 #[cfg(test)]

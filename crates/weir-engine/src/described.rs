@@ -1,4 +1,4 @@
-//! What a statement would answer with, before it runs.
+//! The description of a statement's answer, before it runs.
 
 use std::sync::Arc;
 
@@ -8,13 +8,13 @@ use weir_sql::Statement;
 
 use crate::engine::Engine;
 
-/// What a statement would answer with, and what it wants to know before.
+/// The columns of a statement's answer, and its parameters.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Described {
     /// The columns of the answer.
     pub schema: SchemaRef,
-    /// As [`Planned::address_origins`](crate::Planned::address_origins).
+    /// The origins as [`Planned::address_origins`](crate::Planned::address_origins).
     pub address_origins: Vec<Option<String>>,
     /// The types of `$1`, `$2` and so on, where what stands beside them tells; an address is text.
     pub parameters: Vec<Option<DataType>>,

@@ -106,7 +106,7 @@ fn collected(aggregate: &Aggregate) -> Result<Option<LogicalPlan>> {
                     None,
                 );
                 functions.push(Expr::AggregateFunction(collect).alias(&name));
-                // Of no values there is no array.
+                // The array of no values is NULL.
                 let count = cast(cardinality(col(&name)), DataType::Int64);
                 when(col(&name).is_null(), lit(0_i64)).otherwise(count)?
             }
@@ -123,7 +123,7 @@ fn collected(aggregate: &Aggregate) -> Result<Option<LogicalPlan>> {
     Ok(Some(LogicalPlan::Projection(projection)))
 }
 
-/// The function that an expression calls, whatever the optimiser called it.
+/// The function that an expression calls, whatever the optimizer named it.
 fn function(expr: &Expr) -> Option<&AggregateFunction> {
     match expr {
         Expr::Alias(alias) => function(&alias.expr),
@@ -132,7 +132,7 @@ fn function(expr: &Expr) -> Option<&AggregateFunction> {
     }
 }
 
-/// What a count of different values counts, and where.
+/// The argument and the filter of a count of distinct values.
 fn counted(expr: &Expr) -> Option<(Expr, Option<Expr>)> {
     let function = function(expr)?;
     let params = &function.params;
@@ -149,14 +149,14 @@ struct Taken {
     distinct: Vec<DistinctValue>,
 }
 
-/// What is counted once: an argument where its filter holds.
+/// A value that is counted once: an argument where its filter is true.
 #[derive(PartialEq)]
 struct DistinctValue {
     argument: Expr,
     filter: Option<Expr>,
 }
 
-/// How a function is put together.
+/// The way in which a function is merged.
 enum DistinctPart {
     /// A function of value number so many, of each different one.
     OfDistinct(Arc<AggregateUDF>, usize),
@@ -397,7 +397,7 @@ fn value_name(number: usize) -> String {
     format!("{PREFIX}value_{number}")
 }
 
-/// As many as a row may be copied.
+/// The maximum number of copies of a row.
 const TAGS_MAX: usize = 255;
 /// The prefix of internal names.
 const PREFIX: &str = "__distinct_";

@@ -42,7 +42,7 @@ use crate::show_functions;
 use crate::star;
 use crate::window;
 
-/// A statement that was planned: files have been opened and names found, nothing has been read.
+/// A planned statement: its files were opened and its names resolved, and nothing has been read.
 pub struct Planned {
     schema: SchemaRef,
     plan: Arc<dyn ExecutionPlan>,
@@ -53,8 +53,8 @@ pub struct Planned {
 }
 
 impl Planned {
-    /// For each column of the answer that is an address, the column of a table that it comes from as it is; `None`
-    /// for all other columns.
+    /// For each column of the answer that is an address, the column of a table that it comes from unchanged; `None` for all other
+    /// columns.
     #[must_use]
     pub fn address_origins(&self) -> &[Option<String>] {
         &self.origins
@@ -78,7 +78,7 @@ pub struct Engine {
     prepared: Mutex<PreparedStatements>,
     root: Option<Root>,
     remote: Remote,
-    /// What is being planned, for those who send it away.
+    /// The statement that is being planned, for a cluster.
     asked: Arc<PlannedStatement>,
     options: Options,
 }
@@ -93,7 +93,7 @@ impl Engine {
         Self::reporting(options, Arc::default(), None)
     }
 
-    /// An engine that adds what it reads to a report, and whose scans end in the middle when `cancel` is asked.
+    /// An engine that adds what it reads to a report, and whose scans end early when `cancel` is set.
     pub(crate) fn reporting(
         options: &Options,
         scan_report: Arc<ScanReport>,
@@ -198,13 +198,13 @@ impl Engine {
         bounded::values_bytes_max(self.options.memory_limit_bytes.is_some())
     }
 
-    /// What the scans have read and found damaged so far.
+    /// The report of the scans so far: what was read and found damaged.
     #[must_use]
     pub const fn scan_report(&self) -> &Arc<ScanReport> {
         &self.scan_report
     }
 
-    /// Brings sources without an end to theirs, once it is asked.
+    /// The stop that ends sources without an end.
     #[must_use]
     pub const fn stop(&self) -> &Stop {
         &self.options.stop
@@ -220,9 +220,8 @@ impl Engine {
         self.start(planned)
     }
 
-    /// Plans the first of these statements, and with it those behind it as far as all of them are plain
-    /// queries, which read what they have in common once. Takes them out of the list; one that does not
-    /// fit stays there, to be planned in its turn.
+    /// Plans the first of these statements, and with it those after it while all of them are plain queries, which share the reading
+    /// of the same files. Removes them from the list; a statement that does not fit stays there, and is planned in its turn.
     ///
     /// # Errors
     /// When the first reads a file that cannot be opened, or a name or a type does not fit.
@@ -268,13 +267,13 @@ impl Engine {
             Some(executed) => executed,
             None => statement,
         };
-        // As it was written, too: a pass may take a part away that writes.
+        // The statement is checked as it was written, too: a pass may remove a part that writes.
         self.allow(&statement)?;
         let statement = self.rewritten(statement);
         self.check(&statement)?;
         prepared::check(&statement)?;
         if let Some(inner) = prepared::inner(&statement) {
-            // It runs with its values in it, and is planned now for what is wrong with it.
+            // It runs with its values, and is planned now to find its errors.
             let logical = self.logical(inner, false).await?;
             prepared::check_types(&logical.plan)?;
             self.prepared().keep(&statement)?;
@@ -291,7 +290,7 @@ impl Engine {
         Ok(planned)
     }
 
-    /// Says whether a statement is one that this engine does: where it only answers questions, none that writes.
+    /// Checks whether this engine runs a statement: an engine that only answers queries runs none that writes.
     ///
     /// # Errors
     /// When it is not.
@@ -327,7 +326,7 @@ impl Engine {
         self.logical(statement, false).await
     }
 
-    /// What a statement that is done by its plan has to run.
+    /// The plan of a statement without rows.
     async fn nothing(&self) -> Result<Planned, Error> {
         let plan = LogicalPlanBuilder::empty(false)
             .build()
@@ -342,7 +341,7 @@ impl Engine {
         state.config().options().execution.time_zone.clone()
     }
 
-    /// Looks at a time zone that was just set: one that is not known leaves the one before.
+    /// Validates a time zone that was just set: an unknown one leaves the one before.
     fn name_time_zone(&self, before: Option<String>) -> Result<(), Error> {
         let named = self.time_zone().map(|zone| zone::known(&zone)).transpose();
         let (zone, outcome) = match named {
@@ -359,7 +358,7 @@ impl Engine {
         self.prepared.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// As [`Engine::plan`], of a statement that is no `EXECUTE`.
+    /// Plans a statement that is not `EXECUTE`, as [`Engine::plan`].
     async fn plan_written(&self, mut statement: Statement) -> Result<Planned, Error> {
         if let Some(root) = &self.root {
             root.keep(&mut statement)?;
@@ -391,7 +390,7 @@ impl Engine {
         Ok(planned)
     }
 
-    /// What runs a logical plan.
+    /// The physical plan of a logical one.
     pub(crate) async fn physical(
         &self,
         logical: Logical,
@@ -464,7 +463,7 @@ impl Engine {
         })
     }
 
-    /// The functions of SQL, those of tables among them, in the order of their names.
+    /// The functions of SQL, including table functions, in the order of their names.
     #[must_use]
     pub fn functions(&self) -> Vec<FunctionEntry> {
         list::all(&self.context.state())
@@ -497,8 +496,7 @@ impl Engine {
         }
     }
 
-    /// The logical plan of a statement, whose packets have their records with them when `records` is
-    /// asked for.
+    /// The logical plan of a statement, whose packets have their records with them when `records` is set.
     async fn logical(&self, mut statement: Statement, records: bool) -> Result<Logical, Error> {
         let resolver = self.resolver(records);
         resolver.register_live()?;
@@ -573,7 +571,7 @@ impl Engine {
     }
 }
 
-/// What DataFusion does for an engine with these options.
+/// The configuration of DataFusion for an engine with these options.
 fn config(options: &Options) -> Result<SessionConfig, Error> {
     let mut config = SessionConfig::new()
         .with_information_schema(true)
@@ -585,21 +583,21 @@ fn config(options: &Options) -> Result<SessionConfig, Error> {
         let optimizer = &mut config.options_mut().optimizer;
         optimizer.enable_dynamic_filter_pushdown = false;
         optimizer.enable_physical_uncorrelated_scalar_subquery = false;
-        // A machine with some of the tasks knows nothing of which rows of one side met nothing in the others.
+        // A machine with some of the tasks does not know which rows of one side match nothing in the others.
         optimizer.prefer_hash_join = false;
         optimizer.hash_join_single_partition_threshold = 0;
         optimizer.hash_join_single_partition_threshold_rows = 0;
         config = config.with_target_partitions(cluster.partitions().max(2));
     }
-    // What the best rows so far rule out is pushed down to scans. A look at groups before the end runs parts of the plan
-    // with the groups as they stand, and what it ruled out must not be missing from the answer.
+    // Filters by the best rows so far are pushed down to scans. A view of groups before the end runs parts of the plan with the
+    // current groups, and rows that it excludes must not be missing from the answer.
     if options.feed.is_some() || options.follow {
         let optimizer = &mut config.options_mut().optimizer;
         optimizer.enable_topk_dynamic_filter_pushdown = false;
         optimizer.enable_aggregate_dynamic_filter_pushdown = false;
         optimizer.enable_join_dynamic_filter_pushdown = false;
     }
-    // It loses columns: a join key computed from a field of a struct is not found any more.
+    // The optimization loses columns: a join key that is computed from a field of a struct is not found any more.
     config
         .options_mut()
         .optimizer
@@ -617,7 +615,7 @@ fn config(options: &Options) -> Result<SessionConfig, Error> {
 fn runtime(options: &Options, config: &mut SessionConfig) -> Result<Arc<RuntimeEnv>, Error> {
     let mut runtime = RuntimeEnvBuilder::new();
     if let Some(bytes) = options.memory_limit_bytes {
-        // What a sort sets aside to merge what it spilled must fit as well, for each thread.
+        // The memory that a sort reserves for merging spilled runs must fit as well, for each thread.
         let shared = options.shared_memory.as_ref();
         let statements = shared.map_or(1, |shared| shared.statements);
         let sorts = config.target_partitions().max(1).saturating_mul(statements);
@@ -634,12 +632,12 @@ fn runtime(options: &Options, config: &mut SessionConfig) -> Result<Arc<RuntimeE
         .map_err(|error| Error::from_datafusion(ErrorKind::Run, error, &[]))
 }
 
-/// What a statement is to the planner.
+/// The logical plan of a statement, with its properties.
 pub(crate) struct Logical {
     pub(crate) plan: LogicalPlan,
     /// The columns that its tables have.
     columns: Vec<String>,
-    /// Where columns that are addresses come from.
+    /// The origins of columns that are addresses.
     pub(crate) origins: Vec<Option<String>>,
 }
 

@@ -104,8 +104,7 @@ pub(crate) fn in_part(
     })
 }
 
-/// The aggregate with something else in place of the part that reads: `replace` has that part as it is and as one
-/// operator.
+/// The aggregate with another operator in place of the part that reads: `replace` gets that part as it is and as one operator.
 pub(crate) fn in_part_by(
     plan: &Arc<dyn ExecutionPlan>,
     partial_bytes: usize,
@@ -151,7 +150,7 @@ pub(crate) fn in_part_by(
     })
 }
 
-/// What `bottom` computes as one operator with this schema; `None` when a part of it is not known.
+/// One operator with this schema that computes `bottom`; `None` when it has an unsupported part.
 fn fused(
     bottom: &AggregateExec,
     schema: &SchemaRef,
@@ -283,7 +282,7 @@ fn scans(plan: &Arc<dyn ExecutionPlan>) -> Option<Vec<ScanBelow<'_>>> {
     Some(all)
 }
 
-/// What rows of a scan give to the groups.
+/// The branch of a scan: what its rows add to the groups.
 fn branch(
     aggregate: &AggregateExec,
     functions: &[(Function, Option<Arc<dyn PhysicalExpr>>)],
@@ -367,7 +366,7 @@ fn function(
         .then(|| (function, Some(Arc::clone(argument))))
 }
 
-/// What the groups of one operator may have of the memory that there is for all.
+/// The share of the memory limit that the groups of one operator may have.
 const PARTS_OF_LIMIT: usize = 8;
-/// What they may have of plenty: more of them miss the cache, and fewer of them meet again.
+/// The maximum memory of groups without a limit: more of them miss the cache, and fewer of them are merged.
 pub(crate) const PARTIAL_BYTES_MAX: usize = 64 << 20;

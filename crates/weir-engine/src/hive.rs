@@ -17,7 +17,7 @@ use weir_tables::Location;
 
 use crate::delimited::type_of_texts;
 
-/// What stands for NULL in the name of a folder.
+/// The name of a folder for NULL.
 pub(crate) const NULL: &str = "__HIVE_DEFAULT_PARTITION__";
 
 /// The files of a table by the values that their folders say.
@@ -86,7 +86,7 @@ impl Partitions {
         (0..self.keys.len()).map(of).collect()
     }
 
-    /// One table of those of the files, in the order of [`Self::files`], which have the same columns.
+    /// One table of the tables of the files, in the order of [`Self::files`], which have the same columns.
     pub(crate) fn table(
         &self,
         context: &SessionContext,

@@ -139,7 +139,7 @@ fn rows(path: &Location) -> io::Result<BufReader<ArrayRows<impl Read + Send + us
     Ok(BufReader::with_capacity(BUFFER_BYTES, ArrayRows::new(file)))
 }
 
-/// Takes the brackets and commas around rows away.
+/// Removes the brackets and commas around rows.
 #[derive(Debug)]
 struct ArrayRows<R> {
     inner: R,
@@ -161,7 +161,7 @@ impl<R> ArrayRows<R> {
         }
     }
 
-    /// What becomes of a byte.
+    /// The byte that replaces a byte.
     fn passed(&mut self, byte: u8) -> u8 {
         if self.in_text {
             match (self.escaped, byte) {
@@ -233,8 +233,8 @@ mod tests {
         assert_eq!(cut.unwrap_err().kind(), io::ErrorKind::UnexpectedEof);
     }
 
-    /// Pieces that JSON gives a meaning to, in any order: nothing is added, lost or moved but that brackets and
-    /// commas become line feeds; and what serde_json takes for an array of rows comes out a row a line.
+    /// Pieces that have a meaning in JSON, in any order: bytes are neither added nor lost nor moved, and only brackets and commas
+    /// become line feeds; and an array of rows, by serde_json, becomes a row a line.
     #[test]
     fn any_bytes_pass_and_arrays_come_out_as_their_rows() {
         let mut rng = weir_testkit::Rng::new(20);

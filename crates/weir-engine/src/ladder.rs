@@ -44,7 +44,7 @@ pub struct MediaStream {
     pub to_port: Option<u16>,
     /// `RTP` or `T.38`.
     pub protocol: Option<String>,
-    /// Its codec.
+    /// The codec.
     pub codec: Option<String>,
     /// Packets that came.
     pub packets: Option<u64>,
@@ -111,7 +111,7 @@ impl CallLadder {
         Ok(())
     }
 
-    /// Takes a message that was found by other means.
+    /// Takes a message of another source.
     pub fn push_step(&mut self, step: Step) {
         let text = step.text.as_ref().map_or(0, String::len);
         self.text_bytes = self.text_bytes.saturating_add(text);
@@ -121,7 +121,7 @@ impl CallLadder {
         }
     }
 
-    /// Takes a stream that was found by other means.
+    /// Takes a stream of another source.
     pub fn push_stream(&mut self, stream: MediaStream) {
         if self.media.len() < Self::MESSAGES_MAX {
             self.media.push(stream);
@@ -196,7 +196,7 @@ fn bar(stream: &MediaStream, columns: &ColumnsOf<'_>) -> Step {
 }
 
 impl MediaStream {
-    /// What stands at its bar: codec, loss and score.
+    /// The label of its bar: codec, loss and score.
     #[must_use]
     pub fn label(&self) -> String {
         let protocol = self.protocol.as_deref().unwrap_or("RTP");
@@ -213,7 +213,7 @@ impl MediaStream {
         label
     }
 
-    /// Where it came from and where it went, as sockets.
+    /// The sockets of sender and receiver.
     #[must_use]
     pub fn ends(&self) -> (String, String) {
         (
@@ -320,7 +320,7 @@ fn steps(batch: &RecordBatch) -> Result<Vec<Step>, ArrowError> {
     Ok(steps.collect())
 }
 
-/// A message as it came, as far as it is legible.
+/// The text of a message, as far as it is legible.
 fn whole(
     lines: &StringArray,
     heads: &StringArray,

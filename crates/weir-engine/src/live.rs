@@ -29,7 +29,7 @@ fn sources(plan: &Arc<dyn ExecutionPlan>) -> Vec<&Source> {
     fused.map_or_else(Vec::new, FusedAggregate::sources)
 }
 
-/// How many readings of sources without an end a plan has.
+/// The number of readings of sources without an end in a plan.
 pub(crate) fn growing(plan: &Arc<dyn ExecutionPlan>) -> usize {
     let own = sources(plan).iter().filter(|one| one.is_growing()).count();
     let children = plan.children();
@@ -88,7 +88,7 @@ fn with_looks(plan: Arc<dyn ExecutionPlan>) -> DfResult<Arc<dyn ExecutionPlan>> 
     .data()
 }
 
-/// Rows come to an aggregate, or to the part of it that makes its states, as they are read.
+/// Whether rows reach an aggregate, or its partial stage, as they are read.
 fn are_rows_seen(input: &Arc<dyn ExecutionPlan>) -> bool {
     let input = behind_exchanges(input);
     match input.downcast_ref::<AggregateExec>() {
@@ -107,7 +107,7 @@ fn undecided(plan: &Arc<dyn ExecutionPlan>) -> Option<String> {
     plan.children().into_iter().find_map(undecided)
 }
 
-/// Rows come from a scan one by one, as they are.
+/// Whether rows come from a scan one by one, unchanged.
 fn is_scanned(plan: &Arc<dyn ExecutionPlan>) -> bool {
     match plan.children().as_slice() {
         [] => sources(plan).iter().any(|source| source.is_growing()) && is_scan(plan),
@@ -120,13 +120,13 @@ fn is_scan(plan: &Arc<dyn ExecutionPlan>) -> bool {
     plan.downcast_ref::<CaptureScan>().is_some()
 }
 
-/// True when rows leave the plan while the source still grows.
+/// Whether rows leave the plan while the source still grows.
 pub(crate) fn is_streaming(plan: &Arc<dyn ExecutionPlan>) -> bool {
     plan.pipeline_behavior() == EmissionType::Incremental
         && plan.children().into_iter().all(is_streaming)
 }
 
-/// True when a plan has groups that can be looked at before its end.
+/// Whether a plan has groups that can be read before its end.
 pub(crate) fn has_groups(plan: &Arc<dyn ExecutionPlan>) -> bool {
     let mut found = false;
     let walked = plan.apply(|plan| {
@@ -136,7 +136,7 @@ pub(crate) fn has_groups(plan: &Arc<dyn ExecutionPlan>) -> bool {
     walked.is_ok() && found
 }
 
-/// A node that sends its groups on request: those of a source without an end, and whole ones.
+/// Whether a node sends its groups on request: those of a source without an end, and whole ones.
 fn has_own_groups(plan: &Arc<dyn ExecutionPlan>) -> bool {
     let fused = plan.downcast_ref::<FusedAggregate>();
     plan.downcast_ref::<LiveGroups>().is_some()

@@ -1,4 +1,4 @@
-//! What the scans and aggregates of a session share about sources without an end.
+//! The state of a session's scans and aggregates over sources without an end.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -7,7 +7,7 @@ use tokio::sync::Notify;
 use tokio::sync::oneshot::{Receiver, Sender, channel};
 use weir_tables::CaptureTee;
 
-/// What the scans of a session share about sources without an end.
+/// The shared state of the scans of a session over sources without an end.
 #[derive(Debug, Default)]
 pub(crate) struct Live {
     pub(crate) tee: Option<CaptureTee>,
@@ -51,7 +51,7 @@ impl Live {
         self.awaken.notified().await;
     }
 
-    /// Where the groups are to be sent, if someone asked for them.
+    /// The receiver of the groups, if there is a request.
     pub(crate) fn asked(&self) -> Option<Sender<Vec<RecordBatch>>> {
         let mut asked = self.lock();
         match std::mem::take(&mut *asked) {

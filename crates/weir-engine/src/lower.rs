@@ -36,7 +36,7 @@ pub(crate) const fn mirrored(operator: Operator) -> Operator {
     }
 }
 
-/// A display filter, which is asked of the packet that a row is.
+/// A display filter on the packet of a row.
 pub(crate) fn display(text: &ScalarValue, number: &Column) -> Option<Predicate> {
     let is_packet = matches!(number.origin, Origin::Packet(..)) && &*number.name == "frame.number";
     let filter = DisplayFilter::new(text.try_as_str()??).ok()?;

@@ -76,7 +76,7 @@ impl Engine {
         }))
     }
 
-    /// What runs a plan over this engine's tables.
+    /// The physical plan of a logical one over this engine's tables.
     async fn planned(&self, plan: LogicalPlan) -> std::result::Result<Planned, Error> {
         self.physical(Logical::of(plan), None, false).await
     }
@@ -88,13 +88,13 @@ pub struct Offered {
     plan: LogicalPlan,
     schema: SchemaRef,
     ended: Ended,
-    /// What it was planned on: who scans it may have threads that this library does not know.
+    /// The runtime that it was planned on: the threads of the other session may be unknown to this library.
     runtime: Handle,
     /// A process that was forked from it has none of its threads.
     process: u32,
 }
 
-/// What conditions of another session are read with.
+/// The context in which conditions of another session are decoded.
 impl TaskContextProvider for Offered {
     fn task_ctx(&self) -> Arc<TaskContext> {
         self.engine.context().task_ctx()
@@ -173,7 +173,7 @@ impl TableProvider for Offered {
             builder = builder.limit(0, limit)?;
         }
         let plan = builder.build()?;
-        // Its faults are reported while it is planned there.
+        // Its errors are reported while it is planned there.
         let (engine, own) = (Arc::clone(&self.engine), plan.clone());
         let planned = self.runtime.spawn(async move { engine.planned(own).await });
         let planned = planned
@@ -198,11 +198,11 @@ impl TableProvider for Offered {
     }
 }
 
-/// True for a condition that means here what it means in every session: it compares columns with each other and with
-/// values. Functions are those of the session that names them.
+/// Whether a condition has the same meaning in every session: it compares columns with each other and with values. Functions are
+/// those of the session that names them.
 fn is_taken(filter: &Expr) -> bool {
     let mut is_taken = true;
-    // It fails only where the closure does.
+    // The traversal fails only if the closure does.
     let _ = filter.apply(|part| {
         let is_known = match part {
             Expr::Column(_)
@@ -238,7 +238,7 @@ fn is_taken(filter: &Expr) -> bool {
 struct OfferedScan {
     engine: Arc<Engine>,
     plan: LogicalPlan,
-    /// For the first execution; each that follows plans anew.
+    /// The plan for the first execution; each later one plans again.
     planned: Arc<Mutex<Option<Planned>>>,
     schema: SchemaRef,
     ended: Ended,
@@ -271,7 +271,7 @@ impl ExecutionPlan for OfferedScan {
     fn execute(
         &self,
         partition: usize,
-        // It is that of the other session, which knows nothing of captures.
+        // The context is that of the other session, which has no captures.
         _context: Arc<TaskContext>,
     ) -> Result<SendableRecordBatchStream> {
         if partition != 0 {
@@ -329,7 +329,7 @@ impl Reading {
             (self.ended)().map_err(|said| DataFusionError::External(said.into()))?;
             return Ok(None);
         };
-        // It says in its schema what the table said: names and types as the other session planned with them.
+        // Its schema is that of the table: names and types as the other session planned with them.
         let rows = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
         let columns = batch.columns().to_vec();
         let batch = RecordBatch::try_new_with_options(Arc::clone(&self.schema), columns, &rows)?;

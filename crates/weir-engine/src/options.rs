@@ -1,4 +1,4 @@
-//! How an engine works: what whoever embeds it may set.
+//! The options of an engine, for the embedding program.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ pub struct SharedMemory {
 }
 
 impl SharedMemory {
-    /// So many bytes for so many statements at once.
+    /// A limit of `bytes` for `statements` concurrent statements.
     #[must_use]
     pub fn new(bytes: usize, statements: usize) -> Self {
         Self {
@@ -30,7 +30,7 @@ impl SharedMemory {
     }
 }
 
-/// How an engine works.
+/// The options of an engine.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct Options {
@@ -47,15 +47,14 @@ pub struct Options {
     pub compile: Compile,
     /// Reads several captures of one FROM at once, in the order of time.
     pub merge: bool,
-    /// How late records may be that are answered in the order of time; `None` leaves that to each
-    /// source: a second for standard input where windows need the order, and for files no limit,
-    /// since they are read whole before windows close.
+    /// The lateness of records in answers in the order of time; `None` leaves it to each source: a second for standard input where
+    /// windows need the order, and unlimited for files, which are read whole before windows close.
     pub lateness: Option<Duration>,
-    /// How ambiguous traffic is decoded.
+    /// The decoding of ambiguous traffic.
     pub decode: DecodeOptions,
-    /// Captures are read on as they grow, until [`Engine::stop`](crate::Engine::stop) is asked.
+    /// Captures are read on as they grow, until [`Engine::stop`](crate::Engine::stop) is set.
     pub follow: bool,
-    /// What the table `live` is.
+    /// The source of the table `live`.
     pub feed: Option<Arc<dyn Feed>>,
     /// Keeps the packets of sources without an end that are taken up.
     pub tee: Option<CaptureTee>,
@@ -75,18 +74,17 @@ pub struct Options {
     /// Databases in MaxMind's format that `geoip_country`, `geoip_city`, `asn` and `as_org` ask, the first that has an
     /// answer giving it.
     pub geoip: Vec<PathBuf>,
-    /// Folders of object stores or of the web (`s3://bucket/day/`) that statements may read from, and from nowhere else
-    /// but files. When there are none, statements that are kept in folders read no addresses, and others read all.
+    /// Folders of object stores or of the web (`s3://bucket/day/`) that statements may read from, besides files. When there are
+    /// none, statements that are confined to folders read no addresses, and others read all.
     pub remote_roots: Vec<String>,
-    /// Options of object stores beside those of the environment, by the names of the crate object_store, such as
-    /// `aws_region`.
+    /// Options of object stores besides those of the environment, by the names of the crate object_store, such as `aws_region`.
     pub remote_settings: Vec<(String, String)>,
     /// Refuses statements that write files, open them by DataFusion's own means, or change how the engine
     /// works: what a server lets strangers ask.
     pub read_only: bool,
     /// The folder that names of files begin in, where that is not the process's own.
     pub folder: Option<PathBuf>,
-    /// Tables and functions beside those of captures.
+    /// Tables and functions besides those of captures.
     pub catalog: Option<Arc<dyn Catalog>>,
     /// Other machines that read captures and put together what they have read.
     pub cluster: Option<Arc<dyn Cluster>>,

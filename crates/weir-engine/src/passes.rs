@@ -1,4 +1,4 @@
-//! What weir makes of a logical plan before DataFusion's own analyzer: its passes ([`Pass`]), in their order.
+//! The passes over a logical plan before DataFusion's own analyzer ([`Pass`]), in their order.
 
 use datafusion::error::Result;
 use datafusion::logical_expr::LogicalPlan;
@@ -11,7 +11,7 @@ use weir_functions::vocabulary::Words;
 use crate::scan_report::ScanReport;
 use crate::window::WindowKeys;
 
-/// Gives a plan the meanings that its operators have in weir.
+/// Replaces the operators of a plan by weir's own meanings of them.
 pub(crate) fn with_meanings(
     plan: LogicalPlan,
     scan_report: &ScanReport,

@@ -62,7 +62,7 @@ pub fn without_cuts(
     .data()
 }
 
-/// How a machine reads the pieces that it is given: an extension of its sessions.
+/// The settings by which a machine reads its pieces: an extension of its sessions.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct PieceSettings {
@@ -72,6 +72,6 @@ pub struct PieceSettings {
     pub threads: Option<usize>,
     /// Databases that functions of addresses ask.
     pub geoip: Vec<PathBuf>,
-    /// Folders that sources must lie in; any may be read when there are none.
+    /// Folders that sources must lie in; without any, all sources may be read.
     pub roots: Vec<PathBuf>,
 }

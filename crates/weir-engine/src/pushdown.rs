@@ -77,7 +77,7 @@ pub(crate) fn predicate(filter: &Expr, table: &Table) -> Option<Predicate> {
     }
 }
 
-/// What a function looks for in the bytes that are its first argument; `None` for other functions.
+/// The search of a function in the bytes of its first argument; `None` for other functions.
 fn search(function: &ScalarFunction) -> Option<Search> {
     let ScalarFunction { func, args } = function;
     let written = |at: usize| match args.get(at) {
@@ -218,7 +218,7 @@ fn not(predicate: Predicate) -> Predicate {
     Predicate::Not(Box::new(predicate))
 }
 
-/// A column of the table, as it is or widened to a larger integer, which changes no comparison.
+/// A column of the table, unchanged or widened to a larger integer, which does not change comparisons.
 fn column(expr: &Expr, table: &Table) -> Option<Column> {
     match expr {
         Expr::Column(column) => {

@@ -1,4 +1,4 @@
-//! What stands in FROM: paths, globs, lists and table functions become tables.
+//! References in FROM: paths, globs, lists and table functions become tables.
 
 mod file_kind;
 mod local;
@@ -46,7 +46,7 @@ use crate::scan_report::ScanReport;
 use crate::table::CaptureTable;
 use crate::window::nanoseconds;
 
-/// What a table factor of a statement refers to.
+/// The reference of a table factor of a statement.
 #[derive(Clone, Debug, PartialEq)]
 enum Reference {
     /// Files whose kind is found by content.
@@ -70,7 +70,7 @@ struct Reads {
     follow: bool,
     /// Packets that repeat one right before are left out.
     dedup: bool,
-    /// In place of paths stands `live`: packets as they arrive.
+    /// The word `live` stands in place of paths: packets as they arrive.
     live: bool,
 }
 
@@ -90,25 +90,25 @@ pub(crate) struct Resolver<'e> {
     /// Captures are read on as they grow.
     pub(crate) follow: bool,
     pub(crate) stop: &'e Stop,
-    /// Where names of files begin, if not in the process's own folder.
+    /// The folder of relative names, if it is not the process's own.
     pub(crate) folder: Option<&'e Path>,
-    /// What `live` stands for.
+    /// The source that `live` stands for.
     pub(crate) feed: Option<&'e Arc<dyn Feed>>,
     /// The folder that files are in, if they have to be in one.
     pub(crate) root: Option<&'e Root>,
     pub(crate) remote: &'e Remote,
 }
 
-/// What a statement's references gave.
+/// The resolved references of a statement.
 #[derive(Debug, Default)]
 pub(crate) struct Resolved {
     /// Names of all columns of all tables.
     pub(crate) columns: Vec<String>,
-    /// Names of those of them that are addresses.
+    /// The names of those columns that are addresses.
     pub(crate) addresses: HashSet<String>,
-    /// Names of those of them that are true or false.
+    /// The names of those columns that are true or false.
     pub(crate) flags: HashSet<String>,
-    /// Names of those of them that are other bytes.
+    /// The names of those columns that are other bytes.
     pub(crate) bytes: HashSet<String>,
     /// Names and aliases of the tables, lower case, with their columns where these are known.
     pub(crate) tables: HashMap<String, Option<HashSet<String>>>,
@@ -135,7 +135,7 @@ impl Made {
 }
 
 impl Resolved {
-    /// A column of the table, where the statement names one table and nothing else.
+    /// The first column of the table, where the statement names one table only.
     pub(crate) fn first_column_of_one(&self) -> Option<String> {
         match self.made.as_slice() {
             [(_, made)] => Some(made.schema().fields().first()?.name().clone()),
@@ -247,7 +247,7 @@ impl Resolver<'_> {
         Ok(())
     }
 
-    /// A table that the session has already, such as a view; or one that the statement makes.
+    /// Notes a table that the session has already, such as a view, or one that the statement creates.
     async fn note_known_table(
         &self,
         name: &ObjectName,
@@ -310,12 +310,12 @@ impl Resolver<'_> {
         }))
     }
 
-    /// Where the files are that the patterns name.
+    /// The locations of the files that the patterns match.
     fn expand(&self, patterns: &[String]) -> Result<Vec<Location>, Error> {
         let mut found = Vec::new();
         for pattern in patterns {
             look_at_path(pattern)?;
-            // What is allowed of it is the stores' to say: it is in no folder.
+            // The stores decide what is allowed, as it is in no folder.
             match is_remote(pattern) {
                 true => found.extend(self.remote.expand(pattern)?),
                 false => found.extend(self.local(&self.placed(pattern)?)?),
@@ -327,7 +327,7 @@ impl Resolver<'_> {
         }
     }
 
-    /// The name of a file as it is found from here.
+    /// The path of a file from the folder of relative names.
     fn placed<'n>(&self, name: &'n str) -> Result<Cow<'n, str>, Error> {
         look_at_path(name)?;
         let Some(folder) = self.folder.filter(|_| self.root.is_none() && name != "-") else {
@@ -401,7 +401,7 @@ impl Resolver<'_> {
         Ok(self.table(self.packets(), sources, reads))
     }
 
-    /// The captures at `paths`, followed when that is asked for.
+    /// The captures at `paths`, which are followed if that is set.
     fn sources(&self, paths: &[Location], reads: Reads) -> Result<Vec<Source>, Error> {
         let sources = paths
             .iter()
@@ -424,7 +424,7 @@ impl Resolver<'_> {
         Ok(followed.collect())
     }
 
-    /// Where a table function has its packets from: captures, or what is still to come.
+    /// The packets of a table function: captures, or packets as they arrive.
     fn packet_sources(&self, patterns: &[String], reads: Reads) -> Result<Vec<Source>, Error> {
         if !reads.live {
             return self.sources(&self.capture_paths(patterns)?, reads);
@@ -465,7 +465,7 @@ impl Resolver<'_> {
     fn table(&self, table: Table, sources: Vec<Source>, reads: Reads) -> CaptureTable {
         let reading = Reading {
             sources,
-            // What is still to come is one source, in the order in which it comes.
+            // Packets as they arrive are one source, in their order.
             merge: (reads.merge || self.merge) && !reads.live,
             sorted: reads.sorted,
             decode: self.decode.clone(),
@@ -492,7 +492,7 @@ impl Resolver<'_> {
         let mut tables = Vec::new();
         for files in partitions.files() {
             let any: &dyn Any = whole.as_ref();
-            // What was found out of all files holds for each.
+            // The dialect that was found for all files is that of each.
             tables.push(match any.downcast_ref::<Delimited>() {
                 Some(whole) => Arc::new(whole.of(files)),
                 None => match any.downcast_ref::<JsonArrays>() {
@@ -554,7 +554,7 @@ impl Resolver<'_> {
                 }
                 let mut options = JsonReadOptions::default()
                     .file_extension(&extension)
-                    // What is null in the first rows has a type in later ones.
+                    // A column that is null in the first rows has a type in later ones.
                     .schema_infer_max_records(usize::MAX);
                 options.schema = columns.map(AsRef::as_ref);
                 context.read_json(names, options).await
@@ -575,7 +575,7 @@ impl Resolver<'_> {
             .map_err(|error| Error::from_datafusion(ErrorKind::Source, error, &[]))
     }
 
-    /// What DataFusion calls these files. Text within archives and stores is read from the objects themselves.
+    /// The paths of these files for DataFusion. Text within archives and stores is read from the objects themselves.
     fn names_of(&self, kind: FileKind, paths: &[Location]) -> Result<Vec<String>, Error> {
         let mut names = Vec::new();
         for path in paths {
@@ -608,7 +608,7 @@ impl Resolver<'_> {
 }
 
 impl Reference {
-    /// What a name in FROM refers to; `None` for tables that the session knows itself.
+    /// The reference of a name in FROM; `None` for tables of the session.
     fn read(name: &ObjectName, arguments: Option<&[FunctionArg]>) -> Result<Option<Self>, Error> {
         if let Some(arguments) = arguments {
             return Self::function(&name.to_string().to_ascii_lowercase(), arguments);
@@ -625,7 +625,7 @@ impl Reference {
         Ok(is_file.then(|| Self::Files(vec![part.value.clone()])))
     }
 
-    /// What `DESCRIBE` names: a file, or a table function, which stands whole in one name.
+    /// The subject of `DESCRIBE`: a file, or a table function, which is written as one name.
     fn described(name: &ObjectName) -> Result<Option<Self>, Error> {
         if let [ObjectNamePart::Identifier(ident)] = name.0.as_slice()
             && ident.value.ends_with(')')
@@ -802,7 +802,7 @@ fn set(
         .map_err(|wants| Error::new(ErrorKind::Plan, format!("{key} is {wants}")))
 }
 
-/// How late records may be: `INTERVAL '1 second'`.
+/// The lateness of records: `INTERVAL '1 second'`.
 fn lateness(value: &FunctionArgExpr) -> Result<Duration, Error> {
     interval(value).ok_or_else(|| {
         Error::new(
@@ -942,7 +942,7 @@ fn log_paths(patterns: &[String], root: Option<&Root>) -> Result<Vec<PathBuf>, E
     Ok(paths)
 }
 
-/// Looks at how long a path is, and how many ways through folders a pattern wants to have gone.
+/// Checks the length of a path, and the number of its patterns for folders.
 ///
 /// # Errors
 /// When it is more than a path may be.
@@ -980,7 +980,7 @@ const WILD_MAX: usize = 32;
 /// The local files that a pattern means.
 fn expand(pattern: &str, root: Option<&Root>) -> Result<Vec<PathBuf>, Error> {
     if let Some(root) = root {
-        // What stands outside is not even looked for: a message would tell whether it is there.
+        // Files outside the root are not searched for: a message would show whether they exist.
         let inside = root.inside(pattern)?;
         let found = weir_capture::expand(&inside).map_err(|error| not_opened(&error))?;
         for path in &found {
@@ -1034,7 +1034,7 @@ fn not_opened(error: &weir_capture::Error) -> Error {
     }
 }
 
-/// A file in the same folder whose name is close to the one that is not there.
+/// A file in the same folder with a name close to the one that does not exist.
 fn near_file(path: &str) -> Option<String> {
     let path = Path::new(path);
     let wanted = path.file_name()?.to_str()?;

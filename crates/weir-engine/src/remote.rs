@@ -24,12 +24,12 @@ use crate::options::Options;
 /// Whether this build reads object stores and the web.
 pub const READS_REMOTE: bool = cfg!(feature = "remote");
 
-/// What a session reads and writes that is no local file.
+/// The objects that a session reads and writes.
 #[derive(Debug)]
 pub(crate) struct Remote {
     #[cfg(feature = "remote")]
     stores: weir_remote::Stores,
-    /// What DataFusion reads.
+    /// The objects that DataFusion reads.
     #[cfg(feature = "remote")]
     table: Arc<weir_remote::ObjectTable>,
 }
@@ -91,7 +91,7 @@ impl Remote {
         Ok(NewOutput(Output::Object(created)))
     }
 
-    /// True when there is a capture at this address, which would be lost if something else were written there.
+    /// Whether there is a capture at this address, which would be lost if something else were written there.
     pub(crate) fn is_capture_at(&self, address: &str) -> Result<bool, Error> {
         let name = address.rsplit('/').next().unwrap_or_default();
         let exists = self.stores.exists(address);
@@ -156,15 +156,15 @@ fn refusal(address: &str) -> Error {
     Error::new(ErrorKind::Source, message).with_hint(hint)
 }
 
-/// Has stores remove what they have of objects that are not whole, and local files that are not whole be removed. For programs that
-/// end on a signal; it may wait some seconds for stores.
+/// Removes the parts of unfinished objects from stores, and unfinished local files. For programs that end on a signal; it may wait
+/// some seconds for stores.
 pub fn remove_unfinished() {
     weir_file::remove_unfinished();
     #[cfg(feature = "remote")]
     weir_remote::abort_unfinished();
 }
 
-/// What is written: a file, or an object in a store. Either takes its name when it is whole ([`Self::keep`]).
+/// A new file, or an object in a store, which gets its name when it is whole ([`Self::keep`]).
 #[derive(Debug)]
 pub struct NewOutput(Output);
 
@@ -176,7 +176,7 @@ enum Output {
 }
 
 impl NewOutput {
-    /// What is to be at a path.
+    /// A new file at a path.
     ///
     /// # Errors
     /// As [`NewFile::create`].
@@ -184,8 +184,8 @@ impl NewOutput {
         NewFile::create(path).map(|file| Self(Output::File(file)))
     }
 
-    /// What is to be at the address of an object, which is reached as the options say. A capture that is there is not
-    /// replaced unless they say so.
+    /// A new object at an address, which is accessed with these options. A capture at the address is not replaced unless the
+    /// options allow it.
     ///
     /// # Errors
     /// When nothing can be written there, or a capture would be lost.
@@ -198,7 +198,7 @@ impl NewOutput {
         remote.create(address)
     }
 
-    /// What is to be at a path or at an address.
+    /// A new file at a path, or a new object at an address.
     pub(crate) fn create(target: &str, remote: &Remote) -> Result<Self, Error> {
         if !is_remote(target) {
             let path = PathBuf::from(target);
@@ -209,7 +209,7 @@ impl NewOutput {
         remote.create(target)
     }
 
-    /// It is whole: it takes its name, in place of what had it.
+    /// Gives the whole file its name, in place of the file that has it.
     ///
     /// # Errors
     /// When the disk or the store does not take it; what had the name stays then.
@@ -246,6 +246,6 @@ impl Write for NewOutput {
     }
 }
 
-/// Where DataFusion finds the objects that were named.
+/// The URL of the objects for DataFusion.
 #[cfg(feature = "remote")]
 const TABLE_URL: &str = "remote://objects/";

@@ -20,7 +20,7 @@ use datafusion::optimizer::{ApplyOrder, Optimizer, OptimizerConfig, OptimizerRul
 
 use crate::joined::{ELIMINATE_JOIN, OfJoins};
 
-/// The rules of DataFusion's optimizer, as far as they are sound, and where they have something to do.
+/// The rules of DataFusion's optimizer, without those that are unsound or have no effect.
 pub(crate) fn optimizer_rules() -> Vec<Arc<dyn OptimizerRule + Send + Sync>> {
     let mut rules = Optimizer::new().rules;
     for rule in &mut rules {
@@ -39,7 +39,7 @@ pub(crate) fn optimizer_rules() -> Vec<Arc<dyn OptimizerRule + Send + Sync>> {
     rules
 }
 
-/// Has each projection that computes what the next one below it computes, too, differ from it.
+/// Makes a projection differ from the next one below it, if both compute the same expression.
 #[derive(Debug)]
 struct TellRepeatedApart;
 
@@ -186,7 +186,7 @@ mod tests {
                 sql = format!("SELECT {step} FROM ({sql}){between}");
             }
         }
-        // Columns between them, and one that is handed through.
+        // The projections have columns between them, and one that is passed through.
         let sql = format!(
             "SELECT x * 3 AS x FROM (SELECT y AS x FROM (SELECT x AS y FROM (SELECT x * 3 AS x FROM ({ones}))))"
         );

@@ -1,5 +1,5 @@
-//! The folders that statements stay in ([`Options::root`](crate::Options), [`Options::roots`](crate::Options)): names
-//! begin there, and lead to nothing outside of them, neither by `..` nor by a link.
+//! The folders that statements are confined to ([`Options::root`](crate::Options), [`Options::roots`](crate::Options)): names are
+//! relative to them, and lead to no file outside, neither by `..` nor by a link.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -11,12 +11,12 @@ use weir_sql::Statement;
 /// The folders that statements stay in.
 #[derive(Clone, Debug)]
 pub(crate) struct Root {
-    /// Without links, so that what lies in one begins so. There is at least one; new files go into the first.
+    /// The folders, without links, so that they are prefixes of their files. There is at least one; new files go into the first.
     folders: Vec<PathBuf>,
 }
 
 impl Root {
-    /// The folders at these paths; `None` when there are none, and statements go where they like.
+    /// The folders at these paths; `None` when there are none, and statements are not confined.
     ///
     /// # Errors
     /// When one of them is no folder.
@@ -48,7 +48,7 @@ impl Root {
             found.is_ok_and(|found| found.iter().any(|it| it.exists()))
                 || weir_capture::Archive::of_address(name).is_some()
         };
-        // Where one has it, it is meant; otherwise the first says that it has none.
+        // The folder that has the file is used, and otherwise the first one.
         let chosen = match climbs || pattern == "-" {
             true => None,
             false if self.folders.len() == 1 => joined.next(),
@@ -62,7 +62,7 @@ impl Root {
         chosen.ok_or_else(|| self.refusal(pattern))
     }
 
-    /// Looks at a file that is there: a link may lead outside.
+    /// Checks an existing file: a link may lead outside.
     ///
     /// # Errors
     /// When one does.
@@ -120,7 +120,7 @@ impl Root {
         folders.join(" or ")
     }
 
-    /// What a statement gets that goes outside: nothing of what is there.
+    /// The error of a name outside, which does not depend on what exists there.
     pub(crate) fn refusal(&self, name: &str) -> Error {
         let message = format!(
             "{name} is not in {}, which statements are kept in",
@@ -201,7 +201,7 @@ mod tests {
             assert!(root.inside(outside).is_err(), "{outside}");
             assert!(root.target(outside).is_err(), "{outside}");
         }
-        // What is there outside and what is not get the same answer.
+        // Files that exist outside, and those that do not, give the same error.
         let says = |name: &str| root.inside(name).unwrap_err().to_string().replace(name, "");
         assert_eq!(says(r"\x2e\x2e/secret"), says(r"\x2e\x2e/nowhere"));
         assert!(root.inside(r"own\xff").is_ok() && root.inside(r"own\x").is_ok());
@@ -213,7 +213,7 @@ mod tests {
         }
         assert!(root.target("new.parquet").is_ok() && root.target("no/new").is_err());
         assert!(one(&folder.join("own")).is_err());
-        // Of several folders, the one that has the file is meant.
+        // Of several folders, the one that has the file is used.
         let other = home.join("other");
         std::fs::create_dir_all(&other).unwrap();
         std::fs::write(other.join("second"), "x").unwrap();

@@ -1,4 +1,4 @@
-//! Rows as the bytes of files, made by whoever embeds the engine.
+//! Encoders of rows, made by the embedding program.
 
 use std::fmt;
 use std::io::Write;
@@ -42,7 +42,7 @@ impl RowFormat {
     }
 }
 
-/// What an encoder reports.
+/// The error of an encoder.
 pub type EncodeError = Box<dyn std::error::Error + Send + Sync>;
 
 /// Makes the bytes of files out of rows, for `COPY … TO`.

@@ -1,4 +1,4 @@
-//! Which rules make a plan faster, and where weir's stand among DataFusion's.
+//! The optimizer rules of weir, and their places among DataFusion's.
 //!
 //! A rule of weir's has its place in front of a rule that DataFusion calls by a name. Where DataFusion has no rule of that name, an
 //! engine is not made: at another place the rule would do nothing, or something else.
@@ -60,7 +60,7 @@ pub(crate) fn physical(
     }
     // That rule decides how to join.
     put_before(&mut rules, &["join_selection"], Arc::new(PlanWindows))?;
-    // Behind those that look at scans.
+    // The rule follows those that change scans.
     rules.push(Arc::new(ShareReadings));
     if options.memory_limit_bytes.is_some() && options.cluster.is_none() {
         rules.push(Arc::new(CountWindowRows));

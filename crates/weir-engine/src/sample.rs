@@ -90,7 +90,7 @@ struct SampleNode {
 }
 
 impl SampleNode {
-    /// What tells two steps from each other, beside their inputs.
+    /// The key that distinguishes steps with the same inputs.
     fn key(&self) -> (u8, u64, u64) {
         let (kind, size) = match self.draw {
             Draw::Rows(part) => (0, part.to_bits()),

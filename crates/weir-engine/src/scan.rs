@@ -32,7 +32,7 @@ use crate::live_session::Live;
 use crate::plan_node::no_inputs;
 use crate::scan_report::ScanReport;
 
-/// What is read, and how.
+/// The sources of a scan, and the way in which they are read.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Reading {
     pub(crate) sources: Vec<Source>,
@@ -41,16 +41,16 @@ pub(crate) struct Reading {
     /// The user says that the records are in the order of time; the scan fails when they are not.
     pub(crate) sorted: bool,
     pub(crate) decode: DecodeOptions,
-    /// How late records may be that the user wants in the order of time: a stream, even of a file.
+    /// The lateness of records, if the user wants the order of time: of a stream, or a file that is read like one.
     pub(crate) lateness: Option<Duration>,
-    /// A thread may read ahead of the one that decodes.
+    /// A second thread may read ahead of the one that decodes.
     pub(crate) read_ahead: bool,
     /// When filters and aggregates of records are compiled.
     pub(crate) compile: Compile,
 }
 
 impl Reading {
-    /// How a scan reads it.
+    /// The options of its scan.
     pub(crate) fn options(&self) -> ScanOptions {
         let mut options = ScanOptions::default();
         options.merge = self.merge;
@@ -72,7 +72,7 @@ pub(crate) struct CaptureScan {
     reading: Reading,
     limit: Option<usize>,
     partitions: Vec<Vec<Source>>,
-    /// What the predicate was made of.
+    /// The filters that the predicate was made of.
     filters: Vec<Expr>,
     properties: Arc<PlanProperties>,
     metrics: ExecutionPlanMetricsSet,
@@ -92,7 +92,7 @@ impl CaptureScan {
             .map(|position| Arc::clone(&table.schema().fields()[*position]))
             .collect();
         let schema = Arc::new(Schema::new(fields));
-        // What packets carry may begin in one file and end in the next.
+        // Messages may begin in one file and end in the next.
         let partitions_max = match table.extraction() {
             Some(_) => 1,
             None => partitions_max,
@@ -125,7 +125,7 @@ impl CaptureScan {
         }
     }
 
-    /// What the predicate was made of; nothing is known of that in plans that share readings.
+    /// The filters that the predicate was made of; plans that share readings have none.
     pub(crate) fn filters(&self) -> &[Expr] {
         &self.filters
     }
@@ -139,7 +139,7 @@ impl CaptureScan {
         &self.projection
     }
 
-    /// The rows are those of the sources, not made from them.
+    /// The rows are those of the sources, and not computed from them.
     pub(crate) const fn is_plain(&self) -> bool {
         self.table.extraction().is_none()
     }
@@ -161,7 +161,7 @@ impl CaptureScan {
         self.predicate.as_ref()
     }
 
-    /// Records come as they are sent, and answers are wanted before the end.
+    /// Records come as they are sent, and results are wanted before the end.
     pub(crate) fn is_stream(&self) -> bool {
         self.reading.sources.iter().any(Source::is_stdin)
             || self.properties.boundedness.is_unbounded()
@@ -173,9 +173,8 @@ impl CaptureScan {
         Some(Arc::new(PhysicalColumn::new(TIME, index)))
     }
 
-    /// What it wants of its reading; `None` when that is not to be had together with others: it reads
-    /// side by side, or has a limit. Reading little twice costs less than that everyone looks at each
-    /// record; but what can be read once only is shared.
+    /// The rows that it needs of its reading; `None` when it cannot share one: it reads concurrently, or has a limit. Reading a
+    /// little twice costs less than testing each record for several queries; but a source that can be read only once is shared.
     pub(crate) fn wanted(&self) -> Option<WantedRows> {
         let is_read_once = self.reading.sources.iter().any(Source::is_stdin);
         let is_one = self.partitions.len() == 1 && (self.limit.is_none() || is_read_once);
@@ -187,7 +186,7 @@ impl CaptureScan {
         })
     }
 
-    /// The same scan, which has counted nothing yet and forgets what its predicate was made of.
+    /// The same scan without counts and filters.
     pub(crate) fn anew(&self) -> Self {
         Self::new(
             self.table.clone(),
@@ -220,7 +219,7 @@ impl CaptureScan {
     }
 }
 
-/// The protocols that must be decoded, for EXPLAIN: `nothing`, names, or `everything`.
+/// The protocols that are decoded, for EXPLAIN: `nothing`, names, or `everything`.
 pub(crate) fn decodes(needs: Vec<Needs>) -> String {
     if needs.contains(&Needs::All) {
         return "everything".to_owned();
@@ -285,8 +284,8 @@ fn equivalences(
         return EquivalenceProperties::new(Arc::clone(schema));
     }
     let single = reading.sources.len() == 1 && partition_count == 1;
-    // Numbers rise within a capture, unless its records are put in order. Times need not, so nothing is promised unless the
-    // user does.
+    // Record numbers rise within a capture, unless its records are sorted. Times need not rise, so that no order is declared unless
+    // the user does.
     let ordered_by = match (reading.sorted, reading.merge) {
         (true, _) => Some(TIME),
         (false, true) => None,
@@ -305,7 +304,7 @@ fn equivalences(
 }
 
 impl CaptureScan {
-    /// What EXPLAIN says of it; a shared scan decides on records without compiled code.
+    /// The text of EXPLAIN; a shared scan evaluates predicates without compiled code.
     pub(crate) fn explain(
         &self,
         kind: DisplayFormatType,
@@ -477,7 +476,7 @@ pub(crate) struct Steps {
 }
 
 impl Steps {
-    /// Reads what was read before: says nothing of it again.
+    /// The scan reads again what was read before, and does not report it twice.
     pub(crate) const fn again(mut self) -> Self {
         self.is_again = true;
         self
@@ -519,7 +518,7 @@ pub(crate) fn failed(error: ArrowError) -> DataFusionError {
     }
 }
 
-/// What EXPLAIN ANALYZE shows of a scan.
+/// The metrics of a scan in EXPLAIN ANALYZE.
 pub(crate) struct Metrics {
     pub(crate) baseline: BaselineMetrics,
     records: Count,

@@ -1,4 +1,4 @@
-//! What the scans of a session have read and found damaged.
+//! The report of the scans of a session: what was read and found damaged.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use datafusion::execution::TaskContext;
 use weir_tables::{Counters, SourceError};
 
-/// How far a statement is that others answer.
+/// The progress of a statement on a cluster.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct PieceProgress {
@@ -42,7 +42,7 @@ impl ScanReport {
         config.get_extension().unwrap_or_default()
     }
 
-    /// What was read so far, over all scans.
+    /// The counters of all scans so far.
     #[must_use]
     pub fn counters(&self) -> &Counters {
         &self.counters
@@ -54,8 +54,7 @@ impl ScanReport {
         self.source_bytes.load(Ordering::Relaxed)
     }
 
-    /// How far the plans are that a cluster runs now, together; `None` when there is none. What they have read is not yet
-    /// among the counters.
+    /// The progress of the plans that a cluster runs now; `None` when there is none. It is not yet part of the counters.
     #[must_use]
     pub fn under_way(&self) -> Option<PieceProgress> {
         let under_way = self.under_way.lock();
@@ -99,7 +98,7 @@ impl ScanReport {
         std::mem::take(&mut *lock(&self.errors))
     }
 
-    /// What else the user should know since the last call: limits that were reached.
+    /// The notes since the last call: limits that were reached.
     #[must_use]
     pub fn take_notes(&self) -> Vec<String> {
         std::mem::take(&mut *lock(&self.notes))

@@ -28,7 +28,7 @@ use groups::{GroupsConsumer, SharedGroups};
 use rows::{RowsConsumer, SharedRows};
 use scan::SharedScanExec;
 
-/// See the module. Stands behind all other rules, which see scans as they are.
+/// Shares readings (see the module). The rule follows all others, which see single scans.
 #[derive(Debug)]
 pub(crate) struct ShareReadings;
 
@@ -52,7 +52,7 @@ impl PhysicalOptimizerRule for ShareReadings {
     }
 }
 
-/// Gives the same reading to all that read the same in these plans, which run one after the other.
+/// Shares the reading among all scans of the same sources in these plans, which run one after the other.
 pub(crate) fn share(plans: &mut [Arc<dyn ExecutionPlan>]) -> Result<()> {
     let mut scans: Vec<ConsumersOfReading> = Vec::new();
     for plan in plans.iter() {

@@ -42,8 +42,8 @@ impl CaptureTable {
         }
     }
 
-    /// The same table with the columns only that have one of these names, in lower case, and those that
-    /// are asked for without being named.
+    /// The same table with only the columns that have one of these names, in lower case, and those that are needed without being
+    /// named.
     pub(crate) fn narrowed(&self, names: &HashSet<String>) -> Self {
         let is_named = |name: &str| {
             names.contains(name) || name == TIME || names.contains(&name.to_ascii_lowercase())
@@ -114,8 +114,8 @@ impl CaptureTable {
         if let Some(predicate) = &predicate {
             self.read_messages(predicate)?;
         }
-        // The first rows are those of the first file, not those that come first: files are read
-        // side by side only where all of them are read.
+        // The first rows are those of the first file, and not those that are read first: files are read concurrently only where all
+        // of them are read.
         let partitions_max = match limit {
             Some(_) => 1,
             None => partitions_max,

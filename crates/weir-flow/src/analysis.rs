@@ -1,4 +1,4 @@
-//! What a segment of TCP says about the connection's health, as Wireshark's analysis of sequence numbers names it.
+//! Flags of TCP segments that tell of the health of a connection, as Wireshark's analysis of sequence numbers defines them.
 //!
 //! The conditions are those of the Wireshark User's Guide ("TCP Analysis"); where it leaves something open, what tshark
 //! says of captures decides.
@@ -10,13 +10,13 @@ use crate::key::{FlowKey, Sender};
 use crate::sighting::Sighting;
 use crate::tcp::{ACK, FIN, RST, SYN, Segment, beyond};
 
-/// What was noticed of a segment.
+/// The findings of the analysis about a segment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Analyzed {
     /// All that applies; see the constants.
     pub flags: u32,
-    /// How many acknowledgments before it said the same, and the number of the packet that said it first.
+    /// The number of earlier ACKs with the same acknowledgment number, and the number of the packet with the first of them.
     pub duplicate_ack: Option<(u32, u64)>,
     /// The packet whose last octet it acknowledges, and how many nanoseconds ago that was.
     pub acks: Option<(u64, i64)>,
@@ -43,7 +43,7 @@ impl Analyzed {
     pub const WINDOW_UPDATE: u32 = 1 << 6;
     /// Fills the window of the receiver.
     pub const WINDOW_FULL: u32 = 1 << 7;
-    /// At most one octet, the one before the next.
+    /// The segment has at most one octet, the one before the next expected.
     pub const KEEP_ALIVE: u32 = 1 << 8;
     /// The answer to one.
     pub const KEEP_ALIVE_ACK: u32 = 1 << 9;
@@ -51,14 +51,14 @@ impl Analyzed {
     pub const DUPLICATE_ACK: u32 = 1 << 10;
     /// The next octet alone, where the window of the receiver is zero.
     pub const ZERO_WINDOW_PROBE: u32 = 1 << 11;
-    /// The answer to one that leaves the window at zero.
+    /// The segment answers a zero window probe, and leaves the window at zero.
     pub const ZERO_WINDOW_PROBE_ACK: u32 = 1 << 12;
     /// A window of zero.
     pub const ZERO_WINDOW: u32 = 1 << 13;
     /// A SYN with another initial sequence number than the connection's.
     pub const REUSED_PORTS: u32 = 1 << 14;
 
-    /// True when one of `flags` applies.
+    /// Whether one of `flags` is set.
     #[must_use]
     pub const fn is(&self, flags: u32) -> bool {
         self.flags & flags != 0
@@ -87,7 +87,7 @@ const DIRECTION_WAITING_MAX: usize = 10_000;
 /// Segments of all connections that wait, at most; they take 32 bytes each.
 const WAITING_MAX: usize = 4 << 20;
 
-/// Connections that are followed at one time, at most, whatever the limit of flows is.
+/// The maximum number of connections that are analysed at the same time, whatever the limit of flows is.
 const CONNECTIONS_MAX: usize = 1 << 20;
 
 const FAST_NS: i64 = 20_000_000;
@@ -101,7 +101,7 @@ struct ConnectionHistory {
     initial_rtt_ns: Option<i64>,
 }
 
-/// What is known of one direction.
+/// The state of one direction.
 #[derive(Debug, Default)]
 struct DirectionHistory {
     /// The number before its first octet.
@@ -110,7 +110,7 @@ struct DirectionHistory {
     next: u32,
     next_ns: i64,
     next_packet: u64,
-    /// What the other side may acknowledge without anything having been missed.
+    /// The highest number that the peer may acknowledge without a lost segment.
     to_be_acked: Acked,
     ack: u32,
     ack_ns: i64,
@@ -118,7 +118,7 @@ struct DirectionHistory {
     duplicates: u32,
     window: u16,
     scale: Scale,
-    /// Its window was in a SYN, so it is not scaled.
+    /// The window was in a SYN, and is not scaled.
     is_first_window: bool,
     flags: u32,
     waiting: Vec<UnacknowledgedSegment>,
@@ -129,7 +129,7 @@ enum Acked {
     #[default]
     Nothing,
     UpTo(u32),
-    /// Acknowledgments are ahead of what was captured: the next one says nothing new.
+    /// The peer has acknowledged more than was captured: its next ACK is not flagged again.
     Ahead,
 }
 
@@ -151,7 +151,7 @@ struct UnacknowledgedSegment {
 }
 
 impl Analysis {
-    /// For as many connections as there may be flows, a million at most.
+    /// An analysis of up to `flows_max` connections, a million at most.
     #[must_use]
     pub fn new(flows_max: usize) -> Self {
         Self {
@@ -184,7 +184,7 @@ impl Analysis {
         (self.young.len() + self.old.len(), self.waiting)
     }
 
-    /// Takes up a packet, the `number`th of the capture. `None` of what is not TCP.
+    /// Analyses a packet, the `number`th of the capture; `None` when it is not TCP.
     pub fn packet(
         &mut self,
         packet: &Packet<'_>,
@@ -251,7 +251,7 @@ impl DirectionHistory {
         self.next == seq
     }
 
-    /// How far the window that it offers is shifted.
+    /// The shift of the window that it offers.
     fn shift(&self) -> Option<u32> {
         match self.scale {
             Scale::Unknown => None,
@@ -279,12 +279,12 @@ impl Sight<'_> {
         self.segment.seq.wrapping_add(self.segment.len)
     }
 
-    /// The number after the segment, with the one that SYN and FIN take.
+    /// The sequence number after the segment. SYN and FIN take one each.
     const fn next(&self) -> u32 {
         self.end().wrapping_add(self.has(SYN | FIN) as u32)
     }
 
-    /// Looks at the segment and changes what is known. False when the segment cannot be kept for its acknowledgment.
+    /// Analyses a segment, and updates the state. False when its acknowledgment number is not stored.
     fn take(
         &mut self,
         all: &mut ConnectionHistory,
@@ -325,7 +325,7 @@ impl Sight<'_> {
         is_noted
     }
 
-    /// What only the first segments of a connection say.
+    /// Stores what only the first segments of a connection have.
     fn begin(&mut self, all: &mut ConnectionHistory, side: usize, scale: Option<u8>) {
         let Segment { seq, ack, .. } = *self.segment;
         if self.has(SYN) {
@@ -367,7 +367,7 @@ impl Sight<'_> {
         }
     }
 
-    /// What a segment is by its own numbers and those before it.
+    /// Compares the numbers of a segment with those of earlier ones.
     fn compare(&mut self, end: &mut DirectionHistory, peer: &mut DirectionHistory) {
         let segment = *self.segment;
         let Segment {
@@ -378,7 +378,7 @@ impl Sight<'_> {
             ..
         } = segment;
         let found = &mut self.found.flags;
-        // SYN, FIN and RST are none of most conditions.
+        // Most conditions exclude SYN, FIN and RST.
         let is_plain = segment.flags & (SYN | FIN | RST) == 0;
         if len == 1 && end.is_next(seq) && peer.window == 0 {
             *found |= Analyzed::ZERO_WINDOW_PROBE;
@@ -450,7 +450,7 @@ impl Sight<'_> {
         }
     }
 
-    /// What a segment is whose numbers were sent before.
+    /// Classifies a segment with sequence numbers that were sent before.
     fn find_repeated(&mut self, end: &DirectionHistory, peer: &DirectionHistory, late_ns: i64) {
         let segment = self.segment;
         let is_behind = end.next != 0 && beyond(segment.seq, end.next) < 0;
@@ -479,7 +479,7 @@ impl Sight<'_> {
         }
     }
 
-    /// Takes the segment's numbers for the direction's last ones.
+    /// Makes the numbers of the segment the last ones of its direction.
     fn go_on(&mut self, end: &mut DirectionHistory) {
         let (segment, next, was_next) = (self.segment, self.next(), end.next);
         if !self.found.is(Analyzed::ZERO_WINDOW_PROBE) {
@@ -521,7 +521,7 @@ impl Sight<'_> {
     }
 }
 
-/// What reads the window scale of a packet's TCP header.
+/// The function that reads the window scale option of a packet.
 pub(crate) fn window_scale() -> Option<fn(&Packet<'_>) -> Option<u8>> {
     fields().find_map(|(field, _): (&Field, _)| match field.get {
         Get::U8(get) if field.name == "tcp.options.wscale.shift" => Some(get),

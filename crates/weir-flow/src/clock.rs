@@ -1,4 +1,4 @@
-//! How much time passes from packet to packet, whatever the clocks say that stamped them.
+//! The time that passes from packet to packet, although several clocks may have stamped them.
 //!
 //! Sections of a capture, and captures of several hosts in one file, have clocks of their own: times step back, or change
 //! between two that differ by a constant. What waits for a deadline goes by the time that passed on one and the same
@@ -7,7 +7,7 @@
 /// The time that has passed, by the clocks of the packets so far.
 #[derive(Debug)]
 pub(crate) struct Clock {
-    /// The first one is behind by nothing.
+    /// The known clocks. The first one has no offset.
     clocks: Vec<One>,
     current: u8,
     /// The highest time of the current clock.
@@ -18,11 +18,11 @@ pub(crate) struct Clock {
 /// One of the clocks.
 #[derive(Clone, Copy, Debug)]
 struct One {
-    /// What it is behind the time that has passed, in nanoseconds.
+    /// The offset of the clock from the elapsed time, in nanoseconds.
     behind_ns: i64,
     /// The highest time that it said before another one said the next.
     last_ns: i64,
-    /// It has said one time only: what it says next may be that of another one.
+    /// The clock has stamped a single packet: its next time may be that of another clock.
     is_new: bool,
 }
 
@@ -30,11 +30,11 @@ struct One {
 /// out of order by this.
 pub const CLOCK_STEP_NS: i64 = 1_000_000_000;
 
-/// Clocks that are told apart. Where there are more, the last one is set anew.
+/// The maximum number of clocks. Beyond it the last one is replaced.
 const CLOCKS_MAX: usize = 256;
 
 impl Clock {
-    /// Before the first packet.
+    /// The state before the first packet.
     pub(crate) const fn new() -> Self {
         Self {
             clocks: Vec::new(),
@@ -54,19 +54,19 @@ impl Clock {
         self.now_ns.saturating_sub(self.behind_ns(self.current))
     }
 
-    /// Which clock stamped the last packet.
+    /// The clock that stamped the last packet.
     pub(crate) const fn current(&self) -> u8 {
         self.current
     }
 
-    /// What a clock is behind the time that has passed.
+    /// The offset of a clock from the elapsed time.
     #[inline]
     pub(crate) fn behind_ns(&self, clock: u8) -> i64 {
         let one = self.clocks.get(usize::from(clock));
         one.map_or(0, |one| one.behind_ns)
     }
 
-    /// Takes up the time of the next packet.
+    /// Advances by the time of the next packet.
     #[inline]
     pub(crate) fn see(&mut self, time_ns: i64) {
         let step = time_ns.saturating_sub(self.last_ns);
@@ -78,7 +78,7 @@ impl Clock {
         self.now_ns = self.now_ns.max(now_ns);
     }
 
-    /// Finds the clock that goes on with this time, or the one on which the least time has passed, or takes up another one.
+    /// Finds the clock that this time continues, or the one on which the least time has passed, or adds a clock.
     #[cold]
     fn change(&mut self, time_ns: i64) {
         let last_ns = self.last_ns;
@@ -92,7 +92,7 @@ impl Clock {
             (Some((nearest, _)), None) => nearest,
             (None, None) => self.add(time_ns),
         };
-        // If it is behind more than it was, another clock was taken for a third before: it goes on from now.
+        // A clock that is further behind than before was taken for another one: its offset is set anew.
         let behind_ns = self.now_ns.saturating_sub(time_ns);
         if let Some(found) = self.clocks.get_mut(index)
             && found.behind_ns < behind_ns.saturating_sub(CLOCK_STEP_NS)
@@ -103,8 +103,8 @@ impl Clock {
         self.last_ns = time_ns;
     }
 
-    /// The clock that said a time just before this one, and how long before. Of one that has said a single time it is not
-    /// known whether it said a much later one, too.
+    /// The clock whose last time is just before this one, and the time in between. A clock with a single time may have stamped a
+    /// much later packet, too.
     fn nearest(&self, time_ns: i64) -> Option<(usize, u64)> {
         let may_be = |one: &One| {
             let after_ns = time_ns.saturating_sub(one.last_ns);
@@ -134,7 +134,7 @@ impl Clock {
             .min_by_key(|(_, step_ns)| *step_ns)
     }
 
-    /// Takes up a clock that says `time_ns` now.
+    /// Adds a clock whose current time is `time_ns`.
     fn add(&mut self, time_ns: i64) -> usize {
         let is_first = self.clocks.is_empty();
         let behind_ns = match is_first {
@@ -202,7 +202,8 @@ mod tests {
                 9_000, 9_000, 9_000, 9_001, 9_001, 9_001, 9_002, 9_003, 9_003
             ]
         );
-        // The third one is taken for the second as that has said more than one time; from then on they are told apart.
+        // The third clock is taken for the second one, until the second one has stamped two packets; from then on they are
+        // distinguished.
         let times = [9_000, 80, 81, 4_000, 9_002, 83, 4_002, 9_003, 84, 4_003];
         let found = passed(&times);
         assert_eq!(found[3], 9_000 + 1 + 4_000 - 81);

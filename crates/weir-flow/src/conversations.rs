@@ -32,27 +32,27 @@ pub struct Conversed {
     pub times_ns: Option<[i64; 2]>,
     /// Numbers of TCP, counted from where the conversation began.
     pub numbers: Option<Relative>,
-    /// What is to be noticed of a segment, where [`Conversations::analyze`] was asked for.
+    /// The findings of the analysis of a segment, if [`Conversations::analyze`] is on.
     pub analyzed: Option<Analyzed>,
 }
 
-/// Numbers of a segment, counted from the beginning of its direction; of one that an error quotes as they were sent.
+/// The numbers of a segment, relative to the beginning of its direction. A segment that an ICMP error quotes has absolute numbers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Relative {
-    /// Of its first octet.
+    /// The relative number of the first octet.
     pub seq: u32,
     /// Octets of data.
     pub len: u32,
-    /// What else a header says that is as long as it must be.
+    /// Further fields of a header that is whole.
     pub more: Option<More>,
 }
 
 /// See [`Relative`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct More {
-    /// Of the octet behind the segment; `None` of one that is quoted, as Wireshark has it.
+    /// The relative number of the octet after the segment; `None` for a quoted segment, as in Wireshark.
     pub next_seq: Option<u32>,
-    /// What it acknowledges; as it was sent when it acknowledges nothing.
+    /// The relative acknowledgment number; absolute when the ACK flag is not set.
     pub ack: u32,
     /// The window in octets, by the scale of the handshake where that was seen.
     pub window: u32,
@@ -63,7 +63,7 @@ pub struct More {
 pub struct Conversations {
     known: Dict<FlowKey, KnownConversation>,
     known_max: usize,
-    /// How many there were of TCP and of UDP.
+    /// The numbers of conversations of TCP and of UDP.
     counts: [u64; 2],
     unnumbered: u64,
     defragmenter: Defragmenter,
@@ -72,7 +72,7 @@ pub struct Conversations {
     scale: Option<fn(&Packet<'_>) -> Option<u8>>,
 }
 
-/// Conversations that are told apart, at most; each takes some 130 bytes.
+/// The maximum number of conversations, each of which takes some 130 bytes.
 const CONVERSATIONS_MAX: usize = 2 << 20;
 
 #[derive(Clone, Copy, Debug)]
@@ -83,7 +83,7 @@ struct KnownConversation {
     ends: [DirectionState; 2],
 }
 
-/// What is known of a direction of TCP.
+/// The state of a direction of TCP.
 #[derive(Clone, Copy, Debug, Default)]
 struct DirectionState {
     /// The number from which others are counted.
@@ -91,7 +91,7 @@ struct DirectionState {
     scale: Scale,
 }
 
-/// How far windows are shifted.
+/// The shift of windows.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 enum Scale {
     /// The SYN was not seen.
@@ -102,7 +102,7 @@ enum Scale {
     By(u8),
 }
 
-/// Where what is found goes.
+/// The callback for each header that was found.
 type OnConversation<'e> = dyn FnMut(&Conversed) + 'e;
 
 impl Default for Conversations {
@@ -112,7 +112,7 @@ impl Default for Conversations {
 }
 
 impl Conversations {
-    /// Before the first packet, with default limits.
+    /// The state before the first packet, with default limits.
     #[must_use]
     pub fn new() -> Self {
         Self {
@@ -132,7 +132,7 @@ impl Conversations {
         self.analysis = Some(Analysis::new(CONVERSATIONS_MAX));
     }
 
-    /// Headers that got no number, as there were more conversations than are told apart.
+    /// The number of headers without a number, because there were more conversations than the maximum.
     #[must_use]
     pub const fn unnumbered(&self) -> u64 {
         self.unnumbered
@@ -144,8 +144,7 @@ impl Conversations {
         self.analysis.as_ref().map_or(0, Analysis::forgotten)
     }
 
-    /// Takes the next packet, decoded to its innermost header, and says what there is to say of each of its headers of TCP
-    /// and UDP.
+    /// Takes the next packet, decoded to its innermost header, and reports each of its TCP and UDP headers.
     pub fn packet(&mut self, packet: &Packet<'_>, each: &mut OnConversation<'_>) {
         self.walk(packet, 0, each);
     }
@@ -164,7 +163,7 @@ impl Conversations {
         }
     }
 
-    /// The headers as far as those of the packet that a tunnel carries, and then that one, which may be a fragment.
+    /// Walks the headers down to the packet that a tunnel carries, and then that packet, which may be a fragment.
     fn level(&mut self, packet: &Packet<'_>, depth: usize, each: &mut OnConversation<'_>) {
         let mut headers = self.nested.take_headers();
         let inside = match depth < TUNNELS_MAX {
@@ -271,7 +270,7 @@ impl Conversations {
         Some(number)
     }
 
-    /// Takes a header of TCP. `None` when it is cut before its window.
+    /// Takes a TCP header; `None` when it is cut before its window.
     fn segment(
         &mut self,
         packet: &Packet<'_>,
@@ -364,18 +363,18 @@ impl Conversations {
     }
 }
 
-/// What a header stands in that was sent before.
+/// The kind of message that quotes a header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Quote {
     OfError,
-    /// Of its segments Wireshark shows the ports alone.
+    /// Wireshark shows only the ports of segments that a redirect quotes.
     OfRedirect,
 }
 
 /// The type of a redirect (RFC 792).
 const REDIRECT: u8 = 5;
 
-/// The numbers of a segment that an error quotes: its octets are not those of a direction.
+/// The absolute numbers of a segment that an ICMP error quotes: its octets are not those of a direction.
 const fn as_sent(segment: &Segment, is_whole: bool) -> Relative {
     let more = More {
         next_seq: None,
@@ -422,7 +421,7 @@ fn is_whole(packet: &Packet<'_>) -> bool {
         .is_some_and(|offset| offset >> 4 >= 5)
 }
 
-/// What the outermost header of TCP says, as far as its window.
+/// The outermost TCP header, up to its window.
 fn segment(packet: &Packet<'_>) -> Option<Segment> {
     let header = packet.bytes(Layer::Tcp)?.first_chunk::<16>()?;
     let [

@@ -1,5 +1,5 @@
-//! What begins a TCP connection and what ends one. The flow table and the reassembly of streams both go by it, so that
-//! they always agree on which connection a segment belongs to.
+//! Decides which segments begin and end a TCP connection. Flow table and stream reassembly share it, so that they agree on the
+//! connection of each segment.
 //!
 //! - A SYN begins a connection where the one before it of the same ends is over, or never came about.
 //! - A SYN in a connection that lives begins nothing by itself (RFC 9293, 3.10.7.4; RFC 5961, 4.2): it is an attempt
@@ -12,22 +12,22 @@ use crate::flow::{Details, Flow, Side, State};
 use crate::key::Sender;
 use crate::tcp::{ACK, RST, SYN, Segment, beyond};
 
-/// What a segment is to the connections of its ends that are known.
+/// The relation of a segment to the known connections of its endpoints.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Turn {
-    /// It belongs to the connection that is known, to the younger one of two.
+    /// The segment belongs to the known connection, or to the younger one of two.
     GoesOn,
-    /// It begins another connection, and all that are known are over.
+    /// The segment begins a connection, and all known ones are over.
     Begins,
-    /// It may begin another connection, beside the known one that lives. An attempt before it has failed.
+    /// The segment may begin a connection beside the known one, which is open. An earlier attempt has failed.
     Attempts,
-    /// It shows that the younger connection is the one that the ends went on with.
+    /// The segment shows that the endpoints continue with the younger connection.
     Proves,
-    /// It shows that the attempt came to nothing: it belongs to the older connection.
+    /// The segment belongs to the older connection: the attempt has failed.
     Returns,
 }
 
-/// What a segment of `sender` is to a connection, and to an older one of the same ends that may still live.
+/// The relation of a segment of `sender` to a connection, and to an older one of the same endpoints that may still be open.
 #[inline]
 pub(crate) fn turn(flow: &Flow, older: Option<&Flow>, sender: Sender, segment: &Segment) -> Turn {
     match older {
@@ -37,7 +37,7 @@ pub(crate) fn turn(flow: &Flow, older: Option<&Flow>, sender: Sender, segment: &
     }
 }
 
-/// What a SYN is to the only connection of its ends.
+/// The relation of a SYN to the only connection of its endpoints.
 #[cold]
 fn of_one(flow: &Flow, sender: Sender, segment: &Segment) -> Turn {
     let [originator, responder] = &flow.sides;
@@ -70,7 +70,7 @@ fn of_one(flow: &Flow, sender: Sender, segment: &Segment) -> Turn {
     }
 }
 
-/// What a segment is where an attempt stands beside a connection that lived when it came.
+/// The relation of a segment to an attempt, and to the connection that was open when the attempt began.
 #[cold]
 fn of_two(young: &Flow, old: &Flow, sender: Sender, segment: &Segment) -> Turn {
     let Segment {
@@ -95,19 +95,19 @@ fn of_two(young: &Flow, old: &Flow, sender: Sender, segment: &Segment) -> Turn {
         !is_known(end)
     };
     match is_of_young {
-        // An attempt that is refused or given up says nothing about the other connection.
+        // An attempt that is refused or abandoned does not affect the other connection.
         true if has(RST) => Turn::GoesOn,
         true => Turn::Proves,
         false => Turn::Returns,
     }
 }
 
-/// True when `number` is nearer to `one` than to `other`.
+/// Whether `number` is nearer to `one` than to `other`.
 const fn is_nearer(number: u32, one: u32, other: u32) -> bool {
     beyond(number, one).unsigned_abs() < beyond(number, other).unsigned_abs()
 }
 
-/// True when the numbers of a direction are known, by itself or by what acknowledges them.
+/// Whether the numbers of a direction are known, from its own segments or from their acknowledgment.
 const fn is_known(side: &Side) -> bool {
     !matches!(side.state, State::Inactive) || side.start != 0 || side.ack != 0
 }
@@ -121,7 +121,7 @@ pub(crate) fn is_over(flow: &Flow) -> bool {
         || originator.is(Side::DID_CLOSE) && responder.is(Side::DID_CLOSE)
 }
 
-/// True when more was seen of a connection than attempts to open it.
+/// Whether a connection has more than attempts to open it.
 fn lives(flow: &Flow) -> bool {
     let [originator, responder] = &flow.sides;
     responder.state != State::Inactive
@@ -129,12 +129,12 @@ fn lives(flow: &Flow) -> bool {
         || beyond(originator.last, originator.start) > 1
 }
 
-/// True when an acknowledgment answers the SYN of a side, and what came with it.
+/// Whether an acknowledgment number acknowledges the SYN of a side, with the data that the SYN carried.
 pub(crate) const fn answers(side: &Side, ack: u32) -> bool {
     beyond(ack, side.start) > 0 && beyond(side.last, ack) >= 0
 }
 
-/// True when a reset from `side` ends the connection: see RFC 5961, 3.2, and RFC 9293, 3.10.7.3.
+/// Whether a reset from `side` ends the connection: see RFC 5961, 3.2, and RFC 9293, 3.10.7.3.
 ///
 /// The receiver's window is known by what it acknowledged and by the scale of its SYN; it is taken for as large as it
 /// can be. The number that the sender is known to have come to counts too, as acknowledgments may have been missed.
@@ -169,7 +169,7 @@ pub(crate) fn accepts_reset(
     if (lowest..=window).contains(&acked) {
         return true;
     }
-    // Without acknowledgments the receiver may be anywhere in what was sent.
+    // Without acknowledgments, the receive window is anywhere in what was sent.
     let is_unacknowledged = beyond(end.ack, end.start) <= 1;
     is_unacknowledged && acked > 0 && beyond(segment.seq, end.last) <= window
 }

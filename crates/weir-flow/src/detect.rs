@@ -1,11 +1,11 @@
-//! Which application protocol is this? By the first bytes of a stream or datagram, not by the port.
+//! Recognises application protocols by the first bytes of a stream or datagram, and not by the port.
 
 use weir_bytes::{u8_at, u16_be_at, u32_be_at};
 
 /// Names an application protocol.
 macro_rules! applications {
     ($($name:ident $word:literal,)*) => {
-        /// What a flow carries. Names are Zeek's where Zeek has one.
+        /// The application protocol of a flow, by Zeek's name if Zeek has one.
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
         #[non_exhaustive]
         #[repr(u8)]
@@ -77,12 +77,12 @@ applications! {
     Xmpp "xmpp",
 }
 
-/// What is known beside the bytes.
+/// The facts about the bytes that are not in them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Context {
-    /// They are of a stream (TCP), not a datagram or a message of SCTP.
+    /// The bytes are of a stream (TCP), and not of a datagram or an SCTP message.
     pub is_stream: bool,
-    /// They come from the originator.
+    /// The bytes were sent by the originator.
     pub from_originator: bool,
     /// The responder's port, which decides between protocols that look alike.
     pub server_port: u16,
@@ -251,8 +251,8 @@ fn is_mgcp(payload: &[u8], context: &Context) -> bool {
     }
 }
 
-/// What stands before the slash of a request line's version, `HTTP`, `SIP/` or `RTSP`: a method,
-/// a space, anything, a space, the version, the end of the line.
+/// The name in the version of a request line (`HTTP`, `SIP/` or `RTSP`). The line is a method, a space, anything, a space, the
+/// version, and the end of the line.
 fn request_version(payload: &[u8]) -> Option<&'static [u8; 4]> {
     const LINE_MAX: usize = 2_048;
     let head = payload.get(..payload.len().min(LINE_MAX))?;
@@ -285,7 +285,7 @@ fn is_old_http(payload: &[u8], context: &Context) -> bool {
     payload.starts_with(b"GET /") && matches!(context.server_port, 80 | 8000 | 8080)
 }
 
-/// True when a response of HTTP/1.1 switches to WebSocket (RFC 6455, 4.2.2).
+/// Whether a response of HTTP/1.1 switches to WebSocket (RFC 6455, 4.2.2).
 #[must_use]
 pub fn is_upgrade(response: &[u8]) -> bool {
     const HEAD_MAX: usize = 4_096;
@@ -382,7 +382,7 @@ fn is_diameter(payload: &[u8], context: &Context) -> bool {
         && (8..=length - 20).contains(&pair_length)
 }
 
-/// What a user message of SCTP carries, by its payload protocol identifier (IANA), or by its bytes.
+/// The application of an SCTP user message, by its payload protocol identifier (IANA), or by its bytes.
 pub(crate) fn of_message(protocol: u32, payload: &[u8], context: &Context) -> Application {
     match protocol {
         3 => Application::M3ua,
@@ -534,7 +534,7 @@ fn is_quic(payload: &[u8]) -> bool {
         && (is_known || is_google)
 }
 
-/// What of an RTP header goes on from packet to packet (RFC 3550, 5.1).
+/// The fields of an RTP header that continue from packet to packet (RFC 3550, 5.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct RtpHeader {
     pub(crate) sequence: u16,
@@ -542,7 +542,7 @@ pub(crate) struct RtpHeader {
 }
 
 impl RtpHeader {
-    /// Of a datagram that [`detect`] takes for RTP.
+    /// The header of a datagram that [`detect`] recognises as RTP.
     pub(crate) fn of(payload: &[u8]) -> Option<Self> {
         Some(Self {
             sequence: u16_be_at(payload, 2)?,

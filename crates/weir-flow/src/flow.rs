@@ -1,4 +1,4 @@
-//! What the table keeps of a flow: 176 bytes, and more only of flows that are not regular.
+//! The state of a flow in the table: 176 bytes, and more for irregular flows only.
 
 use crate::clock::Clock;
 use crate::detect::{Application, RtpHeader};
@@ -17,16 +17,16 @@ pub(crate) enum State {
     /// Nothing was seen of this end.
     #[default]
     Inactive,
-    /// It sent a SYN.
+    /// The side sent a SYN.
     SynSent,
-    /// It sent a SYN with ACK, though it was thought to be the originator.
+    /// The side sent a SYN with ACK, although it was taken for the originator.
     SynAckSent,
-    /// It sent something without a SYN before.
+    /// The side sent segments without a SYN before them.
     Partial,
     Established,
-    /// It sent a FIN.
+    /// The side sent a FIN.
     Closed,
-    /// It sent a RST.
+    /// The side sent a RST.
     Reset,
 }
 
@@ -57,11 +57,11 @@ pub(crate) struct Side {
 impl Side {
     /// A packet was counted for it.
     pub(crate) const SEEN: u8 = 1;
-    /// It sent a FIN.
+    /// The side sent a FIN.
     pub(crate) const FIN: u8 = 2;
-    /// Its close was noted: everything before it was delivered.
+    /// The FIN is in the history: all data before it were seen.
     pub(crate) const DID_CLOSE: u8 = 4;
-    /// Its close waits for data that are missing.
+    /// The FIN waits for missing data.
     pub(crate) const CLOSE_WAITS: u8 = 8;
     /// A packet of it went through the TCP state machine, or was counted for UDP and the like.
     pub(crate) const ACTIVE: u8 = 16;
@@ -112,7 +112,7 @@ impl Side {
         let step = u32::from(header.sequence).wrapping_sub(self.last) & 0xffff;
         let goes_on = self.ack > 0 && self.start == header.source;
         match step {
-            // A copy, or one that was overtaken.
+            // A copy of the last packet, or a reordered one.
             0 | 0xfff0..=0xffff if goes_on => return self.ack,
             1..=RTP_STEP_MAX if goes_on => self.ack = self.ack.saturating_add(1),
             _ => self.ack = 1,
@@ -150,12 +150,12 @@ pub(crate) struct Flow {
     pub(crate) number: u64,
     /// The rarer facts, or [`NONE`].
     pub(crate) detail: u32,
-    /// From the SYN to the ACK that ends the handshake, ns; 0 while it is not known.
+    /// The time from the SYN to the ACK that completes the handshake, in nanoseconds; 0 while it is unknown.
     pub(crate) round_trip_ns: u32,
     pub(crate) flags: u8,
     pub(crate) application: Application,
     pub(crate) slot: u16,
-    /// How many partial results were given.
+    /// The number of partial records that were reported.
     pub(crate) part: u16,
     /// Shifts of the windows of both ends (RFC 7323), four bits each, the responder's higher; see [`Flow::shift`].
     pub(crate) shifts: u8,
@@ -207,7 +207,7 @@ impl Flow {
     pub(crate) const PARTIAL: u8 = 2;
     /// Closed by both ends, or reset.
     pub(crate) const CLOSED: u8 = 4;
-    /// It began with a SYN, and has the short timeout of attempts until there is an answer.
+    /// The flow began with a SYN, and has the short timeout of attempts until the SYN is answered.
     pub(crate) const ATTEMPT: u8 = 8;
     /// A SYN of the originator and its answer were seen.
     pub(crate) const HANDSHAKE: u8 = 16;
@@ -215,7 +215,7 @@ impl Flow {
     pub(crate) const LIVE: u8 = 32;
     /// Nothing more is looked for in its payload.
     pub(crate) const DETECTED: u8 = 64;
-    /// It is not found by its key: an attempt of the same ends stands in front of it.
+    /// The flow is not in the index: an attempt of the same endpoints has its key.
     pub(crate) const HIDDEN: u8 = 128;
 
     /// The flow that begins with a packet.
@@ -237,12 +237,12 @@ impl Flow {
         flow
     }
 
-    /// How far windows of `side` are shifted: as far as RFC 7323, 2.3, allows where that is not known.
+    /// The shift of windows of `side`; the maximum of RFC 7323, 2.3, if it is unknown.
     pub(crate) fn shift(&self, side: usize) -> u8 {
         (self.shifts >> (4 * side) & 15).min(14)
     }
 
-    /// Takes note of the shift that a SYN offers. Without an offer of both ends there is none (RFC 7323, 2.2).
+    /// Stores the window scale of a SYN. Windows are scaled only if both sides offer it (RFC 7323, 2.2).
     pub(crate) fn note_shift(&mut self, side: usize, segment: &Segment) {
         self.shifts = match segment.scale {
             None => 0,
@@ -319,7 +319,8 @@ impl Flow {
             && beyond(peer.last, segment.ack) >= 0
     }
 
-    /// Takes in a segment of which [`Self::goes_on`] is true: most are. Does what the long way does, or nothing.
+    /// Processes a segment for which [`Self::goes_on`] is true, as most are. The result equals that of the full path; without one,
+    /// nothing has changed.
     #[inline]
     pub(crate) fn go_on(&mut self, side: usize, segment: &Segment, now_ns: i64) -> bool {
         if !self.goes_on(side, segment) {
@@ -336,7 +337,7 @@ impl Flow {
         true
     }
 
-    /// Has the times that count for deadlines be those of the current clock. The last time that a packet had is kept.
+    /// Converts the times of deadlines to the current clock. The time of the last packet stays as it was stamped.
     #[cold]
     pub(crate) fn change_clock(&mut self, clock: &Clock, details: &mut Details) {
         let last_ns = self.last_ns;
@@ -409,7 +410,7 @@ impl Flow {
     }
 }
 
-/// True when the first packet seen of a flow looks like an answer.
+/// Whether the first packet of a flow looks like an answer.
 fn comes_from_server(sighting: &Sighting) -> bool {
     let (from, to) = match sighting.sender {
         Sender::Low => (sighting.key.low(), sighting.key.high()),
@@ -444,7 +445,7 @@ const fn is_power_of_ten(mut count: u32) -> bool {
     count == 1
 }
 
-/// What few flows have.
+/// The state that few flows have.
 #[derive(Debug)]
 pub(crate) struct Detail {
     pub(crate) sides: [SideDetail; 2],
@@ -468,7 +469,7 @@ impl Answers {
     /// Most of them; the oldest goes when there are more.
     const MAX: usize = 4;
 
-    /// Takes one up.
+    /// Adds an entry.
     pub(crate) fn add(&mut self, seq: u32, ack: u32) {
         if !self.at.contains(&Some((seq, ack))) {
             self.at.rotate_right(1);
@@ -476,7 +477,7 @@ impl Answers {
         }
     }
 
-    /// The one that `is_it`.
+    /// The entry for which `is_it` is true.
     pub(crate) fn find(&self, mut is_it: impl FnMut(u32, u32) -> bool) -> Option<(u32, u32)> {
         self.at
             .iter()
@@ -491,22 +492,22 @@ impl Answers {
     }
 }
 
-/// What few ends of flows have.
+/// The state that few sides of flows have.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct SideDetail {
-    /// Segments with data that are no keep-alives and hold nothing new.
+    /// The number of segments with data that have nothing new, without keep-alives.
     pub(crate) retransmissions: u32,
     /// Segments below the highest number seen that fill a hole.
     pub(crate) out_of_order: u32,
-    /// What Zeek counts as retransmissions: both of these and keep-alives.
+    /// The number of retransmissions by Zeek's definition, which includes keep-alives.
     pub(crate) old_segments: u32,
     pub(crate) zero_windows: u32,
     pub(crate) gaps: u32,
     pub(crate) bad_checksums: u32,
     pub(crate) missed_bytes: u64,
-    /// Where the last RST was, from the start.
+    /// The offset of the last RST from the start.
     pub(crate) reset_at: Option<u32>,
-    /// How often `last` and `ack` went beyond 2^32.
+    /// The number of times that `last` and `ack` wrapped around.
     pub(crate) wraps: u32,
     pub(crate) ack_wraps: u32,
     /// Numbers that were not seen.

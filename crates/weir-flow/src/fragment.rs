@@ -11,7 +11,7 @@ use weir_packet::{
     internet_checksum,
 };
 
-/// Which bytes count where fragments overlap.
+/// The policy for overlapping fragments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Overlap {
@@ -19,7 +19,7 @@ pub enum Overlap {
     First,
     /// Those that came last.
     Last,
-    /// None: the packet is dropped, unless the fragment repeats one that is there already.
+    /// The packet is dropped, unless the fragment repeats an earlier one exactly.
     Drop,
 }
 
@@ -27,9 +27,9 @@ pub enum Overlap {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct FragmentLimits {
-    /// How overlaps of IPv4 fragments are read; the first bytes count by default.
+    /// The policy for overlapping IPv4 fragments; the first bytes win by default.
     pub overlap_v4: Overlap,
-    /// How overlaps of IPv6 fragments are read; they are dropped by default (RFC 8200, 4.5).
+    /// The policy for overlapping IPv6 fragments; their packets are dropped by default (RFC 8200, 4.5).
     pub overlap_v6: Overlap,
     /// A packet is given up so long after its first fragment came; 60 seconds by default (RFC 8200, 4.5, and
     /// RFC 1122, 3.3.2).
@@ -56,7 +56,7 @@ impl Default for FragmentLimits {
     }
 }
 
-/// What a [`Defragmenter`] did so far.
+/// The counters of a [`Defragmenter`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct FragmentCounters {
@@ -68,7 +68,7 @@ pub struct FragmentCounters {
     pub timed_out: u64,
     /// Packets given up because too many, or too many bytes, waited.
     pub evicted: u64,
-    /// Packets dropped because fragments overlap and the policy says so.
+    /// The packets that were dropped because fragments overlap.
     pub overlapping: u64,
     /// Packets dropped because their fragments contradict each other or are too many.
     pub invalid: u64,
@@ -78,16 +78,16 @@ pub struct FragmentCounters {
     pub unfinished: u64,
 }
 
-/// What became of a packet.
+/// The outcome of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fragmented<'d> {
-    /// It is no fragment.
+    /// The packet is not a fragment.
     Whole,
-    /// It is one, and others are missing or it was dropped.
+    /// The packet is a fragment, and others are missing or it was dropped.
     Waits,
-    /// It is one that was not captured whole, and of no use for others.
+    /// The packet is a fragment that was not captured whole, and cannot be used.
     Cut,
-    /// It was the last one missing: the packet, from its IP header, which says that it is whole.
+    /// The packet is the last missing fragment: the reassembled packet from its IP header, which has the whole length.
     Complete {
         /// IP header and payload.
         bytes: &'d [u8],
@@ -98,8 +98,8 @@ pub enum Fragmented<'d> {
     },
 }
 
-/// What packets are decoded with that were put together, and headers for those inside of tunnels: both
-/// borrow from the packet around them, so that there is one for each depth.
+/// The decoders of reassembled packets, and headers for those in tunnels. Both borrow from the packet around them, so that there is
+/// one for each depth.
 #[derive(Debug, Default)]
 #[allow(
     clippy::vec_box,
@@ -116,7 +116,7 @@ impl Nested {
         self.decoders.pop().unwrap_or_default()
     }
 
-    /// Gives one back.
+    /// Returns a decoder.
     pub(crate) fn put(&mut self, decoder: Box<Decoder>) {
         self.decoders.push(decoder);
     }
@@ -126,7 +126,7 @@ impl Nested {
         self.headers.pop().unwrap_or_default()
     }
 
-    /// Gives them back.
+    /// Returns headers.
     pub(crate) fn put_headers(&mut self, headers: Box<Headers>) {
         self.headers.push(headers);
     }
@@ -154,7 +154,7 @@ pub(crate) struct Incomplete {
 }
 
 impl Incomplete {
-    /// As a frame of its own, with the time and the number of the first fragment.
+    /// The packet as a frame, with the time and the number of the first fragment.
     pub(crate) fn frame(&self) -> Frame<'_> {
         let mut frame = Frame::new(LinkType(0), &self.bytes);
         frame.time_ns = self.time_ns;
@@ -163,7 +163,7 @@ impl Incomplete {
     }
 }
 
-/// What the caller knows of where a fragment comes from.
+/// The caller's facts about the origin of a fragment.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Origin {
     /// The network of the tunnel around it, which tells fragments apart.
@@ -172,19 +172,19 @@ pub(crate) struct Origin {
     pub(crate) around: Around,
     /// The flow of that tunnel.
     pub(crate) flow: Option<u64>,
-    /// Its outermost VLAN, as [`vlan`](crate::key::vlan) has it.
+    /// The outermost VLAN, as [`vlan`](crate::key::vlan) has it.
     pub(crate) vlan: u32,
-    /// It waited for others, so that its time says nothing about that of other packets.
+    /// The packet was reassembled, so that its time says nothing about that of other packets.
     pub(crate) is_late: bool,
 }
 
-/// What is around a packet and is the same of all fragments of it, as one number: addresses, VLANs, labels of MPLS and tunnel
-/// endpoint identifiers of GTP. Ports are none of it, as senders choose those of some tunnels by what is inside.
+/// A hash of the headers around a packet that are the same for all of its fragments: addresses, VLANs, MPLS labels and GTP tunnel
+/// endpoint identifiers. Ports do not count, as the senders of some tunnels choose them by the inner packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Around(u64);
 
 impl Around {
-    /// What is around the packet that this one carries in a tunnel.
+    /// The hash for the packet that this one carries in a tunnel.
     pub(crate) fn inside(self, packet: &Packet<'_>) -> Self {
         let mut around = self;
         let mut networks = 0;
@@ -208,7 +208,7 @@ impl Around {
                 }
             }
             Layer::Vlan | Layer::ServiceVlan => self.mix(number(0) >> 16 & 0x0fff),
-            // Without what it says of priority and hops.
+            // The label counts, and not its traffic class and TTL.
             Layer::Mpls => self.mix(number(0) >> 12),
             Layer::Gtp => self.mix(number(4)),
             _ => {}
@@ -229,12 +229,12 @@ pub struct Defragmenter {
     /// Keys in the order of their first fragments, with those that wait no more.
     order: VecDeque<(Key, u64)>,
     bytes: usize,
-    /// What is read of packets that were given up, where the owner takes it.
+    /// The parts of packets that were given up, if the owner takes them.
     incomplete: Option<VecDeque<Incomplete>>,
     next_serial: u64,
     clock: Clock,
     complete: Vec<u8>,
-    /// Of the fragments of the packet that was complete last.
+    /// The frames of the fragments of the last complete packet.
     frames: Vec<u64>,
     counters: FragmentCounters,
 }
@@ -245,7 +245,7 @@ struct Key {
     identification: u32,
     /// Protocol of IPv4, which belongs to the key there (RFC 791, 3.2); 256 for IPv6.
     protocol: u16,
-    /// What tells networks apart that use the same addresses: interface, VLANs, and the network of a tunnel.
+    /// The network, which distinguishes equal addresses: interface, VLANs, and the network of a tunnel.
     network: Network,
 }
 
@@ -253,7 +253,7 @@ struct Key {
 struct Network {
     interface: Option<u32>,
     tunnel: Option<u32>,
-    /// What is around that tunnel, and labels of MPLS.
+    /// The headers around that tunnel, and MPLS labels.
     around: Around,
     /// Identifiers of the outermost tags, and how many there are.
     vlans: [u16; VLANS_MAX],
@@ -296,14 +296,14 @@ struct IncompletePacket {
     serial: u64,
     since_ns: i64,
     layer: Layer,
-    /// Of the first fragment, once it came; before that of the one that came first.
+    /// The number of the first fragment once it has arrived; before that, of the one that arrived first.
     number: u64,
     time_ns: Option<i64>,
     origin: Origin,
     /// Headers in front of the payload, once the first fragment came.
     header: Vec<u8>,
     payload: Vec<u8>,
-    /// What of the payload is there, in order and apart from each other.
+    /// The byte ranges of the payload that have arrived, ordered and disjoint.
     ranges: Vec<(u32, u32)>,
     /// Length of the payload, once the last fragment came.
     total: Option<u32>,
@@ -319,7 +319,7 @@ struct Fragment<'p> {
     more: bool,
     payload: &'p [u8],
     header: &'p [u8],
-    /// Where in `header` the protocol of the payload belongs, and which it is.
+    /// The offset in `header` of the protocol number of the payload, and the number.
     next: Option<(usize, u8)>,
     layer: Layer,
 }
@@ -337,7 +337,7 @@ enum Bad {
 }
 
 impl Defragmenter {
-    /// Without any packets.
+    /// A defragmenter without packets.
     #[must_use]
     pub fn new(limits: FragmentLimits) -> Self {
         Self {
@@ -354,7 +354,7 @@ impl Defragmenter {
         }
     }
 
-    /// What was counted so far.
+    /// The counters.
     #[must_use]
     pub const fn counters(&self) -> FragmentCounters {
         self.counters
@@ -370,7 +370,7 @@ impl Defragmenter {
         self.incomplete.as_mut()?.pop_front()
     }
 
-    /// Gives up all packets that wait: the capture is over.
+    /// Gives up all incomplete packets at the end of the capture.
     pub(crate) fn finish(&mut self) {
         while let Some((key, serial)) = self.order.pop_front() {
             if self.waits(&key, serial) {
@@ -395,7 +395,7 @@ impl Defragmenter {
         }
     }
 
-    /// How many packets wait for fragments.
+    /// The number of incomplete packets.
     #[must_use]
     pub fn waiting(&self) -> usize {
         self.waiting.len()
@@ -407,14 +407,13 @@ impl Defragmenter {
         self.bytes
     }
 
-    /// Takes a packet in, by its outermost IP header. A packet that is no fragment costs a look at
-    /// that header.
+    /// Takes a packet, by its outermost IP header. A packet that is not a fragment costs a look at that header.
     #[inline]
     pub fn packet(&mut self, packet: &Packet<'_>) -> Fragmented<'_> {
         self.packet_from(packet, Origin::default())
     }
 
-    /// As [`Self::packet`], of a packet in a tunnel.
+    /// Takes a packet in a tunnel, as [`Self::packet`].
     #[inline]
     pub(crate) fn packet_from(&mut self, packet: &Packet<'_>, origin: Origin) -> Fragmented<'_> {
         match parse(packet) {
@@ -529,7 +528,7 @@ impl Defragmenter {
         );
     }
 
-    /// Gives up the packets that waited too long.
+    /// Gives up the packets whose timeout has passed.
     fn expire(&mut self) {
         let timeout_ns = i64::try_from(self.limits.timeout_ns).unwrap_or(i64::MAX);
         let now_ns = self.clock.now_ns();
@@ -548,7 +547,7 @@ impl Defragmenter {
         }
     }
 
-    /// Gives up the packet that waited longest; false when none waits.
+    /// Gives up the oldest incomplete packet; false when there is none.
     fn evict_oldest(&mut self) -> bool {
         while let Some((key, serial)) = self.order.pop_front() {
             if self.waits(&key, serial) {
@@ -574,14 +573,14 @@ impl IncompletePacket {
         self.header.len() + self.payload.len() + ranges + frames
     }
 
-    /// Takes up the number of the frame that a fragment came in, unless there are too many.
+    /// Adds the number of the frame of a fragment, unless there are too many.
     fn came_in(&mut self, frame: u64, fragments_max: u16) {
         if self.frames.len() < usize::from(fragments_max) {
             self.frames.push(frame);
         }
     }
 
-    /// Takes a fragment in; true when it was the last one missing.
+    /// Adds a fragment; true when the packet is complete.
     fn add(
         &mut self,
         fragment: &Fragment<'_>,
@@ -692,8 +691,8 @@ impl IncompletePacket {
         self.ranges.splice(first..after.max(first), [(start, end)]);
     }
 
-    /// With the beginning that a fragment has which fits to no others, as where more fragments are to come behind a length
-    /// that is no multiple of 8. A beginning that was there before stays.
+    /// Adds the beginning of a fragment that fits no others, such as one with more fragments behind it and a length that is no
+    /// multiple of 8. A beginning that was there before stays.
     fn begun_with(mut self, fragment: &Fragment<'_>) -> Self {
         if fragment.offset == 0 && self.header.is_empty() {
             self.header = fragment.header.to_vec();
@@ -714,7 +713,7 @@ impl IncompletePacket {
         }
     }
 
-    /// The packet as far as it is there from its beginning; `None` where that is missing.
+    /// The packet from its beginning to the first gap; `None` when the beginning is missing.
     fn into_incomplete(mut self) -> Option<Incomplete> {
         let end = match self.ranges.first() {
             Some((0, end)) if !self.header.is_empty() => usize::try_from(*end).ok()?,

@@ -1,11 +1,11 @@
-//! Where one message ends in a stream and the next one begins: TPKT, and headers with Content-Length.
+//! Splits a stream into messages: TPKT, and headers with Content-Length.
 //!
 //! A [`Framer`] gets the bytes of one direction as [`Streams`](crate::Streams) gives them and hands
 //! messages on, borrowed from what came in wherever a message is not split between two pieces.
 
 use weir_bytes::u16_be_at;
 
-/// How messages are told apart.
+/// The framing of messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Framing {
@@ -18,7 +18,7 @@ pub enum Framing {
     ContentLength,
 }
 
-/// What a [`Framer`] finds.
+/// An item that a [`Framer`] finds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Framed<'a> {
     /// A whole message.
@@ -48,11 +48,11 @@ pub struct Framer {
     message_bytes_max: usize,
     /// The beginning of a message whose end did not come yet.
     begun: Vec<u8>,
-    /// After a gap or damage: no message begins until one is recognised.
+    /// The framer is behind a gap or damage: no message begins until one is recognised.
     lost: bool,
 }
 
-/// What the bytes at a place are.
+/// The classification of the bytes at an offset.
 enum FramingStep {
     /// A message: where it and what belongs to it begin and end.
     Message {
@@ -69,7 +69,7 @@ enum FramingStep {
 }
 
 impl Framer {
-    /// A framer that has seen nothing. Longer messages than `message_bytes_max` are skipped.
+    /// A framer at the beginning of a stream. Messages longer than `message_bytes_max` are skipped.
     #[must_use]
     pub const fn new(framing: Framing, message_bytes_max: usize) -> Self {
         Self {
@@ -86,7 +86,7 @@ impl Framer {
         self.begun.len()
     }
 
-    /// Takes in the next bytes of the stream.
+    /// Takes the next bytes of the stream.
     pub fn bytes(&mut self, bytes: &[u8], mut each: impl FnMut(Framed<'_>)) {
         if self.begun.is_empty() {
             let used = self.cut(bytes, &mut each);
@@ -204,7 +204,7 @@ impl Framer {
         }
     }
 
-    /// How many bytes to pass over before a message may begin.
+    /// The number of bytes to skip until a message may begin.
     fn find_beginning(&self, bytes: &[u8]) -> usize {
         let begins = |rest: &[u8]| match self.framing {
             Framing::Tpkt => rest.starts_with(&[3, 0]) || rest == [3],
@@ -216,7 +216,7 @@ impl Framer {
     }
 }
 
-/// A line with a version of SIP, as far as it is there.
+/// Whether the bytes are a line with a SIP version, or the beginning of one.
 fn is_start_line(bytes: &[u8]) -> bool {
     let line = bytes
         .get(..bytes.len().min(LINE_BYTES_MAX))

@@ -1,4 +1,4 @@
-//! In which frames the fragments came of packets that were put together.
+//! The frames of the fragments of reassembled packets.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -16,8 +16,8 @@ pub(crate) struct GatheredFrames {
 const NUMBERS_MAX: usize = 1 << 18;
 
 impl GatheredFrames {
-    /// Takes up that `frame` completed a packet whose fragments came in `fragments`: with those that these are made of, where
-    /// what carries them is fragmented, too.
+    /// Records that `frame` completed a packet whose fragments came in the frames `fragments`, with the frames of the fragments
+    /// that carried these.
     pub(crate) fn take(&mut self, frame: u64, fragments: &[u64]) {
         let mut gathered = Vec::with_capacity(fragments.len());
         for fragment in fragments.iter().filter(|number| **number != frame) {
@@ -40,7 +40,7 @@ impl GatheredFrames {
         }
     }
 
-    /// Where the fragments came, but for the last, of what `frame` completed.
+    /// The frames of the other fragments of the packet that `frame` completed.
     #[inline]
     pub(crate) fn of(&self, frame: u64) -> &[u64] {
         // Most captures have no fragments.
@@ -77,7 +77,7 @@ mod tests {
         assert_eq!(gathered.of(3), [0_u64; 0]);
         gathered.take(3, &[1, 2, 3]);
         assert_eq!(gathered.of(3), [1, 2]);
-        // What frame 3 completed is itself a fragment, and so is what frame 5 carries.
+        // The packet that frame 3 completes is itself a fragment, and so is what frame 5 carries.
         gathered.take(5, &[4, 5]);
         gathered.take(5, &[3, 5]);
         assert_eq!(gathered.of(5), [4, 1, 2, 3]);

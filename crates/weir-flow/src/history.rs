@@ -4,7 +4,7 @@
 
 use std::fmt;
 
-/// What a letter stands for.
+/// The event of a letter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum Event {
@@ -59,7 +59,7 @@ impl First {
         true
     }
 
-    /// True when there is only this letter, of the originator.
+    /// Whether the history is this letter of the originator only.
     #[inline]
     pub(crate) const fn is_only(self, event: Event) -> bool {
         self.0 == event as u64 | 1 << Self::COUNT_SHIFT

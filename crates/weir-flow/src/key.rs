@@ -1,4 +1,4 @@
-//! What tells one flow from another, the same for both of its directions.
+//! Keys of flows, which are the same for both directions.
 
 use std::fmt;
 use std::hash::{Hash, Hasher};
@@ -34,7 +34,7 @@ pub struct FlowKey {
     shape: u8,
 }
 
-/// Which end of a [`FlowKey`] sent a packet.
+/// The side of a [`FlowKey`] that sent a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Sender {
     /// [`FlowKey::low`].
@@ -43,7 +43,7 @@ pub enum Sender {
     High,
 }
 
-/// What belongs to a key beside the addresses, ports and protocol.
+/// The parts of a key besides addresses, ports and protocol.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Scope {
@@ -86,7 +86,7 @@ impl FlowKey {
         Self::of_ends(ends, protocol, scope, if is_v6 { Self::IPV6 } else { 0 })
     }
 
-    /// As [`Self::new`], for messages that have no answer: each direction is a flow of its own.
+    /// A key of messages without an answer: each direction is a flow.
     #[must_use]
     pub fn one_way(
         source: Endpoint,
@@ -190,7 +190,7 @@ impl FlowKey {
         self.end(&self.high, self.high_port)
     }
 
-    /// Where a packet of `sender` comes from and where it goes.
+    /// The source and the destination of a packet of `sender`.
     #[must_use]
     pub fn ends(&self, sender: Sender) -> (Endpoint, Endpoint) {
         match sender {

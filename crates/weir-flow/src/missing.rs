@@ -14,7 +14,7 @@ impl Connection<'_> {
     pub(crate) fn find_gaps(&mut self, side: usize, from: u32, to: u32) {
         let Self { flow, details } = self;
         let end = flow.sides[side];
-        // The first acknowledgment of a connection whose start was not seen says nothing.
+        // The first acknowledgment of a connection whose start was not captured is no evidence of missing data.
         let begin = (0..=2).contains(&beyond(to, end.start)) && flow.is(Flow::PARTIAL);
         let clean = flow.sides.iter().all(Side::is_clean);
         let mut missed = Missed::default();
@@ -36,14 +36,14 @@ impl Connection<'_> {
         }
         for (from, to) in missed.ranges() {
             self.miss(side, from, to);
-            // Zeek notes those of connections that are established, or closed in order.
+            // Zeek counts missing data of connections that are established, or closed in order.
             if clean {
                 self.count(side, Event::Gap, |detail| &mut detail.gaps);
             }
         }
     }
 
-    /// Takes note of a hole. One for which there is no room counts before it is acknowledged, rather than never.
+    /// Records a hole. If there is no room for it, it counts as missed before it is acknowledged.
     #[cold]
     pub(crate) fn add_hole(&mut self, side: usize, from: u32, to: u32) {
         let Self { flow, details } = self;
@@ -53,7 +53,7 @@ impl Connection<'_> {
         }
     }
 
-    /// Takes out of the holes what a segment carries. True where it was in any.
+    /// Removes the numbers of a segment from the holes. True when there were any.
     pub(crate) fn fill(&mut self, side: usize, segment: &Segment, from: u32, to: u32) -> bool {
         let Some(detail) = self.details.get_mut(self.flow.detail) else {
             return false;
@@ -88,8 +88,8 @@ impl Connection<'_> {
         }
     }
 
-    /// Takes back what was counted as missed of the numbers from `from` to `to`, and comes after all. `top` is the highest
-    /// number that was seen or acknowledged before. True where there was any.
+    /// Subtracts the numbers from `from` to `to` from the missed ones, because they were captured after all. `top` is the highest
+    /// number that was seen or acknowledged before. True when there were any.
     pub(crate) fn take_back(&mut self, side: usize, from: u32, to: u32, top: u32) -> bool {
         let to = if beyond(to, top) > 0 { top } else { to };
         let Some(detail) = self.details.get_mut(self.flow.detail) else {
@@ -108,13 +108,13 @@ impl Connection<'_> {
         true
     }
 
-    /// Takes note of data whose segment was seen and which were not captured whole: to Zeek, which takes
-    /// nothing of such a segment, they are missing when they are acknowledged.
+    /// Records data whose segment was seen and not captured whole. Zeek ignores such a segment, so that its data are missing when
+    /// they are acknowledged.
     #[cold]
     pub(crate) fn place_cut(&mut self, side: usize, from: u32, to: u32) {
         let Self { flow, details } = self;
         let ack = flow.sides[side].ack;
-        // What was acknowledged before it was seen is counted already.
+        // Data that were acknowledged before their segment are counted already.
         let from = if beyond(ack, from) > 0 { ack } else { from };
         if beyond(to, from) <= 0 {
             return;
@@ -171,7 +171,7 @@ pub(crate) fn missed_bytes(detail: &SideDetail, is_last: bool) -> u64 {
     detail.missed_bytes.saturating_add(waiting)
 }
 
-/// What one acknowledgment leaves behind: ranges in order, those that touch as one.
+/// The numbers that one acknowledgment leaves missing: ordered ranges, of which adjacent ones are merged.
 #[derive(Default)]
 struct Missed {
     at: [(u32, u32); 2 * Ranges::MAX + 1],
@@ -179,7 +179,7 @@ struct Missed {
 }
 
 impl Missed {
-    /// Takes what was not seen below `to`, and what was not captured.
+    /// Removes the unseen numbers below `to`, and those that were not captured.
     fn give_up(&mut self, detail: &mut SideDetail, to: u32) {
         loop {
             let hole = detail.holes.as_slice().first();

@@ -1,4 +1,4 @@
-//! What the streams of TCP carry, by their octets: the answer is the same however these are cut into segments.
+//! Recognises what TCP streams carry by their octets, however segments divide them.
 //!
 //! A direction is looked at from where it begins, and from where it begins again after the other one: at what is there of
 //! these octets with each segment. Segments that come too early are looked at by themselves as well, and so is each one of
@@ -30,7 +30,7 @@ struct Opening {
     sides: [OpeningSide; 2],
     /// The sender of the last octets.
     turn: Option<Sender>,
-    /// It is taken for HTTP for the beginning of a line.
+    /// The beginning of a line was taken for HTTP.
     is_guess: bool,
 }
 
@@ -40,9 +40,9 @@ struct OpeningSide {
     stream: Reassembler,
     /// The first octets since the other direction said something.
     run: Vec<u8>,
-    /// What the run is taken for, as far as it goes.
+    /// The application that the run was recognised as so far.
     found: Application,
-    /// More of the run says nothing else.
+    /// Further octets of the run do not change the result.
     is_told: bool,
 }
 
@@ -70,7 +70,7 @@ impl OpeningSide {
         self.stream.held() + self.run.capacity()
     }
 
-    /// Takes a segment in. Gives what the octets that are in order now are taken for, where there are any.
+    /// Takes a segment. The application of the octets that are now in order; `None` when there are none.
     fn take(
         &mut self,
         (seq, payload, len): (u32, &[u8], u32),
@@ -104,7 +104,7 @@ impl OpeningSide {
                     *run = Vec::new();
                 }
             }
-            // What was found before a gap counts as well.
+            // An application that was recognised before a gap counts as well.
             all = match (all, *found) {
                 (Some(known), Application::Unknown) => Some(known),
                 (_, found) => Some(found),
@@ -117,7 +117,7 @@ impl OpeningSide {
 }
 
 impl Openings {
-    /// Looks at the payload of a segment, until it is known what its connection carries.
+    /// Takes the payload of a segment, until the application of its connection is known.
     pub(crate) fn segment(
         &mut self,
         table: &mut FlowTable,
@@ -212,7 +212,7 @@ impl Opening {
     }
 }
 
-/// True when the first octets of a message of HTTP say all that is asked of it: whether it goes on as something else.
+/// Whether the first octets of an HTTP message show whether the connection switches to another protocol.
 fn is_told_of(run: &[u8]) -> bool {
     const SWITCHES: &[u8] = b"HTTP/1.1 101";
     match run.get(..SWITCHES.len()) {
@@ -222,7 +222,7 @@ fn is_told_of(run: &[u8]) -> bool {
     }
 }
 
-/// Takes note of what was found.
+/// Stores the recognised application.
 fn decide(
     table: &mut FlowTable,
     seen: &Seen,
@@ -233,7 +233,7 @@ fn decide(
     match found {
         Application::Unknown if is_spent => table.set_application(seen, known, true),
         Application::Unknown => {}
-        // The answer may say that it goes on as something else.
+        // The response may switch to another protocol.
         Application::Http => table.set_application(seen, found, is_spent),
         _ => table.set_application(seen, found, true),
     }

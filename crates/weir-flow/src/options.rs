@@ -2,7 +2,7 @@
 
 use crate::key::Scope;
 
-/// Which packet of a tunnel counts.
+/// The packet of a tunnel that counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Tunnels {
@@ -22,29 +22,28 @@ pub(crate) const TUNNELS_MAX: usize = 4;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Options {
-    /// What tells flows apart beside addresses, ports and protocol.
+    /// The parts of a key besides addresses, ports and protocol.
     pub scope: Scope,
-    /// Which packet of a tunnel counts; the outermost one by default.
+    /// The packet of a tunnel that counts; the outermost one by default.
     pub tunnels: Tunnels,
-    /// TCP connections end when nothing came for so long; 5 minutes by default.
+    /// The idle timeout of TCP connections; 5 minutes by default.
     pub tcp_idle_ns: u64,
     /// A connection ends when its SYN has no answer for so long; 5 seconds by default.
     pub tcp_attempt_ns: u64,
     /// Packets are counted to a closed connection for so long; 5 seconds by default.
     pub tcp_close_ns: u64,
-    /// UDP flows end when nothing came for so long; 1 minute by default.
+    /// The idle timeout of UDP flows; 1 minute by default.
     pub udp_idle_ns: u64,
-    /// ICMP flows end when nothing came for so long; 1 minute by default.
+    /// The idle timeout of ICMP flows; 1 minute by default.
     pub icmp_idle_ns: u64,
-    /// SCTP flows end when nothing came for so long; 5 minutes by default, as associations are
-    /// silent between heartbeats of 30 seconds.
+    /// The idle timeout of SCTP flows; 5 minutes by default, as associations have heartbeats every 30 seconds.
     pub sctp_idle_ns: u64,
-    /// Flows of other protocols end when nothing came for so long; 1 minute by default.
+    /// The idle timeout of flows of other protocols; 1 minute by default.
     pub other_idle_ns: u64,
     /// Longer flows are given out in parts of this length; never by default.
     pub active_ns: Option<u64>,
-    /// Most flows at one time; 10 million by default, which need 2 GB. When there are more, the one
-    /// that would end first is given out.
+    /// The maximum number of concurrent flows; 10 million by default, which take 2 GB. Beyond it the flow that would end first is
+    /// reported.
     pub flows_max: usize,
     /// Most flows at one time that have retransmissions, gaps, resets and the like, which take 448
     /// bytes more each; a million by default. Others go without these columns.
@@ -75,7 +74,7 @@ impl Default for Options {
     }
 }
 
-/// What a table did so far.
+/// The counters of a table.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Counters {

@@ -1,4 +1,4 @@
-//! What the packets of a capture carry above their transport, with the flows that it belongs to.
+//! The payloads of the packets of a capture, with their flows.
 
 use weir_packet::{Layer, Packet};
 
@@ -23,22 +23,22 @@ pub struct Payload<'a> {
     pub flow: u64,
     /// Ends and protocol.
     pub key: &'a FlowKey,
-    /// Which end sent it.
+    /// The side that sent it.
     pub sender: Sender,
-    /// Time of the packet that carried it, in nanoseconds since 1970: of what was put together from fragments of IP the one
-    /// that completed it, of pieces of a TCP stream as [`Chunk::time_ns`], of messages of SCTP the one with the last octet.
+    /// The time of the packet that carried it, in nanoseconds since 1970: for reassembled IP packets that of the fragment that
+    /// completed it, for pieces of a TCP stream see [`Chunk::time_ns`], for SCTP messages that of the last octet.
     pub time_ns: Option<i64>,
     /// The time that has passed by the last packet of the capture so far, in nanoseconds on its first clock: what deadlines
     /// go by, as times step back where a clock is set, or where several stamped the packets.
     pub passed_ns: i64,
     /// Number of that packet's frame, from 1; 0 where the capture's end ended a stream.
     pub frame: u64,
-    /// Numbers of the other frames that it came in, as far as they are known: those of fragments of IP, of a tunnel too, and of
-    /// chunks of SCTP. What it is a piece of may have come in more.
+    /// The numbers of the other frames that carried it, as far as they are known: fragments of IP, in tunnels too, and SCTP chunks.
+    /// The message that it is a piece of may have come in more.
     pub others: &'a [u64],
     /// Bytes of a datagram, by the length in its header, that were not captured: the last ones.
     pub missing: u64,
-    /// What it is.
+    /// The payload.
     pub carried: Carried<'a>,
 }
 
@@ -82,12 +82,11 @@ impl Payload<'_> {
     }
 }
 
-/// What a [`Payload`] is.
+/// The kinds of a [`Payload`].
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub enum Carried<'a> {
-    /// The bytes of a datagram of UDP or UDP-Lite; of a message that a probe sent on, whatever carried it, which the key
-    /// has.
+    /// The bytes of a datagram of UDP or UDP-Lite, or of a message that a probe forwarded, over any transport, which the key has.
     Datagram(&'a [u8]),
     /// A piece of a TCP stream.
     Stream(&'a Chunk<'a>),
@@ -95,7 +94,7 @@ pub enum Carried<'a> {
     Message {
         /// Payload protocol identifier (IANA).
         protocol: u32,
-        /// Its bytes.
+        /// The bytes.
         bytes: &'a [u8],
     },
 }
@@ -130,7 +129,7 @@ pub struct Payloads {
     gathered: GatheredFrames,
 }
 
-/// Where what is found goes. What it answers counts for streams only.
+/// The callback for each payload. Its result counts for streams only.
 type OnPayload<'e> = dyn FnMut(&Payload<'_>) -> Interest + 'e;
 
 impl Default for Payloads {
@@ -140,7 +139,7 @@ impl Default for Payloads {
 }
 
 impl Payloads {
-    /// Before the first packet, with default limits.
+    /// The state before the first packet, with default limits.
     #[must_use]
     pub fn new() -> Self {
         let mut defragmenter = Defragmenter::new(FragmentLimits::default());
@@ -155,7 +154,7 @@ impl Payloads {
         }
     }
 
-    /// What was counted so far.
+    /// The counters.
     #[must_use]
     pub const fn counters(&self) -> PayloadCounters {
         PayloadCounters {
@@ -166,7 +165,7 @@ impl Payloads {
         }
     }
 
-    /// What was given up for the limits or because it was damaged: how many, and of what.
+    /// The counters of what was given up by a limit or because of damage, with their names.
     #[must_use]
     pub fn given_up(&self) -> [(u64, &'static str); 5] {
         let counters = self.counters();
@@ -200,7 +199,7 @@ impl Payloads {
         ]
     }
 
-    /// Takes the next packet, decoded to its innermost header: what is in tunnels is found as far as that.
+    /// Takes the next packet, decoded to its innermost header: the payloads of tunnelled packets are found, too.
     pub fn packet(&mut self, packet: &Packet<'_>, each: &mut OnPayload<'_>) {
         self.walk(packet, Origin::default(), 0, each);
     }
@@ -284,7 +283,7 @@ impl Payloads {
             Some(Layer::Tcp) => {
                 let of = PacketOf {
                     flow,
-                    // In a tunnel it is the tunnel's.
+                    // The flow of a packet in a tunnel is that of the tunnel.
                     is_own_flow: depth == 0,
                     is_late: origin.is_late,
                 };
@@ -344,7 +343,7 @@ impl Payloads {
     }
 }
 
-/// What [`Payloads`] counted.
+/// The counters of [`Payloads`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct PayloadCounters {

@@ -1,6 +1,6 @@
 //! Ports that servers listen on, which tell who began a flow whose beginning was not seen.
 
-/// True when a port is likely a server's: those that Zeek's scripts register (`likely_server_ports`).
+/// Whether a port is likely a server's: those that Zeek's scripts register (`likely_server_ports`).
 #[inline]
 pub(crate) fn is_server(protocol: u8, port: u16) -> bool {
     let ports = match protocol {

@@ -2,7 +2,7 @@
 
 use crate::tcp::beyond;
 
-/// What taking numbers out of ranges came to.
+/// The outcome of a removal.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Removed {
     /// Some of them were in a range.
@@ -44,7 +44,7 @@ impl Ranges {
             .iter()
             .rposition(|(start, _)| beyond(from, *start) >= 0)
             .map_or(0, |before| before + 1);
-        // What begins where another ends carries it on.
+        // A range that begins where another one ends continues it.
         if let Some(before) = place.checked_sub(1).and_then(|at| self.at.get_mut(at))
             && before.1 == from
         {
@@ -64,7 +64,7 @@ impl Ranges {
         oldest
     }
 
-    /// How many of the numbers from `from` to `to` are in a range.
+    /// The number of elements of `from` to `to` that are in a range.
     pub(crate) fn count_within(&self, from: u32, to: u32) -> u32 {
         let within = self.as_slice().iter().map(|&(start, end)| {
             let start = if beyond(from, start) > 0 { from } else { start };
@@ -74,7 +74,7 @@ impl Ranges {
         within.fold(0, u32::saturating_add)
     }
 
-    /// Takes out the numbers from `from` to `to`.
+    /// Removes the numbers from `from` to `to`.
     pub(crate) fn remove(&mut self, from: u32, to: u32) -> Removed {
         let mut removed = Removed::default();
         let mut index = 0;
@@ -108,7 +108,7 @@ impl Ranges {
         removed
     }
 
-    /// Gives up the first range below `to`, or its part below, and gives it.
+    /// Removes the first range below `to`, or its part below, and returns it.
     pub(crate) fn give_up(&mut self, to: u32) -> Option<(u32, u32)> {
         let (start, end) = self.as_slice().first().copied()?;
         if beyond(to, start) <= 0 {

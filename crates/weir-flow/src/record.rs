@@ -1,4 +1,4 @@
-//! A flow as it is given out.
+//! The record of a flow.
 
 use crate::detect::Application;
 use crate::history::History;
@@ -22,23 +22,23 @@ pub struct FlowRecord {
     /// Latest time of a packet that counts: that of the last one, unless a clock was set back. Of TCP, none counts after both
     /// ends have closed.
     pub last_ns: i64,
-    /// What the originator sent.
+    /// The totals of the originator.
     pub sent: Totals,
-    /// What the responder sent.
+    /// The totals of the responder.
     pub received: Totals,
-    /// How it went, in Zeek's words.
+    /// The state of the connection, by Zeek's names.
     pub state: ConnState,
-    /// What happened in which order, in Zeek's letters.
+    /// The history of the connection, in Zeek's letters.
     pub history: History,
-    /// From the SYN to the ACK that ends the handshake, in nanoseconds, at most 4.29 s.
+    /// The time from the SYN to the ACK that completes the handshake, in nanoseconds, at most 4.29 s.
     pub round_trip_ns: Option<u32>,
-    /// What it carries, as its bytes tell.
+    /// The application protocol, recognised by its bytes.
     pub application: Application,
     /// Why it is given out.
     pub end: End,
 }
 
-/// What one end of a flow sent.
+/// The totals of one side of a flow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Totals {
     /// Packets; put together from fragments, they count once. Saturates at 2^32 - 1.
@@ -47,8 +47,7 @@ pub struct Totals {
     pub ip_bytes: u64,
     /// Bytes above the transport's header, each as often as it was sent.
     pub payload_bytes: u64,
-    /// Of TCP, bytes of the stream by sequence numbers, each once, seen or not; else as
-    /// `payload_bytes`.
+    /// For TCP, the bytes of the stream by sequence numbers, captured or not; otherwise `payload_bytes`.
     pub stream_bytes: u64,
     /// Segments with data that were seen before, without keep-alives.
     pub retransmissions: u32,
@@ -70,7 +69,7 @@ pub enum End {
     Closed,
     /// Nothing came for as long as its timeout, or its SYN had no answer.
     Idle,
-    /// It lasts longer than the active timeout; more parts follow.
+    /// The flow has lasted for the active timeout; further parts follow.
     Active,
     /// A new connection of the same addresses and ports began.
     Reused,
@@ -95,7 +94,7 @@ impl End {
     }
 }
 
-/// How a connection went, in the words of Zeek's `conn_state`.
+/// The state of a connection, as in Zeek's `conn_state`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[allow(missing_docs, reason = "each is documented by `meaning`")]
 pub enum ConnState {
@@ -152,7 +151,7 @@ impl ConnState {
         }
     }
 
-    /// What it means.
+    /// The meaning of the state.
     #[must_use]
     pub const fn meaning(self) -> &'static str {
         match self {

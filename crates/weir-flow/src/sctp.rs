@@ -10,7 +10,7 @@ use crate::key::{FlowKey, Scope, Sender};
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SctpLimits {
-    /// What tells associations apart beside addresses and ports.
+    /// The parts of a key besides addresses and ports.
     pub scope: Scope,
     /// Longest message in bytes; 1 MiB by default. Longer ones are dropped.
     pub message_bytes_max: usize,
@@ -20,8 +20,8 @@ pub struct SctpLimits {
     /// Most streams of associations that have chunks waiting; 65,536 by default. When there are more,
     /// all are dropped.
     pub streams_max: usize,
-    /// Most chunks that wait in one stream of an association; 4,096 by default. When there are more,
-    /// those of the stream are dropped.
+    /// The maximum number of waiting chunks of a stream of an association; 4,096 by default. Beyond it the chunks of the stream are
+    /// dropped.
     pub chunks_max: usize,
 }
 
@@ -37,7 +37,7 @@ impl Default for SctpLimits {
     }
 }
 
-/// What [`SctpMessages`] did so far.
+/// The counters of [`SctpMessages`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SctpCounters {
@@ -58,7 +58,7 @@ pub struct SctpCounters {
 pub struct SctpMessage<'a> {
     /// The association's ends.
     pub key: &'a FlowKey,
-    /// Which end sent it.
+    /// The side that sent it.
     pub sender: Sender,
     /// Stream identifier.
     pub stream: u16,
@@ -66,7 +66,7 @@ pub struct SctpMessage<'a> {
     pub protocol: u32,
     /// Sent without order.
     pub unordered: bool,
-    /// Its bytes: of the packet, when the message is in one chunk.
+    /// The bytes, which are borrowed from the packet when the message has one chunk.
     pub bytes: &'a [u8],
     /// Time of the packet with its last octet, in nanoseconds since 1970.
     pub time_ns: Option<i64>,
@@ -87,7 +87,7 @@ pub struct SctpMessages {
     /// Numbers of the last messages that were in one chunk, to tell repetitions.
     seen: Dict<(FlowKey, Sender), [u32; SEEN]>,
     whole: Vec<u8>,
-    /// Of the chunks of that but the last.
+    /// The frames of its chunks, without the last one.
     others: Vec<u64>,
     counters: SctpCounters,
 }
@@ -98,7 +98,7 @@ struct StreamKey {
     sender: Sender,
     stream: u16,
     unordered: bool,
-    /// Of interleaved data; 0 else.
+    /// The message identifier of interleaved data; 0 otherwise.
     message: Option<u32>,
 }
 
@@ -130,8 +130,8 @@ struct Data<'p> {
     seen: Seen,
 }
 
-/// The payload protocol identifier and the bytes of the first message that begins in a packet of SCTP, as far as they are in
-/// its first chunk.
+/// The payload protocol identifier and the bytes of the first message that begins in an SCTP packet, up to the end of its first
+/// chunk.
 pub(crate) fn first_message<'p>(packet: &Packet<'p>) -> Option<(u32, &'p [u8])> {
     let mut rest = packet.bytes(Layer::Sctp)?.get(12..)?;
     loop {
@@ -150,7 +150,7 @@ pub(crate) fn first_message<'p>(packet: &Packet<'p>) -> Option<(u32, &'p [u8])> 
 }
 
 impl SctpMessages {
-    /// Without any chunks.
+    /// A state without chunks.
     #[must_use]
     pub fn new(limits: SctpLimits) -> Self {
         Self {
@@ -164,7 +164,7 @@ impl SctpMessages {
         }
     }
 
-    /// What was counted so far.
+    /// The counters.
     #[must_use]
     pub const fn counters(&self) -> SctpCounters {
         self.counters
@@ -176,8 +176,7 @@ impl SctpMessages {
         self.bytes
     }
 
-    /// Takes a packet in, and hands on the messages that it completes. Packets that are not SCTP do
-    /// nothing.
+    /// Takes a packet, and reports the messages that it completes. Packets that are not SCTP are ignored.
     pub fn packet(&mut self, packet: &Packet<'_>, mut each: impl FnMut(&SctpMessage<'_>)) {
         if packet.transport() != Some(Layer::Sctp) || packet.is_fragment(Layer::Sctp) {
             return;
@@ -282,7 +281,7 @@ impl SctpMessages {
         self.bytes += data.bytes.len();
     }
 
-    /// Takes out a message that is complete; gives its protocol, and when its last chunk was captured.
+    /// Removes a complete message; returns its protocol, and the time of its last chunk.
     fn take_whole(&mut self, key: &StreamKey) -> Option<(u32, Seen)> {
         let chunks = self.waiting.get_mut(key)?;
         let mut first = None;

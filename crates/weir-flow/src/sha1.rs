@@ -48,7 +48,7 @@ pub(crate) fn digest(message: &[u8]) -> [u8; 20] {
     digest
 }
 
-/// What fits one block with its length.
+/// The maximum length that fits one block with its length field.
 const LEN_MAX: usize = 55;
 
 const START: [u32; 5] = [

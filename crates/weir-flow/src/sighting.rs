@@ -1,4 +1,4 @@
-//! What the flow table needs to know of a packet.
+//! The facts about a packet that the flow table needs.
 
 use weir_packet::{Layer, Packet};
 
@@ -11,7 +11,7 @@ use crate::tcp::{SYN, Segment};
 pub struct Sighting {
     /// Whose packet it is.
     pub key: FlowKey,
-    /// Which end sent it.
+    /// The side that sent it.
     pub sender: Sender,
     /// Capture time, nanoseconds since 1970-01-01 UTC; `None` where the capture has none.
     pub time_ns: Option<i64>,
@@ -23,7 +23,7 @@ pub struct Sighting {
     pub ttl: u8,
     /// The checksum of TCP, UDP or ICMP is wrong; such a packet is noted and not counted.
     pub bad_checksum: bool,
-    /// What TCP says.
+    /// The fields of its TCP header.
     pub segment: Option<Segment>,
 }
 

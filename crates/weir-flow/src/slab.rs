@@ -1,6 +1,6 @@
 //! Values under small numbers, in chunks of one size so that growing never moves them.
 
-/// What a slab holds: it has a place for the number of the next free one while it is not in use.
+/// A value of a slab, which stores the number of the next free place while it is not in use.
 pub(crate) trait Slot: Default {
     fn link(&mut self) -> &mut u32;
 }
@@ -19,8 +19,8 @@ pub(crate) struct Slab<T> {
 const CHUNK_BITS: u32 = 9;
 const CHUNK: usize = 1 << CHUNK_BITS;
 
-/// Chunks whose places are made at once, at most: 16 million values, 768 KiB that the system lends
-/// only as they are used.
+/// The maximum number of chunks for which room is reserved at once: 16 million values, 768 KiB that the system commits as they are
+/// used.
 const CHUNKS_AT_ONCE: usize = 1 << 15;
 
 impl<T: Slot> Slab<T> {
@@ -34,7 +34,7 @@ impl<T: Slot> Slab<T> {
         }
     }
 
-    /// How many values are in use.
+    /// The number of values in use.
     pub(crate) const fn len(&self) -> usize {
         self.len
     }
@@ -67,7 +67,7 @@ impl<T: Slot> Slab<T> {
         Some(id)
     }
 
-    /// Takes the value `id` out, which must be in use.
+    /// Removes the value `id`, which must be in use.
     pub(crate) fn remove(&mut self, id: u32) -> Option<T> {
         let free = self.free;
         let slot = self.get_mut(id)?;

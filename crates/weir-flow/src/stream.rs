@@ -18,12 +18,12 @@ pub struct Carrier {
     pub acknowledged: Option<u64>,
 }
 
-/// What a [`Reassembler`] gives out, in the order of the stream.
+/// An item that a [`Reassembler`] returns, in the order of the stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part<'a> {
     /// Bytes, of the segment that was handed in wherever they are contiguous with what came before.
     Bytes(&'a [u8]),
-    /// So many bytes were not captured.
+    /// A number of bytes that were not captured.
     Gap(u64),
 }
 
@@ -54,19 +54,19 @@ pub enum Part<'a> {
 pub struct Reassembler {
     /// Sequence number of the next byte.
     next_seq: u32,
-    /// Bytes given out so far, with those of gaps.
+    /// The number of bytes returned so far, including gaps.
     offset: u64,
     began: bool,
-    /// Where it begins is what the receiver had acknowledged before: a capture may begin behind that.
+    /// The start is what the receiver had acknowledged before: the capture may begin in the middle of the stream.
     is_start_assumed: bool,
     overlap: Overlap,
-    /// What waits, by offset and apart from each other.
+    /// The waiting pieces, ordered by offset and disjoint.
     pieces: VecDeque<BufferedPiece>,
     /// Nothing is given out: what is next waits for the other direction.
     is_held_back: bool,
-    /// What the pieces cost.
+    /// The memory of the pieces.
     held: usize,
-    /// Where the stream ends, once a FIN was seen.
+    /// The end of the stream, once a FIN was seen.
     end: Option<u64>,
 }
 
@@ -109,8 +109,8 @@ impl BufferedPiece {
 const AHEAD_MAX: i32 = 1 << 24;
 
 impl Reassembler {
-    /// A stream of which nothing was seen. [`Overlap::Drop`] drops segments that differ from what
-    /// waits, and is [`Overlap::First`] else.
+    /// A stream before its first segment. [`Overlap::Drop`] drops segments that differ from waiting bytes, and is
+    /// [`Overlap::First`] otherwise.
     #[must_use]
     pub const fn new(overlap: Overlap) -> Self {
         Self {
@@ -144,13 +144,12 @@ impl Reassembler {
         }
     }
 
-    /// True where the number of the first byte is known, and not assumed.
+    /// Whether the number of the first byte is known, and not assumed.
     pub(crate) const fn is_start_known(&self) -> bool {
         self.began && (!self.is_start_assumed || self.offset > 0)
     }
 
-    /// Says that the first byte has the number `seq` after all, as long as nothing was given out. Gives out what is next
-    /// then.
+    /// Sets the number of the first byte to `seq`, unless bytes were returned already. Returns the bytes that are in order then.
     pub(crate) fn restart(&mut self, seq: u32, mut each: impl FnMut(u64, Part<'_>, Carrier)) {
         let shift = i64::from(beyond(self.next_seq, seq));
         self.is_start_assumed = false;
@@ -194,7 +193,7 @@ impl Reassembler {
         self.began
     }
 
-    /// Bytes given out so far, with those of gaps.
+    /// The number of bytes returned so far, including gaps.
     #[must_use]
     pub const fn offset(&self) -> u64 {
         self.offset
@@ -206,18 +205,18 @@ impl Reassembler {
         self.held
     }
 
-    /// True when all up to the FIN was given out.
+    /// Whether all bytes up to the FIN were returned.
     #[must_use]
     pub fn is_over(&self) -> bool {
         self.end.is_some_and(|end| self.offset >= end)
     }
 
-    /// What carried the first piece that waits.
+    /// The carrier of the first waiting piece.
     pub(crate) fn waits(&self) -> Option<Carrier> {
         self.pieces.front().map(|first| first.carrier)
     }
 
-    /// True when nothing is given out.
+    /// Whether nothing is returned for now.
     pub(crate) const fn is_held_back(&self) -> bool {
         self.is_held_back
     }
@@ -227,7 +226,7 @@ impl Reassembler {
         self.is_held_back = is_held_back;
     }
 
-    /// True when something is missing in front of what waits.
+    /// Whether bytes are missing before the first waiting piece.
     #[must_use]
     pub fn has_hole(&self) -> bool {
         self.pieces
@@ -235,7 +234,7 @@ impl Reassembler {
             .is_some_and(|first| first.offset > self.offset)
     }
 
-    /// True when all that is before `ack` was given out.
+    /// Whether all bytes before `ack` were returned.
     #[must_use]
     pub const fn is_before(&self, ack: u32) -> bool {
         !self.began || beyond(ack, self.next_seq) <= 0
@@ -249,9 +248,8 @@ impl Reassembler {
         }
     }
 
-    /// Takes a segment in, whose first byte has the number `seq` and that has `len` bytes, of which
-    /// `captured` were captured. Where no SYN was seen, the stream begins with it. `each` gets what is
-    /// in order now, with its offset in the stream.
+    /// Takes a segment whose first byte has the number `seq`, and that has `len` bytes, of which `captured` were captured. Without
+    /// a SYN, the stream begins with it. `each` is called with the bytes that are in order now, and their offset in the stream.
     #[inline]
     pub fn data(
         &mut self,
@@ -298,7 +296,7 @@ impl Reassembler {
             .offset
             .saturating_add(u64::try_from(ahead).unwrap_or(0));
         if let Some(end) = self.end {
-            // Beyond a FIN there is nothing.
+            // There are no bytes beyond a FIN.
             len = len.min(end.saturating_sub(start));
             let count = usize::try_from(len).unwrap_or(usize::MAX);
             captured = captured
@@ -315,7 +313,7 @@ impl Reassembler {
             Overlap::Drop if self.differs(start, captured) => return,
             Overlap::First | Overlap::Drop => {}
         }
-        // What was captured fills what was sent and not captured before.
+        // Captured bytes fill a place that was sent before and not captured.
         if known > start {
             self.remove_missing(start, known);
         }
@@ -326,7 +324,7 @@ impl Reassembler {
         self.flow(each);
     }
 
-    /// Puts bytes where nothing is yet; gives those out at once that are next.
+    /// Stores bytes in free places; returns those that are in order at once.
     fn place(
         &mut self,
         start: u64,
@@ -380,7 +378,7 @@ impl Reassembler {
         self.pieces.insert(index, piece);
     }
 
-    /// Notes that the bytes from `start` to `end` were not captured, where nothing else is known.
+    /// Records that the bytes from `start` to `end` were not captured, unless they are known.
     fn place_missing(&mut self, start: u64, end: u64, carrier: Carrier) {
         let mut at = start.max(self.offset);
         while at < end {
@@ -448,7 +446,7 @@ impl Reassembler {
         }
     }
 
-    /// True when bytes differ from those that wait at their place.
+    /// Whether bytes differ from those that wait at their place.
     fn differs(&self, start: u64, bytes: &[u8]) -> bool {
         let end = start.saturating_add(bytes.len() as u64);
         let index = self.pieces.partition_point(|piece| piece.end() <= start);
@@ -465,8 +463,8 @@ impl Reassembler {
         })
     }
 
-    /// Gives up what is missing in front of the first piece that waits, and gives that out with all
-    /// that follows it. What is missing has the carrier of that piece. False when nothing waits.
+    /// Gives up the bytes that are missing before the first waiting piece, and returns that piece with those that follow it. The
+    /// gap has the carrier of that piece. False when no piece waits.
     pub fn skip_hole(&mut self, mut each: impl FnMut(u64, Part<'_>, Carrier)) -> bool {
         self.is_held_back = false;
         if !self.give_first(&mut each) {
@@ -476,7 +474,7 @@ impl Reassembler {
         true
     }
 
-    /// Gives out the first piece that waits, and before it what is missing in front of it. False when nothing waits.
+    /// Returns the first waiting piece, after the gap before it. False when no piece waits.
     pub(crate) fn give_first(&mut self, mut each: impl FnMut(u64, Part<'_>, Carrier)) -> bool {
         if self.is_start_assumed {
             self.begin_with_first();
@@ -496,7 +494,7 @@ impl Reassembler {
         true
     }
 
-    /// Gives up all that is missing, up to the FIN if there was one: what is missing before that has the carrier `last`.
+    /// Gives up all missing bytes, up to the FIN if there was one; the gap before the FIN has the carrier `last`.
     pub fn give_up(&mut self, last: Carrier, mut each: impl FnMut(u64, Part<'_>, Carrier)) {
         while self.skip_hole(&mut each) {}
         if let Some(end) = self.end
@@ -506,7 +504,7 @@ impl Reassembler {
         }
     }
 
-    /// Gives out the pieces that are next.
+    /// Returns the pieces that are in order.
     fn flow(&mut self, each: &mut impl FnMut(u64, Part<'_>, Carrier)) {
         while !self.is_held_back
             && let Some(piece) = self.pieces.front()

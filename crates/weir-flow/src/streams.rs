@@ -22,12 +22,12 @@ use crate::tracker::payload;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct StreamLimits {
-    /// What tells connections apart beside addresses and ports.
+    /// The parts of a key besides addresses and ports.
     pub scope: Scope,
-    /// Which bytes count where segments overlap; the first by default.
+    /// The policy for overlapping segments; the first bytes win by default.
     pub overlap: Overlap,
-    /// Most connections at one time; 65,536 by default. The one that was silent longest, as far as
-    /// is known, goes when there are more.
+    /// The maximum number of concurrent connections; 65,536 by default. Beyond it the one that is idle for longest, as far as is
+    /// known, is forgotten.
     pub connections_max: usize,
     /// Most bytes of memory that wait in one direction of a connection; 1 MiB by default. What is
     /// missing is given up when there are more.
@@ -35,11 +35,11 @@ pub struct StreamLimits {
     /// Most bytes of memory that wait in all; 256 MiB by default. The connection that would need
     /// more gives up what it misses.
     pub bytes_max: usize,
-    /// What the receiver acknowledged and was not seen is waited for so long, in nanoseconds; 1 second by default,
-    /// as captures may have packets in another order than the network. What the receiver sends meanwhile waits as well,
-    /// so that an answer comes behind its question.
+    /// The time for which acknowledged bytes that were not captured are waited for, in nanoseconds; 1 second by default, as
+    /// captures may have packets in another order than the network. Later data of the receiver wait meanwhile, so that a response
+    /// follows its request.
     pub patience_ns: u64,
-    /// A connection is forgotten when nothing came for so long; 5 minutes by default.
+    /// The idle timeout of connections; 5 minutes by default.
     pub idle_ns: u64,
 }
 
@@ -57,7 +57,7 @@ impl Default for StreamLimits {
     }
 }
 
-/// What [`Streams`] did so far.
+/// The counters of [`Streams`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct StreamCounters {
@@ -84,9 +84,9 @@ pub struct Chunk<'a> {
     pub connection: u64,
     /// The number that [`Streams::packet_of`] got with the connection's first packet; 0 of [`Streams::packet`].
     pub flow: u64,
-    /// Its ends and protocol.
+    /// The endpoints and the protocol.
     pub key: &'a FlowKey,
-    /// Which end sent it.
+    /// The side that sent it.
     pub sender: Sender,
     /// The sender began the connection, as far as is known: it sent the SYN, or the first packet.
     pub from_originator: bool,
@@ -97,22 +97,22 @@ pub struct Chunk<'a> {
     pub frame: u64,
     /// Bytes of the other direction that the sender had acknowledged in that packet. `None` where that is not known.
     pub acknowledged: Option<u64>,
-    /// Bytes of the stream before it, with those of gaps.
+    /// The offset in the stream, including gaps.
     pub offset: u64,
     /// A SYN of the connection was seen: at offset 0 are the first bytes of the direction.
     pub saw_start: bool,
     /// Nothing more comes of the connection, in either direction.
     pub is_last: bool,
-    /// What it is.
+    /// The content.
     pub content: Content<'a>,
 }
 
-/// What a [`Chunk`] is.
+/// The content of a [`Chunk`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Content<'a> {
     /// Bytes, borrowed from the packet wherever they are contiguous.
     Bytes(&'a [u8]),
-    /// So many bytes were not captured.
+    /// A number of bytes that were not captured.
     Gap(u64),
     /// Nothing more comes in this direction.
     End(StreamEnd),
@@ -122,11 +122,11 @@ pub enum Content<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum StreamEnd {
-    /// With a FIN.
+    /// The stream ended by a FIN.
     Finished,
-    /// With a RST, of either end.
+    /// The connection ended by a RST of either side.
     Reset,
-    /// It was silent for too long, the table was full, or a new connection took its ports.
+    /// The idle timeout has passed, the table was full, or a new connection uses the same ports.
     Forgotten,
     /// The capture ended.
     CaptureEnd,
@@ -189,15 +189,15 @@ pub struct Streams {
 struct StreamTable {
     limits: StreamLimits,
     connections: Dict<FlowKey, Box<FollowedConnection>>,
-    /// Of the connections' states, as those of flows.
+    /// The details of the states of connections, as for flows.
     details: Details,
     /// Keys in the order in which they are looked at, with those that are gone.
     order: VecDeque<(FlowKey, u64)>,
-    /// What either end had acknowledged by segments without data of connections that are not known: those that began before
-    /// the capture begin with their first data.
+    /// The acknowledgment numbers of segments without data of unknown connections, by direction: a connection that began before the
+    /// capture begins with its first data.
     acknowledged: Dict<FlowKey, [Option<u32>; 2]>,
-    /// Connections that both ends have closed, and when. They stay a while, as copies of their last
-    /// packets are none of a new connection.
+    /// The connections that both sides have closed, and the time. They are kept for a while, as copies of their last packets do not
+    /// begin a new connection.
     closed: VecDeque<(FlowKey, u64, i64)>,
     held: usize,
     clock: Clock,
@@ -232,9 +232,9 @@ struct FollowedConnection {
 struct Direction {
     stream: Reassembler,
     ended: bool,
-    /// What the receiver had acknowledged before anything of the direction was seen.
+    /// The acknowledgment number of the receiver before any segment of the direction.
     acknowledged: Option<u32>,
-    /// What is acknowledged and missing.
+    /// The bytes that are acknowledged and missing.
     missing: Option<Missing>,
 }
 
@@ -246,7 +246,7 @@ struct Missing {
     ack: u32,
 }
 
-/// What the caller knows of a packet.
+/// The caller's facts about a packet.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct PacketOf {
     /// The number of its flow.
@@ -254,39 +254,39 @@ pub(crate) struct PacketOf {
     /// That is the flow of the connection itself, and not of a tunnel that carries it: a connection ends where its flow
     /// does, so that both always are the same.
     pub(crate) is_own_flow: bool,
-    /// It waited for fragments, so that its time says nothing about that of other packets.
+    /// The packet was reassembled from fragments, so that its time says nothing about that of other packets.
     pub(crate) is_late: bool,
 }
 
-/// Where a segment belongs.
+/// The connection of a segment.
 enum SegmentOwner {
-    /// To the connection that is known.
+    /// The known connection.
     Is,
-    /// To one that begins.
+    /// A new connection.
     None,
-    /// To an attempt that begins beside this connection.
+    /// An attempt beside this connection.
     Beside(Box<FollowedConnection>),
 }
 
-/// What a chunk says beside its content.
+/// The fields of a chunk besides its content.
 #[derive(Clone, Copy)]
 struct Occasion {
     time_ns: Option<i64>,
     frame: u64,
-    /// Of the packet; connections that begin with it get it.
+    /// The flow of the packet, which becomes that of connections that begin with it.
     flow: u64,
     /// That number is one of a flow of the connection itself: another one is another connection.
     is_own_flow: bool,
 }
 
 impl Streams {
-    /// Without connections, and with the default limits for fragments.
+    /// A state without connections, and with the default limits for fragments.
     #[must_use]
     pub fn new(limits: StreamLimits) -> Self {
         Self::with_fragments(limits, FragmentLimits::default())
     }
 
-    /// Without connections.
+    /// A state without connections.
     #[must_use]
     pub fn with_fragments(limits: StreamLimits, fragments: FragmentLimits) -> Self {
         Self {
@@ -309,13 +309,13 @@ impl Streams {
         }
     }
 
-    /// What was counted so far.
+    /// The counters.
     #[must_use]
     pub const fn counters(&self) -> (StreamCounters, FragmentCounters) {
         (self.table.counters, self.defragmenter.counters())
     }
 
-    /// How many connections are followed or ignored.
+    /// The number of connections, including ignored ones.
     #[must_use]
     pub fn len(&self) -> usize {
         self.table.connections.len()
@@ -333,13 +333,13 @@ impl Streams {
         self.table.held
     }
 
-    /// Takes a packet in, and hands on what is in order now. Packets that are not TCP do nothing.
+    /// Takes a packet, and reports the data that are in order now. Packets that are not TCP are ignored.
     pub fn packet(&mut self, packet: &Packet<'_>, each: impl FnMut(&Chunk<'_>) -> Interest) {
         self.packet_of(packet, 0, each);
     }
 
-    /// As [`Self::packet`], with a number that the caller has for the flow of the packet: chunks have that
-    /// of their connection's first packet.
+    /// Takes a packet as [`Self::packet`], with the caller's number of its flow: chunks have that of the first packet of their
+    /// connection.
     pub fn packet_of(
         &mut self,
         packet: &Packet<'_>,
@@ -353,7 +353,7 @@ impl Streams {
         self.packet_in(packet, of, each);
     }
 
-    /// As [`Self::packet_of`].
+    /// Takes a packet as [`Self::packet_of`].
     pub(crate) fn packet_in(
         &mut self,
         packet: &Packet<'_>,
@@ -371,8 +371,7 @@ impl Streams {
         }
     }
 
-    /// Gives out all that waits, and the end of each stream, in the order of the connections: the
-    /// capture is over.
+    /// Reports all waiting data and the end of each stream, in the order of the connections, at the end of the capture.
     pub fn finish(&mut self, each: impl FnMut(&Chunk<'_>) -> Interest) {
         self.table.finish(each);
     }
@@ -421,7 +420,7 @@ impl StreamTable {
         let key = sighting.key;
         let older = match self.known(sighting, segment, occasion, each) {
             SegmentOwner::Is => None,
-            // What neither begins a connection nor has data makes none.
+            // A segment without SYN and data does not begin a connection.
             SegmentOwner::None if segment.flags & SYN == 0 && segment.len == 0 => {
                 return self.note_acknowledged(sighting, segment);
             }
@@ -482,7 +481,7 @@ impl StreamTable {
         }
     }
 
-    /// Takes note of what a segment without data of a connection that is not known acknowledges.
+    /// Stores the acknowledgment number of a segment without data of an unknown connection.
     #[cold]
     fn note_acknowledged(&mut self, sighting: &Sighting, segment: &Segment) {
         if segment.flags & (ACK | RST) != ACK {
@@ -502,7 +501,7 @@ impl StreamTable {
             }
         };
         let [of_low, of_high] = known;
-        // It is the other end's data that are acknowledged.
+        // The acknowledgment number is about the data of the other side.
         let place = match sighting.sender {
             Sender::Low => of_high,
             Sender::High => of_low,
@@ -592,7 +591,7 @@ impl StreamTable {
         self.next_number += 1;
         self.counters.connections += 1;
         self.order.push_back((key, number));
-        // A SYN with ACK is the answer to the one that began.
+        // A SYN with ACK answers the side that began.
         let is_answer = segment.flags & (SYN | ACK) == SYN | ACK;
         let acknowledged = match self.acknowledged.is_empty() {
             true => None,
@@ -666,7 +665,7 @@ impl StreamTable {
         true
     }
 
-    /// Gives out what waits of a connection, and its end.
+    /// Reports the waiting data of a connection, and its end.
     fn forget(
         &mut self,
         key: &FlowKey,
@@ -679,7 +678,7 @@ impl StreamTable {
         }
     }
 
-    /// Gives out what waits of a connection that is no longer known, and its end; before it that of the older one.
+    /// Reports the waiting data of a connection that was removed, and its end, after those of the older connection.
     fn end_connection(
         &mut self,
         key: &FlowKey,
@@ -743,14 +742,14 @@ impl FollowedConnection {
         self.directions.iter().all(|one| one.ended)
     }
 
-    /// Of this connection and the one that it stands beside.
+    /// The memory of this connection and of the one beside it.
     fn held_by_both(&self) -> usize {
         let older = self.older.as_deref();
         self.held().saturating_add(older.map_or(0, Self::held))
     }
 
-    /// True when the flow table has begun another flow with a segment, after a silence or an attempt that was not answered
-    /// in time. Copies of segments of a connection that is over begin none here.
+    /// Whether the flow table has begun another flow with a segment, after a silence or an attempt that was not answered in time.
+    /// Copies of segments of a closed connection do not begin one here.
     fn is_of_another_flow(
         &self,
         sighting: &Sighting,
@@ -765,7 +764,7 @@ impl FollowedConnection {
         is_new || !self.track.is(Flow::CLOSED)
     }
 
-    /// Takes a segment into the state of the connection. True of a reset that ends it.
+    /// Updates the state of the connection by a segment. True for a reset that ends it.
     fn follow(
         &mut self,
         sighting: &Sighting,
@@ -783,7 +782,7 @@ impl FollowedConnection {
         counts && segment.flags & RST != 0
     }
 
-    /// Begins the streams where the handshake says that they do, as long as nothing was given out of them.
+    /// Begins the streams at the numbers of the handshake, unless data were reported already.
     #[cold]
     fn begin_streams<F: FnMut(&Chunk<'_>) -> Interest>(
         &mut self,
@@ -819,7 +818,7 @@ impl FollowedConnection {
         let first = segment.seq.wrapping_add(1);
         self.direction_mut(sender).stream.begin(first);
         if segment.flags & ACK != 0 && bytes.is_empty() {
-            // It answers the SYN that was missed, or comes later in the capture.
+            // The segment answers a SYN that was not captured, or that follows in the capture.
             self.direction_mut(other(sender)).stream.begin(segment.ack);
         }
         true
@@ -878,8 +877,8 @@ impl FollowedConnection {
         }
     }
 
-    /// Takes in what a sender acknowledges of the other direction, and gives up what is missing there for too long. Gives
-    /// how many bytes of that direction are acknowledged, where it is known.
+    /// Takes the acknowledgment of the other direction, and gives up bytes that are missing there for too long. Returns the number
+    /// of acknowledged bytes of that direction, if it is known.
     #[inline]
     fn acknowledge<F: FnMut(&Chunk<'_>) -> Interest>(
         &mut self,
@@ -914,8 +913,8 @@ impl FollowedConnection {
         acknowledged.filter(|_| self.direction_mut(sender).stream.is_start_known())
     }
 
-    /// Gives up what is missing in a direction in front of what waits, and gives the first of that out. False when nothing
-    /// waits.
+    /// Gives up the bytes that are missing before the first waiting piece of a direction, and reports that piece. False when no
+    /// piece waits.
     fn skip_hole<F: FnMut(&Chunk<'_>) -> Interest>(
         &mut self,
         sender: Sender,
@@ -959,7 +958,7 @@ impl FollowedConnection {
         first.map(|(.., sender)| sender)
     }
 
-    /// Gives up what is missing as long as more waits for it than is allowed, where others wait with so many bytes.
+    /// Gives up missing bytes while the waiting pieces exceed their limit; other connections hold `others` bytes.
     fn keep_to_limits<F: FnMut(&Chunk<'_>) -> Interest>(
         &mut self,
         sender: Sender,
@@ -974,7 +973,7 @@ impl FollowedConnection {
             if held <= direction_max && held.saturating_add(others) <= bytes_max {
                 return;
             }
-            // Without a hole of its own it waits for the other direction.
+            // A direction without a gap waits for the other one.
             let late = if has_hole { sender } else { other(sender) };
             let was_waiting = self.skip_hole(late, out);
             self.hold_back(out);
@@ -1002,7 +1001,7 @@ impl FollowedConnection {
         }
     }
 
-    /// Gives out what waits in both directions, in the order in which it was captured, and their ends.
+    /// Reports the waiting data of both directions, in the order of capture, and their ends.
     fn end_both<F: FnMut(&Chunk<'_>) -> Interest>(&mut self, end: StreamEnd, out: &mut Out<'_, F>) {
         while let Some(sender) = self.next_of_both(|_| true) {
             let stream = &mut self.direction_mut(sender).stream;
@@ -1013,7 +1012,7 @@ impl FollowedConnection {
         }
     }
 
-    /// Gives out what waits in a direction, and its end.
+    /// Reports the waiting data of a direction, and its end.
     fn end<F: FnMut(&Chunk<'_>) -> Interest>(
         &mut self,
         sender: Sender,
@@ -1037,7 +1036,7 @@ impl FollowedConnection {
 }
 
 impl Missing {
-    /// True when it was waited for as long as the limits say.
+    /// Whether the bytes were missing for as long as the limits allow.
     fn is_late(self, limits: &StreamLimits, now_ns: i64) -> bool {
         let patience_ns = i64::try_from(limits.patience_ns).unwrap_or(i64::MAX);
         now_ns.saturating_sub(self.since_ns) >= patience_ns
@@ -1063,7 +1062,7 @@ impl Occasion {
     }
 }
 
-/// Where chunks go.
+/// The destination of chunks.
 struct Out<'o, F> {
     key: &'o FlowKey,
     connection: u64,
@@ -1128,8 +1127,8 @@ const fn other(sender: Sender) -> Sender {
     }
 }
 
-/// How long a closed connection is remembered: as long as copies of its last segments may come (RFC 9293, 3.4.2, has twice
-/// the lifetime of a segment; common systems wait for one minute).
+/// The time for which a closed connection is remembered, in which copies of its last segments may arrive (RFC 9293, 3.4.2, has
+/// twice the maximum segment lifetime; common systems wait for one minute).
 const CLOSED_NS: i64 = 60_000_000_000;
 
 /// Connections that are not known of which it is kept what their ends acknowledged, at most.

@@ -58,7 +58,7 @@ pub struct FlowTable {
     counters: Counters,
 }
 
-/// Where a packet was counted.
+/// The flow that a packet was counted in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Seen {
     /// Number of the flow, as [`FlowRecord::number`].
@@ -70,13 +70,13 @@ pub struct Seen {
     id: u32,
 }
 
-/// Where a packet belongs.
+/// The flow of a packet.
 enum PacketOwner {
-    /// To this flow.
+    /// A known flow.
     Is(u32),
-    /// To one that begins.
+    /// A new flow.
     None,
-    /// To an attempt that begins beside this flow.
+    /// An attempt beside this flow.
     Beside(u32),
 }
 
@@ -103,7 +103,7 @@ impl FlowTable {
         }
     }
 
-    /// How many flows are going on.
+    /// The number of active flows.
     #[must_use]
     pub const fn len(&self) -> usize {
         self.flows.len()
@@ -115,7 +115,7 @@ impl FlowTable {
         self.len() == 0
     }
 
-    /// What was counted so far.
+    /// The counters.
     #[must_use]
     pub const fn counters(&self) -> Counters {
         Counters {
@@ -148,7 +148,7 @@ impl FlowTable {
         self.take_in(sighting, now_ns, hash, id, true, ended)
     }
 
-    /// As [`Self::packet`] of one that waited for others: time does not pass with it.
+    /// Takes a reassembled packet as [`Self::packet`]: time does not advance with it.
     #[cold]
     pub(crate) fn late(
         &mut self,
@@ -161,8 +161,8 @@ impl FlowTable {
         self.take_in(sighting, now_ns, hash, id, true, ended)
     }
 
-    /// As [`Self::packet`] for many packets. Costs a third of it when there are many flows, as up to
-    /// [`Self::BATCH`] flows are looked up together.
+    /// Takes many packets as [`Self::packet`]. Costs a third of it when there are many flows, as up to [`Self::BATCH`] flows are
+    /// looked up together.
     #[inline]
     pub fn packets(&mut self, sightings: &[Sighting], mut ended: impl FnMut(FlowRecord)) {
         for batch in sightings.chunks(Self::BATCH) {
@@ -205,7 +205,7 @@ impl FlowTable {
         }
     }
 
-    /// What a flow is known to carry; `None` once nothing more is to be looked for.
+    /// The application of a flow as known so far; `None` once it is final.
     #[must_use]
     pub fn open_application(&self, seen: &Seen) -> Option<Application> {
         let flow = self.flows.get(seen.id)?;
@@ -213,8 +213,8 @@ impl FlowTable {
         is_open.then_some(flow.application)
     }
 
-    /// Takes note of a packet that may be one of RTP. Gives how many in a row were of its source, each a little later than
-    /// the one before, as far as that sender's packets were noted.
+    /// Records a packet that may be RTP. Returns the number of consecutive packets of its source, each a little later than the one
+    /// before, as far as the packets of that sender were recorded.
     pub(crate) fn follow_rtp(&mut self, seen: &Seen, header: RtpHeader) -> u32 {
         let flow = self.flows.get_mut(seen.id);
         let Some(flow) = flow.filter(|flow| flow.number == seen.number) else {
@@ -245,8 +245,7 @@ impl FlowTable {
         self.clock.now_ns()
     }
 
-    /// Gives out what is over at `now_ns`, at most `looks` flows looked at. True when there may be
-    /// more.
+    /// Reports the flows that have timed out at `now_ns`, after looking at no more than `looks` flows. True when there may be more.
     pub fn expire(&mut self, now_ns: i64, looks: usize, mut ended: impl FnMut(FlowRecord)) -> bool {
         self.clock.see(now_ns);
         self.end_due(looks, &mut ended)
@@ -272,7 +271,7 @@ impl FlowTable {
         true
     }
 
-    /// Gives out all flows, in the order of their last looks: the capture is over.
+    /// Reports all flows, in the order of their last lookup, at the end of the capture.
     pub fn finish(&mut self, mut ended: impl FnMut(FlowRecord)) {
         while let Some(id) = self.wheel.first() {
             self.end_one(id, Some(End::CaptureEnd), &mut ended);
@@ -296,7 +295,7 @@ impl FlowTable {
         }
     }
 
-    /// Takes up the time of a packet, and gives it: that of the one before it where it has none.
+    /// Advances to the time of a packet, and returns it; without a time, that of the packet before.
     #[inline]
     fn see(&mut self, sighting: &Sighting) -> i64 {
         match sighting.time_ns {
@@ -325,11 +324,11 @@ impl FlowTable {
         if let Some(seen) = self.go_on(id, sighting, now_ns) {
             return Some(seen);
         }
-        // What was found may have ended, and have hidden another flow.
+        // The flow that was found may have ended, and may have hidden another flow.
         if !(is_sure && id == NONE || self.is_at(id, &sighting.key)) {
             id = self.find(hash, &sighting.key);
         }
-        // No flow may have been found, or one that has just ended.
+        // There may be no flow, or one that has just ended.
         let known = self.known(id, sighting, &mut ended);
         let is_first = !matches!(known, PacketOwner::Is(_));
         let id = match known {
@@ -357,8 +356,8 @@ impl FlowTable {
         })
     }
 
-    /// Counts what most packets are: a segment of an established connection in which nothing is missing,
-    /// that comes in order and acknowledges what was seen. Does what the long way does, or nothing.
+    /// Counts the most common packet: a segment of an established connection without missing data, in order, that acknowledges what
+    /// was seen. The result equals that of the full path; without one, nothing has changed.
     #[inline]
     fn go_on(&mut self, id: u32, sighting: &Sighting, now_ns: i64) -> Option<Seen> {
         let segment = sighting.segment.as_ref()?;
@@ -386,8 +385,7 @@ impl FlowTable {
         })
     }
 
-    /// The flow that a packet belongs to, where `id` is the one that its key had. Gives out those that are over before
-    /// the packet.
+    /// The flow of a packet, where `id` is the flow that has its key. Reports the flows that end before the packet.
     #[inline]
     fn known(
         &mut self,
@@ -437,7 +435,7 @@ impl FlowTable {
         }
     }
 
-    /// When a flow is over if nothing more comes, by the time that passes.
+    /// The deadline of a flow without further packets, in elapsed time.
     #[inline]
     fn deadline(&self, flow: &Flow) -> i64 {
         let behind_ns = self.clock.behind_ns(flow.clock);
@@ -451,7 +449,7 @@ impl FlowTable {
         (found.is(Flow::HIDDEN) && found.key == flow.key).then_some(older)
     }
 
-    /// Begins the flow of an attempt in front of one that lives. That one ends where no more flows can have details.
+    /// Begins the flow of an attempt in front of an open one, which ends if no more flows can have details.
     #[cold]
     fn begin_beside(
         &mut self,
@@ -470,7 +468,7 @@ impl FlowTable {
             flow.flags |= Flow::HIDDEN;
         }
         let id = self.begin(sighting, hash, now_ns, ended)?;
-        // It may have been given out to make room.
+        // The flow may have been reported to make room.
         let is_there = self
             .flows
             .get(older)
@@ -482,7 +480,7 @@ impl FlowTable {
         Some(id)
     }
 
-    /// Gives out a part of a flow that lasts.
+    /// Reports a part of a long flow.
     #[inline]
     fn cut(&mut self, id: u32, now_ns: i64, ended: &mut impl FnMut(FlowRecord)) {
         let Some(active_ns) = self.options.active_ns else {
@@ -563,7 +561,7 @@ impl FlowTable {
         Some(id)
     }
 
-    /// Has flow `id` be found by its key.
+    /// Makes flow `id` the one of its key.
     fn find_by_key(&mut self, key: FlowKey, hash: u32, id: u32) {
         let mut collides = false;
         self.by_hash
@@ -575,7 +573,7 @@ impl FlowTable {
         }
     }
 
-    /// Has flow `id` no longer be found by its key.
+    /// Removes flow `id` from the index.
     fn forget_key(&mut self, id: u32) {
         let Some(flow) = self.flows.get(id).filter(|flow| !flow.is(Flow::HIDDEN)) else {
             return;
@@ -588,7 +586,7 @@ impl FlowTable {
         }
     }
 
-    /// Gives a flow out and forgets it. The one that it hides is found again.
+    /// Reports a flow and removes it. The flow that it hides is in the index again.
     fn end_one(&mut self, id: u32, end: Option<End>, ended: &mut impl FnMut(FlowRecord)) {
         self.wheel.remove(&mut self.flows, id);
         self.forget_key(id);
@@ -632,7 +630,7 @@ fn idle_ns(protocol: u8, options: &Options) -> i64 {
     i64::try_from(ns).unwrap_or(i64::MAX)
 }
 
-/// When a flow is over if nothing more comes.
+/// The deadline of a flow without further packets.
 #[inline]
 fn deadline(flow: &Flow, options: &Options) -> i64 {
     if flow.is(Flow::CLOSED) {
@@ -640,7 +638,7 @@ fn deadline(flow: &Flow, options: &Options) -> i64 {
     }
     let waits = matches!(flow.sides[0].state, State::SynSent | State::SynAckSent)
         && flow.sides[1].state == State::Inactive
-        // With data the other direction was not captured.
+        // The other direction has data that were not captured.
         && tcp::beyond(flow.sides[0].last, flow.sides[0].start) <= 1;
     if flow.is(Flow::ATTEMPT) && waits {
         return after(flow.first_ns, options.tcp_attempt_ns);
@@ -772,8 +770,8 @@ fn conn_state(flow: &Flow, history: &History, is_empty: bool) -> ConnState {
     }
 }
 
-/// A SYN of the originator, then its RST, and in between nothing of it that speaks against an
-/// attempt: Zeek's `\^?S[^HAFGIQ]*R.*`.
+/// Whether the history is a SYN of the originator and its RST, without anything in between that speaks against an attempt: Zeek's
+/// `\^?S[^HAFGIQ]*R.*`.
 fn is_attempt_then_reset(history: &str) -> bool {
     let history = history.strip_prefix('^').unwrap_or(history);
     let Some(after_syn) = history.strip_prefix('S') else {

@@ -5,7 +5,7 @@ use crate::flow::{Details, Flow, Side, SideDetail, State};
 use crate::history::Event;
 use crate::slab::NONE;
 
-/// What a segment says.
+/// The fields of a segment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Segment {
     /// Sequence number of the first byte, or of the SYN.
@@ -20,7 +20,7 @@ pub struct Segment {
     pub len: u32,
     /// Not all of the data were captured.
     pub is_cut: bool,
-    /// How far windows of the sender are shifted (RFC 7323, 2.2), as a SYN says; `None` without.
+    /// The window scale of a SYN (RFC 7323, 2.2); `None` without the option.
     pub scale: Option<u8>,
 }
 
@@ -38,8 +38,7 @@ impl Segment {
         self.flags & flag != 0
     }
 
-    /// Numbers that it takes: those of its data, SYN and FIN. The data of a RST are none of the
-    /// stream.
+    /// The number of sequence numbers that it takes: those of its data, SYN and FIN. The data of a RST do not belong to the stream.
     const fn span(&self) -> u32 {
         let data = if self.is(RST) { 0 } else { self.len };
         data.wrapping_add(self.is(SYN) as u32)
@@ -56,7 +55,7 @@ pub(crate) const LATE_MAX: i32 = 1 << 24;
 /// Data without any acknowledgment beyond this mean that the acknowledgments go another way.
 const UNACKNOWLEDGED_MAX: u64 = 16_384;
 
-/// How far `a` is beyond `b` in sequence space.
+/// The signed distance of `a` from `b` in sequence space.
 #[inline]
 pub(crate) const fn beyond(a: u32, b: u32) -> i32 {
     a.wrapping_sub(b) as i32
@@ -69,7 +68,7 @@ pub(crate) struct Connection<'t> {
 }
 
 impl Connection<'_> {
-    /// Takes in a segment from `side` at `now_ns`. False of a reset that ends nothing.
+    /// Processes a segment of `side` at `now_ns`. False for a reset that is ignored.
     #[inline]
     pub(crate) fn segment(&mut self, side: usize, segment: &Segment, now_ns: i64) -> bool {
         if segment.is(RST) && !course::accepts_reset(self.flow, self.details, side, segment) {
@@ -78,7 +77,7 @@ impl Connection<'_> {
         }
         // A flip may make the sender the other side.
         let mut side = side;
-        // A SYN ACK alone may be a scan, whose sender begins. What goes on after it is an answer.
+        // A SYN ACK alone may be a scan, whose sender is the originator. Only further segments make it an answer.
         let goes_on = !segment.is(SYN | FIN | RST) && (segment.len > 0 || segment.is(ACK));
         if goes_on && self.flow.history.is_only(Event::Handshake) {
             self.flow.flip_answer(self.details);
@@ -133,7 +132,7 @@ impl Connection<'_> {
         is_known.then(|| end.start.wrapping_add(1))
     }
 
-    /// Takes note of a packet that changes nothing.
+    /// Counts a packet that does not change the state.
     #[cold]
     fn pass_over(&mut self, side: usize, now_ns: i64) {
         let Self { flow, details } = self;
@@ -141,8 +140,8 @@ impl Connection<'_> {
         flow.last_ns = flow.last_ns.max(now_ns);
     }
 
-    /// Takes note of what a SYN says beside its number, and of an answer that may not be the one that is confirmed.
-    /// False where it answers another SYN than the one that is known.
+    /// Stores the options of a SYN, and an answer that may not be the one that is confirmed. False for an answer to another SYN
+    /// than the known one.
     #[inline]
     fn note_answer(&mut self, side: usize, segment: &Segment) -> bool {
         let [originator, responder] = &self.flow.sides;
@@ -174,7 +173,7 @@ impl Connection<'_> {
         is_answer_to_it
     }
 
-    /// Takes note of an acknowledgment before the SYN was answered. False where it is of another connection.
+    /// Stores an acknowledgment before the SYN was answered. False for one of another connection.
     #[cold]
     fn note_challenge(&mut self, segment: &Segment) -> bool {
         let Self { flow, details } = self;
@@ -187,8 +186,8 @@ impl Connection<'_> {
         false
     }
 
-    /// Where answers to a SYN differ, the one counts that the originator acknowledges, or that data of the responder go on
-    /// from.
+    /// Chooses among different answers to a SYN the one that the originator acknowledges, or that the data of the responder
+    /// continue.
     #[inline]
     fn confirm(&mut self, side: usize, segment: &Segment) {
         if segment.is(SYN | RST) || self.flow.detail == NONE {
@@ -268,14 +267,14 @@ impl Connection<'_> {
                 if segment.is(SYN) {
                     true
                 } else {
-                    // As if a SYN had been seen, so that the first byte has the number 1.
+                    // The start is set as if a SYN had been seen, so that the first byte has the number 1.
                     end.start = segment.seq.wrapping_sub(1);
                     end.ack = end.start;
                     end.last = segment.seq;
                     false
                 }
             }
-            // A SYN in the midst of the data changes nothing (RFC 5961, 4.2).
+            // A SYN in the middle of the data is ignored (RFC 5961, 4.2).
             State::Established if has_syn && beyond(end.last, end.start) > 1 => false,
             State::SynSent | State::SynAckSent | State::Established | State::Partial => {
                 segment.is(SYN)
@@ -297,15 +296,14 @@ impl Connection<'_> {
                 detail.cut.clear();
                 detail.given_up.clear();
             }
-            // What follows the SYN is new.
+            // The numbers after the SYN are new.
             return segment.seq.wrapping_add(1);
         }
         end.last
     }
 
-    /// Begins the numbers of a side of which nothing was seen but what acknowledges it: they go on from there, where the
-    /// first acknowledgment was that of its SYN. Gives the highest number before this segment; `None` where the numbers
-    /// begin with the segment.
+    /// Begins the numbers of a side of which only acknowledgments were seen: they start there, as the first acknowledgment was that
+    /// of its SYN. Returns the highest number before this segment; `None` when the numbers begin with the segment.
     #[cold]
     fn begin_acknowledged(&mut self, side: usize, segment: &Segment) -> Option<u32> {
         let saw_syn = self.flow.has_syn(1 - side);
@@ -321,7 +319,7 @@ impl Connection<'_> {
             end.last = known;
             return Some(known);
         }
-        // What comes with the segment, and behind it, is counted anew; of other numbers all is.
+        // The data of the segment and all that follow are counted anew; with other numbers, all data are.
         let from = match segment.is(SYN) || beyond(first, known) < 0 {
             true => known,
             false => first,
@@ -333,8 +331,7 @@ impl Connection<'_> {
         None
     }
 
-    /// Has the numbers of a side begin with a SYN that was captured after data that follow it: what is in between was
-    /// not seen.
+    /// Moves the beginning of a side to a SYN that was captured after its data: the data in between were not captured.
     #[cold]
     fn begin_before(&mut self, side: usize, segment: &Segment) -> u32 {
         let end = &mut self.flow.sides[side];
@@ -403,7 +400,7 @@ impl Connection<'_> {
 
     #[inline]
     fn note_window(&mut self, side: usize, segment: &Segment) {
-        // After the peer's FIN, or a RST, no data is to come for which the window would count.
+        // After a FIN of the peer or a RST no data follow that need the window.
         if segment.window == 0
             && !segment.is(RST)
             && self.flow.sides[1 - side].state != State::Closed
@@ -429,8 +426,7 @@ impl Connection<'_> {
         }
     }
 
-    /// Takes note of an acknowledgment of `peer`'s data. Gives the number up to which they were
-    /// seen or given up before.
+    /// Processes an acknowledgment of the data of `peer`. Returns the number up to which they were seen or given up before.
     #[inline]
     fn acknowledge(&mut self, peer: usize, segment: &Segment) -> Option<u32> {
         if self.flow.sides[peer].state == State::Inactive {
@@ -458,8 +454,8 @@ impl Connection<'_> {
         Some(before)
     }
 
-    /// Takes note of an acknowledgment of `peer`, of which nothing was seen: the first one says where its numbers are, and
-    /// what those that follow acknowledge was not captured.
+    /// Processes an acknowledgment of `peer`, of which no segment was seen: the first one is the start of its numbers, and data
+    /// that later ones acknowledge were not captured.
     #[cold]
     fn acknowledge_unseen(&mut self, peer: usize, segment: &Segment) {
         let is_near = self.is_near(1 - peer, segment);
@@ -483,15 +479,15 @@ impl Connection<'_> {
                 return;
             }
         }
-        // As if a SYN had been seen.
+        // The start is set as if a SYN had been seen.
         end.start = segment.ack.wrapping_sub(1);
         end.ack = end.start;
         end.last = end.start;
         end.flags |= Side::ACKNOWLEDGED;
     }
 
-    /// True of an acknowledgment of `peer` that may be its receiver's. One of a connection that both ends have established
-    /// is, as to Zeek; of others, of which less is known, one that is near what was seen of both.
+    /// Whether an acknowledgment of `peer` may be that of its receiver. On an established connection it is, as in Zeek; otherwise
+    /// it has to be near the numbers that were seen of both sides.
     #[inline]
     fn is_believed(&self, peer: usize, segment: &Segment) -> bool {
         let end = &self.flow.sides[peer];
@@ -553,7 +549,7 @@ impl Connection<'_> {
         let is_late =
             self.flow.detail != NONE && !segment.is_cut && self.take_back(side, from, to, top);
         if beyond(from, old_last) >= 0 {
-            // What was acknowledged without having been seen is given up.
+            // Data that were acknowledged without having been seen are given up.
             if beyond(from, top) > 0 {
                 self.add_hole(side, top, from);
             }
@@ -606,7 +602,7 @@ impl Connection<'_> {
             }
             State::Established | State::Partial => self.leave_established(*side, segment),
             State::Closed => {
-                // After both have sent a FIN, a RST changes nothing.
+                // A RST after the FINs of both sides is ignored.
                 let peer_closed = self.flow.sides[1 - *side].state == State::Closed;
                 if segment.is(RST) && !peer_closed {
                     let end = &mut self.flow.sides[*side];
@@ -700,7 +696,7 @@ impl Connection<'_> {
         segment.is(FIN) || segment.is(RST)
     }
 
-    /// From the last SYN to the ACK that ends the handshake, as Wireshark's `initial_rtt`.
+    /// Measures the time from the last SYN to the ACK that completes the handshake, as Wireshark's `initial_rtt`.
     #[inline]
     fn note_round_trip(&mut self, side: usize, segment: &Segment, now_ns: i64) {
         let flow = &mut *self.flow;

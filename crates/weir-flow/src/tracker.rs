@@ -40,18 +40,17 @@ type ChecksumField = (Layer, fn(&Packet<'_>) -> Option<bool>);
 /// Packets of each direction whose payload is looked at by itself, to recognise the application.
 pub(crate) const LOOKED_AT_MAX: u32 = 16;
 
-/// Packets of one source (SSRC) with sequence numbers that go on, in one direction, that are asked for before a flow is
-/// taken for RTP.
+/// The number of consecutive packets of one source (SSRC) in one direction that make a flow RTP.
 const RTP_PACKETS_MIN: u32 = 3;
 
 impl Tracker {
-    /// Without flows, and with the default limits for fragments.
+    /// A state without flows, and with the default limits for fragments.
     #[must_use]
     pub fn new(options: Options) -> Self {
         Self::with_fragments(options, FragmentLimits::default())
     }
 
-    /// Without flows.
+    /// A state without flows.
     #[must_use]
     pub fn with_fragments(options: Options, fragments: FragmentLimits) -> Self {
         let checksums = if options.checksums {
@@ -87,7 +86,7 @@ impl Tracker {
         self.analysis.as_deref().map(|it| &it.analysis)
     }
 
-    /// What the analysis said of the packet that [`Self::packet`] took up last; `None` of what is not TCP.
+    /// The findings of the analysis about the last packet of [`Self::packet`]; `None` when it is not TCP.
     #[must_use]
     pub fn analyzed(&self) -> Option<Analyzed> {
         self.analysis.as_deref()?.last
@@ -99,7 +98,7 @@ impl Tracker {
         &self.table
     }
 
-    /// What was counted so far.
+    /// The counters.
     #[must_use]
     pub const fn counters(&self) -> (Counters, FragmentCounters) {
         let counters = Counters {
@@ -174,7 +173,7 @@ impl Tracker {
         while let Some(incomplete) = self.defragmenter.take_incomplete() {
             let mut decoder = self.nested.take();
             let packet = decoder.decode_as(incomplete.frame(), incomplete.layer);
-            // What the analysis says is of the packet that was taken up last.
+            // The analysis is that of the last packet.
             count(
                 &mut self.table,
                 &mut self.openings,
@@ -242,7 +241,7 @@ impl Tracker {
         )
     }
 
-    /// Gives out all flows: the capture is over.
+    /// Reports all flows at the end of the capture.
     pub fn finish(&mut self, mut ended: impl FnMut(FlowRecord)) {
         self.defragmenter.finish();
         self.count_incomplete(&mut ended);
@@ -263,7 +262,7 @@ fn count(
     let mut sighting = Sighting::of_packet(packet, table.options().scope)?;
     let is_late = origin.is_some_and(|origin| origin.is_late);
     if let Some(origin) = origin {
-        // What was put together has its tags no more.
+        // A reassembled packet has lost its VLAN tags.
         if table.options().scope == Scope::Vlan && sighting.key.scope() == 0 {
             sighting.key = sighting.key.behind_vlan(origin.vlan);
         }
@@ -273,7 +272,7 @@ fn count(
     }
     if !checksums.is_empty() {
         if is_wrong(checksums, packet, Layer::Ipv4) {
-            // Its addresses may be wrong.
+            // The addresses may be wrong.
             return None;
         }
         let transport = packet.transport();
@@ -301,7 +300,7 @@ fn count(
     Some(seen)
 }
 
-/// Looks at the payload until it is known what the flow carries.
+/// Inspects payloads until the application of the flow is known.
 fn recognise(
     table: &mut FlowTable,
     openings: &mut Openings,
@@ -364,7 +363,7 @@ pub(crate) fn payload<'p>(packet: &Packet<'p>) -> Option<&'p [u8]> {
         }
         layer @ (Layer::Udp | Layer::UdpLite) => {
             let bytes = packet.bytes(layer)?.get(8..)?;
-            // What the IP packet holds beyond the datagram is not UDP's.
+            // The bytes of the IP packet after the datagram do not belong to UDP.
             let len = match layer {
                 Layer::Udp => usize::try_from(udp_payload_len(packet)?).unwrap_or(usize::MAX),
                 _ => bytes.len(),
@@ -375,7 +374,7 @@ pub(crate) fn payload<'p>(packet: &Packet<'p>) -> Option<&'p [u8]> {
     }
 }
 
-/// How many of the bytes above UDP or UDP-Lite were not captured, by the length in the header.
+/// The number of payload bytes of UDP or UDP-Lite that were not captured, by the length in the header.
 pub(crate) fn missing(packet: &Packet<'_>, captured: &[u8]) -> u64 {
     let stated = match packet.transport() {
         Some(Layer::Udp) => udp_payload_len(packet),

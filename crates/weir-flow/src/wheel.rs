@@ -29,7 +29,7 @@ impl Wheel {
         }
     }
 
-    /// Starts at `now` when nothing is in the wheel.
+    /// Starts at `now` when the wheel is empty.
     pub(crate) fn start(&mut self, now_ns: i64) {
         self.cursor = tick(now_ns);
     }
@@ -56,7 +56,7 @@ impl Wheel {
         }
     }
 
-    /// Takes flow `id` out of its slot.
+    /// Removes flow `id` from its slot.
     pub(crate) fn remove(&mut self, flows: &mut Slab<Flow>, id: u32) {
         let Some(flow) = flows.get(id) else {
             return;
@@ -75,7 +75,7 @@ impl Wheel {
         }
     }
 
-    /// True when no slot is to be looked at.
+    /// Whether no slot is due.
     #[inline]
     pub(crate) fn is_quiet(&self, now_ns: i64) -> bool {
         tick(now_ns) < self.cursor
@@ -90,7 +90,7 @@ impl Wheel {
             if head != NONE {
                 return Some(head);
             }
-            // Empty slots are passed over, all of them at once when nothing is left.
+            // Empty slots are skipped, all of them at once when the wheel is empty.
             match self.first_after_cursor() {
                 Some(distance) => self.cursor = (self.cursor + distance).min(now + 1),
                 None => self.cursor = now + 1,
@@ -106,7 +106,7 @@ impl Wheel {
         head.filter(|head| *head != NONE)
     }
 
-    /// How many ticks after the cursor the first slot with a flow is.
+    /// The number of ticks from the cursor to the first slot with a flow.
     fn first_after_cursor(&self) -> Option<u64> {
         let start = slot_of(self.cursor);
         // The word of the start comes twice: first its upper bits, at the end its lower ones.

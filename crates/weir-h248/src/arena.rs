@@ -1,4 +1,4 @@
-//! Where the lists of a decoded message live.
+//! The memory of the lists of a decoded message.
 
 use bumpalo::{Bump, collections::Vec};
 
@@ -13,7 +13,7 @@ pub struct Arena {
 }
 
 impl Arena {
-    /// An empty arena. Allocates nothing until it is used.
+    /// An empty arena, which allocates nothing until it is used.
     #[must_use]
     pub fn new() -> Self {
         Self::default()

@@ -10,7 +10,7 @@ use crate::{
     packages,
 };
 
-/// How much a finding weighs.
+/// The severity of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Severity {
     /// The message is legal, but perhaps not what was meant, or not understood everywhere.
@@ -23,9 +23,9 @@ pub enum Severity {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Finding {
-    /// How much it weighs.
+    /// The severity.
     pub severity: Severity,
-    /// What it is, with its place: line and column or offset, and the path of the element.
+    /// The finding with its place: line and column or offset, and the path of the element.
     pub text: String,
     /// Line of a text, from 1.
     pub line: Option<usize>,
@@ -104,7 +104,7 @@ pub fn check_with(input: &[u8], binary: BinaryOptions) -> Vec<Finding> {
     findings
 }
 
-/// What syntax cannot say.
+/// Checks values that the syntax does not restrict.
 fn values(
     message: &Message<'_>,
     encoding: Encoding,
@@ -116,7 +116,7 @@ fn values(
         let text = format!("version {} of the protocol is not known", message.version);
         say(Severity::Error, text);
     }
-    // Erlang's records are those of each version: what has no place in them came later.
+    // Erlang's records are those of each version: additions of later versions have no place in them.
     if encoding != Encoding::Erl {
         let (options, mut out) = (BinaryOptions::default(), Vec::new());
         if let Err(error) = encode_erl(message, options, ErlOptions::default(), &mut out) {
@@ -153,7 +153,7 @@ fn values(
     message.visit(&mut names);
 }
 
-/// Looks at names and values on the way through a message.
+/// Checks names and values during the traversal of a message.
 struct NameCheck<'s> {
     say: &'s mut dyn FnMut(Severity, String),
     records: Vec<&'static str>,

@@ -112,7 +112,7 @@ pub struct ErlOptions {
     pub utf8_atoms: bool,
 }
 
-/// Decodes an Erlang term, whatever its variant and its atoms.
+/// Decodes an Erlang term of any variant and with any atoms.
 ///
 /// # Errors
 /// The place and the record where the octets are no term of a message. The place in a compressed
@@ -224,7 +224,7 @@ fn written(error: Option<&'static str>, out: &mut Vec<u8>, start: usize) -> Resu
 }
 
 thread_local! {
-    /// Its window is larger than most messages: made once.
+    /// The decompressor has a window that is larger than most messages: it is made once.
     static INFLATER: RefCell<Decompress> = RefCell::new(Decompress::new(true));
 }
 

@@ -8,11 +8,11 @@ use crate::{
     message::descriptor::DigitMapValue,
 };
 
-/// How long to wait for digits.
+/// The timers of a digit map.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct DigitTimers {
-    /// T: until the first digit; nothing to wait for ever. 16 s where a map does not say.
+    /// The start timer T, which runs until the first digit; `None` waits for ever. 16 s where a map has none.
     pub start: Option<Duration>,
     /// S: when what there is could do. 4 s where a map does not say.
     pub short: Duration,
@@ -23,7 +23,7 @@ pub struct DigitTimers {
 }
 
 impl Default for DigitTimers {
-    /// What H.248.1 gives as examples, as a gateway may be provisioned with.
+    /// The examples of H.248.1, with which a gateway may be provisioned.
     fn default() -> Self {
         Self {
             start: Some(Duration::from_secs(16)),
@@ -58,7 +58,7 @@ impl DigitTimers {
     }
 }
 
-/// How a digit map was completed: the parameter `Meth` of dd/ce.
+/// The method by which a digit map was completed: the parameter `Meth` of dd/ce.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DigitMethod {
     /// `UM`: one alternative is matched and no digit could change that.
@@ -74,7 +74,7 @@ pub enum DigitMethod {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct DigitCompletion {
-    /// How.
+    /// The method.
     pub method: DigitMethod,
     /// The digits that count, long ones with a `Z` in front: the parameter `ds` of dd/ce.
     pub digits: Vec<u8>,
@@ -84,7 +84,7 @@ pub struct DigitCompletion {
     pub rejected: Option<u8>,
 }
 
-/// What is to be done after a digit.
+/// The next step after a digit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DigitStep {
     /// Wait this long for the next, then call [`DigitCollector::timeout`]; for ever when there is no
@@ -132,7 +132,7 @@ impl<'m> DigitCollector<'m> {
         }
     }
 
-    /// How long to wait for the next digit, before the map is complete as it is.
+    /// The time to wait for the next digit, after which the map is complete as it is.
     #[must_use]
     pub fn wait(&self) -> Option<Duration> {
         if self.digits.is_empty() {

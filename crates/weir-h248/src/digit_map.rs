@@ -2,7 +2,7 @@
 
 use crate::message::descriptor::DigitMapValue;
 
-/// How many alternatives and how many elements a digit map may have.
+/// The maximum number of alternatives of a digit map, and of elements of an alternative.
 const ALTERNATIVES_MAX: usize = 64;
 const ELEMENTS_MAX: usize = 256;
 
@@ -30,7 +30,7 @@ struct Element {
     set: u32,
     /// Pressed long (`Z`).
     long: bool,
-    /// As often as one likes, also never (`.`).
+    /// The element matches any number of times, including none (`.`).
     repeats: bool,
     /// The timer that runs until this element: the last that the alternative named in front of it.
     timer: Timer,
@@ -45,14 +45,14 @@ pub(crate) enum Timer {
     Long,
 }
 
-/// What digits are to a digit map.
+/// The match of digits with a digit map.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DigitMatch {
     /// No alternative begins like this.
     None,
     /// Some alternatives begin like this; whether the long timer is to run until the next digit.
     Partial {
-        /// An `L` of the map says so.
+        /// The map has an `L` for this position.
         long_timer: bool,
     },
     /// This alternative is matched, but more digits could match another or more of it: it counts
@@ -99,15 +99,14 @@ impl DigitMap {
         Self::parse(value.body)
     }
 
-    /// What `digits` are to the map. A `Z` in front of a digit says that it was pressed long.
-    /// Costs a bit operation an element and digit.
+    /// Matches `digits` with the map. A `Z` before a digit marks a long press. Costs a bit operation for each element and digit.
     #[must_use]
     pub fn matching(&self, digits: &[u8]) -> DigitMatch {
         look(self, digits).0
     }
 }
 
-/// What digits are to a map, and the timer that it names for the next.
+/// Matches digits with a map, and finds the timer for the next digit.
 pub(crate) fn look(map: &DigitMap, digits: &[u8]) -> (DigitMatch, Timer) {
     let mut full = None;
     let mut others = false;
@@ -216,9 +215,9 @@ fn range(mut text: &[u8]) -> Option<u32> {
     (set != 0).then_some(set)
 }
 
-/// How far digits reach into an alternative.
+/// The extent of a match in an alternative.
 struct Reached {
-    /// They are all of it.
+    /// The digits match the whole alternative.
     complete: bool,
     /// More digits could follow.
     more: bool,
@@ -226,9 +225,9 @@ struct Reached {
     timer: Timer,
 }
 
-/// How far the digits reach; nothing when the alternative does not begin like this.
+/// The extent of the digits in an alternative; `None` when it does not begin with them.
 fn run(elements: &[Element], digits: &[u8]) -> Option<Reached> {
-    // Which elements may come next: repeated ones make it several.
+    // The elements that may match next: repetition makes it several.
     let mut places = vec![false; elements.len().saturating_add(1)];
     reach(elements, &mut places, 0);
     let mut pressed_long = false;

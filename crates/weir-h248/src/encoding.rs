@@ -27,11 +27,11 @@ pub enum Encoding {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct DecodeOptions {
-    /// For text.
+    /// The options of text.
     pub text: TextOptions,
-    /// For BER, PER and Erlang terms.
+    /// The options of BER, PER and Erlang terms.
     pub binary: BinaryOptions,
-    /// How much a message may take.
+    /// The limits of a message.
     pub limits: Limits,
 }
 
@@ -39,16 +39,16 @@ pub struct DecodeOptions {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct EncodeOptions {
-    /// For text.
+    /// The style of text.
     pub text: TextStyle,
-    /// For BER, PER and Erlang terms.
+    /// The options of BER, PER and Erlang terms.
     pub binary: BinaryOptions,
-    /// For Erlang terms.
+    /// The options of Erlang terms.
     pub erl: ErlOptions,
 }
 
-/// Which encoding the octets look like: text (as [`Encoding::Pretty`] when it begins with a long
-/// word), an Erlang term, BER, else PER. `None` when they are empty or no encoding begins like them.
+/// The encoding that the octets look like: text (as [`Encoding::Pretty`] when it begins with a long word), an Erlang term, BER,
+/// else PER. `None` when they are empty, or no encoding begins like them.
 ///
 /// Looks at the first few octets only.
 #[must_use]

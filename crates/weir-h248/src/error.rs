@@ -1,4 +1,4 @@
-//! What is wrong with a message, and where.
+//! Errors of messages, with their places.
 
 use std::fmt;
 
@@ -44,7 +44,7 @@ struct ErrorFields {
 }
 
 impl Error {
-    /// What kind of error it is.
+    /// The kind of the error.
     #[must_use]
     pub fn kind(&self) -> ErrorKind {
         self.inner.kind
@@ -68,13 +68,13 @@ impl Error {
         self.inner.position.map(|(_, column)| column)
     }
 
-    /// What was expected, in the terms of the grammar: one or several tokens or element names.
+    /// The expected tokens or element names, in the terms of the grammar.
     #[must_use]
     pub fn expected(&self) -> &'static str {
         self.inner.expected
     }
 
-    /// What was found instead: the start of it, escaped. Empty when nothing was left.
+    /// The beginning of the octets that were found instead, escaped. Empty at the end of the message.
     #[must_use]
     pub fn found(&self) -> &str {
         &self.inner.found
@@ -174,18 +174,18 @@ impl fmt::Debug for Error {
 
 impl std::error::Error for Error {}
 
-/// The mark that a decoder has failed; what and where is in its [`Failure`]. Empty, so that every
-/// `Result` on the way costs a flag and nothing else.
+/// The mark that a decoder has failed; the error is in its [`Failure`]. It is empty, so that every `Result` on the way costs a flag
+/// and nothing else.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Stop;
 
-/// What and where a decoder failed, while it unwinds.
+/// The error of a decoder and its place, while it unwinds.
 #[derive(Clone, Debug)]
 pub(crate) struct Failure {
     pub(crate) kind: ErrorKind,
     pub(crate) offset: usize,
     pub(crate) expected: &'static str,
-    /// From the inside out.
+    /// The path from the inside out.
     pub(crate) path: Vec<&'static str>,
 }
 

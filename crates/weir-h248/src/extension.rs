@@ -1,4 +1,4 @@
-//! What later versions of the protocol, or vendors, add to its records: kept as it was read.
+//! Additions of later versions of the protocol, or of vendors, to its records, which are kept in their encoding.
 
 use crate::message::media::PropertyParm;
 
@@ -11,15 +11,14 @@ use crate::message::media::PropertyParm;
 /// values keeps them in place only as long as the number of its records in front of them stays.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Extension<'a> {
-    /// The record that has it. In BER and PER: how many extensible records of the message begin
-    /// before it, in the order in which ASN.1 writes them. In text: how many ServiceChange requests
-    /// stand before the one that has it.
+    /// The record that has it. In BER and PER: the number of extensible records of the message that begin before it, in the order
+    /// of ASN.1. In text: the number of ServiceChange requests before the one that has it.
     pub record: u32,
     /// The components.
     pub content: ExtensionContent<'a>,
 }
 
-/// What is not known.
+/// The unknown content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ExtensionContent<'a> {
@@ -27,9 +26,9 @@ pub enum ExtensionContent<'a> {
     Ber(&'a [u8]),
     /// PER: one addition, the contents of its open type.
     Per {
-        /// Its place among the additions of the record, from 0.
+        /// The index among the additions of the record, from 0.
         index: u8,
-        /// How many additions the sender's version of the record has, used or not: 1 to 32.
+        /// The number of additions of the record in the sender's version, used or not: 1 to 32.
         count: u8,
         /// The contents.
         octets: &'a [u8],

@@ -1,4 +1,4 @@
-//! How messages lie in what a transport delivers.
+//! The framing of messages in transports.
 //!
 //! UDP and SCTP deliver a message at a time; in TCP each has a TPKT header (RFC 1006, H.248.1 Annex
 //! D.2). Replies of version 3 may come in segments, which belong together.
@@ -13,8 +13,7 @@ use crate::{
 const TPKT_HEADER: usize = 4;
 const TPKT_VERSION: u8 = 3;
 
-/// The first message of a TCP stream, and how many octets it takes with its header; nothing when
-/// more octets are needed.
+/// The first message of a TCP stream, and the number of octets that it takes with its header; `None` when more octets are needed.
 ///
 /// # Errors
 /// When the stream does not begin with a TPKT header of version 3 and a possible length.
@@ -62,7 +61,7 @@ pub fn write_tpkt(message: &[u8], out: &mut Vec<u8>) -> Result<(), crate::Error>
     Ok(())
 }
 
-/// Which segments of one reply have come (version 3): whether all are there.
+/// The received segments of one reply (version 3).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Segments {
     seen: Vec<u16>,
@@ -79,8 +78,8 @@ impl Segments {
         Self::default()
     }
 
-    /// Takes note of a segment. False when it had come before, or when it is one too many; a reply
-    /// without segments is complete by itself.
+    /// Adds a segment. False when it was received before, or when there are too many; a reply without segments is complete by
+    /// itself.
     pub fn add(&mut self, reply: &TransactionReply<'_>) -> bool {
         let number = reply.segment_number.unwrap_or(1);
         if reply.segmentation_complete || reply.segment_number.is_none() {
@@ -95,7 +94,7 @@ impl Segments {
         }
     }
 
-    /// How many have come.
+    /// The number of received segments.
     #[must_use]
     pub fn len(&self) -> usize {
         self.seen.len()
@@ -107,7 +106,7 @@ impl Segments {
         self.seen.is_empty()
     }
 
-    /// Whether all have come: those from the first, 1, to the one that says it is the last.
+    /// Whether all segments were received: from the first, 1, to the one that is marked as the last.
     #[must_use]
     pub fn is_complete(&self) -> bool {
         self.last
@@ -121,9 +120,8 @@ impl Segments {
     }
 }
 
-/// Puts the segments of one reply together, in whatever order they came: the reply that would have
-/// been sent without segmentation. Segments that came twice count once. An error in one of them is
-/// what the whole reply is.
+/// Joins the segments of one reply, in any order, to the reply that would have been sent without segmentation. Repeated segments
+/// count once. An error in one of them is the whole reply.
 ///
 /// Nothing when a segment is missing, when the last has not come, or when the segments are of
 /// several transactions.

@@ -41,7 +41,7 @@ pub struct Message<'a> {
     pub mid: MId<'a>,
     /// Transactions, or an error about a message that could not be understood.
     pub body: MessageBody<'a>,
-    /// What the sender says beyond version 3 of the protocol.
+    /// The sender's additions beyond version 3 of the protocol.
     pub extensions: &'a [Extension<'a>],
 }
 
@@ -70,7 +70,7 @@ impl Message<'_> {
 }
 
 sequence! {
-    /// What ASN.1 calls the whole.
+    /// The whole message in ASN.1.
     MegacoMessage<'a> "MegacoMessage" extensible 9 {
         /// Proof of origin.
         [0] opt auth_header: Option<&'a AuthenticationHeader<'a>> => Ref<AuthenticationHeader<'a>>,
@@ -133,7 +133,7 @@ sequence! {
 }
 
 choice! {
-    /// What a message carries.
+    /// The body of a message.
     MessageBody<'a> closed root 2 {
         /// The message that this one answers could not be understood.
         [0] Error(&'a ErrorDescriptor<'a>) => Ref<ErrorDescriptor<'a>>, "messageError";
@@ -209,7 +209,7 @@ sequence! {
     TransactionRequest<'a> "TransactionRequest" extensible 1 {
         /// Number of the transaction.
         [0] req id: u32 => Uint32,
-        /// What to do, context by context.
+        /// The actions, one for each context.
         [1] req actions: &'a [ActionRequest<'a>] => List<ActionRequest<'a>>,
     }
 }
@@ -239,7 +239,7 @@ sequence! {
 }
 
 choice! {
-    /// How a transaction went.
+    /// The result of a transaction.
     TransactionResult<'a> closed root 2 {
         /// Nothing of it was done.
         [0] Error(&'a ErrorDescriptor<'a>) => Ref<ErrorDescriptor<'a>>, "transactionError";
@@ -255,7 +255,7 @@ sequence! {
         [0] req id: u32 => Uint32,
         /// Number of the segment.
         [1] req segment_number: u16 => Uint16,
-        /// It was the last.
+        /// The segment is the last one.
         [2] flag segmentation_complete: bool => (),
     }
 }
@@ -294,13 +294,13 @@ pub mod context {
 pub const ALL_REQUESTS: u32 = 0xffff_ffff;
 
 sequence! {
-    /// What to do in one context.
+    /// The requests for one context.
     ActionRequest<'a> "ActionRequest" extensible 9 {
         /// Number of the [`context`].
         [0] req context_id: u32 => Uint32,
-        /// What the context itself shall be.
+        /// The requested properties of the context.
         [1] opt context_request: Option<&'a ContextRequest<'a>> => Ref<ContextRequest<'a>>,
-        /// What to tell about the context itself.
+        /// The audit of the context.
         [2] opt context_audit: Option<&'a ContextAttrAuditRequest<'a>>
             => Ref<ContextAttrAuditRequest<'a>>,
         /// Commands.
@@ -309,13 +309,13 @@ sequence! {
 }
 
 sequence! {
-    /// What was done in one context.
+    /// The replies for one context.
     ActionReply<'a> "ActionReply" extensible 9 {
         /// Number of the [`context`].
         [0] req context_id: u32 => Uint32,
         /// Why the commands after those in this reply were not done.
         [1] opt error: Option<&'a ErrorDescriptor<'a>> => Ref<ErrorDescriptor<'a>>,
-        /// What the context itself is.
+        /// The properties of the context.
         [2] opt context_reply: Option<&'a ContextRequest<'a>> => Ref<ContextRequest<'a>>,
         /// Replies to commands.
         [3] req commands: &'a [CommandReply<'a>] => List<CommandReply<'a>>,
@@ -342,7 +342,7 @@ sequence! {
 }
 
 sequence! {
-    /// What to tell about a context, or which contexts to select.
+    /// The audited properties of a context, or the selection of contexts.
     #[derive(Default)]
     ContextAttrAuditRequest<'a> "ContextAttrAuditRequest" extensible 1 {
         /// Tell the topology.
@@ -362,13 +362,13 @@ sequence! {
         [6] ext(3) select_emergency: Option<bool> => bool,
         /// Select contexts by the IEPS call indicator (version 3).
         [7] ext(3) select_ieps: Option<bool> => bool,
-        /// How conditions combine (version 3).
+        /// The combination of conditions (version 3).
         [8] ext(3) select_logic: Option<SelectLogic> => SelectLogic,
     }
 }
 
 choice! {
-    /// How conditions of a selection combine.
+    /// The combination of the conditions of a selection.
     SelectLogic extensible root 2 {
         /// All must hold: the default.
         [0] And(()) => (), "andAUDITSelect";
@@ -384,9 +384,9 @@ sequence! {
         [0] req from: TerminationId<'a> => TerminationId<'a>,
         /// Termination to which it flows.
         [1] req to: TerminationId<'a> => TerminationId<'a>,
-        /// How it flows.
+        /// The direction.
         [2] req direction: TopologyDirection => TopologyDirection,
-        /// For one stream only (version 2).
+        /// The stream, if it applies to one only (version 2).
         [3] ext(2) stream_id: Option<u16> => Uint16,
         /// A direction of version 3 that goes beyond the other.
         [4] ext(3) direction_extension: Option<TopologyDirectionExtension>
@@ -395,13 +395,13 @@ sequence! {
 }
 
 enumerated! {
-    /// How media flows between two terminations.
+    /// The direction of media between two terminations.
     TopologyDirection closed root 3 {
         /// Both ways.
         [0] Bothway "bothway",
         /// Not at all.
         [1] Isolate "isolate",
-        /// From the first to the second.
+        /// Media flows from the first to the second.
         [2] Oneway "oneway",
     }
 }
@@ -409,9 +409,9 @@ enumerated! {
 enumerated! {
     /// Directions that came with version 3.
     TopologyDirectionExtension extensible root 2 {
-        /// From outside of the first to the second.
+        /// Media flows from outside of the first to the second.
         [0] OnewayExternal "onewayexternal",
-        /// What the first sends, outside and inside.
+        /// The media that the first sends, outside and inside, flows to the second.
         [1] OnewayBoth "onewayboth",
     }
 }

@@ -12,7 +12,7 @@ use std::fmt;
 /// Names compare without regard to case (RFC 3525 B.2: "tokens are case insensitive").
 #[derive(Clone, Copy)]
 pub enum Name<'a> {
-    /// As written in text. `*` stands for all: `al/*`, `*/*`.
+    /// The name as it is written in text. `*` is a wildcard for all: `al/*`, `*/*`.
     Text(&'a [u8]),
     /// The number of a binary encoding: two octets, or four with the package in the upper half.
     Id(u32),
@@ -149,15 +149,14 @@ impl fmt::Display for Value<'_> {
     }
 }
 
-/// Which termination, or terminations, a command is about (H.248.1 clause 6.2.2).
+/// The termination, or terminations, of a command (H.248.1 clause 6.2.2).
 #[derive(Clone, Copy)]
 pub enum TerminationId<'a> {
     /// The gateway itself.
     Root,
     /// The text form: levels separated by slashes, with `*` for all and `$` for choose.
     Path(&'a [u8]),
-    /// The binary form, kept as it is when numbers are not mapped to paths
-    /// ([`TerminationIds::Native`](crate::TerminationIds)).
+    /// The binary form, which is kept when numbers are not mapped to paths ([`TerminationIds::Native`](crate::TerminationIds)).
     Binary(&'a BinaryId<'a>),
 }
 

@@ -10,7 +10,7 @@ pub(crate) fn pack8(octets: &[u8]) -> u64 {
     if let (Some(low), Some(high)) = (octets.first_chunk::<4>(), octets.last_chunk::<4>()) {
         let low = u64::from(u32::from_le_bytes(*low));
         let high = u64::from(u32::from_le_bytes(*high));
-        // Where the two overlap they agree.
+        // The two reads agree where they overlap.
         return low | high << ((len as u32).wrapping_mul(8).wrapping_sub(32) & 63);
     }
     match octets {

@@ -2,27 +2,27 @@
 
 use crate::PackageSet;
 
-/// How names appear in BER, PER and Erlang terms.
+/// The form of names in BER, PER and Erlang terms.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Names {
-    /// As words, translated by the table of [`packages`](crate::packages): what text needs.
+    /// Names are words, translated by the table of [`packages`](crate::packages), as text needs them.
     #[default]
     Mapped,
-    /// As the numbers that they are, like Erlang's option `native`.
+    /// Names are numbers, as with Erlang's option `native`.
     Native,
 }
 
-/// How termination identifiers of BER and PER appear.
+/// The form of termination identifiers in BER and PER.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum TerminationIds {
-    /// As paths of groups of eight bits, which is Erlang's default: `11111111/00000000/00000000`.
+    /// Identifiers are paths of groups of eight bits, which is Erlang's default: `11111111/00000000/00000000`.
     #[default]
     Paths,
-    /// As the octets that they are, like Erlang's option `native`.
+    /// Identifiers are octets, as with Erlang's option `native`.
     Native,
 }
 
-/// Which number `both` has in BER, as the direction of a signal.
+/// The number of `both` in BER, as the direction of a signal.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Both {
     /// 3, as in the module that Erlang and others use.
@@ -36,9 +36,9 @@ pub enum Both {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct BinaryOptions {
-    /// How names appear.
+    /// The form of names.
     pub names: Names,
-    /// How termination identifiers appear.
+    /// The form of termination identifiers.
     pub termination_ids: TerminationIds,
     /// The number of `both`.
     pub both: Both,
@@ -59,11 +59,11 @@ impl BinaryOptions {
     }
 }
 
-/// How much a message may take.
+/// The limits of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Limits {
-    /// Octets of a message, and of one that is inflated. Default 1 MiB.
+    /// The maximum size of a message, and of an inflated one, in octets. Default 1 MiB.
     pub message_bytes_max: usize,
 }
 

@@ -1,5 +1,4 @@
-//! Packages from a file: names, numbers and types of values, for packages that this crate does not
-//! know and those of a vendor.
+//! Packages from a file: names, numbers and types of values, for packages that this crate does not have and those of a vendor.
 
 use std::{collections::BTreeMap, fmt, sync::LazyLock};
 
@@ -35,7 +34,7 @@ pub struct PackageSet {
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct NameSpace<N> {
     by_number: BTreeMap<N, (String, Option<ValueType>)>,
-    /// In lower case.
+    /// The packages by their names in lower case.
     by_name: BTreeMap<String, N>,
 }
 
@@ -64,7 +63,7 @@ impl<N: Copy + Ord> NameSpace<N> {
 
     fn number(&self, name: &[u8]) -> Option<N> {
         let name = str::from_utf8(name).ok()?;
-        // Nearly always the names are written as they are in the tables of the text.
+        // Names nearly always have the case of the tables of the standard.
         self.by_name
             .get(name)
             .or_else(|| self.by_name.get(&name.to_ascii_lowercase()))
@@ -200,7 +199,7 @@ impl PackageSet {
         items.add(number, format!("{package_name}/{name}"), value)
     }
 
-    /// The number of a package, whatever the case of its name.
+    /// The number of a package; the case of the name does not matter.
     #[must_use]
     pub fn package_number(&self, name: &[u8]) -> Option<u16> {
         self.packages.number(name)

@@ -34,12 +34,12 @@ pub enum ValueType {
     List(Box<Self>),
 }
 
-/// How the octets of a message say a value.
+/// The form of a value in the octets of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ValueForm {
-    /// As in text; Erlang's megaco and others put the same into BER and PER.
+    /// The value is text; Erlang's megaco and others have the same in BER and PER.
     Text,
-    /// As BER, of the type, inside the octet string: what RFC 3525 A.2 demands in BER and PER.
+    /// The value is BER of its type inside the octet string, which RFC 3525 A.2 demands in BER and PER.
     Ber,
 }
 
@@ -69,7 +69,7 @@ pub enum TypedParm<'a> {
     One(Typed<'a>),
     /// Greater than, smaller than or unequal to this.
     Relation(Relation, Typed<'a>),
-    /// From the first to the second.
+    /// A range from the first to the second.
     Range(Typed<'a>, Typed<'a>),
     /// One of these.
     AnyOf(Vec<Typed<'a>>),
@@ -84,7 +84,7 @@ pub struct NotOfType {
 }
 
 impl NotOfType {
-    /// What they should have been.
+    /// The expected type.
     #[must_use]
     pub fn expected(&self) -> &'static str {
         self.expected
@@ -374,7 +374,7 @@ fn ber(tag: u8, contents: &[u8], out: &mut Vec<u8>) -> Result<(), NotOfType> {
 
 fn ber_signed(tag: u8, number: i64, out: &mut Vec<u8>) -> Result<(), NotOfType> {
     let octets = number.to_be_bytes();
-    // An octet goes when the bits of it are those of the sign of the next.
+    // The leading octet is removed when its bits equal the sign of the next.
     let mut rest = &octets[..];
     while let [first @ (0 | 0xff), second, ..] = rest
         && first >> 7 == second >> 7

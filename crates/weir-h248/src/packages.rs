@@ -4,7 +4,7 @@
 
 use crate::octets;
 
-/// What kind of thing a name in a package is; each kind has numbers of its own.
+/// The kind of a name in a package; each kind has numbers of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Kind {
     /// A property.
@@ -51,7 +51,7 @@ const fn slots(names: &[(&str, u32)]) -> Slots {
     slots
 }
 
-/// What a name stands for, whatever its case.
+/// The number of a name; its case does not matter.
 #[inline]
 fn look_up(slots: &Slots, names: &[(&str, u32)], name: &[u8]) -> Option<u32> {
     if name.len() > 16 {
@@ -330,7 +330,7 @@ pub fn package_name(number: u16) -> Option<&'static str> {
     }
 }
 
-/// The number of a package, whatever the case of its name.
+/// The number of a package; the case of the name does not matter.
 #[must_use]
 pub fn package_number(name: &[u8]) -> Option<u16> {
     if name == b"*" {
@@ -389,8 +389,7 @@ pub fn parameter_number(kind: Kind, item: u32, name: &[u8]) -> Option<u16> {
     }
 }
 
-/// Looks a name up as it is spelled; when that fails, in lower case and in the spelling of the few
-/// names that have capitals.
+/// Looks a name up as it is spelled; when that fails, in lower case and in the spelling of the few names that have capitals.
 fn fold<T>(name: &[u8], look_up: impl Fn(&str) -> Option<T>) -> Option<T> {
     let text = std::str::from_utf8(name).ok()?;
     look_up(text).or_else(|| fold_slow(text, look_up))

@@ -7,9 +7,9 @@ use crate::{message::media::PropertyParm, name::Name};
 pub struct Line<'a> {
     /// The first line of a group, that is, of one session description.
     pub begins_group: bool,
-    /// What stands before `=`: `v`, `c`, `m`, `a`…
+    /// The name before `=`: `v`, `c`, `m`, `a`…
     pub name: Name<'a>,
-    /// What stands behind it, to the end of the line.
+    /// The value after it, to the end of the line.
     pub value: &'a [u8],
 }
 
@@ -72,7 +72,7 @@ fn is_blank(octet: u8) -> bool {
     matches!(octet, b' ' | b'\t' | b'\r' | b'\n')
 }
 
-/// How many octets come before the end of the line, eight at once.
+/// The number of octets before the end of the line, computed eight at once.
 fn line_len(text: &[u8]) -> usize {
     const EACH: u64 = 0x0101_0101_0101_0101;
     let mut len = 0_usize;
@@ -105,7 +105,7 @@ impl<'a> Iterator for Lines<'a> {
                 let (line, after) = text.split_at_checked(line_len(text))?;
                 *rest = after;
                 let equals = match line {
-                    // As it should be.
+                    // The line is well-formed.
                     [_, b'=', ..] => 1,
                     _ => line
                         .iter()

@@ -4,13 +4,12 @@ use std::fmt::Write as _;
 
 use crate::{Message, Visitor};
 
-/// Writes JSON: a record is an object, a list an array, an alternative of a choice an object with
-/// one member. Names are those of [`Visitor`]. Octets that are not UTF-8 become the characters of
-/// the same numbers.
+/// Writes JSON: a record is an object, a list an array, an alternative of a choice an object with one member. Names are those of
+/// [`Visitor`]. Octets that are not UTF-8 become the characters of the same numbers.
 #[derive(Debug, Default)]
 pub struct JsonWriter {
     out: String,
-    /// What encloses the place: closing marks, and whether a comma is due.
+    /// The enclosing values: closing marks, and whether a comma is due.
     open: Vec<(&'static str, bool)>,
     /// Alternatives whose value comes next: as many objects to close behind it.
     alternatives: Vec<usize>,
@@ -137,7 +136,7 @@ impl Visitor for JsonWriter {
     }
     fn field(&mut self, name: &'static str) {
         self.key(name);
-        // What follows is a member's value, not an element.
+        // The next value is that of a member, and not an element.
     }
     fn end_record(&mut self) {
         self.end();
@@ -183,9 +182,9 @@ impl Visitor for JsonWriter {
 pub struct TreeWriter {
     out: String,
     depth: usize,
-    /// What stands in front of the value that comes next.
+    /// The label of the next value.
     label: Option<&'static str>,
-    /// For each record or list that is open: whether a line of its own stands above it.
+    /// For each open record or list: whether it has a line of its own.
     headed: Vec<bool>,
 }
 
@@ -207,8 +206,8 @@ impl TreeWriter {
         self.out.extend(std::iter::repeat_n(' ', spaces));
     }
 
-    /// A line with what stands in front, and deeper from here on; nothing for a record in a list of
-    /// alternatives, whose name stands there already.
+    /// Writes a line with the label, and indents further; nothing for a record in a list of alternatives, whose name has been
+    /// written.
     fn open(&mut self, name: &str) {
         let headed = self.label.is_some() || !name.is_empty();
         if headed {

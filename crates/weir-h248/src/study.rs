@@ -1,4 +1,4 @@
-//! What do these messages cost in each encoding? The study of Erlang's megaco, on one's own messages.
+//! The cost of messages in each encoding: the study of Erlang's megaco, for any messages.
 //!
 //! A [`Study`] encodes and decodes every message in every [`Variant`] and keeps sizes and times. It
 //! looks at no clock: the caller's function runs the work as often as it likes and says how long one
@@ -64,7 +64,7 @@ pub const VARIANTS: [Variant; 10] = [
 ];
 
 impl Variant {
-    /// What to encode with.
+    /// The options of encoding.
     #[must_use]
     pub fn encode_options(&self) -> EncodeOptions {
         let (megaco_compressed, compressed) = self.erl;
@@ -79,7 +79,7 @@ impl Variant {
         }
     }
 
-    /// What to decode with.
+    /// The options of decoding.
     #[must_use]
     pub fn decode_options(&self) -> DecodeOptions {
         DecodeOptions {
@@ -97,7 +97,7 @@ impl Variant {
     }
 }
 
-/// What one message costs in one variant.
+/// The cost of one message in one variant.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Figure {
@@ -117,15 +117,15 @@ impl Figure {
     }
 }
 
-/// What one message costs.
+/// The costs of one message.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct MessageFigures {
-    /// Where it came from.
+    /// The name of its source.
     pub name: String,
     /// Version of the protocol that it bears.
     pub version: u8,
-    /// Its figures, in the order of [`VARIANTS`], or why it cannot be encoded so.
+    /// The figures, in the order of [`VARIANTS`], or the reason why it cannot be encoded.
     pub figures: Vec<Result<Figure, Error>>,
 }
 
@@ -133,9 +133,9 @@ pub struct MessageFigures {
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Average {
-    /// Which variant.
+    /// The variant.
     pub variant: Variant,
-    /// How many messages it can carry.
+    /// The number of messages that it can encode.
     pub messages: usize,
     /// Octets.
     pub size: f64,
@@ -225,7 +225,7 @@ fn measure(
     let (encode_options, decode_options) = (variant.encode_options(), variant.decode_options());
     let mut octets = Vec::new();
     encode(message, variant.encoding, &encode_options, &mut octets)?;
-    // A codec that maps nothing is given a value in which nothing is mapped.
+    // A codec without mapping gets a value in which nothing is mapped.
     let own = Arena::new();
     let value = decode_as(variant.encoding, &octets, &own, &decode_options)?;
     let value = if variant.native { &value } else { message };

@@ -24,13 +24,12 @@ pub use decode::decode_text;
 pub use encode::{encode_compact, encode_pretty};
 pub(crate) use mini::decode_mini;
 
-/// How text is read.
+/// The options of reading text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TextOptions {
-    /// Insist on what the standard says where others are lenient: a separator behind the version,
-    /// the lengths of names and numbers, printable ASCII in quoted strings, nothing but white space
-    /// at the end.
+    /// Reads strictly where others are lenient: a separator after the version, the lengths of names and numbers, printable ASCII in
+    /// quoted strings, nothing but white space at the end.
     pub strict: bool,
 }
 
@@ -42,17 +41,17 @@ impl TextOptions {
     }
 }
 
-/// How text is written.
+/// The style of written text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TextStyle {
-    /// As Erlang's megaco writes after it has read: words in lower case, quotes only where they are
-    /// needed, sessions descriptions line by line with CR LF, its indentation.
+    /// Writes as Erlang's megaco does after decoding: words in lower case, quotes only where they are needed, session descriptions
+    /// line by line with CR LF, its indentation.
     pub erlang: bool,
 }
 
 impl TextStyle {
-    /// As Erlang's megaco writes.
+    /// The style of Erlang's megaco.
     #[must_use]
     pub const fn erlang() -> Self {
         Self { erlang: true }

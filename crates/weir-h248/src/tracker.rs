@@ -1,4 +1,4 @@
-//! Which reply answers which request: transactions of captured messages (H.248.1 clauses 8 and D.1).
+//! Matches replies with requests: transactions of captured messages (H.248.1 clauses 8 and D.1).
 //!
 //! A [`Tracker`] takes messages in the order of their times and gives the [`Role`] of each transaction in them among
 //! those before: a request, its repetition, a provisional answer, a reply or a segment of one, an acknowledgement. It
@@ -34,7 +34,7 @@ pub struct Sent {
     pub to: Endpoint,
 }
 
-/// How much a tracker remembers, and how long.
+/// The limits of a tracker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TrackerLimits {
@@ -55,7 +55,7 @@ impl Default for TrackerLimits {
     }
 }
 
-/// What a transaction of a message is to those before.
+/// The relation of a transaction to those before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Role {
@@ -63,11 +63,11 @@ pub enum Role {
     Request,
     /// A request that was seen before.
     RequestAgain(Matched),
-    /// The request is being worked on; nothing when no such request was seen.
+    /// The request is in progress; `None` when it was not captured.
     Pending(Option<Matched>),
     /// A reply, or a segment of one.
     Reply {
-        /// The request that it answers; nothing when none was seen.
+        /// The request that it answers; `None` when it was not captured.
         request: Option<Matched>,
         /// Whether the reply is complete with it: it is not segmented, or all segments have come.
         complete: bool,
@@ -84,13 +84,13 @@ pub enum Role {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Matched {
-    /// What the caller gave with the request.
+    /// The caller's token of the request.
     pub token: u64,
     /// Nanoseconds since the request was first seen; never negative.
     pub since_ns: i64,
-    /// How often the request was seen again.
+    /// The number of repetitions of the request.
     pub repetitions: u32,
-    /// How many provisional answers were seen.
+    /// The number of provisional responses.
     pub pendings: u32,
 }
 
@@ -98,21 +98,21 @@ pub struct Matched {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Unanswered {
-    /// What the caller gave with the request.
+    /// The caller's token of the request.
     pub token: u64,
     /// When the request was first seen.
     pub at_ns: i64,
     /// Number of the transaction.
     pub transaction_id: u32,
-    /// How often the request was seen again.
+    /// The number of repetitions of the request.
     pub repetitions: u32,
-    /// How many provisional answers were seen.
+    /// The number of provisional responses.
     pub pendings: u32,
-    /// How many segments of a reply were seen.
+    /// The number of segments of a reply.
     pub segments: usize,
 }
 
-/// What a tracker has counted.
+/// The counters of a tracker.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TrackerCounts {
@@ -179,13 +179,13 @@ impl OpenTransaction {
 pub struct Tracker {
     limits: TrackerLimits,
     open: HashMap<TransactionKey, OpenTransaction>,
-    /// In the order of arrival; a transaction that lived on is put at the end again.
+    /// The transactions in the order of arrival; one that lived on is put at the end again.
     queue: VecDeque<(i64, TransactionKey)>,
     counts: TrackerCounts,
 }
 
 impl Tracker {
-    /// A tracker that has seen nothing.
+    /// A tracker without transactions.
     #[must_use]
     pub fn new(limits: TrackerLimits) -> Self {
         Self {
@@ -196,15 +196,15 @@ impl Tracker {
         }
     }
 
-    /// What was counted so far.
+    /// The counters.
     #[must_use]
     pub fn counts(&self) -> TrackerCounts {
         self.counts
     }
 
-    /// Takes note of a message. `token` is what later matches give for its requests: with the
-    /// transaction's place in the message added, so that each has its own. `role` is called for every
-    /// transaction in order, `unanswered` for every request that is forgotten without a reply.
+    /// Takes a message. `token` is returned by later matches of its requests, plus the index of the transaction in the message, so
+    /// that each has its own. `role` is called for every transaction in order, and `unanswered` for every request that is forgotten
+    /// without a reply.
     pub fn message(
         &mut self,
         sent: Sent,
@@ -356,8 +356,8 @@ impl Tracker {
         }
     }
 
-    /// An acknowledgement may name four thousand million transactions: those that are remembered
-    /// are asked, not those that are named, when these are more.
+    /// An acknowledgement may name 2^32 transactions: the remembered transactions are looked up, and not the named ones, when these
+    /// are more.
     fn acks(&mut self, sent: Sent, acks: &[TransactionAck]) -> Role {
         let mut count = 0_u32;
         for ack in acks {
@@ -491,7 +491,7 @@ mod tests {
             [Role::Acknowledged(2)]
         );
         assert_eq!(wire.say(3 * SECOND, false, "K{2}"), [Role::Acknowledged(0)]);
-        // From the other side, 2 is another transaction.
+        // The transaction 2 of the other side is another one.
         assert_eq!(
             wire.say(3 * SECOND, false, text),
             [Role::Reply {

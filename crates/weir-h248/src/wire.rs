@@ -1,4 +1,4 @@
-//! How each part of a message is written in the three binary encodings.
+//! The three binary encodings of each part of a message.
 //!
 //! A type of the protocol implements [`Wire`], mostly through the macros of [`schema`], which say
 //! once what ASN.1 says: tags, optionality, extensions, constraints. A *marker* is a type without
@@ -22,7 +22,7 @@ use per::{PerReader, PerWriter};
 
 /// One ASN.1 type, or the same type under a constraint.
 pub(crate) trait Wire<'a> {
-    /// What it holds.
+    /// The type of the value.
     type Value: Copy;
 
     /// The universal tag; 0 for a CHOICE, which has none.
@@ -51,7 +51,7 @@ pub(crate) trait Wire<'a> {
     fn visit(value: &Self::Value, visitor: &mut dyn Visitor);
 }
 
-/// What a binary encoder or decoder carries along.
+/// The context of a binary encoder or decoder.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Context {
     pub(crate) options: BinaryOptions,
@@ -59,7 +59,7 @@ pub(crate) struct Context {
     pub(crate) version: u8,
     /// The event or signal whose parameters are being written or read: its number.
     pub(crate) item: u32,
-    /// How many embedded descriptors enclose this place.
+    /// The number of embedded descriptors around this place.
     pub(crate) depth: u8,
 }
 

@@ -30,7 +30,7 @@ const MAX_CHAIN: usize = 128;
 const TOO_FAR: usize = 4096;
 const HASH_SIZE: usize = 1 << 15;
 
-/// The zlib stream of `input`; nothing when it is longer than [`INPUT_MAX`].
+/// The zlib stream of `input`; `None` when it is longer than [`INPUT_MAX`].
 pub(crate) fn deflate(input: &[u8]) -> Option<Vec<u8>> {
     if input.len() > INPUT_MAX {
         return None;
@@ -57,7 +57,7 @@ pub(crate) fn deflate(input: &[u8]) -> Option<Vec<u8>> {
 
 fn adler32(input: &[u8]) -> u32 {
     let (mut a, mut b) = (1_u32, 0_u32);
-    // So many octets that nothing overflows.
+    // The number of octets is so small that sums do not overflow.
     for piece in input.chunks(5552) {
         for octet in piece {
             a += u32::from(*octet);
@@ -83,7 +83,7 @@ thread_local! {
     });
 }
 
-/// What is kept between inputs.
+/// The buffers that are reused between inputs.
 struct Scratch {
     matcher: Matcher,
     block: DeflateBlock,
@@ -99,7 +99,7 @@ struct Matcher {
     /// The last place of every hash, with the number of the input above it.
     heads: Vec<u32>,
     turn: u32,
-    /// For each place the one before with the same hash, or 0 where there is none.
+    /// For each position the previous one with the same hash, or 0 where there is none.
     previous: Vec<u16>,
 }
 
@@ -134,8 +134,8 @@ impl Matcher {
         octets.map_or(0, |octets| u64::from_le_bytes(*octets))
     }
 
-    /// Enters the string at `at` into its chain and gives the one before. Place 0 means none, which
-    /// is why nothing ever matches the very start.
+    /// Adds the string at `at` to its chain and returns the previous one. Position 0 stands for none, so that the very start is
+    /// never matched.
     #[inline(always)]
     fn insert(&mut self, at: usize) -> usize {
         let word = self.word(at) as usize;
@@ -161,7 +161,7 @@ impl Matcher {
         self.pairs.get(at).copied().unwrap_or(0)
     }
 
-    /// How many octets are alike at two places, at most `most`.
+    /// The number of equal octets at two positions, at most `most`.
     #[inline(always)]
     fn alike(&self, one: usize, other: usize, most: usize) -> usize {
         let mut len = 0;
@@ -270,7 +270,7 @@ struct DeflateBlock {
 }
 
 const MATCH: u32 = 1 << 31;
-/// What is added to lengths and distances as symbols have them.
+/// The offset of lengths and distances in their symbols.
 const SHORTEST: u32 = 3;
 const NEAREST: u32 = 1;
 
@@ -470,7 +470,7 @@ struct Bits {
 }
 
 impl Bits {
-    /// At most 16 bits.
+    /// Writes at most 16 bits.
     #[inline(always)]
     fn put(&mut self, value: u32, count: u32) {
         self.pending |= u64::from(value) << self.count;

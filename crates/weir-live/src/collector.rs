@@ -1,4 +1,4 @@
-//! What programs send to a collector: each message of HEP becomes a packet of a pcap without an end.
+//! A collector of HEP messages: each becomes a packet of an endless pcap.
 
 use std::fmt;
 use std::io::{self, Read};
@@ -14,8 +14,8 @@ use weir_packet::internet_checksum;
 
 use crate::{Counts, Error, ErrorKind};
 
-/// An address to which proxies and probes send what they saw, by HEP (versions 1 to 3 in datagrams, version 3 over
-/// TCP, too). Nothing is read before it is started.
+/// An address to which proxies and probes send messages of HEP (versions 1 to 3 in datagrams, version 3 over TCP, too). Nothing is
+/// received before it is started.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -47,7 +47,7 @@ impl Collector {
     /// Packets begin with the IP header: `LINKTYPE_RAW`.
     pub const LINK_TYPE: u32 = 101;
 
-    /// Takes the address, for datagrams and for connections. Port 0 takes one that is free.
+    /// Binds the address, for datagrams and for connections. Port 0 takes a free port.
     ///
     /// # Errors
     /// When the address is not this machine's, or is taken.
@@ -70,19 +70,19 @@ impl Collector {
         })
     }
 
-    /// Where it listens.
+    /// The address that it is bound to.
     #[must_use]
     pub const fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// What is counted of it: what came, and what was no message and is not handed on.
+    /// The counters of received messages, and of those that are not HEP and are dropped.
     #[must_use]
     pub const fn counts(&self) -> &Arc<Counts> {
         &self.counts
     }
 
-    /// Takes messages from now on, until `stop` is set; what had come by then is still given.
+    /// Receives messages until `stop` is set; messages that have arrived by then are still returned.
     ///
     /// # Errors
     /// When the system has no more threads.
@@ -115,10 +115,10 @@ impl Collector {
     }
 }
 
-/// A message in the queue: its time of arrival, and the packet that it becomes.
+/// A message in the queue: its time of arrival, and its packet.
 type TimedPacket = (i64, Vec<u8>);
 
-/// The side that receives messages; each of its threads has a clone.
+/// The receiving side; each of its threads has a clone.
 #[derive(Clone)]
 struct Listener {
     sender: SyncSender<TimedPacket>,
@@ -132,7 +132,7 @@ impl Listener {
         !self.stop.load(Ordering::Relaxed)
     }
 
-    /// Hands a message on; false when the receiver was dropped.
+    /// Queues a message; false when the receiver was dropped.
     fn take(&self, from: SocketAddr, message: &[u8]) -> bool {
         match is_hep(message)
             .then(|| packet(from, self.address, message))
@@ -160,7 +160,7 @@ impl Listener {
                     }
                 }
                 Err(error) if is_pause(&error) => {}
-                // The socket reports here that a peer is unreachable, after its message was received: no reason to stop.
+                // The socket reports an unreachable peer here, whose message was received before: receiving goes on.
                 Err(_) => thread::sleep(POLL_INTERVAL),
             }
         }
@@ -190,8 +190,8 @@ impl Listener {
         }
     }
 
-    /// Cuts a connection into messages of version 3, which say how long they are. Bytes that are no such message end
-    /// the connection: where the next message begins is unknown.
+    /// Cuts a connection into messages of version 3, which have a length. Bytes that are not such a message end the connection,
+    /// since the start of the next message is unknown.
     fn stream(&self, mut stream: TcpStream, from: SocketAddr) {
         let is_set = stream
             .set_nonblocking(false)
@@ -234,8 +234,8 @@ impl Listener {
     }
 }
 
-/// The end of a thread that takes messages: a moment after it was asked for, so that what had come by then is taken,
-/// however much still comes.
+/// The deadline of a receiving thread: shortly after `stop` is set, so that messages which have arrived are received, however many
+/// still arrive.
 #[derive(Default)]
 struct Closing(Option<Instant>);
 
@@ -264,11 +264,11 @@ fn now_ns() -> i64 {
     since.map_or(0, |since| i64::try_from(since.as_nanos()).unwrap_or(0))
 }
 
-/// The message in a datagram of UDP between the two, as if it had been captured; `None` when it is too long for one.
+/// The message as the payload of a UDP datagram between the two addresses; `None` when it is too long for a datagram.
 fn packet(from: SocketAddr, to: SocketAddr, message: &[u8]) -> Option<Vec<u8>> {
     let udp_len = u16::try_from(UDP_BYTES + message.len()).ok()?;
     let mut packet = Vec::with_capacity(IPV6_BYTES + usize::from(udp_len));
-    // The address that was listened on may be that of all: then the sender's kind of address says which.
+    // The bound address may be unspecified: then the family of the sender's address decides.
     let addresses = match (from.ip().to_canonical(), to.ip().to_canonical()) {
         (IpAddr::V4(from), IpAddr::V4(to)) => Ok((from, to)),
         (IpAddr::V4(from), IpAddr::V6(_)) => Ok((from, std::net::Ipv4Addr::UNSPECIFIED)),
@@ -302,7 +302,7 @@ fn packet(from: SocketAddr, to: SocketAddr, message: &[u8]) -> Option<Vec<u8>> {
     header.extend_from_slice(&udp_len.to_be_bytes());
     header.extend_from_slice(&[0, 0]);
     let counted = [&[0, UDP][..], &udp_len.to_be_bytes()].concat();
-    // A sum of 0 is sent as all ones (RFC 768).
+    // A checksum of 0 is sent as all ones (RFC 768).
     let sum = match internet_checksum(&[&pseudo, &counted, &header, message]) {
         0 => u16::MAX,
         sum => sum,
@@ -313,14 +313,14 @@ fn packet(from: SocketAddr, to: SocketAddr, message: &[u8]) -> Option<Vec<u8>> {
     Some(packet)
 }
 
-/// Messages as they come, as a pcap without an end: each is the payload of a UDP datagram from its sender to the
-/// address that is listened on, at the time at which it came. A read fails with [`io::ErrorKind::WouldBlock`] when
-/// nothing has come for a moment, and ten times a second anyway.
+/// The received messages as an endless pcap: each is the payload of a UDP datagram from its sender to the bound address, at the
+/// time of its arrival. A read fails with [`io::ErrorKind::WouldBlock`] when no message has arrived for a moment, and ten times a
+/// second anyway.
 pub struct Collected {
     receiver: Receiver<TimedPacket>,
-    /// The pcap's bytes on their way out.
+    /// The buffer of the pcap.
     writer: Writer<Vec<u8>>,
-    /// Bytes of them that were given.
+    /// The number of bytes of the buffer that were returned.
     given: usize,
     paused_at: Instant,
     counts: Arc<Counts>,
@@ -380,13 +380,13 @@ const UDP: u8 = 17;
 const UDP_BYTES: usize = 8;
 const IPV4_BYTES: usize = 20;
 const IPV6_BYTES: usize = 40;
-/// `HEP3` and the length of a message.
+/// The length of `HEP3` and the length field of a message.
 const HEAD_BYTES: usize = 6;
 const MESSAGE_BYTES_MAX: usize = 1 << 16;
-/// Messages that wait to be read; beyond them senders over TCP wait, and the kernel keeps datagrams as long as it has
+/// The maximum number of messages in the queue. When it is full, senders over TCP wait, and the kernel keeps datagrams while it has
 /// room.
 const QUEUE_MESSAGES: usize = 1024;
 const CONNECTIONS_MAX: usize = 256;
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
-/// Bytes of the pcap gathered before they are given.
+/// The number of bytes of the pcap that are gathered before they are returned.
 const GATHER_BYTES: usize = 128 << 10;

@@ -1,4 +1,4 @@
-//! Systems without packet sockets.
+//! Operating systems without packet sockets.
 
 use std::io::{self, Read};
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use crate::{Counts, Error, ErrorKind, Instruction, Options};
 #[derive(Debug)]
 pub enum Interface {}
 
-/// Packets as they arrive, as a pcap without an end.
+/// The captured packets as an endless pcap.
 #[derive(Debug)]
 pub enum Packets {}
 
@@ -37,7 +37,7 @@ impl Interface {
         match *self {}
     }
 
-    /// What is counted of it.
+    /// The counters of the capture.
     #[must_use]
     pub fn counts(&self) -> &Arc<Counts> {
         match *self {}

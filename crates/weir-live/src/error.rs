@@ -1,4 +1,4 @@
-//! Why an interface cannot be captured on, and what to try.
+//! Errors of live captures, with their remedies.
 
 use std::{fmt, io};
 
@@ -11,15 +11,15 @@ pub struct Error {
     source: Option<io::Error>,
 }
 
-/// The kind of an [`Error`], to branch on.
+/// The kind of an [`Error`], to match on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ErrorKind {
-    /// No interface has that name.
+    /// There is no interface of this name.
     NotFound,
     /// The process may not capture.
     Permission,
-    /// What the interface carries has no link type in captures, or this system cannot capture.
+    /// The packets of the interface have no link type in captures, or this system cannot capture.
     Unsupported,
     /// The operating system refused something else.
     System,
@@ -59,13 +59,13 @@ impl Error {
         }
     }
 
-    /// The kind, to branch on.
+    /// The kind, to match on.
     #[must_use]
     pub const fn kind(&self) -> ErrorKind {
         self.kind
     }
 
-    /// What the user could try.
+    /// The next thing to try.
     #[must_use]
     pub fn hint(&self) -> Option<&str> {
         self.hint.as_deref()

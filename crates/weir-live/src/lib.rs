@@ -1,4 +1,4 @@
-//! What crosses this interface now?
+//! Captures packets on an interface, or receives those that probes send.
 //!
 //! ```no_run
 //! use std::sync::Arc;
@@ -49,15 +49,15 @@ pub use system::{Interface, Packets, interfaces};
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// How to capture. Take [`Options::default`] and change what you need.
+/// The options of a capture. Take [`Options::default`] and change what you need.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Options {
-    /// Bytes kept of a packet, at most.
+    /// The maximum number of bytes that are captured of a packet.
     pub snap_len: u32,
-    /// Also takes packets that are for others.
+    /// Packets for other hosts are captured, too.
     pub promiscuous: bool,
-    /// Bytes of the ring: packets that wait to be read. Beyond it they are lost, and counted.
+    /// The size of the ring of packets that wait to be read, in bytes. Further packets are lost, and counted.
     pub ring_bytes: usize,
 }
 
@@ -71,24 +71,23 @@ impl Default for Options {
     }
 }
 
-/// The longest packet that captures hold.
+/// The maximum snapshot length.
 pub const SNAP_LEN_MAX: u32 = 256 << 10;
 
-/// One instruction of a filter that the kernel runs on each packet: classic BPF, as in
-/// `struct sock_filter`.
+/// An instruction of a filter that the kernel runs for each packet: classic BPF, as in `struct sock_filter`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Instruction {
-    /// What it does.
+    /// The operation.
     pub code: u16,
-    /// Instructions passed over when a comparison holds.
+    /// The number of instructions that are skipped when a comparison holds.
     pub jump_true: u8,
-    /// Instructions passed over when it does not.
+    /// The number of instructions that are skipped when it does not hold.
     pub jump_false: u8,
     /// The constant, offset or jump.
     pub constant: u32,
 }
 
-/// What was counted of a capture, by the kernel or by a [`Collector`].
+/// The counters of a capture, of the kernel or of a [`Collector`].
 #[derive(Debug, Default)]
 pub struct Counts {
     received: AtomicU64,
@@ -97,20 +96,19 @@ pub struct Counts {
 }
 
 impl Counts {
-    /// Packets that passed the filter, those that were lost among them.
+    /// The packets that passed the filter, including lost ones.
     #[must_use]
     pub fn received(&self) -> u64 {
         self.received.load(Ordering::Relaxed)
     }
 
-    /// Packets that were lost because the ring was full; of a [`Collector`], what was received and is not
-    /// a message of HEP.
+    /// The packets that were lost because the ring was full; for a [`Collector`], the received data that is not HEP.
     #[must_use]
     pub fn dropped(&self) -> u64 {
         self.dropped.load(Ordering::Relaxed)
     }
 
-    /// Packets handed on.
+    /// The packets that were returned.
     #[must_use]
     pub fn delivered(&self) -> u64 {
         self.delivered.load(Ordering::Relaxed)

@@ -1,4 +1,4 @@
-//! What does an address name, and how may it be shown?
+//! Addresses of objects, how they are parsed, and how they are shown without their secrets.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -19,9 +19,9 @@ pub(crate) enum Address {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct StoreAddress {
     pub(crate) kind: StoreKind,
-    /// The bucket or container that has the keys: `s3://bucket`, as it was written.
+    /// The bucket or container that has the keys, as it was written: `s3://bucket`.
     pub(crate) base: String,
-    /// As it is: no sign of it stands for another.
+    /// The key, in which no character is escaped.
     pub(crate) key: String,
 }
 
@@ -32,12 +32,12 @@ pub(crate) enum StoreKind {
     Azure,
 }
 
-/// One address of the web.
+/// An address of the web (http, https).
 #[derive(Clone)]
 pub(crate) struct WebAddress {
-    /// With its query, without user and password.
+    /// The URL with its query, without user and password.
     pub(crate) url: Url,
-    /// Made of user and password.
+    /// The header of user and password.
     pub(crate) authorization: Option<HeaderValue>,
 }
 
@@ -82,7 +82,7 @@ impl Address {
         if odd_folder || key.starts_with('/') || matches!(last, "." | "..") {
             return Err(wrong("the key has a part that is empty, . or .."));
         }
-        // The scheme that is shown is the one that people write.
+        // Messages show the scheme that users write.
         let scheme = match kind {
             StoreKind::S3 => "s3",
             StoreKind::Google => "gs",
@@ -96,7 +96,7 @@ impl Address {
         }))
     }
 
-    /// As it may be shown.
+    /// The address without its secrets, for messages.
     pub(crate) fn shown(&self) -> String {
         match self {
             Self::Store(store) => store.shown(&store.key),
@@ -104,7 +104,7 @@ impl Address {
         }
     }
 
-    /// True when it lies in the folder that `folder` names, or is it.
+    /// Whether the address is `folder`, or lies in it.
     pub(crate) fn is_below(&self, folder: &Self) -> bool {
         match (self, folder) {
             (Self::Store(ours), Self::Store(folder)) => {
@@ -112,7 +112,7 @@ impl Address {
             }
             (Self::Web(ours), Self::Web(folder)) => {
                 let path = ours.url.path();
-                // A server may take these for what they stand for, and go up by them.
+                // A server may decode these characters, and leave the folder by them.
                 let lower = path.to_ascii_lowercase();
                 let is_plain = !["%2e", "%2f", "%5c", "\\"]
                     .iter()
@@ -128,7 +128,7 @@ impl Address {
 }
 
 impl StoreAddress {
-    /// The address of another key in the same place, as it is shown.
+    /// The address of another key in the same bucket, for messages.
     pub(crate) fn shown(&self, key: &str) -> String {
         format!("{}/{key}", self.base)
     }
@@ -137,7 +137,7 @@ impl StoreAddress {
 impl WebAddress {
     fn parse(text: &str) -> Result<Self, Error> {
         let wrong = |what: &str| Error::new(ErrorKind::Address, text, what);
-        // The error of the parser would repeat nothing of it, and say little.
+        // The error of the parser says less than this one, and could repeat a secret.
         let mut url = Url::parse(text)
             .map_err(|_| wrong("expected an address of the web, such as https://host/path"))?;
         if url.host_str().is_none_or(str::is_empty) {
@@ -168,7 +168,7 @@ impl WebAddress {
     }
 }
 
-/// Text with `%41` as the byte that it stands for.
+/// Decodes percent-encoding (RFC 3986, 2.1); `None` when the bytes are not UTF-8.
 fn percent_decoded(text: &str) -> Option<String> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();

@@ -1,4 +1,4 @@
-//! What can go wrong, in words that hold no secret.
+//! Errors, whose messages hold no secret.
 
 use std::{fmt, io};
 
@@ -15,25 +15,25 @@ pub struct Error {
     hint: Option<&'static str>,
 }
 
-/// The kind of an [`Error`], to branch on.
+/// The kind of an [`Error`], to match on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ErrorKind {
     /// The address, or an option, cannot be understood.
     Address,
-    /// Nothing is there.
+    /// There is no such object.
     NotFound,
-    /// Credentials are missing, or do not let one in.
+    /// Credentials are missing, or do not permit the request.
     Denied,
     /// The object has changed since it was found.
     Changed,
-    /// The other side cannot be reached, or does not answer.
+    /// The server cannot be reached, or does not respond.
     Unreachable,
-    /// The other side answers with an error, or with what is no answer.
+    /// The server responds with an error, or with something else than HTTP.
     Server,
-    /// The other side, or this crate, does not do it.
+    /// The server, or this crate, does not support it.
     Unsupported,
-    /// The program that uses this crate does not allow it.
+    /// The options of this program do not allow it.
     Refused,
 }
 
@@ -65,8 +65,8 @@ impl Error {
         Self::new(ErrorKind::Unreachable, name, "the request was interrupted")
     }
 
-    /// Of the object `name`. Nothing of the store's own text is taken but the status and the code of an answer:
-    /// texts have addresses with signatures in them, and answers repeat what was signed.
+    /// The error of a store about the object `name`. Only the status and the code of the response are taken over: the texts of
+    /// stores contain signed URLs, and repeat what was signed.
     pub(crate) fn of_store(name: &str, error: &object_store::Error) -> Self {
         use object_store::Error as E;
         let (kind, what) = match error {
@@ -105,31 +105,31 @@ impl Error {
         made
     }
 
-    /// The kind, to branch on.
+    /// The kind, to match on.
     #[must_use]
     pub const fn kind(&self) -> ErrorKind {
         self.kind
     }
 
-    /// The object, as its address may be shown.
+    /// The object, as its address is shown.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// What is wrong, without the name.
+    /// The message, without the name.
     #[must_use]
     pub fn what(&self) -> &str {
         &self.what
     }
 
-    /// The next thing to try, where it is known.
+    /// The next thing to try, if it is known.
     #[must_use]
     pub const fn hint(&self) -> Option<&'static str> {
         self.hint
     }
 
-    /// As an error of a read or a write, whose reader says itself what it reads.
+    /// The error of a read or a write, whose reader adds the name of what it reads.
     pub(crate) fn into_io(self) -> io::Error {
         let kind = match self.kind {
             ErrorKind::NotFound => io::ErrorKind::NotFound,
@@ -161,7 +161,7 @@ impl fmt::Display for Unnamed {
 
 impl std::error::Error for Unnamed {}
 
-/// What happened on the way there and back.
+/// The kind and message of an error of the connection.
 fn of_transport(error: &object_store::Error) -> (ErrorKind, String) {
     if let Some(status) = status_of(error) {
         return (ErrorKind::Server, format!("the server answers {status}"));
@@ -189,13 +189,13 @@ fn of_transport(error: &object_store::Error) -> (ErrorKind, String) {
     }
 }
 
-/// What the store's own crate says while it is made ready, which is before any request.
+/// The error of object_store while a store is configured, before any request.
 pub(crate) fn of_making(name: &str, error: &object_store::Error) -> Error {
     let said = root(error).to_string();
     Error::new(ErrorKind::Address, name, said)
 }
 
-/// The error under all others.
+/// The innermost source of an error.
 fn root<'e>(error: &'e (dyn std::error::Error + 'static)) -> &'e (dyn std::error::Error + 'static) {
     let mut found = error;
     while let Some(source) = found.source() {
@@ -204,7 +204,7 @@ fn root<'e>(error: &'e (dyn std::error::Error + 'static)) -> &'e (dyn std::error
     found
 }
 
-/// True when no answer has come at all.
+/// Whether no response has arrived.
 pub(crate) fn is_transport(error: &object_store::Error) -> bool {
     find::<HttpError>(error).is_some()
 }
@@ -222,8 +222,8 @@ fn find<'e, E: std::error::Error + 'static>(
     None
 }
 
-/// `503 Service Unavailable`. The type that has it as a number is private to object_store, so that it is taken from
-/// the text, for messages only.
+/// The status of a response, such as `503 Service Unavailable`. Its type is private to object_store, so that it is taken from the
+/// text, for messages only.
 fn status_of(error: &object_store::Error) -> Option<String> {
     let text = root(error).to_string();
     let (_, behind) = text.split_once("status code: ")?;
@@ -262,5 +262,5 @@ fn denied_hint(name: &str) -> Option<&'static str> {
     })
 }
 
-/// Bytes of a status or a code in an error's text; a longer text is taken for neither.
+/// The maximum length of a status or a code in the text of an error, in bytes; a longer text is neither.
 const STATUS_BYTES_MAX: usize = 64;

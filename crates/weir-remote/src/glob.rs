@@ -1,4 +1,4 @@
-//! Which keys does a pattern mean?
+//! Patterns of keys, and the listing of the keys that match.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use weir_capture::NamePattern;
 
 use crate::{Error, ErrorKind};
 
-/// True when a key is a pattern.
+/// Whether a key is a pattern.
 pub(crate) fn is_wild(key: &str) -> bool {
     NamePattern::is_wild(key)
 }
@@ -23,7 +23,7 @@ pub(crate) struct Keys {
 
 /// A part of a key between two slashes.
 enum GlobStep {
-    /// `**`: any folders, or none.
+    /// `**` matches any number of folders.
     Folders,
     Literal(String),
     Name(NamePattern),
@@ -44,8 +44,8 @@ impl Keys {
         })
     }
 
-    /// All keys that match, each once, in their order. Folders are listed one by one, so that only those are asked
-    /// for that may hold some.
+    /// Lists all matching keys once, in their order. Folders are listed one by one, so that only those are requested that may have
+    /// a match.
     pub(crate) async fn list(
         &self,
         store: Arc<dyn ObjectStore>,
@@ -80,7 +80,7 @@ impl Keys {
                 continue;
             }
             let fits = |key: &str| {
-                // A key may hold such characters itself.
+                // Keys may contain the characters of patterns.
                 if key == self.text {
                     return true;
                 }
@@ -105,7 +105,7 @@ impl Keys {
                 }
             }
         }
-        // An object whose key is the pattern is the one that is meant.
+        // An object whose key equals the pattern is the only match.
         if let Some(meta) = found.remove(&self.text) {
             return Ok(vec![meta]);
         }
@@ -130,13 +130,13 @@ fn count(seen: &mut usize, name: &str) -> Result<(), Error> {
         .with_hint("begin the pattern with the folder that they are in"))
 }
 
-/// Whether the parts of a key are what the steps say.
+/// Whether the parts of a key match the steps.
 fn matches(steps: &[GlobStep], parts: &[&str]) -> bool {
     let Some((step, rest)) = steps.split_first() else {
         return parts.is_empty();
     };
     match step {
-        // At the end `**` means all files below.
+        // A trailing `**` matches all files below.
         GlobStep::Folders if rest.is_empty() => !parts.is_empty(),
         GlobStep::Folders => (0..parts.len()).any(|passed| {
             parts
@@ -152,7 +152,7 @@ fn matches(steps: &[GlobStep], parts: &[&str]) -> bool {
     }
 }
 
-/// Keys that a pattern may look at: some hundred requests.
+/// The maximum number of keys that are listed for a pattern: some hundred requests.
 const LISTED_MAX: usize = 1_000_000;
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! One object in one version, and its parts.
+//! An object in one version, and requests for its ranges.
 
 use std::fmt;
 use std::io;
@@ -27,14 +27,14 @@ pub(crate) struct Inner {
     pub(crate) store: Arc<dyn ObjectStore>,
     pub(crate) path: Path,
     pub(crate) name: String,
-    /// The address with everything, and the version.
+    /// The whole address with its secrets, and the version.
     identity: String,
     pub(crate) version: Version,
     is_ranged: bool,
-    /// What it begins with, from when it was looked for.
+    /// The first bytes of the object, from the request that found it.
     head: Mutex<Bytes>,
     pub(crate) limits: Limits,
-    /// Bytes that may be read ahead by all readers together.
+    /// The bytes that all readers together may read ahead.
     pub(crate) ahead: Arc<Semaphore>,
 }
 
@@ -55,13 +55,13 @@ impl Version {
         }
     }
 
-    /// What requests ask for. A weak tag never matches there (RFC 9110, section 13.1.1).
+    /// The value of `If-Match`. A weak entity tag never matches there (RFC 9110, section 13.1.1).
     fn if_match(&self) -> Option<String> {
         self.e_tag.clone().filter(|tag| !tag.starts_with("W/"))
     }
 
-    /// An answer is of this version, as far as it says. The times of a listing and of an answer may differ, so that
-    /// they only count where there are no tags.
+    /// Whether a response is of this version. The times of a listing and of a response may differ, so that they count only where
+    /// there are no entity tags.
     fn is_of(&self, meta: &ObjectMeta) -> bool {
         let same = match (&self.e_tag, &meta.e_tag) {
             (Some(ours), Some(theirs)) => bare(ours) == bare(theirs),
@@ -70,13 +70,13 @@ impl Version {
         same && self.size == meta.size
     }
 
-    /// Has something by which a later version differs from this one.
+    /// Whether a later version can be distinguished from this one.
     fn is_told(&self) -> bool {
         self.e_tag.is_some() || self.modified_s != 0
     }
 }
 
-/// Listings and answers do not agree on the quotes.
+/// An entity tag without its quotes, which listings and responses write differently.
 fn bare(tag: &str) -> &str {
     tag.trim_start_matches("W/").trim_matches('"')
 }
@@ -85,14 +85,14 @@ fn bare(tag: &str) -> &str {
 pub(crate) struct ObjectPlace {
     pub(crate) store: Arc<dyn ObjectStore>,
     pub(crate) path: Path,
-    /// As its address may be shown.
+    /// The address without its secrets, for messages.
     pub(crate) name: String,
-    /// The address with everything.
+    /// The whole address with its secrets.
     pub(crate) address: String,
 }
 
 impl RemoteObject {
-    /// The object that a listing names.
+    /// The object of an entry of a listing.
     pub(crate) fn listed(
         place: ObjectPlace,
         meta: &ObjectMeta,
@@ -126,7 +126,7 @@ impl RemoteObject {
         }))
     }
 
-    /// Looks for the object, by asking for its first bytes.
+    /// Finds the object by a request for its first bytes.
     ///
     /// Asking for what it is without its bytes would cost a request more, and signed addresses allow one method only.
     pub(crate) async fn find(
@@ -143,7 +143,7 @@ impl RemoteObject {
             Ok(found) => {
                 let version = Version::of(&found.meta);
                 let wanted = version.size.min(HEAD_BYTES);
-                // A body that breaks is asked for again once it is read.
+                // A body that breaks is requested again when it is read.
                 let head = collected(found, wanted).await;
                 let made = Self::new(place, version, true, head, limits, ahead);
                 Ok(made)
@@ -152,7 +152,7 @@ impl RemoteObject {
                 error @ (object_store::Error::Generic { .. }
                 | object_store::Error::NotSupported { .. }),
             ) if !is_transport(&error) => {
-                // A server may know no ranges, and an object without bytes has none.
+                // A server may not support ranges, and an empty object has none.
                 match place
                     .store
                     .get_opts(&place.path, GetOptions::default())
@@ -183,7 +183,7 @@ impl RemoteObject {
 }
 
 impl Inner {
-    /// What it begins with, as far as that is at hand.
+    /// The first bytes of the object, as far as they are in memory.
     pub(crate) fn head(&self) -> Bytes {
         self.head
             .lock()
@@ -195,7 +195,7 @@ impl Inner {
         self.is_ranged
     }
 
-    /// The bytes of a part.
+    /// Fetches the bytes of a range.
     ///
     /// # Errors
     /// When they cannot be had, also not by asking several times, or the object has changed.
@@ -231,7 +231,7 @@ impl Inner {
         }
     }
 
-    /// An answer of the version at hand: of a part, or of all.
+    /// Requests a range, or the whole object, in this version.
     pub(crate) async fn get(&self, range: Option<Range<u64>>) -> Result<GetResult, Error> {
         let options = GetOptions {
             range: range.map(GetRange::Bounded),
@@ -241,7 +241,7 @@ impl Inner {
         match self.store.get_opts(&self.path, options).await {
             Ok(found) if self.version.is_of(&found.meta) => Ok(found),
             Ok(_) => Err(Error::changed(&self.name)),
-            // It was there.
+            // The object existed before.
             Err(object_store::Error::NotFound { .. }) => Err(Error::new(
                 ErrorKind::Changed,
                 &self.name,
@@ -251,7 +251,7 @@ impl Inner {
         }
     }
 
-    /// Before a body that broke is asked for again.
+    /// Waits before a body that broke is requested again.
     pub(crate) async fn wait_after(
         &self,
         failures: &mut u32,
@@ -274,7 +274,7 @@ impl Inner {
     }
 }
 
-/// The body of an answer as far as it comes.
+/// Collects the body of a response until it ends or breaks.
 async fn collected(found: GetResult, wanted: u64) -> Bytes {
     let wanted = usize::try_from(wanted).unwrap_or(usize::MAX);
     let mut stream = found.into_stream();
@@ -326,11 +326,11 @@ impl fmt::Debug for RemoteObject {
     }
 }
 
-/// The first request for an object that is named: enough to tell what it is.
+/// The size of the first request for a named object: enough to recognise its format.
 pub(crate) const HEAD_BYTES: u64 = 64 << 10;
-/// Space that is set aside before a body comes.
+/// The maximum capacity that is allocated before a body arrives.
 const CAPACITY_BYTES_MAX: usize = 16 << 20;
-/// Bodies that may break one after the other without a byte.
+/// The maximum number of bodies in a row that break without a byte.
 const FAILURES_MAX: u32 = 5;
-/// Before the second request; twice as long before each further one.
+/// The pause before the second request; it doubles for each further one.
 const PAUSE: Duration = Duration::from_millis(50);

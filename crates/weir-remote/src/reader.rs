@@ -1,4 +1,4 @@
-//! The bytes of an object in their order, several requests ahead.
+//! Reads an object in order, with several requests ahead.
 
 use std::collections::VecDeque;
 use std::io::{self, Read, Seek, SeekFrom};
@@ -19,19 +19,19 @@ use crate::runtime::{Task, spawn};
 /// without which a reader could wait for ever for others that wait for it.
 pub(crate) struct RangeReader {
     object: Arc<Inner>,
-    /// Of the next byte that is given.
+    /// The position of the next byte that is returned.
     position: u64,
-    /// As far as is read ahead.
+    /// The end of the range that is read ahead.
     ahead_until: u64,
-    /// Where the next request begins.
+    /// The position of the next request.
     next: u64,
-    /// Bytes of the next request.
+    /// The size of the next request.
     step: u64,
     under_way: VecDeque<Fetch>,
-    /// What is left of the range at hand, and its share of the memory.
+    /// The rest of the current range, and its share of the memory.
     chunk: Bytes,
     held: Option<OwnedSemaphorePermit>,
-    /// Bytes given since the last seek.
+    /// The number of bytes returned since the last seek.
     given: u64,
 }
 
@@ -56,7 +56,7 @@ impl RangeReader {
         }
     }
 
-    /// Goes on elsewhere.
+    /// Moves to another position.
     fn go_to(&mut self, position: u64) {
         self.under_way.clear();
         self.chunk = Bytes::new();
@@ -67,7 +67,7 @@ impl RangeReader {
         self.given = 0;
     }
 
-    /// Gets the bytes at the position; none at the end.
+    /// Fetches the bytes at the position; the chunk is empty at the end.
     fn refill(&mut self) -> io::Result<()> {
         self.held = None;
         let size = self.object.version.size;
@@ -84,7 +84,7 @@ impl RangeReader {
             return Ok(());
         }
         if self.position >= self.ahead_until {
-            // More is read than was foreseen: as much again may follow.
+            // More is read than was expected: as much again may follow.
             let more = self.given.max(self.step);
             self.ahead_until = self.position.saturating_add(more);
         }
@@ -97,7 +97,7 @@ impl RangeReader {
         Ok(())
     }
 
-    /// Sends requests as far as limits allow.
+    /// Sends requests up to the limits.
     fn send(&mut self, size: u64) -> io::Result<()> {
         let limits = self.object.limits;
         while self.under_way.len() < limits.ranges_max.max(1) {

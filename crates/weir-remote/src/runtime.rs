@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use tokio::runtime::{Builder, Runtime};
 use tokio::task::JoinHandle;
 
-/// The runtime, and the process that it was started in: a process that was forked off has none of its threads.
+/// The runtime, and the process that started it: a forked process has none of its threads.
 static RUNTIME: Mutex<Option<(u32, Arc<Runtime>)>> = Mutex::new(None);
 
 fn runtime() -> std::io::Result<Arc<Runtime>> {
@@ -24,37 +24,37 @@ fn runtime() -> std::io::Result<Arc<Runtime>> {
         .build()?;
     let made = Arc::new(made);
     if let Some((_, before)) = held.replace((process, Arc::clone(&made))) {
-        // Its threads are in another process: waiting for them would never end.
+        // The threads of the runtime belong to another process: waiting for them would never end.
         std::mem::forget(before);
     }
     Ok(made)
 }
 
-/// Starts work there.
+/// Starts a task on the runtime.
 pub(crate) fn spawn<T: Send + 'static>(
     work: impl Future<Output = T> + Send + 'static,
 ) -> std::io::Result<Task<T>> {
     Ok(Task(runtime()?.spawn(work)))
 }
 
-/// Does work there, and waits for it on this thread, whatever runs on it.
+/// Runs a task on the runtime, and blocks this thread until it ends.
 pub(crate) fn wait<T: Send + 'static>(
     work: impl Future<Output = T> + Send + 'static,
 ) -> std::io::Result<T> {
     spawn(work)?.wait()
 }
 
-/// Work that was started; it ends when this is dropped.
+/// A task that was started; it is aborted when this is dropped.
 #[derive(Debug)]
 pub(crate) struct Task<T>(JoinHandle<T>);
 
 impl<T> Task<T> {
-    /// Waits for it on this thread.
+    /// Blocks this thread until the task ends.
     pub(crate) fn wait(mut self) -> std::io::Result<T> {
         futures::executor::block_on(&mut self.0).map_err(std::io::Error::other)
     }
 
-    /// Waits for it without holding up this thread.
+    /// Waits for the task without blocking this thread.
     pub(crate) async fn ended(mut self) -> std::io::Result<T> {
         (&mut self.0).await.map_err(std::io::Error::other)
     }
@@ -66,5 +66,5 @@ impl<T> Drop for Task<T> {
     }
 }
 
-/// What they do is wait, and copy what comes.
+/// The number of threads, which wait, and copy what arrives.
 const THREADS: usize = 2;

@@ -1,4 +1,4 @@
-//! The stores themselves, made ready by the environment and by options.
+//! The clients of object stores, configured by the environment and by options.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -28,7 +28,7 @@ enum Setting {
 }
 
 impl Settings {
-    /// Reads them.
+    /// Parses options.
     ///
     /// # Errors
     /// When a name is not known.
@@ -60,7 +60,7 @@ pub(crate) fn store(
     settings: &Settings,
 ) -> Result<Arc<dyn ObjectStore>, Error> {
     let failed = |error: object_store::Error| of_making(&address.base, &error);
-    // A request is for some MiB at most, which a slow line takes its time for.
+    // A request is for some MiB, which take their time on a slow connection.
     let timeout = |given: Option<String>| given.is_none().then_some(TIMEOUT);
     Ok(match address.kind {
         StoreKind::S3 => {
@@ -134,7 +134,7 @@ pub(crate) fn web(
     Ok(Arc::new(store))
 }
 
-/// What asks addresses of the web. `follows` says whether redirects are followed.
+/// The HTTP client for addresses of the web, with or without redirects.
 pub(crate) fn client(follows: bool) -> Result<reqwest::Client, Error> {
     let policy = match follows {
         true => reqwest::redirect::Policy::custom(|attempt| {
@@ -164,7 +164,7 @@ pub(crate) fn client(follows: bool) -> Result<reqwest::Client, Error> {
         })
 }
 
-/// Hands out an existing client, with the headers that carry an address's credentials.
+/// Returns an existing client, with the headers of the credentials of an address.
 #[derive(Debug)]
 struct Connector {
     client: reqwest::Client,
@@ -204,7 +204,7 @@ impl object_store::client::HttpService for Authorized {
     }
 }
 
-/// What is tried again, and how often.
+/// The policy of retries.
 fn retries() -> RetryConfig {
     RetryConfig {
         backoff: BackoffConfig {
@@ -217,12 +217,12 @@ fn retries() -> RetryConfig {
     }
 }
 
-/// Of a request with its answer.
+/// The timeout of a request with its response.
 const TIMEOUT: &str = "120 seconds";
-/// Within which a server has to answer the call.
+/// The timeout of connecting.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
-/// Within which some bytes have to come.
+/// The timeout of a read.
 const READ_TIMEOUT: Duration = Duration::from_secs(30);
 const REDIRECTS_MAX: usize = 5;
-/// Five waits come to some seconds.
+/// The maximum number of retries, which take some seconds together.
 const RETRIES_MAX: usize = 5;

@@ -1,4 +1,4 @@
-//! All stores that a program uses, and what it may do with them.
+//! All stores of a program, with its limits and permissions.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -16,27 +16,27 @@ use crate::store::{self, Settings};
 use crate::writer::RemoteFile;
 use crate::{Error, ErrorKind};
 
-/// How objects are reached.
+/// How objects are accessed.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct Options {
-    /// Options of stores beside the environment, by object_store's names: `aws_endpoint_url`.
+    /// Options of stores besides those of the environment, by object_store's names: `aws_endpoint_url`.
     pub settings: Vec<(String, String)>,
-    /// Nothing is read but what lies in these folders, and nothing is written; `None` for no such limit.
+    /// Only objects in these folders are read, and none is written; `None` is without a limit.
     pub allowed: Option<Vec<String>>,
-    /// How much is under way at once.
+    /// The limits of concurrent requests.
     pub limits: Limits,
 }
 
-/// How much of objects is held and under way at once.
+/// The limits of memory and concurrent requests.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Limits {
-    /// Requests under way for one reader.
+    /// The maximum number of concurrent requests of a reader.
     pub ranges_max: usize,
-    /// Bytes of one request.
+    /// The maximum size of a request, in bytes.
     pub range_bytes_max: u64,
-    /// Bytes that all readers of one [`Stores`] hold beyond one range each.
+    /// The bytes that all readers of one [`Stores`] hold together, besides one range each.
     pub ahead_bytes_max: u64,
 }
 
@@ -51,18 +51,18 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// Bytes of the first request of a reader: small, as many readers need only the beginning.
+    /// The size of the first request of a reader, which is small: many readers need the beginning only.
     pub(crate) fn first_bytes(&self) -> u64 {
         FIRST_BYTES.min(self.range_bytes_max).max(1)
     }
 
-    /// Bytes of the request behind one of `step` bytes.
+    /// The size of the request after one of `step` bytes.
     pub(crate) fn step_after(&self, step: u64) -> u64 {
         step.saturating_mul(2).min(self.range_bytes_max).max(1)
     }
 }
 
-/// Where objects are found, read and written.
+/// Finds, reads and writes objects.
 pub struct Stores {
     settings: Settings,
     allowed: Option<Vec<Address>>,
@@ -71,17 +71,17 @@ pub struct Stores {
     clients: Mutex<Clients>,
 }
 
-/// The clients of stores and of the web, each made once.
+/// The clients of stores and of the web, each created once.
 #[derive(Default)]
 struct Clients {
     stores: HashMap<String, Arc<dyn ObjectStore>>,
     client: Option<reqwest::Client>,
-    /// Addresses of the web by the names that they are shown by, which say nothing of their queries.
+    /// The addresses of the web by the names that are shown, which leave out their queries.
     named: HashMap<String, Vec<String>>,
 }
 
 impl Stores {
-    /// Stores that are asked as these options say. Nothing is asked yet.
+    /// The stores of these options. No request is sent yet.
     ///
     /// # Errors
     /// When an option is not known, or a folder is no address.
@@ -101,8 +101,8 @@ impl Stores {
         })
     }
 
-    /// The objects that an address means, in the order of their keys: one, or all whose keys match `*`, `?`, `[…]`
-    /// and `**`. An object whose key holds such characters is found by its key first.
+    /// The objects that match a pattern of `*`, `?`, `[…]` and `**`, in the order of their keys. An object whose key equals the
+    /// pattern is the only match.
     ///
     /// # Errors
     /// When there is none, or it cannot be reached or is not allowed.
@@ -133,7 +133,7 @@ impl Stores {
         }
     }
 
-    /// The address that a text is, if it is allowed to read it.
+    /// Parses an address, and checks that it may be read.
     fn address(&self, text: &str) -> Result<Address, Error> {
         let address = Address::parse(text)?;
         match &self.allowed {
@@ -190,7 +190,7 @@ impl Stores {
         Ok(RemoteFile::new(self.place(&of, &of.key)?))
     }
 
-    /// True when there is an object with bytes at an address.
+    /// Whether there is an object that is not empty at an address.
     ///
     /// # Errors
     /// As [`Self::create`], and when the store does not say.
@@ -204,7 +204,7 @@ impl Stores {
         }
     }
 
-    /// The address of what is written.
+    /// Parses the address of an object that is written.
     fn target(&self, text: &str) -> Result<StoreAddress, Error> {
         let address = Address::parse(text)?;
         let shown = address.shown();
@@ -241,7 +241,7 @@ impl Stores {
 
     fn web_place(&self, web: &WebAddress) -> Result<ObjectPlace, Error> {
         let url = web.url.as_str();
-        // A server may answer other credentials differently, so they are part of what identifies an object.
+        // A server may respond differently to other credentials, so that they are part of the identity of an object.
         let address = match &web.authorization {
             Some(value) => format!("{url} {}", value.to_str().unwrap_or_default()),
             None => url.to_owned(),
@@ -263,7 +263,7 @@ impl Stores {
                 named.len() - 1
             }
         };
-        // Two signed addresses of one path are two objects, and are told apart.
+        // Two signed addresses with the same path are two objects with different names.
         let name = match number {
             0 => shown,
             more => format!("{shown}({})", more + 1),
@@ -296,7 +296,7 @@ impl fmt::Debug for Stores {
     }
 }
 
-/// The first request of a reader; each further one asks for twice as much.
+/// The size of the first request of a reader; each further one has twice the size.
 const FIRST_BYTES: u64 = 256 << 10;
-/// What memory that readers share is counted in.
+/// The unit of the memory that readers share, in bytes.
 pub(crate) const SHARE_BYTES: u64 = 4 << 10;

@@ -1,4 +1,4 @@
-//! Objects that were found, as a store of their own: for programs that read from stores and not from files.
+//! An object store of objects that were found, for programs that read from stores and not from files.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -19,8 +19,8 @@ use crate::Error;
 use crate::object::RemoteObject;
 use crate::runtime::spawn;
 
-/// A store that has the objects which were put into it ([`Self::insert`]) and no others, each in the version that was
-/// found. A reader of it learns no address and no credentials, and can read nothing else.
+/// A store with the objects that were inserted ([`Self::insert`]) only, each in the version that was found. Its readers see neither
+/// addresses nor credentials, and can read nothing else.
 #[derive(Default)]
 pub struct ObjectTable {
     entries: Mutex<Entries>,
@@ -29,7 +29,7 @@ pub struct ObjectTable {
 #[derive(Default)]
 struct Entries {
     objects: HashMap<Path, ObjectEntry>,
-    /// Their paths, by what tells them apart.
+    /// The paths of objects by their identity.
     paths: HashMap<String, String>,
 }
 
@@ -40,7 +40,7 @@ struct ObjectEntry {
 }
 
 impl ObjectTable {
-    /// Lets an object be read; gives the path that it has in this store. It ends as the name of the object does.
+    /// Adds an object; returns its path in this store, which has the same extension as the name of the object.
     pub fn insert(&self, object: &RemoteObject) -> String {
         let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(path) = entries.paths.get(object.identity()) {
@@ -79,7 +79,7 @@ impl ObjectTable {
     }
 }
 
-/// The name of an object as a path that means itself: without what would be escaped, or taken for a pattern.
+/// A path for the name of an object, without characters that are escaped or belong to patterns.
 fn path_of(number: usize, name: &str) -> String {
     let name = name.split_once("://").map_or(name, |(_, rest)| rest);
     let name = name.split("?…").next().unwrap_or(name);
@@ -114,7 +114,7 @@ fn failed(error: Error) -> object_store::Error {
     }
 }
 
-/// The bytes of a range, fetched on this crate's own threads.
+/// Fetches a range on the threads of this crate.
 async fn fetched(object: RemoteObject, range: Range<u64>) -> Result<bytes::Bytes> {
     let name = object.name().to_owned();
     let task = spawn(async move { object.0.fetch(range).await });
@@ -181,7 +181,7 @@ impl ObjectStore for ObjectTable {
     }
 
     async fn list_with_delimiter(&self, prefix: Option<&Path>) -> Result<ListResult> {
-        // There are no folders: readers name every object by its whole path.
+        // There are no folders: readers name each object by its whole path.
         Ok(ListResult {
             common_prefixes: Vec::new(),
             objects: self.below(prefix),

@@ -1,4 +1,4 @@
-//! The bytes of what cannot be read by ranges: one answer from its beginning to its end.
+//! Reads an object that has no ranges: one response from its beginning to its end.
 
 use std::io::{self, Read, Seek, SeekFrom};
 use std::sync::Arc;
@@ -11,8 +11,8 @@ use crate::Error;
 use crate::object::Inner;
 use crate::runtime::{Task, spawn};
 
-/// Reads an object whose server gives no parts of it. Where the body breaks, it is asked for from its beginning, and
-/// what came before is passed over.
+/// Reads an object whose server does not support ranges. A body that breaks is requested again from its beginning, and the bytes
+/// that were read before are skipped.
 pub(crate) struct WholeReader {
     chunks: Receiver<Result<Bytes, Error>>,
     chunk: Bytes,
@@ -30,7 +30,7 @@ impl WholeReader {
         let (sender, chunks) = channel(CHUNKS_MAX);
         let task = spawn(async move {
             if let Err(error) = give(&object, &sender).await {
-                // This fails when the reader was dropped, and needs no error any more.
+                // This fails when the reader was dropped, which needs no error.
                 let _ = sender.send(Err(error)).await;
             }
         })?;
@@ -99,7 +99,7 @@ impl Read for WholeReader {
     }
 }
 
-/// Only to where it is.
+/// A seek to the current position is supported only.
 impl Seek for WholeReader {
     fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
         match to {
@@ -110,5 +110,5 @@ impl Seek for WholeReader {
     }
 }
 
-/// Pieces of the body, some tens of KiB each, that wait to be read.
+/// The maximum number of chunks of the body in the queue, of some tens of KiB each.
 const CHUNKS_MAX: usize = 64;

@@ -1,4 +1,4 @@
-//! An object that is written.
+//! Writes an object.
 
 use std::collections::VecDeque;
 use std::io::{self, Write};
@@ -11,8 +11,8 @@ use crate::Error;
 use crate::object::ObjectPlace;
 use crate::runtime::{Task, spawn, wait};
 
-/// What is to become an object when it is whole ([`Self::keep`]); until then, and when it is dropped before, whatever
-/// has the name stays as it is.
+/// An object that gets its name when it is whole ([`Self::keep`]); until then, and when this is dropped before, the object that has
+/// the name stays.
 ///
 /// What is small is put in one request. What is larger goes up in parts, some of them at once, which the store makes an
 /// object of at the end. A program that ends before has the store remove them ([`abort_unfinished`]); parts of a program
@@ -27,18 +27,18 @@ pub struct RemoteFile {
     is_failed: bool,
 }
 
-/// The parts that a store has: shared by the writer and [`abort_unfinished`], and locked for moments only.
+/// The uploaded parts, shared by the writer and [`abort_unfinished`], and locked for moments only.
 type Upload = Arc<UploadParts>;
 type UploadParts = Mutex<Option<Box<dyn MultipartUpload>>>;
 
-/// All that have parts.
+/// All uploads that have parts.
 static UPLOADS: Mutex<Vec<Weak<UploadParts>>> = Mutex::new(Vec::new());
 
-/// The program ends: nothing is sent any more.
+/// The program ends, and no more requests are sent.
 static ENDS: AtomicBool = AtomicBool::new(false);
 
-/// Has stores remove the parts of all objects that are not whole, and stops all sending. To be called when the program
-/// ends; it may wait some seconds for stores.
+/// Removes the parts of all unfinished objects from their stores, and stops all requests. To be called when the program ends; it
+/// may wait some seconds for stores.
 pub fn abort_unfinished() {
     ENDS.store(true, Ordering::SeqCst);
     let uploads: Vec<_> = {
@@ -76,13 +76,13 @@ impl RemoteFile {
         }
     }
 
-    /// The address as it may be shown.
+    /// The address without its secrets.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.place.name
     }
 
-    /// All has been written: makes it the object at the address, in place of what was there.
+    /// Completes the object, which replaces the one that has the name.
     ///
     /// # Errors
     /// When the store does not take it; what was there stays then.
@@ -117,7 +117,7 @@ impl RemoteFile {
         while let Some(task) = self.under_way.pop_front() {
             task.wait()?.map_err(Error::into_io)?;
         }
-        // `abort_unfinished` finds nothing to remove from now on: the object becomes whole, or it does not.
+        // From here on `abort_unfinished` finds nothing to remove: the object becomes whole, or it does not.
         let Some(mut upload) = locked(&self.upload).take() else {
             return Err(ended());
         };
@@ -130,7 +130,7 @@ impl RemoteFile {
         Ok(())
     }
 
-    /// Sends the part that is full.
+    /// Uploads the part that is full.
     fn send(&mut self) -> io::Result<()> {
         let name = self.place.name.clone();
         if ENDS.load(Ordering::SeqCst) {
@@ -202,7 +202,7 @@ impl Drop for RemoteFile {
         self.under_way.clear();
         let upload = locked(&self.upload).take();
         if let Some(mut upload) = upload {
-            // A failure is ignored: the store then removes the parts later, by its own rules.
+            // A failure is ignored: the store removes the parts later, by its own rules.
             let _ = wait(async move {
                 let _ = tokio::time::timeout(ABORT_TIME_MAX, upload.abort()).await;
             });
@@ -217,19 +217,19 @@ impl std::fmt::Debug for RemoteFile {
 }
 
 fn ended() -> io::Error {
-    // Not of the kind `Interrupted`: that one is tried again.
+    // An error of the kind `Interrupted` would be tried again.
     io::Error::other("the program ends")
 }
 
-/// Bytes of a part. Stores take 10,000 parts: so that there is no end to what is written, later ones are larger.
+/// The size of a part. Stores accept 10,000 parts, so that later ones are larger.
 const fn part_bytes(parts: usize) -> usize {
     let doubled = parts / PARTS_OF_A_SIZE;
     PART_BYTES << if doubled > 6 { 6 } else { doubled }
 }
 
-/// 8 MiB; the last parts of the largest object have 512 MiB.
+/// The size of the first parts: 8 MiB; the last parts of the largest object have 512 MiB.
 const PART_BYTES: usize = 8 << 20;
 const PARTS_OF_A_SIZE: usize = 1_000;
-/// Of parts that go up at once.
+/// The maximum number of bytes in concurrent uploads.
 const UNDER_WAY_BYTES_MAX: usize = 64 << 20;
 const ABORT_TIME_MAX: std::time::Duration = std::time::Duration::from_secs(5);

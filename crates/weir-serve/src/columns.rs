@@ -1,4 +1,4 @@
-//! Which columns do the files below the roots have?
+//! The columns of the files below the roots.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -19,7 +19,7 @@ pub(crate) struct Columns {
     known: Mutex<HashMap<String, CachedColumns>>,
 }
 
-/// What looks at files: at one after the other.
+/// The session that opens files, one after the other.
 enum Looks {
     /// A session, whose statements may run in another process.
     Elsewhere(Box<Session>),
@@ -34,7 +34,7 @@ type CachedColumns = (u64, SystemTime, Option<Arc<FileColumns>>);
 #[derive(Debug)]
 pub(crate) struct FileColumns {
     pub(crate) schema: SchemaRef,
-    /// Of columns that are addresses, the columns that they come from.
+    /// The columns that columns of addresses come from.
     pub(crate) origins: Vec<Option<String>>,
 }
 

@@ -1,4 +1,4 @@
-//! How long a statement may take.
+//! The time limit of a statement.
 
 use std::future::Future;
 use std::time::Duration;
@@ -13,7 +13,7 @@ use crate::options::Limits;
 pub(crate) struct Deadline(Option<(Instant, Duration)>);
 
 impl Deadline {
-    /// What its client wants, but no longer than the server allows, from now on.
+    /// The limit that a client requests, but at most that of the server, from now on.
     pub(crate) fn new(limits: &Limits, wanted: Option<Duration>) -> Self {
         let limit = match (wanted, limits.time_max) {
             (Some(wanted), Some(most)) => Some(wanted.min(most)),

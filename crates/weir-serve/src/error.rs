@@ -25,7 +25,7 @@ impl Error {
         self
     }
 
-    /// What to try.
+    /// The hint.
     #[must_use]
     pub fn hint(&self) -> Option<&str> {
         self.hint.as_deref()
@@ -49,7 +49,7 @@ impl From<weir_engine::Error> for Error {
     }
 }
 
-/// What sort of failure it is.
+/// The kind of a failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum FailureKind {
     /// The text is not SQL.
@@ -58,17 +58,17 @@ pub(crate) enum FailureKind {
     Plan,
     /// A file is not there, not below a root, or not understood.
     Source,
-    /// It failed while it ran.
+    /// The statement failed while it ran.
     Run,
     /// A fault of the program ended it.
     Internal,
-    /// It is not allowed here.
+    /// The statement is not permitted.
     Refused,
-    /// It would take more than it may.
+    /// The statement would exceed a limit.
     Limit,
     /// Someone ended it.
     Cancelled,
-    /// It ran for longer than it may.
+    /// The statement exceeded its time limit.
     Timeout,
     /// The server is shutting down.
     Ending,

@@ -1,4 +1,4 @@
-//! Which files lie below the roots?
+//! The files below the roots.
 
 use std::fs::{self, File, Metadata};
 use std::io::Read;
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
-/// What a file is, by its name or its first bytes.
+/// The kind of a file, by its name or its first bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum FileKind {
     Capture,
@@ -66,9 +66,9 @@ fn is_capture(path: &Path) -> bool {
 /// A file below a root.
 #[derive(Clone, Debug)]
 pub(crate) struct Listed {
-    /// Its name below its root.
+    /// The name relative to its root.
     pub(crate) name: String,
-    /// How it is written in FROM.
+    /// The path as it is written in FROM.
     pub(crate) path: String,
     pub(crate) size: u64,
     pub(crate) modified: SystemTime,
@@ -83,7 +83,7 @@ pub(crate) struct Files {
 }
 
 impl Files {
-    /// Of these folders, which have no links in their names.
+    /// The files of these folders, which have no links in their paths.
     pub(crate) const fn new(roots: Vec<PathBuf>) -> Self {
         Self {
             roots,
@@ -104,12 +104,12 @@ impl Files {
         files
     }
 
-    /// Has the next question look at the folders again.
+    /// Discards the list, which is made again when it is needed.
     pub(crate) fn forget(&self) {
         *self.known.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
 
-    /// How the file is written in FROM that a name of the catalog means.
+    /// The path in FROM of the file that a name of the catalog stands for.
     pub(crate) fn path_of(&self, parts: &[String]) -> Option<String> {
         let parts = match parts {
             [catalog, schema, rest @ ..]

@@ -1,4 +1,4 @@
-//! Where does a server keep what it writes for itself? Uploads, spilled rows and captures that it gives away lie in one folder.
+//! The private folder of a server, with its uploads, spilled rows and captures for clients.
 
 use std::io;
 use std::path::Path;

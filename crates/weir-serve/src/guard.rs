@@ -26,7 +26,7 @@ pub(crate) struct Lengths {
     refused: Option<usize>,
     /// The kind of the message; 0 is that of the first, which has none.
     kind: u8,
-    /// What has come of the first message, which is short.
+    /// The received part of the first message, which is short.
     first: Vec<u8>,
     /// The parts of another message that are still to come.
     parts: PendingParts,
@@ -67,7 +67,7 @@ impl Lengths {
         self.rest > 0 || self.header_len > 0
     }
 
-    /// Takes more bytes; false when a message begins that is too long, or has come with parts that do not fit into it.
+    /// Takes more bytes; false when a message is too long, or was received with parts that do not fit into it.
     pub(crate) fn take(&mut self, mut bytes: &[u8]) -> bool {
         while !bytes.is_empty() && self.refused.is_none() && !self.is_malformed {
             if self.rest > 0 {
@@ -122,7 +122,7 @@ impl Lengths {
         self.refused.is_none() && !self.is_malformed
     }
 
-    /// Looks at a message that has come whole.
+    /// Checks a message that was received whole.
     fn check(&mut self) {
         self.is_malformed = match self.kind {
             0 => !fits_first(&std::mem::take(&mut self.first)),
@@ -147,15 +147,15 @@ struct PendingParts {
 enum MessagePart {
     /// A text with its zero.
     Text,
-    /// So many octets.
+    /// A number of octets.
     Octets(usize),
     /// A count, and items of so many octets.
     Items(usize),
     /// A count, and values with their lengths.
     Values,
-    /// So many values with their lengths, of which -1 is that of NULL.
+    /// A number of values with their lengths, of which -1 stands for NULL.
     Value(u32),
-    /// What a SASL mechanism begins with, of whose length -1 says that there is nothing.
+    /// The initial response of a SASL mechanism, of whose length -1 stands for none.
     Initial,
     /// Whatever comes.
     Any,
@@ -192,7 +192,7 @@ impl PendingParts {
         }
     }
 
-    /// Whether the message had all of its parts, and nothing else.
+    /// Whether the message had all of its parts, and no other bytes.
     fn is_whole(&self) -> bool {
         let is_over = matches!(self.rest.as_slice(), [] | [MessagePart::Any]);
         is_over && self.number_len == 0 && !self.is_malformed
@@ -208,7 +208,7 @@ impl PendingParts {
         }
     }
 
-    /// Takes octets of a part, and gives those behind it.
+    /// Takes octets of a part, and returns those after it.
     fn take_part<'b>(&mut self, part: MessagePart, bytes: &'b [u8]) -> &'b [u8] {
         match part {
             MessagePart::Any => {
@@ -236,7 +236,7 @@ impl PendingParts {
         }
     }
 
-    /// Takes an octet of a number of so many, and what it says of the parts behind it once it is whole.
+    /// Takes an octet of a number of `len` octets, and the parts that the whole number announces.
     fn take_number<'b>(&mut self, part: MessagePart, len: u8, bytes: &'b [u8]) -> &'b [u8] {
         let Some((first, rest)) = bytes.split_first() else {
             self.rest.push(part);
@@ -265,7 +265,7 @@ impl PendingParts {
             (MessagePart::Initial, Err(_)) => self.is_malformed = number != u32::MAX,
             _ => self.is_malformed = true,
         }
-        // What has no octets is over.
+        // A part without octets is complete.
         while matches!(
             self.rest.last(),
             Some(MessagePart::Octets(0) | MessagePart::Value(0))
@@ -296,10 +296,10 @@ fn fits_first(body: &[u8]) -> bool {
     }
 }
 
-/// What has come of messages that nothing was done with yet.
+/// The received part of messages that were not processed yet.
 #[derive(Debug)]
 struct Arriving {
-    /// What is held for the messages of the connection.
+    /// The memory of the messages of the connection.
     retention: Arc<Retention>,
     bytes: usize,
     retained: Vec<Retained>,
@@ -420,7 +420,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Guarded<S> {
 const FIRST_MAX: usize = 10_000;
 /// The bytes of a message that are not counted.
 const SHORT_BYTES_MAX: usize = 16 << 10;
-/// How long a client may take for a message.
+/// The time limit for receiving a message.
 const ARRIVES_WITHIN: Duration = Duration::from_secs(20);
 
 #[cfg(test)]
@@ -539,7 +539,7 @@ mod tests {
         ] {
             assert!(!fits(b'p', odd), "{odd:?}");
         }
-        // What a mechanism goes on with has no parts.
+        // The further messages of a mechanism have no parts.
         let mut lengths = Lengths::new(100);
         assert!(lengths.take(b"\0\0\0\x09\0\x03\0\0\0p\0\0\0\x0bS\0\0\0\0\x01n"));
         assert!(lengths.take(b"p\0\0\0\x07c=b"));

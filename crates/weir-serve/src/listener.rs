@@ -62,8 +62,8 @@ impl Places {
         (pending, closed)
     }
 
-    /// Closes the oldest one that is not admitted or, where all are, the one whose client has been waited for longest, at least so long; false
-    /// when there is none.
+    /// Closes the oldest connection that is not admitted or, if all are, the one whose client has been waited for longest, and at
+    /// least that long; false when there is none.
     fn make_room(&self, at_least: Duration) -> bool {
         let mut connections = self.lock();
         if connections.pending.pop_front().is_some() {
@@ -89,7 +89,7 @@ pub(crate) struct Pending {
 }
 
 impl Pending {
-    /// What the connection does, and what closes it, whether its client is admitted or not.
+    /// The activity of the connection, by which it is closed, too, whether its client is admitted or not.
     pub(crate) const fn presence(&self) -> &Arc<Presence> {
         &self.presence
     }
@@ -101,7 +101,7 @@ impl Pending {
         if let Some(place) = pending.position(|(number, _)| *number == self.number)
             && let Some((number, stays)) = connections.pending.remove(place)
         {
-            // It is not closed as one that is pending any more.
+            // The connection is not closed as a pending one any more.
             if stays.send(()).is_ok() {
                 self.presence.touch();
                 let presence = Arc::clone(&self.presence);
@@ -119,7 +119,7 @@ impl Pending {
     }
 }
 
-/// Serves a connection until its end, or until it is closed: while its client is not admitted, takes no rows, or does nothing.
+/// Serves a connection until its end, or until it is closed: while its client is not admitted, takes no rows, or is idle.
 async fn until_closed(
     served: impl Future<Output = ()>,
     closed: oneshot::Receiver<()>,
@@ -165,7 +165,7 @@ pub(crate) async fn serve<P: Protocol>(protocol: Arc<P>, listener: TcpListener) 
         };
         if connections.available_permits() == 0 && places.make_room(shared.options.limits.idle_min)
         {
-            // Its place is free when its task has ended.
+            // The place is free when the task has ended.
             let place = Arc::clone(&connections).acquire_owned();
             drop(tokio::time::timeout(PLACE_WITHIN, place).await);
         }
@@ -206,22 +206,22 @@ pub(crate) async fn serve<P: Protocol>(protocol: Arc<P>, listener: TcpListener) 
     }
 }
 
-/// What becomes of a socket, with the permit that limits how many of its kind there are.
+/// The admission of a connection, with the permit that limits the number of its kind.
 enum Admission {
     Accepted(OwnedSemaphorePermit),
-    /// Its client gets a message that there are too many connections.
+    /// The client gets an error that there are too many connections.
     Refused(OwnedSemaphorePermit),
 }
 
-/// From the first byte of a connection to its password, or to the end of the handshake of TLS.
+/// The time limit from the first byte of a connection to its authentication, or to the end of the TLS handshake.
 pub(crate) const STARTUP_MAX: Duration = Duration::from_secs(20);
-/// How long a protocol may take to say why a connection is closed.
+/// The time limit for a protocol to send the reason why a connection is closed.
 const FAREWELL_MAX: Duration = Duration::from_millis(200);
 /// The same where another waits for the place.
 const SHORT_FAREWELL_MAX: Duration = Duration::from_millis(50);
-/// How long the place of a connection that is closed is waited for.
+/// The time for which the place of a connection that is closed is waited for.
 const PLACE_WITHIN: Duration = Duration::from_millis(200);
 /// Refusals that are sent at the same time.
 const REFUSALS_MAX: usize = 64;
-/// How long sending a refusal may take.
+/// The time limit for sending a refusal.
 const REFUSAL_MAX: Duration = Duration::from_secs(2);

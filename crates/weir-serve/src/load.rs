@@ -1,4 +1,4 @@
-//! How many large requests are parsed and planned at the same time? What is made of a text takes many times its size.
+//! The limit of concurrent parsing and planning of large requests, which takes many times the size of a text.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -5,17 +5,17 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// How a server works.
+/// The options of a server.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct Options {
     /// The folders that are read from; at least one.
     pub roots: Vec<PathBuf>,
-    /// Where the PostgreSQL protocol is spoken; port 0 takes a free one.
+    /// The address of the PostgreSQL protocol; port 0 takes a free port.
     pub listen: Option<SocketAddr>,
-    /// Where HTTP is spoken; port 0 takes a free one.
+    /// The address of HTTP; port 0 takes a free port.
     pub http: Option<SocketAddr>,
-    /// Where Arrow Flight SQL is spoken; port 0 takes a free one.
+    /// The address of Arrow Flight SQL; port 0 takes a free port.
     pub flight: Option<SocketAddr>,
     /// Statements may write files below the first root.
     pub allow_write: bool,
@@ -25,14 +25,14 @@ pub struct Options {
     pub token: Option<String>,
     /// Names other than that of this machine that browsers may call the server by.
     pub host_names: Vec<String>,
-    /// A certificate and its key: without TLS nothing is answered then.
+    /// The certificate and its key, which make TLS mandatory.
     pub tls: Option<TlsFiles>,
-    /// What one may ask for, and how many may ask.
+    /// The limits of requests and clients.
     pub limits: Limits,
-    /// The program that runs statements in processes of their own; without one they run in this process, and one that takes
-    /// too much ends it.
+    /// The program that runs statements in separate processes; without one they run in this process, and one that takes too much
+    /// memory ends it.
     pub workers: Option<WorkerProgram>,
-    /// How the engine of a connection works. Its roots and `read_only` are those of the server.
+    /// The options of the engine of a connection. Its roots and `read_only` are those of the server.
     pub engine: weir_engine::Options,
 }
 
@@ -41,7 +41,7 @@ pub struct Options {
 pub struct WorkerProgram {
     /// The program.
     pub program: PathBuf,
-    /// Its arguments, in front of the folder of uploads, which the server adds.
+    /// Its arguments, before the folder of uploads, which the server adds.
     pub arguments: Vec<OsString>,
     /// Variables of the environment that it does not get.
     pub secrets: Vec<String>,
@@ -52,30 +52,31 @@ pub struct WorkerProgram {
 pub struct TlsFiles {
     /// The certificate, and those that it is signed with.
     pub certificate: PathBuf,
-    /// Its key.
+    /// The private key.
     pub key: PathBuf,
 }
 
-/// What one may ask for, and how many may ask. Reaching a limit is an error that names it.
+/// The limits of requests and clients. Reaching a limit is an error that names it.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Limits {
     /// Rows of an answer; `None` for as many as there are.
     pub rows_max: Option<u64>,
-    /// How long a statement may run; `None` for as long as it takes.
+    /// The time limit of a statement; `None` is without a limit.
     pub time_max: Option<Duration>,
     /// Connections at once, of each protocol.
     pub connections_max: usize,
-    /// How long a connection keeps its place for a client that asks for nothing, does not end its request or takes no rows, when
-    /// others want it and there are no more.
+    /// The minimum time that a connection keeps its place while its client is idle, does not complete its request or takes no rows,
+    /// when there are no more places for others.
     pub idle_min: Duration,
-    /// Statements that run at once; others wait for their turn, which one that has run for half a second gives away.
+    /// The number of statements that run at the same time; others wait for their turn, which a statement gives up after half a
+    /// second.
     pub queries_max: usize,
     /// Bytes of a message or of the text of a query.
     pub text_bytes_max: usize,
     /// Bytes of a capture that is dropped into the page.
     pub upload_bytes_max: u64,
-    /// How long statements may run on when the server ends.
+    /// The time for which statements may continue when the server ends.
     pub grace: Duration,
 }
 

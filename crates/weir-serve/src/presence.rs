@@ -1,4 +1,4 @@
-//! What a connection does: a statement of it is at work, or the server waits for its client.
+//! The activity of a connection: a statement runs, or the server waits for its client.
 //!
 //! A client that waits for nothing, that does not end its request, or that does not take its answer holds a place that others may want. Where
 //! there are no places left, the connection whose client has been waited for longest gives its own to the next one.
@@ -9,7 +9,7 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-/// What is known of a connection, and what closes it.
+/// The activity of a connection, by which it is closed, too.
 #[derive(Debug)]
 pub(crate) struct Presence {
     state: Mutex<State>,
@@ -27,9 +27,9 @@ struct State {
 /// Why a connection is closed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Closes {
-    /// It stays.
+    /// The connection stays.
     Not,
-    /// Its client does not take rows that have to make room for those of others.
+    /// The client does not take rows that have to make room for those of others.
     ForRows,
     /// Another wants its place.
     ForAnother,
@@ -61,7 +61,7 @@ impl Presence {
         self.state().since = Instant::now();
     }
 
-    /// How long the client has been waited for; `None` while a statement is at work, or where the connection is being closed.
+    /// The time for which the client has been waited for; `None` while a statement runs, or while the connection is being closed.
     pub(crate) fn waits_for(&self) -> Option<Duration> {
         let state = self.state();
         let is_free = state.at_work == 0 && *self.closes.borrow() == Closes::Not;

@@ -13,8 +13,8 @@ pub(crate) struct Retention {
     bytes: AtomicUsize,
     bytes_max: usize,
     bytes_of_one_max: usize,
-    /// Bytes of a connection that are its own: they are not counted with those of all, so that others who hold all that may be held
-    /// keep none from its short statements.
+    /// The bytes of a connection that are not counted with those of all, so that short statements are possible when other
+    /// connections hold the maximum.
     own_max: usize,
     own: AtomicUsize,
     /// That of all connections, for that of one.
@@ -121,7 +121,7 @@ impl Drop for Retained {
     }
 }
 
-/// What a statement takes: its text, its tree and its columns.
+/// The memory of a statement: its text, its tree and its columns.
 pub(crate) fn of_statement(text: impl AsRef<[u8]>, columns: usize) -> usize {
     let text = text.as_ref();
     text.len()
@@ -144,7 +144,7 @@ fn words(text: &[u8]) -> usize {
     count
 }
 
-/// What so many values of parameters take, which have so many bytes together.
+/// The memory of a number of parameter values of so many bytes together.
 pub(crate) const fn of_values(count: usize, bytes: usize) -> usize {
     count
         .saturating_mul(VALUE_BYTES)
@@ -162,7 +162,7 @@ const WORDS_MAX: usize = 200_000;
 const ALL_BYTES_MAX: usize = 128 << 20;
 /// Bytes of the statements and values of one connection.
 const ONE_BYTES_MAX: usize = 16 << 20;
-/// Bytes of short statements and values of a connection that do not count among those of all.
+/// The bytes of short statements and values of a connection that are not counted with those of all.
 const OWN_BYTES_MAX: usize = 64 << 10;
 /// Bytes of the unfinished messages of all connections together.
 const ALL_ARRIVALS_MAX: usize = 64 << 20;

@@ -15,7 +15,7 @@ use crate::options::Options;
 use crate::shared::Shared;
 use crate::{flight, http, listener, pg, tls};
 
-/// A server whose listeners are bound as soon as it is there.
+/// A server whose listeners are bound when it is created.
 #[derive(Debug)]
 pub struct Server {
     shared: Arc<Shared>,
@@ -35,7 +35,7 @@ struct Open {
     tls: Option<Tls>,
 }
 
-/// What accepts TLS.
+/// The acceptor of TLS.
 #[derive(Clone)]
 struct Tls(TlsAcceptor);
 
@@ -127,25 +127,25 @@ impl Server {
         })
     }
 
-    /// Where the PostgreSQL protocol is spoken.
+    /// The address of the PostgreSQL protocol.
     #[must_use]
     pub fn postgres(&self) -> Option<SocketAddr> {
         self.postgres.as_ref().map(|open| open.address)
     }
 
-    /// Where HTTP is spoken.
+    /// The address of HTTP.
     #[must_use]
     pub fn http(&self) -> Option<SocketAddr> {
         self.http.as_ref().map(|open| open.address)
     }
 
-    /// Where Arrow Flight SQL is spoken.
+    /// The address of Arrow Flight SQL.
     #[must_use]
     pub fn flight(&self) -> Option<SocketAddr> {
         self.flight.as_ref().map(|open| open.address)
     }
 
-    /// True when clients have to speak TLS.
+    /// Whether TLS is mandatory.
     #[must_use]
     pub fn is_secure(&self) -> bool {
         self.shared.options.tls.is_some()

@@ -34,7 +34,7 @@ use crate::workers::{Heard, Order, Pool, Priority, Remote};
 pub(crate) struct Session {
     pub(crate) shared: Arc<Shared>,
     runs: Runs,
-    /// What is held for this connection between its messages.
+    /// The memory that this connection holds between its messages.
     pub(crate) retention: Arc<Retention>,
     /// The statements that have changed the session.
     log: Mutex<Log>,
@@ -43,7 +43,7 @@ pub(crate) struct Session {
     connection: Option<Arc<Presence>>,
 }
 
-/// Where statements run.
+/// The place where statements run.
 enum Runs {
     Here(Arc<Engine>),
     InProcesses(Remote),
@@ -117,12 +117,12 @@ impl Session {
         self.log.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What its statements have read and found damaged.
+    /// The report of what its statements have read and found damaged.
     pub(crate) fn report(&self) -> &Arc<ScanReport> {
         &self.heard.report
     }
 
-    /// What the session will remember of a statement, counted from now on; `None` for one that changes nothing.
+    /// The entry of a statement in the session log, whose memory is counted from now on; `None` for one that changes nothing.
     fn entry(&self, statement: &Statement) -> Result<Option<Entry>, Failure> {
         let entry = Entry::of(statement, &self.retention)?;
         if entry.is_some() {
@@ -202,7 +202,7 @@ impl Session {
         }
     }
 
-    /// What a statement would answer with.
+    /// The description of a statement's answer.
     pub(crate) async fn describe(&self, statement: Statement) -> Result<Described, Failure> {
         match &self.runs {
             Runs::Here(engine) => {
@@ -334,7 +334,7 @@ impl Session {
             }
         };
         let answer = self.begin(work, priority, name).await?;
-        // What failed changed nothing.
+        // A failed statement has changed nothing.
         if let (Some(entry), Some(id)) = (entry, next_id) {
             self.log().push(id, entry);
         }
@@ -363,7 +363,7 @@ impl Session {
             .map(|name| Named::new(shared, name, &running))
             .transpose()?;
         let _at_work = self.at_work();
-        // It holds while no rows are fetched, too.
+        // The limit applies while no rows are fetched, too.
         let deadline = Deadline::new(&shared.options.limits, None);
         let turn = shared.turns.take();
         let turn = deadline.within(turn).await?.map_err(|_| gone())?;
@@ -422,7 +422,7 @@ impl Session {
 /// The columns of an answer; of those that are addresses, the columns that they come from.
 type Columns = (SchemaRef, Vec<Option<String>>);
 
-/// What a statement does on the threads of statements.
+/// The work of a statement on the threads of statements.
 struct StatementWork {
     turn: Turn,
     sender: mpsc::Sender<Item>,
@@ -450,7 +450,7 @@ impl StatementWork {
             Ok(Err(failure)) => failure,
             Err(_) => panicked(&self.shared),
         };
-        // It is read when the channel ends.
+        // The failure is read when the channel ends.
         let _ = self.ended.set(failure);
     }
 
@@ -550,7 +550,7 @@ fn displaced() -> Failure {
     .with_hint("take the rows as they come, or end the query with LIMIT")
 }
 
-/// A statement panicked: that is a fault of the program, which is counted, and the server goes on.
+/// The failure of a statement that panicked: a fault of the program, which is counted, and the server continues.
 fn panicked(shared: &Shared) -> Failure {
     Metrics::add(&shared.metrics.panics, 1);
     Failure::new(
@@ -642,7 +642,7 @@ async fn begin(engine: Arc<Engine>, statement: Statement) -> Result<Begun, Failu
 /// The statements of a text as they are written.
 fn parse(sql: &str) -> Result<Vec<Statement>, Failure> {
     Ok(Statement::parse(sql).or_else(|error| {
-        // What clients ask the catalog may be written in PostgreSQL's own dialect.
+        // Queries of clients for the catalog may be written in PostgreSQL's own dialect.
         match Statement::parse_postgres(sql) {
             Ok(statements) if statements.iter().all(is_of_catalog) => Ok(statements),
             _ => Err(error),
@@ -658,7 +658,7 @@ fn is_of_catalog(statement: &Statement) -> bool {
     }
 }
 
-/// What comes from the threads of statements.
+/// An item from the threads of statements.
 enum Item {
     Batch(RecordBatch, Option<CountedRows>),
     End,
@@ -675,7 +675,7 @@ enum SessionState {
 /// A statement at work: it ends when this is dropped.
 pub(crate) struct Answer {
     pub(crate) schema: SchemaRef,
-    /// Of columns that are addresses, the columns that they come from.
+    /// The columns that columns of addresses come from.
     pub(crate) origins: Vec<Option<String>>,
     batches: mpsc::Receiver<Item>,
     rows: u64,
@@ -688,7 +688,7 @@ pub(crate) struct Answer {
     running: Arc<Running>,
     ended: Arc<OnceLock<Failure>>,
     holder: Arc<Holder>,
-    /// The rows that were taken last, which are counted until the next are asked for.
+    /// The last rows, which are counted until the next are requested.
     counted: Option<CountedRows>,
     _task: Task<()>,
     _turn: GiveBack,

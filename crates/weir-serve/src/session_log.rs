@@ -1,4 +1,4 @@
-//! What the statements before have brought a session to: views, tables, prepared statements and settings.
+//! The state of a session after its statements so far: views, tables, prepared statements and settings.
 //!
 //! A process that runs a statement of the session does these again first, unless it did them itself.
 
@@ -25,12 +25,12 @@ pub(crate) struct Log {
 pub(crate) struct Entry {
     change: Change,
     recipe: Recipe,
-    /// Counts what it takes as long as it is held.
+    /// The memory of the entry, which is counted while this exists.
     _retained: Retained,
 }
 
 impl Entry {
-    /// That of a statement; `None` for one that changes nothing.
+    /// The entry of a statement; `None` for one that changes nothing.
     ///
     /// # Errors
     /// When its connection holds too much already, or another process could not make it again.
@@ -57,7 +57,7 @@ impl Entry {
     }
 }
 
-/// What a statement changes of its session.
+/// The change of a session by a statement.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Change {
     /// The setting of a name.
@@ -73,7 +73,7 @@ enum Change {
 }
 
 impl Change {
-    /// What a statement changes; `None` for a question.
+    /// The change by a statement; `None` for a query.
     fn of(statement: &Statement) -> Option<Self> {
         use ast::Statement as S;
         if let Some(made) = statement.made() {
@@ -99,7 +99,7 @@ impl Change {
 impl Default for Log {
     fn default() -> Self {
         Self {
-            // Not even one in which nothing was changed is another's: an engine lists the files that it was asked about.
+            // A session without changes has an own state, too: an engine lists the files of its queries.
             id: Self::next_id(),
             entries: Vec::new(),
         }
@@ -113,7 +113,7 @@ impl Log {
         NEXT.fetch_add(1, Ordering::Relaxed)
     }
 
-    /// How the statements are made that lead to the state.
+    /// The statements that lead to the state.
     pub(crate) fn recipes(&self) -> impl Iterator<Item = &Recipe> {
         self.entries.iter().map(|entry| &entry.recipe)
     }
@@ -132,7 +132,7 @@ impl Log {
             .with_hint("drop views that are not used, or connect anew"))
     }
 
-    /// Takes up a statement that has been done, which has brought the session into the state `id`.
+    /// Adds a statement that has run, after which the session is in the state `id`.
     pub(crate) fn push(&mut self, id: u64, entry: Entry) {
         self.id = id;
         match &entry.change {
@@ -155,7 +155,7 @@ impl Log {
         self.entries.push(entry);
     }
 
-    /// Takes back what made these, where nothing behind may have been made of it; false where something may.
+    /// Removes the statements that made these, if no later statement can depend on them; false otherwise.
     fn take_back(&mut self, names: &[String]) -> bool {
         let is_made = |entry: &Entry| match &entry.change {
             Change::Makes(name) => names.contains(name),

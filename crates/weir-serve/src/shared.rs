@@ -1,4 +1,4 @@
-//! What all connections share.
+//! The state that all connections share.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -22,26 +22,26 @@ use crate::retained::Retention;
 use crate::turn::Turns;
 use crate::workers::Pool;
 
-/// What all connections share.
+/// The state that all connections share.
 #[derive(Debug)]
 pub(crate) struct Shared {
     pub(crate) options: Options,
     /// The threads that statements run on.
     pub(crate) workers: Handle,
     pub(crate) files: Arc<Files>,
-    /// What every session has of the catalog.
+    /// The catalog of every session.
     catalog: Arc<Catalog>,
     /// Turns of statements.
     pub(crate) turns: Arc<Turns>,
-    /// What large requests take while they are parsed and planned.
+    /// The limit of concurrent parsing and planning of large requests.
     pub(crate) load: Load,
-    /// What is held for clients between their messages.
+    /// The memory that clients hold between their messages.
     pub(crate) retention: Arc<Retention>,
-    /// Places for what the server's own process makes of rows for the page, and for its studies: their memory and time are not those of a
-    /// statement.
+    /// The places for views of the page and studies, which the server's own process computes: their memory and time are not those
+    /// of a statement.
     pub(crate) views: Arc<Semaphore>,
     pub(crate) studies: Arc<Semaphore>,
-    /// What has come of messages that are not whole.
+    /// The memory of messages that have not been received whole.
     pub(crate) arrivals: Arc<Retention>,
     /// The memory of all statements together, where it has a limit.
     memory: Option<SharedMemory>,
@@ -145,7 +145,7 @@ impl Shared {
             catalog: Arc::new(Catalog::new(catalog)),
             turns: Turns::new(
                 options.limits.queries_max,
-                // In a process that runs statements no rows wait but in its pipe.
+                // In a process that runs statements rows wait in its pipe only.
                 match uploads {
                     Some(_) => WAITING_BYTES_MAX,
                     None => usize::MAX,
@@ -187,7 +187,7 @@ impl Shared {
         self.uploads.as_ref().ok_or_else(none)
     }
 
-    /// How an engine of a connection works.
+    /// The options of the engine of a connection.
     pub(crate) fn engine_options(&self) -> weir_engine::Options {
         let mut options = engine_options(&self.options, &self.roots);
         options.shared_memory.clone_from(&self.memory);
@@ -201,19 +201,19 @@ impl Shared {
     }
 }
 
-/// How an engine works that reads what is below the roots.
+/// The options of an engine that reads files below the roots.
 fn engine_options(options: &Options, roots: &[PathBuf]) -> weir_engine::Options {
     let is_read_only = !options.allow_write;
     let mut options = options.engine.clone();
     options.root = None;
     options.roots = roots.to_vec();
     options.read_only = is_read_only;
-    // What ends the sources of one connection does not end those of another.
+    // The stop of one connection does not end the sources of another.
     options.stop = weir_tables::Stop::default();
     options
 }
 
-/// What is counted.
+/// The counters of the server.
 #[derive(Debug, Default)]
 pub(crate) struct Metrics {
     pub(crate) connections: AtomicU64,
@@ -235,7 +235,7 @@ impl Metrics {
         counter.fetch_add(number, Ordering::Relaxed);
     }
 
-    /// The counters in the text format of Prometheus, with those of the processes of statements.
+    /// The counters in the text format of Prometheus, with those of the worker processes.
     pub(crate) fn text(&self, pool: Option<&Arc<Pool>>) -> String {
         use std::fmt::Write as _;
         let mut text = String::new();

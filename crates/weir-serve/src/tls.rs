@@ -39,7 +39,7 @@ fn is_valid_now(certificate: &Certificate) -> Result<(), String> {
     Ok(())
 }
 
-/// What accepts TLS with these files.
+/// An acceptor of TLS with these files.
 ///
 /// # Errors
 /// When one cannot be read, has nothing in it, has expired, or they do not belong together: a server that was asked for TLS does

@@ -36,7 +36,7 @@ pub(crate) struct Turns {
     waiting_max: usize,
     /// Bytes of rows that wait for their clients.
     bytes_max: usize,
-    /// How long a statement may keep rows that its client does not take while others want their room.
+    /// The time for which a statement may keep rows that its client does not take while others need the room.
     kept_for: Duration,
     /// Tells that there is more room for rows.
     freed: Notify,
@@ -47,7 +47,7 @@ pub(crate) struct Turns {
 struct Queue {
     bytes: usize,
     next: u64,
-    /// In the order in which they began to wait.
+    /// The waiting statements, in the order in which they began to wait.
     waiting: BTreeMap<u64, QueuedStatement>,
     /// Those that want room for rows, the smallest first. Statements that have rows on their way come behind those that have none.
     wanting: BTreeSet<(bool, usize, u64)>,
@@ -63,7 +63,7 @@ struct QueuedStatement {
 }
 
 impl Queue {
-    /// Enters a statement as one that waits.
+    /// Adds a waiting statement.
     fn enter(&mut self, holder: &Arc<Holder>, bytes: Option<usize>) -> u64 {
         let number = self.number();
         let entry = QueuedStatement {
@@ -122,7 +122,7 @@ pub(crate) struct Holder {
 }
 
 impl Holder {
-    /// Names the connection of its client, which is closed where the client takes nothing when the statement is ended.
+    /// Sets the connection of its client, which is closed if the client takes nothing when the statement is ended.
     pub(crate) fn set_connection(&self, connection: Arc<Presence>) {
         // A statement has one client.
         let _ = self.connection.set(connection);
@@ -141,7 +141,7 @@ impl Holder {
     pub(crate) async fn ended(&self) {
         let ended = self.ended.notified();
         tokio::pin!(ended);
-        // What is notified from now on is noticed.
+        // Notifications from here on are received.
         ended.as_mut().enable();
         if !self.is_ended() {
             ended.await;
@@ -178,7 +178,8 @@ pub(crate) enum Unsent {
 }
 
 impl Turns {
-    /// So many statements compute at once, and so many bytes of rows wait for clients, of so many statements at most.
+    /// The number of statements that compute at the same time, and the maximum of bytes of rows that wait for clients, and of their
+    /// statements.
     pub(crate) fn new(at_once: usize, bytes_max: usize, waiting_max: Option<usize>) -> Arc<Self> {
         Self::keeping(at_once, bytes_max, waiting_max, KEPT_FOR)
     }
@@ -224,7 +225,7 @@ impl Turns {
 
     /// Waits until no statement has a turn.
     pub(crate) async fn all_given_back(&self) {
-        // It cannot be closed: it is as long as this is.
+        // The semaphore cannot be closed, as it lives as long as this.
         let _ = self.free.acquire_many(self.at_once).await;
     }
 
@@ -357,7 +358,7 @@ impl Drop for Wanting<'_> {
 pub(crate) struct Counted {
     turns: Arc<Turns>,
     bytes: usize,
-    /// Its place among those that wait, where its statement can be ended for others.
+    /// The number among those that wait, if its statement can be ended for others.
     number: Option<u64>,
 }
 
@@ -390,14 +391,14 @@ impl Drop for ClientWait {
 pub(crate) struct Turn {
     turns: Arc<Turns>,
     permit: Arc<Mutex<Option<OwnedSemaphorePermit>>>,
-    /// Its place among those that have stepped aside.
+    /// The place among those that have stepped aside.
     aside: Mutex<Option<OwnedSemaphorePermit>>,
     holder: Arc<Holder>,
     /// Says of the connection that a statement is at work, while it does not wait for the client.
     at_work: Mutex<Option<AtWork>>,
 }
 
-/// Gives a turn back when it is dropped, whatever the statement is doing: planning cannot be interrupted.
+/// Returns a turn when it is dropped, whatever the statement does: planning cannot be interrupted.
 #[derive(Debug)]
 pub(crate) struct GiveBack(Arc<Mutex<Option<OwnedSemaphorePermit>>>);
 
@@ -418,7 +419,7 @@ impl Drop for Turn {
 }
 
 impl Turn {
-    /// What gives this turn back.
+    /// The guard that returns this turn.
     pub(crate) fn give_back(&self) -> GiveBack {
         GiveBack(Arc::clone(&self.permit))
     }
@@ -492,18 +493,18 @@ impl Turn {
         aside.is_some()
     }
 
-    /// Gives the turn to another, once that waits and this one has computed for a while. The statement goes on.
+    /// Gives the turn to a waiting statement, once this one has computed for a while. This statement continues.
     pub(crate) async fn step_aside(&self) {
         loop {
             tokio::time::sleep(SLICE).await;
             if self.turns.in_line.load(Ordering::Relaxed) == 0 {
                 continue;
             }
-            // Where too many have stepped aside, turns are kept.
+            // When too many have stepped aside, turns are kept.
             let Ok(place) = Arc::clone(&self.turns.aside).try_acquire_owned() else {
                 continue;
             };
-            // One that waits for its client has no turn, and needs none when it goes on.
+            // A statement that waits for its client has no turn, and needs none to continue.
             *self.aside.lock().unwrap_or_else(PoisonError::into_inner) = Some(place);
             drop(release(&self.permit));
             return;
@@ -527,17 +528,17 @@ impl Drop for InLine<'_> {
     }
 }
 
-/// How long a statement computes before it steps aside for those that wait.
+/// The time that a statement computes before it steps aside for waiting ones.
 const SLICE: Duration = Duration::from_millis(500);
 /// Statements that have stepped aside.
 const ASIDE_MAX: usize = 64;
 /// Statements that may wait for their clients for each that may compute.
 const WAITING_SHARE: usize = 16;
-/// How long a statement keeps the room of its rows from others. A client takes some seconds for one of tens of megabytes.
+/// The time that a statement may keep the room of its rows from others. A client takes some seconds for one of tens of megabytes.
 const KEPT_FOR: Duration = Duration::from_secs(2);
-/// How often a statement that wants room looks for one that has kept rows for so long.
+/// The interval in which a statement that needs room looks for one that has kept rows for that time.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
-/// How long the client of a statement that was ended has to take the message of it, before its connection is closed.
+/// The time in which the client of an ended statement has to take the error, before its connection is closed.
 const CLOSED_AFTER: Duration = Duration::from_millis(250);
 
 #[cfg(test)]
@@ -607,7 +608,7 @@ mod tests {
         assert_eq!(tasks.remove(0).await.unwrap(), Err(Unsent::Displaced));
         let second = tokio::time::timeout(Duration::from_millis(10), &mut tasks[0]).await;
         assert!(second.is_err(), "the second waits on");
-        // What the first had in its channel is freed with its answer.
+        // The rows of the first in its channel are freed with its answer.
         assert_eq!(turns.queue().bytes, 110);
         drop(receivers.remove(0));
         assert_eq!(turns.queue().bytes, 90);
@@ -632,7 +633,7 @@ mod tests {
         // There is one turn: this waits until the other has stepped aside.
         let other = turns.take().await.unwrap();
         aside.await.unwrap();
-        // It goes on without a turn, and hands its rows on.
+        // It continues without a turn, and passes its rows on.
         let (sender, mut receiver) = mpsc::channel(1);
         for number in 0..2 {
             let sent = long.hand_on(&sender, 10, |counted| (number, counted));
@@ -687,7 +688,7 @@ mod tests {
         // The second has rows on their way, and waits for its own client.
         assert!(turns.reserve(20, &second).now_or_never().is_none());
         assert!(!first.is_ended());
-        // It does not stand before the third, which has none.
+        // It is not before the third, which has none.
         let more = tokio::spawn({
             let (turns, second) = (Arc::clone(&turns), Arc::clone(&second));
             async move { turns.reserve(20, &second).await }
@@ -699,7 +700,7 @@ mod tests {
             let (turns, third) = (Arc::clone(&turns), Arc::clone(&third));
             async move { turns.reserve(50, &third).await }
         });
-        // The one that has kept its rows longest is ended, and its connection closed, as its client takes nothing.
+        // The statement that has kept its rows longest is ended, and its connection closed, as its client takes nothing.
         first.ended().await;
         assert_eq!(connection.closed().await, Closes::ForRows);
         assert!(!waits.is_finished() && !second.is_ended());
@@ -716,7 +717,7 @@ mod tests {
         holder.set_connection(Arc::clone(&connection));
         holder.end();
         drop(holder);
-        // The one that would close it is gone without a word.
+        // The task that would close it has ended.
         while Arc::strong_count(&connection) > 1 {
             tokio::task::yield_now().await;
         }

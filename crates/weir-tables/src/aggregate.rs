@@ -31,7 +31,7 @@ pub use sketch::{Sketch, Sketches};
 pub struct Branch {
     /// Rows for which it is not true are left out.
     pub predicate: Option<Predicate>,
-    /// What the groups are keyed by.
+    /// The keys of the groups.
     pub keys: Vec<Expression>,
     /// The argument of each aggregate; `None` for [`Function::CountRows`].
     pub arguments: Vec<Option<Expression>>,
@@ -50,7 +50,7 @@ pub struct Aggregate {
     measures: Vec<Measure>,
     groups: Groups,
     words: Words,
-    /// Of the state of a group: which of its measures have seen a value.
+    /// The offset in the state of a group of the flags of measures that have seen a value.
     flags_at: usize,
     /// Rows that wait to be added to their groups, [`ROWS`] at most.
     waiting: usize,
@@ -158,9 +158,8 @@ impl Aggregate {
         })
     }
 
-    /// The same, whose batches have states in place of results: someone else puts those of a key
-    /// together. They are the results themselves, but for an average: a count, then a sum. `None` when a
-    /// function has no such state.
+    /// The same aggregate, whose batches have states in place of results, for an operator that merges those of a key. States equal
+    /// the results, but for an average: a count, then a sum. `None` when a function has no such state.
     #[must_use]
     pub fn giving_states(mut self) -> Option<Self> {
         self.gives_states = self.measures.iter().all(|it| it.function.has_state());
@@ -174,9 +173,8 @@ impl Aggregate {
         }
     }
 
-    /// True when a file that is read in parts, which are then merged, gives the same to the last bit:
-    /// not for numbers of records and times since others, which a part does not know, nor for sums that are
-    /// rounded.
+    /// Whether a file that is read in parts, which are then merged, gives an identical result: not for numbers of records and
+    /// relative times, which a part does not know, and not for sums that are rounded.
     #[must_use]
     pub fn allows_parts(&self) -> bool {
         let mut knows_number = true;
@@ -196,7 +194,7 @@ impl Aggregate {
         knows_number && !self.measures.iter().any(rounds)
     }
 
-    /// How many groups there are.
+    /// The number of groups.
     #[must_use]
     pub const fn groups(&self) -> usize {
         self.groups.len()
@@ -209,7 +207,7 @@ impl Aggregate {
         self.groups.allocated_bytes() + self.words.allocated_bytes() + beside
     }
 
-    /// Takes up a row; gives whether any branch did.
+    /// Adds a row; true when any branch took it.
     #[inline]
     pub fn push(&mut self, row: &Row<'_>) -> bool {
         let mut taken = false;
@@ -248,13 +246,12 @@ impl Aggregate {
         true
     }
 
-    /// True when it can be taken up from plain fields, as far as its branches ask for no more: sets and
-    /// texts come from decoded packets.
+    /// Whether it can be computed from plain fields, as far as its branches allow: sets and texts need decoded packets.
     pub(crate) fn is_plain(&self) -> bool {
         self.measures.iter().all(Measure::is_plain)
     }
 
-    /// What it asks of a record does not hang on those before.
+    /// Whether its values depend on the current record only.
     pub(crate) fn is_of_record(&self) -> bool {
         let mut is_of_record = true;
         self.visit_columns(&mut |column| {
@@ -267,13 +264,13 @@ impl Aggregate {
         &self.branches
     }
 
-    /// Where a program puts what this asks, but for the places in its state.
+    /// The places where a program stores the values, except those in its state.
     pub(crate) fn output(&self) -> Output {
         let plans: Option<Vec<_>> = self
             .measures
             .iter()
             .map(|measure| match (&measure.function, measure.is_wide) {
-                // Whether it fits is asked of each.
+                // Each number is checked.
                 (Function::Sum, true) => None,
                 (function, _) => MeasurePlan::new(function, measure.kind, measure.at, measure.flag),
             })
@@ -311,7 +308,7 @@ impl Aggregate {
 
     /// Makes ready for a run of a program with this output, whose words are `words`.
     pub(crate) fn begin_run(&mut self, output: &Output, words: &mut [u64]) {
-        // What came before comes before.
+        // Earlier rows come first.
         if self.waiting > 0 {
             self.flush();
         }
@@ -320,12 +317,12 @@ impl Aggregate {
         }
     }
 
-    /// Gives groups places by the hash of their keys; what a program multiplies keys by.
+    /// Gives groups places by the hash of their keys; returns the multiplier of the hash.
     pub(crate) fn hash_places(&mut self) -> u64 {
         self.groups.hash_places()
     }
 
-    /// Takes their places from groups that are too many for them.
+    /// Stops using places when there are too many groups for them.
     pub(crate) fn give_up_places(&mut self) {
         self.groups.give_up_places();
     }
@@ -345,12 +342,12 @@ impl Aggregate {
             .collect()
     }
 
-    /// What finds the groups of small keys, and keys and states of all groups.
+    /// The index of groups with small keys, and the keys and states of all groups.
     pub(crate) fn spaces(&mut self) -> (&mut [u64], &mut [u64]) {
         self.groups.spaces()
     }
 
-    /// Takes up what a program has left in the words of its output: a state, or rows that wait.
+    /// Adds what a program has stored in the words of its output: a state, or waiting rows.
     pub(crate) fn end_run(&mut self, output: &Output, words: &[u64], rows: usize) {
         if output.mode == Mode::One {
             return self.groups.state_mut(0).copy_from_slice(words);
@@ -447,8 +444,7 @@ impl Aggregate {
         }
     }
 
-    /// Takes up all that `other`, made with the same branches and functions, has taken up, as if its
-    /// rows had come behind those of `self`.
+    /// Adds all rows of `other`, which has the same branches and functions, behind those of `self`.
     pub fn merge(&mut self, mut other: Self) {
         self.flush();
         other.flush();
@@ -469,7 +465,7 @@ impl Aggregate {
             if let (Some(ours), Some(theirs)) =
                 (ours.get_mut(self.flags_at), theirs.get(self.flags_at))
             {
-                // What is NULL went with the value.
+                // The flag of a NULL belongs to the value.
                 *ours |= theirs & SEEN_FLAGS;
             }
         }
@@ -585,5 +581,5 @@ impl Branch {
     }
 }
 
-/// Of the flags of a group: which measures have seen a value. The other half says what was NULL.
+/// The flags of a group for measures that have seen a value. The other half has the flags of NULL.
 const SEEN_FLAGS: u64 = (1 << 32) - 1;

@@ -22,11 +22,11 @@ use crate::{Column, Origin, Row, Table, kept};
 pub struct Batch {
     schema: SchemaRef,
     builders: Vec<(Column, Builder)>,
-    /// Columns that are asked for each row, by their place.
+    /// The columns that are computed for each row, by their index.
     dense: Vec<usize>,
     /// The others.
     sparse: Vec<Sparse>,
-    /// Where in `sparse` the columns of a protocol are, by its place in [`PROTOCOLS`].
+    /// The index in `sparse` of the columns of a protocol, by its index in [`PROTOCOLS`].
     sparse_of: Vec<Option<usize>>,
     /// NULL in all rows of a batch, by type: for columns of protocols that no row has.
     nulls: HashMap<DataType, ArrayRef>,
@@ -39,7 +39,7 @@ pub struct Batch {
 
 /// Columns of which only packets with a header of one protocol have values.
 struct Sparse {
-    /// By their place.
+    /// The indices of the columns.
     columns: Vec<usize>,
     /// Rows that they have so far.
     rows: usize,
@@ -186,8 +186,8 @@ impl Batch {
     }
 }
 
-/// Which columns are asked for each row, and which only for packets that have a header of their protocol, where there
-/// are so many that it pays.
+/// Divides the columns into those that are computed for each row, and those that are computed only for packets with a header of
+/// their protocol, if there are enough of them.
 fn homes(builders: &[(Column, Builder)]) -> (Vec<usize>, Vec<Sparse>, Vec<Option<usize>>) {
     let home = |column: &Column| match column.origin {
         Origin::Packet(field, needs) => field.home(needs),
@@ -217,8 +217,8 @@ fn homes(builders: &[(Column, Builder)]) -> (Vec<usize>, Vec<Sparse>, Vec<Option
     (dense, sparse, sparse_of)
 }
 
-/// Columns from which on those of missing protocols are left out: a query that names its columns mostly asks for some
-/// that all of its packets have.
+/// The number of columns from which on those of absent protocols are skipped: a query that names its columns mostly has some that
+/// all of its packets have.
 const SPARSE_COLUMNS_MIN: usize = 24;
 
 impl Builder {
@@ -340,7 +340,7 @@ impl Builder {
         bytes
     }
 
-    /// Adds a value of a record layout; one that does not fit the column's type becomes NULL.
+    /// Adds a value of a record layout; a value that does not fit the type of the column becomes NULL.
     fn push_value(&mut self, value: Option<Value<'_>>) {
         match (self, value) {
             (Self::Bool(builder), value) => builder.append_option(match value {

@@ -17,7 +17,7 @@ use crate::{Column, Constant, Network, Operator, Origin, Predicate};
 /// One instruction, as in `struct sock_filter`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Instruction {
-    /// What it does.
+    /// The operation.
     pub code: u16,
     /// Instructions passed over when a comparison holds.
     pub jump_true: u8,
@@ -27,8 +27,8 @@ pub struct Instruction {
     pub constant: u32,
 }
 
-/// The filter for a predicate on packets of this link type; `None` when nothing can be decided, or the
-/// question is too long for the jumps of BPF.
+/// The filter of a predicate on packets of this link type; `None` when it would pass all packets, or be too long for the jumps of
+/// BPF.
 #[must_use]
 pub fn compile(predicate: &Predicate, link_type: LinkType) -> Option<Vec<Instruction>> {
     let base = match link_type {
@@ -54,7 +54,7 @@ pub fn compile(predicate: &Predicate, link_type: LinkType) -> Option<Vec<Instruc
     assembler.resolve()
 }
 
-/// Where the IP header is.
+/// The position of the IP header.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Base {
     Ethernet,
@@ -93,7 +93,7 @@ struct Assembler {
     decides: bool,
 }
 
-/// What a condition asks of a value.
+/// The comparison of a condition with a value.
 #[derive(Clone, Copy)]
 enum Test<'p> {
     Compare(Operator, &'p Constant),
@@ -103,7 +103,7 @@ enum Test<'p> {
     Given,
 }
 
-/// Where the value of a column lies in plain packets: in which of these headers it is looked for.
+/// The position of the value of a column in plain packets: the headers that may have it.
 #[derive(Clone, Copy, Default)]
 struct BpfPlace {
     v4: Option<Extent>,
@@ -131,7 +131,7 @@ impl BpfPlace {
         Some(place)
     }
 
-    /// Takes what the field's description says of the headers that are looked at here.
+    /// Finds the value in the headers that this filter reads.
     fn find(&mut self, field: &Field, needs: Needs) -> Option<()> {
         for location in field.locations.iter().filter(|_| field.is_exact()) {
             let place = match location.layer {
@@ -139,7 +139,7 @@ impl BpfPlace {
                 Layer::Ipv6 => &mut self.v6,
                 Layer::Tcp => &mut self.tcp,
                 Layer::Udp => &mut self.udp,
-                // Packets with others are let through, as they are not plain.
+                // Packets with other headers pass, as they are not plain.
                 Layer::UdpLite | Layer::Sctp | Layer::Dccp => continue,
                 _ => return None,
             };
@@ -290,7 +290,7 @@ impl Assembler {
                 self.mark(not_v4);
                 self.jump(JUMP_IF_EQUAL, 0x86dd, v6, not_v6);
                 self.mark(not_v6);
-                // ARP carries nothing.
+                // ARP has no payload.
                 self.jump(JUMP_IF_EQUAL, 0x0806, no, yes);
             }
             Base::Raw => {
@@ -312,7 +312,7 @@ impl Assembler {
     fn test_v4(&mut self, place: &BpfPlace, test: Test<'_>, yes: Label, no: Label) {
         let base = self.base.offset();
         self.need(base + V4_LEN, yes);
-        // Without options.
+        // The header has no options.
         let plain = self.label();
         self.push(LOAD_BYTE, base);
         self.jump(JUMP_IF_EQUAL, 0x45, plain, yes);
@@ -346,12 +346,12 @@ impl Assembler {
         self.test_transport(place, base + V6_LEN, test, yes, no);
     }
 
-    /// What is above IP, at `at`; the number of its protocol is loaded.
+    /// Tests the header above IP at `at`; the number of its protocol is loaded.
     fn test_transport(&mut self, place: &BpfPlace, at: u32, test: Test<'_>, yes: Label, no: Label) {
         match (place.tcp, place.udp, place.above) {
             _ if place.is_protocol => self.test_protocol(test, yes, no),
             (None, None, Some(protocol)) => self.test_above(protocol, yes, no),
-            // It is in an IP header of the other version; TCP carries none.
+            // The value is in an IP header of the other version, which is not inside TCP.
             (None, None, None) => self.jump(JUMP_IF_EQUAL, TCP, no, yes),
             (tcp, udp, _) => {
                 let (is_tcp, not_tcp) = (self.label(), self.label());
@@ -401,8 +401,7 @@ impl Assembler {
         }
     }
 
-    /// Whether a header of the protocol may be there, above the one whose number is loaded: nothing is
-    /// above TCP.
+    /// Tests whether there may be a header of the protocol above the one whose number is loaded: there is none above TCP.
     fn test_above(&mut self, protocol: u32, yes: Label, no: Label) {
         match protocol {
             TCP => self.go(yes),
@@ -410,8 +409,7 @@ impl Assembler {
         }
     }
 
-    /// The name of the protocol whose number is loaded. Above other numbers than those of well-known
-    /// protocols there may be more headers.
+    /// Tests the name of the protocol whose number is loaded. Unless it is well known, there may be further headers above it.
     fn test_protocol(&mut self, test: Test<'_>, yes: Label, no: Label) {
         let wanted = |constant: &Constant| match constant {
             Constant::Text(text) => WELL_KNOWN.iter().find(|(name, _)| name == text),
@@ -544,7 +542,7 @@ impl Assembler {
         self.go(yes);
     }
 
-    /// A load beyond the end would drop the packet: one that is shorter than `len` is let through.
+    /// A load beyond the end would drop the packet: a packet that is shorter than `len` passes.
     fn need(&mut self, len: u32, yes: Label) {
         let enough = self.label();
         self.push(LOAD_LENGTH, 0);
@@ -605,7 +603,7 @@ const fn negated(operator: Operator) -> Operator {
     }
 }
 
-/// Protocols above IP that are no header before another one that `proto` would name.
+/// The protocols above IP that are not a header before one that `proto` would name.
 const WELL_KNOWN: &[(&str, u32)] = &[("tcp", TCP), ("udp", UDP), ("icmp", 1), ("icmpv6", 58)];
 const TCP: u32 = 6;
 const UDP: u32 = 17;

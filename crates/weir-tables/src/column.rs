@@ -29,15 +29,15 @@ pub struct Column {
     pub name: Arc<str>,
     /// Type of the values.
     pub kind: Kind,
-    /// What it means, in one line.
+    /// The meaning, in one line.
     pub doc: Arc<str>,
-    /// Where it is defined: an RFC with section, a clause of a standard.
+    /// The definition: an RFC with its section, a clause of a standard.
     pub reference: Arc<str>,
-    /// Where its values come from.
+    /// The origin of its values.
     pub origin: Origin,
 }
 
-/// Where the values of a column come from.
+/// The origin of the values of a column.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub enum Origin {
@@ -108,9 +108,8 @@ impl Table {
         Self::new(columns)
     }
 
-    /// The table of records of a user-defined layout: its own columns, and those of the packets
-    /// that the records carry, when the layout says that they do. A column of the layout hides a
-    /// packet's column of the same name.
+    /// The table of records of a user-defined layout: its own columns, and those of the packets that the records carry, if the
+    /// layout declares them. A column of the layout hides a packet's column of the same name.
     #[must_use]
     pub fn records(layout: &weir_layout::Layout) -> Self {
         let own = layout
@@ -164,7 +163,7 @@ impl Table {
         }
     }
 
-    /// What named arguments set.
+    /// The settings of named arguments.
     #[must_use]
     pub fn settings(&self) -> &Settings {
         &self.settings
@@ -222,19 +221,19 @@ impl Table {
         }
     }
 
-    /// True when no columns were left out.
+    /// Whether all columns are present.
     #[must_use]
     pub const fn is_whole(&self) -> bool {
         self.is_whole
     }
 
-    /// What makes the rows, unless they are packets or records.
+    /// The extraction that makes the rows, unless they are packets or records.
     #[must_use]
     pub const fn extraction(&self) -> Option<&'static Extraction> {
         self.extraction
     }
 
-    /// How deep packets must be decoded for what makes the rows.
+    /// The headers that the extraction needs.
     pub(crate) fn needs(&self) -> impl Iterator<Item = Needs> {
         let own = self
             .extraction
@@ -282,7 +281,7 @@ impl Column {
         }
     }
 
-    /// How deep a packet must be decoded for this column.
+    /// The headers that the column needs.
     #[must_use]
     pub fn needs(&self) -> Needs {
         match self.origin {
@@ -341,7 +340,7 @@ fn item(data_type: DataType) -> Arc<ArrowField> {
     ))
 }
 
-/// True when an Arrow field holds addresses: 4, 6, 8 or 16 bytes in network order.
+/// Whether an Arrow field holds addresses: 4, 6, 8 or 16 bytes in network order.
 #[must_use]
 pub fn is_address(field: &ArrowField) -> bool {
     field.metadata().get(EXTENSION_KEY).map(String::as_str) == Some(ADDRESS_EXTENSION)

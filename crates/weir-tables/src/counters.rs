@@ -1,4 +1,4 @@
-//! What a scan has seen, for metrics, progress and the closing report.
+//! Counters of a scan, for metrics, progress and the closing report.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -17,7 +17,7 @@ pub struct Counters {
     late: AtomicU64,
 }
 
-/// What [`Counters`] stood at.
+/// The values of [`Counters`] at one time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Totals {
@@ -44,7 +44,7 @@ pub struct Totals {
 }
 
 impl Totals {
-    /// What has come since they stood at `before`.
+    /// The difference from `before`.
     #[must_use]
     pub const fn since(&self, before: &Self) -> Self {
         Self {
@@ -114,7 +114,7 @@ impl Counters {
         self.late.fetch_add(more.late, Ordering::Relaxed);
     }
 
-    /// Takes back what was added for a reading that does not count.
+    /// Subtracts the counts of a reading that is discarded.
     pub fn take_back(&self, less: &Totals) {
         // Wrapping, as `add` of the complement: the sum of all stays what it is to be.
         self.add(&Totals {
@@ -131,7 +131,7 @@ impl Counters {
         });
     }
 
-    /// What they stand at now.
+    /// The current values.
     #[must_use]
     pub fn totals(&self) -> Totals {
         Totals {

@@ -32,13 +32,13 @@ use reader::FilterReader;
 pub struct DisplayFilter {
     text: String,
     test: Test,
-    /// What is read of packets.
+    /// The columns that are read of packets.
     columns: Vec<Column>,
     /// The tests on messages.
     messages: Arc<Messages>,
 }
 
-/// Where values are.
+/// The packet or message that values are read of.
 enum At<'a> {
     Packet(&'a Row<'a>),
     /// A value of a column of messages.
@@ -54,7 +54,7 @@ enum Test {
     Layer(Layer),
     /// Every packet has it.
     Always,
-    /// There is a value, and it is not the number 0 when that is asked for.
+    /// There is a value; with the flag, one that is not the number 0.
     Exists(ValueSource, bool),
     Compare(Quantifier, ValueSource, Sign, ValueSource),
     /// Bytes have these in them: a search that is prepared once.
@@ -76,10 +76,10 @@ enum Sign {
     Contains,
 }
 
-/// Where values come from.
+/// The source of values.
 #[derive(Clone, Debug)]
 enum ValueSource {
-    /// Fields of packets; only those of the header of this number, if the filter gives one (`ip.src#2`).
+    /// Fields of packets; if the filter has a number (`ip.src#2`), only those of the header with this number.
     Fields(Vec<&'static Field>, Option<Layer>, Option<u32>),
     /// The bytes from the header of a protocol on.
     Header(Layer, Option<u32>),
@@ -132,7 +132,7 @@ impl FieldValue<'_> {
     }
 }
 
-/// What a source gives, which says how literals beside it are read.
+/// The type of a source, which decides how literals beside it are read.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Type {
     Number,
@@ -181,26 +181,25 @@ impl DisplayFilter {
         })
     }
 
-    /// True when the name is a condition by itself: `tcp`, `dns`.
+    /// Whether the name is a condition by itself: `tcp`, `dns`.
     #[must_use]
     pub fn is_protocol(name: &str) -> bool {
         reader::is_protocol(name)
     }
 
-    /// True when it asks for fields of messages, which are read ahead of the packets: out of the files that
-    /// [`Self::read_messages_of`] names.
+    /// Whether it has fields of messages, which are read before the packets, from the files of [`Self::read_messages_of`].
     #[must_use]
     pub fn has_messages(&self) -> bool {
         !self.messages.is_empty()
     }
 
-    /// Says which files the packets come from, and how these are decoded. Each is read when its first packet is
-    /// asked about; a pipe cannot be read twice.
+    /// Sets the files of the packets, and their decoding. Each file is read when its first packet is tested; a pipe cannot be read
+    /// twice.
     pub fn read_messages_of(&self, files: &[File], decode: &DecodeOptions) {
         self.messages.set_files(files, decode);
     }
 
-    /// What the user should know at the end: limits that were reached while messages were read.
+    /// The limits that were reached while messages were read, for the closing report.
     #[must_use]
     pub fn notes(&self) -> Vec<String> {
         self.messages.notes()
@@ -244,7 +243,7 @@ impl Test {
         }
     }
 
-    /// True when it asks for nothing that is in headers.
+    /// Whether it needs no header.
     fn is_of_record(&self) -> bool {
         match self {
             Self::All(parts) | Self::One(parts) => parts.iter().all(Self::is_of_record),
@@ -337,7 +336,7 @@ impl Test {
 }
 
 impl ValueSource {
-    /// True when it asks for nothing that is in headers.
+    /// Whether it needs no header.
     fn is_of_record(&self) -> bool {
         match self {
             Self::Frame | Self::File | Self::Since(_) | Self::Literal(_) => true,
@@ -355,8 +354,8 @@ impl ValueSource {
     }
 }
 
-/// Whether what `visit` hands to its argument holds for any, or for all of at least one. `visit` stops when its argument
-/// returns false: the rest cannot change the outcome.
+/// Whether any, or each of at least one, of the values that `visit` passes to its argument is true. `visit` stops when its argument
+/// returns false: the rest cannot change the result.
 fn holds(quantifier: Quantifier, visit: impl FnOnce(&mut dyn FnMut(bool) -> bool) -> bool) -> bool {
     let (mut any, mut all) = (false, true);
     visit(&mut |holds| {
@@ -536,7 +535,7 @@ impl ValueSource {
     }
 }
 
-/// Seconds as they are compared: in nanoseconds.
+/// Seconds in nanoseconds, as which they are compared.
 fn nanoseconds(seconds: f64) -> i128 {
     (seconds * 1e9).round() as i128
 }
@@ -575,7 +574,7 @@ fn extreme(side: Ordering, of: &[ValueSource], at: &At<'_>) -> Option<FieldValue
     extreme
 }
 
-/// A number in decimal, or an address as it is usually written.
+/// A number in decimal, or an address in its usual form.
 fn written(value: &FieldValue<'_>) -> Option<String> {
     match value {
         FieldValue::Number(number) => Some(number.to_string()),

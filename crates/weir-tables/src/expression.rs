@@ -19,31 +19,30 @@ pub enum Expression {
     Integer {
         /// Signed, rather than unsigned.
         signed: bool,
-        /// Of what.
+        /// The operand.
         of: Box<Expression>,
     },
     /// Two 64-bit integers of the same sign. NULL when either is.
     Calculate(Box<Expression>, Calculation, Box<Expression>),
 }
 
-/// What is done with two integers. Sums, differences and products are of such that their outcome has 64 bits,
-/// whatever the row.
+/// An operation on two integers. The operands of sums, differences and products are such that the result has 64 bits for every row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs, reason = "the names say it")]
 pub enum Calculation {
     Add,
     Subtract,
     Multiply,
-    /// By a constant that is greater than 0.
+    /// Division by a constant greater than 0.
     Divide,
-    /// By a constant that is greater than 0.
+    /// The remainder of a division by a constant greater than 0.
     Remainder,
     And,
     Or,
     ExclusiveOr,
-    /// By a constant from 0 to 63.
+    /// A shift to the left by a constant from 0 to 63.
     ShiftLeft,
-    /// By a constant from 0 to 63.
+    /// A shift to the right by a constant from 0 to 63.
     ShiftRight,
     /// Down to a multiple of a constant that is greater than 0, towards the past: windows of time.
     Floor,
@@ -113,7 +112,7 @@ impl Expression {
         }
     }
 
-    /// True when [`Expression::bits`] can read it: integers, flags, times and floats.
+    /// Whether [`Expression::bits`] supports it: integers, flags, times and floats.
     #[must_use]
     pub fn is_number(&self) -> bool {
         !matches!(
@@ -208,7 +207,7 @@ impl Expression {
         }
     }
 
-    /// True when bytes are there, of whatever length.
+    /// Whether there is a value of bytes, of any length.
     pub(crate) fn has_bytes(&self, row: &Row<'_>) -> bool {
         let Self::Column(column) = self else {
             return false;

@@ -58,17 +58,17 @@ pub use websocket::{WebSocketEnds, WebSocketSight, WebSockets};
 
 /// A table made from the packets of captures, such as `sip`.
 pub struct Extraction {
-    /// What it is called in FROM.
+    /// The name of the table in FROM.
     pub name: &'static str,
-    /// What it holds, in one line: `one row a SIP message`.
+    /// The rows, in one line: `one row a SIP message`.
     pub doc: &'static str,
     /// The columns in order.
     pub(crate) columns: fn() -> Vec<Column>,
-    /// How deep packets must be decoded for it.
+    /// The headers that it needs.
     pub(crate) needs: &'static [Needs],
     /// Starts on captures that were not read yet.
     pub(crate) start: fn(&Settings) -> Box<dyn Extract>,
-    /// Named arguments beside those of every capture, each with what it wants.
+    /// The named arguments besides those of every capture, each with its meaning.
     pub(crate) arguments: &'static [(&'static str, &'static str)],
     /// Other names of columns, and which columns these are.
     pub aliases: &'static [(&'static str, &'static str)],
@@ -113,7 +113,7 @@ impl Extraction {
             .find(|extraction| extraction.name.eq_ignore_ascii_case(name))
     }
 
-    /// True when each row is a packet, so that its record can be kept with it.
+    /// Whether each row is a packet, so that its record can be written with it.
     #[must_use]
     pub fn is_of_packets(&self) -> bool {
         (self.columns)().iter().any(|column| {
@@ -164,23 +164,22 @@ pub(crate) trait Extract: Send {
     /// that only other columns need.
     fn wants(&mut self, _columns: &[Column]) {}
 
-    /// Takes up a packet, and pushes the rows that it completes. The time to push a row is once it is
-    /// complete; a packet should not give more than a few.
+    /// Takes a packet, and pushes the rows that it completes. A packet should complete no more than a few.
     fn packet(&mut self, row: &Row<'_>, rows: &mut Rows);
 
-    /// After the last packet of the last source: pushes rows for what is still open, until there are no
-    /// more (then it is false) or `rows.is_full()`, in which case it is called again.
+    /// Pushes the rows that are still open after the last packet of the last source: returns true when `rows.is_full()`, and is
+    /// called again; false when there are no more.
     fn finish(&mut self, _rows: &mut Rows) -> bool {
         false
     }
 
-    /// What the user should know at the end: limits that were reached, what was given up for them.
+    /// The limits that were reached, and what was given up for them, for the closing report.
     fn notes(&self) -> Vec<String> {
         Vec::new()
     }
 }
 
-/// What an extraction found: the values of the columns that are its own.
+/// An item that an extraction found: the values of its own columns.
 pub(crate) trait Item {
     /// The value of the extraction's own column number `index`; `None` for NULL.
     fn value(&self, index: usize) -> Option<Value<'_>>;
@@ -214,8 +213,8 @@ impl<G> ItemField<G> {
     }
 }
 
-/// The columns of an extraction: first those of the packets table with these names, then its own. Only an
-/// extraction that pushes all its rows while a packet is at hand has columns of the packet.
+/// The columns of an extraction: first those of the packets table with these names, then its own. Only an extraction that pushes
+/// all of its rows during `packet` has columns of the packet.
 pub(crate) fn columns<G>(packet: &[&str], own: &[ItemField<G>]) -> Vec<Column> {
     let packets = crate::Table::packets();
     let known = packet.iter().filter_map(|name| {
@@ -232,7 +231,7 @@ pub(crate) fn columns<G>(packet: &[&str], own: &[ItemField<G>]) -> Vec<Column> {
     known.chain(own).collect()
 }
 
-/// What was counted, in words; nothing of what never was.
+/// The counters that are not 0, as text.
 pub(crate) fn in_words<W: fmt::Display>(
     counted: impl IntoIterator<Item = (u64, W)>,
 ) -> impl Iterator<Item = String> {

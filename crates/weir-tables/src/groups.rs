@@ -18,15 +18,15 @@ pub(crate) struct Groups {
     secrets: [u64; 2],
     /// The complements of groups' numbers in 32 bits, so that 0 stands for no group, at the places of their keys.
     places: Vec<u64>,
-    /// Which place a key has.
+    /// The way in which keys have places.
     place: GroupPlace,
-    /// Of [`PlaceHash`].
+    /// The multiplier of [`PlaceHash`].
     multiplier: u64,
     /// The state of a group that is new.
     fresh: Box<[u64]>,
 }
 
-/// Which place of a table a key has, so that a compiled program finds its group without a search.
+/// The place of a key in a table, by which a compiled program finds its group without a search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum GroupPlace {
     /// Groups are searched for in the slots, and have no places.
@@ -35,7 +35,7 @@ enum GroupPlace {
     Key,
     /// The place is a hash of the key. Several keys may share it, and it has the group that was found last; the slots have all.
     Hash,
-    /// As with [`GroupPlace::Hash`], but there are too many groups, so that none is at its place.
+    /// Keys have places as with [`GroupPlace::Hash`], but there are too many groups, so that none is at its place.
     Crowded,
 }
 
@@ -46,7 +46,7 @@ pub(crate) enum PlaceHash {}
 impl PlaceHash {
     /// Bits of a place: 512 KiB of them stay in the second cache of most processors, beside the groups that are in use.
     pub(crate) const BITS: u32 = 16;
-    /// By how much a product is shifted and folded into itself before the next word is.
+    /// The shift by which a product is folded into itself before the next word is added.
     pub(crate) const FOLD: u32 = 32;
     /// Words of a key, at most: each takes a product.
     pub(crate) const WORDS_MAX: usize = 4;
@@ -92,8 +92,8 @@ impl Groups {
         groups
     }
 
-    /// Gives groups places by the hash of their keys, unless they have some. Gives the number that keys are multiplied by: 0 where
-    /// groups are too many and have none.
+    /// Gives groups places by the hash of their keys, unless they have some. Returns the multiplier of the hash; 0 when there are
+    /// too many groups for places.
     pub(crate) fn hash_places(&mut self) -> u64 {
         match self.place {
             GroupPlace::Key | GroupPlace::Hash => self.multiplier,
@@ -107,7 +107,7 @@ impl Groups {
         }
     }
 
-    /// Takes their places from groups that are too many for them.
+    /// Stops using places when there are too many groups for them.
     pub(crate) fn give_up_places(&mut self) {
         if self.place == GroupPlace::Hash && self.entries.len() > PlaceHash::CROWD_WORDS {
             self.places.fill(0);
@@ -123,7 +123,7 @@ impl Groups {
         self.len = 0;
     }
 
-    /// Takes their places from all groups.
+    /// Removes all groups from their places.
     fn forget_places(&mut self) {
         let is_sparse = self.len < self.places.len() / SPARSE;
         match self.place {
@@ -145,7 +145,7 @@ impl Groups {
         }
     }
 
-    /// How many groups there are.
+    /// The number of groups.
     pub(crate) const fn len(&self) -> usize {
         self.len
     }
@@ -399,7 +399,7 @@ impl Groups {
 const SLOTS_MIN: usize = 64;
 /// Keys of so many bits are places: a MiB of them, of which only those in use are ever touched.
 const DIRECT_BITS_MAX: u32 = 17;
-/// Where one place in so many has a group, each is cleared by itself.
+/// The ratio of places to groups from which on each place is cleared by itself.
 const SPARSE: usize = 32;
 /// Keys that are looked for together.
 const CHUNK: usize = 32;
@@ -475,7 +475,7 @@ mod tests {
             let mut groups = Groups::new(words, vec![0]);
             let key = |number: usize| {
                 let mut key = vec![0; words];
-                // In the upper half of a word, where a product alone would not carry it far.
+                // The number is in the upper half of a word, which the product alone would not carry far.
                 key[number % words] = (number as u64) << 40;
                 key[words - 1] |= 5;
                 key

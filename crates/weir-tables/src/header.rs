@@ -16,7 +16,7 @@ pub struct Header {
     pub(crate) which: Which,
 }
 
-/// Which headers of a protocol are meant.
+/// Which of several headers of a protocol is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Which {
     /// The one of this number: from 1 for the outermost on, from -1 for the innermost on.
@@ -102,7 +102,7 @@ impl Header {
     }
 }
 
-/// A value that lends nothing from the packet.
+/// A value that borrows nothing from the packet.
 fn copied(get: Get, packet: &Packet<'_>) -> Option<Value<'static>> {
     match get {
         Get::Bool(get) => get(packet).map(Value::Bool),

@@ -34,19 +34,18 @@ pub(crate) fn pack(frame: &Frame<'_>, out: &mut Vec<u8>) {
     out.extend_from_slice(record.data);
 }
 
-/// The frame as it is written into a capture. A record without a time is written with the time 0,
-/// which is what other programs make of it.
+/// The frame as a record to write. A record without a time gets the time 0, as in other programs.
 pub(crate) fn to_write<'a>(frame: &Frame<'a>) -> WriteRecord<'a> {
     let time_ns = frame.time_ns.unwrap_or(0);
     let mut record = WriteRecord::new(frame.link_type.0, time_ns, frame.data);
     record.wire_len = wire_len(frame);
-    // What rows say where a capture gives none.
+    // The name `unknown`, which rows have if a capture has none, is not written.
     record.interface_name = frame.interface_name.filter(|name| *name != "unknown");
     record.comment = frame.comment;
     record
 }
 
-/// In pcap and pcapng the length on the wire counts ERF's own header, which the record's does not.
+/// In pcap and pcapng the length on the wire includes ERF's own header, which the record's length does not.
 fn wire_len(frame: &Frame<'_>) -> u32 {
     match frame.link_type {
         LinkType::ERF => {

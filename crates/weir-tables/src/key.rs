@@ -6,8 +6,8 @@ use weir_packet::{Address, Kind};
 
 use crate::{Expression, Row};
 
-/// How the values of a key are packed: equal words are equal values, with NULL equal to NULL, as
-/// GROUP BY has it. Two ports take one word, an address two and a half.
+/// The layout of the values of a key: equal words are equal values, with NULL equal to NULL, as in GROUP BY. Two ports take one
+/// word, an address two and a half.
 #[derive(Clone, Debug)]
 pub(crate) struct Key {
     parts: Vec<KeyPart>,
@@ -17,10 +17,10 @@ pub(crate) struct Key {
 #[derive(Clone, Copy, Debug)]
 struct KeyPart {
     kind: Kind,
-    /// Where the value lies; an address in this word and the next, unless all are of IPv4: those are
-    /// numbers of 32 bits.
+    /// The position of the value; an address takes this word and the next, unless all addresses are IPv4, which are numbers of 32
+    /// bits.
     value: Place,
-    /// Where it says whether there is a value: 0 is NULL, an address has a code for its length.
+    /// The position of the validity: 0 is NULL, and an address has a code for its length.
     validity: Place,
 }
 
@@ -82,8 +82,8 @@ impl Key {
         Self::of_widths(&widths)
     }
 
-    /// As [`Key::new`], of numbers that are not negative and have no more than so many bits: 64 where
-    /// only the type is known. Addresses of 32 bits are those of IPv4.
+    /// The layout as [`Key::new`], for non-negative numbers of at most so many bits: 64 where only the type is known. Addresses of
+    /// 32 bits are those of IPv4.
     pub(crate) fn of_widths(kinds: &[(Kind, u32)]) -> Option<Self> {
         // Bits free at the top of each word.
         let mut words: Vec<u32> = Vec::new();
@@ -135,7 +135,7 @@ impl Key {
         (words <= Self::WORDS_MAX).then_some(Self { parts, words })
     }
 
-    /// True when values of this type can be keys.
+    /// Whether values of this type can be keys.
     pub(crate) const fn takes(kind: Kind) -> bool {
         !matches!(kind, Kind::F64 | Kind::Bytes | Kind::Texts | Kind::Numbers)
     }
@@ -158,7 +158,7 @@ impl Key {
         self.parts.len()
     }
 
-    /// Where the number at `part` lies, and the bit that says that there is one; not for longer addresses.
+    /// The positions of the number at `part`, and of its validity bit; not for longer addresses.
     pub(crate) fn places(&self, part: usize) -> (Place, Place) {
         let KeyPart {
             value, validity, ..
@@ -367,7 +367,7 @@ impl Words {
             .map(|text| &**text)
     }
 
-    /// Takes up the texts of another; gives their numbers here.
+    /// Adds the texts of another interner; returns their numbers in this one.
     pub(crate) fn merge(&mut self, other: &Self) -> Vec<u32> {
         other.texts.iter().map(|text| self.number(text)).collect()
     }

@@ -1,4 +1,4 @@
-//! Which columns does a capture have, and how do decoded packets become Arrow batches?
+//! The columns of captures, and the conversion of decoded packets to Arrow batches.
 //!
 //! ```
 //! use weir_packet::{Decoder, Frame, LinkType};

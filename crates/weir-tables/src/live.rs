@@ -23,7 +23,7 @@ impl Stop {
         self.0.store(true, Ordering::Relaxed);
     }
 
-    /// True when an end was asked for.
+    /// Whether an end was requested.
     #[must_use]
     pub fn is_asked(&self) -> bool {
         self.0.load(Ordering::Relaxed)
@@ -38,13 +38,12 @@ impl Stop {
 
 /// Packets as they arrive.
 pub trait Feed: fmt::Debug + Send + Sync {
-    /// What rows say in `frame.file`.
+    /// The value of `frame.file`.
     fn name(&self) -> &str;
 
-    /// Starts, and gives a capture without an end of its own: plain bytes, in which a read fails with
-    /// [`io::ErrorKind::WouldBlock`] when nothing has come for a moment, and now and then anyway, so
-    /// that rows do not wait for more rows. Packets for which the predicate does not hold may be left
-    /// out. It is called once.
+    /// Starts the source; returns an endless capture in plain bytes. A read fails with [`io::ErrorKind::WouldBlock`] when no packet
+    /// has arrived for a moment, and now and then anyway, so that rows do not wait for further rows. Packets for which the
+    /// predicate is false may be left out. It is called once.
     ///
     /// # Errors
     /// What the operating system says.

@@ -11,7 +11,7 @@ use crate::{DisplayFilter, EXTRACTIONS, Table};
 pub struct Name {
     /// The name in lower case.
     pub name: &'static str,
-    /// What it means.
+    /// The meaning.
     pub meaning: Meaning,
     /// Whose name it is.
     pub of: &'static str,
@@ -19,14 +19,14 @@ pub struct Name {
     pub with: Option<&'static str>,
 }
 
-/// What a name means.
+/// The meaning of a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Meaning {
     /// Any of these columns in a condition; the list of them elsewhere.
     Sides(&'static [&'static str]),
     /// Another name of this column.
     Column(&'static str),
-    /// What this expression of SQL gives.
+    /// The value of this SQL expression.
     Expression(&'static str),
     /// Nothing that a column could be: what to write, or why there is none.
     Told(&'static str),
@@ -39,7 +39,7 @@ impl Name {
         NAMES.iter().filter(move |known| known.name == name)
     }
 
-    /// True when a table has the columns that the meaning speaks of.
+    /// Whether a table has the columns of the meaning.
     pub fn fits(&self, has: &dyn Fn(&str) -> bool) -> bool {
         let columns: &[&str] = match &self.meaning {
             Meaning::Sides(columns) => columns,
@@ -50,8 +50,8 @@ impl Name {
     }
 }
 
-/// Why there is no column of this name, and what to write; `None` for a name of which nothing is known.
-/// `has` says which columns the statement's tables have.
+/// The reason why there is no column of this name, and what to write instead; `None` for an unknown name. `has` tells whether the
+/// statement's tables have a column.
 #[must_use]
 pub fn advice(name: &str, has: &dyn Fn(&str) -> bool) -> Option<String> {
     let mut lower = name.to_ascii_lowercase().replace('-', "_");
@@ -142,7 +142,7 @@ pub fn advice(name: &str, has: &dyn Fn(&str) -> bool) -> Option<String> {
     (!near.is_empty()).then(|| format!("did you mean {}?", near.join(", ")))
 }
 
-/// What to write where the name of a protocol stands alone, which is a condition of display filters.
+/// The advice for the name of a protocol alone, which is a condition of display filters.
 fn protocol(name: &str, has: &dyn Fn(&str) -> bool) -> Option<String> {
     let table = EXTRACTIONS
         .iter()
@@ -284,7 +284,7 @@ const fn column(of: &'static str, name: &'static str, column: &'static str) -> N
     }
 }
 
-/// Of flows a column, of packets nothing that one of them could know.
+/// A column of flows, which packets do not have.
 const fn of_flow(of: &'static str, name: &'static str, column: &'static str) -> Name {
     Name {
         name,
@@ -294,7 +294,7 @@ const fn of_flow(of: &'static str, name: &'static str, column: &'static str) -> 
     }
 }
 
-/// Where flows are numbered, that number.
+/// The number of the flow, in tables that number flows.
 const fn of_flows(name: &'static str) -> Name {
     Name {
         name,
@@ -515,7 +515,7 @@ pub const NAMES: &[Name] = &[
     column("IPFIX", "tcpcontrolbits", "tcp.flags"),
     told("octetdeltacount", "FROM flows('trace.pcap') has it; of packets write sum(ip.len)"),
     told("packetdeltacount", "FROM flows('trace.pcap') has it; of packets write count(*)"),
-    // What everybody tries.
+    // The names that users try first.
     column("tcpdump", "src_ip", "addr.src"),
     column("tcpdump", "dst_ip", "addr.dst"),
     column("tcpdump", "source_ip", "addr.src"),
@@ -602,7 +602,7 @@ const PREFIXES: &[(&str, &str)] = &[
     ),
 ];
 
-/// Parts of names in front of the first dot that headers of packets have, whatever tables have too.
+/// The prefixes of names that headers of packets have, in all tables.
 const PACKET_PREFIXES: &[&str] = &[
     "frame", "eth", "vlan", "ip", "ipv6", "tcp", "udp", "sctp", "icmp", "icmpv6", "arp", "addr",
     "port", "flow",
@@ -690,7 +690,7 @@ mod tests {
             })
     }
 
-    /// A meaning that names a column that was renamed would mean nothing.
+    /// A meaning must not name a column that was renamed.
     #[test]
     fn names_speak_of_columns_that_are_there_and_are_none_of_packets_themselves() {
         for name in NAMES {

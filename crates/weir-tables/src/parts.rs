@@ -11,7 +11,7 @@ use crate::records::RecordReader;
 use crate::source::{Bytes, Cause, Location, Ranged};
 use crate::{Source, SourceError};
 
-/// Where the parts of a file begin.
+/// The positions of the parts of a file.
 #[derive(Clone, Debug)]
 pub struct Parts {
     source: Source,
@@ -20,7 +20,7 @@ pub struct Parts {
 
 #[derive(Clone, Debug)]
 enum Cut {
-    /// At guessed places: a part counts when the one before arrives at it.
+    /// The positions are guessed: a part counts when the one before it ends there.
     Capture(Arc<Split>),
     /// Every so many bytes.
     Records {
@@ -65,7 +65,7 @@ impl Parts {
         }))
     }
 
-    /// True when a file of this kind and size is worth cutting, as far as is known without reading it.
+    /// Whether a file of this kind and size should be divided, as far as is known without reading it.
     #[must_use]
     pub fn may_be_of(source: &Source) -> bool {
         let large =
@@ -78,7 +78,7 @@ impl Parts {
                 .is_none_or(|layout| layout.plain_record_len().is_some())
     }
 
-    /// It can be read from any place.
+    /// Whether it can be read from any position.
     fn is_ranged(source: &Source) -> bool {
         match source.location() {
             Location::Object(object) => object.is_ranged(),
@@ -87,7 +87,7 @@ impl Parts {
         }
     }
 
-    /// How many parts there are: at least two.
+    /// The number of parts: at least two.
     #[must_use]
     pub fn count(&self) -> usize {
         match &self.cut {
@@ -151,7 +151,7 @@ impl Parts {
         }))
     }
 
-    /// True when part number `part` of a capture, which is read, goes on where the one before it ended.
+    /// Whether part number `part` of a capture, which is read, continues where the one before it ended.
     pub(crate) fn follows(
         &self,
         before: &Reader<Bytes>,
@@ -164,7 +164,7 @@ impl Parts {
         }
     }
 
-    /// What part number `part` of a capture, which was read to its end, says of itself.
+    /// The certificate of part number `part` of a capture, which was read to its end.
     pub(crate) fn certificate(&self, part: usize, reader: &Reader<Bytes>) -> Option<Certificate> {
         match &self.cut {
             Cut::Capture(split) => Some(split.certificate(part, reader)),

@@ -17,7 +17,7 @@ pub enum Predicate {
     Calculated(Expression, Operator, i64),
     /// The column is one of the constants.
     In(Column, Vec<Constant>),
-    /// Of the bytes column, this holds.
+    /// A search in a column of bytes is successful.
     Search(Column, Search),
     /// The address column lies in a network.
     Within(Column, Network),
@@ -31,11 +31,11 @@ pub enum Predicate {
     And(Vec<Predicate>),
     /// One is true.
     Or(Vec<Predicate>),
-    /// It is false.
+    /// The predicate is false.
     Not(Box<Predicate>),
 }
 
-/// How a column is compared with a constant.
+/// A comparison of a column with a constant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs, reason = "the names say it")]
 pub enum Operator {
@@ -50,15 +50,15 @@ pub enum Operator {
 /// A constant that columns are compared with.
 #[derive(Clone, Debug, PartialEq, PartialOrd)]
 pub enum Constant {
-    /// For flags.
+    /// A flag.
     Bool(bool),
-    /// For numbers and times: every integer type of a column fits.
+    /// A number or a time, for every integer type of a column.
     Integer(i128),
-    /// For floating-point numbers.
+    /// A floating-point number.
     Float(f64),
-    /// For addresses and bytes.
+    /// An address or bytes.
     Bytes(Vec<u8>),
-    /// For text.
+    /// A text.
     Text(String),
 }
 
@@ -134,7 +134,7 @@ impl Predicate {
         }
     }
 
-    /// Calls `visit` with every display filter that is asked.
+    /// Calls `visit` with every display filter.
     pub fn visit_filters(&self, visit: &mut dyn FnMut(&DisplayFilter)) {
         match self {
             Self::Display(filter) => visit(filter),
@@ -220,7 +220,7 @@ impl Network {
         Some((first & !rest, first | rest))
     }
 
-    /// True when the address with these bytes lies in the network; never for another kind.
+    /// Whether the address with these bytes lies in the network; false for another family.
     #[must_use]
     pub fn contains(&self, bytes: &[u8]) -> bool {
         let own = self.address.as_bytes();

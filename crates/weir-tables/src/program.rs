@@ -1,6 +1,5 @@
-//! Questions as programs: what aggregates, or the predicate of rows, ask of each record becomes one loop over the bytes as
-//! they lie in the buffer, which is compiled to machine code. A record that is not plain is left where it is, for the
-//! decoder, and so is one that becomes a row; the loop goes on behind it.
+//! Compiled questions: aggregates, or the predicate of rows, become one loop over the bytes of the buffer in machine code. The loop
+//! leaves records that are not plain, and those that become rows, to the decoder, and continues after them.
 
 mod ask;
 mod compiled;
@@ -34,14 +33,14 @@ pub(crate) use output::{MeasurePlan, Mode, Output, WaitingColumn};
 pub(crate) struct Questions {
     /// The whole program.
     whole: Runner,
-    /// What is run: the program as far as records went through it, compiled.
+    /// The compiled program, without the blocks that no record has entered.
     narrow: Option<Arc<Runner>>,
     sample: Sample,
-    /// Of a program that selects rows, how it goes.
+    /// The statistics of a program that selects rows.
     selected: Option<Selected>,
     state: Vec<u64>,
     outputs: Vec<Output>,
-    /// Where keys have places by their hash, how well these serve.
+    /// The statistics of places by a hash of keys.
     hashed: Option<Hashed>,
 }
 
@@ -57,26 +56,26 @@ struct Hashed {
 /// that what is rare need not be compiled.
 #[derive(Default)]
 struct Sample {
-    /// Which blocks of the program some record came through.
+    /// The blocks of the program that some record has entered.
     visited: Vec<bool>,
     /// Records that are looked at before it is compiled again.
     left: u64,
-    /// How many times it was compiled.
+    /// The number of compilations.
     compiled: u32,
-    /// Records since then, and those of them that went other ways.
+    /// The number of records since then, and of those that entered other blocks.
     records: u64,
     missed: u64,
 }
 
-/// How often a program that selects rows was run, and how many records it passed over.
+/// The number of runs of a program that selects rows, and of the records that it has skipped.
 #[derive(Default)]
 struct Selected {
     runs: u64,
     passed: u64,
 }
 
-/// Whether what an aggregate asks of sources is compiled, for `EXPLAIN`: `Ok` when it is, as far as
-/// the records are plain; otherwise why not. `None` where the sources are too small for that to matter.
+/// Whether the computations of an aggregate over sources are compiled, for `EXPLAIN`: `Ok` when they are, as far as the records are
+/// plain; otherwise the reason. `None` where the sources are too small.
 #[must_use]
 pub fn compiles(
     aggregate: &Aggregate,
@@ -119,8 +118,7 @@ pub fn selects(
     })
 }
 
-/// Why nothing that is asked of sources is compiled, if anything could be; inside, `None` where they are too small for
-/// that to matter.
+/// The reason why nothing is compiled for sources; inside, `None` where they are too small.
 fn not_compiled(sources: &[Source], compile: Compile) -> Option<Option<&'static str>> {
     let lens = sources.iter().filter_map(Source::len);
     let is_large = lens.fold(0, u64::saturating_add) >= COMPILED_BYTES_MIN;
@@ -131,7 +129,7 @@ fn not_compiled(sources: &[Source], compile: Compile) -> Option<Option<&'static 
     }
 }
 
-/// What predicates ask of plain fields, a branch each; `None` when one of them holds whatever these are.
+/// The conditions of predicates on plain fields, a branch each; `None` when one of them is true for all records.
 fn selection(predicates: &[&Predicate]) -> Option<ProgramPlan> {
     let branches = predicates.iter().map(|predicate| {
         Some(Branch {
@@ -167,7 +165,7 @@ fn is_plain_capture(framing: Framing, link_type: LinkType) -> bool {
     }
 }
 
-/// Headers are asked for only where they are decoded: the decoder counts the records of other link types.
+/// A program reads headers only where they are decoded: the decoder counts the records of other link types.
 fn is_decoded(asked: &ProgramPlan, link_type: LinkType, layout: Option<&Layout>) -> bool {
     let is_known = || NextTable::LinkType.layer(link_type.0.into()).is_some();
     asked.fields.is_empty() || layout.is_some() || is_known()
@@ -180,7 +178,7 @@ fn is_small(asked: &ProgramPlan, branches: usize) -> bool {
         && asked.fields.len() <= FIELDS_MAX
 }
 
-/// What a program has passed over.
+/// The records that a program has skipped.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Passed {
     pub(crate) bytes: usize,
@@ -191,7 +189,7 @@ pub(crate) struct Passed {
     pub(crate) compiled: u64,
     /// The system gives no memory for machine code: the records were interpreted.
     pub(crate) is_refused: bool,
-    /// It passes over too few records to be worth it.
+    /// The program skips too few records.
     pub(crate) is_useless: bool,
 }
 
@@ -288,7 +286,7 @@ impl Questions {
         Ok(())
     }
 
-    /// Makes it machine code, whatever the records are.
+    /// Compiles it for all kinds of records.
     pub(crate) fn compile(&mut self) -> Result<(), CompileError> {
         self.whole.compile()
     }
@@ -326,8 +324,8 @@ impl Questions {
         Ok(())
     }
 
-    /// Takes their places from groups, once there are too many of them and many records are of groups that are not at theirs: rows
-    /// of which none is at its place are searched for in batches.
+    /// Stops using places once there are too many groups and many records are of groups that are not at theirs: rows without a
+    /// place are looked up in batches.
     fn give_up_places(&mut self, aggregates: &mut [Aggregate]) {
         let Some(hashed) = &mut self.hashed else {
             return;
@@ -342,15 +340,14 @@ impl Questions {
         }
     }
 
-    /// How large the program is.
+    /// The size of the program.
     #[cfg(test)]
     pub(crate) fn steps(&self) -> usize {
         self.whole.program().steps()
     }
 
-    /// Takes up records from the beginning of a window, `most` of them at most, up to one that has to be decoded
-    /// or does not lie whole in it. `number` is that of the first record, and `ports` has a bit for each port of
-    /// a capture whose records tell them.
+    /// Processes records from the beginning of a window, at most `most`, up to one that has to be decoded or is not whole in it.
+    /// `number` is that of the first record, and `ports` has a bit for each port of a capture whose records have ports.
     pub(crate) fn run(
         &mut self,
         aggregates: &mut [Aggregate],
@@ -437,14 +434,14 @@ impl Questions {
             records, missed, ..
         } = self.sample;
         if missed > MISSED_MAX && missed > records / MISSED_SHARE {
-            // The records are others than those of the sample.
+            // The records differ from those of the sample.
             self.sample.left = SAMPLE_RECORDS;
             (self.sample.records, self.sample.missed) = (0, 0);
         }
         if let Some(selected) = &mut self.selected {
             selected.runs += 1;
             selected.passed += passed.records;
-            // Where most rows are wanted, to look at each record twice costs more than it saves.
+            // Where most rows are selected, looking at each record twice costs more than it saves.
             passed.is_useless = selected.runs > RUNS_MIN && selected.passed < selected.runs;
         }
         passed.taken = self.state[TAKEN_WORD as usize];
@@ -457,14 +454,14 @@ impl Questions {
 pub(crate) const SAMPLE_RECORDS: u64 = 512;
 /// A program is compiled as far as records go through it so many times, and then whole.
 const NARROWED_MAX: u32 = 4;
-/// So many records may go ways that are not compiled, or one in so many of all.
+/// The number, and one share of all, of records that may enter blocks that are not compiled.
 const MISSED_MAX: u64 = 1024;
 const MISSED_SHARE: u64 = 100;
-/// So often a program that selects rows is run before it is known whether it is of use.
+/// The number of runs of a program that selects rows after which its use is measured.
 const RUNS_MIN: u64 = 4096;
-/// So many records show whether groups are at the places of their keys.
+/// The number of records after which the use of places is measured.
 const HASHED_RECORDS: u64 = 1 << 14;
-/// Where one record in so many is of a group that is not, places cost more than they save.
+/// The share of records of groups without a place from which on places cost more than they save.
 const SEARCHED_SHARE: u64 = 16;
 /// Branches of all aggregates, at most.
 const BRANCHES_MAX: usize = 16;

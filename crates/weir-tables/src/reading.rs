@@ -18,15 +18,15 @@ use crate::{
     SourceError, Totals, kept,
 };
 
-/// Where rows go.
+/// The destination of rows.
 pub(crate) trait Sink {
-    /// Takes up a row, or drops it: then it is false.
+    /// Takes a row; false when it is dropped.
     fn push(&mut self, row: &Row<'_>) -> bool;
 
     /// No more rows are wanted for now.
     fn is_full(&self) -> bool;
 
-    /// After the end of all sources: takes up what is still open; false when that is all.
+    /// Takes the rows that are still open after the end of all sources; false when there are no more.
     fn finish(&mut self) -> bool {
         false
     }
@@ -36,12 +36,12 @@ pub(crate) trait Sink {
         None
     }
 
-    /// Its conditions and columns may be compiled to a program, as far as is known before records are read.
+    /// Whether its conditions and columns may be compiled, as far as is known before records are read.
     fn may_run_program(&self) -> bool {
         false
     }
 
-    /// Prepares a program for [`Sink::run_program`] over records that are told apart like these.
+    /// Prepares a program for [`Sink::run_program`] over records with this framing.
     fn prepare_program(
         &mut self,
         _records: (Framing, LinkType),
@@ -52,7 +52,7 @@ pub(crate) trait Sink {
         Prepared::Unasked
     }
 
-    /// Takes up records from the beginning of a window, up to one that has to be decoded.
+    /// Takes records from the beginning of a window, up to one that has to be decoded.
     fn run_program(&mut self, _window: &[u8], _number: u64, _ports: u8, _most: u64) -> Passed {
         Passed::default()
     }
@@ -61,22 +61,22 @@ pub(crate) trait Sink {
 /// Whether a sink has a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Prepared {
-    /// It has one, compiled or soon to be.
+    /// The sink has a program, which is compiled or will be soon.
     Ready,
-    /// It asks for what no program does.
+    /// The sink needs what programs cannot do.
     Unasked,
-    /// It would have one if the system gave memory for machine code.
+    /// The sink would have a program if the system gave memory for machine code.
     Refused,
 }
 
-/// How far the program of a source is.
+/// The state of the program of a source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Compiling {
     /// No program is made.
     Never,
-    /// It is made behind so many records, which are decoded: a small source is done before it would be.
+    /// The program is made after so many records, which are decoded: a small source ends before that.
     Behind(u64),
-    /// It is for records that are told apart so.
+    /// The program is for records with this framing.
     Ready((Framing, LinkType)),
 }
 
@@ -95,29 +95,29 @@ pub(crate) struct Reading<S> {
     /// Why that is no capture, so that there is no answer.
     refused: Option<SourceError>,
     counters: Vec<Arc<Counters>>,
-    /// What was added to them.
+    /// The values that were added to them.
     published: Totals,
     /// Columns of a record layout that are read.
     layout_columns: Vec<usize>,
-    /// The source has nothing for now.
+    /// The source has no data for now.
     paused: bool,
     /// Sources without an end of their own were stopped within a record.
     cut_growing: usize,
 }
 
-/// What is read at the moment.
+/// The current input.
 enum Input {
     Capture(Source, CaptureFile, Box<Reader<Bytes>>),
     Records(Source, String, Box<RecordReader>, LayoutRow),
     Merge(Vec<Source>, Vec<CaptureFile>, Merge<Bytes>),
 }
 
-/// What the rows of a capture say of the file they came from.
+/// The columns of a capture's file in its rows.
 struct CaptureFile {
     path: String,
     /// The format tells interfaces apart.
     has_interfaces: bool,
-    /// What times of its records are counted from.
+    /// The times that times of its records are relative to.
     times: Box<Cell<Times>>,
 }
 
@@ -134,21 +134,21 @@ impl CaptureFile {
 /// Decodes records and hands them on.
 struct Gather<S> {
     decoder: Decoder,
-    /// Columns of the packets are read, not only those of the capture's records.
+    /// Columns of packets are read, and not only those of the capture's records.
     needs_headers: bool,
     /// The program of what the sink asks.
     compiling: Compiling,
-    /// Programs that may still be made because a file's records are told apart otherwise than those before.
+    /// The number of programs that may still be made because the framing of a file's records changes.
     programs_left: u32,
     compile: Compile,
-    /// Bytes of the sources so far, those of the one at hand among them.
+    /// The bytes of the sources so far, including the current one.
     source_bytes: u64,
     options: DecodeOptions,
     order: Option<Order>,
     output: Output<S>,
 }
 
-/// Where decoded rows go, and how many: apart from the decoder, from which they borrow.
+/// The sink of decoded rows, and their number: apart from the decoder, from which rows borrow.
 struct Output<S> {
     sink: S,
     tee: Option<CaptureTee>,
@@ -254,22 +254,22 @@ impl<S: Sink> Reading<S> {
         Ok(true)
     }
 
-    /// Where the rows went.
+    /// The sink.
     pub(crate) const fn sink(&self) -> &S {
         &self.gather.output.sink
     }
 
-    /// Where the rows go.
+    /// The sink.
     pub(crate) const fn sink_mut(&mut self) -> &mut S {
         &mut self.gather.output.sink
     }
 
-    /// Where the rows went.
+    /// The sink.
     pub(crate) fn into_sink(self) -> S {
         self.gather.output.sink
     }
 
-    /// The source has nothing for now.
+    /// Whether the source has no data for now.
     pub(crate) const fn is_paused(&self) -> bool {
         self.paused
     }
@@ -279,23 +279,23 @@ impl<S: Sink> Reading<S> {
         self.input = None;
     }
 
-    /// Also adds what is read to `counters`.
+    /// Adds the counts to `counters`, too.
     pub(crate) fn count_in(&mut self, counters: Arc<Counters>) {
         self.counters.push(counters);
     }
 
-    /// What went wrong since the last call.
+    /// The errors since the last call.
     pub(crate) fn take_errors(&mut self) -> Vec<SourceError> {
         std::mem::take(&mut self.errors)
     }
 
-    /// What the user should know at the end.
+    /// The note for the closing report.
     pub(crate) fn note(&self) -> Option<String> {
         let note = "the capture ended within a record, which is left out";
         (self.cut_growing > 0).then(|| note.to_owned())
     }
 
-    /// True when a source that still grew was stopped within a record.
+    /// Whether a source that still grew was stopped within a record.
     fn is_stopped_growing(&self, error: &SourceError) -> bool {
         let growing = match &self.input {
             Some(Input::Capture(source, ..)) => source.is_growing(),
@@ -320,7 +320,7 @@ impl<S: Sink> Reading<S> {
         let Some(source) = self.sources.next() else {
             return false;
         };
-        // What comes through a pipe is to be seen when it comes.
+        // Data from a pipe is processed when it arrives.
         let read_ahead = self.read_ahead && source.len().is_some();
         let opened = match source.layout().cloned() {
             None => source
@@ -360,14 +360,14 @@ impl<S: Sink> Reading<S> {
         }
     }
 
-    /// True when `next`, which has read part `number` of a file, began where this one ended; this one
-    /// then stands where `next` does.
+    /// Whether `next`, which has read part `number` of a file, began where this one ended; this one then continues where `next`
+    /// ended.
     pub(crate) fn follow(&mut self, next: &mut Self, parts: &Parts, number: usize) -> bool {
         let follows = match (&self.ended, &mut next.ended) {
             (Some(Input::Capture(_, _, before)), Some(Input::Capture(_, _, reader))) => {
                 parts.follows(before, number, reader)
             }
-            // Parts of records begin where they do, whatever was read.
+            // Parts of records of a fixed length begin where they do, whatever was read.
             (Some(Input::Records(..)), Some(Input::Records(..))) => true,
             _ => false,
         };
@@ -377,7 +377,7 @@ impl<S: Sink> Reading<S> {
         follows
     }
 
-    /// What says of part `number` of a capture, which was read to its end, whether it goes together with others.
+    /// The certificate of part `number` of a capture, which was read to its end.
     pub(crate) fn certificate(&self, parts: &Parts, number: usize) -> Option<Certificate> {
         match &self.ended {
             Some(Input::Capture(_, _, reader)) => parts.certificate(number, reader),
@@ -385,7 +385,7 @@ impl<S: Sink> Reading<S> {
         }
     }
 
-    /// Reads on through part `number`, which `vain` has read for nothing.
+    /// Reads on through part `number`, which `vain` has read in vain.
     pub(crate) fn read_on(&mut self, vain: &Self, parts: &Parts, number: usize) {
         for counters in &vain.counters {
             counters.take_back(&vain.published);
@@ -456,7 +456,7 @@ impl<S: Sink> Reading<S> {
     }
 }
 
-/// What merging has read of its captures.
+/// The totals that merging has read of its captures.
 fn read_so_far(merge: &Merge<Bytes>) -> Totals {
     let mut totals = Totals {
         late: merge.late(),
@@ -470,7 +470,7 @@ fn read_so_far(merge: &Merge<Bytes>) -> Totals {
     totals
 }
 
-/// How a step of filling the batch ended.
+/// The end of a step that fills the batch.
 enum Fill {
     /// There may be more to read.
     More,
@@ -639,7 +639,7 @@ impl<S: Sink> Gather<S> {
 
     /// Makes the program, once it is known what the records are.
     fn prepare_program(&mut self, input: &impl Records, layout: Option<&Layout>) {
-        // Before the first record, not all formats tell.
+        // Not all formats have a framing before the first record.
         let Some(records) = input.framing() else {
             let (_, number, _) = input.window();
             if number > 1 {
@@ -790,7 +790,7 @@ fn keeping_failed(error: WriteError) -> ArrowError {
 const STEP_RECORDS: usize = 65_536;
 /// Sources with less, together, are decoded in the time that compiling takes.
 pub(crate) const COMPILED_BYTES_MIN: u64 = 4 << 20;
-/// Behind so many records, a source that does not say how large it is will have more.
+/// The number of records after which a source of unknown size is assumed to have more.
 const COMPILED_RECORDS_MIN: u64 = 16_384;
-/// So many more programs are made for a file whose sections have records of different kinds.
+/// The maximum number of further programs for a file whose sections have records of different kinds.
 const PROGRAMS_MAX: u32 = 16;

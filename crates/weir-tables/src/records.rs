@@ -16,7 +16,7 @@ pub(crate) struct RecordReader {
     layout: Arc<Layout>,
     bytes: Bytes,
     buffer: Vec<u8>,
-    /// How much is read at once.
+    /// The size of reads.
     pieces: Pieces,
     /// The bytes of the buffer that are not given out yet.
     start: usize,
@@ -43,7 +43,7 @@ pub(crate) struct RawRecord<'a> {
     pub(crate) bytes: &'a [u8],
 }
 
-/// What stands at the start of the window.
+/// The bytes at the start of the window.
 enum Front {
     Record(usize),
     More(usize),
@@ -134,8 +134,7 @@ impl RecordReader {
         }
     }
 
-    /// What is left at the end of the file: a record that lacks only its delimiter, or one that is
-    /// cut, which is read as far as it goes.
+    /// The rest at the end of the file: a record without its delimiter, or a cut one, which is read as far as possible.
     fn last(&mut self, needed: usize) -> Option<RawRecord<'_>> {
         let available = self.end - self.start;
         if available == 0 {
@@ -155,7 +154,7 @@ impl RecordReader {
         })
     }
 
-    /// What was found damaged, once.
+    /// The damage that was found, once.
     pub(crate) fn take_damage(&mut self) -> Option<Cause> {
         let damage = self.damage.take()?;
         let reason = match damage.places {
@@ -245,7 +244,7 @@ impl RecordReader {
         (self.start, self.end) = (place.saturating_sub(rest), place);
     }
 
-    /// Where the next read ends: no more than a piece comes at once, unless a record needs more.
+    /// The end of the next read: a piece at most, unless a record needs more.
     fn read_limit(&self, needed: usize) -> usize {
         let (len, piece) = (self.end - self.start, self.pieces.len());
         let window = piece.max(needed.min(len.saturating_add(piece)));

@@ -16,7 +16,7 @@ pub struct Row<'r> {
     pub(crate) times: Option<&'r Times>,
 }
 
-/// When the record of a row was captured, and those of its file that times are counted from.
+/// The time of the record of a row, and the times of its file that others are relative to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Times {
     has_begun: bool,

@@ -14,7 +14,7 @@ use crate::{
     Batch, CaptureTee, Column, Counters, Origin, Predicate, Row, Source, SourceError, Stop, Table,
 };
 
-/// How a scan reads.
+/// The options of a scan.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct ScanOptions {
@@ -28,11 +28,11 @@ pub struct ScanOptions {
     pub sorted: bool,
     /// Keeps the records that are taken up, and says when there are enough.
     pub tee: Option<CaptureTee>,
-    /// How ambiguous traffic is decoded.
+    /// The decoding of ambiguous traffic.
     pub decode: DecodeOptions,
     /// A capture that is slow to read, or compressed, is read ahead on a thread of its own.
     pub read_ahead: bool,
-    /// What errors of ICMP quote is read by extractions as if it were sent, which is how display filters look at messages.
+    /// Headers that ICMP errors quote are read by extractions like sent ones, as display filters do.
     pub(crate) quotes: bool,
     /// When what aggregates ask of each record is compiled to machine code.
     pub compile: Compile,
@@ -40,11 +40,10 @@ pub struct ScanOptions {
     pub cancel: Option<Stop>,
 }
 
-/// When questions are compiled to machine code: those of aggregates that ask for plain fields. Which is
-/// chosen makes no difference to any answer.
+/// When questions are compiled to machine code: aggregates over plain fields. The choice does not change any result.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Compile {
-    /// Where the sources are so large that the compiler costs less than it saves.
+    /// Sources are compiled for when they are so large that the compiler costs less than it saves.
     #[default]
     Large,
     /// Whatever the size of the sources.
@@ -70,9 +69,8 @@ impl Default for ScanOptions {
     }
 }
 
-/// A scan of sources, one after the other or merged by time: gives batches of the rows that the
-/// predicate lets through. What is damaged ends its source, is kept as an error for
-/// [`Scan::take_errors`], and the next source goes on.
+/// A scan of sources, one after the other or merged by time: returns batches of the rows for which the predicate is true. Damage
+/// ends its source, is reported by [`Scan::take_errors`], and the scan continues with the next source.
 pub struct Scan {
     reading: Reading<Gathering>,
     cancel: Option<Stop>,
@@ -90,7 +88,7 @@ pub(crate) struct Rows {
 pub(crate) struct Gathering {
     rows: Rows,
     extract: Option<Box<dyn Extract>>,
-    /// What a row has is of its record alone.
+    /// The row depends on its record only.
     is_of_record: bool,
     /// The program that passes over records for which the predicate does not hold, and what records it is for.
     selector: Option<((Framing, LinkType), Box<Questions>)>,
@@ -129,14 +127,14 @@ impl Scan {
         }
     }
 
-    /// Also adds what is read to `counters`, several times a second while it reads.
+    /// Adds the counts to `counters`, too, several times a second.
     #[must_use]
     pub fn with_counters(mut self, counters: Arc<Counters>) -> Self {
         self.reading.count_in(counters);
         self
     }
 
-    /// What the user should know at the end: limits that were reached, and what was given up for them.
+    /// The limits that were reached, and what was given up for them, for the closing report.
     #[must_use]
     pub fn notes(&self) -> Vec<String> {
         let mut notes = self.reading.sink().notes();
@@ -166,14 +164,14 @@ impl Scan {
         Ok(batch)
     }
 
-    /// What went wrong since the last call.
+    /// The errors since the last call.
     pub fn take_errors(&mut self) -> Vec<SourceError> {
         self.reading.take_errors()
     }
 }
 
 impl Rows {
-    /// Takes up a row, unless the predicate drops it or the limit is reached: then it is false.
+    /// Adds a row; false when the predicate is false or the limit is reached.
     #[inline]
     pub(crate) fn push_row(&mut self, row: &Row<'_>) -> bool {
         if let Some(predicate) = &self.predicate
@@ -221,7 +219,7 @@ impl Gathering {
         };
         let mut rows_left = options.limit.unwrap_or(usize::MAX);
         if let (Some(_), Some(tee)) = (&extract, &options.tee) {
-            // What is counted are rows, of which a packet may give none or several.
+            // The limit is one of rows, of which a packet may have none or several.
             rows_left = rows_left.min(tee.left());
         }
         let rows = Rows {
@@ -259,7 +257,7 @@ impl Gathering {
         self.rows.batch.rows() == 0
     }
 
-    /// The rows that wait; `None` when there are none.
+    /// The waiting rows; `None` when there are none.
     pub(crate) fn take_batch(&mut self) -> Result<Option<RecordBatch>, ArrowError> {
         match self.is_empty() {
             true => Ok(None),
@@ -307,7 +305,7 @@ impl Sink for Gathering {
     }
 
     fn wanted(&self) -> Option<Predicate> {
-        // A predicate on what packets carry says nothing of the packets that it takes.
+        // A predicate on the contents of packets does not decide on the packets that it reads.
         self.rows
             .predicate
             .clone()

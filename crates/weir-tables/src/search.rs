@@ -1,4 +1,4 @@
-//! What is looked for in bytes.
+//! Searches in bytes.
 //!
 //! Payloads are bytes that may be text. Conditions apply to the bytes, so that bytes that are no UTF-8 do not make them
 //! fail: `_` of a LIKE is one byte, and so is `.` of a pattern.
@@ -17,7 +17,7 @@ pub struct Search {
     what: What,
 }
 
-/// Which of the bytes.
+/// A part of the bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Part {
     /// The first, from 1, or from the end when it is negative; `None` for the first of all.
@@ -38,7 +38,7 @@ enum What {
 }
 
 impl Part {
-    /// The part of some bytes; empty where nothing lies between its ends.
+    /// The part of some bytes; empty when its ends cross.
     #[must_use]
     pub fn of<'b>(&self, bytes: &'b [u8]) -> &'b [u8] {
         let len = i64::try_from(bytes.len()).unwrap_or(i64::MAX);
@@ -216,7 +216,7 @@ enum Like {
     Text(String),
 }
 
-/// What is wrong with a pattern, in its last line.
+/// The message of an invalid pattern, which is its last line.
 fn said(error: &regex::Error) -> String {
     let text = error.to_string();
     let line = text.lines().last().unwrap_or_default().trim();

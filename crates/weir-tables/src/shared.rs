@@ -32,7 +32,7 @@ pub struct WantedRows {
     pub projection: Vec<usize>,
     /// Rows of which it is not true are left out.
     pub predicate: Option<Predicate>,
-    /// At most so many rows.
+    /// The maximum number of rows.
     pub limit: Option<usize>,
 }
 
@@ -46,7 +46,7 @@ struct FilePart {
 /// All who take up the rows.
 struct Takers {
     groups: Vec<Aggregate>,
-    /// What all ask as a program, for records that are told apart like these.
+    /// The common program, for records with this framing.
     program: Option<(Framing, LinkType, Box<Questions>)>,
     /// `None` in place of a query that wants no more rows.
     rows: Vec<Option<Gathering>>,
@@ -113,9 +113,8 @@ impl SharedScan {
         scan
     }
 
-    /// Takes up what `next`, which has read the next part, has taken up. False when that part did not
-    /// begin where this one ended, so that it was read for nothing: this one then goes on through it
-    /// by [`SharedScan::step`].
+    /// Adds the rows of `next`, which has read the next part. False when that part did not begin where this one ended: this one
+    /// then reads through it by [`SharedScan::step`].
     pub fn join(&mut self, mut next: Self) -> bool {
         let Some(part) = &mut self.part else {
             return true;
@@ -133,15 +132,15 @@ impl SharedScan {
         true
     }
 
-    /// What says of a part of a capture that was read to its end whether it goes together with those that others have
-    /// read: `None` when it is no part, or was not read to its end.
+    /// The certificate of a part of a capture that was read to its end, by which it is compared with the parts that others have
+    /// read: `None` when it is not a part, or was not read to its end.
     #[must_use]
     pub fn certificate(&self) -> Option<Certificate> {
         let part = self.part.as_ref()?;
         self.reading.certificate(&part.parts, part.number)
     }
 
-    /// Also adds what is read to `counters`, several times a second while it reads.
+    /// Adds the counts to `counters`, too, several times a second.
     #[must_use]
     pub fn with_counters(mut self, counters: Arc<Counters>) -> Self {
         self.reading.count_in(counters);
@@ -157,8 +156,7 @@ impl SharedScan {
         self.reading.step()
     }
 
-    /// Takes the rows of number `number` of those who want rows when they fill a batch, or at the end
-    /// when there are any.
+    /// Takes the rows of the query `number` when they fill a batch, or at the end when there are any.
     ///
     /// # Errors
     /// When Arrow refuses the arrays, which would be a defect of this crate.
@@ -194,12 +192,12 @@ impl SharedScan {
         }
     }
 
-    /// What went wrong since the last call.
+    /// The errors since the last call.
     pub fn take_errors(&mut self) -> Vec<SourceError> {
         self.reading.take_errors()
     }
 
-    /// What the user should know at the end: limits that were reached, and what was given up for them.
+    /// The limits that were reached, and what was given up for them, for the closing report.
     #[must_use]
     pub fn notes(&self) -> Vec<String> {
         let rows = self.reading.sink().rows.iter().flatten();
@@ -233,7 +231,7 @@ impl SharedScan {
 }
 
 impl Takers {
-    /// True when only groups are wanted: they may be counted by a program, while rows are made of decoded packets.
+    /// Whether all queries are aggregates: a program may compute them, while rows are made of decoded packets.
     fn wants_groups(&self) -> bool {
         self.rows.iter().all(Option::is_none)
     }

@@ -7,7 +7,7 @@ use weir_packet::Kind;
 use crate::{Column, Origin, Table};
 
 impl Table {
-    /// What every SIP log offers, in whichever form it is written; a value that a form has no place for is NULL.
+    /// The columns of every SIP log, in all of its forms; a value that a form does not have is NULL.
     #[must_use]
     pub fn sip_log() -> Self {
         let columns = COLUMNS.iter().enumerate();

@@ -1,4 +1,4 @@
-//! What a scan reads, described so that another process could open it too.
+//! The sources of a scan, in a form that another process can open, too.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -15,7 +15,7 @@ use weir_layout::Layout;
 use crate::Predicate;
 use crate::live::{Feed, Follow, Stop};
 
-/// Where bytes lie that are read.
+/// The location of the bytes of a source.
 #[derive(Clone)]
 #[non_exhaustive]
 pub enum Location {
@@ -28,7 +28,7 @@ pub enum Location {
 }
 
 impl Location {
-    /// Its name as it is shown: in columns and in messages. No secret is in it.
+    /// The name in columns and messages, which contains no secret.
     #[must_use]
     pub fn shown(&self) -> Cow<'_, str> {
         match self {
@@ -66,7 +66,7 @@ impl Location {
         }
     }
 
-    /// True when it is known to have no bytes.
+    /// Whether it is known to be empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == Some(0)
@@ -149,7 +149,8 @@ impl From<String> for Location {
     }
 }
 
-/// The same bytes. Keys of objects are compared as they are: paths would take `a//b` and `a/b` for the same.
+/// Locations are equal when their bytes are the same. Keys of objects are compared as texts: as paths `a//b` and `a/b` would be
+/// equal.
 impl PartialEq for Location {
     fn eq(&self, other: &Self) -> bool {
         match (self, other) {
@@ -173,7 +174,7 @@ impl fmt::Display for Location {
     }
 }
 
-/// What is read from a place in it.
+/// The reader from a position.
 pub(crate) enum Ranged {
     File(File),
     Object(Box<dyn ReadObject>),
@@ -205,7 +206,7 @@ pub struct Source {
     growth: Growth,
     /// Records that repeat one of those right before are passed over.
     dedup: bool,
-    /// What it is called in place of where it lies.
+    /// The name that replaces the location.
     name: Option<Arc<str>>,
 }
 
@@ -262,7 +263,7 @@ impl Source {
         }
     }
 
-    /// The same capture, read on as it grows until `stop` is asked.
+    /// The same capture, read on as it grows until `stop` is set.
     #[must_use]
     pub fn followed(self, stop: Stop) -> Self {
         Self {
@@ -283,7 +284,7 @@ impl Source {
         }
     }
 
-    /// The same source, which is called by another name in columns and messages: the one that its user knows it by.
+    /// The same source with another name in columns and messages: the one that its user knows.
     #[must_use]
     pub fn shown_as(self, name: &str) -> Self {
         Self {
@@ -292,7 +293,7 @@ impl Source {
         }
     }
 
-    /// True when records that repeat one of those right before are passed over.
+    /// Whether records that repeat one of those right before are skipped.
     #[must_use]
     pub const fn is_without_repeats(&self) -> bool {
         self.dedup
@@ -307,25 +308,25 @@ impl Source {
         }
     }
 
-    /// True when repetitions are passed over, for which records are read one after the other.
+    /// Whether repetitions are skipped, for which records are read one after the other.
     #[must_use]
     pub const fn drops_repeats(&self) -> bool {
         self.dedup
     }
 
-    /// True when it has no end of its own: reading it waits for more.
+    /// Whether it has no end: a read waits for more.
     #[must_use]
     pub const fn is_growing(&self) -> bool {
         !matches!(self.growth, Growth::Ends)
     }
 
-    /// Where it lies; the name of packets as they arrive is that of a file.
+    /// The location; captured packets have the name of a file.
     #[must_use]
     pub const fn location(&self) -> &Location {
         &self.location
     }
 
-    /// Its name as it is shown; `-` for standard input.
+    /// The name in messages; `-` for standard input.
     #[must_use]
     pub fn shown(&self) -> Cow<'_, str> {
         match &self.name {
@@ -355,7 +356,7 @@ impl Source {
         self.location.len()
     }
 
-    /// True when it is known to have no bytes.
+    /// Whether it is known to be empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == Some(0)
@@ -425,51 +426,51 @@ impl fmt::Debug for Source {
 /// A source could not be opened, or is damaged.
 #[derive(Debug)]
 pub struct SourceError {
-    /// Which one, as it is shown.
+    /// The name of the source.
     pub path: String,
-    /// What is wrong with it, and where.
+    /// The problem, with its position.
     pub cause: Cause,
 }
 
-/// What is wrong with a source.
+/// The problem with a source.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Cause {
-    /// It could not be opened or read.
+    /// The source could not be opened or read.
     Io(io::Error),
-    /// It is no capture, or a damaged one.
+    /// The source is not a capture, or is a damaged one.
     Capture(weir_capture::Error),
-    /// It is not what its record layout says.
+    /// The source does not match its record layout.
     Record {
         /// Number of the record, from 1.
         number: u64,
         /// Byte offset of the record in the file.
         offset: u64,
-        /// What was expected and found.
+        /// The expected and the found.
         reason: String,
     },
-    /// What another machine said of it, which read it.
+    /// The message of another machine, which read the source.
     Told {
-        /// What is wrong with it, and where.
+        /// The problem, with its position.
         said: String,
-        /// What the user could try; empty for nothing.
+        /// The hint; empty without one.
         hint: String,
     },
 }
 
 impl SourceError {
-    /// True when the source has nothing for now: asked again, it may.
+    /// Whether the source has no data for now, and may have some later.
     pub(crate) fn is_pause(&self) -> bool {
         matches!(&self.cause, Cause::Capture(error) if error.is_pause())
     }
 
-    /// True when the source ended in the middle of a record.
+    /// Whether the source ended in the middle of a record.
     pub(crate) fn is_cut(&self) -> bool {
         matches!(&self.cause, Cause::Capture(error)
             if matches!(error.reason(), Some(Reason::Cut { .. })))
     }
 
-    /// What the user could try.
+    /// The hint.
     #[must_use]
     pub fn hint(&self) -> Option<String> {
         match &self.cause {
@@ -509,6 +510,6 @@ impl std::error::Error for SourceError {
 /// Memory for the buffers of all captures that are merged, unless there are so many that the least
 /// buffer of each takes more.
 const BUFFERS_BYTES_MAX: usize = 64 << 20;
-/// What editcap -d compares a packet with.
+/// The number of packets that editcap -d compares a packet with.
 const REPEATS_WINDOW: usize = 4;
 const BUFFER_BYTES_MIN: usize = 16 << 10;

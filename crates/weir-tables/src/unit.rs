@@ -1,4 +1,4 @@
-//! What numbers of a column count, as the metadata of its Arrow field says it.
+//! The units of the numbers of a column, in the metadata of its Arrow field.
 
 /// The key in a column's metadata that says what its numbers count.
 pub const UNIT_KEY: &str = "weir.unit";

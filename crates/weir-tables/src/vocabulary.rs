@@ -19,17 +19,17 @@ pub struct Vocabulary {
     words: Vec<&'static str>,
     /// Other names in lower case, with the words.
     aliases: &'static [(&'static str, &'static str)],
-    /// What the column has beside its words, by the way in which it is meant.
+    /// The other values of the column, by their kind.
     others: Others,
 }
 
-/// What a column has beside its words.
+/// The values of a column besides its words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Others {
     Nothing,
-    /// What has no name, by its number.
+    /// A value without a name is its number.
     Numbers,
-    /// One letter for each flag that is set, and a middle dot for one that is not.
+    /// A value is one letter for each flag that is set, and a middle dot for one that is not.
     Flags(&'static [char]),
 }
 
@@ -252,7 +252,7 @@ mod tests {
     use super::*;
     use crate::{EXTRACTIONS, Table};
 
-    /// `proto = 'TCP'` and `flow.service = 'tls'` found nothing.
+    /// The conditions `proto = 'TCP'` and `flow.service = 'tls'` found nothing.
     #[test]
     fn words_are_known_in_any_case_and_by_other_names() {
         for (column, text, word) in [

@@ -1,4 +1,4 @@
-//! From DataFusion's physical expressions to what is computed on a row.
+//! Converts DataFusion's physical expressions to expressions on rows of a scan.
 
 use std::sync::Arc;
 
@@ -19,13 +19,13 @@ use crate::lower::{
 };
 use crate::scan::CaptureScan;
 
-/// What the columns of a plan's output are, in terms of the scan below it.
+/// The columns of a plan's output in terms of the scan below it.
 #[derive(Clone, Debug)]
 pub(crate) struct Scope {
     /// `None` for a column that cannot be expressed; no one may need it.
     columns: Vec<Option<Expression>>,
-    /// Of columns that are numbers made floating-point, which stand in a projection when several
-    /// aggregates want them: the numbers.
+    /// The integers of columns that are integers cast to floating-point numbers, which a projection has when several aggregates
+    /// need them.
     floats: Vec<Option<Expression>>,
 }
 
@@ -46,7 +46,7 @@ impl Scope {
         }
     }
 
-    /// Behind a projection to these expressions.
+    /// The scope above a projection to these expressions.
     pub(crate) fn projected<'e>(
         &self,
         exprs: impl Iterator<Item = &'e Arc<dyn PhysicalExpr>>,
@@ -57,7 +57,7 @@ impl Scope {
         Self { columns, floats }
     }
 
-    /// Behind a projection to the columns at these places.
+    /// The scope above a projection to the columns at these places.
     pub(crate) fn kept(&self, places: &[usize]) -> Self {
         let at = |columns: &[Option<Expression>]| {
             let kept = places.iter().map(|place| columns.get(*place)?.clone());
@@ -90,7 +90,7 @@ impl Scope {
         }
         let cast = expr.downcast_ref::<CastExpr>()?;
         let inner = self.expression(cast.expr())?;
-        // As the cast does it: of each value.
+        // Each value is cast, as the expression does.
         let is_number = matches!(
             inner.kind(),
             Kind::U8 | Kind::U16 | Kind::U32 | Kind::U64 | Kind::I64
@@ -198,7 +198,7 @@ impl Scope {
         (column.kind == Kind::Bool).then_some(Predicate::IsTrue(column))
     }
 
-    /// A column as it is, or widened to a larger integer, which changes no comparison.
+    /// A column, unchanged or widened to a larger integer, which does not change comparisons.
     fn column(&self, expr: &Arc<dyn PhysicalExpr>) -> Option<Column> {
         match self.expression(expr)? {
             Expression::Column(column) => Some(column),

@@ -90,7 +90,7 @@ impl FusedAggregate {
         self.partial_bytes.is_some()
     }
 
-    /// What each of its readings is asked.
+    /// The specification of each of its readings.
     pub(crate) fn specs(&self) -> impl Iterator<Item = (&ScanInput, AggregateSpec)> {
         self.passes.iter().map(|pass| {
             let branches = pass.branches.clone();
@@ -110,7 +110,7 @@ impl FusedAggregate {
         self.passes.iter().map(|pass| &pass.scan_input.reading)
     }
 
-    /// The same, which has counted nothing yet.
+    /// The same node without any groups.
     pub(crate) fn anew(&self) -> Self {
         Self::new(
             self.schema(),
@@ -130,7 +130,7 @@ impl FusedAggregate {
 }
 
 impl FusedAggregate {
-    /// What EXPLAIN says of it, with a note for each pass that others share.
+    /// The text of EXPLAIN, with a note for each pass that others share.
     pub(crate) fn explain(
         &self,
         kind: DisplayFormatType,

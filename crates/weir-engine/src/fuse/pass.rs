@@ -1,11 +1,11 @@
-//! What a fused aggregate reads, and the groups that are wanted of it.
+//! The readings of a fused aggregate, and their groups.
 
 use datafusion::error::{DataFusionError, Result};
 use weir_tables::{Aggregate, Branch, Function, Source, compiles};
 
 use crate::scan::Reading;
 
-/// What is read, and by how many.
+/// A scan, and the number of its readers.
 #[derive(Clone, Debug)]
 pub(crate) struct ScanInput {
     pub(crate) reading: Reading,
@@ -13,7 +13,7 @@ pub(crate) struct ScanInput {
     pub(crate) partitions: Vec<Vec<Source>>,
     /// Parts of the one file that are read side by side, at most; 1 for none.
     pub(crate) parts: usize,
-    /// Which part of how many of the one file is read alone: others read the rest.
+    /// The index of the part that is read, and the number of parts: others read the rest.
     pub(crate) part: Option<(usize, usize)>,
 }
 

@@ -18,8 +18,8 @@ use datafusion::physical_expr::expressions::Literal;
 use weir_functions::top_k::APPROX_TOP_K;
 use weir_tables::{Sketch, Sketches};
 
-/// Those that leave NULL out, and take values in any order. Of each, whether it comes to the same to the
-/// last bit in whatever parts they come.
+/// The functions that ignore NULL, and take values in any order, each with the flag whether its result is identical for any
+/// partition of the values.
 const FUNCTIONS: [(&str, bool); 9] = [
     ("approx_distinct", true),
     ("approx_percentile_cont", false),

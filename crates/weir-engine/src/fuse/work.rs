@@ -20,7 +20,7 @@ use crate::live_session::Live;
 use crate::scan::{Metrics, failed};
 use crate::scan_report::ScanReport;
 
-/// What a part of a file that was read alone says of itself, for whoever puts the parts together.
+/// The certificate of a part of a file that was read alone, for the operator that merges the parts.
 #[derive(Debug, Default)]
 pub(crate) struct Certified(pub(crate) Mutex<Option<Certificate>>);
 
@@ -62,7 +62,7 @@ pub(crate) struct Work {
     pub(crate) scan_report: Arc<ScanReport>,
     pub(crate) metrics: Metrics,
     pub(crate) context: Arc<TaskContext>,
-    /// Where the groups go.
+    /// The receiver of the groups.
     pub(crate) answer: Sender<Result<RecordBatch>>,
     /// Bytes of groups after which they are given out as far as they have come.
     pub(crate) partial_bytes: Option<usize>,
@@ -148,7 +148,7 @@ impl Work {
         Ok(whole)
     }
 
-    /// Where the one file of a reading falls into parts; `None` when it is read in one.
+    /// The parts of the one file of a reading; `None` when it is read in one.
     fn parts(&self, scan_input: &ScanInput) -> Result<Option<Parts>> {
         let ([sources], true) = (scan_input.partitions.as_slice(), scan_input.parts > 1) else {
             return Ok(None);
@@ -216,7 +216,7 @@ impl Work {
         };
         for next in read {
             if !whole.scan.join(next.scan) {
-                // What the part found wrong is found again, and where it is.
+                // The damage of the part is found again, with its position in the file.
                 let errors = whole.errors;
                 drop(next.reservation);
                 whole = self.drain(scan_input, whole.scan)?;
@@ -257,7 +257,7 @@ impl Work {
         groups.collect()
     }
 
-    /// Gives out the groups as far as they have come, and begins anew.
+    /// Sends the current groups, and starts with none.
     fn give_out(&self, groups: &mut [Aggregate]) -> Result<()> {
         for aggregate in groups {
             while let Some(batch) = aggregate.next_batch(&self.schema, self.rows_max)? {
@@ -293,7 +293,7 @@ impl Work {
                         .is_some_and(|most| bytes > most || is_room.is_err())
                     {
                         self.give_out(scan.groups_mut())?;
-                        // What an empty table needs is had in any case.
+                        // The memory of an empty table is always available.
                         reservation.free();
                     } else {
                         is_room?;
@@ -323,7 +323,7 @@ fn no_groups() -> DataFusionError {
     DataFusionError::Internal("the aggregate has no argument".to_owned())
 }
 
-/// What was read to its end.
+/// A reading that has reached its end.
 struct Read {
     scan: SharedScan,
     reservation: MemoryReservation,

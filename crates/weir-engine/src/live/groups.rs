@@ -43,11 +43,11 @@ struct AggregateSteps {
     group_by: Arc<PhysicalGroupBy>,
     functions: Vec<Arc<AggregateFunctionExpr>>,
     filters: Vec<Option<Arc<dyn PhysicalExpr>>>,
-    /// Of the rows.
+    /// The schema of the rows.
     rows: SchemaRef,
-    /// Of the states.
+    /// The schema of the states.
     states: SchemaRef,
-    /// Of the groups.
+    /// The schema of the groups.
     groups: SchemaRef,
 }
 
@@ -110,7 +110,7 @@ impl AggregateSteps {
             AggregateMode::Partial => {
                 (&self.rows, Arc::clone(&self.group_by), self.filters.clone())
             }
-            // Which rows count was decided when they became states.
+            // The filter was applied when rows became states.
             _ => {
                 let filters = vec![None; self.filters.len()];
                 (&self.states, Arc::new(self.group_by.as_final()), filters)
@@ -189,7 +189,7 @@ impl States {
         collect(last, Arc::clone(&self.context)).await
     }
 
-    /// Takes up all rows, and sends the groups to requests in between.
+    /// Reads all rows, and sends the groups to requests in between.
     async fn read(mut self, mut rows: SendableRecordBatchStream, live: &Live) -> Result<Self> {
         loop {
             let taken = tokio::select! {

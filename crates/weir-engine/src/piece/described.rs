@@ -1,4 +1,4 @@
-//! What travels: scans and statements without anything that is open.
+//! Serializable scans and statements, without open files.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -34,11 +34,11 @@ pub struct ScanDescription {
     pub is_whole: bool,
     /// Positions of those that are read.
     pub projection: Vec<usize>,
-    /// What rows have to be, in terms of the table.
+    /// The filters of rows, in terms of the table.
     pub filters: Vec<Expr>,
     /// Rows, at most.
     pub limit: Option<usize>,
-    /// How ambiguous traffic is decoded.
+    /// The decoding of ambiguous traffic.
     pub decode: DecodeOptions,
     /// When filters and aggregates of records are compiled.
     pub compile: Compile,
@@ -60,8 +60,8 @@ impl ScanDescription {
         }
     }
 
-    /// What `scan` is; `None` when it cannot be described in these terms: it depends on the order of several sources, on
-    /// arguments of its table or of its source, on a layout, or on bytes that only this process has.
+    /// The description of `scan`; `None` when it cannot be described: it depends on the order of several sources, on arguments of
+    /// its table or of its source, on a layout, or on bytes that only this process has.
     pub(crate) fn of(scan: &CaptureScan) -> Option<Self> {
         let reading = scan.reading();
         let is_plain = |source: &Source| {
@@ -163,7 +163,7 @@ impl Default for ScanDescription {
 #[derive(Debug)]
 pub struct TemplateScan {
     description: ScanDescription,
-    /// The scan as it is where the plan was made.
+    /// The scan on the machine that made the plan.
     scan: Arc<dyn ExecutionPlan>,
 }
 
@@ -177,7 +177,7 @@ impl TemplateScan {
         Ok(Self { description, scan })
     }
 
-    /// What is to be read.
+    /// The description.
     #[must_use]
     pub const fn description(&self) -> &ScanDescription {
         &self.description
@@ -218,11 +218,11 @@ pub struct QueryDescription {
     pub views: Vec<String>,
     /// The columns of its answer.
     pub schema: SchemaRef,
-    /// How ambiguous traffic is decoded.
+    /// The decoding of ambiguous traffic.
     pub decode: DecodeOptions,
     /// Sources are merged in the order of time.
     pub merge: bool,
-    /// How late records may be.
+    /// The lateness of records.
     pub lateness: Option<Duration>,
     /// The zone of instants.
     pub time_zone: Option<String>,
@@ -249,7 +249,7 @@ impl QueryDescription {
         }
     }
 
-    /// How an engine answers it whose names of files begin in `folder`.
+    /// The options of an engine that runs it, with relative names of files below `folder`.
     pub(crate) fn options(&self, folder: &Path) -> Options {
         Options {
             decode: self.decode.clone(),

@@ -35,7 +35,7 @@ use crate::remote::Remote;
 use crate::root::Root;
 use crate::scan_report::ScanReport;
 
-/// What one machine reads by itself.
+/// A piece that one machine reads by itself.
 #[derive(Clone, Debug)]
 pub(super) enum Piece {
     /// These sources, one after the other.
@@ -51,16 +51,16 @@ pub(super) struct Part {
     pub(super) number: usize,
     /// Parts that there are.
     pub(super) count: usize,
-    /// Parts that were asked for, so that whoever asks alike finds the same.
+    /// The requested number of parts: equal requests get equal parts.
     pub(super) asked: usize,
 }
 
-/// What is done with each piece.
+/// The work on each piece.
 #[derive(Clone, Debug)]
 pub enum PieceWork {
-    /// Its rows are given: a [`TemplateScan`].
+    /// The rows of the piece are returned: a [`TemplateScan`].
     Scan(Arc<dyn ExecutionPlan>),
-    /// Its rows are added to groups, of which the states are given: an aggregate in part above [`TemplateScan`]s.
+    /// The rows of the piece are added to groups, whose states are returned: a partial aggregate above [`TemplateScan`]s.
     Aggregate(Arc<dyn ExecutionPlan>),
     /// A whole statement is answered; its one piece has no sources.
     Query(Arc<QueryDescription>),
@@ -81,13 +81,13 @@ impl PieceWork {
 pub struct PieceExec {
     work: PieceWork,
     input: Arc<dyn ExecutionPlan>,
-    /// Where relative names begin.
+    /// The folder of relative names.
     folder: PathBuf,
-    /// Which of the readings of the statement this is.
+    /// The number of the reading in its statement.
     reading: u32,
-    /// What is done, for EXPLAIN.
+    /// The work, for EXPLAIN.
     told: String,
-    /// What the pieces are, where the plan was made.
+    /// The pieces, on the machine that made the plan.
     pieces: Arc<[Piece]>,
     properties: Arc<PlanProperties>,
     metrics: ExecutionPlanMetricsSet,
@@ -180,31 +180,31 @@ impl PieceExec {
         )
     }
 
-    /// What is done with each piece.
+    /// The work on each piece.
     #[must_use]
     pub const fn work(&self) -> &PieceWork {
         &self.work
     }
 
-    /// Where relative names begin.
+    /// The folder of relative names.
     #[must_use]
     pub fn folder(&self) -> &Path {
         &self.folder
     }
 
-    /// Which of the readings of the statement this is.
+    /// The number of the reading in its statement.
     #[must_use]
     pub const fn reading(&self) -> u32 {
         self.reading
     }
 
-    /// What is done, for EXPLAIN.
+    /// The work, for EXPLAIN.
     #[must_use]
     pub fn told(&self) -> &str {
         &self.told
     }
 
-    /// How many pieces it reads.
+    /// The number of pieces.
     #[must_use]
     pub fn pieces(&self) -> usize {
         self.input.output_partitioning().partition_count()
@@ -318,7 +318,7 @@ impl ExecutionPlan for PieceExec {
     }
 }
 
-/// Asks for the end of a reading when whoever wanted it has gone.
+/// Stops a reading when its receiver is gone.
 struct Guard(Stop);
 
 impl Drop for Guard {
@@ -327,7 +327,7 @@ impl Drop for Guard {
     }
 }
 
-/// What reads a piece.
+/// The reader of a piece.
 struct PieceReader {
     work: PieceWork,
     folder: PathBuf,
@@ -564,14 +564,14 @@ impl Named {
         Ok(rows.collect())
     }
 
-    /// What it names, as this machine reaches it.
+    /// The source that it names, on this machine.
     fn source(&self, folder: &Path, root: Option<&Root>) -> Result<Source> {
         let failed = |error: crate::Error| DataFusionError::External(Box::new(error));
         if self.is_remote {
             let Ok(address) = std::str::from_utf8(&self.location) else {
                 return exec_err!("an address is not UTF-8");
             };
-            // As in the text of a statement: who is kept in folders asks no other machine for anything.
+            // As in statements, an engine that is confined to folders sends no requests to other machines.
             if let Some(root) = root {
                 return Err(failed(root.refusal(&weir_capture::redacted(address))));
             }
@@ -686,5 +686,5 @@ fn path_of(bytes: &[u8]) -> PathBuf {
     PathBuf::from(String::from_utf8_lossy(bytes).into_owned())
 }
 
-/// What the groups of one piece may have of the memory that there is for all.
+/// The share of the memory limit that the groups of one piece may have.
 const PARTS_OF_LIMIT: usize = 8;

@@ -1,4 +1,4 @@
-//! What was read and found damaged, on its way home as metrics.
+//! Reports of what was read and found damaged, as metrics of the plan.
 //!
 //! Schedulers carry metrics: a name, a number, and the partition that it is of. So a count of a piece is a metric whose
 //! name says of which piece of which reading; a damaged place is one whose name says it all. A piece that is read
@@ -12,7 +12,7 @@ use weir_tables::{Cause, SourceError, Totals};
 
 use crate::scan_report::{PieceProgress, ScanReport};
 
-/// Which piece of which reading.
+/// The number of a piece and of its reading.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct PieceId {
     pub(super) reading: u32,
@@ -65,7 +65,7 @@ pub(super) fn record(
     }
 }
 
-/// What the pieces of a statement have told.
+/// The reports of the pieces of a statement.
 #[derive(Debug, Default)]
 pub struct Reports {
     counts: BTreeMap<(PieceId, &'static str), u64>,
@@ -74,7 +74,7 @@ pub struct Reports {
 }
 
 impl Reports {
-    /// Takes up a metric; false when it is none of ours.
+    /// Takes a metric; false when it is not of a piece.
     pub fn take(&mut self, name: &str, value: u64) -> bool {
         let Some(rest) = name.strip_prefix(PREFIX) else {
             return false;
@@ -119,7 +119,7 @@ impl Reports {
         rest.is_some_and(|(_, name)| matches!(name, "records" | "source_bytes"))
     }
 
-    /// How much was read by the pieces that have told of it. A piece that several scans read is one.
+    /// The progress of the pieces that have reported. A piece that several scans read counts once.
     #[must_use]
     pub fn progress(&self) -> PieceProgress {
         let mut progress = PieceProgress::default();
@@ -138,8 +138,8 @@ impl Reports {
         progress
     }
 
-    /// True when these pieces of a reading, which are the parts of one file, go together: each has said where it began and
-    /// what it has come to, was sound, and began where the one before it has arrived.
+    /// Whether these pieces of a reading, which are the parts of one file, fit together: each has reported its beginning and its
+    /// end, was sound, and began where the one before it ended.
     pub(super) fn go_together(&self, reading: u32, pieces: std::ops::Range<u32>) -> bool {
         let mut before = None;
         pieces.into_iter().all(|piece| {
@@ -173,7 +173,7 @@ impl Reports {
                 ERRORS => &mut errors_found,
                 _ => continue,
             };
-            // The numbers are those of other machines.
+            // The numbers come from other machines.
             *sum = sum.saturating_add(*value);
         }
         report.counters.add(&totals);

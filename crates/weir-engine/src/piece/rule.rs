@@ -55,8 +55,8 @@ impl PlannedStatement {
     }
 }
 
-/// Puts what reads pieces in place of scans, and of aggregates over them. Stands where aggregates are fused, in front of
-/// the rules that deal out partitions. A plan with a scan that cannot travel is left as it is.
+/// Replaces scans, and aggregates over them, by operators that read pieces. The rule stands where aggregates are fused, before the
+/// rules that add repartitioning. A plan with a scan that cannot be serialized stays as it is.
 #[derive(Debug)]
 pub(crate) struct CutIntoPieces {
     /// Large captures are cut into pieces of about so many bytes where that gives the same groups.
@@ -115,7 +115,7 @@ impl PhysicalOptimizerRule for CutIntoPieces {
     }
 }
 
-/// What an aggregate gives hangs on the order in which the rows come, which pieces do not keep.
+/// Whether the result of an aggregate depends on the order of rows, which pieces do not keep.
 fn hangs_on_order(aggregate: &AggregateExec) -> bool {
     aggregate.aggr_expr().iter().any(|function| {
         function.order_bys().is_empty()
@@ -126,7 +126,7 @@ fn hangs_on_order(aggregate: &AggregateExec) -> bool {
     })
 }
 
-/// How a statement's captures are cut.
+/// The division of a statement's captures.
 struct Cut {
     readings: Vec<Reading>,
     in_order: bool,
@@ -135,7 +135,7 @@ struct Cut {
 }
 
 impl Cut {
-    /// What gives the rows of a scan in pieces.
+    /// The operator that reads the rows of a scan in pieces.
     fn scan(&self, node: &Arc<dyn ExecutionPlan>) -> Result<Option<Arc<dyn ExecutionPlan>>> {
         let Some((scan, description)) = described(node) else {
             return Ok(None);
@@ -147,8 +147,8 @@ impl Cut {
             .map(Some)
     }
 
-    /// What gives the states of the groups of an aggregate in pieces; `None` for other nodes, for aggregates that scans do not
-    /// compute, and for those of several readings.
+    /// The operator that computes the states of an aggregate's groups in pieces; `None` for other nodes, for aggregates that scans
+    /// do not compute, and for those of several readings.
     fn aggregate(&self, node: &Arc<dyn ExecutionPlan>) -> Result<Option<Arc<dyn ExecutionPlan>>> {
         let failed = Mutex::new(None);
         let changed = in_part_by(node, PARTIAL_BYTES_MAX, |partial, fused| {
@@ -306,7 +306,7 @@ fn described(node: &Arc<dyn ExecutionPlan>) -> Option<(&CaptureScan, ScanDescrip
     Some((scan, ScanDescription::of(scan)?))
 }
 
-/// What a node says of itself, without its name.
+/// The description of a node, without its name.
 fn told(node: &Arc<dyn ExecutionPlan>) -> String {
     let text = displayable(node.as_ref()).one_line().to_string();
     let text = text.trim();
@@ -347,7 +347,7 @@ impl PhysicalOptimizerRule for SendAway {
 impl SendAway {
     /// The plan as it runs there, or here.
     fn sent(&self, plan: Arc<dyn ExecutionPlan>) -> Result<Arc<dyn ExecutionPlan>> {
-        // What becomes of the rows is done here.
+        // Further work on the rows is done on this machine.
         if plan.downcast_ref::<AnalyzeExec>().is_some()
             || plan.downcast_ref::<DataSinkExec>().is_some()
         {
@@ -400,7 +400,7 @@ impl SendAway {
     }
 }
 
-/// Where a plan has its rows from.
+/// The leaves of a plan.
 #[derive(Debug, Default)]
 struct Leaves {
     pieces: bool,
@@ -446,9 +446,9 @@ impl Leaves {
     }
 }
 
-/// Whether each operator gives the same rows when several machines run it, each over some of its partitions. A join that
-/// keeps one side in memory and gives those of its rows that met nothing does not: each machine sees some of the other
-/// side only. What is not known to do so is taken not to.
+/// Whether each operator returns the same rows when several machines run it, each for some of its partitions. A join that keeps one
+/// side in memory and returns the rows of it without a match does not: each machine sees some of the other side only. Unknown
+/// operators do not.
 fn falls_into_tasks(plan: &Arc<dyn ExecutionPlan>) -> Result<bool> {
     let mut falls = true;
     plan.apply(|node| {

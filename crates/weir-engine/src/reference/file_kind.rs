@@ -1,4 +1,4 @@
-//! What a file is, by its content and its name.
+//! The kind of a file, by its content and its name.
 
 use std::io::{BufReader, Read};
 
@@ -21,8 +21,8 @@ pub(super) enum FileKind {
     Words,
 }
 
-/// What the files are: by their content, and for text by their names. The first file that says it
-/// speaks for all; a file that is otherwise is reported when it is read.
+/// The kind of the files: by their content, and for text by their names. The first file with a kind decides for all; a file of
+/// another kind is reported when it is read.
 pub(super) fn kind(paths: &[Location]) -> Result<FileKind, Error> {
     let mut first_error = None;
     for path in paths {
@@ -96,7 +96,7 @@ pub(super) fn kind_of(path: &Location) -> Result<FileKind, Error> {
     ))
 }
 
-/// Whether what is read of a text is made of the file's bytes: DataFusion would read these.
+/// Whether a text is compressed or part of an archive: DataFusion would read the file's own bytes.
 pub(super) fn is_packed(path: &Location) -> Result<bool, Error> {
     if matches!(path, Location::Object(object) if object.as_any().is::<ArchiveMember>()) {
         return Ok(true);
@@ -108,7 +108,7 @@ pub(super) fn is_packed(path: &Location) -> Result<bool, Error> {
     }
 }
 
-/// Whether a file is not a row a line and nothing else: its first character is a bracket, or a byte order mark.
+/// Whether a file is not simply a row a line: its first character is a bracket, or a byte order mark.
 pub(super) fn is_json_array(path: &Location) -> Result<bool, Error> {
     let failed = |error: std::io::Error| Error::new(ErrorKind::Source, format!("{path}: {error}"));
     let file = path.open_uncompressed().map_err(failed)?;

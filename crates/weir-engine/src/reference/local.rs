@@ -87,8 +87,8 @@ impl Resolver<'_> {
         Ok(())
     }
 
-    /// Of what lies side by side: the captures, or where there is none what is as the first that is anything. What is left out
-    /// is reported.
+    /// The files of a folder or archive of one kind: the captures, or else those of the kind of the first file with a kind. Files
+    /// that are left out are reported.
     fn alike(&self, place: &str, all: Vec<Location>) -> Result<Vec<Location>, Error> {
         let kinds: Vec<Option<FileKind>> = all.iter().map(|one| kind_of(one).ok()).collect();
         let is_of_captures = kinds.contains(&Some(FileKind::Capture));
@@ -97,7 +97,7 @@ impl Resolver<'_> {
             false => kinds.iter().flatten().copied().next(),
         };
         let Some(wanted) = wanted else {
-            // What is alone says itself what it is.
+            // The kind of a single file is decided later.
             if let [one] = all.as_slice() {
                 kind_of(one)?;
             }
@@ -135,7 +135,7 @@ impl Resolver<'_> {
 /// Folders within folders that are looked into: a link may lead back.
 const FOLDERS_MAX: usize = 16;
 
-/// Where a member of an archive lies.
+/// The location of a member of an archive.
 fn of_member(member: Arc<ArchiveMember>) -> Location {
     Location::Object(member)
 }

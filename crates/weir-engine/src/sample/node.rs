@@ -22,7 +22,7 @@ use datafusion::physical_plan::{
 use futures::{Stream, StreamExt, TryStreamExt};
 use weir_sql::table_sample::{BLOCK_ROWS, Draw};
 
-/// Draws rows of its input by their numbers: those of the first partition come first.
+/// Draws rows of its input by their numbers: the rows of the first partition are the first ones.
 #[derive(Debug)]
 pub(super) struct SampleExec {
     input: Arc<dyn ExecutionPlan>,
@@ -57,7 +57,7 @@ impl SampleExec {
         }
     }
 
-    /// All rows of the input, those of the first partition first; the partitions run side by side.
+    /// All rows of the input, in the order of partitions, which run concurrently.
     fn rows(
         &self,
         context: &Arc<TaskContext>,
@@ -276,8 +276,7 @@ impl LowestRows {
         if self.rows <= self.count {
             return Ok(());
         }
-        // Lots of different rows are different, since mixing loses nothing: as many are below the one at
-        // this place.
+        // Different rows have different lots, since mixing is a bijection: the lot at this place has as many below it.
         let mut lots: Vec<u64> = self
             .batches
             .iter()

@@ -44,7 +44,7 @@ impl SharedGroups {
             None => {
                 let answers = work.read(&self.scan_input, &self.specs)?;
                 if work.is_cancelled() {
-                    // It did not read to the end: the next consumer reads for the others.
+                    // The reading did not reach its end: the next consumer reads for the others.
                     return Ok(answers.into_iter().nth(number));
                 }
                 answers.into_iter().map(Some).collect()
@@ -83,7 +83,7 @@ impl GroupsConsumer {
         }
     }
 
-    /// For EXPLAIN.
+    /// The text of EXPLAIN.
     pub(crate) fn described(&self) -> String {
         match self {
             Self::Groups(scan, _) => scan.slots.described(),

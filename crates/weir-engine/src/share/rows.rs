@@ -16,7 +16,7 @@ use crate::fuse::{AggregateSpec, GrantedGroups, Work};
 use crate::scan::{Reading, Steps, failed};
 use crate::scan_report::ScanReport;
 
-/// What the consumers want, and what is queued for them.
+/// The consumers' needs and queues.
 pub(crate) struct SharedRows {
     reading: Reading,
     specs: Vec<AggregateSpec>,
@@ -59,23 +59,23 @@ struct Queue {
 enum ConsumerState {
     #[default]
     Waiting,
-    /// It has all that it wants, or will when it takes what is queued.
+    /// The consumer has all of its rows, or will have when it takes the queued ones.
     Served,
-    /// It wants no more.
+    /// The consumer needs no more rows.
     Cancelled,
-    /// Its queued rows exceeded the room that there is: it rescans the sources.
+    /// The queued rows exceeded their limit: the consumer rescans the sources.
     Detached,
 }
 
-/// What a consumer of rows gets next.
+/// The next step of a consumer.
 enum Next {
     Batch(RecordBatch),
     End,
-    /// It rescans the sources, and skips so many rows.
+    /// The consumer rescans the sources, and skips so many rows.
     Rescan(usize),
 }
 
-/// What the consumer that drives the scan lends to it.
+/// The reader that the consumer which drives the scan lends to it.
 struct LentReader<'r> {
     scan_report: &'r Arc<ScanReport>,
     counters: &'r Arc<Counters>,
@@ -308,7 +308,7 @@ impl RowsConsumer {
         self.scan.slots.attach(number, sources, scan_report)
     }
 
-    /// For EXPLAIN.
+    /// The text of EXPLAIN.
     pub(crate) fn described(&self) -> String {
         self.scan.described()
     }

@@ -8,7 +8,7 @@ use weir_tables::Source;
 use crate::scan::take_stdin;
 use crate::scan_report::ScanReport;
 
-/// Which consumers of a shared scan have begun, and whether its sources are taken.
+/// The consumers of a shared scan that have begun, and whether its sources are taken.
 #[derive(Debug)]
 pub(super) struct Slots {
     attached: Vec<AtomicBool>,
@@ -40,7 +40,7 @@ impl Slots {
         Ok(true)
     }
 
-    /// For EXPLAIN.
+    /// The text of EXPLAIN.
     pub(super) fn described(&self) -> String {
         match self.attached.len() {
             2 => "read once with=1 other".to_owned(),

@@ -48,7 +48,7 @@ pub(crate) struct WindowAggregate {
     metrics: ExecutionPlanMetricsSet,
 }
 
-/// What is computed.
+/// The computation of a window aggregate.
 #[derive(Debug)]
 pub(crate) struct WindowSpec {
     pub(crate) window: Window,
@@ -79,7 +79,7 @@ impl WindowSpec {
 }
 
 impl WindowAggregate {
-    /// With `streaming` the input is in the order of what the windows cut, or will be made so.
+    /// The node. With `streaming` the input is in the order of the windows, or will be sorted.
     pub(crate) fn new(
         input: Arc<dyn ExecutionPlan>,
         spec: Arc<WindowSpec>,
@@ -281,7 +281,7 @@ impl AggregateWork {
         })
     }
 
-    /// Takes up rows; gives the groups that are over now.
+    /// Adds rows; returns the groups that have closed.
     fn add(&mut self, batch: &RecordBatch) -> Result<Option<RecordBatch>> {
         let elapsed = self.baseline.elapsed_compute().clone();
         let _timer = elapsed.timer();
@@ -336,7 +336,7 @@ impl AggregateWork {
         self.output(closed)
     }
 
-    /// What is still open at the end.
+    /// Returns the groups that are open at the end.
     fn finish(&mut self) -> Result<Option<RecordBatch>> {
         let rest = self.groups.take_all()?;
         self.output(rest)

@@ -1,4 +1,4 @@
-//! To which windows rows belong, and when these close.
+//! Assigns rows to windows, and decides when windows close.
 
 use std::sync::Arc;
 
@@ -17,10 +17,10 @@ use super::length::{from_numbers, origin, start, to_numbers};
 pub(crate) enum Window {
     /// All of one length, a slide apart: `tumble` and `hop`.
     Fixed {
-        /// What is cut: times, or numbers.
+        /// The times or numbers that windows divide.
         over: Arc<dyn PhysicalExpr>,
         size: i64,
-        /// As long as the window for `tumble`.
+        /// The slide; for `tumble` the length of the window.
         slide: i64,
     },
     /// Rows of one key with no gap between two that is longer than `gap`.
@@ -37,7 +37,7 @@ pub(crate) enum Window {
 }
 
 impl Window {
-    /// What must rise from row to row for windows to close before the end of the input.
+    /// The expression that must rise from row to row for windows to close before the end of the input.
     pub(crate) const fn over(&self) -> Option<&Arc<dyn PhysicalExpr>> {
         match self {
             Self::Fixed { over, .. } | Self::Session { over, .. } => Some(over),
@@ -65,7 +65,7 @@ pub(crate) struct Assigner {
     open: Option<Open>,
 }
 
-/// What is open for each key.
+/// The open windows of a key.
 struct Open {
     keys: KeyTable,
     windows: Vec<OpenWindow>,
@@ -287,5 +287,5 @@ fn last(times: &Int64Array) -> i64 {
     }
 }
 
-/// What is over already.
+/// The end of windows that have closed.
 const CLOSED: i64 = i64::MIN;

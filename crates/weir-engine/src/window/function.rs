@@ -26,10 +26,10 @@ pub(crate) const CLOSED_BY: &str = "closed_by";
 /// The windows that a row cannot tell by itself, or of which it is in several.
 pub(crate) const GROUPED: &[&str] = &[HOP, SESSION, CLOSED_BY];
 
-/// `window_of(window)`: the window as it is. Stands above aggregates in plans.
+/// `window_of(window)` is the unchanged window. It stands above aggregates in plans.
 const BARRIER: &str = "window_of";
 
-/// Gives back its argument; conditions are not pushed through it.
+/// A function that returns its argument; conditions are not pushed through it.
 pub(crate) fn barrier() -> ScalarUDF {
     ScalarUDF::from(WindowFunction::new(BARRIER))
 }
@@ -47,7 +47,7 @@ struct WindowFunction {
 
 impl WindowFunction {
     fn new(name: &'static str) -> Self {
-        // What a row alone does not decide must be neither moved nor computed once for two places.
+        // A value that depends on other rows must be neither moved nor computed once for two places.
         let volatility = match name {
             TUMBLE => Volatility::Immutable,
             _ => Volatility::Volatile,
@@ -104,11 +104,11 @@ impl WindowFunction {
     }
 }
 
-/// What the second argument of `tumble` and `hop` is called in errors.
+/// The name of the second argument of `tumble` and `hop` in errors.
 pub(crate) const LENGTH: &str = "the length of a window";
-/// What the third argument of `hop` is called in errors.
+/// The name of the third argument of `hop` in errors.
 pub(crate) const SLIDE: &str = "the slide of a window";
-/// What the second argument of `session` is called in errors.
+/// The name of the second argument of `session` in errors.
 pub(crate) const GAP: &str = "the gap between sessions";
 
 /// Refuses windows that leave records out, or that are too many at once.

@@ -73,8 +73,8 @@ impl Groups {
         Ok(())
     }
 
-    /// Takes out the groups that have closed by `now`: their keys and the values of their
-    /// aggregates, in the order in which they were opened. `None` when there are none.
+    /// Removes the groups that have closed by `now`: returns their keys and the values of their aggregates, in the order in which
+    /// they were opened. `None` when there are none.
     pub(crate) fn take_closed(&mut self, now: i64) -> Result<Option<Vec<ArrayRef>>> {
         let closed = self.closes.iter().filter(|closes| **closes <= now).count();
         if closed == 0 {
@@ -106,7 +106,7 @@ impl Groups {
         Ok(Some(columns))
     }
 
-    /// Takes out all groups.
+    /// Removes all groups.
     pub(crate) fn take_all(&mut self) -> Result<Option<Vec<ArrayRef>>> {
         if self.closes.is_empty() {
             return Ok(None);

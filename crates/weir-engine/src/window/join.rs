@@ -21,8 +21,8 @@ use super::ordered::ordered;
 use bounds::Bounds;
 use node::{IntervalJoin, Match};
 
-/// The join as one that forgets; `None` when its condition bounds no time, or a side is not in the
-/// order of time: then the side that is built is held whole.
+/// The join as one that drops old rows; `None` when its condition does not bound times, or a side is not in the order of time: then
+/// the build side is kept whole.
 pub(crate) fn forgetting(join: &HashJoinExec) -> Result<Option<Arc<dyn ExecutionPlan>>> {
     let known = matches!(
         join.join_type(),

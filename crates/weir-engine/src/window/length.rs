@@ -6,7 +6,7 @@ use arrow::datatypes::{DataType, Int64Type, TimeUnit};
 use datafusion::common::{ScalarValue, plan_err};
 use datafusion::error::Result;
 
-/// What the starts of windows over a column of this type are: times in nanoseconds, or numbers.
+/// The type of the starts of windows over a column of this type: times in nanoseconds, or numbers.
 pub(crate) fn window_type(function: &str, over: &DataType) -> Result<DataType> {
     match over {
         DataType::Timestamp(_, zone) => Ok(DataType::Timestamp(TimeUnit::Nanosecond, zone.clone())),
@@ -84,8 +84,7 @@ pub(crate) fn nanoseconds(value: &ScalarValue) -> Option<i64> {
     }
 }
 
-/// Where windows begin to be counted: the first record is number 1, so that a window of a thousand
-/// holds a thousand.
+/// The origin of windows: the first record is number 1, so that a window of a thousand holds a thousand.
 pub(crate) const fn origin(window: &DataType) -> i64 {
     match window {
         DataType::Int64 => 1,
@@ -100,7 +99,7 @@ pub(crate) const fn start(value: i64, length: i64, origin: i64) -> i64 {
     value.saturating_sub(into)
 }
 
-/// Times as nanoseconds, whole numbers as they are.
+/// Times in nanoseconds, and unchanged integers.
 pub(crate) fn to_numbers(values: &ArrayRef) -> Result<Int64Array> {
     let numbers = match values.data_type() {
         DataType::Timestamp(TimeUnit::Nanosecond, _) | DataType::Int64 => {

@@ -11,9 +11,8 @@ use weir_functions::pass::Pass;
 
 use super::function::{CLOSED_BY, GROUPED, SESSION, barrier};
 
-/// Gives sessions and windows closed by a record the other keys of their GROUP BY as arguments: each
-/// group has its own. (The optimiser may put more keys beside them: those of a DISTINCT.) Windows that stand where they cannot be
-/// computed are refused.
+/// Passes the other keys of GROUP BY as arguments to sessions and windows that a record closes: each group has its own windows.
+/// (The optimizer may add further keys: those of a DISTINCT.) Windows in places where they cannot be computed are refused.
 pub(crate) struct WindowKeys;
 
 impl Pass for WindowKeys {

@@ -50,6 +50,5 @@ fn mended(plan: &Arc<dyn ExecutionPlan>) -> Option<Arc<dyn ExecutionPlan>> {
     Some(Arc::new(TimeOrder::new(Arc::clone(plan), time, lateness)))
 }
 
-/// How late a record of a stream may be where no option is set: the ports of a capture card interleave
-/// their records up to a second out of order.
+/// The default lateness of records of a stream: the ports of a capture card interleave their records up to a second out of order.
 const LATENESS_DEFAULT: Duration = Duration::from_secs(1);

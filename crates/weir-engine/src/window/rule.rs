@@ -26,8 +26,8 @@ use super::time_order::TimeOrder;
 use crate::exchange::behind_exchanges;
 use crate::scan::CaptureScan;
 
-/// Gives aggregates by windows, and joins of streams, to the operators of this module. Stands in
-/// front of the rules that deal out partitions, orders and joins.
+/// Plans window aggregates, and joins of streams, by the operators of this module. The rule stands before those of partitioning,
+/// ordering and joins.
 #[derive(Debug)]
 pub(crate) struct PlanWindows;
 

@@ -244,14 +244,14 @@ impl Held {
         sizes.fold(0, usize::saturating_add)
     }
 
-    /// Takes up rows, but for those that are late; says how many these are.
+    /// Adds rows that are not late; returns the number of late ones.
     fn add(&mut self, batch: RecordBatch, times: &Int64Array) -> Result<usize> {
         let mut rows: Vec<(i64, u32)> = Vec::with_capacity(times.len());
         let mut in_order = true;
         let mut before = i64::MIN;
         for (row, time) in (0_u32..).zip(times) {
             let time = match time {
-                // Behind all others.
+                // The row follows all others.
                 None => i64::MAX,
                 Some(time) if time < self.newest.saturating_sub(self.lateness_ns) => continue,
                 Some(time) => {
@@ -349,8 +349,7 @@ mod tests {
         )
     }
 
-    /// What comes out is what a sort of the rows that are not late gives, however they are cut into
-    /// batches.
+    /// The result equals a sort of the rows that are not late, however they are cut into batches.
     #[test]
     fn rows_leave_in_the_order_of_time_and_late_ones_are_counted() {
         let mut random = Rng::new(41);

@@ -19,7 +19,7 @@ use crate::{
 };
 
 sequence! {
-    /// What to tell: whole descriptors, and single parts of them.
+    /// The audited descriptors, and single parts of them.
     AuditDescriptor<'a> "AuditDescriptor" extensible 1 {
         /// Whole descriptors.
         [0] opt tokens: Option<AuditTokens> => AuditTokens,
@@ -29,7 +29,7 @@ sequence! {
 }
 
 impl AuditDescriptor<'_> {
-    /// Asks for nothing.
+    /// An audit of nothing.
     pub const EMPTY: Self = Self {
         tokens: None,
         properties: None,
@@ -102,16 +102,16 @@ flags! {
 choice! {
     /// A part of a descriptor to tell.
     IndAuditParameter<'a> extensible root 7 {
-        /// Of media.
+        /// Parts of the media descriptor.
         [0] Media(&'a IndAudMediaDescriptor<'a>) => Ref<IndAudMediaDescriptor<'a>>,
             "indAudMediaDescriptor";
-        /// Of events.
+        /// Parts of the events descriptor.
         [1] Events(IndAudEventsDescriptor<'a>) => IndAudEventsDescriptor<'a>,
             "indAudEventsDescriptor";
-        /// Of the event buffer.
+        /// Parts of the event buffer descriptor.
         [2] EventBuffer(IndAudEventBufferDescriptor<'a>) => IndAudEventBufferDescriptor<'a>,
             "indAudEventBufferDescriptor";
-        /// Of signals.
+        /// Parts of the signals descriptor.
         [3] Signals(IndAudSignalsDescriptor<'a>) => IndAudSignalsDescriptor<'a>,
             "indAudSignalsDescriptor";
         /// A digit map.
@@ -129,10 +129,10 @@ choice! {
 sequence! {
     /// Parts of media.
     IndAudMediaDescriptor<'a> "IndAudMediaDescriptor" extensible 1 {
-        /// Of the termination itself.
+        /// Parts of the termination state.
         [0] opt termination_state: Option<IndAudTerminationStateDescriptor<'a>>
             => IndAudTerminationStateDescriptor<'a>,
-        /// Of streams.
+        /// Parts of streams.
         [1] opt streams: Option<IndAudStreams<'a>> => IndAudStreams<'a>,
     }
 }
@@ -140,9 +140,9 @@ sequence! {
 choice! {
     /// Parts of streams.
     IndAudStreams<'a> closed root 2 {
-        /// Of the one without a number.
+        /// Parts of the stream without a number.
         [0] One(IndAudStreamParms<'a>) => IndAudStreamParms<'a>, "oneStream";
-        /// Of several.
+        /// Parts of several streams.
         [1] Multi(&'a [IndAudStreamDescriptor<'a>]) => List<IndAudStreamDescriptor<'a>>,
             "multiStream";
     }
@@ -151,9 +151,9 @@ choice! {
 sequence! {
     /// Parts of a stream with its number.
     IndAudStreamDescriptor<'a> "IndAudStreamDescriptor" extensible 9 {
-        /// Its number.
+        /// The number of the stream.
         [0] req id: u16 => Uint16,
-        /// Which parts.
+        /// The audited parts.
         [1] req parms: IndAudStreamParms<'a> => IndAudStreamParms<'a>,
     }
 }
@@ -162,13 +162,13 @@ sequence! {
     /// Parts of a stream.
     #[derive(Default)]
     IndAudStreamParms<'a> "IndAudStreamParms" extensible 1 {
-        /// Of mode and properties.
+        /// Mode and properties.
         [0] opt local_control: Option<IndAudLocalControlDescriptor<'a>>
             => IndAudLocalControlDescriptor<'a>,
-        /// Of the local session description.
+        /// The local session description.
         [1] opt local: Option<IndAudLocalRemoteDescriptor<'a>>
             => IndAudLocalRemoteDescriptor<'a>,
-        /// Of the remote session description.
+        /// The remote session description.
         [2] opt remote: Option<IndAudLocalRemoteDescriptor<'a>>
             => IndAudLocalRemoteDescriptor<'a>,
         /// A statistic (version 3).
@@ -197,7 +197,7 @@ sequence! {
 sequence! {
     /// A property to tell.
     IndAudPropertyParm<'a> "IndAudPropertyParm" extensible 1 {
-        /// Which.
+        /// The name.
         [0] req name: Name<'a> => PropertyName,
         /// Select by this value (version 3).
         [1] ext(3) property: Option<&'a PropertyParm<'a>> => Ref<PropertyParm<'a>>,
@@ -207,9 +207,9 @@ sequence! {
 sequence! {
     /// Parts of a session description.
     IndAudLocalRemoteDescriptor<'a> "IndAudLocalRemoteDescriptor" extensible 1 {
-        /// Which group.
+        /// The property group.
         [0] opt group_id: Option<u16> => Uint16,
-        /// Which properties.
+        /// The properties.
         [1] req properties: &'a [IndAudPropertyParm<'a>] => List<IndAudPropertyParm<'a>>,
     }
 }
@@ -233,9 +233,9 @@ sequence! {
     IndAudEventsDescriptor<'a> "IndAudEventsDescriptor" extensible 1 {
         /// Number of the request.
         [0] opt request_id: Option<u32> => Uint32,
-        /// Which event.
+        /// The event.
         [1] req name: Name<'a> => EventName,
-        /// On which stream.
+        /// The stream.
         [2] opt stream_id: Option<u16> => Uint16,
     }
 }
@@ -243,9 +243,9 @@ sequence! {
 sequence! {
     /// A buffered event to tell about.
     IndAudEventBufferDescriptor<'a> "IndAudEventBufferDescriptor" extensible 1 {
-        /// Which event.
+        /// The event.
         [0] req name: Name<'a> => EventName,
-        /// On which stream.
+        /// The stream.
         [1] opt stream_id: Option<u16> => Uint16,
     }
 }
@@ -265,7 +265,7 @@ sequence! {
     IndAudSeqSigList<'a> "IndAudSeqSigList" extensible 9 {
         /// Number of the list.
         [0] req id: u16 => Uint16,
-        /// Which signal of it.
+        /// The signal of it.
         [1] opt signal: Option<IndAudSignal<'a>> => IndAudSignal<'a>,
     }
 }
@@ -273,9 +273,9 @@ sequence! {
 sequence! {
     /// A signal to tell about.
     IndAudSignal<'a> "IndAudSignal" extensible 1 {
-        /// Which.
+        /// The name.
         [0] req name: Name<'a> => SignalName,
-        /// On which stream.
+        /// The stream.
         [1] opt stream_id: Option<u16> => Uint16,
         /// Number by which it is known (version 3).
         [2] ext(3) request_id: Option<u32> => Uint32,
@@ -285,7 +285,7 @@ sequence! {
 sequence! {
     /// A digit map to tell.
     IndAudDigitMapDescriptor<'a> "IndAudDigitMapDescriptor" extensible 9 {
-        /// Which.
+        /// The name.
         [0] opt name: Option<Name<'a>> => DigitMapName,
     }
 }
@@ -293,7 +293,7 @@ sequence! {
 sequence! {
     /// A statistic to tell.
     IndAudStatisticsDescriptor<'a> "IndAudStatisticsDescriptor" extensible 9 {
-        /// Which.
+        /// The name.
         [0] req name: Name<'a> => StatisticName,
     }
 }
@@ -301,9 +301,9 @@ sequence! {
 sequence! {
     /// A package to tell about.
     IndAudPackagesDescriptor<'a> "IndAudPackagesDescriptor" extensible 1 {
-        /// Which.
+        /// The name.
         [0] req name: Name<'a> => PackageName,
-        /// Its version.
+        /// The version.
         [1] req version: u8 => Uint99,
     }
 }

@@ -25,7 +25,7 @@ sequence! {
 }
 
 choice! {
-    /// What to do with terminations.
+    /// A command for terminations.
     Command<'a> extensible root 8 {
         /// Add to the context.
         [0] Add(AmmRequest<'a>) => AmmRequest<'a>, "addReq";
@@ -48,7 +48,7 @@ choice! {
 }
 
 choice! {
-    /// What has been done with terminations.
+    /// The reply to a command.
     CommandReply<'a> extensible root 8 {
         /// Added.
         [0] Add(AmmsReply<'a>) => AmmsReply<'a>, "addReply";
@@ -58,9 +58,9 @@ choice! {
         [2] Modify(AmmsReply<'a>) => AmmsReply<'a>, "modReply";
         /// Taken out.
         [3] Subtract(AmmsReply<'a>) => AmmsReply<'a>, "subtractReply";
-        /// What values are possible.
+        /// The possible values.
         [4] AuditCapability(AuditReply<'a>) => AuditReply<'a>, "auditCapReply";
-        /// What is.
+        /// The current values.
         [5] AuditValue(AuditReply<'a>) => AuditReply<'a>, "auditValueReply";
         /// The events were received.
         [6] Notify(NotifyReply<'a>) => NotifyReply<'a>, "notifyReply";
@@ -73,9 +73,9 @@ choice! {
 sequence! {
     /// Terminations to add, move or modify, and how.
     AmmRequest<'a> "AmmRequest" extensible 1 {
-        /// Which terminations.
+        /// The terminations.
         [0] req termination_ids: &'a [TerminationId<'a>] => List<TerminationId<'a>>,
-        /// What they shall be.
+        /// The requested descriptors.
         [1] req descriptors: &'a [AmmDescriptor<'a>] => List<AmmDescriptor<'a>>,
     }
 }
@@ -83,9 +83,9 @@ sequence! {
 sequence! {
     /// Terminations that were added, moved, modified or subtracted.
     AmmsReply<'a> "AmmsReply" extensible 1 {
-        /// Which terminations.
+        /// The terminations.
         [0] req termination_ids: &'a [TerminationId<'a>] => List<TerminationId<'a>>,
-        /// What they are now.
+        /// The current descriptors.
         [1] opt audit: Option<&'a [AuditReturnParameter<'a>]> => List<AuditReturnParameter<'a>>,
     }
 }
@@ -93,9 +93,9 @@ sequence! {
 sequence! {
     /// Terminations to take out of the context.
     SubtractRequest<'a> "SubtractRequest" extensible 1 {
-        /// Which terminations.
+        /// The terminations.
         [0] req termination_ids: &'a [TerminationId<'a>] => List<TerminationId<'a>>,
-        /// What to tell about them.
+        /// The audit.
         [1] opt audit: Option<&'a AuditDescriptor<'a>> => Ref<AuditDescriptor<'a>>,
     }
 }
@@ -103,11 +103,11 @@ sequence! {
 sequence! {
     /// Terminations to tell about.
     AuditRequest<'a> "AuditRequest" extensible 1 {
-        /// Which termination: the first, when there is a list.
+        /// The termination: the first one of a list.
         [0] req termination_id: TerminationId<'a> => TerminationId<'a>,
-        /// What to tell. Text may leave it out; ASN.1 then has an empty descriptor.
+        /// The audit. Text may leave it out; ASN.1 has an empty descriptor then.
         [1] req audit: Option<&'a AuditDescriptor<'a>> => RequestedAudit,
-        /// Which terminations (version 3).
+        /// The terminations (version 3).
         [2] ext(3) termination_ids: Option<&'a [TerminationId<'a>]> => List<TerminationId<'a>>,
     }
 }
@@ -127,21 +127,21 @@ choice! {
 }
 
 sequence! {
-    /// What a termination is.
+    /// The descriptors of a termination.
     AuditResult<'a> "AuditResult" extensible 9 {
-        /// Which termination.
+        /// The termination.
         [0] req termination_id: TerminationId<'a> => TerminationId<'a>,
-        /// What it is.
+        /// The descriptors.
         [1] req audit: &'a [AuditReturnParameter<'a>] => List<AuditReturnParameter<'a>>,
     }
 }
 
 sequence! {
-    /// What several terminations are.
+    /// The common descriptors of several terminations.
     TermListAuditResult<'a> "TermListAuditResult" extensible 1 {
-        /// Which terminations.
+        /// The terminations.
         [0] req termination_ids: &'a [TerminationId<'a>] => List<TerminationId<'a>>,
-        /// What they are.
+        /// The descriptors.
         [1] req audit: &'a [AuditReturnParameter<'a>] => List<AuditReturnParameter<'a>>,
     }
 }
@@ -149,11 +149,11 @@ sequence! {
 sequence! {
     /// Events that have occurred.
     NotifyRequest<'a> "NotifyRequest" extensible 1 {
-        /// On which terminations.
+        /// The terminations.
         [0] req termination_ids: &'a [TerminationId<'a>] => List<TerminationId<'a>>,
-        /// Which events.
+        /// The observed events.
         [1] req observed_events: ObservedEventsDescriptor<'a> => ObservedEventsDescriptor<'a>,
-        /// What went wrong.
+        /// The error.
         [2] opt error: Option<&'a ErrorDescriptor<'a>> => Ref<ErrorDescriptor<'a>>,
     }
 }
@@ -161,9 +161,9 @@ sequence! {
 sequence! {
     /// Events were received.
     NotifyReply<'a> "NotifyReply" extensible 1 {
-        /// On which terminations.
+        /// The terminations.
         [0] req termination_ids: &'a [TerminationId<'a>] => List<TerminationId<'a>>,
-        /// What went wrong.
+        /// The error.
         [1] opt error: Option<&'a ErrorDescriptor<'a>> => Ref<ErrorDescriptor<'a>>,
     }
 }
@@ -171,9 +171,9 @@ sequence! {
 sequence! {
     /// Terminations or the gateway come, go or fail.
     ServiceChangeRequest<'a> "ServiceChangeRequest" extensible 1 {
-        /// Which terminations.
+        /// The terminations.
         [0] req termination_ids: &'a [TerminationId<'a>] => List<TerminationId<'a>>,
-        /// How and why.
+        /// The method and the reason.
         [1] req parms: &'a ServiceChangeParm<'a> => Ref<ServiceChangeParm<'a>>,
     }
 }
@@ -181,19 +181,19 @@ sequence! {
 sequence! {
     /// The answer to a service change.
     ServiceChangeReply<'a> "ServiceChangeReply" extensible 1 {
-        /// Which terminations.
+        /// The terminations.
         [0] req termination_ids: &'a [TerminationId<'a>] => List<TerminationId<'a>>,
-        /// How it went.
+        /// The result.
         [1] req result: ServiceChangeResult<'a> => ServiceChangeResult<'a>,
     }
 }
 
 choice! {
-    /// How a service change went.
+    /// The result of a service change.
     ServiceChangeResult<'a> closed root 2 {
         /// Not.
         [0] Error(&'a ErrorDescriptor<'a>) => Ref<ErrorDescriptor<'a>>, "errorDescriptor";
-        /// On these terms.
+        /// The parameters of a successful service change.
         [1] Parms(&'a ServiceChangeResParm<'a>) => Ref<ServiceChangeResParm<'a>>,
             "serviceChangeResParms";
     }

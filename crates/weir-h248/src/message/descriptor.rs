@@ -31,10 +31,10 @@ choice! {
         [4] EventBuffer(&'a [EventSpec<'a>]) => List<EventSpec<'a>>, "eventBufferDescriptor";
         /// Signals to play.
         [5] Signals(&'a [SignalRequest<'a>]) => List<SignalRequest<'a>>, "signalsDescriptor";
-        /// How dialled digits are collected.
+        /// The digit map for dialled digits.
         [6] DigitMap(&'a DigitMapDescriptor<'a>) => Ref<DigitMapDescriptor<'a>>,
             "digitMapDescriptor";
-        /// What to tell in the reply.
+        /// The audit for the reply.
         [7] Audit(&'a AuditDescriptor<'a>) => Ref<AuditDescriptor<'a>>, "auditDescriptor";
         /// Statistics to count (version 3).
         [8] Statistics(&'a [StatisticsParameter<'a>]) => List<StatisticsParameter<'a>>,
@@ -59,7 +59,7 @@ choice! {
         [5] EventBuffer(&'a [EventSpec<'a>]) => List<EventSpec<'a>>, "eventBufferDescriptor";
         /// Signals that are played.
         [6] Signals(&'a [SignalRequest<'a>]) => List<SignalRequest<'a>>, "signalsDescriptor";
-        /// How dialled digits are collected.
+        /// The digit map for dialled digits.
         [7] DigitMap(&'a DigitMapDescriptor<'a>) => Ref<DigitMapDescriptor<'a>>,
             "digitMapDescriptor";
         /// Events that have occurred.
@@ -78,9 +78,9 @@ choice! {
 sequence! {
     /// A multiplex of terminations.
     MuxDescriptor<'a> "MuxDescriptor" extensible 1 {
-        /// How they are multiplexed.
+        /// The type of multiplexing.
         [0] req mux_type: MuxType => MuxType,
-        /// Which terminations.
+        /// The terminations.
         [1] req termination_ids: &'a [TerminationId<'a>] => List<TerminationId<'a>>,
         /// Something of a vendor.
         [2] opt non_standard: Option<&'a NonStandardData<'a>> => Ref<NonStandardData<'a>>,
@@ -88,7 +88,7 @@ sequence! {
 }
 
 enumerated! {
-    /// How terminations are multiplexed.
+    /// The type of multiplexing of terminations.
     MuxType extensible root 4 {
         /// H.221.
         [0] H221 "h221",
@@ -106,9 +106,9 @@ enumerated! {
 sequence! {
     /// A modem.
     ModemDescriptor<'a> "ModemDescriptor" extensible 9 {
-        /// Its types.
+        /// The types.
         [0] req types: &'a [ModemType] => List<ModemType>,
-        /// Its properties.
+        /// The properties.
         [1] req properties: &'a [PropertyParm<'a>] => List<PropertyParm<'a>>,
         /// Something of a vendor.
         [2] opt non_standard: Option<&'a NonStandardData<'a>> => Ref<NonStandardData<'a>>,
@@ -144,7 +144,7 @@ plain_numbers!(MuxType ModemType);
 sequence! {
     /// A digit map: its name, itself, or both to give it that name.
     DigitMapDescriptor<'a> "DigitMapDescriptor" extensible 9 {
-        /// Its name.
+        /// The name.
         [0] opt name: Option<Name<'a>> => DigitMapName,
         /// Itself.
         [1] opt value: Option<DigitMapValue<'a>> => DigitMapValue<'a>,
@@ -152,7 +152,7 @@ sequence! {
 }
 
 sequence! {
-    /// How dialled digits are collected. See [`DigitMap`](crate::DigitMap) for matching.
+    /// The value of a digit map. See [`DigitMap`](crate::DigitMap) for matching.
     DigitMapValue<'a> "DigitMapValue" extensible 1 {
         /// Seconds until the first digit, 0 to 99.
         [0] opt start_timer: Option<u8> => Uint99,
@@ -170,9 +170,9 @@ sequence! {
 sequence! {
     /// One statistic.
     StatisticsParameter<'a> "StatisticsParameter" extensible 9 {
-        /// Which.
+        /// The name.
         [0] req name: Name<'a> => StatisticName,
-        /// Its value; none when it is only asked for.
+        /// The value; `None` in an audit of the statistic.
         [1] opt value: Option<&'a [Value<'a>]> => List<OctetValue>,
     }
 }
@@ -180,9 +180,9 @@ sequence! {
 sequence! {
     /// One package that a termination has.
     PackagesItem<'a> "PackagesItem" extensible 1 {
-        /// Which.
+        /// The name.
         [0] req name: Name<'a> => PackageName,
-        /// Its version, 0 to 99.
+        /// The version, 0 to 99.
         [1] req version: u8 => Uint99,
     }
 }
@@ -192,7 +192,7 @@ sequence! {
     NonStandardData<'a> "NonStandardData" extensible 9 {
         /// Whose.
         [0] req identifier: NonStandardIdentifier<'a> => NonStandardIdentifier<'a>,
-        /// What.
+        /// The data.
         [1] req data: &'a [u8] => Octets<0, 0>,
     }
 }

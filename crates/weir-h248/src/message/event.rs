@@ -18,7 +18,7 @@ sequence! {
     EventsDescriptor<'a> "EventsDescriptor" extensible 1 {
         /// Number of the request; none when there are no events.
         [0] late request_id: Option<u32> => Uint32,
-        /// Which events.
+        /// The events.
         [1] req events: &'a [RequestedEvent<'a>] => List<RequestedEvent<'a>>,
     }
 }
@@ -26,19 +26,19 @@ sequence! {
 sequence! {
     /// An event to watch for.
     RequestedEvent<'a> "RequestedEvent" extensible 1 {
-        /// Which.
+        /// The name.
         [0] req name: Name<'a> => EventName,
-        /// On one stream only.
+        /// The stream, if it is one only.
         [1] opt stream_id: Option<u16> => Uint16,
-        /// What to do when it occurs.
+        /// The actions when it occurs.
         [2] opt action: Option<&'a RequestedActions<'a>> => Embedded<Ref<RequestedActions<'a>>>,
-        /// Its parameters.
+        /// The parameters.
         [3] req parameters: &'a [EventParameter<'a>] => List<EventParameter<'a>>,
     }
 }
 
 sequence! {
-    /// What to do when an event occurs.
+    /// The actions when an event occurs.
     #[derive(Default)]
     RequestedActions<'a> "RequestedActions" extensible 1 {
         /// Go on with signals that play.
@@ -59,7 +59,7 @@ sequence! {
 choice! {
     /// The digit map of an event.
     EventDm<'a> closed root 2 {
-        /// By its name.
+        /// The digit map by its name.
         [0] Name(Name<'a>) => DigitMapName, "digitMapName";
         /// Itself.
         [1] Value(&'a DigitMapValue<'a>) => Ref<DigitMapValue<'a>>, "digitMapValue";
@@ -71,7 +71,7 @@ sequence! {
     SecondEventsDescriptor<'a> "SecondEventsDescriptor" extensible 1 {
         /// Number of the request; none when there are no events.
         [0] late request_id: Option<u32> => Uint32,
-        /// Which events.
+        /// The events.
         [1] req events: &'a [SecondRequestedEvent<'a>] => List<SecondRequestedEvent<'a>>,
     }
 }
@@ -79,20 +79,20 @@ sequence! {
 sequence! {
     /// An event to watch for after another.
     SecondRequestedEvent<'a> "SecondRequestedEvent" extensible 1 {
-        /// Which.
+        /// The name.
         [0] req name: Name<'a> => EventName,
-        /// On one stream only.
+        /// The stream, if it is one only.
         [1] opt stream_id: Option<u16> => Uint16,
-        /// What to do when it occurs.
+        /// The actions when it occurs.
         [2] opt action: Option<&'a SecondRequestedActions<'a>>
             => Embedded<Ref<SecondRequestedActions<'a>>>,
-        /// Its parameters.
+        /// The parameters.
         [3] req parameters: &'a [EventParameter<'a>] => List<EventParameter<'a>>,
     }
 }
 
 sequence! {
-    /// What to do when an event occurs that was watched for after another.
+    /// The actions when an embedded event occurs.
     #[derive(Default)]
     SecondRequestedActions<'a> "SecondRequestedActions" extensible 1 {
         /// Go on with signals that play.
@@ -111,9 +111,9 @@ sequence! {
 choice! {
     /// Whether to notify of an event (version 3).
     NotifyBehaviour<'a> extensible root 3 {
-        /// At once.
+        /// The notification is sent at once.
         [0] Immediate(()) => (), "notifyImmediate";
-        /// As the notification regulator permits; what is embedded applies when it does not.
+        /// The notification is sent as the regulator permits; the embedded descriptors apply when it does not.
         [1] Regulated(&'a RegulatedEmbeddedDescriptor<'a>)
             => Ref<RegulatedEmbeddedDescriptor<'a>>, "notifyRegulated";
         /// Never.
@@ -122,7 +122,7 @@ choice! {
 }
 
 sequence! {
-    /// What applies when a notification is held back.
+    /// The descriptors that apply when a notification is held back.
     RegulatedEmbeddedDescriptor<'a> "RegulatedEmbeddedDescriptor" extensible 1 {
         /// Watch for these events.
         [0] opt second_event: Option<SecondEventsDescriptor<'a>> => SecondEventsDescriptor<'a>,
@@ -134,11 +134,11 @@ sequence! {
 sequence! {
     /// An event to buffer.
     EventSpec<'a> "EventSpec" extensible 1 {
-        /// Which.
+        /// The name.
         [0] req name: Name<'a> => EventName,
-        /// On one stream only.
+        /// The stream, if it is one only.
         [1] opt stream_id: Option<u16> => Uint16,
-        /// Its parameters.
+        /// The parameters.
         [2] req parameters: &'a [EventParameter<'a>] => List<EventParameter<'a>>,
     }
 }
@@ -148,7 +148,7 @@ sequence! {
     ObservedEventsDescriptor<'a> "ObservedEventsDescriptor" extensible 9 {
         /// Number of the request that they answer.
         [0] req request_id: u32 => Uint32,
-        /// Which.
+        /// The events.
         [1] req events: &'a [ObservedEvent<'a>] => List<ObservedEvent<'a>>,
     }
 }
@@ -156,11 +156,11 @@ sequence! {
 sequence! {
     /// An event that has occurred.
     ObservedEvent<'a> "ObservedEvent" extensible 1 {
-        /// Which.
+        /// The name.
         [0] req name: Name<'a> => EventName,
-        /// On which stream.
+        /// The stream.
         [1] opt stream_id: Option<u16> => Uint16,
-        /// Its parameters.
+        /// The parameters.
         [2] req parameters: &'a [EventParameter<'a>] => List<EventParameter<'a>>,
         /// When.
         [3] opt time: Option<TimeNotation<'a>> => TimeNotation<'a>,
@@ -180,11 +180,11 @@ sequence! {
 sequence! {
     /// A parameter of an event.
     EventParameter<'a> "EventParameter" extensible 1 {
-        /// Which.
+        /// The name.
         [0] req name: Name<'a> => EventParameterName,
-        /// Its value, or values.
+        /// The value, or values.
         [1] req value: &'a [Value<'a>] => List<OctetValue>,
-        /// How the values are meant.
+        /// The relation of the values.
         [2] opt extra: Option<ExtraInfo> => ExtraInfo,
     }
 }
@@ -204,7 +204,7 @@ sequence! {
     SeqSigList<'a> "SeqSigList" extensible 9 {
         /// Number of the list.
         [0] req id: u16 => Uint16,
-        /// Which signals.
+        /// The signals.
         [1] req signals: &'a [Signal<'a>] => List<Signal<'a>>,
     }
 }
@@ -212,11 +212,11 @@ sequence! {
 sequence! {
     /// A signal to play.
     Signal<'a> "Signal" extensible 1 {
-        /// Which.
+        /// The name.
         [0] req name: Name<'a> => SignalName,
-        /// On one stream only.
+        /// The stream, if it is one only.
         [1] opt stream_id: Option<u16> => Uint16,
-        /// How it ends.
+        /// The type, which determines its end.
         [2] opt signal_type: Option<SignalType> => SignalType,
         /// Hundredths of a second.
         [3] opt duration: Option<u16> => Uint16,
@@ -224,7 +224,7 @@ sequence! {
         [4] opt notify_completion: Option<NotifyCompletion> => NotifyCompletion,
         /// Go on when an event occurs.
         [5] opt keep_active: Option<bool> => bool,
-        /// Its parameters.
+        /// The parameters.
         [6] req parameters: &'a [SigParameter<'a>] => List<SigParameter<'a>>,
         /// Whither (version 3).
         [7] ext(3) direction: Option<SignalDirection> => SignalDirection,
@@ -236,13 +236,13 @@ sequence! {
 }
 
 enumerated! {
-    /// How a signal ends.
+    /// The type of a signal, which determines its end.
     SignalType extensible root 3 {
-        /// By itself, soon.
+        /// The signal ends by itself, soon.
         [0] Brief "brief",
         /// When it is turned off.
         [1] OnOff "onOff",
-        /// After a time.
+        /// The signal ends after a time.
         [2] TimeOut "timeOut",
     }
 }
@@ -280,11 +280,11 @@ impl SignalDirection {
 }
 
 flags! {
-    /// For which ends of a signal to notify.
+    /// The ends of a signal that are notified.
     NotifyCompletion of
     /// Why a signal ended.
     NotificationReason max 5 {
-        /// Its time was over.
+        /// The duration of the signal is over.
         [0] OnTimeOut "onTimeOut",
         /// An event occurred.
         [1] OnInterruptByEvent "onInterruptByEvent",
@@ -292,7 +292,7 @@ flags! {
         [2] OnInterruptByNewSignal "onInterruptByNewSignalDescr",
         /// Something else.
         [3] OtherReason "otherReason",
-        /// It began anew (version 3).
+        /// The signal begins again (version 3).
         [4] OnIteration "onIteration",
     }
 }
@@ -300,11 +300,11 @@ flags! {
 sequence! {
     /// A parameter of a signal.
     SigParameter<'a> "SigParameter" extensible 1 {
-        /// Which.
+        /// The name.
         [0] req name: Name<'a> => SignalParameterName,
-        /// Its value, or values.
+        /// The value, or values.
         [1] req value: &'a [Value<'a>] => List<OctetValue>,
-        /// How the values are meant.
+        /// The relation of the values.
         [2] opt extra: Option<ExtraInfo> => ExtraInfo,
     }
 }

@@ -22,7 +22,7 @@ sequence! {
         /// Properties of the termination itself.
         [0] opt termination_state: Option<TerminationStateDescriptor<'a>>
             => TerminationStateDescriptor<'a>,
-        /// Its streams.
+        /// The streams.
         [1] opt streams: Option<Streams<'a>> => Streams<'a>,
     }
 }
@@ -40,22 +40,22 @@ choice! {
 sequence! {
     /// A stream with its number.
     StreamDescriptor<'a> "StreamDescriptor" extensible 9 {
-        /// Its number.
+        /// The number.
         [0] req id: u16 => Uint16,
-        /// What it is.
+        /// The parameters.
         [1] req parms: StreamParms<'a> => StreamParms<'a>,
     }
 }
 
 sequence! {
-    /// What a stream is.
+    /// The parameters of a stream.
     #[derive(Default)]
     StreamParms<'a> "StreamParms" extensible 1 {
         /// Mode and properties.
         [0] opt local_control: Option<LocalControlDescriptor<'a>> => LocalControlDescriptor<'a>,
-        /// What the gateway receives.
+        /// The session description of what the gateway receives.
         [1] opt local: Option<LocalRemote<'a>> => LocalRemote<'a>,
-        /// What the other side receives.
+        /// The session description of what the other side receives.
         [2] opt remote: Option<LocalRemote<'a>> => LocalRemote<'a>,
         /// Statistics (version 3).
         [3] ext(3) statistics: Option<&'a [StatisticsParameter<'a>]>
@@ -67,7 +67,7 @@ sequence! {
     /// Mode and properties of a stream.
     #[derive(Default)]
     LocalControlDescriptor<'a> "LocalControlDescriptor" extensible 1 {
-        /// Which side sends media.
+        /// The mode: which side sends media.
         [0] opt mode: Option<StreamMode> => StreamMode,
         /// Reserve for every alternative value.
         [1] opt reserve_value: Option<bool> => bool,
@@ -79,7 +79,7 @@ sequence! {
 }
 
 enumerated! {
-    /// Which side of a stream sends media.
+    /// The mode of a stream: which side sends media.
     StreamMode extensible root 5 {
         /// The gateway sends.
         [0] SendOnly "sendOnly",
@@ -97,17 +97,17 @@ enumerated! {
 sequence! {
     /// A property and its value, or values.
     PropertyParm<'a> "PropertyParm" extensible 1 {
-        /// Which property.
+        /// The name of the property.
         [0] req name: Name<'a> => PropertyName,
         /// One value; several for a list, a range or alternatives; none to choose.
         [1] req value: &'a [Value<'a>] => List<OctetValue>,
-        /// How the values are meant.
+        /// The relation of the values.
         [2] opt extra: Option<ExtraInfo> => ExtraInfo,
     }
 }
 
 choice! {
-    /// How the values of a property or a parameter are meant.
+    /// The relation of the values of a property or a parameter.
     ExtraInfo closed root 3 {
         /// Not this value but one in this relation to it.
         [0] Relation(Relation) => Relation, "relation";
@@ -119,7 +119,7 @@ choice! {
 }
 
 enumerated! {
-    /// How a value relates to the one given.
+    /// The relation of a value to the given one.
     Relation extensible root 3 {
         /// Greater.
         [0] GreaterThan "greaterThan",
@@ -155,7 +155,7 @@ enumerated! {
 enumerated! {
     /// Whether a termination works.
     ServiceState extensible root 3 {
-        /// It is being tested.
+        /// The termination is being tested.
         [0] Test "test",
         /// No.
         [1] OutOfService "outOfSvc",
@@ -189,8 +189,7 @@ impl<'a> LocalRemote<'a> {
         }
     }
 
-    /// How many lines each group has; nothing when a line is not of the form `name=value` with a
-    /// known name.
+    /// The number of lines of each group; empty when a line is not of the form `name=value` with a known name.
     fn group_lengths(&self) -> Vec<usize> {
         let mut lengths = Vec::new();
         for line in self.lines() {
@@ -215,7 +214,7 @@ impl PartialEq for LocalRemote<'_> {
 impl Eq for LocalRemote<'_> {}
 
 sequence! {
-    /// What ASN.1 has for a Local or Remote descriptor.
+    /// The Local or Remote descriptor of ASN.1.
     #[allow(unreachable_pub, reason = "the wire form of a public type")]
     LocalRemoteDescriptor<'a> "LocalRemoteDescriptor" extensible 1 {
         /// The groups.

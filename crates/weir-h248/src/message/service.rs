@@ -20,11 +20,11 @@ use crate::{
 };
 
 sequence! {
-    /// How and why service changes.
+    /// The parameters of a service change.
     ServiceChangeParm<'a> "ServiceChangeParm" extensible 1 {
-        /// How.
+        /// The method.
         [0] req method: ServiceChangeMethod => ServiceChangeMethod,
-        /// Where to reach the sender from now on.
+        /// The address of the sender from now on.
         [1] opt address: Option<ServiceChangeAddress<'a>> => ServiceChangeAddress<'a>,
         /// Version of the protocol that the sender wants.
         [2] opt version: Option<u8> => Uint99,
@@ -40,7 +40,7 @@ sequence! {
         [7] opt timestamp: Option<TimeNotation<'a>> => TimeNotation<'a>,
         /// Something of a vendor.
         [8] opt non_standard: Option<&'a NonStandardData<'a>> => Ref<NonStandardData<'a>>,
-        /// What has changed (version 2).
+        /// The changed properties (version 2).
         [9] ext(2) info: Option<&'a AuditDescriptor<'a>> => Ref<AuditDescriptor<'a>>,
         /// More follows (version 3).
         [10] extflag(3) incomplete: bool => (),
@@ -48,12 +48,12 @@ sequence! {
 }
 
 sequence! {
-    /// On which terms service changes.
+    /// The parameters of the reply to a service change.
     #[derive(Default)]
     ServiceChangeResParm<'a> "ServiceChangeResParm" extensible 1 {
         /// Controller to go to.
         [0] opt mgc_id: Option<MId<'a>> => MId<'a>,
-        /// Where to reach the sender from now on.
+        /// The address of the sender from now on.
         [1] opt address: Option<ServiceChangeAddress<'a>> => ServiceChangeAddress<'a>,
         /// Version of the protocol to speak.
         [2] opt version: Option<u8> => Uint99,
@@ -65,19 +65,19 @@ sequence! {
 }
 
 enumerated! {
-    /// How service changes.
+    /// The method of a service change.
     ServiceChangeMethod extensible root 6 {
-        /// From one gateway or controller to another.
+        /// Service moves from one gateway or controller to another.
         [0] Failover "failover",
-        /// At once.
+        /// Service ends at once.
         [1] Forced "forced",
         /// When calls have ended.
         [2] Graceful "graceful",
-        /// It comes back.
+        /// Service begins again.
         [3] Restart "restart",
-        /// It comes back after it had lost contact.
+        /// Service begins again after a loss of contact.
         [4] Disconnected "disconnected",
-        /// To another controller.
+        /// Service moves to another controller.
         [5] HandOff "handOff",
     }
 }
@@ -85,9 +85,9 @@ enumerated! {
 plain_numbers!(ServiceChangeMethod);
 
 choice! {
-    /// Where to reach the sender.
+    /// The address of the sender.
     ServiceChangeAddress<'a> extensible root 6 {
-        /// At this port of the address it has.
+        /// The port at the sender's current address.
         [0] Port(u16) => Uint16, "portNumber";
         /// `[1.2.3.4]:55555`.
         [1] Ip4(Ip4Address) => Ip4Address, "ip4Address";
@@ -105,14 +105,14 @@ choice! {
 /// A profile and its version: `ResGW/1`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ServiceChangeProfile<'a> {
-    /// Its name.
+    /// The name.
     pub name: Name<'a>,
-    /// Its version, 0 to 99.
+    /// The version, 0 to 99.
     pub version: u8,
 }
 
 sequence! {
-    /// What ASN.1 has for a profile: `name/version`.
+    /// The profile of ASN.1: `name/version`.
     #[allow(unreachable_pub, reason = "the wire form of a public type")]
     ProfileText<'a> "ServiceChangeProfile" extensible 9 {
         /// Both.
@@ -121,12 +121,12 @@ sequence! {
 }
 
 sequence! {
-    /// What Erlang has for a profile.
+    /// The profile of Erlang.
     #[allow(unreachable_pub, reason = "the wire form of a public type")]
     ProfileRecord<'a> "ServiceChangeProfile" extensible 9 {
-        /// Its name.
+        /// The name.
         [0] req name: &'a [u8] => Octets<1, 64>,
-        /// Its version.
+        /// The version.
         [1] req version: u8 => Uint99,
     }
 }
@@ -197,7 +197,7 @@ impl<'a> Wire<'a> for ServiceChangeProfile<'a> {
     fn erl_read(r: &mut ErlReader<'a>) -> Result<Self, Stop> {
         let start = r.rest;
         if r.tuple()? == 2 {
-            // As Erlang's `native` leaves what ASN.1 has.
+            // The octets stay those of ASN.1, as with Erlang's option `native`.
             r.rest = start;
             let text = ProfileText::erl_read(r)?.text;
             return Self::parse(text).ok_or_else(|| r.fail(ErrorKind::Syntax, PROFILE));

@@ -46,8 +46,8 @@ const PLOTS: [Plot; 4] = [
 ];
 
 impl Study {
-    /// The study as one HTML page that needs nothing else: the plots of size, encode, decode and
-    /// total time, the averages, and every message.
+    /// The study as one self-contained HTML page: the plots of size, encode, decode and total time, the averages, and every
+    /// message.
     #[must_use]
     pub fn to_html(&self) -> String {
         let averages = self.averages();

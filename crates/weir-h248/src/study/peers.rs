@@ -1,4 +1,4 @@
-//! What others measured on the original's messages.
+//! Published measurements of the original's messages.
 
 use super::{Average, Study};
 
@@ -38,7 +38,7 @@ const MESSAGES: usize = 149;
 const SIZES: [(&str, f64); 3] = [("ber", 165.0), ("per", 91.0), ("erl_dist", 875.0)];
 
 impl Study {
-    /// The figures of others, when the messages are those of the original.
+    /// The published figures, if the messages are those of the original.
     pub(super) fn peers(&self, averages: &[Average]) -> &'static [Peer] {
         let same = |(name, size): &(&str, f64)| {
             averages

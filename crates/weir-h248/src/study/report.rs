@@ -5,8 +5,8 @@ use std::fmt::Write as _;
 use super::{Average, MessageFigures, Study, VARIANTS, peers::Peer};
 
 impl Study {
-    /// The averages as a table in plain text: sizes in octets, times in nanoseconds; beside them
-    /// the figures of others in microseconds, when the messages are those of the original.
+    /// The averages as a table in plain text: sizes in octets, times in nanoseconds; beside them the published figures in
+    /// microseconds, if the messages are those of the original.
     #[must_use]
     pub fn to_table(&self) -> String {
         let averages = self.averages();
@@ -125,7 +125,7 @@ pub(super) fn peer_of<'p>(peers: &'p [Peer], average: &Average) -> Option<&'p Pe
         .find(|peer| peer.variant == average.variant.name)
 }
 
-/// How many times faster than Erlang: encode, decode.
+/// The speed relative to Erlang: encode, decode.
 fn faster(peer: &Peer, average: &Average) -> (f64, f64) {
     let times = |microseconds: f64, ns: f64| microseconds * 1000.0 / ns.max(1.0);
     (

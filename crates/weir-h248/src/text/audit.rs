@@ -23,7 +23,7 @@ use crate::{
 };
 
 impl<'a> Parser<'a> {
-    /// `{Audit{…}}`, or nothing.
+    /// Reads `{Audit{…}}`, or nothing.
     pub(super) fn audit_in_braces(&mut self) -> Res<Option<&'a AuditDescriptor<'a>>> {
         if !self.take(b'{') {
             return Ok(None);
@@ -34,7 +34,7 @@ impl<'a> Parser<'a> {
         Ok(Some(audit))
     }
 
-    /// Behind the word `Audit`.
+    /// Reads the descriptor after the word `Audit`.
     pub(super) fn audit(&mut self) -> Res<&'a AuditDescriptor<'a>> {
         self.open()?;
         if self.take(b'}') {

@@ -239,7 +239,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Behind the word `Error`: `=502{"text"}`.
+    /// Reads the rest after the word `Error`: `=502{"text"}`.
     pub(super) fn error_rest(&mut self) -> Res<ErrorDescriptor<'a>> {
         self.equals()?;
         let max = if self.strict { 9999 } else { 0xffff };

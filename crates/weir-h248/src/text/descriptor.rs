@@ -50,7 +50,7 @@ impl<'a> Parser<'a> {
         })
     }
 
-    /// What a termination is, up to the closing brace; the opening one has been read.
+    /// Reads the descriptors of a termination, up to the closing brace; the opening one has been read.
     pub(super) fn audit_return(&mut self) -> Res<&'a [AuditReturnParameter<'a>]> {
         let mut parameters = self.arena.growing(2);
         let mut empty = AuditTokens::empty();
@@ -116,7 +116,7 @@ impl<'a> Parser<'a> {
                 Token::Statistics => {
                     let statistics = within!(self, "Statistics", self.statistics())?;
                     if statistics.is_empty() {
-                        // Braces with nothing between them are as good as none.
+                        // Empty braces are equal to none.
                         empty.add(AuditToken::Statistics);
                         None
                     } else {
@@ -513,7 +513,7 @@ impl<'a> Parser<'a> {
         })
     }
 
-    /// Behind the word `DigitMap`: a name, a value, or both.
+    /// Reads the rest after the word `DigitMap`: a name, a value, or both.
     fn digit_map(&mut self) -> Res<&'a DigitMapDescriptor<'a>> {
         let mut name = None;
         if self.take(b'=') && self.peek() != b'{' {
@@ -552,7 +552,7 @@ impl<'a> Parser<'a> {
 }
 
 impl<'a> DigitMapValue<'a> {
-    /// Takes the timers off the front of what stands between the braces.
+    /// Removes the timers from the beginning of the text between the braces.
     pub(crate) fn parse(octets: &'a [u8]) -> Option<Self> {
         let mut rest = octets.trim_ascii();
         let mut timers = [None; 4];

@@ -231,8 +231,7 @@ impl<const PRETTY: bool> TextWriter<'_, PRETTY> {
                 self.commas(values, Self::value);
                 self.close_with(close);
             }
-            // What ASN.1 permits without saying how it is meant is a list of alternatives
-            // (PropertyParm, RFC 3525 Annex A).
+            // Several values without a relation, which ASN.1 permits, are a list of alternatives (PropertyParm, RFC 3525 Annex A).
             ([_, ..], _) if !self.style.erlang => {
                 self.equals();
                 self.open_with(b'{');

@@ -335,7 +335,7 @@ impl<const PRETTY: bool> TextWriter<'_, PRETTY> {
     }
 }
 
-/// Whether actions say nothing that text could write.
+/// Whether actions have nothing that text could write.
 fn empty(actions: &RequestedActions<'_>) -> bool {
     actions.keep_active != Some(true)
         && actions.digit_map.is_none()

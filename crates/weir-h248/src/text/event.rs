@@ -19,7 +19,7 @@ use crate::{
     },
 };
 
-/// What embedded descriptors hold.
+/// The content of embedded descriptors.
 type Embed<'a> = (
     Option<&'a [SignalRequest<'a>]>,
     Option<SecondEventsDescriptor<'a>>,
@@ -33,7 +33,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Behind the word `Events`: nothing, or a number and events.
+    /// Reads the rest after the word `Events`: nothing, or a number and events.
     pub(super) fn events(&mut self) -> Res<EventsDescriptor<'a>> {
         if !self.take(b'=') {
             return Ok(EventsDescriptor {
@@ -395,7 +395,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Behind the word `Signals`: nothing, or signals.
+    /// Reads the rest after the word `Signals`: nothing, or signals.
     pub(super) fn signals(&mut self) -> Res<&'a [SignalRequest<'a>]> {
         if !self.take(b'{') || self.take(b'}') {
             return Ok(&[]);

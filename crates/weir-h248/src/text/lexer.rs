@@ -7,7 +7,7 @@ use crate::{
     text::token::{Token, token},
 };
 
-/// What a character may be part of.
+/// The classes of a character.
 const SAFE: u8 = 1;
 const BLANK: u8 = 2;
 /// May stand in a quoted string by the standard: safe, blank, or one of the rest.
@@ -39,7 +39,7 @@ fn class(octet: u8) -> u8 {
     CLASS.get(usize::from(octet)).copied().unwrap_or_default()
 }
 
-/// How many characters of a word stand in front.
+/// The number of characters of the word at the beginning.
 #[inline]
 fn word_len(octets: &[u8]) -> usize {
     if let Some(chunk) = octets.first_chunk::<8>() {
@@ -94,7 +94,7 @@ pub(crate) fn is_word(octets: &[u8]) -> bool {
 pub(crate) struct Parser<'a> {
     pub(crate) input: &'a [u8],
     pub(crate) at: usize,
-    /// Where the word began that was read last: the place of an error about it.
+    /// The beginning of the last word: the place of an error about it.
     pub(crate) word_at: usize,
     pub(crate) arena: &'a Arena,
     pub(crate) strict: bool,
@@ -218,8 +218,7 @@ impl<'a> Parser<'a> {
         self.expect(b'{', "`{`")
     }
 
-    /// A list in braces, or what goes on in one: true when an element follows, false when the
-    /// closing mark came and was passed over.
+    /// Reads the next mark of a list in braces: true when an element follows, false when the closing mark was read.
     #[inline]
     pub(crate) fn more(&mut self) -> Res<bool> {
         match self.peek() {

@@ -189,7 +189,7 @@ impl<'a> Parser<'a> {
             MId::Ip6(address) => ServiceChangeAddress::Ip6(address),
             MId::Domain(name) => ServiceChangeAddress::Domain(name),
             MId::Mtp(octets) => ServiceChangeAddress::Mtp(octets),
-            // What begins with a digit is no path name, so a port or nothing.
+            // A word that begins with a digit is not a path name, so that it is a port or an error.
             MId::Device(word) if word.first().is_some_and(u8::is_ascii_digit) => {
                 let port = self.number_of(word, 0xffff, "a port up to 65535")?;
                 ServiceChangeAddress::Port(port as u16)

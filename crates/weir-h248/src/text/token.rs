@@ -13,12 +13,12 @@ macro_rules! tokens {
         }
 
         impl Token {
-            /// In pretty text.
+            /// The word in pretty text.
             #[inline]
             pub(crate) const fn long(self) -> &'static str {
                 match self { Self::Other => "", $( Self::$name => $long, )* }
             }
-            /// In compact text: at most eight characters.
+            /// The word in compact text: at most eight characters.
             #[inline]
             pub(crate) const fn short(self) -> &'static str {
                 match self { Self::Other => "", $( Self::$name => $short, )* }
@@ -156,10 +156,9 @@ tokens! {
     Version "Version" "V",
 }
 
-/// A word as two numbers, whatever its case: of a word of up to eight characters all of it and its
-/// length, of a longer one its first eight and its last eight. Up to sixteen characters that is the
-/// whole word. The bit that makes letters small changes no other character of a word into a letter
-/// or digit.
+/// A word as two numbers, whatever its case: for a word of up to eight characters all of it and its length, for a longer one its
+/// first eight and its last eight. Up to sixteen characters that is the whole word. The bit that makes letters small changes no
+/// other character of a word into a letter or digit.
 type WordKey = (u64, u64);
 
 const SMALL: u64 = 0x2020_2020_2020_2020;
@@ -250,7 +249,7 @@ pub(crate) fn token(word: &[u8]) -> Token {
     }
 }
 
-/// Whether a word of more than eight characters is the one that its key stands for.
+/// Whether a word of more than eight characters is the one of its key.
 #[inline]
 fn is_long(token: Token, word: &[u8]) -> bool {
     word.len() == token.long().len() && word.len() <= 16 || is_longer(token, word)

@@ -12,7 +12,7 @@ use crate::{
 pub(super) struct TextWriter<'o, const PRETTY: bool> {
     pub(super) out: &'o mut Vec<u8>,
     pub(super) style: TextStyle,
-    /// Of the message: Erlang's three versions of its encoder indent differently in places.
+    /// The version of the message: the indentation of Erlang's three encoders differs in places.
     pub(super) version: u8,
     pub(super) indent: usize,
     pub(super) error: Option<&'static str>,
@@ -216,7 +216,7 @@ impl<'o, const PRETTY: bool> TextWriter<'o, PRETTY> {
         if quotes || !is_word(value.octets) {
             self.quoted(value.octets);
         } else if value.quoted {
-            // It came in quotes, where Erlang leaves case alone.
+            // Erlang keeps the case of a value in quotes.
             octets::push(self.out, value.octets);
         } else {
             self.word(value.octets);
@@ -236,7 +236,7 @@ impl<'o, const PRETTY: bool> TextWriter<'o, PRETTY> {
             self.raw(octets);
         }
         if octets.last() == Some(&b'\\') {
-            // It would escape the brace that ends them.
+            // The backslash would escape the closing brace.
             self.fail("octets that end with a backslash");
         }
     }

@@ -175,7 +175,7 @@ impl<'a> BerReader<'a> {
         record
     }
 
-    /// What was found beyond the known versions.
+    /// The additions beyond the known versions.
     pub(crate) fn into_extensions(self) -> &'a [Extension<'a>] {
         self.extensions.into_bump_slice()
     }
@@ -202,7 +202,7 @@ impl<'a> BerReader<'a> {
         stop
     }
 
-    /// Takes one element off the front: its tag octet, its contents.
+    /// Reads one element: its tag octet and its contents.
     #[inline]
     pub(crate) fn element(&mut self, rest: &mut &'a [u8]) -> Result<(u8, &'a [u8]), Stop> {
         if let [tag, len, after @ ..] = *rest
@@ -256,7 +256,7 @@ impl<'a> BerReader<'a> {
         }
     }
 
-    /// An element that consists of elements and does not say so, or the other way round (X.690 8.1.2.5).
+    /// The error of an element whose form, primitive or constructed, does not match its type (X.690 8.1.2.5).
     #[cold]
     fn other_form(&mut self, at: &[u8]) -> Stop {
         self.fail(
@@ -266,7 +266,7 @@ impl<'a> BerReader<'a> {
         )
     }
 
-    /// That nothing follows an alternative under its tag.
+    /// Checks that nothing follows an alternative under its tag.
     #[inline]
     pub(crate) fn end(&mut self, rest: &'a [u8]) -> Result<(), Stop> {
         if rest.is_empty() {
@@ -275,7 +275,7 @@ impl<'a> BerReader<'a> {
         Err(self.fail(ErrorKind::Syntax, rest, "the end of the element"))
     }
 
-    /// How many elements are in `contents`; a bound on what a list will hold.
+    /// The number of elements in `contents`, which bounds the length of a list.
     #[inline]
     pub(crate) fn count(&mut self, contents: &'a [u8]) -> Result<usize, Stop> {
         let mut rest = contents;
@@ -366,5 +366,5 @@ fn long_element(input: &[u8], depth: u8) -> Option<Element<'_>> {
     }
 }
 
-/// How deep indefinite lengths may lie in one another.
+/// The maximum depth of nested indefinite lengths.
 const INDEFINITE_DEPTH_MAX: u8 = 32;

@@ -15,7 +15,7 @@ use crate::{
     octets,
 };
 
-/// What a rule looks for.
+/// The pattern of a rule.
 #[derive(Debug)]
 enum Pattern {
     Atom(&'static str),
@@ -27,7 +27,7 @@ enum Pattern {
     Variable(usize, Option<u32>),
 }
 
-/// How a variable is written.
+/// The encoding of a variable.
 #[derive(Clone, Copy, Debug)]
 enum How {
     Raw,
@@ -41,17 +41,17 @@ struct Rule {
     tag: u32,
     versions: (u8, u8),
     pattern: Pattern,
-    /// What a record of the rule has behind its name.
+    /// The comparisons of a record of the rule, after its name.
     steps: Vec<Comparison>,
     /// The ends of lists behind the last step, which need not be compared: the number of elements was.
     list_ends: usize,
-    /// How each component is written, and which variable it is.
+    /// The encoding of each component, and its variable.
     components: Vec<(How, usize)>,
     /// Variables that must be lists.
     lists: Vec<usize>,
-    /// The short tuple up to its first component, as it is written.
+    /// The encoded short tuple up to its first component.
     head: Vec<u8>,
-    /// The plain record, as it is written.
+    /// The encoded plain record.
     plain: Vec<PlainPiece>,
 }
 
@@ -81,9 +81,9 @@ enum PlainPiece {
 #[derive(Clone, Debug)]
 struct RulesOfName {
     name: &'static [u8],
-    /// What is written for the atom of this name, if there is a rule for it in all versions.
+    /// The encoding of the atom of this name, if there is a rule for it in all versions.
     atom: Option<Vec<u8>>,
-    /// In order.
+    /// The rules in their order.
     rules: Vec<NamedRule>,
 }
 
@@ -91,7 +91,7 @@ struct RulesOfName {
 #[derive(Clone, Copy, Debug)]
 struct NamedRule {
     arity: u8,
-    /// [`second`] of the term that the rule demands behind the name; nothing where any will do.
+    /// The [`second`] of the term that the rule demands after the name; `None` where any term will do.
     demanded: Option<u64>,
     rule: usize,
 }
@@ -124,7 +124,7 @@ fn name_slot(name: &[u8]) -> usize {
 
 /// Variables that a rule may have.
 const VARIABLES: usize = 16;
-/// How deep terms may lie in one another: a message has some thirty levels.
+/// The maximum depth of nested terms: a message has some thirty levels.
 const DEPTH_MAX: u8 = 96;
 
 static RULES: LazyLock<Rules> = LazyLock::new(|| Rules::read(false));
@@ -233,7 +233,7 @@ impl Rule {
         Some(rule)
     }
 
-    /// Enters the rule with the number `at` among those of its name.
+    /// Adds the rule with the number `at` to those of its name.
     fn enter(&self, slot: &mut Vec<RulesOfName>, name: &'static [u8], at: usize) {
         let known = slot.iter().position(|known| known.name == name);
         let known = known.unwrap_or_else(|| {
@@ -265,8 +265,8 @@ impl Rule {
         (self.versions.0..=self.versions.1).contains(&version)
     }
 
-    /// Finds the variables in a record that begins with `rest` behind its name, and gives what follows the last step; nothing when the
-    /// record is not one of the rule. The last variable is not gone through.
+    /// Finds the variables in a record whose octets after its name are `rest`, and returns the octets after the last step; `None`
+    /// when the record does not match the rule. The last variable is not traversed.
     #[inline]
     fn find<'a>(
         &self,
@@ -360,7 +360,7 @@ impl Pattern {
         }
     }
 
-    /// As [`second`] of the terms that fit; nothing when others may.
+    /// The [`second`] of the terms that match; `None` when others may.
     fn second(&self) -> Option<u64> {
         match self {
             Self::Atom(name) => Some(second(ATOM_MARK, name.as_bytes())),
@@ -405,7 +405,7 @@ impl Pattern {
         }
     }
 
-    /// Appends the pieces of which a record of a rule consists; `numbers` are those of the variables' components.
+    /// Appends the pieces of a record of a rule; `numbers` are those of the variables' components.
     fn pieces(
         &self,
         numbers: &[Option<usize>; VARIABLES],
@@ -505,7 +505,7 @@ struct Ends([(usize, usize); ENDS]);
 const ENDS: usize = 16;
 
 impl Ends {
-    /// What follows the first term of `at`, one of the ends of one text.
+    /// The octets after the first term of `at`, which is one of the ends of one text.
     #[inline]
     fn behind<'a>(&mut self, at: &'a [u8]) -> Option<&'a [u8]> {
         let known = self.0.get_mut(at.len() % ENDS)?;
@@ -517,8 +517,8 @@ impl Ends {
 }
 
 impl Compressor<'_> {
-    /// Appends the term at the beginning of `at` in its short form, and gives what follows it; nothing when terms lie too deep in one
-    /// another, or are not whole.
+    /// Appends the term at the beginning of `at` in its short form, and returns the octets after it; `None` when terms are nested
+    /// too deeply, or are not whole.
     fn term<'a>(&mut self, at: &'a [u8], depth: u8) -> Option<&'a [u8]> {
         let depth = depth.checked_sub(1)?;
         let (name, rest, arity) = match at {
@@ -607,7 +607,7 @@ impl Compressor<'_> {
         rest.strip_prefix(&[NIL])
     }
 
-    /// Appends a term as it is, and gives what follows it.
+    /// Appends an unchanged term, and returns the octets after it.
     fn raw<'a>(&mut self, at: &'a [u8]) -> Option<&'a [u8]> {
         let (term, rest) = split_term(at)?;
         octets::push(self.out, term);
@@ -691,7 +691,7 @@ impl Expander<'_> {
         r.end_list()
     }
 
-    /// Appends the term that comes next as it is.
+    /// Appends the next term unchanged.
     fn raw(&mut self, r: &mut ErlReader<'_>) -> Result<(), Stop> {
         let term = r.term()?;
         octets::push(self.out, term);

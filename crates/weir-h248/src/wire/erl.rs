@@ -419,8 +419,8 @@ impl<'a> ErlReader<'a> {
     }
 }
 
-/// The octets of the first term, and what follows it; nothing where no whole term is. The time it takes grows with the octets, however
-/// deep terms lie in one another.
+/// The octets of the first term, and those after it; `None` where there is no whole term. The time grows with the octets only,
+/// however deeply terms are nested.
 #[inline]
 pub(super) fn split_term(octets: &[u8]) -> Option<(&[u8], &[u8])> {
     let mut rest = octets;
@@ -440,7 +440,7 @@ pub(super) fn split_term(octets: &[u8]) -> Option<(&[u8], &[u8])> {
             NIL => 0,
             INTEGER => 4,
             LIST => {
-                // What follows the elements of a list is a term, too.
+                // The tail of a list is a term, too.
                 terms += u64::from(u32::from_be_bytes(*behind.first_chunk()?)) + 1;
                 4
             }
@@ -470,11 +470,11 @@ pub(super) fn first_number(octets: &[u8]) -> Option<(u32, &[u8])> {
     }
 }
 
-/// How a list begins.
+/// The beginning of a list.
 pub(crate) enum ListStart<'a> {
-    /// It is empty and already read.
+    /// The list is empty and has been read.
     Empty,
-    /// As many terms follow, then [`ErlReader::end_list`].
+    /// The number of terms that follow, before [`ErlReader::end_list`].
     Elements(usize),
     /// Small integers in the short form, already read.
     Octets(&'a [u8]),

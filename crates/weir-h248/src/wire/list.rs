@@ -155,7 +155,7 @@ where
 /// keeps the number of the enclosing event for the parameters that follow.
 pub(crate) struct Embedded<M>(PhantomData<M>);
 
-/// How deep embedded descriptors may lie in one another. The protocol's own use is one or two.
+/// The maximum depth of nested embedded descriptors. The protocol itself uses one or two.
 pub(crate) const EMBEDDED_DEPTH_MAX: u8 = 16;
 
 macro_rules! enter {

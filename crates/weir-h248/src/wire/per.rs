@@ -58,8 +58,7 @@ impl<'o> PerWriter<'o> {
         }
     }
 
-    /// Which additions there are, as bits and their number: those known, `count` of them, and the
-    /// others behind.
+    /// The additions as bits, and their number: `count` known ones, and the others after them.
     pub(crate) fn unknown_bits(
         &mut self,
         unknown: &[Extension<'_>],
@@ -67,7 +66,7 @@ impl<'o> PerWriter<'o> {
         known_count: u32,
     ) -> (u64, u32) {
         let mut all_count = known_count;
-        // From the top of 32 bits down.
+        // The bits are used from the highest of 32 down.
         let mut bits = known << (32 - known_count);
         for extension in unknown {
             if let ExtensionContent::Per { index, count, .. } = extension.content {
@@ -103,7 +102,7 @@ impl<'o> PerWriter<'o> {
         self.pending = self.pending << count | u64::from(value);
         self.pending_len += count;
         if self.pending_len >= 8 {
-            // At most 7 + 32 bits: they go to the top, and of the octets the full ones stay.
+            // At most 7 + 32 bits move to the top, and the full octets of the word are appended.
             let top = self.pending << (64 - self.pending_len);
             let full = self.pending_len / 8;
             let end = self.out.len().wrapping_add(full as usize);
@@ -222,7 +221,7 @@ fn last_window(octets: &[u8]) -> u64 {
     u64::from_be_bytes(window)
 }
 
-/// Takes the highest of 32 bits, which say which optional components follow.
+/// Removes the highest of 32 bits, which tell the optional components that follow.
 #[inline]
 pub(crate) fn next_bit(bits: &mut u32) -> bool {
     let bit = *bits >> 31 != 0;
@@ -233,9 +232,9 @@ pub(crate) fn next_bit(bits: &mut u32) -> bool {
 /// Reads bits out of one message.
 pub(crate) struct PerReader<'a> {
     input: &'a [u8],
-    /// What may be read: the input, or one open type of it.
+    /// The readable octets: the input, or one open type of it.
     octets: &'a [u8],
-    /// In bits from the start of `octets`.
+    /// The position in bits from the start of `octets`.
     position: usize,
     pub(crate) arena: &'a Arena,
     pub(crate) cx: Context,
@@ -266,7 +265,7 @@ impl<'a> PerReader<'a> {
         record
     }
 
-    /// What was found beyond the known versions.
+    /// The additions beyond the known versions.
     pub(crate) fn into_extensions(self) -> &'a [Extension<'a>] {
         self.extensions.into_bump_slice()
     }
@@ -309,7 +308,7 @@ impl<'a> PerReader<'a> {
             Some(octets) => u64::from_be_bytes(*octets),
             None => last_window(rest),
         };
-        // At most 7 + 32 bits from the top.
+        // The value has at most 7 + 32 bits from the top.
         Ok((window << shift >> 1 >> (63_u32.wrapping_sub(count) & 63)) as u32)
     }
 
@@ -384,7 +383,7 @@ impl<'a> PerReader<'a> {
         Ok(value)
     }
 
-    /// Enters an open type, reads it and goes on behind it.
+    /// Reads the contents of an open type, and continues after it.
     pub(crate) fn open<T>(
         &mut self,
         read: impl FnOnce(&mut Self) -> Result<T, Stop>,
@@ -398,7 +397,7 @@ impl<'a> PerReader<'a> {
         Ok(value)
     }
 
-    /// How many additions a record announces, used or not.
+    /// The number of additions that a record declares, used or not.
     pub(crate) fn addition_count(&mut self) -> Result<u32, Stop> {
         let count = self.small()?.wrapping_add(1);
         if count > ADDITIONS_MAX {

@@ -1,4 +1,4 @@
-//! What ASN.1 says, said once: `sequence!`, `choice!`, `enumerated!`, `flags!`.
+//! The macros of ASN.1 types: `sequence!`, `choice!`, `enumerated!`, `flags!`.
 //!
 //! A component of a sequence is `[tag] kind name: type => marker`, where `kind` is
 //! `req`, `opt`, `flag` (NULL OPTIONAL) or `late` (optional since version 2) in the root, `ext(n)` or `extflag(n)` for an addition
@@ -83,7 +83,7 @@ macro_rules! sequence_wire {
                 if !unknown.is_empty() {
                     (additions, count) = w.unknown_bits(unknown, additions, count);
                 }
-                // A record that no version extends (9) has no such bit, whatever version a message claims.
+                // A record that no version extends (9) has no such bit, whatever version a message declares.
                 if $since <= 1 || $since < 9 && w.cx.version >= $since {
                     w.bit(additions != 0);
                 } else if additions != 0 {
@@ -169,7 +169,7 @@ macro_rules! sequence_wire {
     };
 }
 
-/// What a component of each kind does at each step.
+/// The steps of a component of each kind.
 macro_rules! component {
     (ber_write req, $m:ty, $tag:literal, $v:expr, $w:ident) => {
         <$m as $crate::wire::Wire<'_>>::ber_write(&$v, 0x80 | $tag, $w)
@@ -699,7 +699,7 @@ macro_rules! flags {
             #[must_use]
             pub fn is_empty(&self) -> bool { self.len == 0 }
 
-            /// As bits, the first named bit in the highest place.
+            /// The bits, with the first named bit in the highest place.
             pub(crate) fn bits(&self) -> u16 {
                 self.as_slice().iter().fold(0, |sum, item| sum | 0x8000 >> item.bit())
             }

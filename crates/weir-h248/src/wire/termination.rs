@@ -386,7 +386,7 @@ impl<'a> Wire<'a> for TerminationId<'a> {
             w.string(id);
         };
         let path: &[u8] = match value {
-            // Where nothing is mapped, the root is octets like any other.
+            // Without mapping, the root has ordinary octets.
             Self::Root if w.cx.options.termination_ids == TerminationIds::Native => {
                 return record(w, &[], &ROOT);
             }

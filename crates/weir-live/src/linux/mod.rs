@@ -1,4 +1,4 @@
-//! Linux: a packet socket, its ring, and the stream of packets that comes out of it.
+//! Live captures on Linux: a packet socket, its ring, and the stream of its packets.
 
 mod ring;
 mod socket;
@@ -17,7 +17,7 @@ use socket::PacketSocket;
 
 pub use socket::interfaces;
 
-/// An interface that packets are captured on; none before it is started.
+/// An interface to capture on; no packet is captured before it is started.
 #[derive(Debug)]
 pub struct Interface {
     socket: PacketSocket,
@@ -68,14 +68,14 @@ impl Interface {
         self.link_type
     }
 
-    /// What is counted of it, now and later.
+    /// The counters of the capture, which go on counting.
     #[must_use]
     pub const fn counts(&self) -> &Arc<Counts> {
         &self.counts
     }
 
-    /// Starts capturing the packets that `filter` lets through; all of them when it is empty. Once
-    /// `stop` is true, the packets that have arrived are still given, and then the end.
+    /// Captures the packets that pass `filter`; all of them when it is empty. After `stop` is set, the packets that have arrived
+    /// are still returned.
     ///
     /// # Errors
     /// When the system has no memory for the ring, or refuses the filter.
@@ -89,8 +89,8 @@ impl Interface {
                 .be_promiscuous(self.index)
                 .map_err(failed("cannot switch to promiscuous mode"))?;
         }
-        // A packet over loopback would be seen twice. Kernels before 4.20 do not know the option:
-        // packets on their way out are left out one by one, too.
+        // A packet over loopback would be captured twice. Kernels before 4.20 do not have the option: outgoing packets are skipped
+        // one by one, too.
         let _ = socket.ignore_outgoing(self.link_type_is_loopback().map_err(failed("cannot ask"))?);
         if !filter.is_empty() {
             socket
@@ -124,37 +124,36 @@ impl Interface {
     }
 }
 
-/// Packets as they arrive, as a pcap without an end: times in nanoseconds, lengths as they were on the
-/// wire. A read fails with [`io::ErrorKind::WouldBlock`] when nothing has come for a moment, and ten
-/// times a second anyway.
+/// The captured packets as an endless pcap with times in nanoseconds and the lengths on the wire. A read fails with
+/// [`io::ErrorKind::WouldBlock`] when no packet has arrived for a moment, and ten times a second anyway.
 pub struct Packets {
-    // In this order: the ring is unmapped before its socket is closed.
+    // The fields are dropped in this order: the ring is unmapped before its socket is closed.
     ring: Ring,
     socket: PacketSocket,
-    /// The pcap's bytes on their way out.
+    /// The buffer of the pcap.
     writer: Writer<Vec<u8>>,
-    /// Bytes of them that were given.
+    /// The number of bytes of the buffer that were returned.
     given: usize,
     snap_len: u32,
     link_type: u32,
     skips_outgoing: bool,
-    /// A packet with the VLAN tag back in that the kernel took out.
+    /// The buffer of a packet whose VLAN tag, which the kernel removes, is put back.
     tagged: Vec<u8>,
     counts: Arc<Counts>,
     stop: Arc<AtomicBool>,
-    /// The last moment at which packets that had arrived before the end was asked for may show.
+    /// The deadline for packets that had arrived when `stop` was set.
     stopping: Option<Instant>,
     paused_at: Instant,
 }
 
 impl Packets {
-    /// What is counted of it.
+    /// The counters of the capture.
     #[must_use]
     pub const fn counts(&self) -> &Arc<Counts> {
         &self.counts
     }
 
-    /// Writes out the packets of a piece of the ring; false when there is none.
+    /// Writes the packets of a part of the ring into the buffer; false when there are none.
     fn gather(&mut self) -> Result<bool, WriteError> {
         let mut delivered = 0;
         let mut found = false;
@@ -175,7 +174,7 @@ impl Packets {
                 WriteRecord::new(self.link_type, time_ns, data.get(..len).unwrap_or(data));
             record.wire_len = wire_len.saturating_add(tag_len);
             match self.writer.write(&record) {
-                // A clock before 1970 or after 2106 is no reason to lose a packet.
+                // A packet is kept although its time is before 1970 or after 2106.
                 Err(WriteError::Time(_)) => {
                     record.time_ns = 0;
                     self.writer.write(&record)?;
@@ -195,7 +194,7 @@ impl Packets {
         Ok(())
     }
 
-    /// Lets no more packets in; those that the kernel has will show soon.
+    /// Captures no further packets; those that the kernel has are returned soon.
     fn begin_to_stop(&mut self) -> io::Result<()> {
         if self.stopping.is_none() && self.stop.load(Ordering::Relaxed) {
             self.socket.attach(&[REFUSE])?;
@@ -247,7 +246,7 @@ impl fmt::Debug for Packets {
     }
 }
 
-/// The bytes of a packet, with the outermost VLAN tag where it was on the wire, and the tag's length.
+/// The bytes of a packet, with its outermost VLAN tag, and the length of the tag.
 fn with_tag<'a>(packet: &'a RingPacket<'_>, tagged: &'a mut Vec<u8>) -> (&'a [u8], u32) {
     let Some((protocol, control)) = packet.vlan else {
         return (packet.data, 0);
@@ -263,11 +262,11 @@ fn with_tag<'a>(packet: &'a RingPacket<'_>, tagged: &'a mut Vec<u8>) -> (&'a [u8
     (tagged, TAG_LEN)
 }
 
-/// The LINKTYPE_ number for a type of hardware (`ARPHRD_` in `if_arp.h`), as libpcap maps them.
+/// The LINKTYPE_ number of a type of hardware (`ARPHRD_` in `if_arp.h`), as libpcap maps them.
 const fn link_type(hardware: u16) -> Option<u32> {
     Some(match hardware {
         libc::ARPHRD_ETHER | libc::ARPHRD_LOOPBACK => 1,
-        // The packets of these begin with the IP header.
+        // Packets of these types begin with the IP header.
         libc::ARPHRD_NONE
         | libc::ARPHRD_TUNNEL
         | libc::ARPHRD_TUNNEL6
@@ -283,10 +282,10 @@ const fn link_type(hardware: u16) -> Option<u32> {
 }
 
 const ARPHRD_RAWIP: u16 = 519;
-/// Both Ethernet addresses.
+/// The length of both Ethernet addresses.
 const ADDRESSES_LEN: usize = 12;
 const TAG_LEN: u32 = 4;
-/// Bytes of the pcap gathered before they are given.
+/// The number of bytes of the pcap that are gathered before they are returned.
 const GATHER_BYTES: usize = 128 << 10;
 /// `ret #0`: no packet passes.
 const REFUSE: Instruction = Instruction {
@@ -295,9 +294,9 @@ const REFUSE: Instruction = Instruction {
     jump_false: 0,
     constant: 0,
 };
-/// Rows wait at most so long for the ones after them.
+/// The longest time for which rows wait for further packets.
 const PAUSE_EVERY: Duration = Duration::from_millis(100);
-/// How long to wait for packets before looking at the time.
+/// The time for which packets are waited for before the clock is read again.
 const WAIT: Duration = Duration::from_millis(20);
-/// Twice the time after which the kernel hands over a block that is not full.
+/// Twice the time after which the kernel returns a block that is not full.
 const LINGER: Duration = Duration::from_millis(2 * ring::RETIRE_MS as u64);

@@ -13,36 +13,36 @@ use libc::{sockaddr_ll, tpacket_hdr_variant1, tpacket3_hdr};
 
 use super::socket::PacketSocket;
 
-/// Blocks of packets, from the one that is read next.
+/// The blocks of packets, and the position of the next packet.
 #[derive(Debug)]
 pub(super) struct Ring {
     memory: Memory,
-    /// The block that is looked at.
+    /// The current block.
     block: usize,
-    /// Packets of it that are left to read.
+    /// The number of its packets that are still to be read.
     packets_left: u32,
-    /// Where the next of them begins in it.
+    /// The offset of the next packet in it.
     packet_at: usize,
-    /// It is ours.
+    /// The block belongs to this process, and not to the kernel.
     is_held: bool,
 }
 
 /// A packet in the ring.
 #[derive(Debug)]
 pub(super) struct RingPacket<'a> {
-    /// Nanoseconds since 1970 UTC.
+    /// The time in nanoseconds since 1970 UTC.
     pub(super) time_ns: i64,
-    /// Bytes it had, without a tag that was taken out.
+    /// The length on the wire, without a VLAN tag that was removed.
     pub(super) wire_len: u32,
-    /// The outermost VLAN tag, which the kernel takes out of the packet: protocol and control.
+    /// The outermost VLAN tag, which the kernel removes from the packet: protocol and control.
     pub(super) vlan: Option<(u16, u16)>,
-    /// It is on its way out.
+    /// The packet is outgoing.
     pub(super) outgoing: bool,
     pub(super) data: &'a [u8],
 }
 
 impl Ring {
-    /// A ring of about `bytes`, at least two blocks.
+    /// A ring of about `bytes`, with at least two blocks.
     pub(super) fn new(socket: &PacketSocket, bytes: usize) -> io::Result<Self> {
         let blocks = (bytes / BLOCK_BYTES).clamp(2, BLOCKS_MAX);
         let version = libc::tpacket_versions::TPACKET_V3 as libc::c_int;
@@ -52,7 +52,7 @@ impl Ring {
         let request = libc::tpacket_req3 {
             tp_block_size: block_size,
             tp_block_nr: block_count,
-            // Of no meaning in this version but to the kernel's checks.
+            // Version 3 of the ring does not use it, and the kernel checks it.
             tp_frame_size: FRAME_BYTES,
             tp_frame_nr: block_size / FRAME_BYTES * block_count,
             tp_retire_blk_tov: RETIRE_MS,
@@ -69,7 +69,7 @@ impl Ring {
         })
     }
 
-    /// The next packet; `None` when the kernel has handed over no more. The one before is given back.
+    /// The next packet; `None` when the kernel has returned no more. The packet before it is given back to the kernel.
     pub(super) fn next(&mut self) -> Option<RingPacket<'_>> {
         while self.packets_left == 0 {
             if self.is_held {
@@ -92,7 +92,7 @@ impl Ring {
     }
 }
 
-/// Reads the header of a packet and what it points at.
+/// Reads the header of a packet, and its bytes.
 fn packet(record: &[u8]) -> Option<RingPacket<'_>> {
     let word = |at| u32_at(record, at);
     let seconds = i64::from(word(offset_of!(tpacket3_hdr, tp_sec))?);
@@ -118,7 +118,7 @@ fn packet(record: &[u8]) -> Option<RingPacket<'_>> {
             } else {
                 VLAN_PROTOCOL
             },
-            // Sixteen bits in a word.
+            // The control field has 16 bits of the word.
             control as u16,
         )),
         outgoing: *kind == libc::PACKET_OUTGOING,
@@ -184,7 +184,7 @@ impl Memory {
         })
     }
 
-    /// Makes a block the kernel's again.
+    /// Gives a block back to the kernel.
     fn give_back(&mut self, number: usize) {
         self.status(number)
             .store(libc::TP_STATUS_KERNEL, Ordering::Release);
@@ -218,17 +218,17 @@ impl Drop for Memory {
 /// A block that waits for its reader counts whole, however little is in it when it is handed over. Of
 /// blocks twice as long there would be half as many, which a reader on a busy machine uses up in a second.
 const BLOCK_BYTES: usize = 512 << 10;
-/// 4 GiB of packets that wait.
+/// The maximum number of blocks: 4 GiB of packets.
 const BLOCKS_MAX: usize = 8192;
 const FRAME_BYTES: u32 = 2048;
-/// A block that is not full is handed over after so many milliseconds.
+/// The time in milliseconds after which the kernel returns a block that is not full.
 pub(super) const RETIRE_MS: u32 = 40;
 
 /// Offsets of `tpacket_hdr_v1` in a block, behind version and offset of `tpacket_block_desc`.
 const BLOCK_STATUS_AT: usize = 8 + offset_of!(libc::tpacket_hdr_v1, block_status);
 const BLOCK_PACKETS_AT: usize = 8 + offset_of!(libc::tpacket_hdr_v1, num_pkts);
 const BLOCK_FIRST_AT: usize = 8 + offset_of!(libc::tpacket_hdr_v1, offset_to_first_pkt);
-/// The address stands behind the header, aligned.
+/// The offset of the address, which is aligned behind the header.
 const ADDRESS_AT: usize = size_of::<tpacket3_hdr>().next_multiple_of(libc::TPACKET_ALIGNMENT);
-/// The protocol of a tag for which the kernel gives the control field alone: 802.1Q.
+/// The protocol of a tag of which the kernel has the control field only: 802.1Q.
 const VLAN_PROTOCOL: u16 = 0x8100;

@@ -1,4 +1,4 @@
-//! A packet socket: the system calls, each behind a safe function.
+//! The system calls of a packet socket, each behind a safe function.
 
 use std::ffi::{CStr, CString};
 use std::io;
@@ -46,7 +46,7 @@ impl PacketSocket {
         })
     }
 
-    /// The type of the hardware that it is bound to, an `ARPHRD_` number.
+    /// The hardware type of the interface, an `ARPHRD_` number.
     #[allow(unsafe_code)]
     pub(super) fn hardware_type(&self) -> io::Result<u16> {
         let mut address = no_address();
@@ -58,7 +58,7 @@ impl PacketSocket {
         Ok(address.sll_hatype)
     }
 
-    /// Also receives packets for others, until it is closed.
+    /// Receives packets for other hosts, too, until the socket is closed.
     pub(super) fn be_promiscuous(&self, index: c_int) -> io::Result<()> {
         let request = libc::packet_mreq {
             mr_ifindex: index,
@@ -69,13 +69,13 @@ impl PacketSocket {
         self.set(libc::SOL_PACKET, libc::PACKET_ADD_MEMBERSHIP, &request)
     }
 
-    /// Leaves out packets on their way out.
+    /// Skips outgoing packets.
     pub(super) fn ignore_outgoing(&self, ignored: bool) -> io::Result<()> {
         let value = c_int::from(ignored);
         self.set(libc::SOL_PACKET, libc::PACKET_IGNORE_OUTGOING, &value)
     }
 
-    /// Has the kernel run a filter, in place of the one before.
+    /// Sets the filter that the kernel runs, and replaces the one before.
     pub(super) fn attach(&self, filter: &[Instruction]) -> io::Result<()> {
         let mut code: Vec<libc::sock_filter> = filter
             .iter()
@@ -94,7 +94,7 @@ impl PacketSocket {
         self.set(libc::SOL_SOCKET, libc::SO_ATTACH_FILTER, &program)
     }
 
-    /// Packets received and dropped since the last call.
+    /// The packets that were received and dropped since the last call.
     #[allow(unsafe_code)]
     pub(super) fn statistics(&self) -> io::Result<(u32, u32)> {
         let mut statistics = libc::tpacket_stats_v3 {
@@ -116,7 +116,7 @@ impl PacketSocket {
         Ok((statistics.tp_packets, statistics.tp_drops))
     }
 
-    /// Waits until packets are there, or for this time.
+    /// Waits until packets have arrived, or for this time.
     #[allow(unsafe_code)]
     pub(super) fn wait(&self, time: Duration) -> io::Result<()> {
         let mut asked = libc::pollfd {
@@ -133,7 +133,7 @@ impl PacketSocket {
         }
     }
 
-    /// What has gone wrong with the socket, such as an interface that was taken down.
+    /// The error of the socket, such as an interface that was taken down.
     #[allow(unsafe_code)]
     fn error(&self) -> io::Result<()> {
         let mut code: c_int = 0;

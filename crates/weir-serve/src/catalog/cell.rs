@@ -48,7 +48,7 @@ impl<T: Into<Self>> From<Option<T>> for Cell {
     }
 }
 
-/// What a column has whose rows say nothing of it: NULL where it may, or what PostgreSQL has in it where there is nothing.
+/// The default value of a column: NULL if the column is nullable, or PostgreSQL's value for nothing.
 pub(crate) fn default(kind: &DataType, may_be_null: bool) -> Cell {
     match kind {
         _ if may_be_null => Cell::Null,
@@ -122,7 +122,7 @@ pub(crate) fn array(kind: &DataType, cells: &[Cell]) -> ArrayRef {
                 _ => None,
             },
         ))),
-        // Other lists are of keys and the like, of which there are none.
+        // Other lists are lists of keys and the like, which are always empty.
         other => new_null_array(other, cells.len()),
     }
 }

@@ -18,7 +18,7 @@ use super::rows::{OWNER, SCHEMAS};
 use super::setting::{VERSION, setting};
 use crate::files::{CATALOG, SCHEMA};
 
-/// What a function makes of a row of arguments, each as text.
+/// The body of a function: the value for a row of arguments, each as text.
 type Body = fn(&Catalog, &[Option<&str>]) -> Result<Cell>;
 
 /// The functions, by their names, with the types of their values.
@@ -41,7 +41,7 @@ pub(super) fn all(catalog: &Arc<Catalog>) -> Vec<ScalarUDF> {
             ))
         }),
         one("current_setting", DataType::Utf8, |_, arguments| {
-            // asyncpg asks for jit, and whatever else is not known is off.
+            // The setting jit is off, which asyncpg reads, and so is any unknown one.
             Ok(text(arguments, 0)
                 .map(|name| setting(name).unwrap_or("off"))
                 .into())
@@ -112,7 +112,7 @@ pub(super) fn all(catalog: &Arc<Catalog>) -> Vec<ScalarUDF> {
         one("version", DataType::Utf8, |_, _| {
             Ok(format!("PostgreSQL {VERSION}").into())
         }),
-        // What casts of the kind `x::regclass` become.
+        // The functions that replace casts such as `x::regclass`.
         one("regclass_oid", DataType::Int64, |catalog, arguments| {
             named(text(arguments, 0), "relation", |name| catalog.oid_of(name))
         }),
@@ -157,7 +157,7 @@ pub(super) fn all(catalog: &Arc<Catalog>) -> Vec<ScalarUDF> {
                 })
                 .into())
         }),
-        // What a pattern with another escape character than the backslash becomes.
+        // The function that replaces a pattern with another escape character than the backslash.
         one("like_pattern", DataType::Utf8, |_, arguments| {
             match (text(arguments, 0), text(arguments, 1)) {
                 (Some(pattern), Some(escape)) => Ok(like_pattern(pattern, escape)?.into()),
@@ -235,7 +235,7 @@ const FALSE: &[&str] = &[
     "pg_relation_is_publishable",
     "row_security_active",
 ];
-/// What there is none of: descriptions, and definitions of what is not there.
+/// The functions that are NULL for everything: descriptions, and definitions of objects that do not exist.
 const UNKNOWN: &[&str] = &[
     "col_description",
     "obj_description",

@@ -41,7 +41,7 @@ impl Catalog {
         Self { columns }
     }
 
-    /// The files that are tables, with their numbers: those of a file stay the same from one process to the next.
+    /// The files that are tables, with their OIDs, which are the same in all processes.
     fn files(&self) -> Vec<(i64, Listed)> {
         let mut taken = HashMap::new();
         let files = self.columns.tables().into_iter().map(|file| {
@@ -131,7 +131,7 @@ fn file_oid(name: &str) -> i64 {
     FILES_BEGIN + i64::from(hash) % (OIDS_MAX - FILES_BEGIN)
 }
 
-/// The number behind one that is taken.
+/// The OID after one that is in use.
 const fn next_oid(oid: i64) -> i64 {
     match oid + 1 < OIDS_MAX {
         true => oid + 1,

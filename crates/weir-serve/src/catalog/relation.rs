@@ -38,7 +38,7 @@ impl RelationColumn {
         })
     }
 
-    /// How its values are held. What text does not tell from other text or numbers, the key [`TYPE_KEY`] tells.
+    /// The Arrow field of its values. The key [`TYPE_KEY`] distinguishes types with the same Arrow type.
     fn field(&self) -> Field {
         let (kind, is_named) = match self.element {
             "oid" | "xid" => (DataType::Int64, true),
@@ -220,7 +220,7 @@ mod tests {
             }
         }
         for known in TYPES.iter() {
-            // The numbers are those of the protocol.
+            // The OIDs are those of the protocol.
             let oid = u32::try_from(known.oid).unwrap();
             if let Some(kind) = Type::from_oid(oid) {
                 assert_eq!(kind.name(), known.name);

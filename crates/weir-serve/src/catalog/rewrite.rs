@@ -263,7 +263,7 @@ fn text_of(expr: &Expr) -> Option<&str> {
     }
 }
 
-/// An identifier as its name is in lower case, or as it is quoted.
+/// The name of an identifier: in lower case, or as it is quoted.
 fn ident_name(ident: &Ident) -> String {
     match ident.quote_style {
         Some(_) => ident.value.clone(),

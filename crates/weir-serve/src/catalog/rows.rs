@@ -1,4 +1,4 @@
-//! What is in the relations of the catalog.
+//! The rows of the relations of the catalog.
 
 use arrow::array::RecordBatch;
 use arrow::error::ArrowError;
@@ -16,7 +16,7 @@ pub(super) struct RelationRows {
     rows: Vec<Vec<Cell>>,
 }
 
-/// A relation as one that lists relations has it.
+/// A relation as the row of a list of relations.
 pub(super) struct Entry {
     pub(super) oid: i64,
     pub(super) schema: &'static str,
@@ -55,7 +55,7 @@ macro_rules! row {
     ($($value:expr),* $(,)?) => { vec![$(Cell::from($value)),*] };
 }
 
-/// Relations that have rows; all others are empty, since there is nothing that they would list.
+/// The relations that have rows; all others are empty, since nothing of their kind exists.
 pub(super) const FILLED: &[&str] = &[
     "pg_am",
     "pg_attribute",
@@ -250,7 +250,7 @@ pub(super) fn fixed(relation: &Relation) -> Option<RelationRows> {
     Some(RelationRows { columns, rows })
 }
 
-/// The rows that a relation has of one that it lists; none where it lists others.
+/// The row that a relation has for one that it lists; `None` when it lists others.
 pub(super) fn listed(relation: &Relation, entry: &Entry) -> Option<RelationRows> {
     let (schema, name) = (entry.schema, entry.name.as_str());
     let is_view = entry.kind == "v";

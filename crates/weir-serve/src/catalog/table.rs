@@ -88,7 +88,7 @@ impl TableProvider for Table {
         &self,
         filters: &[&Expr],
     ) -> Result<Vec<TableProviderFilterPushDown>> {
-        // They only say which relations need not be looked at.
+        // Filters only select the relations that are listed.
         Ok(vec![TableProviderFilterPushDown::Inexact; filters.len()])
     }
 
@@ -119,7 +119,7 @@ impl TableProvider for Table {
     }
 }
 
-/// Which of the relations that a relation lists are asked for.
+/// The relations that a query of a list asks for.
 #[derive(Clone, Debug, Default)]
 struct Wanted {
     oid: Option<i64>,

@@ -15,7 +15,7 @@ use crate::retained::{Retained, Retention};
 /// The body of a request, whose bytes are counted until it is dropped.
 pub(super) struct Arriving<B = Incoming> {
     body: B,
-    /// What is held for the requests of a connection.
+    /// The memory of the requests of a connection.
     retention: Arc<Retention>,
     bytes: usize,
     retained: Vec<Retained>,

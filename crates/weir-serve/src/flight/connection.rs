@@ -50,24 +50,24 @@ use crate::shared::{Metrics, Shared};
 pub(super) struct FlightConnection {
     shared: Arc<Shared>,
     columns: Arc<Columns>,
-    /// What those carry who have said the password.
+    /// The bearer token of clients that have shown the password.
     bearer: String,
     /// Views and settings: each statement has an engine of its own, which begins with them.
     kept: Mutex<Vec<Statement>>,
     shelf: Shelf,
-    /// What is held for this connection between its calls.
+    /// The memory that this connection holds between its calls.
     retention: Arc<Retention>,
     /// Counts the statements in `kept`.
     retained: Mutex<Vec<Retained>>,
-    /// What it does.
+    /// The activity of the connection.
     presence: Arc<Presence>,
 }
 
-/// What a text would answer with.
+/// The outcome of a text before it runs.
 struct Outlook {
     schema: SchemaRef,
     parameters: Vec<Option<DataType>>,
-    /// It has an effect and no rows.
+    /// The statement has an effect and no rows.
     is_effect: bool,
 }
 
@@ -173,7 +173,7 @@ impl FlightConnection {
         Ok(flow.map_or_else(flow::nothing, Flow::stream))
     }
 
-    /// Does what has an effect, and counts the rows that were written; -1 where nothing says how many.
+    /// Runs a statement with an effect, and returns the number of rows that were written; -1 if it is unknown.
     async fn update(&self, text: &str, rows: Vec<Values>) -> Result<i64, Failure> {
         let is_copy = {
             let session = Session::new(&self.shared)?;
@@ -347,7 +347,7 @@ async fn rows_of(
         Status::invalid_argument("the parameter values are malformed Arrow data")
     };
     loop {
-        // Arrow's reader trusts lengths that it finds in a message; a panic of it ends the call and nothing else.
+        // Arrow's reader trusts lengths in messages; a panic of it ends this call only.
         let next = AssertUnwindSafe(batches.next()).catch_unwind().await;
         let next = next.map_err(|_| panicked())?;
         let Some(batch) = next else {
@@ -467,7 +467,7 @@ impl FlightSqlService for FlightConnection {
     ) -> Result<i64, Status> {
         let handle = String::from_utf8_lossy(&query.prepared_statement_handle).into_owned();
         let prepared = self.shelf.get(&handle).map_err(sent)?;
-        // Without parameters there is a command and no rows.
+        // Without parameters the message has a command and no rows.
         if prepared.parameters > 0 {
             let (rows, retained) = self.rows_of(request.into_inner()).await?;
             prepared.bind(rows, retained).map_err(sent)?;

@@ -21,13 +21,13 @@ use crate::deadline::Deadline;
 use crate::error::{Failure, FailureKind};
 use crate::session::{Answer, Report, Session};
 
-/// What a call answers with.
+/// The response of a call.
 pub(super) type FlightStream = Pin<Box<dyn Stream<Item = Result<FlightData, Status>> + Send>>;
 
 /// The answers of a statement, one for each row of values, behind each other.
 pub(super) struct Flow {
     session: Session,
-    /// For further rows of values.
+    /// The statement, for further rows of values.
     statement: Option<Statement>,
     rest: VecDeque<Values>,
     name: Option<String>,
@@ -75,7 +75,7 @@ impl Flow {
             }
             let report = answer.report();
             self.note(report);
-            // Its name is free again when it has ended.
+            // The name is free again after the end.
             self.answer = None;
             if let (Some(values), Some(statement)) = (self.rest.pop_front(), &self.statement) {
                 let bound = statement.clone().bind(&values)?;
@@ -169,8 +169,8 @@ fn written(text: &str) -> String {
     written
 }
 
-/// The columns as they are sent. Views would carry all that they lie in; dictionaries and views are not known to all
-/// clients. All may be NULL, as one says it before a statement is bound and another after it.
+/// The columns as they are sent. Views would include all of their buffers; some clients support neither dictionaries nor views. All
+/// columns are nullable, as the schemas before and after binding may differ in that.
 pub(super) fn plain_schema(schema: &Schema) -> SchemaRef {
     let fields = schema.fields().iter().map(plain_field).collect::<Fields>();
     Arc::new(Schema::new_with_metadata(fields, schema.metadata().clone()))
@@ -215,9 +215,9 @@ fn plain(batch: &RecordBatch, schema: &SchemaRef) -> Result<RecordBatch, Failure
     RecordBatch::try_new_with_options(Arc::clone(schema), columns, &options).map_err(failed)
 }
 
-/// Where an answer says what was found damaged.
+/// The metadata key of damage that was found.
 const DAMAGE: &str = "weir-damage";
-/// Where it says what else is to be known.
+/// The metadata key of notes.
 const NOTE: &str = "weir-note";
 /// Notes that an answer ends with; the rest is counted.
 const NOTES_MAX: usize = 10;

@@ -1,4 +1,4 @@
-//! What there is: the server, its tables and its types.
+//! The metadata of Flight SQL: the server, its tables and its types.
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ use crate::columns::Columns;
 use crate::files::{CATALOG, SCHEMA};
 use crate::options::Options;
 
-/// What the server can do.
+/// The capabilities of the server.
 pub(super) fn sql_info(options: &Options) -> Result<SqlInfoData, FlightError> {
     let mut info = SqlInfoDataBuilder::new();
     let limits = &options.limits;
@@ -115,8 +115,7 @@ pub(super) fn schemas(query: CommandGetDbSchemas) -> GetDbSchemasBuilder {
     builder
 }
 
-/// The files below the roots, each with its columns if they are asked for: then what is no table after all is left
-/// out.
+/// The files below the roots, with their columns if these are requested: then files that are not tables are left out.
 pub(super) async fn tables(
     columns: &Columns,
     query: CommandGetTables,
@@ -206,7 +205,7 @@ pub(super) fn types() -> Result<XdbcTypeInfoData, FlightError> {
     builder.build()
 }
 
-/// Primary keys, of which there are none.
+/// Primary keys, which do not exist.
 pub(super) fn primary_keys() -> RecordBatch {
     RecordBatch::new_empty(columns(&[
         ("catalog_name", DataType::Utf8, true),
@@ -218,7 +217,7 @@ pub(super) fn primary_keys() -> RecordBatch {
     ]))
 }
 
-/// Foreign keys, of which there are none.
+/// Foreign keys, which do not exist.
 pub(super) fn foreign_keys() -> RecordBatch {
     RecordBatch::new_empty(columns(&[
         ("pk_catalog_name", DataType::Utf8, true),
@@ -244,5 +243,5 @@ fn columns(columns: &[(&str, DataType, bool)]) -> SchemaRef {
     Arc::new(Schema::new(fields.collect::<Vec<_>>()))
 }
 
-/// What kind of table a file is.
+/// The table type of a file.
 pub(super) const TABLE: &str = "TABLE";

@@ -45,12 +45,12 @@ use crate::shared::Shared;
 use arriving::Arriving;
 use connection::FlightConnection;
 
-/// What speaks Flight SQL.
+/// The Flight SQL protocol.
 pub(crate) struct FlightProtocol {
     shared: Arc<Shared>,
     columns: Arc<Columns>,
     tls: Option<TlsAcceptor>,
-    /// What those carry who have said the password once.
+    /// The bearer token of clients that have shown the password once.
     bearer: String,
 }
 
@@ -105,7 +105,7 @@ impl FlightProtocol {
         let _ = tokio::time::timeout(grace, served).await;
     }
 
-    /// Looks at who asks, and with which password or token.
+    /// Authenticates a request by its password or token.
     fn admit(&self, headers: &HeaderMap) -> Result<(), Status> {
         // Programs do not say it, browsers always do: it is a page that asks.
         if headers.contains_key(ORIGIN) {
@@ -185,7 +185,7 @@ impl crate::listener::Protocol for FlightProtocol {
     }
 }
 
-/// How connections are served: keep-alives find clients that have gone without a word, and requests at once are limited.
+/// The settings of connections: keep-alives detect clients that are gone, and the number of concurrent requests is limited.
 fn builder() -> http2::Builder<TokioExecutor> {
     let mut builder = http2::Builder::new(TokioExecutor::new());
     builder
@@ -211,7 +211,7 @@ fn named(response: Response<Body>, most: usize) -> Response<Body> {
     }
 }
 
-/// What clients of Go write has no padding, what others write has.
+/// Clients in Go write Base64 without padding, and others with it.
 const BASE64: GeneralPurpose = GeneralPurpose::new(
     &STANDARD,
     GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent),

@@ -16,7 +16,7 @@ use super::flow::plain_type;
 use super::prepared::Values;
 use crate::error::{Failure, FailureKind};
 
-/// The columns that the values of a statement are given in: text where nothing says what they are.
+/// The schema of the parameters of a statement: text where the type is unknown.
 pub(super) fn schema(inferred: &[Option<DataType>]) -> Schema {
     let fields = inferred.iter().enumerate().map(|(index, inferred)| {
         let kind = match inferred {
@@ -77,7 +77,7 @@ fn values(array: &ArrayRef) -> Result<Vec<Parameter>, Failure> {
         |error: arrow::error::ArrowError| Failure::new(FailureKind::Plan, error.to_string());
     let to = |kind: &DataType| cast(array, kind).map_err(failed);
     let count = array.len();
-    // A dictionary may have no value where its key is not null, so what is null is asked of the cast values.
+    // A dictionary may have no value where its key is not null, so that nulls are those of the cast values.
     let each = |array: &dyn Array, value: &dyn Fn(usize) -> Parameter| {
         let one = |row| match array.is_null(row) {
             true => Parameter::Null,
@@ -162,7 +162,7 @@ fn values(array: &ArrayRef) -> Result<Vec<Parameter>, Failure> {
     })
 }
 
-/// What the values are as texts.
+/// The values as texts.
 fn texts(
     array: &ArrayRef,
     value: &dyn Fn(&str) -> Option<Parameter>,

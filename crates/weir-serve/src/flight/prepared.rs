@@ -13,15 +13,15 @@ use crate::secret::random_name;
 #[derive(Debug)]
 pub(super) struct Prepared {
     pub(super) text: String,
-    /// How many parameters it has.
+    /// The number of its parameters.
     pub(super) parameters: usize,
     /// The values that were given last, a row for each time that it is to run.
     rows: Mutex<ParameterRows>,
-    /// Counts what it takes as long as it is held.
+    /// The memory of the statement, which is counted while this exists.
     _retained: Retained,
 }
 
-/// Rows of values, and what counts them as long as they are held.
+/// Rows of values, with their memory, which is counted while this exists.
 #[derive(Debug, Default)]
 struct ParameterRows {
     values: Vec<Values>,
@@ -41,7 +41,7 @@ impl Prepared {
         }
     }
 
-    /// Takes values for the next time.
+    /// Binds values for the next execution.
     ///
     /// # Errors
     /// When there are more or fewer of them than parameters.

@@ -35,7 +35,7 @@ pub(super) fn too_long(most: usize) -> Status {
     ))
 }
 
-/// What a text says that travels in a header, whose length clients bound.
+/// A text that is short enough for a header, whose length clients limit.
 pub(super) fn shortened(mut text: String) -> String {
     if text.len() > MESSAGE_MAX {
         let mut end = MESSAGE_MAX;

@@ -3,16 +3,15 @@
 use crate::error::{Failure, FailureKind};
 use crate::secret::{NAME_LEN, random_name};
 
-/// The ticket of a statement. The client holds it, and the server keeps nothing for it: a ticket allows no more than
-/// asking does.
+/// The ticket of a statement. It is held by the client only, and permits no more than a request does.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct StatementTicket {
-    /// By which it is cancelled.
+    /// The name by which it is cancelled.
     pub(super) name: String,
     pub(super) what: What,
 }
 
-/// A text, the handle of a prepared statement, or nothing any more: what has no rows is done before it is fetched.
+/// A text, the handle of a prepared statement, or nothing: a statement without rows runs before they are fetched.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum What {
     Text(String),
@@ -38,7 +37,7 @@ impl StatementTicket {
         format!("{kind}{}{text}", self.name).into_bytes()
     }
 
-    /// What the bytes of a ticket ask for.
+    /// Decodes a ticket.
     ///
     /// # Errors
     /// When they are none of ours.

@@ -79,7 +79,7 @@ fn crowded(failure: Failure) -> Refusal {
 
 /// The bytes of a body that are not counted.
 const SHORT_BYTES_MAX: usize = 16 << 10;
-/// How long a client may take for a question.
+/// The time limit for receiving a query.
 const ARRIVES_WITHIN: Duration = Duration::from_secs(20);
 
 #[cfg(test)]

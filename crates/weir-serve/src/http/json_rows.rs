@@ -20,7 +20,7 @@ pub(super) struct JsonRows {
     row: usize,
     count: usize,
     is_first: bool,
-    /// What has begun, the innermost last.
+    /// The values that have begun, the innermost last.
     open: Vec<Open>,
     text: Vec<u8>,
 }
@@ -35,11 +35,11 @@ enum Cells {
     Texts(ArrayRef),
     Bytes(ArrayRef),
     Lists(ListArray, Arc<Cells>),
-    /// As it is shown.
+    /// The displayed value.
     Shown(ArrayRef),
 }
 
-/// What has begun and is not over.
+/// A value that has begun and has not ended.
 enum Open {
     /// A row, with the column that is next.
     Row(usize, usize),
@@ -51,7 +51,7 @@ enum Open {
     Bytes(ArrayRef, usize, usize),
 }
 
-/// Where a long text stands.
+/// The source of a long text.
 enum LongText {
     Array(ArrayRef, usize),
     Made(String),
@@ -306,7 +306,7 @@ impl JsonRows {
     }
 }
 
-/// A value as it is shown.
+/// The displayed value.
 fn shown(array: &ArrayRef, row: usize) -> Result<String, Failure> {
     let options = FormatOptions::default()
         .with_timestamp_format(Some("%Y-%m-%dT%H:%M:%S%.9f"))

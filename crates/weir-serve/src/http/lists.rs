@@ -1,4 +1,4 @@
-//! What there is: files, fields, functions and tables; and captures that are dropped into the page.
+//! The lists of files, fields, functions and tables; and uploads of captures from the page.
 
 use std::io::Write as _;
 use std::sync::Arc;
@@ -46,7 +46,7 @@ fn rfc3339(time: SystemTime) -> String {
     DateTime::<Utc>::from(time).to_rfc3339_opts(SecondsFormat::Secs, true)
 }
 
-/// What a list is to have in it.
+/// The parts that a list should have.
 #[derive(Debug, Default, Deserialize)]
 pub(super) struct Wanted {
     r#match: Option<String>,
@@ -90,7 +90,7 @@ fn entries(all: impl Iterator<Item = FunctionEntry>) -> Json<Value> {
     Json(all.collect())
 }
 
-/// The functions of SQL, those of tables among them.
+/// The functions of SQL, including table functions.
 fn known(shared: &Shared) -> Result<Vec<FunctionEntry>, Refusal> {
     let engine = Engine::new(&shared.engine_options()).map_err(Failure::from)?;
     Ok(engine.functions())
@@ -159,7 +159,7 @@ pub(super) async fn upload(
                 message,
             ));
         }
-        // A client that sends next to nothing does not keep its place by it.
+        // A client that sends very little does not keep its place by it.
         if coming.bytes - looked_at >= PROGRESS_BYTES {
             looked_at = coming.bytes;
             pending.presence().touch();
@@ -178,8 +178,8 @@ pub(super) async fn upload(
 /// Bytes of a file that have to come for its connection to keep its place from others.
 const PROGRESS_BYTES: u64 = 256 << 10;
 
-/// Bytes of a file that comes. They count for the limit with those of all that have come and that come at the same time,
-/// until this is dropped or, where the file is kept, for good.
+/// The bytes of an upload. They count towards the limit, with those of all uploads before and at the same time, until this is
+/// dropped or, if the file is kept, until the end.
 struct Coming {
     shared: Arc<Shared>,
     bytes: u64,

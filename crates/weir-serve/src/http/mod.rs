@@ -32,7 +32,7 @@ use crate::listener::{Pending, STARTUP_MAX};
 use crate::secret;
 use crate::shared::Shared;
 
-/// What speaks HTTP.
+/// The HTTP protocol.
 pub(crate) struct HttpProtocol {
     shared: Arc<Shared>,
     tls: Option<TlsAcceptor>,
@@ -42,7 +42,7 @@ pub(crate) struct HttpProtocol {
 impl HttpProtocol {
     pub(crate) fn new(shared: &Arc<Shared>, tls: Option<TlsAcceptor>) -> Self {
         let router = Router::new()
-            // It looks at the length itself, as the body comes.
+            // The handler checks the length itself, as the body arrives.
             .route("/query", post(query::ask))
             .route("/query/{name}", get(query::state).delete(query::end))
             .route("/ladder", get(views::ladder))
@@ -70,7 +70,7 @@ impl HttpProtocol {
         }
     }
 
-    /// Has a router answer all requests of a connection.
+    /// Serves the requests of a connection by a router.
     async fn talk(&self, socket: TcpStream, router: Router) {
         match &self.tls {
             None => self.converse(socket, router).await,
@@ -125,7 +125,7 @@ impl crate::listener::Protocol for HttpProtocol {
     }
 }
 
-/// Looks at who asks: by which name, from which page, and with which token.
+/// Authenticates a request, and checks its host and origin.
 async fn guard(State(shared): State<Arc<Shared>>, request: Request, next: Next) -> Response {
     let headers = request.headers();
     let path = request.uri().path();
@@ -156,7 +156,7 @@ async fn guard(State(shared): State<Arc<Shared>>, request: Request, next: Next) 
     {
         pending.admit();
     }
-    // What has a body waits for that first.
+    // A request with a body waits for the body first.
     let has_body = request.method() == Method::POST;
     let pending = request.extensions().get::<Pending>();
     let at_work = pending

@@ -53,7 +53,7 @@ impl Default for Params {
     }
 }
 
-/// What stands behind the question mark when the text of the query is the body.
+/// The parameters of the URL when the text of the query is the body.
 #[derive(Debug, Default, Deserialize)]
 pub(super) struct Beside {
     format: Option<String>,
@@ -62,10 +62,10 @@ pub(super) struct Beside {
     id: Option<String>,
 }
 
-/// What rows are written in.
+/// The format of rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Written {
-    /// For the page.
+    /// JSON for the page.
     Json,
     File(RowFormat, &'static str),
 }
@@ -161,7 +161,7 @@ pub(super) async fn ask(
             id: beside.id,
             params: Params::default(),
         },
-        // What a form of another site can send is not taken.
+        // Content types that a form of another site can send are refused.
         _ => {
             return Err(Refusal::new(
                 StatusCode::UNSUPPORTED_MEDIA_TYPE,
@@ -290,7 +290,7 @@ impl JsonFlow {
 
     /// The next rows, or what stands behind them; `None` at the end.
     async fn piece(&mut self) -> Result<Option<Vec<u8>>, Failure> {
-        // Rows that are on their way are written to their end before the next are asked for.
+        // The current batch is written to its end before the next one is requested.
         if let Some(batch) = &mut self.batch {
             if let Some(text) = batch.next_piece()? {
                 return Ok(Some(text));
@@ -329,7 +329,7 @@ impl JsonFlow {
         });
         let said = said.to_string();
         text.extend(b"],");
-        // It goes on the object that has begun.
+        // The text continues the object that has begun.
         text.extend(said.trim_start_matches('{').as_bytes());
         Ok(Some(text))
     }
@@ -423,7 +423,7 @@ async fn streamed(
         deadline,
         left,
     };
-    // What fails at once fails with a status.
+    // A query that fails at once gets an error status.
     let first = flow.piece().await?;
     let pieces = stream::unfold(Some((first, flow)), |state| async {
         let (piece, mut flow) = state?;
@@ -436,7 +436,7 @@ async fn streamed(
     Ok(Body::from_stream(pieces))
 }
 
-/// How far a query has come.
+/// The progress of a query.
 pub(super) async fn state(
     State(shared): State<Arc<Shared>>,
     Path(name): Path<String>,

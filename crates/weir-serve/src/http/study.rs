@@ -1,5 +1,5 @@
-//! What a capture's messages would cost otherwise: WebSocket's with every setting of permessage-deflate, and those of
-//! H.248 in every encoding. The figures are those of `weir ws study` and `weir h248 compare`, as rows for the page.
+//! The studies of a capture's messages: WebSocket messages with every setting of permessage-deflate, and H.248 messages in every
+//! encoding. The figures are those of `weir ws study` and `weir h248 compare`, as rows for the page.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -31,7 +31,7 @@ pub(super) struct Studied {
     path: String,
 }
 
-/// How much is studied: the beginning of what there is.
+/// The limit of a study: the beginning of the messages.
 struct Budget {
     ends: Instant,
     messages: usize,
@@ -50,7 +50,7 @@ impl Budget {
         }
     }
 
-    /// Takes a message into account; false when it is one too many.
+    /// Counts a message; false when it exceeds the limit.
     fn take(&mut self, bytes: usize) -> bool {
         let left = self
             .messages
@@ -74,7 +74,7 @@ fn column(batch: &RecordBatch, index: usize, kind: &DataType) -> Result<Arc<dyn 
         .map_err(|error| Failure::new(FailureKind::Run, error.to_string()))
 }
 
-/// What each setting of permessage-deflate makes of a capture's WebSocket messages.
+/// The sizes of a capture's WebSocket messages with each setting of permessage-deflate.
 pub(super) async fn websocket(
     State(shared): State<Arc<Shared>>,
     Query(studied): Query<Studied>,
@@ -96,7 +96,7 @@ pub(super) async fn websocket(
         let binaries = column(batch, 4, &DataType::Binary)?;
         let (directions, kinds) = (directions.as_string::<i32>(), kinds.as_string::<i32>());
         let (texts, binaries) = (texts.as_string::<i32>(), binaries.as_binary::<i32>());
-        // It computes, and other connections go on meanwhile.
+        // The study computes, and other connections are served meanwhile.
         tokio::task::block_in_place(|| {
             for row in 0..batch.num_rows() {
                 let payload = match (texts.is_null(row), binaries.is_null(row)) {
@@ -164,7 +164,7 @@ fn columns(names: &[(&str, &str)]) -> Vec<Value> {
         .collect()
 }
 
-/// What a capture's H.248 messages cost in every encoding.
+/// The sizes of a capture's H.248 messages in every encoding.
 pub(super) async fn h248(
     State(shared): State<Arc<Shared>>,
     Query(studied): Query<Studied>,
@@ -181,7 +181,7 @@ pub(super) async fn h248(
     let capture = captured(&shared, &sql).await?.bytes()?;
     let budget = Budget::new(&shared, COMPARED_MAX);
     let compared = tokio::task::spawn_blocking(move || {
-        // It goes on where its client has left.
+        // The study continues when its client has gone.
         let _place = place;
         compare(&capture, budget)
     });
@@ -225,7 +225,7 @@ fn compare(
     let mut take = |message: &Lifted<'_>| {
         let arena = Arena::new();
         let decoded = decode(message.octets, &arena, &DecodeOptions::default());
-        // What is damaged is in the list of messages, with the reason.
+        // A damaged message is in the list of messages, with the reason.
         if let Ok(decoded) = decoded
             && budget.take(message.octets.len())
         {
@@ -253,7 +253,7 @@ fn nanoseconds(work: &mut dyn FnMut()) -> f64 {
     begun.elapsed().as_nanos() as f64 / f64::from(RUNS)
 }
 
-/// How long a study may take.
+/// The time limit of a study.
 const STUDY_MAX: Duration = Duration::from_secs(20);
 /// Messages and bytes of a study of permessage-deflate, and messages that are encoded otherwise.
 const MESSAGES_MAX: usize = 20_000;

@@ -32,7 +32,7 @@ use crate::shared::Shared;
 use crate::turn::Holder;
 use crate::workers::bytes_of;
 
-/// Which call is meant.
+/// The call of a request.
 #[derive(Debug, Deserialize)]
 pub(super) struct Call {
     path: String,
@@ -41,7 +41,7 @@ pub(super) struct Call {
     format: Drawn,
 }
 
-/// How a ladder is drawn.
+/// The format of a ladder.
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum Drawn {
@@ -63,7 +63,7 @@ pub(super) async fn place(
 ) -> Result<Option<OwnedSemaphorePermit>, Failure> {
     let place = Arc::clone(of).acquire_owned();
     let place = Deadline::new(&shared.options.limits, None).within(place);
-    // It is never closed.
+    // The semaphore is never closed.
     Ok(place.await?.ok())
 }
 
@@ -161,7 +161,7 @@ pub(super) async fn ladder(
     Ok(sent(&shared, &pending, kind, text).await)
 }
 
-/// A ladder as it is wanted, with its type.
+/// A ladder in the requested format, with its type.
 fn written(found: &CallLadder, call: &Call) -> Result<(&'static str, String), Failure> {
     if matches!(call.format, Drawn::Json) {
         return Ok(("application/json", described(found).to_string()));
@@ -225,7 +225,7 @@ fn broken(error: ArrowError) -> Failure {
     Failure::new(FailureKind::Run, error.to_string())
 }
 
-/// Has the batches of a query looked at, as long as more are wanted.
+/// Passes the batches of a query to a function, until it has enough.
 pub(super) async fn each_batch(
     shared: &Arc<Shared>,
     sql: &str,
@@ -318,14 +318,14 @@ pub(super) async fn captured(shared: &Arc<Shared>, query: &str) -> Result<Captur
     Ok(Captured { folder, file })
 }
 
-/// Which flow is followed.
+/// The flow of a request.
 #[derive(Debug, Deserialize)]
 pub(super) struct Followed {
     path: String,
     flow: u64,
 }
 
-/// What a flow carries, piece by piece.
+/// The contents of a flow, piece by piece.
 pub(super) async fn stream(
     State(shared): State<Arc<Shared>>,
     Extension(pending): Extension<Pending>,
@@ -374,7 +374,7 @@ fn followed_text(rows: &[Value], is_cut: bool) -> String {
     json!({"pieces": pieces, "truncated": truncated}).to_string()
 }
 
-/// Which packet is meant.
+/// The packet of a request.
 #[derive(Debug, Deserialize)]
 pub(super) struct Which {
     path: String,
@@ -426,7 +426,7 @@ pub(super) async fn packet(
     let failed = |error: weir_capture::Error| {
         Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, "run", error.to_string())
     };
-    // Its folder goes when the packet has been read.
+    // Its folder is removed when the packet has been read.
     let Captured {
         folder: _folder,
         file,

@@ -30,7 +30,7 @@ pub(super) struct Declared {
     pub(super) name: String,
     pub(super) query: String,
     pub(super) is_binary: bool,
-    /// It outlives its transaction.
+    /// The cursor outlives its transaction (WITH HOLD).
     pub(super) is_held: bool,
 }
 
@@ -40,7 +40,7 @@ pub(super) struct Fetched {
     pub(super) name: String,
     /// The number of rows; `None` for all that are left.
     pub(super) count: Option<usize>,
-    /// Its rows are passed over.
+    /// The rows are skipped (MOVE).
     pub(super) is_move: bool,
 }
 
@@ -64,7 +64,7 @@ pub(super) fn asked(sql: &str) -> Option<Result<CursorStatement, Failure>> {
     Some(read)
 }
 
-/// True when some statement of a text may be about cursors.
+/// Whether some statement of a text may be about cursors.
 pub(super) fn may_ask(sql: &str) -> bool {
     let sql = sql.to_ascii_lowercase();
     ABOUT.iter().any(|word| sql.contains(word))
@@ -172,7 +172,7 @@ fn forward_only() -> Failure {
 struct Words<'s> {
     sql: &'s str,
     rest: std::vec::IntoIter<Token>,
-    /// Where the word ends that was taken last.
+    /// The end of the last word.
     end: usize,
 }
 
@@ -194,7 +194,7 @@ impl<'s> Words<'s> {
         Some((token.kind, self.sql.get(token.range)?))
     }
 
-    /// The next word in small letters; nothing of what is quoted.
+    /// The next word in lower case; empty for a quoted one.
     fn next_plain(&mut self) -> String {
         match self.take() {
             Some((TokenKind::Quoted | TokenKind::Text, _)) | None => String::new(),
@@ -242,17 +242,17 @@ impl<'s> Words<'s> {
 
 /// A cursor of a connection.
 pub(super) struct Cursor {
-    /// Its query with the values of its parameters.
+    /// The query with the values of its parameters.
     pub(super) portal: Portal<Prepared>,
     pub(super) is_binary: bool,
     pub(super) is_held: bool,
     pub(super) rows: CursorRows,
 }
 
-/// How far a cursor is.
+/// The state of a cursor.
 pub(super) enum CursorRows {
     Ahead,
-    /// Its first FETCH has set the format of its rows.
+    /// The first FETCH has determined the format of its rows.
     Begun(QueryResponse),
     Over,
 }
@@ -314,7 +314,7 @@ impl Cursors {
         Ok(())
     }
 
-    /// Takes a cursor away, to be put back when its rows have been fetched: one that failed, or was cancelled, is gone.
+    /// Removes a cursor, to be put back when its rows have been fetched: a failed or cancelled cursor is gone.
     ///
     /// # Errors
     /// When there is none.

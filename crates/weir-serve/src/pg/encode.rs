@@ -81,7 +81,7 @@ pub(crate) fn type_of(field: &Arc<Field>, origin: Option<&str>) -> Type {
     }
 }
 
-/// How a column is written.
+/// The encoding of a column.
 enum EncodedColumn {
     Bool(BooleanArray),
     I16(ArrayRef),
@@ -91,7 +91,7 @@ enum EncodedColumn {
     Oid(ArrayRef),
     F32(ArrayRef),
     F64(ArrayRef),
-    /// Text as it is.
+    /// The text itself.
     Text(ArrayRef),
     Inet(StringArray),
     Mac(StringArray),
@@ -104,9 +104,9 @@ enum EncodedColumn {
     Time(ArrayRef),
     /// Months, days and microseconds.
     Interval(Vec<(i32, i32, i64)>, ArrayRef),
-    /// What the library encodes, value by value: lists and records.
+    /// The library's encoding, value by value, for lists and records.
     Other(Vec<DataRow>),
-    /// As it is shown.
+    /// The displayed value.
     Shown(ArrayRef),
 }
 
@@ -411,7 +411,7 @@ fn sized(out: &mut BytesMut, write: impl FnOnce(&mut BytesMut)) -> Result<(), Fa
 /// Appends text.
 fn text(out: &mut BytesMut, value: impl std::fmt::Display) {
     use std::fmt::Write as _;
-    // A buffer in memory takes whatever is written.
+    // Writing to a buffer in memory does not fail.
     let _ = write!(out, "{value}");
 }
 

@@ -39,7 +39,7 @@ use crate::error::{Failure, FailureKind};
 use crate::retained::of_values;
 use crate::session::{Answer, Session};
 
-/// What a client of the protocol is to its handlers.
+/// The bounds of a client of the protocol.
 pub(super) trait Client:
     ClientInfo + ClientPortalStore + Sink<PgWireBackendMessage> + Unpin + Send + Sync
 {
@@ -188,7 +188,7 @@ impl PgConnection {
     ) -> PgWireResult<T> {
         let cancelled = async {
             match handle {
-                // A sender that is replaced cancels nothing.
+                // Dropping a replaced sender cancels nothing.
                 Some(handle) => match handle.start_query().await.await {
                     Ok(()) => {}
                     Err(_) => std::future::pending().await,
@@ -214,7 +214,7 @@ impl PgConnection {
         }
     }
 
-    /// How long a statement may run: what the client has set, and what the server allows.
+    /// The time limit of a statement: that of the client, within that of the server.
     fn limit<C: ClientInfo>(&self, client: &C) -> Option<Duration> {
         let set = setting::limit(client);
         let most = self.session.shared.options.limits.time_max;
@@ -259,7 +259,7 @@ impl PgConnection {
             .await?)
     }
 
-    /// Says that a text had nothing in it.
+    /// Sends the response to an empty text.
     async fn empty<C: Client>(&self, client: &mut C) -> PgWireResult<()>
     where
         C::Error: Debug,
@@ -333,7 +333,7 @@ impl PgConnection {
         }
         let mut parts = parts.into_iter();
         while let Some(part) = parts.next() {
-            // Behind the last statement nothing of the text is held.
+            // After the last statement the memory of the text is free.
             let load = match parts.len() {
                 0 => load.take(),
                 _ => None,
@@ -667,7 +667,7 @@ impl PgConnection {
                     &portal.result_column_format,
                 );
                 let fields = Arc::new(fields);
-                // What was described must be what comes.
+                // The rows must be those that were described.
                 let same =
                     |(one, other): (&FieldInfo, &FieldInfo)| one.datatype() == other.datatype();
                 if fields.len() != prepared.fields.len()
@@ -686,7 +686,7 @@ impl PgConnection {
         Ok(None)
     }
 
-    /// Does a portal, or goes on with it.
+    /// Executes a portal, or continues it.
     async fn execute<C: Client>(
         &self,
         client: &mut C,
@@ -733,7 +733,7 @@ impl PgConnection {
     }
 }
 
-/// Sends a row. A long one is out of this process before the next is asked for: until then it is counted.
+/// Sends a row. A long one is sent before the next is requested: until then it is counted.
 async fn send_row<C: Client>(client: &mut C, row: DataRow) -> PgWireResult<()>
 where
     C::Error: Debug,
@@ -783,7 +783,7 @@ fn ahead(
     Portal::try_new(&bind, Arc::new(statement))
 }
 
-/// Says that nothing runs in a transaction that has failed.
+/// Checks that the transaction has not failed.
 pub(super) fn may_run<C: ClientInfo>(client: &C) -> PgWireResult<()> {
     if client.transaction_status() != TransactionStatus::Error {
         return Ok(());
@@ -910,7 +910,7 @@ impl ExtendedQueryHandler for PgConnection {
         })
     }
 
-    /// Binds values to a statement, which are counted as long as they are held.
+    /// Binds values to a statement, whose memory is counted while they are held.
     async fn on_bind<C>(&self, client: &mut C, message: Bind) -> PgWireResult<()>
     where
         C: ClientInfo + ClientPortalStore + Sink<PgWireBackendMessage> + Unpin + Send + Sync,

@@ -44,7 +44,7 @@ use startup::{Startup, Welcome};
 
 type Socket = Framed<Guarded<MaybeTls>, PgWireMessageServerCodec<Prepared>>;
 
-/// What speaks the protocol.
+/// The PostgreSQL protocol.
 pub(crate) struct PgProtocol {
     pub(crate) shared: Arc<Shared>,
     pub(crate) tls: Option<TlsAcceptor>,
@@ -73,8 +73,7 @@ impl PgProtocol {
         let negotiated = negotiate_tls::<Prepared>(socket, self.tls.clone());
         let negotiated = tokio::time::timeout(STARTUP_MAX, negotiated).await;
         let mut parts = negotiated.ok()?.ok()??.into_parts();
-        // What came in clear behind the request for TLS is nobody's, and not to be taken for what came through it
-        // (CVE-2021-23214).
+        // Bytes that arrived in clear behind the request for TLS must not be taken as if they had come through it (CVE-2021-23214).
         let is_mixed = matches!(parts.io, MaybeTls::Tls(_)) && !parts.read_buf.is_empty();
         if is_mixed {
             parts.read_buf.clear();
@@ -95,7 +94,7 @@ impl PgProtocol {
         Some((socket, fits))
     }
 
-    /// Takes messages as long as they come.
+    /// Processes messages until the connection ends.
     async fn converse(
         &self,
         socket: &mut Socket,
@@ -173,7 +172,7 @@ impl PgProtocol {
                     let _ = ending.wait_for(|ending| *ending).await;
                     tokio::time::sleep(grace).await;
                 };
-                // A panic of pgwire on malformed messages ends this connection and nothing else.
+                // A panic of pgwire on a malformed message ends this connection only.
                 let processed = AssertUnwindSafe(processed).catch_unwind();
                 let processed = processed.map(|done| {
                     done.unwrap_or_else(|_| {
@@ -255,7 +254,7 @@ impl crate::listener::Protocol for PgProtocol {
             return;
         };
         match socket.next().await {
-            // It asks for no place, and may make one.
+            // The request needs no place, and may free one.
             Some(Ok(PgWireFrontendMessage::CancelRequest(request))) => {
                 self.cancels().on_cancel_request(request).await;
             }
@@ -265,7 +264,7 @@ impl crate::listener::Protocol for PgProtocol {
     }
 }
 
-/// Gives back the memory of buffers that long messages went through.
+/// Frees the memory of buffers after long messages.
 fn give_back(socket: &mut Socket) {
     let held = socket.write_buffer_mut();
     if held.is_empty() && held.capacity() > BUFFER_BYTES {

@@ -228,7 +228,7 @@ fn list(bytes: &[u8], element: &Type) -> Option<Parameter> {
     if u32::try_from(kind).ok()? != element.oid() {
         return None;
     }
-    // Each element has its length at least, so that the count allocates nothing.
+    // Each element has at least its length, so that nothing is allocated for the count.
     let mut values = Vec::new();
     for _ in 0..count {
         let (len, others) = rest.split_first_chunk::<4>()?;

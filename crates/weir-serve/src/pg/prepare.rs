@@ -1,4 +1,4 @@
-//! Statements as they are prepared: who does them, with which parameters and columns.
+//! Prepared statements: the part of the server that runs them, their parameters and their columns.
 
 use std::sync::Arc;
 
@@ -30,11 +30,11 @@ pub(super) struct Prepared {
     pub(super) parameters: Vec<Type>,
     /// Columns of the answer, with the format open.
     pub(super) fields: Arc<Vec<FieldInfo>>,
-    /// Counts what it takes as long as it is held, and the values of its parameters where it is bound.
+    /// The memory of the statement, and of the values of its parameters where it is bound, which is counted while this exists.
     pub(super) retained: Vec<Arc<Retained>>,
 }
 
-/// What carries a statement out.
+/// The part of the server that runs a statement.
 pub(super) enum Doing {
     Engine(Statement),
     Copy(CopyOut),
@@ -178,7 +178,7 @@ impl Preparer {
                     .map_err(failed)?;
                 let origins = &described.address_origins;
                 let fields = match counted(&statement) {
-                    // What was written is counted, and has no rows.
+                    // The rows that were written are counted, and not returned.
                     Some(_) => Vec::new(),
                     None => encode::fields(&described.schema, origins, &Format::UnifiedText),
                 };

@@ -1,4 +1,4 @@
-//! Who does a statement? Its tree says so, and nothing else: a word in a text is a word.
+//! Decides by the tree of a statement, and never by words in its text, which part of the server runs it.
 
 use std::collections::{HashMap, HashSet};
 use std::ops::ControlFlow;
@@ -26,7 +26,7 @@ pub(super) enum RoutedStatement {
     Nothing(&'static str),
 }
 
-/// What a connection keeps.
+/// The state of a connection that a statement changes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Setting {
     Set(String, String),
@@ -34,7 +34,7 @@ pub(super) enum Setting {
     Begin,
     Commit,
     Rollback,
-    /// To a savepoint: nothing is undone, and the transaction goes on.
+    /// The rollback to a savepoint undoes nothing, and the transaction continues.
     RollbackTo,
 }
 
@@ -108,7 +108,7 @@ fn part(session: &Session, statement: Statement) -> RoutedStatement {
                 .map(|word| word.value.to_ascii_lowercase())
                 .collect();
             let name = words.join(" ");
-            // All settings, and those of its planner, are the engine's own.
+            // All settings together, and those of the planner, are the engine's own.
             match name == "all" || name.starts_with("datafusion.") {
                 true => of_engine(statement),
                 false => RoutedStatement::Connection(Setting::Show(name)),
@@ -232,7 +232,7 @@ fn named_type(name: &str) -> Option<Type> {
 pub(super) fn counted(statement: &Statement) -> Option<Tag> {
     match statement.parsed() {
         DfStatement::CopyTo(_) => Some(Tag::new("COPY")),
-        // The number in front is of rows with numbers of their own, which nothing has any more.
+        // The number in front is the OID of rows, which PostgreSQL has removed.
         DfStatement::Statement(statement) => match statement.as_ref() {
             ast::Statement::Insert(_) => Some(Tag::new("INSERT").with_oid(0)),
             _ => None,
@@ -302,7 +302,7 @@ pub(super) fn copy_out(sql: &str) -> Result<Option<CopyOut>, String> {
     }
     let rest = sql.get(sql.len() - rest.len() - 1..).unwrap_or_default();
     let lower = rest.to_ascii_lowercase();
-    // What stands last is meant: a query may have the words in a text.
+    // The last occurrence counts: a query may have the words in a string.
     let Some(place) = lower
         .rmatch_indices("stdout")
         .map(|(place, _)| place)

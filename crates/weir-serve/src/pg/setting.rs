@@ -1,4 +1,4 @@
-//! What a connection keeps: settings that are its own, and whether it is in a transaction, which has no effect.
+//! The state of a connection: its settings, and its transaction, which has no effect.
 
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -31,7 +31,7 @@ impl Shown {
         }
     }
 
-    /// The column as it is described.
+    /// The description of the column.
     pub(super) fn fields(&self) -> Vec<FieldInfo> {
         let name = self.column.clone();
         vec![FieldInfo::new(
@@ -53,7 +53,7 @@ impl Shown {
     }
 }
 
-/// Keeps a setting, and says so to clients that go by it.
+/// Stores a setting, and reports it to clients that depend on it.
 pub(super) async fn set<C: Client>(client: &mut C, name: &str, value: &str) -> PgWireResult<Tag>
 where
     C::Error: Debug,
@@ -91,7 +91,7 @@ where
     Ok(Tag::new("SET"))
 }
 
-/// How long a statement may run, as the client has said.
+/// The time limit of a statement that the client has set.
 pub(super) fn limit<C: ClientInfo>(client: &C) -> Option<Duration> {
     let set = client.metadata().get(TIMEOUT)?;
     set.parse().ok().map(Duration::from_millis)
@@ -154,7 +154,7 @@ pub(super) fn begin<C: ClientInfo>(client: &mut C) -> PgWireResult<Tag> {
     Ok(Tag::new("BEGIN"))
 }
 
-/// Ends a transaction: one that has failed is rolled back, whatever its client says.
+/// Ends a transaction: a failed one is rolled back, whatever the command is.
 pub(super) fn end<C: ClientInfo>(client: &mut C, is_commit: bool) -> Tag {
     let has_failed = client.transaction_status() == TransactionStatus::Error;
     client.set_transaction_status(TransactionStatus::Idle);

@@ -1,4 +1,4 @@
-//! How a connection begins: passwords, and what the server says of itself.
+//! The start of a connection: authentication, and the parameters of the server.
 
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -22,7 +22,7 @@ use pgwire::messages::{PgWireBackendMessage, PgWireFrontendMessage};
 
 use crate::catalog::VERSION;
 
-/// What all connections begin with.
+/// The parameters of the server that all connections get.
 pub(super) struct Welcome {
     provider: Arc<DefaultServerParameterProvider>,
     keys: Arc<RandomPidSecretKeyGenerator>,
@@ -50,7 +50,7 @@ impl Welcome {
     }
 }
 
-/// The password as SCRAM wants it, for whatever user.
+/// The salted password for SCRAM, for all users.
 struct Salted {
     salt: Vec<u8>,
     password: Vec<u8>,
@@ -76,7 +76,7 @@ impl AuthSource for Salted {
     }
 }
 
-/// How one connection begins.
+/// The start of one connection.
 pub(super) struct Startup {
     welcome: Arc<Welcome>,
     scram: Option<SASLAuthStartupHandler<DefaultServerParameterProvider>>,

@@ -27,11 +27,11 @@ pub(super) struct Link {
     pub(super) watched: Arc<Watched>,
     /// The state of the session that it is in, and the memory that it has; `None` where it is in none.
     pub(super) session: Option<(u64, Option<usize>)>,
-    /// Spilled rows; those of a process that is ended are removed with it.
+    /// The folder of spilled rows, which is removed with the process.
     _spilled: TempDir,
 }
 
-/// How much of the processor a statement's process gets, once it has one.
+/// The priority of the process of a statement, once it has one.
 #[derive(Debug, Default)]
 pub(crate) struct Priority {
     state: Mutex<PriorityState>,
@@ -75,7 +75,7 @@ impl Priority {
         }
     }
 
-    /// Gives its process less of the processor than others get.
+    /// Lowers the priority of its process.
     pub(crate) fn lower(&self) {
         let mut state = self.state();
         state.is_low = true;
@@ -90,7 +90,8 @@ impl Priority {
     }
 }
 
-/// A process is the first of a group of its own, whose priority is that of all its threads. One that is not there any more needs nothing.
+/// A worker process is the leader of its process group, whose priority is that of all its threads. A process that has ended needs
+/// nothing.
 fn lower(process: u32) {
     set_priority(process, NICE);
 }
@@ -104,7 +105,7 @@ fn set_priority(process: u32, nice: i32) {
     }
 }
 
-/// What the pool looks at while the process runs a statement.
+/// The state that the pool watches while the process runs a statement.
 #[derive(Debug)]
 pub(super) struct Watched {
     process: u32,
@@ -116,7 +117,7 @@ pub(super) struct Watched {
     begun: Mutex<Instant>,
     is_over: AtomicBool,
     over: Notify,
-    /// What ends the process, and no other that has its number later.
+    /// The handle that ends the process, and no later one with the same number.
     #[cfg(target_os = "linux")]
     handle: Option<std::os::fd::OwnedFd>,
 }
@@ -141,11 +142,12 @@ impl Watched {
         holder.upgrade()
     }
 
-    /// Ends the statement at work, which holds more memory than is left. Its process is ended at once: the one that reads from it may wait
-    /// for its client.
+    /// Ends the running statement, which holds more memory than is left. Its process is killed at once: its reader may wait for a
+    /// client.
     pub(super) fn end_for_memory(&self) {
         self.is_over.store(true, Ordering::Relaxed);
-        // It gives its memory back itself, for which it needs the processor. Where that is not allowed it takes a little longer.
+        // The process frees its memory itself, for which it needs processor time. Where raising the priority is not permitted, this
+        // takes longer.
         set_priority(self.process, PROMPT);
         #[cfg(target_os = "linux")]
         if let Some(handle) = &self.handle {
@@ -246,7 +248,7 @@ impl Link {
     async fn send(&mut self, request: &Request, octets: Vec<u8>) -> Result<(), Failure> {
         let frame = wire::Frame::new(request, octets);
         let frame = frame.map_err(|error| wire::broken(&error.to_string()))?;
-        // It may say why it ended in the middle of a long text.
+        // The process may report why it ended in the middle of a long text.
         let sent = async {
             self.input.write_all(&frame.front).await?;
             self.input.write_all(&frame.octets).await?;
@@ -258,7 +260,7 @@ impl Link {
         }
     }
 
-    /// What it says next. Large octets are read when there is room for them.
+    /// The next message of the process. Large contents are read when there is room for them.
     ///
     /// # Errors
     /// When the process has ended, or holds too much memory.
@@ -300,7 +302,7 @@ impl Link {
     /// Ends the process, and removes what it was writing into these folders.
     pub(super) async fn end(mut self, written: Vec<PathBuf>) {
         let _ = self.child.start_kill();
-        // What it writes until it has ended is removed with the rest.
+        // The files that it writes until it has ended are removed with the rest.
         let _ = self.child.wait().await;
         let process = self.watched.process;
         for folder in &written {
@@ -346,12 +348,12 @@ fn out_of_memory() -> Failure {
 /// A message, the octets behind it, and their place among those that are counted.
 pub(super) type Received = (Reply, Vec<u8>, Option<Counted>);
 
-/// What becomes of the octets behind a message.
+/// The way in which the octets behind a message are read.
 #[derive(Clone, Copy)]
 pub(super) enum Octets<'o> {
-    /// They are read when there is room for them.
+    /// The octets are read when there is room for them.
     Counted(&'o Arc<Turns>, &'o Arc<Holder>),
-    /// They are few.
+    /// There are few octets.
     Small,
     /// Nothing needs them any more.
     Dropped,
@@ -394,7 +396,7 @@ async fn read_frame(output: &mut ChildStdout, wanted: Octets<'_>) -> io::Result<
 fn handle_of(process: u32) -> Option<std::os::fd::OwnedFd> {
     use rustix::process::{Pid, PidfdFlags, pidfd_open};
     let process = Pid::from_raw(i32::try_from(process).ok()?)?;
-    // Where the system has no such handles the process ends when the one that reads from it notices.
+    // Where the system has no such handles, the process ends when its reader notices.
     pidfd_open(process, PidfdFlags::empty()).ok()
 }
 
@@ -402,7 +404,7 @@ fn handle_of(process: u32) -> Option<std::os::fd::OwnedFd> {
 const NICE: i32 = 10;
 /// The same of what is to end at once, and of the thread that looks at the memory.
 pub(super) const PROMPT: i32 = -10;
-/// How long a statement is counted for what it is expected to take.
+/// The time for which a statement is counted with its expected memory.
 const BEGINS_WITHIN: Duration = Duration::from_millis(500);
 /// Octets that a statement with its process is expected to take.
 const EXPECTED_BYTES: u64 = 48 << 20;
@@ -410,8 +412,8 @@ const EXPECTED_BYTES: u64 = 48 << 20;
 const PAGE_BYTES: u64 = 4096;
 /// Rows that are not counted: so many bytes of each connection are of no account.
 const SMALL_BYTES: usize = 64 << 10;
-/// What becomes of rows on their way to a client takes so many times their bytes: the rows, their columns as a protocol has them, the
-/// message, and the buffer that it is sent from.
+/// The factor of rows on their way to a client: the rows, their columns in the form of the protocol, the message, and the send
+/// buffer.
 const COPIES: usize = 3;
-/// How long a process whose output is closed may take to end.
+/// The time in which a process whose output is closed has to end.
 const ENDS_WITHIN: Duration = Duration::from_millis(500);

@@ -161,7 +161,7 @@ const VALUE_BYTES: usize = 4;
 const PIECE_BYTES: usize = 4 << 20;
 /// Bytes of one row: protocols write it as text, of which an octet may become six.
 const ROW_BYTES_MAX: usize = 32 << 20;
-/// Buffers of views that are sent as they are.
+/// The size of buffers of views that are sent whole.
 const COMPACT_BYTES: usize = 64 << 10;
 
 #[cfg(test)]

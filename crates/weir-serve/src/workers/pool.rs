@@ -29,7 +29,7 @@ use crate::turn::{Counted, Turns};
 #[derive(Debug)]
 pub(crate) struct Pool {
     program: WorkerProgram,
-    /// Where rows are spilled.
+    /// The folder of spilled rows.
     folder: Arc<Folder>,
     /// The folders that statements read, and may write.
     roots: Vec<PathBuf>,
@@ -43,13 +43,13 @@ pub(crate) struct Pool {
     at_work: Mutex<Vec<Arc<Watched>>>,
     /// Statements that are about to have a process.
     starting: AtomicU64,
-    /// Places of those of them that there is no memory for.
+    /// The places of statements that start although there is no memory.
     beyond: Arc<Semaphore>,
     /// The thread that looks at the memory of the processes, which rests while no statement is at work.
     looks: OnceLock<Thread>,
     /// Processes that were ended before their statements, and those that ended by themselves.
     pub(crate) lost: AtomicU64,
-    /// Statements that a fault of the program ended in a process, which told it and goes on.
+    /// The number of statements that ended by a panic in a process, which has reported it and continues.
     pub(crate) panics: AtomicU64,
 }
 
@@ -91,12 +91,12 @@ impl Pool {
         Ok(pool)
     }
 
-    /// Has a thread look at the memory of the processes. It waits for no other work of the server, however much of that there is.
+    /// Starts the thread that watches the memory of the processes, independently of all other work of the server.
     fn watch(self: &Arc<Self>, limit: u64) -> std::io::Result<()> {
         let pool = Arc::downgrade(self);
         let looks = std::thread::Builder::new().name("weir-memory".to_owned());
         let looks = looks.spawn(move || look_at_memory(&pool, limit))?;
-        // It is set once.
+        // The thread is set once.
         let _ = self.looks.set(looks.thread().clone());
         Ok(())
     }
@@ -106,7 +106,7 @@ impl Pool {
         lock(&self.idle).len() + lock(&self.at_work).len()
     }
 
-    /// Has a process ready for the next statement.
+    /// Starts a process for the next statement.
     fn warm_up(self: &Arc<Self>) {
         let pool = Arc::downgrade(self);
         let (program, folder) = (self.program.clone(), Arc::clone(&self.folder));
@@ -121,7 +121,7 @@ impl Pool {
         });
     }
 
-    /// A process for a statement of the session in this state, one that is in it already where there is one.
+    /// A process for a statement of the session in this state, preferably one that is in it already.
     async fn take(
         self: &Arc<Self>,
         session_id: u64,
@@ -134,7 +134,7 @@ impl Pool {
                 let session = link.session;
                 session.is_some_and(|(id, _)| id == session_id)
             });
-            // The one that has waited longest is of use to no session that is at work now.
+            // The process that has been idle longest is in the state of no running session.
             let place = same.or_else(|| (!idle.is_empty()).then_some(0));
             place.map(|place| (idle.remove(place), idle.is_empty()))
         };
@@ -175,8 +175,8 @@ impl Pool {
             .collect()
     }
 
-    /// Waits until there is memory for another process, for a second at most: a few statements at a time start then, and what is too much is
-    /// ended as it is found. The statement is counted as one that starts until what is given back is dropped.
+    /// Waits until there is memory for another process, for a second at most: then a few statements start at the same time, and
+    /// those that hold too much are ended. The statement counts as starting until the result is dropped.
     async fn room(self: &Arc<Self>) -> Starting {
         let Some(limit) = self.memory_limit_bytes else {
             return Starting::new(self, None);
@@ -188,7 +188,7 @@ impl Pool {
             self.turns.end_longest_waiting();
             tokio::time::sleep(LOOK_EVERY).await;
         }
-        // Some of those at work are ended for it, as it is found what all hold. It is never closed.
+        // Some of the running statements are ended for it, when the sum exceeds the limit. The semaphore is never closed.
         let beyond = Arc::clone(&self.beyond).acquire_owned().await.ok();
         Starting::new(self, beyond)
     }
@@ -200,8 +200,8 @@ impl Pool {
         limit.saturating_add(UNCOUNTED_BYTES - waiting)
     }
 
-    /// Counts a statement as one that starts, where the others hold no more than the limit. What they hold is that of processes that were
-    /// ended, too, until these are gone.
+    /// Counts a statement as starting, if the others hold no more than the limit. Processes that are being ended count until they
+    /// are gone.
     fn starting_within(self: &Arc<Self>, limit: u64) -> Option<Starting> {
         // Others look when this one is counted.
         let at_work = lock(&self.at_work);
@@ -238,7 +238,7 @@ impl Pool {
         Some(limit >> halvings.min(3))
     }
 
-    /// Has a process ready again where none is.
+    /// Starts a process if none is ready.
     fn refill(self: &Arc<Self>) {
         if lock(&self.idle).is_empty() && self.processes() < self.idle_max {
             self.warm_up();
@@ -294,7 +294,7 @@ impl Drop for Starting {
 
 /// Ends statements where all together hold more than they may: as many as it takes. Processes that wait for one go first.
 fn look_at_memory(pool: &Weak<Pool>, limit: u64) {
-    // It is this thread's alone. Where it is not allowed the thread is one among others.
+    // The priority is that of this thread only. Where raising it is not permitted, the thread has the normal one.
     #[cfg(target_os = "linux")]
     let _ = rustix::process::setpriority_process(None, PROMPT);
     loop {
@@ -325,7 +325,7 @@ fn look_at_memory(pool: &Weak<Pool>, limit: u64) {
             pool.end_idle();
         }
         for watched in victims(held, limit) {
-            // Its client gets the reason in place of its rows.
+            // The client gets the reason in place of its rows.
             watched.end_for_memory();
         }
         drop(pool);
@@ -336,9 +336,8 @@ fn look_at_memory(pool: &Weak<Pool>, limit: u64) {
     }
 }
 
-/// Those to be ended of statements with the bytes that they hold and their places among those that wait for their clients, so that the
-/// others hold no more than the limit. Those that wait go first, as they are in no hurry, where that gives back anything to
-/// speak of; behind them those that hold most.
+/// The statements to be ended, of those with their bytes and their numbers among those that wait for their clients, so that the
+/// rest holds no more than the limit. Those that wait go first, if they hold a notable amount; then those that hold most.
 fn victims<T>(mut held: Vec<(u64, Option<u64>, T)>, limit: u64) -> Vec<T> {
     let all = held.iter().map(|(bytes, _, _)| *bytes);
     let mut all = all.fold(0, u64::saturating_add);
@@ -357,7 +356,8 @@ fn victims<T>(mut held: Vec<(u64, Option<u64>, T)>, limit: u64) -> Vec<T> {
     ended
 }
 
-/// A process at work for a statement. Dropped before its end, it is asked to leave that statement, and ended where it does not.
+/// A process that runs a statement. When this is dropped before its end, the process is asked to cancel the statement, and killed
+/// when it does not.
 #[derive(Debug)]
 struct Held {
     pool: Arc<Pool>,
@@ -448,7 +448,7 @@ pub(crate) struct Remote {
     pub(crate) heard: Arc<Heard>,
 }
 
-/// What processes have said of the statements of a session.
+/// The reports of processes about the statements of a session.
 #[derive(Debug, Default)]
 pub(crate) struct Heard {
     pub(crate) report: Arc<ScanReport>,
@@ -472,14 +472,14 @@ impl Heard {
     }
 }
 
-/// What is handed to a process, once there is one.
+/// The work for a process, once there is one.
 #[derive(Debug)]
 pub(crate) struct Order {
     pool: Arc<Pool>,
     heard: Arc<Heard>,
     session_id: u64,
     next_id: Option<u64>,
-    /// How its session comes to the state that the work begins with.
+    /// The statements that bring a session to the state in which the work begins.
     recipes: Vec<Recipe>,
     writes_below: Option<PathBuf>,
     writes: bool,
@@ -527,7 +527,7 @@ impl Remote {
         })
     }
 
-    /// What a statement would answer with.
+    /// The description of a statement's answer.
     pub(crate) fn describe(&self, log: &Log, statement: &Statement) -> Result<Order, Failure> {
         Ok(self.order(log, Work::Describe(Written::new(statement)?)))
     }
@@ -621,7 +621,7 @@ impl Order {
         }
     }
 
-    /// What a statement would answer with.
+    /// The description of a statement's answer.
     pub(crate) async fn described(self) -> Result<Described, Failure> {
         let (schema, origins, parameters) = self.read_description().await?;
         let parameters = parameters.fields().iter();
@@ -630,7 +630,7 @@ impl Order {
     }
 }
 
-/// The type of a parameter; `Null` stands for one that is not known.
+/// The type of a parameter; `Null` stands for an unknown one.
 fn known(kind: &DataType) -> Option<DataType> {
     (*kind != DataType::Null).then(|| kind.clone())
 }
@@ -687,17 +687,17 @@ const UNCOUNTED_BYTES: u64 = 128 << 20;
 const BASE_BYTES: u64 = 16 << 20;
 /// Statements that start at once where there is no memory for them.
 const BEYOND_MAX: usize = 2;
-/// Looks for memory before another process starts.
+/// The number of checks for memory before another process starts.
 const ROOM_LOOKS: u32 = 50;
-/// How often the memory of processes at work is looked at.
+/// The interval in which the memory of running processes is checked.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 /// The same where they hold more than half of what they may.
 const LOOK_AGAIN: Duration = Duration::from_millis(5);
-/// How often it is looked whether the server is still there while nothing runs.
+/// The interval in which the thread checks whether the server still exists while nothing runs.
 const REST: Duration = Duration::from_secs(1);
-/// How long a process may take to leave a statement whose client has gone.
+/// The time in which a process has to cancel a statement whose client has gone.
 const GRACE: Duration = Duration::from_millis(250);
-/// The same of one that may be writing a file, which it removes.
+/// The same time for a statement that may be writing a file, which it removes.
 const WRITERS_GRACE: Duration = Duration::from_secs(3);
 
 #[cfg(test)]

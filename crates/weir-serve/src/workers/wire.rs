@@ -1,4 +1,4 @@
-//! What a server and the processes that run its statements say to each other.
+//! The messages between a server and its worker processes.
 //!
 //! A worker process begins with a line of its own (`GREETING`); what a program prints before is passed over. Each message
 //! behind it is a frame: the length of a text of JSON and of the octets behind it, both as four octets with the lowest first, and
@@ -14,7 +14,7 @@ use weir_engine::{Parameter, Recipe, Statement};
 
 use crate::error::Failure;
 
-/// What a worker process does next.
+/// The next task of a worker process.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Task {
     pub(super) session: SessionState,
@@ -25,7 +25,7 @@ pub(super) struct Task {
     pub(super) work: Work,
 }
 
-/// What a session has been brought to by the statements before.
+/// The state of a session after its statements so far.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct SessionState {
     /// Tells this state from all others.
@@ -39,7 +39,7 @@ pub(super) struct SessionState {
 /// The work itself.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) enum Work {
-    /// What a statement would answer with.
+    /// The description of a statement's answer is requested.
     Describe(Written),
     /// The rows of a statement.
     Run(Written),
@@ -60,9 +60,9 @@ pub(super) struct Written {
 enum ParameterValue {
     Null,
     Boolean(bool),
-    /// As digits: JSON's numbers end earlier.
+    /// An integer as digits: JSON's numbers have less precision.
     Integer(String),
-    /// As its bits: JSON has neither NaN nor infinity.
+    /// The bits of a number: JSON has neither NaN nor infinity.
     Float(u64),
     Text(String),
     Bytes(Vec<u8>),
@@ -70,26 +70,26 @@ enum ParameterValue {
     List(Vec<ParameterValue>),
 }
 
-/// What a worker process says.
+/// A message of a worker process.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) enum Reply {
-    /// It takes tasks.
+    /// The process is ready for tasks.
     Ready,
     /// The columns of an answer, whose rows follow, as an Arrow stream without rows.
     Begun {
         origins: Vec<Option<String>>,
     },
-    /// Rows, as an Arrow stream of one batch: its end tells a batch without octets of its own from one that is on its way.
+    /// Rows, as an Arrow stream of one batch, whose end distinguishes a batch without octets from one that follows.
     Rows,
-    /// How far it is.
+    /// The progress of the statement.
     Progress(Progress),
     /// The end of the rows.
     End {
         notes: Vec<String>,
         damage: Vec<String>,
     },
-    /// What a statement would answer with; the octets are two streams without rows, the second of parameters, whose type is `Null` where it
-    /// is not known.
+    /// The description of a statement's answer; the octets are two streams without rows, the second for parameters, whose type is
+    /// `Null` if it is unknown.
     Described {
         origins: Vec<Option<String>>,
         schema_bytes: usize,
@@ -97,7 +97,7 @@ pub(super) enum Reply {
     Failed(Failure),
 }
 
-/// What has been read since a task began.
+/// The counts since the task began.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Progress {
     pub(super) records: u64,
@@ -110,7 +110,7 @@ pub(super) struct Progress {
     pub(super) planned_bytes: u64,
 }
 
-/// What a server says to a worker process.
+/// A message of a server to a worker process.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) enum Request {
     Task(Box<Task>),

@@ -20,8 +20,8 @@ use crate::server::{STACK_BYTES, statement_threads};
 use crate::session::{Answer, Session};
 use crate::shared::Shared;
 
-/// Runs statements that come on standard input until that ends, and answers on standard output. `options` are those of the
-/// server that started this process, which keeps its uploads in the folder `uploads`.
+/// Runs the statements from standard input until it ends, and writes the results to standard output. `options` are those of the
+/// server that started this process, which has its uploads in the folder `uploads`.
 ///
 /// # Errors
 /// When it cannot begin.
@@ -35,7 +35,7 @@ pub fn work(mut options: Options, uploads: &Path) -> Result<(), Error> {
         ..Limits::default()
     };
     let runtime = statement_threads(options.engine.threads)?;
-    // It ends with its input.
+    // The process ends with its input.
     let (_end, ending) = watch::channel(false);
     let shared = Shared::of_worker(options, runtime.handle().clone(), ending)?;
     let (sender, requests) = mpsc::channel(2);
@@ -84,7 +84,7 @@ fn bound_process(options: &weir_engine::Options) {
     let _ = std::fs::write("/proc/self/oom_score_adj", "1000");
 }
 
-/// Reads what the server says. When that ends the server has gone, and nothing is waited for.
+/// Reads the messages of the server. When they end, the server has gone, and nothing is waited for.
 fn take_requests(sender: mpsc::Sender<(Request, Vec<u8>)>) {
     let mut input = io::stdin().lock();
     while let Ok(Some(request)) = wire::read(&mut input) {
@@ -142,7 +142,7 @@ struct Current {
 
 impl Worker {
     async fn run(mut self, mut requests: mpsc::Receiver<(Request, Vec<u8>)>) {
-        // What is made once, or read from the program's file, is there before the first statement.
+        // Values that are created once, or read from the program's file, exist before the first statement.
         drop(Session::new(&self.shared));
         if self.say(&Reply::Ready, Vec::new()).await.is_err() {
             return;
@@ -156,7 +156,7 @@ impl Worker {
             let outcome = tokio::select! {
                 outcome = self.task(*task) => outcome,
                 _ = requests.recv() => {
-                    // What cannot look up goes on until it is done: the server waits for a moment, and then ends this process.
+                    // A statement that cannot be interrupted continues: the server waits for a moment, and then kills this process.
                     self.shared.turns.all_given_back().await;
                     Err(Failure::cancelled())
                 }
@@ -296,7 +296,7 @@ impl Worker {
                 let bytes = pieces::written_bytes(&piece);
                 let kib = u32::try_from(bytes >> 10).unwrap_or(u32::MAX);
                 let room = Arc::clone(&self.room).acquire_many_owned(kib.min(ROOM_KIB));
-                // It is never closed.
+                // The semaphore is never closed.
                 let room = room.await.ok();
                 let begun = Vec::with_capacity(bytes.saturating_add(HEADERS_BYTES));
                 let mut stream =
@@ -360,5 +360,5 @@ const ROOM_KIB: u32 = 16 << 10;
 const HEADERS_BYTES: usize = 4 << 10;
 /// The time between two reports of a statement's progress to the server.
 const LOOK_EVERY: Duration = Duration::from_millis(200);
-/// How long what runs may take to leave nothing behind when the server has gone.
+/// The time for running statements to remove their files when the server has gone.
 const GRACE: Duration = Duration::from_secs(2);

@@ -1,4 +1,4 @@
-//! What can be computed of groups.
+//! The aggregate functions.
 
 use std::sync::Arc;
 
@@ -7,22 +7,22 @@ use weir_packet::Kind;
 use super::Sketch;
 use crate::key::Key;
 
-/// What is computed of each group.
+/// A function that is computed for each group.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 #[allow(missing_docs, reason = "the names say it")]
 pub enum Function {
-    /// Rows, whatever is in them.
+    /// The number of rows.
     CountRows,
     /// Rows in which the argument is not NULL.
     Count,
     /// Different values of the argument.
     CountDistinct,
-    /// Of 64-bit integers, wrapping around; NULL without a value.
+    /// The sum of 64-bit integers, wrapping around; NULL without a value.
     Sum,
-    /// As a floating-point number.
+    /// The sum as a floating-point number.
     SumFloat,
-    /// As a floating-point number.
+    /// The average as a floating-point number.
     Average,
     Minimum,
     Maximum,
@@ -31,16 +31,16 @@ pub enum Function {
     BitExclusiveOr,
     BoolAnd,
     BoolOr,
-    /// Of the first row, NULL or not.
+    /// The value of the first row, NULL or not.
     First,
-    /// Of the last row, NULL or not.
+    /// The value of the last row, NULL or not.
     Last,
-    /// What someone else computes of the values that are not NULL.
+    /// A function of the caller over the values that are not NULL.
     Sketch(Arc<dyn Sketch>),
 }
 
 impl Function {
-    /// True when the function can be computed of arguments of this type.
+    /// Whether the function takes arguments of this type.
     #[must_use]
     pub const fn takes(&self, kind: Kind) -> bool {
         match self {

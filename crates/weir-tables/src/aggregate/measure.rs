@@ -22,13 +22,13 @@ pub(super) struct Measure {
     pub(super) kind: Kind,
     pub(super) at: usize,
     pub(super) flag: u64,
-    /// For [`Function::CountDistinct`].
+    /// The values of [`Function::CountDistinct`].
     pub(super) seen: Option<Seen>,
-    /// For [`Function::Sketch`].
+    /// The state of [`Function::Sketch`].
     pub(super) sketched: Option<Sketched>,
     /// Some branch leaves rows out of this aggregate alone.
     pub(super) is_filtered: bool,
-    /// Its argument may take all 64 bits: one value may be as large as the largest sum.
+    /// The argument may use all 64 bits: one value may be as large as the largest sum.
     pub(super) is_wide: bool,
     /// The arguments of the rows that wait. Without an argument, whether they count.
     numbers: Numbers,
@@ -39,7 +39,7 @@ pub(super) struct Measure {
 /// A number of each row that waits.
 pub(super) struct Numbers {
     pub(super) values: Box<[u64; ROWS]>,
-    /// Which are there: the others are NULL.
+    /// The values that are not NULL.
     pub(super) validity: Box<[bool; ROWS]>,
 }
 
@@ -104,7 +104,7 @@ impl Measure {
         })
     }
 
-    /// True when it can be taken up from plain numbers, among them addresses that are only counted.
+    /// Whether it can be computed from plain numbers, including addresses that are only counted.
     pub(super) const fn is_plain(&self) -> bool {
         let is_number = match self.kind {
             Kind::Address => self.sketched.is_none(),
@@ -122,7 +122,7 @@ impl Measure {
             + sketched.map_or(0, Sketched::allocated_bytes)
     }
 
-    /// Takes up what a row, which waits at `at`, has for it.
+    /// Stores the argument of a row, which waits at `at`.
     #[inline]
     pub(super) fn take(
         &mut self,
@@ -182,7 +182,7 @@ impl Measure {
         self.numbers.validity[at] = validity;
     }
 
-    /// Where the numbers of the rows that wait are written, from the first on.
+    /// The buffer of the numbers of the waiting rows.
     pub(super) const fn numbers(&mut self) -> &mut Numbers {
         &mut self.numbers
     }
@@ -191,7 +191,7 @@ impl Measure {
     pub(super) fn add(&mut self, groups: &mut Groups, numbers: &[u32], flags_at: usize) {
         let signed = matches!(self.kind, Kind::I64 | Kind::Time);
         match &self.function {
-            // Of all rows, in the one group that there is.
+            // There is a single group, and all rows count.
             Function::CountRows if groups.len() == 1 && !self.is_filtered => {
                 groups.state_mut(0)[self.at] += numbers.len() as u64;
             }
@@ -227,7 +227,8 @@ impl Measure {
             }
             Function::SumFloat => self.add_floats(groups, numbers, flags_at),
             Function::Sum if self.is_wide => self.add_wide(groups, numbers, flags_at),
-            // What is narrow fits: of no capture are there so many records. If it does not, it stays at the end.
+            // The sum of narrow values does not overflow, as no capture has so many records. If it did, it would stay at the
+            // maximum.
             Function::Sum => self.fold(groups, numbers, flags_at, u64::saturating_add),
             Function::Minimum if signed => {
                 self.fold(groups, numbers, flags_at, |a, b| {
@@ -276,7 +277,7 @@ impl Measure {
         combine: impl Fn(u64, u64) -> u64,
     ) {
         let rows = self.numbers.values.iter().zip(&*self.numbers.validity);
-        // In the one group that there is.
+        // There is a single group.
         if groups.len() == 1 {
             let state = groups.state_mut(0);
             let (mut all, mut seen) = (state[self.at], false);

@@ -14,13 +14,13 @@ use crate::{Expression, Row};
 
 /// An aggregate function that someone else computes, from arrays of values.
 pub trait Sketch: fmt::Debug + Send + Sync {
-    /// As SQL writes it.
+    /// The name of the function in SQL.
     fn name(&self) -> &str;
 
-    /// True when it comes to the same to the last bit in whatever parts and order the values come.
+    /// Whether the result is identical for any partition and order of the values.
     fn allows_parts(&self) -> bool;
 
-    /// What it gives: the states of a group, which others can put together, or the result.
+    /// The types of the states of a group, which can be merged, or of the result.
     fn data_types(&self, as_states: bool) -> Vec<DataType>;
 
     /// No groups yet.
@@ -30,7 +30,7 @@ pub trait Sketch: fmt::Debug + Send + Sync {
     fn start(&self) -> Result<Box<dyn Sketches>, ArrowError>;
 }
 
-/// What a [`Sketch`] keeps of all groups, which are numbered from 0.
+/// The states of a [`Sketch`] for all groups, which are numbered from 0.
 pub trait Sketches: Send {
     /// Adds each of the values, of which none is NULL, to the group whose number is at its place. There
     /// are `groups` of them so far, also ones without a value.
@@ -70,9 +70,9 @@ pub(super) struct Sketched {
     values: SketchValues,
     /// The group of each value.
     of: Vec<usize>,
-    /// What went wrong first; told when the groups are given out.
+    /// The first error, which is reported with the groups.
     failure: Option<ArrowError>,
-    /// What is being given out, of all groups.
+    /// The results of all groups, while they are read.
     given: Option<Vec<ArrayRef>>,
 }
 
@@ -94,7 +94,7 @@ impl SketchValues {
 }
 
 impl Sketched {
-    /// `None` when the function refuses what it is asked.
+    /// `None` when the function rejects the type.
     pub(super) fn new(sketch: &Arc<dyn Sketch>, kind: Kind) -> Option<Self> {
         Some(Self {
             sketches: sketch.start().ok()?,
@@ -107,8 +107,7 @@ impl Sketched {
         })
     }
 
-    /// Takes up the text or the address of a row; gives whether there is one. Numbers come by
-    /// [`Sketched::add`].
+    /// Adds the text or the address of a row; false when it is NULL. Numbers are added by [`Sketched::add`].
     pub(super) fn take(&mut self, argument: &Expression, row: &Row<'_>) -> bool {
         match &mut self.values {
             SketchValues::Numbers(_) => false,
@@ -166,7 +165,7 @@ impl Sketched {
 
     /// Adds all groups of `other`, which have these numbers here, where there are `groups`.
     pub(super) fn merge(&mut self, other: &mut Self, of: &[usize], groups: usize) {
-        // In the order in which the rows came.
+        // Rows are processed in their order.
         self.flush(groups);
         other.flush(of.len());
         let merged = match other.failure.take() {
@@ -179,7 +178,7 @@ impl Sketched {
         self.note(merged);
     }
 
-    /// What all groups give, the same until [`Sketched::rewind`].
+    /// The results of all groups, the same until [`Sketched::rewind`].
     pub(super) fn given(&mut self, groups: usize, wants: Wants) -> Result<&[ArrayRef], ArrowError> {
         if self.given.is_none() {
             self.flush(groups);
@@ -203,7 +202,7 @@ impl Sketched {
         Ok(self.given.as_deref().unwrap_or_default())
     }
 
-    /// What is given next is that of the groups as they then are.
+    /// Starts again: the next results are those of the groups at that time.
     pub(super) fn rewind(&mut self) {
         self.given = None;
     }
@@ -229,14 +228,14 @@ impl Sketched {
     }
 }
 
-/// What is given out of sketches.
+/// The kind of results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Wants {
     /// Results; the groups have no more rows to come.
     Results,
     /// Results so far, of groups that more rows come to.
     Snapshot,
-    /// What someone else puts together.
+    /// States, which another operator merges.
     States,
 }
 

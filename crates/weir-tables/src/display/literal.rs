@@ -140,7 +140,7 @@ fn bytes(word: &str) -> Option<Vec<u8>> {
         }
     };
     let word = word.strip_prefix("0x").unwrap_or(word);
-    // With dots four digits stand together: otherwise it is a part of an address of IPv4.
+    // Bytes with dots have four digits each: otherwise the word is a part of an IPv4 address.
     if word.contains('.') && word.split('.').any(|part| part.len() != 4) {
         return None;
     }

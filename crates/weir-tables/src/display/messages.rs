@@ -30,7 +30,7 @@ pub(super) struct MessageField {
     places: Vec<(String, &'static str)>,
     /// Texts that are addresses.
     is_address: bool,
-    /// It is a field of HTTP/2, or of the versions before, which share a table.
+    /// The field is of HTTP/2, or of earlier versions, which share a table; `None` for other protocols.
     is_http2: Option<bool>,
     /// Only messages have it of which this column is true.
     only: Option<&'static str>,
@@ -78,7 +78,7 @@ impl MessageField {
         })
     }
 
-    /// What tells the frames with a message of a protocol.
+    /// The test for frames with a message of a protocol.
     pub(super) fn protocol(name: &str) -> Option<Self> {
         if ["tls", "ssl"].contains(&name) {
             let places = vec![(tls_records::IS_TLS.to_owned(), FRAME)];
@@ -126,7 +126,7 @@ impl MessageField {
         Some((field, kind))
     }
 
-    /// Where SQL has the field.
+    /// The name of the field in SQL.
     pub(super) fn in_sql(&self) -> String {
         let column = self.places.first().map_or(FRAME, |(column, _)| column);
         let name = self.table.name;
@@ -277,7 +277,7 @@ const VERSIONS: [(&str, &str); 3] = [
     (RESPONSE, "http.response.version"),
     (INFO, "http.info_version"),
 ];
-/// What they say of HTTP/2.
+/// The value of `http.version` for HTTP/2.
 const HTTP2: &str = "HTTP/2";
 
 /// Rows that are of a protocol with other names in Wireshark: the table, a column, and its value in them.
@@ -293,7 +293,7 @@ const PROTOCOLS: &[(&str, &str, &[&str])] = &[
     ("mqtt", "mqtt", &[FRAME]),
 ];
 
-/// A relation that is asked of messages.
+/// A comparison with fields of messages.
 #[derive(Debug)]
 pub(super) struct FieldTest {
     field: MessageField,
@@ -305,7 +305,7 @@ impl FieldTest {
         Self { field, test }
     }
 
-    /// True when the relation must hold of all values that a frame has.
+    /// Whether the comparison must be true of all values of a frame.
     const fn is_of_all(&self) -> bool {
         matches!(
             self.test,
@@ -451,7 +451,7 @@ impl Messages {
                 projection.len() - 1
             }))
         };
-        // Which relation, and the columns of its values and of their frames.
+        // The comparisons, with the columns of their values and of their frames.
         let mut questions: Vec<(usize, &FieldTest, Places)> = Vec::new();
         for (number, asked) in self.asked().iter().enumerate() {
             if asked.field.table == extraction {
@@ -475,7 +475,7 @@ impl Messages {
         let mut failed = vec![Frames::default(); frames.len()];
         let options = ScanOptions {
             decode: decode.clone(),
-            // Their conversations are those of their headers, which are numbered as they are.
+            // The conversations of quoted headers are those of the packets around them.
             quotes: *extraction != conversations::EXTRACTION,
             ..ScanOptions::default()
         };
@@ -514,7 +514,7 @@ impl Messages {
                 passed.remove_all(failed);
             }
         }
-        // What is wrong with the file, who reads its packets says.
+        // The scan of the packets reports what is wrong with the file.
         self.note(scan.notes());
     }
 
@@ -524,8 +524,8 @@ impl Messages {
     }
 }
 
-/// Which columns of a batch have the values of a field, the numbers of its frames, and the version of HTTP with whether
-/// that has to be 2.
+/// The columns of a batch with the values of a field, the numbers of its frames, and the version of HTTP with the flag whether that
+/// has to be 2.
 #[derive(Clone, Copy)]
 struct Places {
     values: usize,

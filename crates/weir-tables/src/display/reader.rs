@@ -1,4 +1,4 @@
-//! Which fields, protocols and values the words of a filter are.
+//! Resolves the fields, protocols and values of a filter.
 
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -21,7 +21,7 @@ pub(super) struct FilterReader<'t> {
     columns: Vec<Column>,
     messages: Arc<Messages>,
     asked: Vec<FieldTest>,
-    /// The field of messages that the relation at hand asks for.
+    /// The field of messages of the current comparison.
     field: Option<MessageField>,
 }
 
@@ -259,7 +259,7 @@ impl<'t> FilterReader<'t> {
                     || derived(&lower).is_some()
                     || self.fields(&lower).is_some()
                     || MessageField::named(&lower).is_some();
-                // What looks like a name of a field is one that is not known.
+                // A word that looks like the name of a field is an unknown one.
                 let like_a_value = word
                     .starts_with(|c: char| c.is_ascii_digit() || c == '-' || c == ':')
                     || word.contains([':', '/'])
@@ -311,7 +311,7 @@ impl<'t> FilterReader<'t> {
                     }
                     _ => match reader.source(operand)? {
                         (source, Type::Number | Type::Flag) => Ok(source),
-                        // Of bytes, the bits are looked at: eth.dst[0] & 1.
+                        // The bits of bytes are tested: eth.dst[0] & 1.
                         (source, Type::Bytes) if *calculation == Calculation::And => Ok(source),
                         _ => Err(Error::new(
                             "only numbers are calculated with",
@@ -590,7 +590,7 @@ fn unknown(operand: &Operand, word: &str) -> Error {
     )
 }
 
-/// What there is to call.
+/// The functions of the language.
 const FUNCTIONS: &[&str] = &[
     "abs", "count", "len", "lower", "max", "min", "string", "upper",
 ];

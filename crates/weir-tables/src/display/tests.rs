@@ -1,4 +1,4 @@
-//! What filters decide on one packet, and the errors of filters with unknown fields.
+//! Tests of filters on one packet, and of errors of filters with unknown fields.
 
 use weir_packet::{Decoder, Frame, LinkType};
 
@@ -114,7 +114,7 @@ fn filters_ask_all_headers_of_a_packet() {
     }
 }
 
-/// The filters that tshark is asked, too.
+/// The filters that are compared with tshark.
 #[test]
 fn the_filters_of_the_comparison_are_known() {
     let text = include_str!("../../tests/filters.txt");

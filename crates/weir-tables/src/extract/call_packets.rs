@@ -31,12 +31,12 @@ pub(super) const EXTRACTION: Extraction = Extraction {
 struct CallPackets {
     finder: Finder,
     files: Files,
-    /// What was complete only when the capture ended.
+    /// The packets of messages that were complete only at the end of the capture.
     last: Option<VecDeque<(String, Vec<u64>)>>,
 }
 
-/// The files so far. A message may begin in one and end in another, so that the numbers of their records are told apart by the
-/// number of their file, which stands above them.
+/// The files so far. A message may begin in one file and end in another, so that the numbers of records are extended by the number
+/// of their file.
 #[derive(Default)]
 struct Files {
     names: Vec<String>,

@@ -124,7 +124,7 @@ impl Extract for CallTable {
     }
 }
 
-/// What was given up for limits, in words.
+/// The items that were given up for limits, as text.
 fn notes(calls: &Calls, finder: &Finder) -> Vec<String> {
     let counters = calls.counters();
     let limits = CallLimits::default();

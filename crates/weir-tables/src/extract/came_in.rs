@@ -1,4 +1,4 @@
-//! In which frames the octets came that wait for the end of their message.
+//! The frames of octets that wait for the end of their message.
 
 use std::collections::VecDeque;
 
@@ -7,7 +7,7 @@ use weir_flow::{Content, Payload};
 /// The frames of one direction of a connection, from the one on in which the message under way begins.
 #[derive(Debug, Default)]
 pub(super) struct CameIn {
-    /// Each with the octets that came in it; those of one piece stand together, and the first of them has its octets.
+    /// The frames, each with the number of its octets; frames of one piece are adjacent, and the first of them has the octets.
     frames: VecDeque<(u64, usize)>,
     octets: usize,
 }
@@ -16,13 +16,13 @@ pub(super) struct CameIn {
 const FRAMES_MAX: usize = 4_096;
 
 impl CameIn {
-    /// Where what came before the payload came that a message may be made of, and the other frames of the payload.
+    /// The frames of the octets before the payload that may belong to its message, and the other frames of the payload.
     pub(super) fn before(&self, payload: &Payload<'_>) -> Vec<u64> {
         let before = self.frames.iter().map(|(frame, _)| *frame);
         before.chain(payload.others.iter().copied()).collect()
     }
 
-    /// Takes up where a piece came of which, with what came before, the last `held` octets wait.
+    /// Adds the frames of a piece, after which the last `held` octets wait.
     pub(super) fn take(&mut self, payload: &Payload<'_>, content: Content<'_>, held: usize) {
         // Nearly always a piece is made of whole messages.
         if held == 0 {

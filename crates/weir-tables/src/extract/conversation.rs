@@ -4,19 +4,19 @@ use weir_flow::{Chunk, Content, Sender};
 
 /// Cuts one direction of a connection into messages.
 pub(crate) trait Cut {
-    /// Takes what comes next, and hands on what it completes.
+    /// Takes the next content, and reports the pieces that it completes.
     fn cut(&mut self, content: Content<'_>, each: &mut dyn FnMut(Piece<'_>));
 
     /// Bytes that wait for the end of their message.
     fn held_bytes(&self) -> usize;
 }
 
-/// What a direction is cut into.
+/// A piece of a direction.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Piece<'p> {
-    /// What may be a message.
+    /// A candidate of a message.
     Message(&'p [u8]),
-    /// So many bytes are of no whole message.
+    /// A number of bytes that belong to no whole message.
     Lost(u64),
 }
 
@@ -44,9 +44,9 @@ impl<F: Cut> Conversation<F> {
         self.framers.get(side).map_or(0, Cut::held_bytes)
     }
 
-    /// Takes a chunk. `each` gets what may be a message, and whether the connection has some for sure,
-    /// and says whether it is one. Gives the bytes that are kept; `None` when nothing more of the
-    /// connection is wanted, as it is over or carries something else.
+    /// Takes a chunk. `each` gets a candidate of a message, and whether the connection certainly has messages, and returns whether
+    /// it is one. Returns the number of bytes that are kept; `None` when nothing more of the connection is needed, as it is over or
+    /// carries something else.
     pub(crate) fn chunk(
         &mut self,
         chunk: &Chunk<'_>,

@@ -1,5 +1,5 @@
-//! What display filters ask of conversations: a row for each header of TCP and UDP, with the number that Wireshark
-//! gives its conversation and what hangs on that. It is no table of SQL, whose `flow.id` numbers flows.
+//! The fields of conversations for display filters: a row for each TCP and UDP header, with the number that Wireshark gives its
+//! conversation. It is not a table of SQL, whose `flow.id` numbers flows.
 
 use weir_flow::{Analyzed, Conversations, Conversed, More};
 use weir_packet::{Kind, Needs, Value};
@@ -20,7 +20,7 @@ pub(crate) const EXTRACTION: Extraction = Extraction {
     aliases: &[],
 };
 
-/// True of the fields that are asked here.
+/// Whether the field is one of these.
 pub(crate) fn has(name: &str) -> bool {
     OWN.iter().any(|field| field.name == name)
 }
@@ -122,7 +122,7 @@ fn initial_rtt(said: &Conversed, analyzed: Analyzed) -> Option<Value<'static>> {
     seconds(analyzed.initial_rtt_ns?).filter(|_| has_more)
 }
 
-/// How the names of fields begin for which connections have to be followed as Wireshark does.
+/// The prefix of fields for which connections are analysed as in Wireshark.
 const ANALYSIS: &str = "tcp.analysis.";
 const GUIDE: &str = "Wireshark User's Guide, TCP Analysis";
 const WIRESHARK: &str = "Wireshark, display filter reference";

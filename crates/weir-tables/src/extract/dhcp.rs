@@ -94,7 +94,7 @@ impl Captured {
         whole.or_else(|| <[u8; 4]>::try_from(&*self.option(code)?).ok())
     }
 
-    /// What keeps the message from being understood to its end.
+    /// The reason why the message cannot be read to its end.
     fn fault(&self) -> Option<&'static str> {
         match self.missing {
             0 => self.message()?.fault().map(Fault::as_str),

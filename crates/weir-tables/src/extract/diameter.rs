@@ -150,7 +150,7 @@ impl CapturedDiameter {
         Some(Value::Signed(number.try_into().ok()?))
     }
 
-    /// What all pairs of a code of the base say.
+    /// Adds the values of all AVPs of a code of the base protocol.
     fn all(&self, code: u32, list: &mut List) {
         let all = self.message().into_iter().flat_map(|it| it.all(0, code));
         all.for_each(|avp| list.text(avp.text()));

@@ -42,13 +42,13 @@ struct Dns {
 /// Port of NetBIOS' name service (RFC 1002).
 const NETBIOS_PORT: u16 = 137;
 
-/// True for messages between these ports, whatever they look like.
+/// Whether messages between these ports are of the protocol, whatever their bytes are.
 fn is_port(ports: [u16; 2]) -> bool {
     let known = [PORT, MULTICAST_PORT, LINK_LOCAL_PORT];
     ports.iter().any(|port| known.contains(port))
 }
 
-/// True when a datagram is a message. NetBIOS' name service looks alike and is another.
+/// Whether a datagram is a message. Messages of the NetBIOS name service look alike and are excluded.
 pub(super) fn is_datagram(bytes: &[u8], ports: [u16; 2]) -> bool {
     if ports.contains(&NETBIOS_PORT) && !ports.contains(&PORT) {
         return false;
@@ -59,7 +59,7 @@ pub(super) fn is_datagram(bytes: &[u8], ports: [u16; 2]) -> bool {
     }
 }
 
-/// What the first bytes of a stream say: a length and a message (RFC 1035, 4.2.2).
+/// Whether the first bytes of a stream are a length and a message (RFC 1035, 4.2.2).
 pub(super) fn begins(bytes: &[u8], ports: [u16; 2]) -> bool {
     let is_message = || match length(bytes) {
         Length::Message { skip, total } => bytes.get(skip..total).is_some_and(looks_like_dns),
@@ -68,7 +68,7 @@ pub(super) fn begins(bytes: &[u8], ports: [u16; 2]) -> bool {
     is_port(ports) || is_message()
 }
 
-/// True when more bytes of a stream may make a message of its first ones.
+/// Whether further bytes of a stream may complete a message.
 pub(super) fn may_begin(bytes: &[u8]) -> bool {
     match length(bytes) {
         Length::Message { skip, total } => {
@@ -82,7 +82,7 @@ pub(super) fn may_begin(bytes: &[u8]) -> bool {
 /// Octets of the shortest question, with its length before it.
 const SHORTEST_OCTETS: usize = 2 + 12 + 5;
 
-/// Where a message of a stream ends.
+/// The length of the first message of a stream.
 pub(super) fn length(bytes: &[u8]) -> Length {
     match bytes {
         [high, low, ..] => Length::Message {
@@ -161,14 +161,14 @@ impl Protocol for Dns {
     }
 }
 
-/// What the columns are read from.
+/// The parts of a message that columns are read from.
 struct DnsItem<'m> {
     message: Message<'m>,
     ask: Ask,
     time_ns: Option<i64>,
     question: OnceCell<Option<Question<'m>>>,
     name: OnceCell<String>,
-    /// Values of [`LISTS`], as they are asked for.
+    /// The values of [`LISTS`], which are computed when a column needs them.
     lists: [OnceCell<List>; LISTS_MAX],
 }
 
@@ -182,7 +182,7 @@ impl<'m> DnsItem<'m> {
             .get_or_init(|| self.message.questions().next())
     }
 
-    /// A list; NULL when nothing is in it.
+    /// A list; NULL when it is empty.
     fn list(&self, index: usize) -> Option<Value<'_>> {
         let field = LISTS.get(index)?;
         let list = self.lists.get(index)?.get_or_init(|| {
@@ -214,7 +214,7 @@ impl<'m> DnsItem<'m> {
             .filter(|_| self.message.dialect() != Dialect::LinkLocal)
     }
 
-    /// A flag that responses of DNS have: in questions the bit says nothing.
+    /// A flag of DNS responses: in queries the bit has no meaning.
     fn flag_of_responses(&self, bit: u16) -> Option<Value<'static>> {
         self.flag_of_dns(bit).filter(|_| self.message.is_response())
     }
@@ -344,7 +344,7 @@ static FIELDS: &[ItemField<DnsGetter>] = &[
         "What keeps the message from being understood to its end", "weir"),
 ];
 
-/// How the values of a list are collected.
+/// The way in which the values of a list are collected.
 enum Collect {
     Questions(fn(&Question<'_>, &mut List)),
     Records(fn(&Record<'_>, &mut List)),
@@ -374,7 +374,7 @@ macro_rules! name_of {
     };
 }
 
-/// Of records that are no pseudo-record.
+/// A list of records that are not pseudo-records.
 macro_rules! plain {
     ($record:ident, $list:ident, $collect:expr) => {
         Collect::Records(|$record, $list| {
@@ -385,7 +385,7 @@ macro_rules! plain {
     };
 }
 
-/// Of OPT.
+/// A list of options of OPT.
 macro_rules! opt {
     ($record:ident, $list:ident, $collect:expr) => {
         Collect::Records(|$record, $list| {

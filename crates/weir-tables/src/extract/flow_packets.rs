@@ -19,7 +19,7 @@ pub(super) const EXTRACTION: Extraction = Extraction {
     aliases: &[],
 };
 
-/// The columns of the packets table behind those of its own.
+/// The columns of the packets table, after the own ones.
 fn own_and_packets() -> Vec<Column> {
     let mut all = columns(&[], OWN);
     all.extend(Table::packets().columns().iter().cloned());
@@ -225,7 +225,7 @@ const OWN: &[ItemField<FlowPacketGetter>] = &[
     ),
 ];
 
-/// How the names of columns begin for which connections have to be followed as Wireshark does.
+/// The prefix of columns for which connections are analysed as in Wireshark.
 const ANALYSIS: &str = "tcp.analysis.";
 
 const GUIDE: &str = "Wireshark User's Guide, TCP Analysis";

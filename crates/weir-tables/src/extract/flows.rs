@@ -99,10 +99,10 @@ impl Item for FlowItem<'_> {
     }
 }
 
-/// The flows of captures. Those that are over while a packet is at hand wait for no one.
+/// The flows of captures. Those that end with a packet become rows at once.
 struct Flows {
     tracker: Tracker,
-    /// What is still to be given out at the end, in the order of the flows.
+    /// The rest of the rows at the end, in the order of the flows.
     left: Option<VecDeque<FlowRecord>>,
     file: String,
 }

@@ -8,10 +8,10 @@ use weir_flow::{Chunk, Content, Interest, Payload, Sender};
 /// Connections that are followed, each with what `C` knows of it, within a limit for all together.
 #[derive(Debug)]
 pub(crate) struct Followed<C> {
-    /// What is known, and how many bytes it keeps.
+    /// The followed connections, with the number of bytes that each keeps.
     open: HashMap<u64, (C, usize)>,
     budget: Budget,
-    /// Connections in which nothing was understood yet.
+    /// The connections in which no message was recognised yet.
     undecided: HashMap<u64, Undecided>,
     not_understood: u64,
 }
@@ -25,7 +25,7 @@ struct Budget {
 }
 
 impl Budget {
-    /// Takes up that a connection keeps so many bytes `now`, and not as many as it did; false when those are too many.
+    /// Replaces the number of bytes that a connection keeps; false when all of them are too many.
     const fn change(&mut self, counted: &mut usize, now: usize) -> bool {
         self.held = self.held.saturating_sub(*counted);
         let all = self.held.saturating_add(now);
@@ -44,12 +44,12 @@ impl Budget {
     }
 }
 
-/// What the first octets of a direction are.
+/// The classification of the first octets of a direction.
 #[derive(Debug)]
 pub(crate) enum Begin<C> {
     /// Those of a connection that is followed.
     With(C),
-    /// More must come to say so.
+    /// More octets are needed.
     Unsure,
     /// Something that mostly precedes it.
     Before,
@@ -63,30 +63,30 @@ impl<C> From<Option<C>> for Begin<C> {
     }
 }
 
-/// In how many octets of a connection something is looked for.
+/// The number of octets of a connection that are searched.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Looks {
     octets_max: u64,
-    /// Its ports say that something is to be understood: otherwise it counts.
+    /// The ports are those of the protocol, so that a connection without a message counts as not understood.
     is_expected: bool,
 }
 
 /// Octets of a connection that may be something else before something is understood.
 const SEARCH_OCTETS_MAX: u64 = 1 << 16;
-/// The same where something was found that mostly precedes it, such as requests before the one that upgrades a connection.
+/// The same limit for connections with messages that often precede the protocol, such as requests before the one that upgrades a
+/// connection.
 const SEARCH_BEHIND_OCTETS_MAX: u64 = 1 << 20;
 /// Octets of a direction of which more must come to say what they are, at most: the longest message of DNS.
 const BEGUN_OCTETS_MAX: usize = 2 + u16::MAX as usize;
 
 impl Looks {
-    /// At all pieces, as far as there are not too many octets.
+    /// All pieces are searched, up to the maximum of octets.
     pub(crate) const MANY: Self = Self {
         octets_max: SEARCH_OCTETS_MAX,
         is_expected: false,
     };
 
-    /// At the first octets, which tell what a connection carries: unless they are the rest of a message, as the connection
-    /// began before the capture.
+    /// The first octets are searched, unless they are the rest of a message, as the connection began before the capture.
     pub(crate) const fn at_beginning(chunk: &Chunk<'_>, is_expected: bool) -> Self {
         let octets_max = if chunk.saw_start {
             0
@@ -100,21 +100,21 @@ impl Looks {
     }
 }
 
-/// A connection in which nothing was understood yet.
+/// A connection in which no message was recognised yet.
 #[derive(Debug, Default)]
 struct Undecided {
     /// Octets that were something else.
     passed: u64,
     /// Something was found that mostly precedes it.
     is_before: bool,
-    /// What may be the beginning of a message, of each direction, and the pieces that it came in.
+    /// The possible beginning of a message, of each direction, and the pieces that it came in.
     begun: [Vec<u8>; 2],
     pieces: Vec<BeginningPiece>,
     /// Bytes of it that count.
     counted: usize,
 }
 
-/// Where a piece of what may be a beginning came.
+/// The origin of a piece of a possible beginning.
 #[derive(Clone, Debug)]
 struct BeginningPiece {
     sender: Sender,
@@ -128,7 +128,7 @@ struct BeginningPiece {
 }
 
 impl Undecided {
-    /// In how many octets of it something is looked for.
+    /// The number of octets of it that are searched.
     fn octets_max(&self, looks: Looks) -> u64 {
         match self.is_before && looks.octets_max > 0 {
             true => looks.octets_max.max(SEARCH_BEHIND_OCTETS_MAX),
@@ -156,7 +156,7 @@ impl Undecided {
             .saturating_add(others.saturating_mul(size_of::<u64>()))
     }
 
-    /// Takes a piece up that may be the beginning of a message, or goes on with it.
+    /// Keeps a piece that may be the beginning of a message, or continues one.
     fn hold(&mut self, payload: &Payload<'_>, chunk: &Chunk<'_>, bytes: &[u8]) {
         self.begun(chunk.sender).extend_from_slice(bytes);
         self.pieces.push(BeginningPiece {
@@ -171,7 +171,7 @@ impl Undecided {
         });
     }
 
-    /// What a direction has begun is no beginning; so many octets of it count elsewhere.
+    /// Discards the possible beginning of a direction; so many octets of it are counted elsewhere.
     fn drop_begun(&mut self, sender: Sender, last: usize) {
         let begun = std::mem::take(self.begun(sender));
         let passed = begun.len().saturating_sub(last) as u64;
@@ -218,7 +218,7 @@ impl Undecided {
 }
 
 impl<C> Followed<C> {
-    /// Without connections. One that would have all keep more than `held_bytes_max` is given up.
+    /// A state without connections. A connection with which all keep more than `held_bytes_max` is given up.
     pub(crate) fn new(held_bytes_max: usize) -> Self {
         Self {
             open: HashMap::new(),
@@ -237,14 +237,13 @@ impl<C> Followed<C> {
         self.budget.given_up
     }
 
-    /// Connections whose ports said that something was to be understood, and nothing was.
+    /// The number of connections with ports of the protocol in which no message was recognised.
     pub(crate) const fn not_understood(&self) -> u64 {
         self.not_understood
     }
 
-    /// Takes a chunk of a connection. `begin` gets the first bytes of one that is new, and `None` of it
-    /// ignores the connection; `take` reads the chunk and says how many bytes it keeps now, `None` when
-    /// nothing more of the connection is wanted.
+    /// Takes a chunk of a connection. `begin` gets the first bytes of a new connection, and returns `None` to ignore it; `take`
+    /// reads the chunk and returns how many bytes it keeps now, `None` when nothing more of the connection is needed.
     pub(crate) fn chunk(
         &mut self,
         chunk: &Chunk<'_>,
@@ -272,10 +271,9 @@ impl<C> Followed<C> {
         Interest::Ignore
     }
 
-    /// The same of the chunk that a payload is. `begin` gets all octets of a direction of which it does not know yet what they
-    /// are, and how many are before them; the pieces that they came in are handed on once it does, as they came. A connection
-    /// that it knows nothing of, or that is over and `is_understood` says that nothing of it was understood, is looked at again
-    /// with its next chunks, as far as `looks` says.
+    /// Takes the chunk of a payload. `begin` gets all octets of a direction that it has not recognised yet, and how many octets are
+    /// before them; once it recognises them, the pieces are passed on as they came. A connection that is not recognised, or that is
+    /// over and for which `is_understood` is false, is searched again with its next chunks, as far as `looks` allows.
     pub(crate) fn chunk_again(
         &mut self,
         looks: Looks,
@@ -338,7 +336,7 @@ impl<C> Followed<C> {
         Interest::Follow
     }
 
-    /// What octets of a connection are that is not open, with those of their direction that it was not known of.
+    /// Classifies octets of a connection that is not followed, with those of their direction that were not recognised before.
     fn judge(
         &mut self,
         looks: Looks,
@@ -380,7 +378,7 @@ impl<C> Followed<C> {
         answer
     }
 
-    /// What is known of a connection that is not decided.
+    /// The state of a connection that is not recognised yet.
     fn undecided(&mut self, chunk: &Chunk<'_>) -> Option<&mut Undecided> {
         // Most are decided by their first segment.
         match self.undecided.is_empty() {
@@ -551,7 +549,7 @@ mod tests {
         assert_eq!((taken, followed.not_understood()), (Vec::new(), 1));
         assert!(followed.undecided.is_empty());
         assert_eq!(followed.budget.held, 0);
-        // It is over before that.
+        // The connection ends before that.
         let taken = follow(&mut followed, &packets[..20], |_| Begin::Unsure);
         assert_eq!((taken, followed.not_understood()), (Vec::new(), 2));
         // Something else from the first octet on, and from a later one.

@@ -212,7 +212,7 @@ impl Messages {
         }
     }
 
-    /// Gives each row of a request what a reply, or a segment of one, says about it.
+    /// Adds the values of a reply, or of a segment of one, to the rows of its request.
     fn reply(
         &mut self,
         token: u64,
@@ -304,7 +304,7 @@ impl Messages {
         self.complete(unanswered.token);
     }
 
-    /// Gives out all rows that wait, in the order of their requests.
+    /// Reports all waiting rows, in the order of their requests.
     fn give_up(&mut self) {
         let mut tokens: Vec<u64> = self.waiting.keys().copied().collect();
         tokens.sort_unstable();
@@ -319,7 +319,7 @@ impl Messages {
 }
 
 impl PendingCommand {
-    /// What a reply says about one context.
+    /// Reads the reply of one context.
     fn action(
         &mut self,
         carried: &Arc<Carried>,
@@ -350,8 +350,7 @@ impl PendingCommand {
         if !action.commands.is_empty() && action.error.is_none() {
             return;
         }
-        // What the reply says about the context itself is for the command that was not done, or for
-        // an action without commands.
+        // An error of the context itself is for the command that was not executed, or for an action without commands.
         let next = self
             .rows
             .iter_mut()
@@ -384,7 +383,7 @@ fn part(
     }
 }
 
-/// As text writes it.
+/// The text form.
 fn mid_text(mid: &MId<'_>) -> String {
     mid.to_text(TextStyle::default())
 }

@@ -58,7 +58,7 @@ impl Item for HttpRow {
 struct Http {
     payloads: OpenedPayloads,
     found: Exchanges,
-    /// What was complete only when the capture ended.
+    /// The exchanges that were complete only at the end of the capture.
     last: Option<VecDeque<(Exchange, Way)>>,
     file: String,
 }
@@ -116,7 +116,7 @@ impl Exchanges {
     }
 }
 
-/// Takes a piece of a connection; gives the bytes that it keeps, `None` when nothing more is wanted.
+/// Takes a piece of a connection; returns the number of bytes that it keeps, `None` when nothing more is needed.
 fn take(
     connection: &mut Connection,
     chunk: &Chunk<'_>,
@@ -155,7 +155,7 @@ fn take(
         false => way.back(),
     };
     for exchange in found {
-        // Of a response that waited for its request in vain it is that of the response.
+        // The way of a response without a request is that of the response.
         let way = match exchange.over {
             Some(over) => Way {
                 time_ns: over.time_ns,
@@ -289,19 +289,19 @@ fn info_version(exchange: &Exchange) -> Option<Value<'_>> {
     version(exchange, &line.version, line.minor, true)
 }
 
-/// The host that is asked: of HTTP/2 at times only the authority says it (RFC 9113, 8.3.1).
+/// The requested host: HTTP/2 may have it in the authority only (RFC 9113, 8.3.1).
 fn host(exchange: &Exchange) -> Option<Value<'_>> {
     of_request(exchange, "host").or_else(|| of_request(exchange, ":authority"))
 }
 
-/// Lines of fields, as they are written.
+/// The lines of fields, as they were sent.
 fn lines(fields: &[(String, String)], list: &mut List) {
     for (name, value) in fields {
         list.text(format_args!("{name}: {value}"));
     }
 }
 
-/// What a side set, as lines of fields are.
+/// The settings of a side, in the form of lines of fields.
 fn settings(settings: Option<&Settings>, list: &mut List) {
     for (identifier, value) in settings.iter().flat_map(|it| it.iter()) {
         match setting_name(*identifier) {

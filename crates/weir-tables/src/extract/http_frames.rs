@@ -1,5 +1,5 @@
-//! What display filters ask of HTTP as a protocol: a row for each frame that carries octets of a connection's heads and bodies,
-//! or of HTTP/2. It is no table of SQL, whose `http` has a row for each exchange.
+//! The frames of HTTP for display filters: a row for each frame that carries octets of heads and bodies, or of HTTP/2. It is not a
+//! table of SQL, whose `http` has a row for each exchange.
 
 use std::collections::VecDeque;
 
@@ -87,7 +87,7 @@ impl FrameConnection {
         }
     }
 
-    /// Takes a piece; gives the octets that are kept, `None` when nothing more is wanted.
+    /// Takes a piece; returns the number of octets that are kept, `None` when nothing more is needed.
     fn take(&mut self, chunk: &Chunk<'_>, each: &mut dyn FnMut(Carrier)) -> Option<usize> {
         let side = usize::from(chunk.sender == Sender::High);
         self.connection.at(side, chunk.offset, chunk.acknowledged);
@@ -149,11 +149,11 @@ impl FrameConnection {
     }
 }
 
-/// Looks for HTTP.
+/// Finds the frames of HTTP.
 struct Frames {
     payloads: OpenedPayloads,
     streams: Followed<FrameConnection>,
-    /// What was known only when the capture ended.
+    /// The frames that were known only at the end of the capture.
     last: Option<VecDeque<Carrier>>,
     file: String,
 }
@@ -169,7 +169,7 @@ impl Default for Frames {
     }
 }
 
-/// Takes a piece of what connections carry.
+/// Takes a piece of a connection.
 fn payload(
     streams: &mut Followed<FrameConnection>,
     payload: &Payload<'_>,

@@ -1,4 +1,4 @@
-//! Columns whose values are made when they are asked for: lists, and texts that are written nowhere.
+//! Columns whose values are computed when they are needed: lists, and texts that are not in the message.
 
 use std::cell::OnceCell;
 
@@ -48,7 +48,7 @@ impl List {
         }
     }
 
-    /// The value of the column; NULL when nothing is in it.
+    /// The value of the column; NULL when it is empty.
     pub(super) fn value(&self) -> Option<Value<'_>> {
         match self {
             Self::Texts(texts) => Some(Value::Texts(texts)).filter(|_| !texts.is_empty()),
@@ -57,9 +57,9 @@ impl List {
     }
 }
 
-/// How a column gets its value of a `T`.
+/// The way in which a column gets its value of a `T`.
 pub(super) enum Say<T> {
-    /// As it is there.
+    /// The value is in the message.
     Value(for<'i> fn(&'i T) -> Option<Value<'i>>),
     /// A text that is made.
     Text(fn(&T) -> Option<String>),
@@ -67,19 +67,19 @@ pub(super) enum Say<T> {
     List(fn(&T, &mut List)),
 }
 
-/// What was made for a row.
+/// A value that was computed for a row.
 #[derive(Debug)]
 enum Made {
     Text(Option<String>),
     List(List),
 }
 
-/// What was made for the columns of a row, by their numbers.
+/// The values that were computed for the columns of a row, by the numbers of the columns.
 #[derive(Debug)]
 pub(super) struct Cache(Box<[OnceCell<Made>]>);
 
 impl Cache {
-    /// For a row of so many columns.
+    /// A cache for a row of so many columns.
     pub(super) fn new(columns: usize) -> Self {
         Self((0..columns).map(|_| OnceCell::new()).collect())
     }

@@ -32,7 +32,7 @@ struct PartlySeen<'l> {
 }
 
 impl PartlySeen<'_> {
-    /// What keeps the question or the answer from being understood to its end.
+    /// The reason why the request or the response cannot be read to its end.
     fn fault(&self) -> Option<&'static str> {
         match self.is_cut {
             true => Some("bytes were not captured"),

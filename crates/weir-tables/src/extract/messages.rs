@@ -15,7 +15,7 @@ use super::{Extract, Item, ItemField, columns, in_words, push_item};
 use crate::scan::Rows;
 use crate::{Column, Origin, Row};
 
-/// What carried something, whence and where to, and when.
+/// The flow, the endpoints and the time of a message.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Way {
     /// Number of its flow; 0 where that is not known.
@@ -56,7 +56,7 @@ impl Way {
         }
     }
 
-    /// Takes up when and where the next of the same way came.
+    /// Takes over time and record of the next message of the same way.
     pub(super) const fn go_on(&mut self, next: &Self) {
         self.time_ns = next.time_ns;
         self.passed_ns = next.passed_ns;
@@ -161,30 +161,30 @@ pub(super) trait Protocol: Default + Send + 'static {
     /// Longest message of a stream.
     const MESSAGE_BYTES_MAX: usize = 1 << 16;
 
-    /// True when a datagram between these ports is a message.
+    /// Whether a datagram between these ports is a message.
     fn is_datagram(bytes: &[u8], ports: [u16; 2]) -> bool;
 
-    /// True when a stream between these ports whose first bytes are these has messages.
+    /// Whether a stream between these ports with these first bytes has messages.
     fn begins(_bytes: &[u8], _ports: [u16; 2]) -> bool {
         false
     }
 
-    /// True when more of a stream that does not begin so may make it one that does: on any port few bytes may.
+    /// Whether further bytes may make these the beginning of such a stream. On any port, only few bytes may.
     fn may_begin(bytes: &[u8]) -> bool {
         !bytes.is_empty() && Self::length(bytes) == Length::Wait
     }
 
-    /// True where a stream between these ports carries the protocol, as far as ports say.
+    /// Whether the ports are those of the protocol.
     fn is_expected(_ports: [u16; 2]) -> bool {
         false
     }
 
-    /// Where the message ends that these bytes of a stream begin with.
+    /// The length of the message at the beginning of these bytes of a stream.
     fn length(_bytes: &[u8]) -> Length {
         Length::Broken
     }
 
-    /// Where the first message begins in octets that may be the rest of another one.
+    /// The offset of the first message in octets that may begin with the rest of another one.
     fn find(_bytes: &[u8]) -> Option<usize> {
         None
     }
@@ -205,20 +205,20 @@ pub(super) trait Protocol: Default + Send + 'static {
         false
     }
 
-    /// What was given up, in words.
+    /// The counters of what was given up.
     fn counted(&self) -> Vec<(u64, &'static str)> {
         Vec::new()
     }
 }
 
-/// Where a message of a stream ends.
+/// The end of a message of a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Length {
-    /// More must come to say so.
+    /// More bytes are needed.
     Wait,
     /// No message begins here.
     Broken,
-    /// After so many bytes, of which the first are no part of what is read.
+    /// The message has `total` bytes, of which the first `skip` are not read.
     Message { skip: usize, total: usize },
 }
 
@@ -228,7 +228,7 @@ pub(super) struct Messages<P> {
     streams: Followed<Conversation<Framer<P>>>,
     lost_bytes: u64,
     protocol: P,
-    /// What was complete only when the capture ended.
+    /// The messages that were complete only at the end of the capture.
     last: Option<VecDeque<(Vec<u8>, Way)>>,
     file: String,
 }
@@ -269,7 +269,7 @@ impl<P: Protocol> Messages<P> {
             Looks::at_beginning(chunk, P::is_expected(ports)),
             (payload, chunk),
             |bytes, _| match P::begins(bytes, ports) {
-                // Its port alone may say that, of the rest of a message.
+                // The port alone may be the reason, and the octets the rest of a message.
                 true if !chunk.saw_start && P::FIND_OCTETS > 0 => {
                     let framers = [Framer::within(), Framer::within()];
                     Begin::With(Conversation::new(framers, true))
@@ -401,7 +401,7 @@ impl<P: Protocol> Extract for Messages<P> {
 pub(super) struct Framer<P> {
     /// The beginning of a message whose end did not come yet.
     begun: Vec<u8>,
-    /// What comes next may be the rest of a message.
+    /// The next octets may be the rest of a message.
     is_lost: bool,
     protocol: std::marker::PhantomData<P>,
 }
@@ -468,19 +468,19 @@ impl<P: Protocol> Framer<P> {
         bytes.len()
     }
 
-    /// How many octets are before the next message, and whether one begins behind them.
+    /// The number of octets before the next message, and whether a message begins after them.
     fn search(bytes: &[u8]) -> (usize, bool) {
         if P::FIND_OCTETS == 0 || Self::is_chain(bytes) {
             return (0, true);
         }
         match P::find(bytes) {
             Some(at) => (at, true),
-            // What may be the beginning of one waits for more.
+            // Octets that may be the beginning of a message wait for more.
             None => (bytes.len().saturating_sub(P::FIND_OCTETS - 1), false),
         }
     }
 
-    /// True where whole messages stand side by side up to the end, or to the beginning of one.
+    /// Whether the octets are adjacent whole messages up to the end, or to the beginning of a last one.
     fn is_chain(bytes: &[u8]) -> bool {
         let mut rest = bytes;
         while let Length::Message { skip, total } = P::length(rest) {

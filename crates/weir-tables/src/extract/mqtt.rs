@@ -69,7 +69,7 @@ impl Mqtt {
 /// Topics that senders have given a number (MQTT 5.0, 3.3.2.3.4).
 #[derive(Default)]
 struct Aliases {
-    /// By flow, whether the sender has the lower end of it, and number.
+    /// The topics by flow, by whether the sender is its lower end, and by alias.
     topics: HashMap<(u64, bool, u32), Box<[u8]>>,
     octets: usize,
     forgotten: u64,
@@ -77,11 +77,11 @@ struct Aliases {
 
 /// Octets of topics with a number that are remembered, with what the map needs for each.
 const ALIASED_OCTETS_MAX: usize = 16 << 20;
-/// What the map needs for one.
+/// The memory of an entry of the map.
 const ALIAS_OCTETS: usize = 64;
 
 impl Aliases {
-    /// The topic of a message that has a number only; remembers that of one that has both.
+    /// The topic of a message that has an alias only; stores that of a message that has both.
     fn topic(&mut self, way: &Way, packet: &Packet<'_>) -> Option<String> {
         let alias = packet.property(property::TOPIC_ALIAS)?;
         let is_lower = (way.src.address, way.src.port) < (way.dst.address, way.dst.port);
@@ -190,7 +190,7 @@ struct MqttItem<'p> {
     packet: Packet<'p>,
     /// That of its connection.
     version: u8,
-    /// Values of [`LISTS`], as they are asked for.
+    /// The values of [`LISTS`], which are computed when a column needs them.
     lists: [OnceCell<List>; LISTS_MAX],
     topics: Vec<String>,
     qualities: Vec<u32>,
@@ -200,7 +200,7 @@ struct MqttItem<'p> {
 const LISTS_MAX: usize = 7;
 
 impl MqttItem<'_> {
-    /// A list; NULL when nothing is in it.
+    /// A list; NULL when it is empty.
     fn list(&self, index: usize) -> Option<Value<'_>> {
         let field = LISTS.get(index)?;
         let list = self.lists.get(index)?.get_or_init(|| {

@@ -1,5 +1,5 @@
-//! What packets carry, with what TLS seals opened where its secrets are known, and what probes sent on by HEP in the
-//! place of what they sent.
+//! The payloads of packets: TLS is decrypted where its secrets are known, and messages that probes forward by HEP replace those
+//! packets.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -24,7 +24,7 @@ pub(crate) struct OpenedPayloads {
     relayed: Relayed,
 }
 
-/// What came by HEP.
+/// A message that was forwarded by HEP.
 #[derive(Debug, Default)]
 struct Relayed {
     /// Messages that are compressed.
@@ -68,7 +68,7 @@ struct Sealed {
     decryptor: Decryptor,
     /// Octets of each side that were handed on.
     offsets: [u64; 2],
-    /// Where the record of each side came that is not whole yet.
+    /// The frames of the incomplete record of each side.
     came_in: [CameIn; 2],
     was_opened: bool,
 }
@@ -109,7 +109,7 @@ impl OpenedPayloads {
         }
     }
 
-    /// As [`Payloads::packet`].
+    /// Takes a packet as [`Payloads::packet`].
     pub(crate) fn packet(&mut self, packet: &Packet<'_>, each: &mut OnOpened<'_>) {
         let Self {
             payloads,
@@ -122,7 +122,7 @@ impl OpenedPayloads {
         });
     }
 
-    /// As [`Payloads::finish`].
+    /// Ends as [`Payloads::finish`].
     pub(crate) fn finish(&mut self, each: &mut OnOpened<'_>) {
         let Self {
             payloads,
@@ -133,7 +133,7 @@ impl OpenedPayloads {
         payloads.finish(&mut |payload| read(payload, prefaces, tls.as_mut(), relayed, each));
     }
 
-    /// As [`Payloads::given_up`], and what of TLS could not be read.
+    /// The counters of [`Payloads::given_up`], and of TLS that could not be read.
     pub(crate) fn given_up(&self) -> impl Iterator<Item = (u64, &'static str)> {
         let [closed, given_up] = self
             .tls
@@ -200,13 +200,13 @@ fn opened(
     }
 }
 
-/// What a message of HEP's version 3 begins with.
+/// The magic number of HEP version 3.
 pub(super) const HEP_MAGIC: &[u8] = b"HEP3";
 /// Octets of such a message before its chunks.
 const HEP_HEADER: usize = 6;
 
 impl Relayed {
-    /// Takes a piece of a stream; `None` when HEP has nothing to do with it.
+    /// Takes a piece of a stream; `None` when it is not HEP.
     fn chunk(
         &mut self,
         payload: &Payload<'_>,
@@ -244,7 +244,7 @@ impl Relayed {
             _ => under_way = Vec::new(),
         }
         let mut rest = under_way.as_slice();
-        // Behind what is missing the next message is looked for.
+        // After a gap the next message is searched.
         while let Some(at) = memchr::memmem::find(rest, HEP_MAGIC) {
             rest = rest.get(at..).unwrap_or_default();
             let [_, _, _, _, high, low, ..] = rest else {
@@ -255,17 +255,17 @@ impl Relayed {
                 break;
             };
             datagram(&of_message, message, &mut self.compressed, &mut |found| {
-                // What is no message stays unread: it is part of no other stream.
+                // Octets that are not a message are not read as another stream.
                 match found.carried {
                     Carried::Stream(_) => Interest::Follow,
                     _ => each(found),
                 }
             });
-            // What follows began in this piece.
+            // The octets that follow began in this piece.
             of_message.others = payload.others;
             rest = behind;
         }
-        // What may be the first octets of a message is kept as well.
+        // Octets that may begin a message are kept, too.
         let is_kept = rest.starts_with(HEP_MAGIC) || HEP_MAGIC.starts_with(rest);
         known.begun = if is_kept { rest.to_vec() } else { Vec::new() };
         known
@@ -286,7 +286,7 @@ impl Relayed {
     }
 }
 
-/// True where a message of HEP begins within these octets, as far as its first chunk, one of those that HEP itself defines.
+/// Whether a HEP message begins in these octets, with a first chunk that HEP defines.
 fn has_hep(bytes: &[u8]) -> bool {
     let mut all = memchr::memmem::find_iter(bytes, HEP_MAGIC);
     all.any(|at| {
@@ -441,7 +441,7 @@ pub(super) fn pass(
     let chunk = Chunk {
         content,
         offset,
-        // It counts other octets.
+        // The offset is one of other octets.
         acknowledged: None,
         is_last: false,
         ..*chunk

@@ -1,5 +1,5 @@
-//! What stands before a protocol on a connection: the header of the PROXY protocol (HAProxy, versions 1 and 2), by which a
-//! proxy says for whom it connects. And beginnings that are too short to tell what they are.
+//! The headers before a protocol on a connection: those of the PROXY protocol (HAProxy, versions 1 and 2), by which a proxy tells
+//! for which client it connects. Beginnings that are too short to be recognised are held here, too.
 
 use std::collections::HashMap;
 
@@ -9,19 +9,19 @@ use weir_messages::tls::may_begin_with_hello;
 use super::came_in::CameIn;
 use super::opened::{HEP_MAGIC, pass};
 
-/// Takes headers off, and holds beginnings until it is known what they are.
+/// Removes the headers, and holds beginnings until they are recognised.
 #[derive(Debug, Default)]
 pub(super) struct Prefaces {
     open: HashMap<u64, [PrefaceSide; 2]>,
     given_up: u64,
-    /// What may become a hello of TLS is held, too.
+    /// Octets that may become a TLS hello are held, too.
     holds_hellos: bool,
 }
 
 /// A direction of a connection.
 #[derive(Debug, Default)]
 struct PrefaceSide {
-    /// What may be the beginning of a header.
+    /// The possible beginning of a header.
     held: Vec<u8>,
     came_in: CameIn,
     /// Octets of headers.
@@ -29,17 +29,17 @@ struct PrefaceSide {
     is_decided: bool,
 }
 
-/// What the first octets of a connection are.
+/// The classification of the first octets of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Beginning {
     /// A header of so many octets.
     Header(usize),
-    /// More must come to say so.
+    /// More octets are needed.
     Unsure,
     Other,
 }
 
-/// What version 2 begins with.
+/// The signature of version 2.
 const SIGNATURE: &[u8] = b"\r\n\r\n\0\r\nQUIT\n";
 /// Octets of version 2 before the addresses, the last two of which say how many follow.
 const FIXED_OCTETS: usize = 16;
@@ -66,7 +66,7 @@ impl Prefaces {
         self.given_up
     }
 
-    /// Takes a piece of a stream, and hands on what follows the headers.
+    /// Takes a piece of a stream, and reports the octets after the headers.
     pub(super) fn chunk(
         &mut self,
         payload: &Payload<'_>,

@@ -1,4 +1,4 @@
-//! What errors of ICMP quote, as display filters read it.
+//! The headers that ICMP errors quote, for display filters.
 
 use std::collections::VecDeque;
 
@@ -34,7 +34,7 @@ impl Quoted {
         })
     }
 
-    /// Gives out rows of segments that wait; true where some still do.
+    /// Reports the waiting rows of segments; true when there are more.
     fn finish_quoted(&mut self, rows: &mut Rows) -> bool {
         while let Some(segment) = self.unfinished.front_mut() {
             if segment.finish(rows) {
@@ -59,7 +59,7 @@ impl Extract for Quoted {
         };
         let frame = Frame {
             data: bytes,
-            // What is missing of it was left out by the sender of the error: the packet is cut.
+            // The sender of the error left out the rest: the packet is cut.
             wire_len: u32::from(u16::MAX),
             ..*row.packet.frame()
         };

@@ -15,7 +15,7 @@ pub(super) struct OpenRequest {
     pub(super) frame: u64,
     /// The time that had passed in the capture by then.
     passed_ns: i64,
-    /// It ended without a response.
+    /// The request ended without a response.
     is_over: bool,
 }
 
@@ -25,7 +25,7 @@ impl OpenRequest {
         span_ns(self.time_ns, way.time_ns)
     }
 
-    /// True when so much time has passed that the same number is another request.
+    /// Whether so much time has passed that the same number is another request.
     fn is_old(self, way: &Way) -> bool {
         way.passed_ns.saturating_sub(self.passed_ns) > ANEW_NS
     }
@@ -53,7 +53,7 @@ impl<K> Default for Requests<K> {
 }
 
 impl<K: Copy + Eq + Hash> Requests<K> {
-    /// Takes a request: one that is repeated counts from its first.
+    /// Adds a request: a repeated one counts from its first time.
     pub(super) fn ask(&mut self, way: &Way, id: K) {
         let key = (way.src, way.dst, id);
         let asked = OpenRequest {
@@ -85,10 +85,10 @@ impl<K: Copy + Eq + Hash> Requests<K> {
         is_open.then_some(asked)
     }
 
-    /// What came this way ends a request without being its response.
+    /// Ends a request by a message that is not its response.
     pub(super) fn forget(&mut self, way: &Way, id: K) {
         if let Some(known) = self.open.get_mut(&(way.dst, way.src, id)) {
-            // Its place stays, so that the order does.
+            // The entry stays, so that the order stays.
             known.is_over = true;
         }
     }
@@ -102,7 +102,7 @@ impl<K: Copy + Eq + Hash> Requests<K> {
     }
 }
 
-/// After so long, the same number is another request.
+/// The time after which the same number is another request.
 const ANEW_NS: i64 = 60_000_000_000;
 
 #[cfg(test)]
@@ -111,7 +111,7 @@ mod tests {
 
     const SECOND: i64 = 1_000_000_000;
 
-    /// From the one end to the other, or back, at these seconds of the record's clock and of the time that has passed.
+    /// A message to one or the other direction, at these seconds of the record's clock and of the elapsed time.
     fn way(is_back: bool, time_s: Option<i64>, passed_s: i64, frame: u64) -> Way {
         let end = |port| Endpoint {
             address: [10, 0, 0, 1].into(),

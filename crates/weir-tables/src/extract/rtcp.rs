@@ -62,7 +62,7 @@ impl Extract for Rtcp {
 
 struct ReportItem<'p> {
     report: Report<'p>,
-    /// Of the call whose description announced the media.
+    /// The call whose description announced the media.
     call_id: Option<&'p str>,
     round_trip_ms: Option<f64>,
     name: OnceCell<String>,
@@ -102,7 +102,7 @@ impl Item for ReportItem<'_> {
 
 type ReportGetter = for<'i> fn(&'i ReportItem<'_>) -> Option<Value<'i>>;
 
-/// From 1900 to 1970, in seconds.
+/// The seconds from 1900 to 1970.
 const EPOCH: i64 = 2_208_988_800;
 
 /// A time of NTP; `None` where the sender gives none (RFC 3550, 6.4.1). Seconds whose highest bit is 0 are of the era that
@@ -205,7 +205,7 @@ static FIELDS: &[ItemField<ReportGetter>] = &[
 mod tests {
     use super::*;
 
-    /// By `date -u -d … +%s`; the second era begins at 2036-02-07 06:28:16.
+    /// The times are those of `date -u -d … +%s`; the second era begins at 2036-02-07 06:28:16.
     #[test]
     fn times_beyond_2036_are_of_the_next_era() {
         for (ntp_time, ns) in [

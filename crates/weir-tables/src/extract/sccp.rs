@@ -22,7 +22,7 @@ pub(super) const EXTRACTION: Extraction = Extraction {
 #[derive(Default)]
 struct Sccp;
 
-/// What a message of M3UA carries for SCCP.
+/// The SCCP message in a message of M3UA.
 pub(super) fn carried<'m>(bytes: &'m [u8], way: &Way) -> Option<Transfer<'m>> {
     let transfer = m3ua::Message::new(bytes)?.transfer()?;
     (transfer.service == SCCP && way.transport == "sctp").then_some(transfer)

@@ -36,7 +36,7 @@ pub(super) const EXTRACTION: Extraction = Extraction {
 struct Sip {
     messages: SipMessages,
     rows: SipRows,
-    /// What was complete only when the capture ended.
+    /// The messages that were complete only at the end of the capture.
     last: Option<VecDeque<(Vec<u8>, SipWay)>>,
     file: String,
 }
@@ -149,12 +149,12 @@ fn legible(message: &Message<'_>) -> Option<Vec<u8>> {
     Some(text)
 }
 
-/// What the columns are read from.
+/// The message that columns are read from.
 struct MessageItem<'m, 'a> {
     way: &'m SipWay,
-    /// As it was captured.
+    /// The message as it was captured.
     original: &'m Message<'m>,
-    /// With a head in UTF-8.
+    /// The message with a head in UTF-8.
     message: &'m Message<'a>,
     digest: Digest<'a>,
     is_repeat: bool,
@@ -219,8 +219,8 @@ fn host(uri: Option<Uri<'_>>) -> Option<Value<'_>> {
     filled(uri.host)
 }
 
-/// The address of an IPv6 reference (RFC 3261, 25.1): Wireshark shows that of Via without its brackets, and
-/// those of URIs with them.
+/// The address of an IPv6 reference (RFC 3261, 25.1): Wireshark shows that of Via without its brackets, and those of URIs with
+/// them.
 fn without_brackets(host: &[u8]) -> &[u8] {
     match host {
         [b'[', address @ .., b']'] => address,
@@ -384,7 +384,7 @@ static FIELDS: &[ItemField<SipGetter>] = &[
         "What breaks or stretches the rules, and at which offset of the message; NULL when nothing does", "RFC 3261; RFC 4475"),
 ];
 
-/// What breaks or stretches the rules, found out once a row.
+/// The violations of the grammar and the lenient readings of a message, computed once a row.
 fn faults<'m>(item: &'m MessageItem<'_, '_>) -> Option<Value<'m>> {
     let shown = item.faults.get_or_init(|| {
         let faults = item.original.check();

@@ -41,7 +41,7 @@ impl Protocol for Snmp {
         if let Some((pdu, id)) = message.pdu.as_ref().and_then(|pdu| Some((pdu, pdu.id?))) {
             match pdu.kind {
                 RESPONSE => asked = self.0.answer(way, id),
-                // An engine that was asked without its name says it; the same is asked again then.
+                // An engine that is asked without its name reports it; the same request is sent again then.
                 REPORT => self.0.forget(way, id),
                 0 | 1 | 3 | 5 | 6 => self.0.ask(way, id),
                 _ => {}

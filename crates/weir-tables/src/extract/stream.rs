@@ -114,7 +114,7 @@ fn all_columns() -> Vec<Column> {
 /// Puts what packets carry in order.
 struct Pieces {
     payloads: Carriers,
-    /// What was ready only when the capture ended.
+    /// The pieces that were ready only at the end of the capture.
     last: Option<VecDeque<WaitingPiece>>,
     file: String,
 }
@@ -128,7 +128,7 @@ struct WaitingPiece {
     from_originator: Option<bool>,
 }
 
-/// What hands on the pieces: as they were sent, or with secrets as what they seal.
+/// The source of the pieces: as they were sent, or decrypted with secrets.
 enum Carriers {
     Plain(Box<Payloads>),
     Opened(Box<OpenedPayloads>),

@@ -148,7 +148,7 @@ impl CapturedStun {
     }
 }
 
-/// Where the address stands that a server sees.
+/// The attributes with the address that a server sees.
 const MAPPED: [u16; 2] = [attribute::XOR_MAPPED_ADDRESS, attribute::MAPPED_ADDRESS];
 
 #[rustfmt::skip]

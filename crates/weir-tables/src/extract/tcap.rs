@@ -22,7 +22,7 @@ pub(super) const EXTRACTION: Extraction = Extraction {
 
 #[derive(Default)]
 struct Tcap {
-    /// By the sender's and the receiver's point codes, and the number that the parts share.
+    /// The parts by the point codes of sender and receiver, and the number that they share.
     parts: Parts<(u32, u32, u32)>,
     open: Requests<u64>,
 }
@@ -109,7 +109,7 @@ impl Item for TcapItem {
 struct CapturedTcap {
     opc: u32,
     dpc: u32,
-    /// Of whom it is for, and of who sent it.
+    /// The subsystems of the called and the calling party.
     subsystems: [Option<u8>; 2],
     digits: [Option<String>; 2],
     kind: u8,

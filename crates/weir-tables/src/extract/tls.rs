@@ -43,13 +43,13 @@ impl Item for TlsRow {
     }
 }
 
-/// What a TCP connection carries, as far as it is known.
+/// The contents of a TCP connection, as far as they are known.
 enum TlsCarrier {
     /// Other things so far. A handshake may come: mail, databases and proxies begin in clear.
     Searching {
         /// Octets that were looked at, of each side.
         seen: [usize; 2],
-        /// What may be the beginning of a hello.
+        /// The possible beginning of a hello.
         begun: [Vec<u8>; 2],
     },
     Session(Box<Session>),
@@ -59,7 +59,7 @@ enum TlsCarrier {
 struct Tls {
     payloads: OpenedPayloads,
     found: Sessions,
-    /// What was complete only when the capture ended.
+    /// The handshakes that were complete only at the end of the capture.
     last: Option<VecDeque<(Box<Session>, Way)>>,
     file: String,
 }
@@ -89,7 +89,7 @@ const HELD_BYTES_MAX: usize = 256 << 20;
 /// Octets of a side of a connection among which a hello is looked for.
 const SEARCH_BYTES_MAX: usize = 1 << 16;
 
-/// Takes a handshake that is over, with the way of what ended it.
+/// The callback for a handshake that is over, with the way of its last octets.
 type OnHandshake<'e> = dyn FnMut(Box<Session>, Way) + 'e;
 
 impl Sessions {

@@ -1,5 +1,5 @@
-//! What display filters ask of TLS: a row for each record that a frame completes or begins with, for each message of the
-//! handshake in it, and for the hellos of QUIC. It is no table of SQL, whose `tls` has a row for each handshake.
+//! The records of TLS for display filters: a row for each record that a frame completes or begins with, for each handshake message
+//! in it, and for the hellos of QUIC. It is not a table of SQL, whose `tls` has a row for each handshake.
 
 use std::collections::HashMap;
 
@@ -30,7 +30,7 @@ pub(crate) const EXTRACTION: Extraction = Extraction {
 /// The column that all rows have.
 pub(crate) const IS_TLS: &str = "tls.is_there";
 
-/// True of the fields that are asked here.
+/// Whether the field is one of these.
 pub(crate) fn has(name: &str) -> bool {
     OWN.iter().any(|field| field.name == name && name != IS_TLS)
 }
@@ -39,7 +39,7 @@ pub(crate) fn has(name: &str) -> bool {
 #[derive(Clone, Copy, Debug, Default)]
 struct RecordRow {
     kind: Option<u8>,
-    /// The type stands for another one that is sealed, as in TLS 1.3.
+    /// The type hides an encrypted one, as in TLS 1.3.
     is_opaque: bool,
     version: Option<u16>,
     length: Option<u16>,
@@ -49,7 +49,7 @@ struct RecordRow {
 }
 
 impl RecordRow {
-    /// There is a record of this type, or nothing.
+    /// True when there is a record of this type; NULL otherwise.
     fn flag(&self, kind: u8) -> Option<Value<'static>> {
         (self.kind == Some(kind)).then_some(Value::Bool(true))
     }
@@ -118,7 +118,7 @@ struct RecordSide {
     passing: usize,
 }
 
-/// Takes what was found.
+/// The callback for a record.
 type OnRecord<'e> = dyn FnMut(RecordRow) + 'e;
 
 impl RecordConnection {
@@ -156,7 +156,7 @@ impl RecordConnection {
             is_told = true;
             rest = behind;
         }
-        // Wireshark looks into a frame where a record begins, though not at what goes on.
+        // Wireshark dissects a frame at the beginning of a record, and not at its continuation.
         if is_first && !is_told && is_header(rest) {
             each(RecordRow::default());
         }
@@ -171,7 +171,7 @@ impl RecordConnection {
 }
 
 impl RecordSide {
-    /// True where TLS begins with what is begun and these octets, or with these alone. What may become a beginning is kept.
+    /// Whether TLS begins with the kept octets and these, or with these alone. Octets that may become a beginning are kept.
     fn begins(&mut self, bytes: &[u8], is_first: bool) -> bool {
         let begins = |all: &[u8], is_first| is_first && is_header(all) || begins_with_hello(all);
         let may_begin = |all: &[u8], is_first| {
@@ -266,11 +266,11 @@ fn is_header_begun(bytes: &[u8]) -> bool {
     is_header(&header)
 }
 
-/// Looks for records.
+/// Finds records.
 struct Records {
     payloads: Payloads,
     streams: Followed<RecordConnection>,
-    /// Of each conversation of QUIC the session, and which of the two hellos have their rows.
+    /// The session of each QUIC conversation, and which of the two hellos have their rows.
     quic: HashMap<FlowKey, (Box<Session>, [bool; 2])>,
     given_up: u64,
 }
@@ -405,7 +405,7 @@ mod tests {
     #[test]
     fn a_frame_has_the_records_that_it_completes() {
         let mut stream = RecordConnection::default();
-        // Two messages of which the second goes on in the next record.
+        // Two messages, of which the second continues in the next record.
         let first = [22, 3, 1, 0, 9, 14, 0, 0, 0, 11, 0, 0, 9, 1];
         assert_eq!(of(&mut stream, 0, &first[..8]), [(None, None)]);
         assert_eq!(of(&mut stream, 0, &first[8..9]), []);

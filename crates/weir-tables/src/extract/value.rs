@@ -25,12 +25,12 @@ pub(super) fn text(bytes: &[u8]) -> Option<Value<'_>> {
     std::str::from_utf8(bytes).ok().map(Value::Text)
 }
 
-/// As [`text`], with NULL for the empty one.
+/// The text, with NULL for an empty one.
 pub(super) fn filled(bytes: &[u8]) -> Option<Value<'_>> {
     text(bytes).filter(|_| !bytes.is_empty())
 }
 
-/// Nanoseconds from one record to a later one; `None` where a time is not known, or [`by_one_clock`] says so.
+/// The nanoseconds from one record to a later one; `None` where a time is unknown, or [`by_one_clock`] is false.
 pub(super) fn span_ns(from_ns: Option<i64>, to_ns: Option<i64>) -> Option<i64> {
     by_one_clock(to_ns?.checked_sub(from_ns?)?)
 }

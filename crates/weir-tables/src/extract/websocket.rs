@@ -42,10 +42,10 @@ const LAST_BYTES_MAX: usize = 1 << 30;
 struct WebSocket {
     sockets: WebSockets,
     violations: Violations,
-    /// What was left when the capture ended.
+    /// The rows that were complete only at the end of the capture.
     last: Option<VecDeque<MessageRow<'static>>>,
     last_bytes: usize,
-    /// Of the rows in `last`, those without their payload.
+    /// The number of rows in `last` without their payload.
     without_payload: u64,
     file: String,
 }

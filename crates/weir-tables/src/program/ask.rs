@@ -1,4 +1,4 @@
-//! What questions ask of each record, in terms of plain fields.
+//! The fields and conditions of questions, in terms of plain fields.
 
 use weir_bytes::Bits;
 use weir_layout::Layout;
@@ -13,7 +13,7 @@ pub(super) struct ProgramPlan {
     /// Fields of headers.
     pub(super) fields: Vec<AskedField>,
     pub(super) conditions: Vec<Condition>,
-    /// The branches of the first aggregate, then those of the next.
+    /// The branches of the first aggregate, followed by those of the next.
     pub(super) branches: Vec<AskedBranch>,
 }
 
@@ -37,7 +37,7 @@ pub(super) struct Comparison {
 }
 
 impl Condition {
-    /// How many records may pass, in the rough: equality lets the fewest through.
+    /// The rough selectivity: equality lets the fewest records pass.
     pub(super) fn selectivity(&self) -> u8 {
         let each = self.any_of.iter().map(|one| one.test.selectivity());
         each.max().unwrap_or(0)
@@ -54,9 +54,9 @@ impl Condition {
 
 /// A branch of an aggregate.
 pub(super) struct AskedBranch {
-    /// Which aggregate it is one of.
+    /// The index of its aggregate.
     pub(super) aggregate: usize,
-    /// Which conditions must hold.
+    /// The conditions that must be true.
     pub(super) conditions: Vec<usize>,
     pub(super) keys: Vec<Value>,
     /// `None` for an aggregate that has no argument.
@@ -91,8 +91,8 @@ pub(super) enum From {
 }
 
 impl ProgramPlan {
-    /// What the branches of all aggregates ask; `None` when one of them asks for more than plain fields of
-    /// packets, or of the records of a layout.
+    /// The branches of all aggregates; `None` when one of them needs more than plain fields of packets, or of the records of a
+    /// layout.
     pub(super) fn new(aggregates: &[&[Branch]], layout: Option<&Layout>) -> Option<Self> {
         let mut asked = Self::default();
         for (aggregate, branches) in aggregates.iter().enumerate() {
@@ -261,7 +261,7 @@ impl ProgramPlan {
 
     fn field(&mut self, field: &'static weir_packet::Field, kind: Kind) -> Option<From> {
         let is_plain = |location: &Location| match (kind, location.at) {
-            // Longer ones are no numbers, and those of other protocols do not compare with these.
+            // Longer addresses are not numbers, and those of other protocols are not compared with these.
             (Kind::Address, Extent::Bytes { len, .. }) => len == 4,
             (Kind::Bool | Kind::U8 | Kind::U16 | Kind::U32 | Kind::U64, Extent::Bits(bits)) => {
                 is_loaded(&bits)

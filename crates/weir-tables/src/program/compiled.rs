@@ -18,7 +18,7 @@ pub(super) struct Compiled {
 }
 
 impl Compiled {
-    /// It has all the blocks that these records came through.
+    /// Whether it has all the blocks that these records have entered.
     fn has(&self, visited: &[bool]) -> bool {
         let mut both = self.visited.iter().zip(visited);
         self.visited.len() == visited.len() && both.all(|(own, wanted)| *own || !wanted)
@@ -31,15 +31,15 @@ struct Slot {
     compiled: Mutex<Option<Compiled>>,
 }
 
-/// The slots, the one that was looked at last behind the others.
+/// The slots, with the least recently used one first.
 static SLOTS: Mutex<Vec<Arc<Slot>>> = Mutex::new(Vec::new());
 
 /// Programs that are kept.
 const SLOTS_MAX: usize = 32;
-/// Words of the constants of a program that is kept: more are those of long lists, whose copies would be large.
+/// The maximum number of words of the constants of a cached program: more are those of long lists, whose copies would be large.
 const CONSTANT_WORDS_MAX: usize = 4096;
 
-/// What was compiled of this program last.
+/// The latest compilation of this program.
 pub(super) fn latest(whole: &Program) -> Option<Compiled> {
     let slot = slot(whole, false)?;
     let compiled = locked(&slot.compiled);

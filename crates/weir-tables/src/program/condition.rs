@@ -1,10 +1,10 @@
-//! What must hold of a number.
+//! Conditions on numbers.
 
 use weir_packet::Kind;
 
 use crate::{Constant, Operator};
 
-/// What a number of a record must be, or that there is one.
+/// A condition on a number of a record, or on its presence.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Test {
     Within(NumberRange),
@@ -23,7 +23,7 @@ pub(super) struct NumberRange {
 }
 
 impl Test {
-    /// How many records may pass, in the rough: equality lets the fewest through.
+    /// The rough selectivity: equality lets the fewest records pass.
     pub(super) const fn selectivity(&self) -> u8 {
         match self {
             Self::Within(range) if range.more == 0 && !range.negated => 0,
@@ -53,7 +53,7 @@ impl NumberRange {
     pub(super) fn of(kind: Kind, operator: Operator, constant: &Constant) -> Option<Self> {
         let constant = match (kind, constant) {
             (Kind::Address, Constant::Bytes(bytes)) => {
-                // As bytes, those of one length compare like the numbers.
+                // Bytes of equal length compare like the numbers.
                 let number = u32::from_be_bytes(bytes.as_slice().try_into().ok()?);
                 return Some(Self::unsigned(operator, number.into()));
             }

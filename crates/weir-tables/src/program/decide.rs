@@ -6,10 +6,10 @@ use super::ask::{Comparison, Condition, From, Value};
 use super::condition::{NumberRange, Test};
 use super::lower::{Lowering, Path};
 
-/// What is known of a condition at a place of the program.
+/// The state of a condition at a place of the program.
 enum Outcome<'o> {
     Decided(bool),
-    /// It holds when one of these numbers is what it must be.
+    /// The condition is true when one of these numbers passes its test.
     Open(Vec<(&'o Test, Register)>),
 }
 
@@ -74,7 +74,7 @@ impl Lowering<'_> {
         true
     }
 
-    /// What is known of a condition, as all its fields are; what is not is to be asked of the record.
+    /// The state of a condition when all of its fields are known; an open one is tested on the record.
     fn outcome<'a>(&mut self, condition: &'a Condition, path: &Path) -> Outcome<'a> {
         let mut open = Vec::new();
         for Comparison { value, test } in &condition.any_of {

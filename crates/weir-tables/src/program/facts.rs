@@ -1,4 +1,4 @@
-//! What is known of headers: which stand where, and what one test says of another.
+//! Facts about headers: the positions in which they occur, and what one test implies for another.
 
 use weir_bytes::{Bits, Endian};
 use weir_packet::{BitsTest, HeaderLen, HeaderShape, Layer, NextHeader};
@@ -17,7 +17,7 @@ pub(super) const fn is_link(layer: Layer) -> bool {
     LINKS & bit(layer) != 0
 }
 
-/// Whether a plain header of a protocol carries no header that a program goes on to.
+/// Whether a plain header of a protocol carries no header that a program continues with.
 pub(super) fn is_last(layer: Layer) -> bool {
     let mut shapes = layer.shapes().iter();
     shapes.all(|shape| {
@@ -62,7 +62,7 @@ pub(super) fn decided(
                 Some(false)
             }
         }
-        // What is in none of those ranges is in no part of them.
+        // A number that is in none of those ranges is in no part of them.
         false if other.bits == test.bits && !test.when_cut && !other.when_cut => {
             let is_part = test.ranges.iter().all(|range| covers(other.ranges, *range));
             is_part.then_some(false)

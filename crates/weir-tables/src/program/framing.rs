@@ -1,4 +1,4 @@
-//! How records are told apart, and what they say in front of their data.
+//! The framing of records, and the fields in front of their data.
 
 use std::io::Read;
 
@@ -8,7 +8,7 @@ use weir_packet::LinkType;
 
 use super::lower::{Lowering, PORTS_WORD};
 
-/// How the records of a window are told apart.
+/// The framing of the records of a window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Framing {
     Capture(RecordFraming),
@@ -18,8 +18,7 @@ pub(crate) enum Framing {
 
 /// A reader whose records a program may take up as they lie in its buffer.
 pub(crate) trait Records {
-    /// How the records are told apart that come now, and of what link type they are; `None` when that takes
-    /// more than a look at each.
+    /// The framing and the link type of the next records; `None` when a program cannot frame them.
     fn framing(&self) -> Option<(Framing, LinkType)>;
 
     /// The bytes that are here from the next record on, its number, and a bit for each known port.
@@ -45,7 +44,7 @@ impl<R: Read> Records for Reader<R> {
 }
 
 impl Lowering<'_> {
-    /// Finds the record at hand, and gives where its data begins and ends.
+    /// Frames the current record; returns the beginning and the end of its data.
     pub(super) fn frame(&mut self) -> (Register, Register) {
         let (at, window) = (Register::AT, Register::WINDOW_LEN);
         let leave = self.leave;
@@ -154,7 +153,7 @@ impl Lowering<'_> {
         (data, data_end)
     }
 
-    /// The record is left to the reader unless its port or interface, 7 at most, is one that the state has a bit for.
+    /// The record is left to the reader unless its port or interface, at most 7, has a bit in the state.
     fn require_port(&mut self, port: Register) {
         let leave = self.leave;
         let b = &mut self.builder;

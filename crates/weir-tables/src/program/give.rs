@@ -1,4 +1,4 @@
-//! What a record gives to its groups.
+//! Adds records to their groups.
 
 use weir_compile::{Builder, Label, Operation, Register, Relation, SpaceId};
 
@@ -9,7 +9,7 @@ use crate::aggregate::ROWS;
 use crate::groups::PlaceHash;
 
 impl Lowering<'_> {
-    /// What the record gives to the groups of each branch that takes it.
+    /// Adds the record to the groups of each branch that takes it.
     pub(super) fn give(&mut self, path: &Path) {
         self.builder.update(Operation::Add, self.taken, 1);
         let asked = self.asked;
@@ -87,7 +87,7 @@ impl Lowering<'_> {
         self.builder.write(behind);
     }
 
-    /// Where the group of a key lies among the entries; a group that has no place, or has lost it to another, is `fresh`.
+    /// Finds the group of a key among the entries; a group that has no place, or has lost it to another one, is `fresh`.
     fn find(
         &mut self,
         output: &Output,

@@ -17,9 +17,9 @@ struct Here<'h> {
     layer: Layer,
     shape: &'h HeaderShape,
     at: Register,
-    /// Where the bytes end that the headers in front of it leave.
+    /// The end of the bytes that the headers before it leave.
     end: Register,
-    /// Behind the header.
+    /// The position after the header.
     payload: Register,
     payload_end: Register,
 }
@@ -51,8 +51,9 @@ impl Lowering<'_> {
         self.shapes(layer, &shapes, (at, end), path, &[], 0);
     }
 
-    /// A header of the first of these shapes that it has. `known` are tests of it that were decided on the way
-    /// here, and so many of its bytes are known to be there. One that is shorter than the shape at hand is left to the decoder, whatever other shape it has.
+    /// Reads a header in the first of these shapes that it has. `known` are tests of it that are decided at this place, and the
+    /// number of its bytes that are known to exist. A header that is shorter than the current shape is left to the decoder,
+    /// whatever other shape it has.
     fn shapes(
         &mut self,
         layer: Layer,
@@ -69,7 +70,7 @@ impl Lowering<'_> {
             return self.shapes(layer, others, (at, end), path, known, room);
         }
         let mut known = known.to_vec();
-        // Where to go on with the other shapes, with what is known there.
+        // The places that continue with the other shapes, and the tests that are decided there.
         let mut elsewhere = Vec::new();
         let mut go_elsewhere = |builder: &mut Builder, leave: Label, known: Vec<_>| {
             if !others.iter().any(|other| is_possible(other, &known)) {
@@ -139,7 +140,7 @@ impl Lowering<'_> {
         let mut path = path.clone();
         let is_first = path.layers >> layer as u32 & 1 == 0;
         path.layers |= match layer {
-            // Behind either, no other IP is looked for.
+            // After either, no other IP header is read.
             Layer::Ipv4 | Layer::Ipv6 => 1 << Layer::Ipv4 as u32 | 1 << Layer::Ipv6 as u32,
             layer => 1 << layer as u32,
         };
@@ -157,7 +158,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// Where the payload of a header of a shape begins, and how long the header says that it is.
+    /// The position and the declared length of the payload of a header of a shape.
     fn payload(
         &mut self,
         shape: &HeaderShape,
@@ -197,7 +198,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// Where the payload of a header of a shape ends, which has `len` bytes in front of it.
+    /// The end of the payload of a header of a shape, with `len` bytes before it.
     fn payload_end(
         &mut self,
         shape: &HeaderShape,
@@ -220,7 +221,7 @@ impl Lowering<'_> {
                     0 => value,
                     base => self.builder.compute(Operation::Add, value, u64::from(base)),
                 };
-                // What stands for no length is longer than any header here.
+                // The value that stands for no length is longer than any header here.
                 let total = match zero_is_outer {
                     true => {
                         self.builder
@@ -382,8 +383,8 @@ impl Lowering<'_> {
         }
     }
 
-    /// It has shapes, and no header like it was found before: what repeats is a tunnel, which the decoder
-    /// reads. So is a link's header behind another's, but for tags and behind what a card puts in front.
+    /// Whether it has shapes, and no header of the same kind was read before: a repeated one is in a tunnel, which the decoder
+    /// reads, and so is a link header after another one, except for tags and the record of a capture card.
     pub(super) fn is_plain(&self, layer: Layer, path: &Path) -> bool {
         let is_ip = |layers: u128| layers & (bit(Layer::Ipv4) | bit(Layer::Ipv6)) != 0;
         let is_in_another = path.layers & LINKS & !bit(Layer::Erf) != 0;
@@ -428,7 +429,7 @@ impl Lowering<'_> {
                     && self.is_plain(*layer, path)
             })
             .collect();
-        // What most traffic is made of is asked for first.
+        // The headers of most traffic are tested first.
         entries.sort_by_key(|(_, layer)| match layer {
             Layer::Ipv4 | Layer::Tcp => 0,
             Layer::Udp => 1,

@@ -30,13 +30,12 @@ pub(super) const LEAVE_FULL: u8 = 1;
 /// The record goes a way that no record of the sample went.
 pub(super) const LEAVE_RARE: u8 = 2;
 
-/// What is known of a record at a place of the program.
+/// The facts about a record at a place of the program.
 #[derive(Clone, PartialEq, Eq)]
 pub(super) struct Path {
     /// Headers that were found.
     pub(super) layers: u128,
-    /// Of each field, at which of its locations it is; `None` where that is not known yet, or the record
-    /// has none.
+    /// The location of each field; `None` where it is not known yet, or the record has none.
     pub(super) fields: Vec<Option<u8>>,
     /// Conditions that were put.
     pub(super) done: u64,
@@ -44,11 +43,11 @@ pub(super) struct Path {
     pub(super) alive: u32,
 }
 
-/// Where a way through the headers goes on.
+/// The continuation of a path through the headers.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Target {
     Header(Layer),
-    /// What the record gives.
+    /// The record is added to its groups.
     Rows,
 }
 
@@ -70,10 +69,10 @@ pub(super) struct Lowering<'l> {
     pub(super) taken: Register,
     pub(super) number: Option<Register>,
     pub(super) record_end: Register,
-    /// The header at which a way goes on, and its end.
+    /// The header that a path continues with, and its end.
     pub(super) at: Register,
     pub(super) end: Register,
-    /// Of each branch, where there are several: 1 while its conditions hold.
+    /// The flag of each branch, if there are several: 1 while its conditions are true.
     pub(super) flags: Vec<Register>,
     pub(super) starts: HashMap<Layer, Register>,
     pub(super) sets: HashMap<Set, SpaceId>,
@@ -200,11 +199,10 @@ impl Lowering<'_> {
         self.builder.finish()
     }
 
-    /// What is to be written next: headers in the order of their protocols, so that ways that come to the
-    /// same one from several others meet.
+    /// The next block: headers in the order of their protocols, so that paths to the same one meet.
     fn next_pending(&mut self) -> Option<Pending> {
         let rank = |target: &Target| match target {
-            // In front of what they carry, whatever their place in the list.
+            // The record header comes before what it carries, whatever its place in the list.
             Target::Header(Layer::Erf) => 0,
             Target::Header(Layer::ServiceVlan) => 2 * Layer::Vlan as u16,
             Target::Header(layer) => 1 + 2 * *layer as u16,
@@ -222,8 +220,8 @@ impl Lowering<'_> {
     }
 
     pub(super) fn label_of(&mut self, target: Target, mut path: Path) -> Label {
-        // Which headers stand in front of what networks carry matters no more there: behind it, none like them is
-        // looked for. Behind a last header, and behind all, none is at all.
+        // The headers before the network layer do not matter after it, as no further ones of their kind are read. After the last
+        // header, and at the end, none do.
         match target {
             Target::Header(layer) if is_last(layer) => path.layers = 0,
             Target::Header(layer) if !is_link(layer) => path.layers |= LINKS,
@@ -252,8 +250,8 @@ impl Lowering<'_> {
         label
     }
 
-    /// Where no branch can take the record any more, as a field that it asks for was in no header and no plain
-    /// one that comes has it, forgets all else: the headers that come only say whether the decoder looks for it.
+    /// Where no branch can take the record any more, as a field that it needs was in no header and is in no plain one that follows,
+    /// forgets everything else: the following headers only decide whether the decoder reads the record.
     fn forget_fields(&self, path: &mut Path) {
         let mut failing = 0;
         for (index, branch) in self.asked.branches.iter().enumerate() {
@@ -299,7 +297,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// Something is asked that is not known yet.
+    /// Whether something that a branch needs is not known yet.
     pub(super) fn is_open(&self, path: &Path) -> bool {
         let is_open = |value: &Value| match value.from {
             From::Field(field) => path.fields[field].is_none(),

@@ -1,4 +1,4 @@
-//! Where what records give goes: into the words of a state, from which aggregates take it.
+//! The destination of the values of records: the words of a state, from which aggregates take them.
 
 use weir_compile::Operation;
 use weir_packet::Kind;
@@ -7,7 +7,7 @@ use crate::aggregate::{Function, ROWS};
 use crate::groups::PlaceHash;
 use crate::key::Key;
 
-/// Where the rows of one aggregate go.
+/// The destination of the rows of one aggregate.
 pub(crate) struct Output {
     pub(crate) mode: Mode,
     /// The word with the number of rows that wait.
@@ -16,7 +16,7 @@ pub(crate) struct Output {
     pub(crate) multiplier_word: u32,
     /// The first word of the columns of the rows that wait, or of the state of the one group.
     pub(crate) first_word: u32,
-    /// What is written of each row that waits.
+    /// The columns of a waiting row.
     pub(crate) columns: Vec<WaitingColumn>,
     pub(crate) key: Key,
     pub(crate) key_words: usize,
@@ -28,10 +28,10 @@ pub(crate) struct Output {
     pub(crate) branches: usize,
 }
 
-/// How rows come to their groups.
+/// The way in which rows are added to their groups.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mode {
-    /// They wait, and are added some hundred at a time.
+    /// Rows wait, and are added some hundred at a time.
     Rows,
     /// There is one group: its state is in registers.
     One,
@@ -40,8 +40,7 @@ pub(crate) enum Mode {
         /// Bits of the keys.
         bits: u32,
     },
-    /// Keys have places by their hash: rows whose group is the last one that was found at its place are added at once,
-    /// others wait.
+    /// Keys have places by their hash: rows whose group is the last one at its place are added at once, and others wait.
     Hashed,
 }
 
@@ -56,25 +55,25 @@ pub(crate) enum WaitingColumn {
     Validity(usize),
 }
 
-/// How a measure is added to in place.
+/// The update of a measure in place.
 pub(crate) struct MeasurePlan {
     /// The word of the state.
     pub(crate) at: usize,
     pub(crate) flag: u64,
-    /// It counts rows, whatever is in them.
+    /// The measure counts rows, NULL or not.
     pub(crate) counts_rows: bool,
-    /// How a value is put to the word; `None` for counts.
+    /// The operation that combines a value with the word; `None` for counts.
     pub(crate) operation: Option<Operation>,
 }
 
 impl MeasurePlan {
-    /// Of a function of numbers of a kind; `None` when it takes more than one operation, or hangs on the order
-    /// of the rows.
+    /// The update for a function of numbers of a kind; `None` when it takes more than one operation, or depends on the order of the
+    /// rows.
     pub(crate) fn new(function: &Function, kind: Kind, at: usize, flag: u64) -> Option<Self> {
         let signed = matches!(kind, Kind::I64 | Kind::Time);
         let operation = match function {
             Function::CountRows | Function::Count => None,
-            // Those that are signed may take all 64 bits, and are asked one by one whether they fit.
+            // Signed numbers may use all 64 bits, and their sums are checked one by one.
             Function::Sum if signed => return None,
             Function::Sum => Some(Operation::AddSaturating),
             Function::Minimum if signed => Some(Operation::MinimumSigned),

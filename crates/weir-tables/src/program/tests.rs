@@ -18,11 +18,11 @@ enum Way {
     Decoded,
     Interpreted,
     Compiled,
-    /// As far as a few records go through it.
+    /// The program is compiled for the blocks that a few records enter.
     Narrowed,
 }
 
-/// What aggregates have taken up of a capture.
+/// The result of aggregates over a capture.
 #[derive(Debug, PartialEq)]
 struct Outcome {
     groups: Vec<Vec<(Vec<u64>, Vec<u64>)>>,
@@ -520,7 +520,7 @@ fn programs_take_up_what_the_decoder_gives() {
         if new().is_empty() {
             continue;
         }
-        // Every other time one that was made here.
+        // Every second list is one that was made here.
         let among = if round % 2 == 0 {
             GENERATED
         } else {
@@ -579,7 +579,7 @@ fn programs_take_up_what_the_decoder_gives() {
     );
 }
 
-/// Of interfaces that are as the first; the others, and blocks that are no packets, are the reader's.
+/// The interfaces are like the first one; others, and blocks that are not packets, are left to the reader.
 #[test]
 fn packets_of_pcapng_go_through_programs() {
     let mut rng = Rng::new(3);
@@ -607,7 +607,7 @@ fn packets_of_pcapng_go_through_programs() {
     }
 }
 
-/// What a program passes over is what the predicate drops.
+/// The records that a program skips are those for which the predicate is false.
 #[test]
 fn rows_that_a_program_selects_are_those_of_the_decoder() {
     let mut questioner = Questioner::new(77);

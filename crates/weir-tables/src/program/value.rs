@@ -43,7 +43,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// The number of the record at hand; `None` where it has none.
+    /// The number of the current record; `None` where it has none.
     pub(super) fn value(&mut self, value: &Value, path: &Path) -> Option<Register> {
         let mut number = match value.from {
             From::Field(field) => {

@@ -1,4 +1,4 @@
-//! How far apart in time rows can be that a join's condition lets meet.
+//! The bounds of a join's condition on the difference of times.
 
 use std::sync::Arc;
 
@@ -42,7 +42,7 @@ impl Bounds {
     }
 }
 
-/// What one comparison says.
+/// The bound of one comparison.
 struct Range {
     left: usize,
     right: usize,
@@ -63,7 +63,7 @@ fn collect(expr: &Arc<dyn PhysicalExpr>, filter: &JoinFilter, ranges: &mut Vec<R
     ranges.extend(sides.and_then(|(one, other)| range(&one.minus(&other)?, *binary.op())));
 }
 
-/// What `difference op 0` says of the right time less the left time.
+/// The bound of `difference op 0` on the right time less the left time.
 fn range(difference: &Linear, op: Operator) -> Option<Range> {
     let ((left, left_times), (right, right_times)) = (difference.left?, difference.right?);
     let offset = difference.offset_ns;

@@ -43,7 +43,7 @@ pub(crate) struct IntervalJoin {
     metrics: ExecutionPlanMetricsSet,
 }
 
-/// What is joined with what.
+/// The condition of a join.
 #[derive(Debug)]
 pub(crate) struct Match {
     pub(crate) on: Vec<(Arc<dyn PhysicalExpr>, Arc<dyn PhysicalExpr>)>,
@@ -322,7 +322,7 @@ impl JoinWork {
         Ok(Some(pairs))
     }
 
-    /// Of pairs that could match those that do, as rows of the answer if they are any.
+    /// Joins candidate pairs; returns the matching ones as rows of the answer.
     fn meet(&mut self, mut lefts: Vec<u64>, mut rights: Vec<u64>) -> Result<RecordBatch> {
         if !lefts.is_empty() {
             let keep = self.filter(&lefts, &rights)?;
@@ -347,7 +347,7 @@ impl JoinWork {
         self.batch(columns, rows)
     }
 
-    /// Which pairs the condition holds for.
+    /// The pairs for which the condition is true.
     fn filter(&self, lefts: &[u64], rights: &[u64]) -> Result<Vec<bool>> {
         let filter = &self.spec.filter;
         let [left, right] = &self.sides;
@@ -385,8 +385,7 @@ impl JoinWork {
         )?)
     }
 
-    /// Forgets rows that can match no more; gives those that the answer has for that they matched,
-    /// or did not. `None` when there are none to forget.
+    /// Drops rows that can match no more; returns those that an outer, semi or anti join has for them. `None` when there are none.
     fn let_go(&mut self) -> Result<Option<RecordBatch>> {
         let Bounds { low, high, .. } = self.spec.bounds;
         for side in [0, 1] {
@@ -395,7 +394,7 @@ impl JoinWork {
                 0 => (left, right, high),
                 _ => (right, left, low.saturating_neg()),
             };
-            // At the end of the other side all rows may go.
+            // At the end of the other side all rows are dropped.
             let until = match other.frontier {
                 i64::MAX => i64::MAX,
                 frontier => frontier.saturating_sub(reach),

@@ -39,7 +39,7 @@ struct Held {
     batch: RecordBatch,
     first: u64,
     times: Vec<i64>,
-    /// `None` where a key is NULL, which equals nothing.
+    /// The encoded keys; `None` where a key is NULL, which equals nothing.
     keys: Vec<Option<Box<[u8]>>>,
     matched: Vec<bool>,
 }
@@ -92,7 +92,7 @@ impl Side {
         batches.chain(keys).fold(0, usize::saturating_add)
     }
 
-    /// Takes up a batch; gives the number of its first row.
+    /// Adds a batch; returns the number of its first row.
     pub(crate) fn add(&mut self, batch: RecordBatch) -> Result<u64> {
         let first = self.rows;
         let rows = batch.num_rows();
@@ -149,7 +149,7 @@ impl Side {
         })
     }
 
-    /// Where a row is: which batch, and which row of it.
+    /// The batch of a row, and its index in the batch.
     fn find(&self, number: u64) -> Option<(usize, usize)> {
         let after = self.batches.partition_point(|held| held.first <= number);
         let batch = after.checked_sub(1)?;
@@ -225,7 +225,7 @@ fn in_order(times: &Int64Array) -> Vec<i64> {
     times.iter().map(|time| time.unwrap_or(i64::MAX)).collect()
 }
 
-/// What a row costs beside its columns.
+/// The memory of a row besides its columns.
 const ROW_BYTES: usize = 64;
-/// What a key costs beside its bytes.
+/// The memory of a key besides its bytes.
 const KEY_BYTES: usize = 96;

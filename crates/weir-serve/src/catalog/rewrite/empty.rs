@@ -96,7 +96,7 @@ impl Empty {
             GroupByExpr::Expressions(expressions, _) => !expressions.is_empty(),
             GroupByExpr::All(_) => true,
         };
-        // An aggregate of nothing is a row; what is no relation of the catalog is for the engine to look at.
+        // An aggregate of no rows is a row; a relation that is not in the catalog is left to the engine.
         (is_grouped || !aggregates(select))
             && select.into.is_none()
             && (select.from.iter().any(|tables| self.is_empty_join(tables))
@@ -171,7 +171,7 @@ impl Empty {
         struct Others<'g>(&'g HashSet<String>);
         impl Visitor for Others<'_> {
             type Break = ();
-            /// What writes is refused, and not passed over.
+            /// A query that writes is refused, and not skipped.
             fn pre_visit_query(&mut self, query: &Query) -> ControlFlow<()> {
                 let asks = matches!(
                     query.body.as_ref(),
@@ -196,8 +196,8 @@ impl Empty {
     }
 }
 
-/// Whether a condition is one that no row of the catalog meets: types are neither composites nor domains nor enums, have
-/// the collation that columns of them have, and nothing is granted.
+/// Whether a condition is false for all rows of the catalog: types are neither composites nor domains nor enums, have the collation
+/// of their columns, and no privileges are granted.
 fn is_never(condition: &Expr) -> bool {
     match condition {
         Expr::Nested(inner) => is_never(inner),
@@ -220,7 +220,7 @@ fn is_never(condition: &Expr) -> bool {
     }
 }
 
-/// Whether a column is asked to be the kind of a type that users make.
+/// Whether a condition compares a column with the kind of user-defined types.
 fn is_of_users<'e, E: std::borrow::Borrow<Expr> + 'e>(column: &Expr, values: &'e [E]) -> bool {
     column_name(column).as_deref() == Some("typtype")
         && values

@@ -166,7 +166,7 @@ fn instead(expr: &mut Expr) -> Option<Expr> {
     }
 }
 
-/// What a row of PostgreSQL has beside its columns: where and when it was written, and the relation that it is of.
+/// The value of a system column of a row of PostgreSQL.
 fn of_row(ident: &Ident) -> Option<Expr> {
     match (ident.value.to_ascii_lowercase().as_str(), ident.quote_style) {
         ("xmin" | "xmax" | "tableoid", _) => Some(number(0)),
@@ -294,7 +294,7 @@ fn by_number(expr: &mut Expr) {
     }
 }
 
-/// What stands for a cast; its type may be given another name in its place.
+/// The expression that replaces a cast, whose type may be renamed.
 fn of_cast(expr: &mut Box<Expr>, data_type: &mut DataType) -> Option<Expr> {
     let name = type_name(data_type);
     match name.as_str() {

@@ -13,8 +13,8 @@ use super::empty::aggregates;
 use super::{call, plain_parts};
 use crate::catalog::table::{INFORMATION, OWN};
 
-/// Makes an aggregate of a query of relations of the catalog that is a value: one that depends on the row around it
-/// is planned as an aggregate only, and has one row at most here, as PostgreSQL demands.
+/// Makes an aggregate of a scalar subquery over relations of the catalog: a correlated one is planned as an aggregate only, and has
+/// at most one row here, as PostgreSQL demands.
 pub(super) struct Subqueries;
 
 impl VisitorMut for Subqueries {

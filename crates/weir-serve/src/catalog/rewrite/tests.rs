@@ -70,7 +70,7 @@ fn what_postgresql_spells_otherwise_is_rewritten_on_the_tree() {
             "SELECT ARRAY(SELECT relname FROM pg_class ORDER BY 1) AS a",
             "SELECT (SELECT array_agg(relname ORDER BY relname) FROM \"pg_catalog\".\"pg_class\" AS \"pg_class\") AS a",
         ),
-        // What does not ask the catalog stays as it is.
+        // Statements without the catalog stay as they are.
         (
             "SELECT 7 / 2 AS a FROM 'x.pcap' AS x",
             "SELECT 7 / 2 AS a FROM 'x.pcap' AS x",

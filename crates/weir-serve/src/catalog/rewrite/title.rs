@@ -10,8 +10,8 @@ use datafusion::sql::sqlparser::ast::{
 
 use super::{asks_catalog, ident_name};
 
-/// Names the columns of the outermost query, which are called as they are written otherwise. Those that a `*` beside them
-/// repeats get a name of their own, since a plan has each column once.
+/// Names the columns of the outermost query, which have their texts as names otherwise. A column that a `*` beside it repeats gets
+/// a name of its own, since a plan has each column once.
 #[derive(Default)]
 pub(super) struct Titles {
     is_inside: bool,
@@ -80,7 +80,7 @@ fn first_select(body: &mut SetExpr) -> Option<&mut Select> {
     }
 }
 
-/// Gives a column whose name is its text the one that PostgreSQL gives it, and a thing its name for a value.
+/// Gives a column whose name is its text the name that PostgreSQL gives it, and an object its name as a value.
 fn name(item: &mut SelectItem, taken: &mut HashSet<String>) {
     let (SelectItem::UnnamedExpr(expr) | SelectItem::ExprWithAlias { expr, .. }) = item else {
         return;
@@ -171,5 +171,5 @@ fn apart(item: &mut SelectItem, wildcards: &[Option<String>]) {
     }
 }
 
-/// What a row of PostgreSQL has beside its columns, which become values without a name.
+/// The system columns of a row of PostgreSQL, which become values without a name.
 const ROW_COLUMNS: &[&str] = &["xmin", "xmax", "tableoid", "ctid"];

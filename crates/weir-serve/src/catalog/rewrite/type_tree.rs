@@ -1,4 +1,4 @@
-//! What types are, as asyncpg asks before it reads arrays.
+//! The query of asyncpg for types, which it sends before it reads arrays.
 //!
 //! Its question follows types to those that they are made of in a recursive query, with queries of bases and fields in it
 //! that no planner here takes. The types here are PostgreSQL's own, of which only arrays have others in them.
@@ -23,7 +23,7 @@ impl VisitorMut for TypeTree {
         if names.any(|cte| cte.alias.name.value == "typeinfo_tree")
             && let Some(known) = &*KNOWN
         {
-            // The types that are asked for are a parameter, or the value that took its place.
+            // The OIDs are a parameter, or the value that has replaced it.
             let mut asked = LookedUpTypes(None);
             let _ = walk_mut(query, &mut asked);
             *query = known.clone();
@@ -33,7 +33,7 @@ impl VisitorMut for TypeTree {
     }
 }
 
-/// Takes what a type is looked up in, `any($1::oid[])`, and puts it where that stands again.
+/// Takes the expression of the OIDs, `any($1::oid[])`, and puts it where it occurs again.
 struct LookedUpTypes(Option<Expr>);
 
 impl VisitorMut for LookedUpTypes {

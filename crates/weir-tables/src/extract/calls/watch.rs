@@ -28,15 +28,15 @@ pub struct CallWatch {
     last_ns: i64,
 }
 
-/// What a packet brought.
+/// The contents of a packet.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum CallSight<'s> {
     /// A SIP message.
     Message {
-        /// Its bytes and its way.
+        /// The bytes and the addresses of the message.
         message: &'s SipMessage<'s>,
-        /// Its values.
+        /// The parsed values of the message.
         digest: &'s Digest<'s>,
         /// Whether it repeats another, and which call it belongs to.
         seen: Seen,
@@ -61,13 +61,13 @@ pub struct CallMedia<'s> {
     pub time_ns: Option<i64>,
     /// Number of its record.
     pub frame: u64,
-    /// It is RTP, and neither RTCP nor T.38.
+    /// The packet is RTP, and neither RTCP nor T.38.
     pub is_rtp: bool,
-    /// What it is: `RTP`, `RTCP` or `T.38`.
+    /// The protocol: `RTP`, `RTCP` or `T.38`.
     pub protocol: &'static str,
 }
 
-/// How the streams of a call sound.
+/// The quality of the streams of a call.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct CallSound {
@@ -91,7 +91,7 @@ impl Default for CallWatch {
 }
 
 impl CallWatch {
-    /// Takes the next packet of the capture, with all its headers decoded, and hands on what it brought.
+    /// Takes the next packet of the capture, with all its headers decoded, and reports its contents.
     pub fn packet(&mut self, packet: &Packet<'_>, each: &mut dyn FnMut(&CallSight<'_>)) {
         let Self {
             finder,
@@ -147,7 +147,7 @@ impl CallWatch {
         finder.finish(&mut |message| take(calls, last_ns, message, each));
     }
 
-    /// How the streams of a call sound so far.
+    /// The quality of the streams of a call so far.
     #[must_use]
     pub fn sound(&self, call_id: &[u8]) -> CallSound {
         let heard = self.streams.heard(call_id);
@@ -158,7 +158,7 @@ impl CallWatch {
         }
     }
 
-    /// What was not read, or given up for the limits, in words.
+    /// The items that were not read, or given up for limits, as text.
     #[must_use]
     pub fn notes(&self) -> Vec<String> {
         super::notes(&self.calls, &self.finder)

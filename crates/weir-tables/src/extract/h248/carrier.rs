@@ -1,4 +1,4 @@
-//! Where Megaco messages lie in packets: UDP, SCTP and TCP, by port and by content.
+//! Finds Megaco messages in packets: over UDP, SCTP and TCP, by port and by content.
 
 use std::sync::Arc;
 use weir_flow::framing::{Framed, Framer, Framing};
@@ -17,7 +17,7 @@ use crate::extract::opened::OpenedPayloads;
 const PORTS: [u16; 2] = [2944, 2945];
 /// SCTP's payload protocol identifier of H.248 (H.248.4).
 const SCTP_PAYLOAD: u32 = 7;
-/// What a TPKT can hold.
+/// The maximum size of a message behind a TPKT header.
 const MESSAGE_BYTES_MAX: usize = 65_531;
 /// Octets of messages under way, of all TCP connections.
 const HELD_BYTES_MAX: usize = 256 << 20;
@@ -26,11 +26,11 @@ const HELD_BYTES_MAX: usize = 256 << 20;
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Lifted<'p> {
-    /// Its octets.
+    /// The octets.
     pub octets: &'p [u8],
-    /// Its encoding, as its first octets look.
+    /// The encoding, by the first octets.
     pub encoding: Encoding,
-    /// What carries it: `udp`, `tcp` or `sctp`.
+    /// The transport: `udp`, `tcp` or `sctp`.
     pub transport: &'static str,
     /// The sender.
     pub from: Endpoint,
@@ -44,10 +44,9 @@ pub struct Lifted<'p> {
     pub frame: u64,
 }
 
-/// Finds the messages of a capture: over UDP, in SCTP user messages, and over TCP behind TPKT headers
-/// (RFC 3525, D.2). On the protocol's ports (2944, 2945), and under its SCTP identifier, whatever looks
-/// like a message in some encoding; elsewhere over UDP and TCP what begins as only a message does and
-/// decodes.
+/// Finds the messages of a capture: over UDP, in SCTP user messages, and over TCP behind TPKT headers (RFC 3525, D.2). On the ports
+/// of the protocol (2944, 2945), and under its SCTP identifier, each payload that looks like a message in some encoding is one; on
+/// other ports of UDP and TCP it has to decode, too.
 ///
 /// Fragments, segments and chunks are put together, and tunnels looked into, as [`weir_flow::Payloads`] does; what probes sent
 /// on by HEP is read as what they saw, and a header of the PROXY protocol is passed over.
@@ -74,7 +73,7 @@ impl Default for CarrierStreams {
 }
 
 impl Lifter {
-    /// Before the first packet.
+    /// The state before the first packet.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
@@ -88,8 +87,7 @@ impl Lifter {
         }
     }
 
-    /// Takes the next packet of the capture, decoded to its transport header, and hands on the messages
-    /// that it completes, in order.
+    /// Takes the next packet of the capture, decoded to its transport header, and reports the messages that it completes, in order.
     pub fn packet(&mut self, packet: &Packet<'_>, each: &mut dyn FnMut(&Lifted<'_>)) {
         let streams = &mut self.streams;
         self.payloads
@@ -103,7 +101,7 @@ impl Lifter {
             .finish(&mut |payload| streams.payload(payload, each));
     }
 
-    /// What was not read, or given up for the limits, in words.
+    /// The items that were not read, or given up for limits, as text.
     #[must_use]
     pub fn notes(&self) -> Vec<String> {
         let counted = [
@@ -203,7 +201,7 @@ impl Cut for Framer {
         };
         match content {
             Content::Bytes(bytes) => self.bytes(bytes, &mut framed),
-            // What was begun does not end any more.
+            // A message that has begun does not end any more.
             Content::Gap(_) | Content::End(_) => self.gap(&mut framed),
         }
     }
@@ -222,7 +220,7 @@ fn found(payload: &[u8], known: bool) -> Option<Encoding> {
     }
 }
 
-/// Whether octets on any port are a message: they begin as nothing else does, and decode.
+/// Whether octets on any port are a message: they begin as only a message does, and decode.
 fn surely(payload: &[u8], encoding: Encoding) -> bool {
     let begins = match encoding {
         Encoding::Pretty | Encoding::Compact => {
@@ -230,7 +228,7 @@ fn surely(payload: &[u8], encoding: Encoding) -> bool {
             let word = text.get(..7).unwrap_or_default();
             text.starts_with(b"!/") || word.eq_ignore_ascii_case(b"MEGACO/")
         }
-        // SEQUENCE, [1] message, [0] version: within the first octets, whatever the lengths.
+        // SEQUENCE, [1] message and [0] version are within the first octets, whatever the lengths are.
         Encoding::Ber => {
             let head = payload.get(..16).unwrap_or(payload);
             head.windows(3)

@@ -29,7 +29,7 @@ pub(super) struct Carried {
     pub(super) octets: Box<[u8]>,
 }
 
-/// Where in a message a command stands.
+/// The position of a command in a message.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct CommandPlace {
     pub(super) transaction: usize,
@@ -45,7 +45,7 @@ pub(super) struct CommandPart {
     pub(super) place: CommandPlace,
 }
 
-/// What a row is about.
+/// The subject of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum RowKind {
     /// A command that was asked for, with its reply when that was seen.
@@ -217,7 +217,7 @@ pub(super) fn reply_name(reply: &CommandReply<'_>) -> &'static str {
     }
 }
 
-/// What went wrong with a command.
+/// The error of a command.
 pub(super) fn reply_error<'a>(reply: &CommandReply<'a>) -> Option<&'a ErrorDescriptor<'a>> {
     let of_audit = |audit: &[AuditReturnParameter<'a>]| {
         audit.iter().find_map(|parameter| match parameter {
@@ -329,7 +329,7 @@ struct Names {
     /// Records that enclose the place.
     records: Vec<&'static str>,
     field: &'static str,
-    /// How many records deep the identifiers of the command itself stand.
+    /// The number of nested records around the identifiers of the command itself.
     ids_depth: Option<usize>,
     /// The value that comes next has been named by its alternative.
     is_named: bool,

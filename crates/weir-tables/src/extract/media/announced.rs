@@ -1,5 +1,5 @@
-//! What signalling announced of sockets, and what of it a packet belongs to: several calls may have the same sockets, one
-//! after another or at once, and several media of a call one socket (RFC 9143).
+//! The media that signalling announced for sockets, and the announcement that a packet belongs to. Several calls may have the same
+//! sockets, one after another or at once, and several media of a call may share a socket (RFC 9143).
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use weir_messages::sdp::Media;
 use super::streams::CALL_PAUSE_NS;
 use crate::extract::messages::Way;
 
-/// What announced media.
+/// An announcement of media.
 #[derive(Debug)]
 pub(in crate::extract) struct Announcement {
     /// `sip`, `h248` or `mgcp`.
@@ -22,15 +22,15 @@ pub(in crate::extract) struct Announcement {
     pub(in crate::extract) call_id: Option<String>,
     /// The record with it; 0 where that is not known.
     pub(in crate::extract) frame: u64,
-    /// What it said.
+    /// The announced media.
     pub(in crate::extract) media: Media,
-    /// Its place among the announcements and the ends of calls.
+    /// The position among the announcements and the ends of calls.
     pub(in crate::extract) order: u64,
     /// The end of its call.
     pub(in crate::extract) end: Arc<CallEnd>,
 }
 
-/// The end of a call: its place among the announcements and the ends of calls, 0 while the call goes on.
+/// The end of a call: its position among the announcements and the ends of calls, 0 while the call is open.
 #[derive(Debug, Default)]
 pub(in crate::extract) struct CallEnd(AtomicU64);
 
@@ -46,11 +46,11 @@ impl Announcement {
     }
 }
 
-/// What was announced, by the socket that it is to be sent to.
+/// The announcements, by the socket that the media are to be sent to.
 #[derive(Default)]
 pub(super) struct Announced {
     sockets: HashMap<Endpoint, Socket>,
-    /// In the order in which they were announced first.
+    /// The sockets in the order of their first announcements.
     order: VecDeque<Endpoint>,
     forgotten: u64,
     /// Announcements and ends of calls so far.
@@ -61,7 +61,7 @@ pub(super) struct Announced {
     has_faxes: bool,
 }
 
-/// What is known of a socket.
+/// The state of a socket.
 #[derive(Default)]
 struct Socket {
     /// The latest last.
@@ -90,7 +90,7 @@ impl Announced {
         self.forgotten
     }
 
-    /// True when datagrams may be faxes.
+    /// Whether datagrams may be faxes.
     pub(super) const fn has_faxes(&self) -> bool {
         self.has_faxes
     }
@@ -107,7 +107,7 @@ impl Announced {
             return (self.events, Arc::clone(end));
         }
         if self.calls.len() >= SOCKETS_MAX {
-            // Calls whose sockets were forgotten end nothing any more.
+            // Calls whose sockets were forgotten have no effect any more.
             self.calls.retain(|_, end| Arc::strong_count(end) > 1);
         }
         let end = Arc::<CallEnd>::default();
@@ -117,7 +117,7 @@ impl Announced {
         (self.events, end)
     }
 
-    /// Takes the BYE of a call.
+    /// Processes the BYE of a call.
     pub(super) fn end_call(&mut self, call_id: &str) {
         self.events = self.events.saturating_add(1);
         if let Some(end) = self.calls.get(call_id)
@@ -127,8 +127,8 @@ impl Announced {
         }
     }
 
-    /// Takes what was announced of a socket. It stands beside the rest of the same description (`is_same`), and in the
-    /// place of what the call announced before; what other calls announced stays.
+    /// Adds an announcement for a socket. Beside the others of the same description (`is_same`), it replaces earlier announcements
+    /// of the call; those of other calls stay.
     pub(super) fn insert(&mut self, end: Endpoint, announcement: Arc<Announcement>, is_same: bool) {
         self.has_faxes |= announcement.media.is_fax();
         let is_new = !self.sockets.contains_key(&end);
@@ -152,7 +152,7 @@ impl Announced {
         }
     }
 
-    /// What announced a packet, by its receiver's socket or by its sender's.
+    /// The announcement of a packet, by the socket of its receiver or of its sender.
     pub(super) fn of_packet(&mut self, way: &Way, bytes: &[u8]) -> Option<Arc<Announcement>> {
         let (end, other) = match self.sockets.get_mut(&way.dst) {
             Some(socket) => {
@@ -173,8 +173,8 @@ impl Announced {
         Some(chosen)
     }
 
-    /// What announced a packet, of all that was announced of a socket: by its source (RFC 5576), by whether a call
-    /// announced both sockets, by the name of the media in its header, by its payload type (RFC 9143, 9.2), the latest first.
+    /// Chooses the announcement of a packet among all of a socket: by its source (RFC 5576), by whether a call announced both
+    /// sockets, by the identifier of the media in its header, and by its payload type (RFC 9143, 9.2), the latest first.
     fn choose(
         &self,
         end: Endpoint,
@@ -214,7 +214,7 @@ impl Announced {
 }
 
 impl Socket {
-    /// What announced a packet, where nothing has to be chosen: there is one, or it is known of the stream.
+    /// The announcement of a packet where there is no choice: it is the only one, or that of the stream is known.
     fn at_once(&mut self, way: &Way, bytes: &[u8]) -> Option<Arc<Announcement>> {
         let source = ssrc(bytes);
         let now_ns = way.passed_ns;
@@ -245,7 +245,7 @@ impl Socket {
         Some(only)
     }
 
-    /// Remembers what announced the stream of a packet, so that it goes on when another call announces the socket.
+    /// Remembers the announcement of the stream of a packet, so that it stays when another call announces the socket.
     fn know(&mut self, way: &Way, bytes: &[u8], announcement: &Arc<Announcement>) {
         let is_report = u8_at(bytes, 1).is_some_and(|second| matches!(second, 192..=223));
         let Some(ssrc) = ssrc(bytes).filter(|_| !is_report && !announcement.media.is_fax()) else {
@@ -273,7 +273,7 @@ fn ssrc(bytes: &[u8]) -> Option<u32> {
     }
 }
 
-/// True when a packet's header has the name of these media.
+/// Whether the header of a packet has the identifier of these media.
 fn is_named(packet: &RtpPacket<'_>, media: &Media) -> bool {
     let (Some(mid), Some(number)) = (&media.mid, media.mid_extension) else {
         return false;
@@ -321,7 +321,7 @@ mod tests {
         bytes
     }
 
-    /// Takes the media that a call announces of a socket.
+    /// Adds the media that a call announces for a socket.
     fn announce(announced: &mut Announced, call: &str, end: Endpoint, attributes: &str) {
         let port = end.port;
         let text = attributes.replace("{port}", &port.to_string());
@@ -367,7 +367,7 @@ mod tests {
         for (way, ssrc, mid, expected) in [
             (&there_to_here, 1, "one", "a one"),
             (&there_to_here, 2, "two", "a two"),
-            // What was named once is known.
+            // A source that had the identifier once is known.
             (&there_to_here, 1, "", "a one"),
             (&there_to_here, 2, "", "a two"),
             // Another name counts.
@@ -406,7 +406,7 @@ mod tests {
                 expected
             );
         }
-        // Behind a pause the source is the later call's.
+        // After a pause the source belongs to the later call.
         assert_eq!(
             found(&mut announced, &way(here, there, 5_000), &packet(0, 1, "")),
             "b audio"
@@ -442,7 +442,7 @@ mod tests {
                 found(&mut announced, &to_there, &packet(0, 1, "")),
                 expected
             );
-            // A call that goes on behind its end, as one with the same Call-ID does, keeps what it has.
+            // A call that continues after its end, as one with the same Call-ID does, keeps its media.
             begin(&mut announced, "b");
             let to_there = way(here, there, 40);
             assert_eq!(

@@ -1,5 +1,4 @@
-//! Where RTP and RTCP are in a capture: where signalling says that they will be, and where packets go on as only
-//! theirs do.
+//! Finds RTP and RTCP in a capture: where signalling announces them, and where packets continue each other as only theirs do.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -24,8 +23,8 @@ pub(in crate::extract) struct RtpSight<'p> {
 }
 
 impl RtpSight<'_> {
-    /// What the packet's payload type stands for: as was announced, as it is assigned, or, for the number that
-    /// nearly everyone uses for events, an event.
+    /// The codec of the payload type: as announced, as assigned, or an event for the number that is used for events almost
+    /// everywhere.
     pub(in crate::extract) fn codec(&self) -> Option<Codec> {
         let payload_type = self.packet.payload_type();
         let media = self.announced.as_ref().map(|announced| &announced.media);
@@ -45,7 +44,7 @@ impl RtpSight<'_> {
 /// A datagram of T.38 that was found.
 pub(in crate::extract) struct FaxSight {
     pub(in crate::extract) way: Way,
-    /// Its number in sequence (ITU-T T.38, 9.1).
+    /// The sequence number (ITU-T T.38, 9.1).
     pub(in crate::extract) sequence: u16,
     pub(in crate::extract) octets: u64,
     pub(in crate::extract) announced: Arc<Announcement>,
@@ -74,7 +73,7 @@ pub(in crate::extract) struct Finder {
 }
 
 impl Finder {
-    /// One that finds what was announced, and nothing by content.
+    /// A finder of announced media only, and none by content.
     pub(in crate::extract) fn of_announced() -> Self {
         let mut finder = Self::default();
         finder.media.only_announced = true;
@@ -87,7 +86,7 @@ impl Finder {
         self
     }
 
-    /// Takes a packet, and hands on what it carries.
+    /// Takes a packet, and reports its contents.
     pub(in crate::extract) fn packet(&mut self, packet: &Packet<'_>, each: &mut OnDatagram<'_>) {
         self.packet_with_sip(packet, &mut |_| {}, &mut |sight, _| each(sight));
     }
@@ -124,7 +123,7 @@ impl Finder {
             .finish(&mut |payload| sip.payload(payload, each_message));
     }
 
-    /// What was given up for limits.
+    /// The counters of what was given up for limits.
     pub(in crate::extract) fn counted(&self) -> Vec<(u64, &'static str)> {
         let own = self.media.counted().into_iter();
         own.chain(self.sip.counted())
@@ -176,7 +175,7 @@ const SEQUENCE_STEP_MAX: u16 = 16;
 const TIMESTAMP_STEP_MAX: u32 = 90_000 * 60;
 /// The payload type that events mostly have where SDP does not give it.
 const EVENTS: u8 = 101;
-/// What messages of STUN have behind their type and length (RFC 8489, 5).
+/// The magic cookie behind type and length of a STUN message (RFC 8489, 5).
 const STUN_COOKIE: [u8; 4] = [0x21, 0x12, 0xa4, 0x42];
 /// Ports of gateways and call agents of MGCP (RFC 3435, 3.5).
 const MGCP_PORTS: [u16; 2] = [2_427, 2_727];
@@ -199,7 +198,7 @@ impl MediaFinder {
         ]
     }
 
-    /// Takes a message of SIP, which may announce media.
+    /// Takes a SIP message, which may announce media.
     pub(in crate::extract) fn sip(&mut self, found: &SipMessage<'_>) {
         let Ok(message) = Message::parse(found.bytes, &Limits::default()) else {
             return;
@@ -298,7 +297,7 @@ impl MediaFinder {
         }
     }
 
-    /// True when a packet is the one that makes it sure that there is a stream; hands on those before it.
+    /// Whether a packet proves that there is a stream; reports the packets before it.
     fn goes_on(
         &mut self,
         packet: &RtpPacket<'_>,
@@ -372,8 +371,8 @@ impl Candidate {
             .sum()
     }
 
-    /// Compares with the packets before; one that does not follow begins anew. One that came before says nothing:
-    /// where a stream is seen twice, on both ports of a mirror, each packet comes a second time.
+    /// Compares a packet with those before it; one that does not continue them begins anew. A repeated packet proves nothing: where
+    /// a stream is captured twice, at both ports of a mirror, each packet comes twice.
     fn take(&mut self, packet: &RtpPacket<'_>) {
         let ahead = packet.sequence().wrapping_sub(self.sequence);
         let behind = self.sequence.wrapping_sub(packet.sequence());
@@ -433,7 +432,7 @@ fn gateway(bytes: &[u8], payload: &Payload<'_>) -> Option<&'static str> {
 mod tests {
     use super::*;
 
-    /// How many different numbers go on, after packets with these numbers.
+    /// The number of different sequence numbers that continue, after packets with these numbers.
     fn numbers(sequence: &[u16]) -> usize {
         let mut candidate = Candidate::default();
         for number in sequence {

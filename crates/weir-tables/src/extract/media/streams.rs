@@ -11,9 +11,9 @@ use super::announced::Announcement;
 use super::finder::{FaxSight, Pair, RtpSight};
 use crate::extract::messages::Way;
 
-/// A stream: packets from one socket to another with the same source, or those of a fax.
+/// A stream: the packets from one socket to another with the same source, or those of a fax.
 pub(in crate::extract) struct Stream {
-    /// Its sockets, with record and time of its last packet.
+    /// The sockets, with record and time of the last packet.
     pub(in crate::extract) way: Way,
     /// Synchronization source; `None` of T.38 over UDPTL, which has none.
     pub(in crate::extract) ssrc: Option<u32>,
@@ -33,7 +33,7 @@ pub(in crate::extract) struct Stream {
     pub(in crate::extract) reported: Reported,
 }
 
-/// What the streams of a call went through.
+/// The quality of the streams of a call.
 #[derive(Clone, Copy, Debug, Default)]
 pub(in crate::extract) struct Heard {
     /// The lowest opinion score.
@@ -63,9 +63,9 @@ impl Heard {
 #[derive(Default)]
 pub(in crate::extract) struct CallStreams {
     streams: Streams,
-    /// Streams by their Call-ID, as far as they are followed.
+    /// The followed streams by their Call-ID.
     by_call: HashMap<String, Vec<Key>>,
-    /// What streams went through that are over, and the order in which their calls came.
+    /// The quality of streams that have ended, and the order of their calls.
     past: HashMap<String, Heard>,
     past_order: VecDeque<String>,
 }
@@ -92,7 +92,7 @@ impl CallStreams {
         });
     }
 
-    /// Has `take` take what is of the stream `key`, which says whether that is new.
+    /// Calls `take` with the stream `key`; its result says whether the stream is new.
     fn take(
         &mut self,
         key: Key,
@@ -142,7 +142,7 @@ impl CallStreams {
         self.streams.rtcp(bytes, way);
     }
 
-    /// What the streams of a call went through so far.
+    /// The quality of the streams of a call so far.
     pub(in crate::extract) fn heard(&self, call_id: &[u8]) -> Heard {
         let call_id = String::from_utf8_lossy(call_id);
         let mut heard = self.past.get(&*call_id).copied().unwrap_or_default();
@@ -157,7 +157,7 @@ impl CallStreams {
     }
 }
 
-/// What RTCP says of a stream.
+/// The reports of RTCP about a stream.
 #[derive(Default)]
 pub(in crate::extract) struct Reported {
     /// Reports of receivers.
@@ -251,7 +251,7 @@ impl Stream {
         self.way.go_on(&sight.way);
     }
 
-    /// Takes a datagram of T.38, whose numbers say what was lost and nothing says when it was to come.
+    /// Takes a datagram of T.38, whose sequence numbers show losses, and which has no timestamps.
     fn take_fax(&mut self, sight: &FaxSight) {
         self.measure.take(&Arrival {
             time_ns: sight.way.time_ns.unwrap_or_default(),
@@ -273,7 +273,7 @@ impl Stream {
         self.ssrc.is_none()
     }
 
-    /// True when a packet is of another call, which has the same sockets and source: after a pause, or after this one's end.
+    /// Whether a packet is of another call with the same sockets and source: after a pause, or after the end of this one.
     fn is_before(&self, way: &Way, announced: Option<&Arc<Announcement>>) -> bool {
         let (Some(own), Some(next)) = (&self.announced, announced) else {
             return false;
@@ -314,7 +314,7 @@ impl Stream {
         }))
     }
 
-    /// What the codec does to speech.
+    /// The impairment of speech by the codec.
     pub(in crate::extract) fn impairment(&self) -> Option<Impairment> {
         Impairment::of_codec(self.codec()?)
     }
@@ -324,7 +324,7 @@ impl Stream {
         self.rating().map(opinion)
     }
 
-    /// Takes what is reported of the stream by its receiver.
+    /// Takes a report of the receiver about the stream.
     fn received(&mut self, report: &Report<'_>, round_trip_ms: Option<f64>) {
         let reported = &mut self.reported;
         if let Some(received) = report.received {
@@ -346,11 +346,11 @@ impl Stream {
 #[derive(Default)]
 struct Pressed {
     recent: [Option<Press>; RECENT_MAX],
-    /// Where the next one goes.
+    /// The index of the next value.
     at: usize,
 }
 
-/// An event, or a segment of one that is longer than a duration can say (RFC 4733, 2.5.1.3).
+/// An event, or a segment of one that is longer than the maximum duration (RFC 4733, 2.5.1.3).
 #[derive(Clone, Copy)]
 struct Press {
     timestamp: u32,
@@ -363,8 +363,8 @@ struct Press {
 const RECENT_MAX: usize = 8;
 
 impl Pressed {
-    /// True when a packet is the first that is seen of an event: all packets of one have its timestamp, but those of
-    /// its later segments.
+    /// Whether a packet is the first one of an event: all packets of an event have its timestamp, except those of its later
+    /// segments.
     fn begins(&mut self, packet: &RtpPacket<'_>, event: Event) -> bool {
         let timestamp = packet.timestamp();
         let mut known = self.recent.iter_mut().flatten();
@@ -389,8 +389,8 @@ impl Pressed {
 }
 
 impl Press {
-    /// True when a segment with this timestamp continues the event: it begins where this one is at its longest, or
-    /// where it was when it was seen last.
+    /// Whether a segment with this timestamp continues the event: it begins at the longest duration of this one, or at its duration
+    /// when it was seen last.
     fn goes_on(&self, timestamp: u32, event: Event) -> bool {
         let since = timestamp.wrapping_sub(self.timestamp);
         let is_next = since == u32::from(u16::MAX) || since == u32::from(self.duration);
@@ -423,7 +423,7 @@ const SILENCE_NS: i64 = 300_000_000_000;
 /// Streams of a source that reports are looked up for.
 const OF_SOURCE_MAX: usize = 8;
 
-/// Takes a stream that is over.
+/// The callback for streams that have ended.
 pub(in crate::extract) type Tell<'t> = dyn FnMut(Box<Stream>) + 't;
 
 impl Streams {
@@ -470,7 +470,7 @@ impl Streams {
                 self.evicted = self.evicted.saturating_add(1);
                 self.close(&oldest, tell);
             }
-            // What was closed just now has its place there still.
+            // A stream that was closed just now is still there.
             if !is_of_next_call {
                 self.order.push_back((key, now_ns));
             }
@@ -594,13 +594,12 @@ const SENDERS_MAX: usize = 1 << 14;
 const REPORTS_MAX: usize = 4;
 
 impl Trips {
-    /// Takes a report; gives the milliseconds since the report that it answers came by, less those that the
-    /// receiver kept it.
+    /// Takes a report; returns the milliseconds since the report that it refers to was captured, less the delay of the receiver.
     pub(in crate::extract) fn take(&mut self, report: &Report<'_>, way: &Way) -> Option<f64> {
         let now_ns = way.time_ns?;
         if let (Some(sender), Some(sent)) = (report.sender, report.sent) {
             if self.sent.len() >= SENDERS_MAX && !self.sent.contains_key(&sender) {
-                // They come every few seconds: what is forgotten is missed in one report.
+                // Reports come every few seconds: a forgotten one is missing for one round trip.
                 self.sent.clear();
             }
             let known = self.sent.entry(sender).or_default();
@@ -652,7 +651,7 @@ mod tests {
         assert_eq!(begin(&packets), [true, false, true, false, false]);
     }
 
-    /// RFC 4733, 2.5.1.3: a long event goes on in segments, each from where the one before is at its longest.
+    /// A long event has segments, each of which begins at the longest duration of the one before (RFC 4733, 2.5.1.3).
     #[test]
     fn segments_of_a_long_key_are_one() {
         let next = 800 + u32::from(u16::MAX);

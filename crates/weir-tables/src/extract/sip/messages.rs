@@ -31,12 +31,12 @@ pub struct SipMessages {
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct SipMessage<'m> {
-    /// Its bytes.
+    /// The bytes.
     pub bytes: &'m [u8],
     /// The way that it took.
     pub way: SipWay,
-    /// Numbers of the other records that it came in, some maybe more than once: those of its fragments of IP, segments of TCP and
-    /// chunks of SCTP, and of what carries it. Of more than 4,096 the first are left out.
+    /// The numbers of the other records that it came in, possibly repeated: those of its IP fragments, TCP segments and SCTP
+    /// chunks, and of what carries it. Of more than 4,096 the first are left out.
     pub others: &'m [u64],
 }
 
@@ -44,9 +44,9 @@ pub struct SipMessage<'m> {
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct SipWay {
-    /// Its sockets, with the number of their flow as the table `flows` has it.
+    /// The sockets, with the number of their flow in the table `flows`.
     pub flow: Flow,
-    /// What carries it.
+    /// The transport.
     pub transport: SipTransport,
     /// Time of the packet that completed it, in nanoseconds since 1970.
     pub time_ns: Option<i64>,
@@ -56,7 +56,7 @@ pub struct SipWay {
     pub frame: u64,
 }
 
-/// What carries a message.
+/// The transport of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SipTransport {
@@ -71,7 +71,7 @@ pub enum SipTransport {
 }
 
 impl SipTransport {
-    /// Its name in Via headers, in lower case: `udp`, `tcp`, `sctp`, `ws`.
+    /// The name in Via headers, in lower case: `udp`, `tcp`, `sctp`, `ws`.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -101,7 +101,7 @@ impl Default for SipFinder {
     }
 }
 
-/// What a connection carries.
+/// The contents of a connection.
 #[derive(Debug)]
 enum SipCarrier {
     Sip(Box<Conversation<Framer>>, [CameIn; 2]),
@@ -115,7 +115,7 @@ const SIP_PORT: u16 = 5060;
 const LINE_BYTES_MAX: usize = 8_192;
 
 impl SipMessages {
-    /// Before the first packet.
+    /// The state before the first packet.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
@@ -129,8 +129,7 @@ impl SipMessages {
         }
     }
 
-    /// Takes the next packet of the capture, decoded to its transport header, and hands on the messages
-    /// that it completes.
+    /// Takes the next packet of the capture, decoded to its transport header, and reports the messages that it completes.
     pub fn packet(&mut self, packet: &Packet<'_>, each: &mut dyn FnMut(&SipMessage<'_>)) {
         let streams = &mut self.streams;
         self.payloads
@@ -144,7 +143,7 @@ impl SipMessages {
             .finish(&mut |payload| streams.payload(payload, each));
     }
 
-    /// What was not read, or given up for the limits, in words.
+    /// The items that were not read, or given up for limits, as text.
     #[must_use]
     pub fn notes(&self) -> Vec<String> {
         let counted = self.streams.counted();
@@ -169,7 +168,7 @@ fn way(payload: &Payload<'_>, transport: SipTransport) -> SipWay {
 }
 
 impl SipFinder {
-    /// What was not read, or given up for the limits: how many, and of what.
+    /// The counters of what was not read, or given up for limits.
     pub(crate) const fn counted(&self) -> [(u64, &'static str); 2] {
         [
             (
@@ -183,7 +182,7 @@ impl SipFinder {
         ]
     }
 
-    /// Takes the next payload, and hands on the messages that it completes.
+    /// Takes the next payload, and reports the messages that it completes.
     pub(crate) fn payload(
         &mut self,
         payload: &Payload<'_>,
@@ -238,7 +237,7 @@ impl SipFinder {
                     let mut others = &*before;
                     let held = conversation.chunk(chunk, lost_bytes, &mut |bytes, _| {
                         each(&SipMessage { bytes, way, others });
-                        // What follows began in this piece.
+                        // The octets that follow began in this piece.
                         others = payload.others;
                         true
                     })?;
@@ -255,8 +254,8 @@ impl SipFinder {
     }
 }
 
-/// Takes a chunk of a connection that may carry WebSocket, and hands on the messages of SIP in it. Gives the bytes that are kept
-/// beside those that the connections of WebSocket count; `None` when nothing more is wanted.
+/// Takes a chunk of a connection that may carry WebSocket, and reports the SIP messages in it. Returns the number of bytes that are
+/// kept besides those of the WebSocket connections; `None` when nothing more is needed.
 fn over_web_socket(
     came_in: &mut [CameIn; 2],
     web_sockets: &mut Connections,
@@ -328,8 +327,8 @@ impl SipCarrier {
         }
     }
 
-    /// What a connection may carry whose first bytes are these: whether it was seen from its beginning on, and how many are
-    /// before them, says the place.
+    /// The possible contents of a connection with these first bytes; `place` says whether it was captured from its beginning, and
+    /// how many bytes are before them.
     fn begins(bytes: &[u8], place: (bool, u64), is_known: bool) -> Begin<Self> {
         let text = bytes.trim_ascii_start();
         let sip = |is_sure| {

@@ -1,5 +1,5 @@
-//! Handshakes over datagrams: DTLS, and the first packets of QUIC. Connections of the same ports are told apart by what the
-//! client's first datagram has: its identifier (RFC 9000, 5.2), or what is random of its hello (RFC 6347, 4.2.8).
+//! Handshakes over datagrams: DTLS, and Initial packets of QUIC. Connections of the same ports are distinguished by the first
+//! datagram of the client: its connection ID (RFC 9000, 5.2), or the random value of its hello (RFC 6347, 4.2.8).
 
 use std::collections::{HashMap, VecDeque};
 
@@ -15,7 +15,7 @@ use super::{OnHandshake, Way, directed};
 #[derive(Default)]
 pub(super) struct Datagrams {
     open: HashMap<FlowKey, Talks>,
-    /// In the order in which their first ones began.
+    /// The keys in the order of their first connections.
     order: VecDeque<FlowKey>,
     /// Octets of datagrams that wait for the client's first one, of all.
     waiting: usize,
@@ -27,7 +27,7 @@ pub(super) struct Datagrams {
 #[derive(Default)]
 struct Talks {
     talks: VecDeque<Talk>,
-    /// Datagrams of QUIC that nothing opens yet: those of a server may be captured before the client's first one.
+    /// Initial packets of QUIC that cannot be decrypted yet: those of a server may be captured before the first one of the client.
     early: VecDeque<Early>,
 }
 
@@ -40,17 +40,17 @@ struct Early {
 /// A handshake over datagrams.
 struct Talk {
     state: DatagramState,
-    /// Of its last datagram.
+    /// The way of its last datagram.
     way: Way,
-    /// Which side sent that.
+    /// The side that sent it.
     side: usize,
-    /// What is random of the client's hello of DTLS, once it came.
+    /// The random value of the client's DTLS hello.
     random: Option<[u8; 32]>,
 }
 
 enum DatagramState {
     Open(Box<Session>),
-    /// Its row was given out. What identifies it, of QUIC, tells copies of its packets.
+    /// The row was reported. The connection IDs of QUIC identify copies of its packets.
     Over(Option<QuicIds>),
 }
 
@@ -63,7 +63,7 @@ const EARLY_MAX: usize = 4;
 const EARLY_OCTETS_MAX: usize = 16 << 20;
 /// Ends that are looked at for those whose handshakes are over, when there are too many.
 const LOOKS: usize = 64;
-/// After so long, the same ends begin anew, in nanoseconds.
+/// The time after which the same endpoints begin anew, in nanoseconds.
 const ANEW_NS: i64 = 60_000_000_000;
 
 impl Datagrams {
@@ -72,12 +72,12 @@ impl Datagrams {
         self.given_up
     }
 
-    /// Datagrams with first packets of QUIC that nothing opened.
+    /// The number of datagrams with Initial packets of QUIC that could not be decrypted.
     pub(super) const fn unopened(&self) -> u64 {
         self.unopened
     }
 
-    /// Takes a datagram, and hands on the handshakes that it ends.
+    /// Takes a datagram, and reports the handshakes that it completes.
     pub(super) fn take(
         &mut self,
         key: &FlowKey,
@@ -98,7 +98,7 @@ impl Datagrams {
         }
     }
 
-    /// Takes a datagram with a first packet of QUIC.
+    /// Takes a datagram with an Initial packet of QUIC.
     fn quic(
         &mut self,
         key: &FlowKey,
@@ -146,7 +146,7 @@ impl Datagrams {
         self.order.push_back(*key);
     }
 
-    /// Hands on the handshakes between two ends that are open, as nothing more of them is read.
+    /// Reports the open handshakes between two endpoints, of which nothing more is read.
     fn forget(&mut self, key: &FlowKey, is_early: bool, each: &mut OnHandshake<'_>) {
         let Some(talks) = self.open.remove(key) else {
             return;
@@ -257,7 +257,7 @@ impl Talks {
         octets
     }
 
-    /// Takes a datagram of QUIC with a first packet; false when it is of no connection that is known.
+    /// Takes a datagram with an Initial packet of QUIC; false when its connection is unknown.
     fn is_of_known(
         &mut self,
         bytes: &[u8],
@@ -270,7 +270,7 @@ impl Talks {
             || self.talks.iter().any(|talk| talk.had(bytes, side))
     }
 
-    /// Takes a datagram that is no first packet of QUIC.
+    /// Takes a datagram that is not an Initial packet of QUIC.
     fn go_on(&mut self, bytes: &[u8], way: &Way, side: usize, each: &mut OnHandshake<'_>) {
         for talk in self.talks.iter_mut().rev() {
             match talk.carrier() {
@@ -315,7 +315,7 @@ impl Talk {
         }
     }
 
-    /// Takes up what a datagram told; hands the handshake on once it is over.
+    /// Stores the values of a datagram; reports the handshake once it is over.
     fn came(&mut self, told: SessionState, way: &Way, side: usize, each: &mut OnHandshake<'_>) {
         (self.way, self.side) = (*way, side);
         let DatagramState::Open(session) = &self.state else {
@@ -332,7 +332,7 @@ impl Talk {
         }
     }
 
-    /// True when a datagram is of this connection of QUIC, by its identifiers, though nothing opens it.
+    /// Whether a datagram is of this QUIC connection, by its connection IDs, although it cannot be decrypted.
     fn had(&self, bytes: &[u8], side: usize) -> bool {
         let ids = match &self.state {
             DatagramState::Open(session) => session.quic(),
@@ -341,7 +341,7 @@ impl Talk {
         ids.is_some_and(|ids| ids.are_of(side, bytes))
     }
 
-    /// Hands it on as it is; true when it was open.
+    /// Reports the incomplete handshake; true when it was open.
     fn give_up(self, each: &mut OnHandshake<'_>) -> bool {
         let DatagramState::Open(session) = self.state else {
             return false;

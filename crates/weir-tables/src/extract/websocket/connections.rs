@@ -29,7 +29,7 @@ pub struct WebSockets {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct WebSocketEnds {
-    /// Its number: that of the TCP connection in the capture, from 1, and behind 32 bits that of the stream.
+    /// The number of the TCP connection in the capture, from 1, with the stream identifier in the upper 32 bits.
     pub connection: u64,
     /// The stream of HTTP/2 that it is (RFC 8441).
     pub stream: Option<u32>,
@@ -39,7 +39,7 @@ pub struct WebSocketEnds {
     pub client: Endpoint,
     /// The other end.
     pub server: Endpoint,
-    /// What the heads say; `None` before, and when the capture began later.
+    /// The handshake; `None` before it, and when the capture began later.
     pub handshake: Option<Handshake>,
     /// The parameters of permessage-deflate that were agreed on, as in the response.
     pub agreed: Option<String>,
@@ -53,7 +53,7 @@ pub struct WebSocketEnds {
 pub struct WebSocketSight<'a> {
     /// The connection.
     pub ends: &'a WebSocketEnds,
-    /// What.
+    /// The event.
     pub event: ConnectionEvent<'a>,
     /// Time of the packet that made it known, in nanoseconds since 1970.
     pub time_ns: Option<i64>,
@@ -77,19 +77,19 @@ pub(crate) struct Connections {
 /// A TCP connection.
 #[derive(Debug)]
 enum KnownConnection {
-    /// It becomes a WebSocket connection, or has been one from before the capture.
+    /// The connection becomes a WebSocket connection, or was one before the capture.
     One(Box<OneSocket>),
-    /// Its streams may be some.
+    /// The streams of the connection may become WebSockets.
     Two(Box<Streams>),
 }
 
-/// Bytes of a message on the wire, and of one that is inflated.
+/// The maximum size of a message on the wire, and of an inflated one.
 pub(super) const MESSAGE_BYTES_MAX: usize = 16 << 20;
 /// Bytes of messages under way and windows, of all connections.
 const HELD_BYTES_MAX: usize = 512 << 20;
 
 impl WebSockets {
-    /// Before the first packet.
+    /// The state before the first packet.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
@@ -122,7 +122,7 @@ impl WebSockets {
         });
     }
 
-    /// What was given up for the limits, in words.
+    /// The items that were given up for limits, as text.
     #[must_use]
     pub fn notes(&self) -> Vec<String> {
         let counted = [
@@ -231,7 +231,7 @@ impl Default for Connections {
     }
 }
 
-/// What the first bytes of a connection are that may carry WebSockets.
+/// The classification of the first bytes of a connection that may carry WebSockets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Opening {
     /// A client's request, or its frames.
@@ -246,8 +246,8 @@ pub(crate) enum Opening {
     StreamsFromMiddle { from_client: bool },
 }
 
-/// What the first bytes of a connection are. What begins with a SYN begins with a handshake, and so does what comes after something else:
-/// the place says so, by whether the SYN was seen and how many bytes are before.
+/// Classifies the first bytes of a connection. After a SYN, and after another message, a connection has a handshake: `place` says
+/// whether the SYN was captured, and how many bytes are before these.
 pub(crate) fn begins(bytes: &[u8], (saw_start, offset): (bool, u64)) -> Begin<Opening> {
     match http::Streams::begins(bytes) {
         StreamsBegin::Client => return Begin::With(Opening::StreamsOfClient),
@@ -336,7 +336,7 @@ fn are_frames(bytes: &[u8], masked: bool) -> bool {
             .ok()
             .and_then(|len| after.get(..len))
         else {
-            // The frame goes on in the next segment.
+            // The frame continues in the next segment.
             return header.payload_len <= MESSAGE_BYTES_MAX as u64;
         };
         if header.opcode == Opcode::Text && header.fin && !header.rsv1 {
@@ -375,7 +375,7 @@ mod tests {
             (b"POST / HTTP/1.1\r\n", None),
             (b"\x81\x02hi", Some(false)),
             (b"\x81\x82\0\0\0\0hi\x89\x80\0\0\0\0", Some(true)),
-            // A text that goes on later, and one that is not UTF-8.
+            // A text that continues later, and one that is not UTF-8.
             (b"\x81\x7e\x10\x00abc", Some(false)),
             (b"\x81\x02\xff\xff", None),
             // DNS over TCP, TLS, SSH, SIP.
@@ -390,12 +390,12 @@ mod tests {
         for (bytes, expected) in cases {
             let shown = bytes.escape_ascii();
             assert_eq!(told(bytes, false), *expected, "{shown}");
-            // Behind a SYN there is a handshake.
+            // A SYN is followed by a handshake.
             let is_http = bytes.starts_with(b"G") || bytes.starts_with(b"HTTP");
             let expected = expected.filter(|_| is_http);
             assert_eq!(told(bytes, true), expected, "{shown}");
         }
-        // More has to come to say so of these.
+        // More bytes are needed to recognise these.
         let unsure: [(&[u8], bool); 4] = [
             (b"H", true),
             (b"HTTP/1.1 ", true),

@@ -7,7 +7,7 @@ use super::connections::{MESSAGE_BYTES_MAX, WebSocketEnds, WebSocketSight};
 
 /// The status with which a server agrees (RFC 6455, 4.2.2).
 const SWITCHING_PROTOCOLS: u16 = 101;
-/// Bits of a connection's number below those of its stream.
+/// The number of bits of a connection's number below those of its stream.
 const STREAM_SHIFT: u32 = 32;
 
 /// A WebSocket connection, or what may become one.
@@ -79,7 +79,7 @@ impl Route {
         }
     }
 
-    /// Which of both senders the client is, 0 or 1.
+    /// The side of the client, 0 or 1.
     pub(super) fn client_side(&self) -> usize {
         usize::from(self.client_sender == Sender::High)
     }
@@ -111,7 +111,7 @@ impl OneSocket {
         &self.socket
     }
 
-    /// False when nothing more is wanted.
+    /// False when nothing more is needed.
     pub(super) fn chunk(
         &mut self,
         chunk: &Chunk<'_>,
@@ -159,7 +159,7 @@ impl Socket {
         self.connection.held_bytes().saturating_add(waiting)
     }
 
-    /// Takes what a direction sends next; false when nothing more is wanted.
+    /// Takes the next content of a direction; false when nothing more is needed.
     pub(super) fn take(
         &mut self,
         direction: Direction,
@@ -177,7 +177,7 @@ impl Socket {
         })
     }
 
-    /// Takes what the heads of a stream of HTTP/2 agreed on; false when nothing more is wanted.
+    /// Takes the agreement of the heads of an HTTP/2 stream; false when nothing more is needed.
     pub(super) fn agree(
         &mut self,
         handshake: &Handshake,

@@ -21,7 +21,7 @@ pub(super) struct Streams {
     sockets: Sockets,
 }
 
-/// What was left out.
+/// The counters of what was left out.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Counts {
     /// Streams without a handshake that broke a rule.
@@ -41,17 +41,17 @@ struct Sockets {
 
 #[derive(Debug)]
 struct SocketStream {
-    /// `None` of one that is no WebSocket connection.
+    /// The WebSocket connection; `None` for another stream.
     socket: Option<Socket>,
-    /// The directions of which nothing more comes, to the server and to the client.
+    /// The directions that have ended, to the server and to the client.
     ended: [bool; 2],
-    /// Its data wait for the request or the response.
+    /// The data of the stream wait for the request or the response.
     is_awaited: bool,
     /// Bytes of it that count.
     counted: usize,
 }
 
-/// What a stream gets.
+/// The next content of a stream.
 enum StreamStep<'a> {
     Take(Direction, Content<'a>),
     Agree(Handshake),
@@ -59,7 +59,7 @@ enum StreamStep<'a> {
 }
 
 impl Streams {
-    /// A connection that begins with this chunk, or goes on with it.
+    /// A connection that begins with this chunk, or continues with it.
     pub(super) fn new(chunk: &Chunk<'_>, is_whole: bool, from_client: bool) -> Self {
         let route = Route::new(chunk, from_client);
         let client = route.client_side();
@@ -77,7 +77,7 @@ impl Streams {
         self.http.held().saturating_add(self.sockets.held)
     }
 
-    /// What was left out since the last time.
+    /// The counters since the last call.
     pub(super) fn take_counts(&mut self) -> Counts {
         std::mem::take(&mut self.sockets.counts)
     }
@@ -157,7 +157,7 @@ impl Sockets {
                 self.step(stream, step, now, each);
             }
             StreamEvent::Lost { side } => {
-                // How much of it is of each stream is not known.
+                // The share of each stream in the gap is unknown.
                 let streams: Vec<u32> = self.streams.keys().copied().collect();
                 for stream in streams {
                     let step = StreamStep::Take(direction(side), Content::Gap(u64::MAX));
@@ -249,7 +249,7 @@ impl Sockets {
                 self.counts.dropped = self.counts.dropped.saturating_add(broke);
                 place.socket = None;
             }
-            // What lacks octets may be found by its frames behind them.
+            // A stream with missing octets may be found again by its later frames.
             begins_anew = is_gap && !goes_on && !place.is_awaited;
         }
         if place.ended == [true; 2] || begins_anew {
