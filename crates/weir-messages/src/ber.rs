@@ -9,8 +9,8 @@ use weir_bytes::u8_at;
 pub(crate) struct Ber<'m>(pub(crate) &'m [u8]);
 
 impl<'m> Ber<'m> {
-    /// The next tag and its contents, of whatever form its length has: contents of indefinite length are without
-    /// what ends them. Values within values are followed [`DEPTH_MAX`] deep for that.
+    /// The next tag and its contents, with a length of any form: contents of indefinite length are without their end mark, and
+    /// values within values are followed [`DEPTH_MAX`] deep to find it.
     pub(crate) fn next_of_any_length(&mut self) -> Option<(u8, &'m [u8])> {
         if u8_at(self.0, 1)? != INDEFINITE {
             return self.next();
@@ -22,7 +22,7 @@ impl<'m> Ber<'m> {
         Some((tag, contents.get(..length)?))
     }
 
-    /// What stands behind the next tag and its length, whatever that length says.
+    /// The octets after the next tag and its length, whatever the length is.
     pub(crate) fn behind_header(&self) -> Option<&'m [u8]> {
         let octets_of_length = match u8_at(self.0, 1)? {
             length @ 0x81..=0x84 => usize::from(length & 0x7f),
@@ -163,7 +163,7 @@ mod tests {
         for end in 0..14 {
             assert_eq!(Ber(&bytes[..end]).next_of_any_length(), None, "{end}");
         }
-        // What begins without end is not followed for ever.
+        // Unended indefinite lengths are not followed without a limit.
         let deep = [0x30, 0x80].repeat(50_000);
         assert_eq!(Ber(&deep).next_of_any_length(), None);
     }

@@ -6,7 +6,7 @@ use weir_bytes::{array_at, u8_at, u16_be_at, u32_be_at};
 
 /// Ports of servers and clients.
 pub const PORTS: [u16; 2] = [67, 68];
-/// What stands before options.
+/// The magic cookie before options.
 const COOKIE: u32 = 0x6382_5363;
 const COOKIE_AT: usize = 236;
 /// The name of the server, and behind it the file.
@@ -26,9 +26,9 @@ pub struct Message<'m>(&'m [u8]);
 /// An option.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DhcpOption<'m> {
-    /// Which.
+    /// The code.
     pub code: u8,
-    /// Its data.
+    /// The data.
     pub data: &'m [u8],
 }
 
@@ -152,7 +152,7 @@ impl<'m> Message<'m> {
         }
     }
 
-    /// Which fields carry options, too (RFC 2132, 9.3).
+    /// The fields that carry options, too (RFC 2132, 9.3).
     fn overload(&self) -> u8 {
         let found = self.own_options().find(|option| option.code == OVERLOAD);
         found
@@ -160,8 +160,8 @@ impl<'m> Message<'m> {
             .unwrap_or(0)
     }
 
-    /// The options, as far as they are whole: those behind the fixed part, then those in the fields for a file and for the
-    /// name of a server, where one says that they have some (RFC 2131, 4.1).
+    /// The options, as far as they are whole: those after the fixed part, then those in the fields for a file and for the name of a
+    /// server, if an option declares that they have some (RFC 2131, 4.1).
     #[must_use]
     pub fn options(&self) -> Options<'m> {
         let overload = self.overload();
@@ -178,7 +178,7 @@ impl<'m> Message<'m> {
         }
     }
 
-    /// What keeps the options from being understood to their end; `None` of a message without any, too.
+    /// The reason why the options cannot be read to their end; `None` for a message without options, too.
     #[must_use]
     pub fn fault(&self) -> Option<Fault> {
         if u32_be_at(self.0, COOKIE_AT) != Some(COOKIE) {
@@ -204,8 +204,8 @@ impl<'m> Message<'m> {
         fault.or_else(|| all.fields.into_iter().any(is_short).then_some(Fault::Short))
     }
 
-    /// The data of the option with this code. One that comes in several parts, as it is longer than 255 octets or has no room in
-    /// one field, is what they are together (RFC 3396, 5 and 7).
+    /// The data of the option with this code. An option that comes in several parts, as it is longer than 255 octets or has no room
+    /// in one field, is their concatenation (RFC 3396, 5 and 7).
     #[must_use]
     pub fn option(&self, code: u8) -> Option<Cow<'m, [u8]>> {
         let mut parts = self.options().filter(|option| option.code == code);
@@ -217,7 +217,7 @@ impl<'m> Message<'m> {
     }
 }
 
-/// What keeps a message from being understood to its end.
+/// The reason why a message cannot be read to its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Fault {
@@ -228,7 +228,7 @@ pub enum Fault {
 }
 
 impl Fault {
-    /// In words.
+    /// The fault as text.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -380,7 +380,7 @@ mod tests {
         assert_eq!(message.fault(), Some(Fault::Short));
     }
 
-    /// RFC 2132, 3.2: the options end by 255, behind which there is nothing or padding.
+    /// The options end by 255, after which there is nothing or padding (RFC 2132, 3.2).
     #[test]
     fn options_that_are_cut_are_a_fault() {
         let mut bytes = offer();

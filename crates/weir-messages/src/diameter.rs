@@ -19,7 +19,7 @@ pub const DEPTH_MAX: usize = 12;
 /// Seconds from 1900 to 1970.
 const EPOCH: i64 = 2_208_988_800;
 
-/// How long a message is that begins with these octets: `None` when four are not there yet.
+/// The length of the message that begins with these octets: `None` when four octets are not there yet.
 ///
 /// # Errors
 /// When none begins here.
@@ -36,7 +36,7 @@ pub fn length(bytes: &[u8]) -> Option<Result<usize, ()>> {
     Some(is_length.then_some(length).ok_or(()))
 }
 
-/// True when a message may begin here: a header whose flags fit together, and a first pair that a standard names.
+/// Whether a message may begin here: a header with consistent flags, and a first AVP with a standard code.
 #[must_use]
 pub fn begins(bytes: &[u8]) -> bool {
     let Some(Ok(length)) = length(bytes) else {
@@ -53,8 +53,8 @@ pub fn begins(bytes: &[u8]) -> bool {
         })
 }
 
-/// Where the first message begins in octets that may be the rest of another one: at a header as [`begins`] has it, of a command
-/// that a standard names, behind which another one begins if there is anything.
+/// The offset of the first message in octets that may begin with the rest of another one: a header as in [`begins`], with a
+/// standard command, after which another message begins if there are more octets.
 #[must_use]
 pub fn find(bytes: &[u8]) -> Option<usize> {
     let is_message = |rest: &[u8]| {
@@ -69,7 +69,7 @@ pub fn find(bytes: &[u8]) -> Option<usize> {
     all.find(|at| bytes.get(*at..).is_some_and(is_message))
 }
 
-/// True when more octets may make a message begin here: as far as the header of its first pair.
+/// Whether more octets may make this the beginning of a message: up to the header of its first AVP.
 #[must_use]
 pub fn may_begin(bytes: &[u8]) -> bool {
     let is_length = match length(bytes) {
@@ -148,7 +148,7 @@ impl<'m> Message<'m> {
         u32_be_at(self.0, 16).unwrap_or_default()
     }
 
-    /// All pairs as far as they are whole; what a group holds follows the group.
+    /// All AVPs, as far as they are whole; the members of a group follow the group.
     #[must_use]
     pub fn avps(&self) -> Avps<'m> {
         let mut open = [&[][..]; DEPTH_MAX];
@@ -172,7 +172,7 @@ impl<'m> Message<'m> {
 /// An attribute-value pair.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Avp<'m> {
-    /// Its code.
+    /// The code.
     pub code: u32,
     /// The vendor whose code it is (IANA): 10415 is 3GPP.
     pub vendor: Option<u32>,
@@ -180,19 +180,18 @@ pub struct Avp<'m> {
     pub flags: u8,
     /// Octets with the header.
     pub length: usize,
-    /// Its data.
+    /// The data.
     pub data: &'m [u8],
 }
 
 impl<'m> Avp<'m> {
-    /// What it is called.
+    /// The name.
     #[must_use]
     pub fn name(&self) -> Option<&'static str> {
         Some(definition(self.vendor.unwrap_or(0), self.code)?.0)
     }
 
-    /// Its form: as the standard says; of a code that is not known here, a group where pairs fill it to its last octet,
-    /// and octets otherwise.
+    /// The form by the standard; with an unknown code, a group where AVPs fill it to its last octet, and octets otherwise.
     #[must_use]
     pub fn shape(&self) -> Shape {
         match definition(self.vendor.unwrap_or(0), self.code) {
@@ -246,7 +245,7 @@ impl<'m> Avp<'m> {
         Some(seconds + era - EPOCH)
     }
 
-    /// What it says as a text; nothing of a group, and hexadecimal digits of octets that are not to be printed.
+    /// The value as text; empty for a group, and hexadecimal digits for octets that are not printable.
     #[must_use]
     pub fn text(&self) -> String {
         let said = match self.shape() {
@@ -264,7 +263,7 @@ impl<'m> Avp<'m> {
 /// The pairs of a message.
 #[derive(Clone, Copy, Debug)]
 pub struct Avps<'m> {
-    /// What is left of the message, and of each group that is open.
+    /// The rest of the message, and of each open group.
     open: [&'m [u8]; DEPTH_MAX],
     depth: usize,
 }
@@ -289,7 +288,7 @@ impl<'m> Iterator for Avps<'m> {
     }
 }
 
-/// The pair that begins here, its data as far as they are there, and its length with what fills it up to four octets.
+/// The AVP that begins here, with its data as far as they are there, and its padded length.
 fn head(bytes: &[u8]) -> Option<(Avp<'_>, usize)> {
     let code = u32_be_at(bytes, 0)?;
     let flags = u8_at(bytes, 4)?;
@@ -309,7 +308,7 @@ fn head(bytes: &[u8]) -> Option<(Avp<'_>, usize)> {
     (length >= begin).then_some((avp, length.next_multiple_of(4)))
 }
 
-/// True when pairs fill these octets to the last one.
+/// Whether AVPs fill these octets to the last one.
 fn fills(mut bytes: &[u8]) -> bool {
     if bytes.is_empty() || !bytes.len().is_multiple_of(4) {
         return false;

@@ -19,7 +19,7 @@ pub use lookup::{Ask, Lookup, Lookups, Query, Questions, Way};
 pub use name::{NAME_OCTETS_MAX, Name, POINTERS_MAX};
 pub use words::{class_word, opcode_word, rcode_word, type_word};
 
-/// How numbers of a message are to be read.
+/// The protocol that numbers of a message belong to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Dialect {
     /// DNS as RFC 1035 has it.
@@ -105,7 +105,7 @@ impl<'m> Message<'m> {
         }
     }
 
-    /// Its bytes.
+    /// The bytes.
     #[must_use]
     pub const fn bytes(&self) -> &'m [u8] {
         self.bytes
@@ -115,13 +115,13 @@ impl<'m> Message<'m> {
         u16_be_at(self.bytes, offset).unwrap_or_default()
     }
 
-    /// It changes a zone, or answers such a message: its sections have other names (RFC 2136, 2.2).
+    /// Whether it is an update of a zone, or the response to one: its sections have other names (RFC 2136, 2.2).
     #[must_use]
     pub fn is_update(&self) -> bool {
         self.opcode() == 5
     }
 
-    /// How it is read.
+    /// The dialect.
     #[must_use]
     pub const fn dialect(&self) -> Dialect {
         self.dialect
@@ -181,7 +181,7 @@ impl<'m> Message<'m> {
         }
     }
 
-    /// What is wrong with it, if something is: the first thing that keeps it from being understood.
+    /// The first fault that keeps it from being read.
     #[must_use]
     pub fn fault(&self) -> Option<Fault> {
         let mut walk = Walk::new(*self);
@@ -206,11 +206,11 @@ impl<'m> Message<'m> {
     }
 }
 
-/// What kept a message from being understood.
+/// The reason why a message cannot be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Fault {
-    /// It ends within an entry.
+    /// The message ends within an entry.
     Short,
     /// A name is longer than 255 octets.
     NameTooLong,
@@ -223,7 +223,7 @@ pub enum Fault {
 }
 
 impl Fault {
-    /// In words.
+    /// The fault as text.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -253,7 +253,7 @@ pub enum Section {
     Answer,
     /// Records that name the authoritative servers; in updates the records to add and to delete.
     Authority,
-    /// Records that go with those of the other sections, and EDNS.
+    /// Additional records, and EDNS.
     Additional,
 }
 
@@ -273,34 +273,34 @@ pub struct Question<'m> {
 /// A record.
 #[derive(Clone, Copy, Debug)]
 pub struct Record<'m> {
-    /// Where it stands.
+    /// The section.
     pub section: Section,
     /// The name that owns the record.
     pub name: Name<'m>,
-    /// Its type.
+    /// The type.
     pub kind: u16,
-    /// Its class; of OPT the size of datagrams that its sender takes (RFC 6891, 6.1.2).
+    /// The class; for OPT the size of datagrams that the sender accepts (RFC 6891, 6.1.2).
     pub class: u16,
     /// Multicast DNS: what was known of that name before is over.
     pub flushes_cache: bool,
-    /// How long it may be kept, in seconds; of OPT more bits of the response code, a version and flags.
+    /// The time to live, in seconds; for OPT further bits of the response code, a version and flags.
     pub ttl: u32,
     /// Length of its data as it says.
     pub data_octets: u16,
     message: &'m [u8],
-    /// Where its data lie; shorter than it says when the message ends.
+    /// The offset of the data, which are shorter than declared when the message ends.
     data_at: usize,
 }
 
 impl<'m> Record<'m> {
-    /// Its data as they are there, which may be less than it says.
+    /// The data that are there, which may be fewer than declared.
     #[must_use]
     pub fn octets(&self) -> &'m [u8] {
         let rest = self.message.get(self.data_at..).unwrap_or_default();
         rest.get(..self.data_octets.into()).unwrap_or(rest)
     }
 
-    /// Its data.
+    /// The data.
     #[must_use]
     pub fn data(&self) -> Data<'m> {
         Data::of(self)
@@ -393,7 +393,7 @@ impl<'m> Walk<'m> {
         let at = name.end()?;
         match name.fault() {
             Some(Fault::Short) => return None,
-            // What comes behind such a name is nothing to rely on: the entry is the last one.
+            // After such a name nothing is reliable: the entry is the last one.
             Some(fault) => self.stop(fault),
             None => {}
         }
@@ -435,8 +435,8 @@ impl<'m> Walk<'m> {
     }
 }
 
-/// True when these are the bytes of a message beyond doubt, on whatever port: everything that its header
-/// counts is there and understood, nothing is behind it, and it asks for something.
+/// Whether these are certainly the bytes of a message, on any port: all counted entries are there and well-formed, nothing follows,
+/// and it has a question.
 #[must_use]
 pub fn looks_like_dns(bytes: &[u8]) -> bool {
     let Some(message) = Message::new(bytes, Dialect::Unicast) else {
@@ -444,7 +444,7 @@ pub fn looks_like_dns(bytes: &[u8]) -> bool {
     };
     let counts = |section| message.count(section);
     let is_known = matches!(message.opcode(), 0 | 2 | 4 | 5) && !message.reserved();
-    // What has neither names nor types could be anything.
+    // A message without names and types could be anything.
     let asks = (1..=QUESTIONS_PLAUSIBLE).contains(&counts(Section::Question));
     is_known
         && asks
@@ -458,10 +458,10 @@ pub fn looks_like_dns(bytes: &[u8]) -> bool {
         && message.trailing_octets() == 0
 }
 
-/// True when more octets may make a message of these that [`looks_like_dns`]: as far as the header and the first name say.
+/// Whether more octets may make these a message that [`looks_like_dns`]: by the header and the first name.
 #[must_use]
 pub fn may_look_like_dns(bytes: &[u8]) -> bool {
-    // All that a header may have, as far as it is not there: a question.
+    // The missing octets of the header are those of a question.
     let mut header = [0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0];
     let known = header.iter_mut().zip(bytes);
     known.for_each(|(octet, known)| *octet = *known);
@@ -485,8 +485,8 @@ pub fn may_look_like_dns(bytes: &[u8]) -> bool {
     is_known && asks && !matches!(name, [64..=0xbf, ..])
 }
 
-/// Where the first message begins in octets of a stream that may be the rest of another one: at the length before it. What is there of it
-/// to its end, or to that of these octets, is understood.
+/// The offset of the first message in octets of a stream that may begin with the rest of another one: at its length field. The
+/// message is well-formed up to its end, or to that of these octets.
 #[must_use]
 pub fn find_in_stream(bytes: &[u8]) -> Option<usize> {
     let all = 0..bytes.len();
@@ -505,7 +505,7 @@ pub fn is_understood(bytes: &[u8]) -> bool {
         .is_some_and(|message| is_likely(&message, bytes.len()) && message.fault().is_none())
 }
 
-/// True where the header of a message fits the octets that it has.
+/// Whether the header of a message is consistent with its number of octets.
 fn is_likely(message: &Message<'_>, octets: usize) -> bool {
     let of = |section| usize::from(message.count(section));
     let [questions, answers] = [Section::Question, Section::Answer].map(of);
@@ -529,7 +529,7 @@ fn may_begin_in_stream(bytes: &[u8]) -> bool {
         .is_some_and(|(total, message)| is_likely(&message, total))
 }
 
-/// What is there of a message behind its length has names and is understood: all of it, or as far as these octets go.
+/// Whether the message after its length field has names and is well-formed: all of it, or up to the end of these octets.
 fn begins_in_stream(bytes: &[u8]) -> bool {
     let Some(total) = u16_be_at(bytes, 0).map(usize::from) else {
         return false;
@@ -560,7 +560,7 @@ fn begins_in_stream(bytes: &[u8]) -> bool {
 
 /// The highest response code of a header that is in use (RFC 6895, 2.3).
 const RCODE_MAX: u8 = 11;
-/// Headers among the octets at hand of which what follows is read, at most.
+/// The maximum number of headers among these octets whose messages are read.
 const TRIES_MAX: usize = 64;
 /// Questions of a message on a port that is not DNS's, at most.
 const QUESTIONS_PLAUSIBLE: u16 = 4;

@@ -5,23 +5,23 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use weir_bytes::{u16_be_at, u32_be_at};
 
-/// What a datagram of HEP says, and what it carries.
+/// A datagram of HEP, with the message that it carries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Hep<'h> {
     /// 1, 2 or 3.
     pub version: u8,
-    /// Where the message came from.
+    /// The source of the message.
     pub source: SocketAddr,
-    /// Where it went.
+    /// The destination of the message.
     pub destination: SocketAddr,
-    /// The protocol that carried it, as IANA numbers those of IP.
+    /// The transport protocol, by its IP protocol number.
     pub protocol: u8,
-    /// What it is, in version 3: 1 SIP, 5 RTCP in JSON, and others. Earlier versions carry SIP.
+    /// The protocol type in version 3: 1 SIP, 5 RTCP in JSON, and others. Earlier versions carry SIP.
     pub kind: u8,
     /// The number of the capture agent that saw it.
     pub capture_id: Option<u32>,
-    /// What it belongs to, such as a Call-ID.
+    /// The correlation identifier, such as a Call-ID.
     pub correlation_id: Option<&'h [u8]>,
     /// The message.
     pub payload: &'h [u8],
@@ -72,7 +72,7 @@ impl<'h> Hep<'h> {
             destination: SocketAddr::new(addresses.1, ports.1),
             protocol: *protocol,
             kind: SIP,
-            // By the sender's own order of octets, which is the little one's nearly everywhere.
+            // The sender's own byte order is little-endian nearly everywhere.
             capture_id: (*version == 2).then(|| {
                 let at = 8 + octets + 8;
                 let id = bytes.get(at..).and_then(<[u8]>::first_chunk);
@@ -269,7 +269,7 @@ mod tests {
         }
     }
 
-    /// What hep-js 1.0.22, by the makers of Homer, writes, with a password and a correlation.
+    /// The octets are those of hep-js 1.0.22, by the makers of Homer, with a password and a correlation identifier.
     #[test]
     fn what_homer_s_own_library_writes_is_read() {
         let digits = b"48455033009c000000010007000000000200071100000003000ac0a8640100000004000ac0a801170000\
@@ -287,7 +287,7 @@ mod tests {
         assert_eq!(hep.payload, b"OPTIONS sip:b@x SIP/2.0\r\n\r\n");
     }
 
-    /// Chunks with one of a vendor and one that says that it ends in itself.
+    /// The chunks have one of a vendor and one whose length ends within itself.
     #[test]
     fn chunks_of_vendors_are_passed_over_and_a_chunk_without_an_end_ends_the_walk() {
         let source = "10.0.0.1:5060".parse().unwrap();

@@ -38,7 +38,7 @@ pub const TUNNEL_OCTETS_MAX: usize = 1 << 16;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Message<L> {
-    /// Its first line and its fields.
+    /// The first line and the fields.
     pub head: Head<L>,
     /// When its head was complete.
     pub stamp: Stamp,
@@ -46,7 +46,7 @@ pub struct Message<L> {
     pub body_len: u64,
     /// The first octets of its body.
     pub body: Vec<u8>,
-    /// Its body is complete.
+    /// The body is complete.
     pub is_whole: bool,
     /// Octets of its body that were not captured.
     pub missing: u64,
@@ -69,29 +69,29 @@ pub struct Exchange {
     pub interim: Option<StatusLine>,
     /// When its head was complete.
     pub interim_stamp: Stamp,
-    /// Which exchange of its connection it is, from 1.
+    /// The number of the exchange in its connection, from 1.
     pub depth: u64,
     /// The stream of HTTP/2 that it is.
     pub stream: Option<u32>,
-    /// What the client had set before the request, and the server before the response, of HTTP/2.
+    /// The client's settings of HTTP/2 before the request, and the server's before the response.
     pub request_settings: Option<Settings>,
     /// See [`request_settings`](Self::request_settings).
     pub response_settings: Option<Settings>,
     /// The priority that the client gave its stream.
     pub priority: Option<Box<Priority>>,
-    /// What is wrong with it.
+    /// The fault.
     pub fault: Option<Fault>,
     /// When the response was complete, of one without a request: it may have waited for that.
     pub over: Option<Stamp>,
 }
 
-/// What is wrong with an exchange.
+/// The fault of an exchange.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Fault {
     /// Something was not captured.
     Missing,
-    /// The octets where a head should begin are none of HTTP.
+    /// The octets in place of a head are not HTTP.
     Head,
     /// A head breaks the grammar, and was read as far as it can be understood.
     Malformed,
@@ -101,7 +101,7 @@ pub enum Fault {
     Chunk,
     /// A head says in several ways where its body ends, or in none that can be understood.
     Length,
-    /// Its stream was reset.
+    /// The stream was reset.
     Reset,
     /// Fields of HTTP/2 are damaged, or more than are kept.
     Fields,
@@ -110,7 +110,7 @@ pub enum Fault {
 }
 
 impl Fault {
-    /// In words.
+    /// The fault as text.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -148,7 +148,7 @@ pub struct Connection {
     is_over: bool,
     /// Octets of a tunnel among which no HTTP was found.
     tunnel: Option<usize>,
-    /// Where the octets begin that are read.
+    /// The place of the octets that are being read.
     place: Option<Place>,
     /// Octets of each side that were seen, or are known to be missing.
     sent: [u64; 2],
@@ -158,16 +158,16 @@ pub struct Connection {
     is_unread: bool,
     /// The client went on in something else behind a request to upgrade: what it sent waits for the response.
     is_ahead: bool,
-    /// What it is once it is HTTP/2.
+    /// The state of HTTP/2.
     two: Option<Box<two::Http2Connection>>,
 }
 
-/// What a side of a connection is read as.
+/// The current content of a side of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Carries {
-    /// Something else, or nothing yet.
+    /// Another protocol, or nothing yet.
     Other,
-    /// What may become a head with more octets.
+    /// Octets that may become a head.
     Unsure,
     /// Heads and bodies of HTTP/1.
     Http1,
@@ -175,7 +175,7 @@ pub enum Carries {
     Http2,
 }
 
-/// True when these are the first octets of a request or a response.
+/// Whether these are the first octets of a request or a response.
 #[must_use]
 pub fn looks_like_http(bytes: &[u8]) -> bool {
     head::looks_like(bytes)
@@ -191,8 +191,8 @@ fn exchanges(each: &mut dyn FnMut(Exchange)) -> impl FnMut(two::Event<'_>) {
 }
 
 impl Connection {
-    /// A connection that may carry something else first, such as what a proxy is asked for: HTTP begins with a
-    /// piece of either side that looks like it.
+    /// A connection that may carry something else first, such as a request for a proxy: HTTP begins with a piece of either side
+    /// that looks like it.
     #[must_use]
     pub fn searching() -> Self {
         Self {
@@ -207,7 +207,7 @@ impl Connection {
         self.pairs.depth() > 0 || self.two.as_ref().is_some_and(|two| two.depth() > 0)
     }
 
-    /// What the next octets of a side are read as.
+    /// The content that the next octets of a side are read as.
     #[must_use]
     pub fn carries(&self, side: usize) -> Carries {
         if self.two.is_some() {
@@ -241,10 +241,9 @@ impl Connection {
         self.two.as_ref().map(|two| two.client()).or(self.client)
     }
 
-    /// Gives the place of the next octets of a side, or of a gap: the octets of this side before them, and those of the
-    /// other side that their sender had received. A response cannot be that of a request which its server had not received
-    /// yet, and after a loss this finds the request of each response. Without it, requests and responses are paired by
-    /// their order.
+    /// Sets the place of the next octets of a side, or of a gap: the octets of this side before them, and those of the other side
+    /// that their sender had received. A response cannot be that of a request which its server had not received yet, by which the
+    /// request of each response is found after a loss. Without places, requests and responses are paired by their order.
     pub fn at(&mut self, side: usize, offset: u64, received: Option<u64>) {
         if let Some(place) = self.sides.get_mut(side) {
             place.next = received.map(|received| Place { offset, received });
@@ -254,7 +253,7 @@ impl Connection {
         }
     }
 
-    /// Takes octets of a side, and hands on the exchanges that they complete.
+    /// Takes octets of a side, and reports the exchanges that they complete.
     pub fn take(
         &mut self,
         side: usize,
@@ -292,7 +291,7 @@ impl Connection {
             this.state = State::Head;
             this.has_begun = true;
         } else if this.is_idle_before(bytes) {
-            // What came before is no head, such as a body where none is to be.
+            // The earlier octets are not a head, such as a body where there must be none.
             this.begun = Vec::new();
         }
         if self.client == Some(side) && self.pairs.is_answered_early() && head::looks_like(bytes) {
@@ -316,7 +315,7 @@ impl Connection {
             begun.extend_from_slice(bytes);
             let done = self.read(side, &mut this.state, &begun, stamp);
             begun.drain(..done.min(begun.len()));
-            // What is left of them came with the last octets, unless nothing is done with.
+            // The rest came with the last octets, unless it was discarded.
             this.first = match (done, this.next) {
                 (0, _) => this.first,
                 (_, Some(next)) => behind(this.first, done).map(|it| Place {
@@ -346,7 +345,7 @@ impl Connection {
         }
     }
 
-    /// Gives up what a side has begun, as it is longer than a head may be.
+    /// Discards the beginning of a side that is longer than the maximum of a head.
     fn overflow(&mut self, side: usize, this: &mut Side) {
         let is_message = self.cut(side, this);
         this.begun = Vec::new();
@@ -360,7 +359,7 @@ impl Connection {
         }
     }
 
-    /// True where octets of a client that is to be upgraded are none of HTTP/1: what they are says the response.
+    /// Whether octets of a client that requested an upgrade are not HTTP/1: the response tells their protocol.
     fn is_of_upgrade(&self, side: usize, bytes: &[u8]) -> bool {
         let is_other = || {
             let is_line = |byte: &u8| matches!(byte, b' '..=b'~' | b'\t');
@@ -384,8 +383,8 @@ impl Connection {
         );
     }
 
-    /// Where a message begins within octets of a side that is lost. Before the first one none is looked for: a connection
-    /// may begin in something else.
+    /// The offset of a message within octets of a side after a loss. Before the first message none is searched: a connection may
+    /// begin with something else.
     fn find_beginning(&self, side: usize, this: &Side, bytes: &[u8]) -> Option<usize> {
         let client = self
             .client
@@ -406,13 +405,13 @@ impl Connection {
         }
     }
 
-    /// It is a tunnel from here on (RFC 9110, 9.3.6): HTTP may begin with the next piece of either side.
+    /// Makes the connection a tunnel (RFC 9110, 9.3.6): HTTP may begin with the next piece of either side.
     fn enter_tunnel(&mut self) {
         self.tunnel = Some(0);
         self.sides = [Side::searching(), Side::searching()];
     }
 
-    /// It is HTTP/2 from here on: hands over what is not read yet, these octets of a side and what waits of the other.
+    /// Makes the connection HTTP/2: passes on the unread octets of this side, and those that wait of the other.
     fn go_on(
         &mut self,
         side: usize,
@@ -469,7 +468,7 @@ impl Connection {
         self.pairs.hand_on(each);
     }
 
-    /// Takes up how far a side is.
+    /// Advances the place of a side.
     fn sent(&mut self, side: usize, octets: u64) {
         if let Some(sent) = self.sent.get_mut(side) {
             *sent = sent.saturating_add(octets);
@@ -488,7 +487,7 @@ impl Connection {
             State::Head => {
                 self.cut(side, this);
             }
-            // What is missing is longer than the rest of this one: a part of the next message, too.
+            // The gap is longer than the rest of this body, so that a part of the next message is missing, too.
             State::Body(Body::Length(left)) if left < octets => {
                 self.missing(side, left);
                 self.message_over(side, true);
@@ -650,7 +649,7 @@ impl Connection {
         at
     }
 
-    /// True when these octets of a server begin an answer to a request of HTTP/0.9: a body without a head.
+    /// Whether these octets of a server begin a response to a request of HTTP/0.9: a body without a head.
     fn answers_simple(&self, side: usize, bytes: &[u8]) -> bool {
         let is_head = bytes.starts_with(b"HTTP/") || b"HTTP/".starts_with(bytes);
         self.client == Some(1 - (side & 1)) && !is_head && self.pairs.awaits_simple()
@@ -671,7 +670,7 @@ impl Connection {
         }
     }
 
-    /// Takes up a head; gives its octets, and how its body ends.
+    /// Processes a head; returns its octets, and the framing of its body.
     fn found(
         &mut self,
         side: usize,
@@ -745,7 +744,7 @@ impl Connection {
         }
     }
 
-    /// Takes up which side asks, where that is not known yet; gives which one does. What was lost of it before may be requests.
+    /// Determines the client, if it is not known yet; returns its side. Octets that it lost before may be requests.
     fn asks(&mut self, side: usize) -> usize {
         if let Some(client) = self.client {
             return client;
@@ -826,7 +825,7 @@ fn behind(place: Option<Place>, octets: usize) -> Option<Place> {
     })
 }
 
-/// What HTTP/2's preface begins with, and no method does (RFC 9113, 3.4).
+/// The beginning of HTTP/2's preface, which is not that of a method (RFC 9113, 3.4).
 const PREFACE_BEGINS: &[u8] = b"PRI ";
 /// Beginnings that are tried behind octets that are no head, of those that come at once.
 const BEGINNINGS_MAX: u32 = 16;

@@ -1,4 +1,4 @@
-//! What do the messages of application protocols say?
+//! Parsers of the messages of application protocols.
 //!
 //! Readers for what lies above the transport: each is handed the bytes of one message, or those of a
 //! stream in order, and gives back what they say.

@@ -51,7 +51,7 @@ impl<'m> Message<'m> {
         u32_be_at(self.0, 4).unwrap_or_default()
     }
 
-    /// What it is called (RFC 4666, 3.1.2).
+    /// The name (RFC 4666, 3.1.2).
     #[must_use]
     pub fn name(&self) -> Option<&'static str> {
         Some(match (self.class(), self.kind()) {
@@ -82,7 +82,7 @@ impl<'m> Message<'m> {
         })
     }
 
-    /// Tags and values of the parameters, as far as they are whole.
+    /// The tags and values of the parameters, as far as they are whole.
     pub fn parameters(&self) -> impl Iterator<Item = (u16, &'m [u8])> + use<'m> {
         let mut rest = self.0.get(HEADER_OCTETS..).unwrap_or_default();
         let all = std::iter::from_fn(move || {
@@ -106,7 +106,7 @@ impl<'m> Message<'m> {
         u32_be_at(self.parameter(tag)?, 0)
     }
 
-    /// What it carries of MTP3.
+    /// The MTP3 message that it carries.
     #[must_use]
     pub fn transfer(&self) -> Option<Transfer<'m>> {
         let value = self.parameter(PROTOCOL_DATA)?;
@@ -140,7 +140,7 @@ pub struct Transfer<'m> {
     pub priority: u8,
     /// Selection of a signalling link.
     pub link: u8,
-    /// What the user of MTP3 sends.
+    /// The data of the MTP3 user.
     pub user: &'m [u8],
 }
 

@@ -8,14 +8,14 @@ pub const MESSAGES_MAX: usize = 256;
 /// A message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Message<'m> {
-    /// What its first line says.
+    /// The first line.
     pub line: Line<'m>,
-    /// The number that command and response share, as it is written.
+    /// The transaction identifier that command and response share, as it was sent.
     pub transaction: &'m [u8],
     /// All of it.
     pub bytes: &'m [u8],
     parameters: &'m [u8],
-    /// What follows the empty line: a description of media.
+    /// The body after the empty line: a description of media.
     pub body: &'m [u8],
 }
 
@@ -33,9 +33,9 @@ pub enum Line<'m> {
     },
     /// A response.
     Response {
-        /// Its code: 200 done, 250 connection deleted, 5xx refused, ….
+        /// The code: 200 done, 250 connection deleted, 5xx refused, ….
         code: u16,
-        /// What follows the number of the transaction.
+        /// The text after the transaction identifier.
         text: &'m [u8],
     },
 }
@@ -60,7 +60,7 @@ pub fn messages(bytes: &[u8]) -> impl Iterator<Item = Message<'_>> {
     parts.take(MESSAGES_MAX).filter_map(Message::new)
 }
 
-/// True when a datagram begins with a command, or between [`PORTS`] with a response.
+/// Whether a datagram begins with a command, or between [`PORTS`] with a response.
 #[must_use]
 pub fn begins(bytes: &[u8], ports: [u16; 2]) -> bool {
     match messages(bytes).next().map(|message| message.line) {
@@ -124,7 +124,7 @@ impl<'m> Message<'m> {
         })
     }
 
-    /// The value of the first parameter of this name, in whatever case.
+    /// The value of the first parameter of this name; case does not matter.
     #[must_use]
     pub fn parameter(&self, name: &str) -> Option<&'m [u8]> {
         let mut parameters = self.parameters();
@@ -146,7 +146,7 @@ impl<'m> Message<'m> {
     }
 }
 
-/// The commands (RFC 3435, 2.3), and those of experiments.
+/// The commands (RFC 3435, 2.3), and experimental ones.
 fn is_verb(word: &[u8]) -> bool {
     const VERBS: [&[u8]; 10] = [
         b"EPCF", b"CRCX", b"MDCX", b"DLCX", b"RQNT", b"NTFY", b"AUEP", b"AUCX", b"RSIP", b"MESG",
@@ -188,7 +188,7 @@ fn word(line: &[u8]) -> Option<(&[u8], &[u8])> {
     (!word.is_empty()).then_some((word, rest.trim_ascii()))
 }
 
-/// What stands before an empty line, and what behind it.
+/// The parts before and after an empty line.
 fn halves(bytes: &[u8]) -> (&[u8], &[u8]) {
     let mut at = 0;
     for line in lines(bytes) {

@@ -27,7 +27,7 @@ pub mod kind {
     pub const PUBCOMP: u8 = 7;
     /// A side ends.
     pub const DISCONNECT: u8 = 14;
-    /// Version 5: authentication goes on.
+    /// Authentication continues (version 5).
     pub const AUTH: u8 = 15;
 }
 
@@ -72,7 +72,7 @@ pub fn length(bytes: &[u8]) -> Option<Result<(usize, usize), ()>> {
     Some(Err(()))
 }
 
-/// True when a stream begins as a client of MQTT does.
+/// Whether a stream begins with the CONNECT of a client.
 #[must_use]
 pub fn begins_with_connect(bytes: &[u8]) -> bool {
     let Some(Ok((header, _))) = length(bytes) else {
@@ -82,7 +82,7 @@ pub fn begins_with_connect(bytes: &[u8]) -> bool {
     u8_at(bytes, 0) == Some(CONNECT) && NAMES.iter().any(|name| body.starts_with(name))
 }
 
-/// True when more octets may make a stream begin as a client of MQTT does.
+/// Whether more octets may complete the CONNECT of a client.
 #[must_use]
 pub fn may_begin_with_connect(bytes: &[u8]) -> bool {
     let is_begun = |body: &[u8]| {
@@ -97,11 +97,12 @@ pub fn may_begin_with_connect(bytes: &[u8]) -> bool {
         }
 }
 
-/// Where packets begin in octets of a stream that may be the rest of one: from there on they stand side by side, each as its type
-/// has it, up to the end or to one that is not whole. More than packets of two octets, which anything may look like.
+/// The offset of the first packet in octets of a stream that may begin with the rest of one: from there on packets are adjacent,
+/// each of the form of its type, up to the end or to an incomplete one. There has to be more than packets of two octets, which any
+/// octets may look like.
 #[must_use]
 pub fn find(bytes: &[u8]) -> Option<usize> {
-    // What stands side by side from one octet on need not be read again for those before it.
+    // Packets that are adjacent from one offset on need not be read again for earlier offsets.
     let mut chains = 0;
     let mut all = 0..bytes.len();
     all.find(|at| {
@@ -117,7 +118,7 @@ pub fn find(bytes: &[u8]) -> Option<usize> {
 /// Octets that [`find`] has to see of a packet that is not whole: its header, and a topic as most are.
 pub const BEGINNING_OCTETS: usize = 5 + 2 + 128;
 
-/// True for a whole packet whose flags, length and fields are those of its type (MQTT 3.1.1 or 5.0).
+/// Whether a packet is whole, with the flags, the length and the fields of its type (MQTT 3.1.1 or 5.0).
 #[must_use]
 pub fn is_understood(bytes: &[u8]) -> bool {
     may_begin(bytes)
@@ -127,7 +128,7 @@ pub fn is_understood(bytes: &[u8]) -> bool {
         })
 }
 
-/// True where flags and length are those of a type of packet.
+/// Whether flags and length are those of a type of packet.
 fn may_begin(bytes: &[u8]) -> bool {
     let (Some(first), Some(Ok((_, length)))) = (u8_at(bytes, 0), length(bytes)) else {
         return false;
@@ -172,7 +173,7 @@ fn is_chain(bytes: &[u8]) -> bool {
     is_sure
 }
 
-/// True where a packet begins whose end is not there: a message with its topic, or behind others its header alone.
+/// Whether a packet begins whose end is missing: a PUBLISH with its topic, or after other packets its header alone.
 fn is_begun(bytes: &[u8], is_sure: bool) -> bool {
     let Some(Ok((header, _))) = length(bytes).filter(|_| may_begin(bytes)) else {
         return false;
@@ -184,7 +185,7 @@ fn is_begun(bytes: &[u8], is_sure: bool) -> bool {
     }
 }
 
-/// Beginnings among the octets at hand from which packets are read, at most.
+/// The maximum number of offsets from which packets are read.
 const CHAINS_MAX: usize = 64;
 /// The first octet of a client.
 const CONNECT: u8 = kind::CONNECT << 4;
@@ -194,13 +195,13 @@ const NAMES: [&[u8]; 2] = [b"\0\x04MQTT", b"\0\x06MQIsdp"];
 /// A packet.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Packet<'p> {
-    /// Its type, see [`kind`].
+    /// The type, see [`kind`].
     pub kind: u8,
     /// The flags beside it.
     pub flags: u8,
     /// Octets behind the fixed header.
     pub length: usize,
-    /// What it says.
+    /// The fields of a CONNECT.
     pub connect: Option<Connect<'p>>,
     /// The broker's flags, of which the lowest says that there was a session (not in version 3.1, where all are
     /// reserved), and its return code, in version 5 its reason code.
@@ -211,33 +212,33 @@ pub struct Packet<'p> {
     pub topics: Vec<&'p [u8]>,
     /// Qualities that are wanted or granted.
     pub qualities: Vec<u8>,
-    /// What a message holds.
+    /// The application message.
     pub message: Option<&'p [u8]>,
     /// Version 5: what became of what is answered, or why a connection ends.
     pub reasons: Vec<u8>,
-    /// Version 5: the properties, those of a will behind those of the packet.
+    /// The properties (version 5), those of a will after those of the packet.
     pub properties: Vec<Property<'p>>,
-    /// It ends within a field.
+    /// The packet ends within a field.
     pub is_cut: bool,
 }
 
 /// A property of a packet of version 5 (MQTT 5.0, 2.2.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Property<'p> {
-    /// What it is, by its identifier (2.2.2.2).
+    /// The identifier (2.2.2.2).
     pub id: u8,
-    /// What it says.
+    /// The value.
     pub value: PropertyValue<'p>,
 }
 
-/// What a property says.
+/// The value of a property.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PropertyValue<'p> {
     /// A number of one to four octets, or of variable length.
     Number(u32),
     /// A text, or octets of any kind.
     Text(&'p [u8]),
-    /// What a user names, and its value.
+    /// The name and the value of a user property.
     Pair(&'p [u8], &'p [u8]),
     /// The identifier is unknown: where its value ends, and what follows, is not known.
     Unknown,
@@ -251,7 +252,7 @@ pub mod property {
     pub const TOPIC_ALIAS: u8 = 0x23;
 }
 
-/// What a client says when it begins.
+/// The fields of a CONNECT.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Connect<'p> {
     /// `MQTT` or `MQIsdp`.

@@ -11,9 +11,9 @@ pub struct Packet<'m>(&'m [u8]);
 
 /// Octets without extensions.
 const HEADER_OCTETS: usize = 48;
-/// From 1900 to 1970, in seconds.
+/// The seconds from 1900 to 1970.
 const EPOCH: i64 = 2_208_988_800;
-/// What a clock says since the year 2000, in seconds of NTP.
+/// The start of the year 2000, in seconds of NTP.
 const YEAR_2000: u32 = 3_155_673_600;
 
 impl<'m> Packet<'m> {
@@ -80,13 +80,13 @@ impl<'m> Packet<'m> {
         f64::from(u32_be_at(self.0, 4).unwrap_or_default()) / 65_536.0
     }
 
-    /// How wrong it may be, in seconds.
+    /// The maximum error, in seconds.
     #[must_use]
     pub fn root_dispersion(&self) -> f64 {
         f64::from(u32_be_at(self.0, 8).unwrap_or_default()) / 65_536.0
     }
 
-    /// What the clock is, or whose.
+    /// The kind of the reference clock, or its server.
     #[must_use]
     pub fn reference_id(&self) -> [u8; 4] {
         array_at(self.0, 12).unwrap_or_default()

@@ -37,7 +37,7 @@ impl<'p> Packet<'p> {
         (is_port || fills()).then_some(packet)
     }
 
-    /// True when more octets may make a packet of these on any port: attributes that fill it.
+    /// Whether more octets may make a packet of these on any port: attributes that fill it.
     #[must_use]
     pub fn may_begin(bytes: &[u8]) -> bool {
         if u8_at(bytes, 0).and_then(code_word).is_none() {
@@ -103,8 +103,8 @@ impl<'p> Packet<'p> {
     }
 }
 
-/// Where the first packet begins in octets of a stream that may be the rest of another one: attributes fill it to its last octet, or
-/// some of them are whole where these octets end.
+/// The offset of the first packet in octets of a stream that may begin with the rest of another one: attributes fill it to its last
+/// octet, or some of them are whole where these octets end.
 #[must_use]
 pub fn find(bytes: &[u8]) -> Option<usize> {
     let is_packet = |rest: &[u8]| {
@@ -132,9 +132,9 @@ pub fn is_understood(bytes: &[u8]) -> bool {
 /// An attribute.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Attribute<'p> {
-    /// Its type: 26 is a vendor's.
+    /// The type: 26 is vendor-specific.
     pub kind: u8,
-    /// Its value.
+    /// The value.
     pub value: &'p [u8],
 }
 

@@ -14,7 +14,7 @@ use weir_bytes::{array_at, u8_at, u16_be_at, u32_be_at};
 #[derive(Clone, Copy, Debug)]
 pub struct Packet<'p> {
     bytes: &'p [u8],
-    /// Where the header extension begins, where there is one; otherwise where the payload does.
+    /// The offset of the header extension, if there is one; otherwise that of the payload.
     extension: usize,
     payload: (usize, usize),
     /// Octets of its end that were not captured.
@@ -25,8 +25,8 @@ pub struct Packet<'p> {
 const HEADER_OCTETS: usize = 12;
 
 impl<'p> Packet<'p> {
-    /// A view of a packet; `None` for bytes that are not RTP: another version, a packet type of RTCP, a header that goes
-    /// on behind the end, or padding that is longer than what is there.
+    /// A view of a packet; `None` for bytes that are not RTP: another version, a packet type of RTCP, a header beyond the end, or
+    /// padding that is longer than the payload.
     #[must_use]
     pub fn new(bytes: &'p [u8]) -> Option<Self> {
         Self::cut(bytes, 0)
@@ -118,7 +118,7 @@ impl<'p> Packet<'p> {
         (0..count).filter_map(move |n| u32_be_at(bytes, HEADER_OCTETS + 4 * n))
     }
 
-    /// What the header extension is, and its 32-bit words.
+    /// The profile of the header extension, and its 32-bit words.
     #[must_use]
     pub fn extension(&self) -> Option<(u16, u16)> {
         if !self.has_extension() {
@@ -159,7 +159,7 @@ impl<'p> Packet<'p> {
         None
     }
 
-    /// What is carried, without padding.
+    /// The payload without padding.
     #[must_use]
     pub fn payload(&self) -> &'p [u8] {
         let (start, end) = self.payload;
@@ -173,7 +173,7 @@ impl<'p> Packet<'p> {
         is_known.then(|| self.payload().len().saturating_add(self.missing))
     }
 
-    /// What the payload says when it is a named event; `None` when it is too short for one.
+    /// The named event in the payload; `None` when it is too short for one.
     #[must_use]
     pub fn event(&self) -> Option<Event> {
         let [event, flags, high, low] = array_at(self.payload(), 0)?;
@@ -194,13 +194,13 @@ const fn is_rtcp_type(second: u8) -> bool {
 /// A named event (RFC 4733, 2.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Event {
-    /// Which: 0 to 15 are the keys of a telephone.
+    /// The event: 0 to 15 are the keys of a telephone.
     pub event: u8,
-    /// It is over.
+    /// The event has ended.
     pub is_end: bool,
-    /// Its level below full scale, in dB.
+    /// The level below full scale, in dB.
     pub volume: u8,
-    /// How long it lasts so far, by the media's clock.
+    /// The duration so far, in ticks of the media's clock.
     pub duration: u16,
 }
 
@@ -214,29 +214,29 @@ impl Event {
     }
 }
 
-/// What a payload type stands for.
+/// The codec of a payload type.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Codec {
-    /// Its name as `rtpmap` has it: `PCMU`, `telephone-event`, ….
+    /// The name in `rtpmap`: `PCMU`, `telephone-event`, ….
     pub name: std::borrow::Cow<'static, str>,
     /// Ticks of the timestamp a second.
     pub clock_rate: u32,
 }
 
 impl Codec {
-    /// True when it carries named events (RFC 4733).
+    /// Whether it carries named events (RFC 4733).
     #[must_use]
     pub fn is_events(&self) -> bool {
         self.name.eq_ignore_ascii_case("telephone-event")
     }
 
-    /// True when it is comfort noise (RFC 3389).
+    /// Whether it is comfort noise (RFC 3389).
     #[must_use]
     pub fn is_comfort_noise(&self) -> bool {
         self.name.eq_ignore_ascii_case("CN")
     }
 
-    /// What one of the payload types stands for that are assigned (RFC 3551, 6).
+    /// The codec of a payload type with a static assignment (RFC 3551, 6).
     #[must_use]
     pub fn assigned(payload_type: u8) -> Option<Self> {
         let (name, clock_rate) = match payload_type {
@@ -273,7 +273,7 @@ impl Codec {
     }
 }
 
-/// True when this payload type is assigned or dynamic (RFC 3551, 6).
+/// Whether this payload type is assigned or dynamic (RFC 3551, 6).
 #[must_use]
 pub const fn is_in_use(payload_type: u8) -> bool {
     matches!(payload_type, 0 | 3..=19 | 25..=26 | 28 | 31..=34 | 96..=127)
@@ -335,12 +335,12 @@ mod tests {
         for (bytes, number, element) in [
             (&one, 3, Some(&b"a"[..])),
             (&one, 4, Some(b"bc")),
-            // What comes behind is read as an element of its own; number 15 ends the list.
+            // The octets after it are an element of their own; number 15 ends the list.
             (&one, 5, None),
             (&two, 3, Some(b"a")),
             (&two, 4, Some(b"bc")),
             (&two, 6, Some(b"")),
-            // It is longer than what is there.
+            // The element is longer than the octets that are there.
             (&two, 5, None),
             (&with([1, 2], b"\x30a\0\0"), 3, None),
         ] {
@@ -366,7 +366,7 @@ mod tests {
         assert_eq!(Packet::new(&plain).unwrap().payload(), b"");
     }
 
-    /// With the last octet goes what says how long the padding is: the packet was taken for none.
+    /// The last octet has the length of the padding: without it the padding counted as payload.
     #[test]
     fn a_packet_that_was_cut_has_the_length_that_it_had() {
         let mut bytes = vec![0x80, 8, 0, 1, 0, 0, 0, 160, 0, 0, 0, 7];

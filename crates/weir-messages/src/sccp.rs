@@ -7,11 +7,11 @@ use weir_bytes::{array_at, u8_at, u16_le_at};
 /// A message.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Message<'m> {
-    /// Its type: 9 unitdata, 17 extended unitdata, ….
+    /// The type: 9 unitdata, 17 extended unitdata, ….
     pub kind: u8,
     /// Class of the protocol: 0 and 1 without, 2 and 3 with connections.
     pub class: Option<u8>,
-    /// What is to be done with what cannot be delivered: 8 returns it.
+    /// The handling of messages that cannot be delivered: 8 returns them.
     pub handling: Option<u8>,
     /// Number that the sender gave a connection.
     pub source_reference: Option<u32>,
@@ -19,22 +19,22 @@ pub struct Message<'m> {
     pub destination_reference: Option<u32>,
     /// Why a message came back, or a connection was refused, released, reset or wrong.
     pub cause: Option<u8>,
-    /// How many relays it may still pass.
+    /// The remaining number of relays.
     pub hops: Option<u8>,
     /// The called party address: the receiver.
     pub called: Option<Party<'m>>,
     /// The calling party address: the sender.
     pub calling: Option<Party<'m>>,
-    /// Which part of a longer one it is.
+    /// The segment of a longer message.
     pub segment: Option<Segment>,
-    /// What it carries.
+    /// The data.
     pub data: Option<&'m [u8]>,
 }
 
 /// The parts of a longer message (Q.713, 3.17).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Segment {
-    /// It is the first part.
+    /// The segment is the first one.
     pub is_first: bool,
     /// Parts that are still to come.
     pub remaining: u8,
@@ -45,7 +45,7 @@ pub struct Segment {
 /// An address (Q.713, 3.4 and 3.5).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Party<'m> {
-    /// It is to be routed by its subsystem; otherwise by its global title.
+    /// The message is routed by its subsystem; otherwise by its global title.
     pub by_subsystem: bool,
     /// Form of the global title: 0 none, 4 the one between countries.
     pub title_form: u8,
@@ -190,7 +190,7 @@ impl<'m> Message<'m> {
                     _ => None,
                 };
             }
-            // Without connections.
+            // The message belongs to no connection.
             9 | 10 => {
                 self.classed_or_returned(u8_at(bytes, 1)?);
                 self.called = party(bytes, 2);
@@ -332,7 +332,7 @@ pub const fn kind_word(kind: u8) -> Option<&'static str> {
 #[derive(Debug)]
 pub struct Parts<K> {
     waiting: HashMap<K, IncompleteMessage>,
-    /// What waits in the order in which it began, also of what waits no more.
+    /// The keys in the order in which messages began, including completed ones.
     order: VecDeque<(K, u64)>,
     begun: u64,
     whole: Vec<u8>,
@@ -365,7 +365,7 @@ impl<K> Default for Parts<K> {
 }
 
 impl<K: Copy + Eq + std::hash::Hash> Parts<K> {
-    /// Takes a message; gives its data once all parts are there. `key` tells apart senders whose parts have the same number.
+    /// Takes a message; returns its data once all segments are there. `key` distinguishes senders with the same segment reference.
     pub fn take<'p>(&'p mut self, key: K, message: &Message<'p>) -> Option<&'p [u8]> {
         let data = message.data?;
         let Some(segment) = message

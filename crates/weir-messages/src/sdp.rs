@@ -14,19 +14,19 @@ pub struct Media {
     pub kind: String,
     /// The transport's profile: `RTP/AVP`, `RTP/SAVP`, ….
     pub profile: String,
-    /// Where it is to be sent.
+    /// The address that the media are sent to.
     pub address: IpAddr,
     /// The port of RTP.
     pub port: u16,
     /// The port of RTCP.
     pub control_port: u16,
-    /// What payload types stand for.
+    /// The codecs of payload types.
     pub codecs: Vec<(u8, Codec)>,
-    /// Its name in a bundle (`mid`, RFC 5888, 4).
+    /// The identification in a bundle (`mid`, RFC 5888, 4).
     pub mid: Option<String>,
     /// Number of the header extension with that name (RFC 9143, 15; RFC 8285, 5).
     pub mid_extension: Option<u8>,
-    /// Synchronization sources of what is sent by the one that describes the media (RFC 5576, 4.1).
+    /// The synchronization sources of the media that the describing side sends (RFC 5576, 4.1).
     pub sources: Vec<u32>,
 }
 
@@ -37,13 +37,13 @@ impl Media {
         self.profile.eq_ignore_ascii_case(UDPTL)
     }
 
-    /// True when it is encrypted: SRTP (RFC 3711), by its profile.
+    /// Whether it is encrypted: SRTP (RFC 3711), by its profile.
     #[must_use]
     pub fn is_secure(&self) -> bool {
         self.profile.contains("SAVP")
     }
 
-    /// What a payload type stands for.
+    /// The codec of a payload type.
     #[must_use]
     pub fn codec(&self, payload_type: u8) -> Option<&Codec> {
         let found = self.codecs.iter().find(|codec| codec.0 == payload_type)?;
@@ -71,7 +71,7 @@ struct SdpReader {
     mid_extension: Option<u8>,
     begun: Option<Begun>,
     all: Vec<Media>,
-    /// How many media were there before this description.
+    /// The number of media before this description.
     before: usize,
 }
 
@@ -83,7 +83,7 @@ struct Begun {
     port: u16,
     control_port: Option<u16>,
     is_multiplexed: bool,
-    /// It has the port of the first media (RFC 9143, 6).
+    /// The media share the port of the first ones (RFC 9143, 6).
     is_bundle_only: bool,
     codecs: Vec<(u8, Codec)>,
     mid: Option<String>,
@@ -99,7 +99,7 @@ pub fn media(text: &[u8]) -> Vec<Media> {
     media
 }
 
-/// The same; those of T.38 over UDPTL too.
+/// The media, including those of T.38 over UDPTL.
 #[must_use]
 pub fn media_and_faxes(text: &[u8]) -> Vec<Media> {
     let mut reader = SdpReader::default();

@@ -18,13 +18,13 @@ pub struct Message<'m> {
     pub version: u8,
     /// Community, of versions 1 and 2c.
     pub community: Option<&'m [u8]>,
-    /// What version 3 says of itself.
+    /// The security parameters of version 3.
     pub security: Option<Security<'m>>,
     /// The PDU; `None` where it is encrypted or damaged.
     pub pdu: Option<Pdu<'m>>,
 }
 
-/// What a message of version 3 says of itself (RFC 3412, 6; RFC 3414, 2.4).
+/// The header and security parameters of a message of version 3 (RFC 3412, 6; RFC 3414, 2.4).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Security<'m> {
     /// Number of the message.
@@ -33,9 +33,9 @@ pub struct Security<'m> {
     pub flags: u8,
     /// The authoritative engine.
     pub engine: &'m [u8],
-    /// How often that engine began.
+    /// The number of boots of the engine.
     pub boots: u32,
-    /// Its seconds since.
+    /// The seconds since the last boot of the engine.
     pub time: u32,
     /// User name.
     pub user: &'m [u8],
@@ -54,7 +54,7 @@ pub struct Pdu<'m> {
     pub error: Option<i32>,
     /// Variable with the error; of get bulk the most repetitions.
     pub index: Option<i32>,
-    /// What a trap of version 1 says.
+    /// The fields of a trap of version 1.
     pub trap: Option<Trap>,
     /// Names of variables.
     pub names: Vec<String>,
@@ -62,16 +62,16 @@ pub struct Pdu<'m> {
     pub values: Vec<Value<'m>>,
 }
 
-/// What a trap of version 1 says (RFC 1157, 4.1.6).
+/// The fields of a trap of version 1 (RFC 1157, 4.1.6).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Trap {
-    /// What sent it.
+    /// The enterprise of the sender.
     pub enterprise: String,
-    /// Its address.
+    /// The address of the agent.
     pub agent: Option<Ipv4Addr>,
     /// 0 cold start, 1 warm start, 2 link down, 3 link up, 4 authentication failure, 5 EGP, 6 of the enterprise.
     pub generic: i32,
-    /// Which of the enterprise.
+    /// The specific trap of the enterprise.
     pub specific: i32,
     /// Hundredths of seconds since the sender began.
     pub uptime: u32,
@@ -93,12 +93,12 @@ pub enum Value<'m> {
     Address(Ipv4Addr),
     /// None, or why there is none: no such object, no such instance, the end.
     Null,
-    /// Of another type.
+    /// A value of another type.
     Other(&'m [u8]),
 }
 
 impl Value<'_> {
-    /// The value as a text: octets as they are where they are to be printed, otherwise in hexadecimal digits.
+    /// The value as text: printable octets as they are, others in hexadecimal digits.
     #[must_use]
     pub fn text(&self) -> String {
         match self {
@@ -157,7 +157,7 @@ impl<'m> Message<'m> {
                     ..Security::default()
                 };
                 security.parameters(Ber(fields.of(OCTETS)?));
-                // What is encrypted is an octet string.
+                // An encrypted PDU is an octet string.
                 if let Some(mut scoped) = fields.sequence() {
                     scoped.of(OCTETS)?;
                     security.context = scoped.of(OCTETS);
@@ -178,7 +178,7 @@ impl<'m> Security<'m> {
     fn parameters(&mut self, mut outer: Ber<'m>) -> Option<()> {
         let mut fields = outer.sequence()?;
         self.engine = fields.of(OCTETS)?;
-        // They are no less than 0, but some engines leave out the zero that says so.
+        // The value is not negative, but some engines leave out the leading zero of the encoding.
         self.boots = u32::try_from(unsigned(fields.of(INTEGER)?)?).ok()?;
         self.time = u32::try_from(unsigned(fields.of(INTEGER)?)?).ok()?;
         self.user = fields.of(OCTETS)?;
@@ -271,7 +271,7 @@ mod tests {
         for end in 0..GET.len() {
             assert_eq!(Message::new(&GET[..end], [161, 2]), None);
         }
-        // With lengths that end with what is there.
+        // The lengths end with the octets that are there.
         for end in 13..GET.len() {
             let mut bytes = GET[..end].to_vec();
             bytes[1] = (end - 2) as u8;

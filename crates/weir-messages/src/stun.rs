@@ -4,14 +4,14 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use weir_bytes::{array_at, u8_at, u16_be_at, u32_be_at};
 
-/// What all messages have since RFC 5389.
+/// The magic cookie of all messages since RFC 5389.
 pub const COOKIE: u32 = 0x2112_a442;
 /// Octets of a header.
 pub const HEADER_OCTETS: usize = 20;
 
 /// Types of attributes, by their numbers.
 pub mod attribute {
-    /// The address that a server sees, as it is.
+    /// The address that a server sees, not obfuscated.
     pub const MAPPED_ADDRESS: u16 = 0x0001;
     /// User name.
     pub const USERNAME: u16 = 0x0006;
@@ -19,7 +19,7 @@ pub mod attribute {
     pub const ERROR_CODE: u16 = 0x0009;
     /// Number of a channel.
     pub const CHANNEL_NUMBER: u16 = 0x000c;
-    /// How long an allocation lasts.
+    /// The lifetime of an allocation.
     pub const LIFETIME: u16 = 0x000d;
     /// The peer's address.
     pub const XOR_PEER_ADDRESS: u16 = 0x0012;
@@ -155,14 +155,15 @@ pub fn length(bytes: &[u8]) -> Option<usize> {
     is_header.then_some(HEADER_OCTETS + usize::from(length))
 }
 
-/// Where the first message begins in octets of a stream that may be the rest of another one: its header has the cookie.
+/// The offset of the first message in octets of a stream that may begin with the rest of another one: its header has the magic
+/// cookie.
 #[must_use]
 pub fn find(bytes: &[u8]) -> Option<usize> {
     let mut all = 0..bytes.len();
     all.find(|at| bytes.get(*at..).is_some_and(|rest| length(rest).is_some()))
 }
 
-/// True when more octets may make a message of these, of which there are fewer than a cookie ends with.
+/// Whether more octets may make a message of these, which end before the end of the cookie.
 #[must_use]
 pub fn may_begin(bytes: &[u8]) -> bool {
     let mut shortest = [0; 8];

@@ -12,7 +12,7 @@ const TRANSACTION_OCTETS_MAX: usize = 4;
 /// A message.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Message<'m> {
-    /// Its tag: 0x61 unidirectional, 0x62 begin, 0x64 end, 0x65 continue, 0x67 abort.
+    /// The tag: 0x61 unidirectional, 0x62 begin, 0x64 end, 0x65 continue, 0x67 abort.
     pub kind: u8,
     /// The sender's number of the transaction.
     pub origin: Option<&'m [u8]>,
@@ -24,24 +24,24 @@ pub struct Message<'m> {
     pub context: Option<String>,
     /// Whether the dialogue was accepted: 0, or rejected: 1.
     pub result: Option<i64>,
-    /// What is invoked or answered.
+    /// The components: invocations and their results.
     pub components: Vec<Component>,
     /// The first thing that is wrong with it.
     pub fault: Option<Fault>,
 }
 
-/// What is wrong with a message.
+/// The fault of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Fault {
-    /// Its length is not that of what carries it; it is read to the end of that.
+    /// The length differs from that of the carrier; the message is read to the end of the carrier.
     Length,
     /// A field of it, or a component, is longer than what it stands in.
     Field,
 }
 
 impl Fault {
-    /// In words.
+    /// The fault as text.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -148,7 +148,7 @@ impl<'m> Message<'m> {
         self.ends(&all);
     }
 
-    /// Values ended here: a rest is one that is longer than what it stands in.
+    /// Records that values ended here: a remaining one is longer than its container.
     fn ends(&mut self, values: &Ber<'_>) {
         if !values.0.is_empty() {
             self.fault.get_or_insert(Fault::Field);
@@ -317,7 +317,7 @@ mod tests {
         }
     }
 
-    /// Such messages gave nothing, or nothing behind the length.
+    /// Such messages gave nothing, or nothing after the length.
     #[test]
     fn a_wrong_length_of_the_message_is_a_fault() {
         let whole = Message::new(BEGIN).unwrap();

@@ -31,7 +31,7 @@ fn push_octal(byte: u8, out: &mut String) {
     }
 }
 
-/// Octets as a text: as they are where they are to be printed, otherwise in hexadecimal digits, [`OCTETS_MAX`] of them at most.
+/// Octets as text: printable ones as they are, others in hexadecimal digits, at most [`OCTETS_MAX`] of them.
 pub(crate) fn octets(octets: &[u8]) -> String {
     let is_text = octets
         .iter()

@@ -1,4 +1,4 @@
-//! What commands, applications and attribute-value pairs are called, and the form of the latter.
+//! The names of commands, applications and attribute-value pairs, and the forms of the latter.
 
 use Shape::{Address, Group, Integer, Octets, Text, Time, Unsigned};
 

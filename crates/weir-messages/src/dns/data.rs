@@ -7,7 +7,7 @@ use super::{Fault, Name, Record};
 pub(super) const A: u16 = 1;
 pub(super) const OPT: u16 = 41;
 
-/// What a record says.
+/// The data of a record.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub enum Data<'m> {
@@ -46,7 +46,7 @@ pub enum Data<'m> {
     Srv {
         /// Smaller is better.
         priority: u16,
-        /// Share among those of one priority.
+        /// The relative weight among those of one priority.
         weight: u16,
         /// Port of the service.
         port: u16,
@@ -97,19 +97,19 @@ pub enum Data<'m> {
     Svcb {
         /// 0 for an alias.
         priority: u16,
-        /// Where the service is.
+        /// The host of the service.
         target: Name<'m>,
     },
     /// CAA (RFC 8659).
     Caa {
         /// `issue`, `iodef`, …
         tag: &'m [u8],
-        /// Its value.
+        /// The value.
         value: &'m [u8],
     },
     /// NULL: anything.
     Null(&'m [u8]),
-    /// Of another type.
+    /// The data of another type.
     Other(&'m [u8]),
     /// No data of its type.
     Damaged,
@@ -210,7 +210,7 @@ impl<'m> Data<'m> {
         })
     }
 
-    /// What is wrong with them.
+    /// The fault of the data.
     pub(super) fn fault(&self) -> Option<Fault> {
         match self {
             Self::Damaged => Some(Fault::Data),
@@ -263,9 +263,9 @@ pub struct EdnsOptions<'m>(&'m [u8]);
 /// An option of EDNS.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EdnsOption<'m> {
-    /// Which.
+    /// The code.
     pub code: u16,
-    /// Its data.
+    /// The data.
     pub data: &'m [u8],
 }
 

@@ -1,4 +1,4 @@
-//! Which answer belongs to which question: the response on the same flow with the same number.
+//! Pairs questions and answers: the response on the same flow with the same identifier.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::fmt::Write as _;
@@ -6,7 +6,7 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 
 use super::{Data, Dialect, Fault, Message, Question, Record, Section, type_word};
 
-/// Where and when a message came.
+/// The flow, the side and the time of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Way {
     /// Number of its flow.
@@ -28,16 +28,16 @@ pub struct Query {
     pub frame: u64,
     passed_ns: i64,
     is_answered: bool,
-    /// It asks for a zone, which comes in as many responses as it takes (RFC 5936, 2.2; RFC 1995, 4).
+    /// The question is for a zone, which comes in several responses (RFC 5936, 2.2; RFC 1995, 4).
     is_of_zone: bool,
 }
 
-/// What a message is among others.
+/// The relation of a message to others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ask {
     /// The question that it answers.
     pub question: Option<Query>,
-    /// It repeats a question, or an answer.
+    /// The message repeats a question, or an answer.
     pub is_repeat: bool,
 }
 
@@ -46,7 +46,7 @@ pub struct Ask {
 #[derive(Debug, Default)]
 pub struct Questions {
     asked: HashMap<(u64, u16), Query>,
-    /// In the order in which they came, to forget the oldest.
+    /// The keys in the order of arrival, to forget the oldest.
     order: VecDeque<(u64, u16)>,
     forgotten: u64,
 }
@@ -123,7 +123,7 @@ impl Questions {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Lookup<W> {
-    /// Where the question went, or the answer came from when there was no question.
+    /// The way of the question, or of the answer when there was no question.
     pub way: W,
     /// The question was seen.
     pub is_asked: bool,
@@ -147,9 +147,9 @@ pub struct Lookup<W> {
     pub rcode: Option<u16>,
     /// The answer is authoritative; `None` without an answer.
     pub is_authoritative: Option<bool>,
-    /// The answer, or the question, was cut; `None` where the one that was seen was not.
+    /// The answer, or the question, was truncated; `None` where neither was captured.
     pub is_truncated: Option<bool>,
-    /// Recursion was asked for: an answer says so, too (RFC 1035, 4.1.1), but none of link-local name resolution.
+    /// Recursion was desired: an answer repeats the flag, too (RFC 1035, 4.1.1), except in link-local name resolution.
     pub recursion_desired: Option<bool>,
     /// Recursion is available; `None` without an answer.
     pub recursion_available: Option<bool>,
@@ -157,11 +157,11 @@ pub struct Lookup<W> {
     pub reserved: Option<u8>,
     /// The records of the answer section, each as one text.
     pub answers: Vec<String>,
-    /// How long each may be kept, in seconds.
+    /// The times to live, in seconds.
     pub ttls: Vec<u32>,
     /// The answer has no records at all; `None` without an answer.
     pub is_rejected: Option<bool>,
-    /// What keeps the question or the answer from being understood to its end.
+    /// The reason why the question or the answer cannot be read to its end.
     pub fault: Option<Fault>,
 }
 
@@ -186,7 +186,7 @@ struct Pending<W> {
 
 /// Questions of one message that become rows, at most.
 const ROWS_MAX: usize = 256;
-/// How long a question waits for its answer.
+/// The time that a question waits for its answer.
 const PATIENCE_NS: i64 = 60_000_000_000;
 
 impl<W> Default for Lookups<W> {
@@ -207,7 +207,7 @@ impl<W: Clone> Lookups<W> {
         self.given_up
     }
 
-    /// Takes the next message, and hands on the lookups that are over.
+    /// Takes the next message, and reports the lookups that are complete.
     pub fn take(
         &mut self,
         message: &Message<'_>,
@@ -246,7 +246,7 @@ impl<W: Clone> Lookups<W> {
         self.by_key.entry(key).or_default().push_back(self.next);
     }
 
-    /// Nothing more comes: hands on a lookup without answer; false when there are none.
+    /// Reports a lookup without an answer at the end; false when there are none.
     pub fn finish(&mut self, each: &mut dyn FnMut(Lookup<W>)) -> bool {
         self.give_oldest(each)
     }
@@ -277,7 +277,7 @@ impl<W: Clone> Lookups<W> {
 }
 
 impl<W> Pending<W> {
-    /// True when it has waited too long by the time of the next message.
+    /// Whether it has timed out at the time of the next message.
     fn is_late(&self, next: Way) -> bool {
         next.passed_ns.saturating_sub(self.passed_ns) > PATIENCE_NS
     }

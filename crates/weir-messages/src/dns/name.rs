@@ -24,7 +24,7 @@ enum NameStep<'m> {
     Root,
 }
 
-/// Takes a name apart, through its pointers.
+/// Splits a name into its labels, through its pointers.
 struct Labels<'m> {
     message: &'m [u8],
     offset: usize,
@@ -69,7 +69,7 @@ impl<'m> Name<'m> {
         Self { message, offset }
     }
 
-    /// Where the next thing begins; `None` when the message ends within the name.
+    /// The offset after the name; `None` when the message ends within it.
     pub(super) fn end(&self) -> Option<usize> {
         let mut offset = self.offset;
         loop {
@@ -107,7 +107,7 @@ impl<'m> Name<'m> {
         Ok(())
     }
 
-    /// Number of its labels, as far as it is understood.
+    /// The number of its labels, as far as it is well-formed.
     #[must_use]
     pub fn label_count(&self) -> u16 {
         let mut count = 0_u16;
@@ -115,7 +115,7 @@ impl<'m> Name<'m> {
         count
     }
 
-    /// Octets of its labels with a dot between each two, as far as it is understood; 0 for the root.
+    /// The octets of its labels with a dot between each two, as far as it is well-formed; 0 for the root.
     #[must_use]
     pub fn text_octets(&self) -> usize {
         let mut octets = 0_usize;
@@ -126,7 +126,7 @@ impl<'m> Name<'m> {
         octets
     }
 
-    /// What is wrong with it.
+    /// The fault of the name.
     #[must_use]
     pub fn fault(&self) -> Option<Fault> {
         self.each_label(|_| {}).err()

@@ -147,7 +147,7 @@ fn deadlines_go_by_the_time_that_has_passed() {
     lookups.take(&message(&question), way(1_000, 1_000, 1), &"a", &mut each);
     lookups.take(&message(&response), way(900, 1_061, 2), &"b", &mut each);
     assert_eq!(rows, [(Some(1), None), (None, Some(2))]);
-    // The same question is another one after five seconds, whatever its clock says.
+    // The same question is another one after five seconds, by elapsed time.
     let mut questions = Questions::default();
     questions.take(&message(&question), way(1_000, 1_000, 1));
     assert!(
@@ -162,7 +162,7 @@ fn deadlines_go_by_the_time_that_has_passed() {
     );
 }
 
-/// What one side says is not known of the other one, but for what RFC 1035, 4.1.1, has it repeat: RD.
+/// The flags of one side are unknown when it was not captured, except RD, which the other side repeats (RFC 1035, 4.1.1).
 #[test]
 fn what_was_not_seen_of_a_lookup_is_not_known() {
     let way = |frame| Way {

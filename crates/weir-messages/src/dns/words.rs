@@ -54,7 +54,7 @@ pub fn class_word(class: u16) -> Option<&'static str> {
     })
 }
 
-/// In the order of their numbers.
+/// The types in the order of their numbers.
 static TYPES: &[(u16, &str)] = &[
     (1, "A"),
     (2, "NS"),

@@ -1,15 +1,15 @@
-//! Where a body ends (RFC 9112, 6 and 7).
+//! The framing of bodies (RFC 9112, 6 and 7).
 
 use super::head::{Head, RequestLine, StatusLine};
 
 /// The rest of a body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Body {
-    /// So many octets.
+    /// A number of octets.
     Length(u64),
     /// The length of a chunk.
     ChunkSize,
-    /// So many octets of a chunk, and its line end.
+    /// A number of octets of a chunk, and its line end.
     Chunk(u64),
     /// The line end behind a chunk.
     ChunkEnd,
@@ -19,24 +19,24 @@ pub(super) enum Body {
     Connection,
 }
 
-/// What a body took.
+/// The result of a step through a body.
 pub(super) enum Step {
-    /// So many octets; none when a line goes on.
+    /// The number of octets that were used; 0 when a line is incomplete.
     Used(usize),
-    /// It is no such body.
+    /// The body is malformed.
     Broken,
 }
 
 /// Octets of a line of chunks, at most.
 const LINE_OCTETS_MAX: usize = 4_096;
 
-/// How a body is transferred (RFC 9112, 6.1).
+/// The transfer of a body (RFC 9112, 6.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Transfer {
-    /// As it is: no coding is named, or one that changes nothing (RFC 2616, 3.6).
+    /// There is no coding, or one that changes nothing (RFC 2616, 3.6).
     Plain,
     Chunked,
-    /// By a coding behind which nothing says where it ends.
+    /// The last coding is one without an end.
     Unknown,
 }
 
@@ -66,7 +66,7 @@ fn length<L>(head: &Head<L>) -> Option<u64> {
     lengths(head).flatten().next()
 }
 
-/// True where a head says in several ways where its body ends, or in none that can be understood.
+/// Whether a head has contradictory or malformed framing.
 pub(super) fn is_ambiguous<L>(head: &Head<L>) -> bool {
     let mut all = lengths(head);
     let Some(first) = all.next() else {
@@ -83,7 +83,7 @@ impl Body {
         }
     }
 
-    /// Of a response to a request of this method.
+    /// The framing of a response to a request of this method.
     pub(super) fn of_response(head: &Head<StatusLine>, method: Option<&str>) -> Self {
         let code = head.line.code;
         let is_tunnel = method == Some("CONNECT") && code / 100 == 2;
@@ -92,7 +92,7 @@ impl Body {
         }
         match Transfer::of(head) {
             Transfer::Chunked => Self::ChunkSize,
-            // A length counts for nothing beside a coding (RFC 9112, 6.3).
+            // A length does not count beside a coding (RFC 9112, 6.3).
             Transfer::Unknown => Self::Connection,
             Transfer::Plain => length(head).map_or(Self::Connection, Self::Length),
         }
@@ -118,7 +118,7 @@ impl Body {
         }
     }
 
-    /// Takes octets as far as they belong to it, and hands on what is content.
+    /// Takes the octets that belong to the body, and reports its content.
     pub(super) fn take(&mut self, bytes: &[u8], content: &mut dyn FnMut(&[u8])) -> Step {
         match self {
             Self::Connection => {

@@ -8,11 +8,11 @@ use httparse::{EMPTY_HEADER, ParserConfig, Status};
 pub struct RequestLine {
     /// Method.
     pub method: String,
-    /// Target, as it is written.
+    /// The target, as it was sent.
     pub target: String,
     /// Minor version of HTTP/1 whose rules the message follows: 0 or 1.
     pub minor: u8,
-    /// Version as it is written, where it is neither HTTP/1.0 nor HTTP/1.1.
+    /// The version as it was sent, if it is neither HTTP/1.0 nor HTTP/1.1.
     pub version: Option<String>,
 }
 
@@ -26,7 +26,7 @@ pub struct StatusLine {
     pub phrase: String,
     /// Minor version of HTTP/1 whose rules the message follows: 0 or 1.
     pub minor: u8,
-    /// Version as it is written, where it is neither HTTP/1.0 nor HTTP/1.1.
+    /// The version as it was sent, if it is neither HTTP/1.0 nor HTTP/1.1.
     pub version: Option<String>,
 }
 
@@ -81,7 +81,7 @@ impl<L> Head<L> {
     }
 }
 
-/// What octets are.
+/// The outcome of parsing octets.
 pub(super) enum Parsed {
     /// The beginning of a head.
     More,
@@ -101,7 +101,7 @@ pub(super) fn looks_like(bytes: &[u8]) -> bool {
         .get(..bytes.len().min(LINE_OCTETS_MAX))
         .unwrap_or_default();
     let Some(end) = head.iter().position(|byte| *byte == b'\n') else {
-        // The line goes on: the methods are few.
+        // The line is incomplete: there are few methods.
         let method = head.split(|byte| *byte == b' ').next().unwrap_or_default();
         return METHODS.contains(&method) && method.len() < head.len();
     };
@@ -158,8 +158,8 @@ fn is_status(bytes: &[u8]) -> bool {
         && is_number
 }
 
-/// Where the first message of a side begins within octets that are the rest of something else (behind a loss, or of a body
-/// where none is to be): at the version and code of a response, or the whole first line of a request.
+/// The offset of the first message of a side within octets that begin with the rest of something else (after a loss, or a body
+/// where there must be none): at the version and code of a response, or the whole first line of a request.
 pub(super) fn find_beginning(bytes: &[u8], of_client: bool) -> Option<usize> {
     let is_response = |at: &usize| {
         let line = bytes.get(*at..).unwrap_or_default();
@@ -177,7 +177,7 @@ pub(super) fn find_beginning(bytes: &[u8], of_client: bool) -> Option<usize> {
         let mut versions = all.filter(|(_, word)| word == version).map(|(at, _)| at);
         return versions.find(is_response);
     }
-    // Behind a line end; each line is looked at once.
+    // Each line is searched once, from its line end.
     let mut next = 0;
     bytes.split(|byte| *byte == b'\n').find_map(|line| {
         let at = next;
@@ -191,7 +191,7 @@ pub(super) fn find_beginning(bytes: &[u8], of_client: bool) -> Option<usize> {
     })
 }
 
-/// What stands behind the last space of a line.
+/// The word after the last space of a line.
 fn last_word(line: &[u8]) -> Option<&[u8]> {
     let space = line.iter().rposition(|byte| matches!(byte, b' ' | b'\t'))?;
     line.get(space + 1..)
@@ -402,7 +402,7 @@ fn lenient(bytes: &[u8], end: HeadEnd) -> Parsed {
         return Parsed::More;
     };
     let mut fields: Vec<(String, String)> = Vec::new();
-    // A request of HTTP/0.9 is a line, behind which nothing comes.
+    // A request of HTTP/0.9 is a line without anything after it.
     if is_simple(first) && lines.at == bytes.len() {
         return Parsed::Request(lines.at, simple(first));
     }
@@ -416,7 +416,7 @@ fn lenient(bytes: &[u8], end: HeadEnd) -> Parsed {
         if field.is_empty() {
             break;
         }
-        // A line that begins with a space goes on with the field before (RFC 9112, 5.2).
+        // A line that begins with a space continues the field before (RFC 9112, 5.2).
         if field.first().is_some_and(u8::is_ascii_whitespace)
             && let Some((_, value)) = fields.last_mut()
         {
@@ -424,7 +424,7 @@ fn lenient(bytes: &[u8], end: HeadEnd) -> Parsed {
             value.push_str(&text(field.trim_ascii()));
             continue;
         }
-        // What is no field is passed over.
+        // A line that is not a field is skipped.
         if let Some(colon) = field.iter().position(|byte| *byte == b':')
             && fields.len() < FIELDS_MAX
         {

@@ -15,13 +15,13 @@ use words::{CODES, FIELDS};
 pub(super) const TABLE_OCTETS_MAX: usize = 1 << 16;
 /// Octets of a table before SETTINGS change them (RFC 9113, 6.5.2).
 const TABLE_OCTETS: usize = 4_096;
-/// What a field costs beside its octets (RFC 7541, 4.1).
+/// The size of a field besides its octets (RFC 7541, 4.1).
 const ENTRY_OCTETS: usize = 32;
 
 /// A name and a value.
 pub(super) type Field = (Arc<str>, Arc<str>);
 
-/// It is no block of fields.
+/// The block of fields is malformed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Broken;
 
@@ -31,7 +31,7 @@ pub(super) struct Decoder {
     /// The newest first.
     table: VecDeque<Field>,
     octets: usize,
-    /// What the encoder set: it says so whenever it sets another (RFC 7541, 4.2).
+    /// The maximum size set by the encoder, which announces each change (RFC 7541, 4.2).
     octets_max: usize,
 }
 

@@ -1,6 +1,6 @@
-//! Which response is that of which request. Responses come in the order of their requests (RFC 9112, 9.3.2); what is
-//! captured of both directions need not, and may lack some. What ends had received of each other when they sent a message says
-//! what it cannot belong to.
+//! Pairs responses with requests. Responses come in the order of their requests (RFC 9112, 9.3.2); the captured messages of both
+//! directions may be in another order, and some may be missing. The octets that the sender of a message had received of the other
+//! side exclude some pairs.
 
 use std::collections::VecDeque;
 
@@ -15,22 +15,22 @@ pub(super) struct Pairs {
     over: VecDeque<Exchange>,
     depth: u64,
     dropped: u64,
-    /// A request was seen: one that a response lacks may be behind it in the capture.
+    /// A request was captured: one that a response lacks may follow in the capture.
     is_in_step: bool,
     /// Responses that wait for their requests.
     early: usize,
     losses: Losses,
     /// Octets of the client that were seen, or known to be missing, when the last response came.
     client_octets: u64,
-    /// Responses wait for no requests: so many did, and nothing of the client was seen.
+    /// Responses do not wait for requests: many did, and nothing of the client was captured.
     is_one_sided: bool,
     /// When the octets came that are read.
     stamp: Stamp,
-    /// What precedes the next request was not captured.
+    /// The octets before the next request were not captured.
     is_behind_loss: bool,
 }
 
-/// What was not captured, as far as it matters for the pairs.
+/// The losses that matter for the pairs.
 #[derive(Clone, Copy, Debug, Default)]
 struct Losses {
     /// Something of the client.
@@ -41,8 +41,8 @@ struct Losses {
     since_response: Option<u64>,
     /// More responses may be missing than was assumed.
     is_uncertain: bool,
-    /// Requests were lost behind so many octets of the client, and the last of them behind so many, and nothing has shown yet
-    /// how many they were.
+    /// Requests were lost after this number of octets of the client, and the last of them after that number, and their number is
+    /// unknown so far.
     requests: Option<(u64, u64)>,
     /// The response of a request behind them may be that of one of them.
     is_shifted: bool,
@@ -52,7 +52,7 @@ struct Losses {
     is_pipelined: bool,
 }
 
-/// Where a message begins.
+/// The place of the beginning of a message.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Place {
     /// Octets of its direction before it.
@@ -62,8 +62,8 @@ pub(super) struct Place {
 }
 
 impl Place {
-    /// True where a response at the place `response` may be that of a request at this one: its sender had some of the
-    /// request, and the client had nothing of the response yet.
+    /// Whether a response at the place `response` may be that of a request at this one: its sender had received some of the
+    /// request, and the client nothing of the response yet.
     const fn may_have(self, response: Self) -> bool {
         self.offset < response.received && self.received <= response.offset
     }
@@ -75,32 +75,32 @@ struct PendingExchange {
     exchange: Exchange,
     request: Progress,
     response: Progress,
-    /// Its response may be what was not captured.
+    /// The response may have been lost.
     is_doubtful: bool,
-    /// What precedes its request was not captured.
+    /// The octets before the request were not captured.
     is_behind_loss: bool,
-    /// Where its request begins, and its response, as far as it is known.
+    /// The places of the request and of the response, as far as they are known.
     places: [Option<Place>; 2],
     /// When its response was complete.
     over: Option<Stamp>,
 }
 
-/// What a response was, once its request says so that was captured behind it.
+/// The kind of a response, as determined by its request, which was captured after it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Early {
-    /// It answers HEAD: nothing follows its head.
+    /// The response answers HEAD: nothing follows its head.
     Bodiless,
-    /// It answers CONNECT (RFC 9110, 9.3.6): a tunnel does.
+    /// The response answers CONNECT (RFC 9110, 9.3.6): a tunnel follows.
     Tunnel,
-    /// It is 101: another protocol does.
+    /// The response is 101: another protocol follows.
     Switched,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Progress {
-    /// Its head has not come yet.
+    /// The head was not received yet.
     Awaited,
-    /// Its body is not complete yet.
+    /// The body is incomplete.
     UnderWay,
     /// Nothing more of it comes.
     Over,
@@ -148,7 +148,7 @@ impl Pairs {
         self.hand_on(each);
     }
 
-    /// Takes up a request.
+    /// Adds a request.
     pub(super) fn request(&mut self, head: Head<RequestLine>, stamp: Stamp, place: Option<Place>) {
         self.is_in_step = true;
         self.request_over(false);
@@ -228,8 +228,8 @@ impl Pairs {
         Some(&mut next.exchange)
     }
 
-    /// The exchange of the next response by its order: that of the first which has none, with one lost where some was. A
-    /// server that had nothing of its request did not answer it: it has sent something that no request asked for.
+    /// The exchange of the next response by its order: the first one without a response, together with a lost one if there was any.
+    /// A server that had received nothing of its request did not answer it: the response is unsolicited.
     fn by_order(&mut self, place: Option<Place>) -> usize {
         let all = self.waiting.iter().enumerate();
         let mut open = all.filter(|(_, it)| it.response == Progress::Awaited);
@@ -266,8 +266,8 @@ impl Pairs {
         self.waiting.len().saturating_sub(1)
     }
 
-    /// True where a server that sent a response at this place had received a request that was not seen yet, or is lost,
-    /// behind those that wait.
+    /// Whether a server that sent a response at this place had received a request that was not captured yet, or is lost, after
+    /// those that wait.
     fn is_of_unseen(&self, place: Place, last: Option<&[(usize, &PendingExchange)]>) -> bool {
         let is_last = matches!(last, Some([(_, last)]) if last.request == Progress::Over);
         is_last && place.received > self.client_octets
@@ -303,7 +303,7 @@ impl Pairs {
                 self.losses.is_uncertain = lost < most || most > 0 && !are_known;
                 lost
             }
-            // A client that had all that came before was waiting for nothing else.
+            // A client that had received everything before was waiting for nothing else.
             None if was_uncertain => {
                 let idle = received
                     .take(candidates)
@@ -316,9 +316,9 @@ impl Pairs {
         open.get(lost).map_or(*first, |(at, _)| *at)
     }
 
-    /// True where a response at this place is that of the exchange at `at`, however many requests were lost. Of several that were
-    /// lost together one is assumed, and each response behind them may be that of an earlier request, until a client that had all
-    /// before a response sends the request that it answers.
+    /// Whether a response at this place is certainly that of the exchange at `at`, however many requests were lost. Of several
+    /// requests that were lost together one is assumed, and each response after them may be that of an earlier request, until a
+    /// client that had received everything before a response sends the request that it answers.
     fn is_proven(&mut self, at: usize, place: Place) -> bool {
         let mut behind = self.waiting.iter().skip(at.saturating_add(1));
         let after = behind.find_map(|it| it.places[0]);
@@ -333,7 +333,8 @@ impl Pairs {
         if request.offset < first {
             return true;
         }
-        // What precedes it may have been sent with it, by a client that does so, or where no response has shown that it came before.
+        // The requests before it may have been sent with it, by a client that does so, or where no response has shown that they
+        // came before.
         let is_of_burst = next.is_behind_loss
             && (self.losses.is_pipelined || self.losses.answered < request.offset);
         let is_proven = request.received == place.offset && !is_of_burst;
@@ -382,7 +383,7 @@ impl Pairs {
         self.settle();
     }
 
-    /// Takes up a response of the exchange that [`Self::next_response`] gave.
+    /// Adds a response of the exchange that [`Self::next_response`] returned.
     pub(super) fn response(&mut self, head: Head<StatusLine>, stamp: Stamp) {
         let mut open = self.waiting.iter_mut();
         if let Some(waiting) = open.find(|it| it.response == Progress::Awaited) {
@@ -445,7 +446,7 @@ impl Pairs {
         first.filter(|it| it.response == Progress::UnderWay)
     }
 
-    /// What the response to the request under way is, whose head was captured before it.
+    /// The kind of the response to the current request, whose head was captured before it.
     pub(super) fn early_answer(&mut self) -> Option<Early> {
         let asking = self.asking()?;
         let request = asking.exchange.request.as_ref()?;
@@ -472,8 +473,8 @@ impl Pairs {
         self.answer()?.exchange.response.as_mut()
     }
 
-    /// True when the request under way has its whole response already, and nothing of its body came: the client may leave
-    /// that out (RFC 9110, 10.1.1).
+    /// Whether the current request has its whole response already, and nothing of its body came: the client may leave it out (RFC
+    /// 9110, 10.1.1).
     pub(super) fn is_answered_early(&self) -> bool {
         let last = self.waiting.back();
         last.is_some_and(|last| {
@@ -484,7 +485,7 @@ impl Pairs {
         })
     }
 
-    /// True when the last request would upgrade its connection (RFC 9110, 7.8), and has no response yet.
+    /// Whether the last request has an Upgrade field (RFC 9110, 7.8), and no response yet.
     pub(super) fn awaits_upgrade(&self) -> bool {
         let last = self.waiting.back();
         last.is_some_and(|last| {
@@ -495,7 +496,7 @@ impl Pairs {
         })
     }
 
-    /// True when the next response is that of a request of HTTP/0.9, which has no head.
+    /// Whether the next response is that of a request of HTTP/0.9, which has no head.
     pub(super) fn awaits_simple(&self) -> bool {
         let mut all = self.waiting.iter();
         let next = all.find(|it| it.response == Progress::Awaited);
@@ -578,8 +579,8 @@ impl Pairs {
         }
     }
 
-    /// True where the client had received all that the server sent up to `end` when it sent the first request without a
-    /// response: none of that is the response to it.
+    /// Whether the client had received everything of the server up to `end` when it sent the first request without a response: none
+    /// of it is the response to this request.
     fn is_of_earlier(&self, end: Option<u64>) -> bool {
         let mut all = self.waiting.iter();
         let open = all.find(|it| it.response == Progress::Awaited);
@@ -614,7 +615,7 @@ impl Pairs {
         }
     }
 
-    /// Takes the exchange whose response is next out: it goes on in another way.
+    /// Removes the exchange of the next response: the connection continues with another protocol.
     pub(super) fn take_next(&mut self) -> Exchange {
         let mut all = self.waiting.iter();
         let at = all.position(|it| it.response == Progress::Awaited);
@@ -650,9 +651,9 @@ impl Pairs {
     }
 }
 
-/// How many responses came before the last of these requests, and behind so many octets of the server, by what the client
-/// had received when it sent each of them: at least so many where all requests are known. One that was not captured is taken
-/// for one that had its response before the next one.
+/// The number of responses before the last of these requests, and after a number of octets of the server, by what the client had
+/// received when it sent each of them: a lower bound if all requests are known. A request that was not captured is assumed to have
+/// had its response before the next one.
 fn responses_before(known: u64, received: impl Iterator<Item = Option<u64>>) -> usize {
     let (mut most, mut is_behind_lost) = (None, false);
     let mut responses = 0_usize;

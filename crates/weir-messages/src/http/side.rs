@@ -8,25 +8,25 @@ use super::pairs::Place;
 use super::two::frame::{begins_with_settings, may_begin_with_settings};
 use crate::tls::Stamp;
 
-/// Where one direction stands.
+/// The state of one direction.
 #[derive(Debug)]
 pub(super) enum State {
     Head,
     Body(Body),
-    /// After a loss, and before the first head: until one begins a piece, or the pieces that are there.
+    /// The side is after a loss, or before the first head: a head begins a piece, or the pieces that wait.
     Lost,
 }
 
 #[derive(Debug)]
 pub(super) struct Side {
     pub(super) state: State,
-    /// What waits for more: octets of a head or a body, and of what may become one.
+    /// The octets that wait for more: of a head or a body, and of a possible one.
     pub(super) begun: Vec<u8>,
     /// Some head was looked for: what is missing is of a message.
     pub(super) has_begun: bool,
     /// When the last of what is begun came.
     pub(super) stamp: Stamp,
-    /// Where the next octets are, and where what is begun is; `None` where that is not known.
+    /// The places of the next octets, and of the waiting ones; `None` where they are unknown.
     pub(super) next: Option<Place>,
     pub(super) first: Option<Place>,
 }
@@ -45,7 +45,7 @@ impl Default for Side {
 }
 
 impl Side {
-    /// Before HTTP, which begins with a piece that looks like it.
+    /// The state before HTTP, which begins with a piece that looks like it.
     pub(super) fn searching() -> Self {
         Self {
             state: State::Lost,
@@ -54,7 +54,8 @@ impl Side {
         }
     }
 
-    /// What is begun is no beginning of a head, as these octets behind it are one: such as a body where none is to be.
+    /// Whether the waiting octets are not the beginning of a head, as these octets after them are one: such as a body where there
+    /// must be none.
     pub(super) fn is_idle_before(&self, bytes: &[u8]) -> bool {
         // The first line of a request may go on with its version.
         let is_of_version = || self.begun.ends_with(b" ") && head::may_become(&self.begun);
@@ -83,13 +84,13 @@ impl Side {
         })
     }
 
-    /// Looks for a head at what waits of a side that is lost, and at these octets behind it. True where one begins: with what
-    /// is begun, if anything still is. What `is_new` may begin with settings of HTTP/2, too.
+    /// Searches a head in the waiting octets of a side after a loss, and in these octets after them. True where one begins, with
+    /// the waiting octets that are left. A side that `is_new` may begin with settings of HTTP/2, too.
     pub(super) fn begins(&mut self, bytes: &[u8], is_new: bool) -> bool {
         let may_become =
             |all: &[u8]| head::may_become(all) || is_new && may_begin_with_settings(all);
         if !self.begun.is_empty() {
-            // Of more octets only the end of the line says more.
+            // In further octets only the end of the line matters.
             if self.begun.len() > head::WORD_OCTETS_MAX && !bytes.contains(&b'\n') {
                 return self.wait(bytes);
             }

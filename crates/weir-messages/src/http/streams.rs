@@ -1,4 +1,4 @@
-//! What the streams of a connection of HTTP/2 carry that are tunnels (RFC 8441), such as those of WebSocket.
+//! The contents of streams of an HTTP/2 connection that are tunnels (RFC 8441), such as those of WebSocket.
 
 use super::two::frame::{are_frames, begins_with_settings, first_data, may_begin_with_settings};
 use super::two::{self, Event, PREFACE};
@@ -26,7 +26,7 @@ pub enum StreamEvent<'a> {
         side: usize,
         /// These.
         octets: &'a [u8],
-        /// What is known of the stream.
+        /// The origin of the stream.
         origin: StreamOrigin,
     },
     /// Octets of data were not captured.
@@ -35,7 +35,7 @@ pub enum StreamEvent<'a> {
         stream: u32,
         /// The side that sent them.
         side: usize,
-        /// How many.
+        /// The number of octets.
         octets: u64,
     },
     /// A side sends nothing more on a stream: it ended it, or reset it.
@@ -52,25 +52,25 @@ pub enum StreamEvent<'a> {
     },
 }
 
-/// What is known of a stream that carries data and is no other request.
+/// The origin of a stream that carries data and is not an ordinary request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StreamOrigin {
-    /// Its request is for a tunnel, or did not come yet.
+    /// The request is for a tunnel, or was not captured yet.
     Awaited,
-    /// Its request cannot be read: that, or something before it, was not captured.
+    /// The request cannot be read: it, or something before it, was not captured.
     Unseen,
-    /// Its exchange was over before.
+    /// The exchange was over before.
     Over,
 }
 
-/// Which side of a connection of HTTP/2 begins with some octets.
+/// The side of an HTTP/2 connection that begins with some octets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StreamsBegin {
     /// The client, with its preface.
     Client,
     /// The server, with its settings.
     Server,
-    /// More octets must come to say so.
+    /// More octets are needed.
     Unsure,
     /// Neither.
     Other,
@@ -99,7 +99,7 @@ pub struct Streams {
 }
 
 impl Streams {
-    /// Before the first octets of both sides, of which `client` (0 or 1) begins with a preface.
+    /// The state before the first octets of both sides, of which `client` (0 or 1) begins with a preface.
     #[must_use]
     pub fn new(client: usize) -> Self {
         Self {
@@ -116,7 +116,7 @@ impl Streams {
         }
     }
 
-    /// What the first octets of a connection are.
+    /// Classifies the first octets of a connection.
     #[must_use]
     pub fn begins(bytes: &[u8]) -> StreamsBegin {
         let name = b"PRI ";
@@ -130,7 +130,7 @@ impl Streams {
         }
     }
 
-    /// What the first data of a piece are that begins with frames, from the middle of a connection.
+    /// The first data of a piece that begins with frames, from the middle of a connection.
     #[must_use]
     pub fn first_data(bytes: &[u8]) -> Option<&[u8]> {
         are_frames(bytes).then(|| first_data(bytes)).flatten()
@@ -148,7 +148,7 @@ impl Streams {
         self.connection.client()
     }
 
-    /// Takes octets of a side, and hands on what they are on streams.
+    /// Takes octets of a side, and reports their contents by streams.
     pub fn take(
         &mut self,
         side: usize,

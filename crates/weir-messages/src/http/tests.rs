@@ -44,7 +44,7 @@ fn pipelined_requests_find_their_responses_in_pieces_of_any_size() {
         assert_eq!(found[0].response.as_ref().unwrap().body, b"wikipedia");
         assert_eq!(found[1].request.as_ref().unwrap().body, b"hello");
         assert_eq!(found[1].interim.as_ref().unwrap().code, 100);
-        // The response to HEAD has no body, whatever its length says.
+        // The response to HEAD has no body, whatever its length is.
         assert_eq!(found[2].response.as_ref().unwrap().body_len, 0);
     }
 }
@@ -111,7 +111,7 @@ fn heads_without_end_and_floods_of_requests_stay_within_limits() {
     assert_eq!(found, connection_found);
 }
 
-/// RFC 9110, 9.3.6. Until 2026-11 nothing of a tunnel was read.
+/// Until 2026-11 nothing of a tunnel was read (RFC 9110, 9.3.6).
 #[test]
 fn a_tunnel_may_carry_http() {
     const CONNECT: Seen<'_> = Seen::Client("CONNECT a:80 HTTP/1.1\r\n\r\n");
@@ -171,7 +171,7 @@ fn targets_with_spaces_are_read() {
     assert_eq!(head.field("host"), Some("a"));
 }
 
-/// What breaks the grammar is a row that says so, and what follows it is read.
+/// A malformed message is a row with a fault, and messages after it are read.
 #[test]
 fn malformed_heads_are_read_as_far_as_they_can_be_understood() {
     let next = "HTTP/1.1 204 No Content\r\n\r\n";
@@ -312,7 +312,7 @@ fn fields_of_every_kind_are_read_in_both_directions() {
     }
 }
 
-/// What says where a body ends, and says it twice or strangely.
+/// The framing of these bodies is declared twice or strangely.
 #[test]
 fn lengths_that_contradict_each_other_are_a_fault() {
     let chunks = "2\r\nhi\r\n0\r\n\r\n";
@@ -382,7 +382,7 @@ fn lengths_that_contradict_each_other_are_a_fault() {
             assert_eq!(code, 204, "{fields:?}");
         }
     }
-    // Without a length that is one the body has all that comes.
+    // Without a valid length the body has all octets that come.
     for fields in [
         "Transfer-Encoding: xchunked\r\nContent-Length: 1\r\n",
         "Transfer-Encoding: chunked, gzip\r\n",
@@ -398,7 +398,7 @@ fn lengths_that_contradict_each_other_are_a_fault() {
         );
         assert_eq!(found[0].fault, Some(Fault::Length), "{fields:?}");
     }
-    // A chunk without a length ends what can be read, and says so.
+    // A chunk without a length ends the body with a fault.
     for chunk in [
         "0x2\r\nhi",
         "-2\r\nhi",
@@ -490,7 +490,7 @@ fn heads_without_their_ends_are_messages() {
         );
         assert!(found[0].fault.is_some());
     }
-    // Before its first line is there nothing says that it is one.
+    // Before its first line is complete, nothing is recognised.
     let mut found = 0;
     let mut connection = Connection::default();
     connection.take(0, b"GET /a HT", Stamp::default(), &mut |_| found += 1);
@@ -498,7 +498,7 @@ fn heads_without_their_ends_are_messages() {
     assert_eq!(found, 0);
 }
 
-/// What happens on a connection: octets of a side, or octets of it that are missing.
+/// An event of a connection: octets of a side, or missing octets.
 enum Seen<'s> {
     Client(&'s str),
     Server(&'s str),
@@ -585,7 +585,7 @@ fn after_a_lost_message_the_rest_is_not_shifted() {
         &[GET_1, Seen::ServerGap(38), GET_2, OK_2, GET_3, OK_3],
         &told,
     );
-    // What preceded the one response may be lost, too.
+    // The response before it may be lost, too.
     are(&[GET_1, Seen::ServerGap(25), OK_1], &[("/1", 201, MISSING)]);
     // A request, of which its response is known.
     let told = [("/1", 201, None), ("", 202, MISSING), ("/3", 203, None)];
@@ -614,7 +614,7 @@ fn after_a_loss_in_a_body_the_rest_is_not_shifted() {
         ],
         &told,
     );
-    // A gap that ends with a body of known length, and one that is longer.
+    // The gap ends with a body of known length, or is longer.
     let begun = || Seen::Server("HTTP/1.1 201 A\r\nContent-Length: 10\r\n\r\nabc");
     let told = [("/1", 201, None), ("/2", 202, None)];
     are(&[GET_1, begun(), Seen::ServerGap(7), GET_2, OK_2], &told);
@@ -679,7 +679,7 @@ fn a_body_where_none_is_to_be_is_passed_over() {
     }
 }
 
-/// Within a segment, too, the next message is found behind a loss.
+/// The next message after a loss is found within a segment, too.
 #[test]
 fn behind_a_loss_messages_are_found_within_a_segment() {
     let rest = "rest of a chunk\r\n0\r\n\r\nHTTP/1.1 202 A\r\nContent-Length: 2\r\n\r\nab";
@@ -736,7 +736,7 @@ fn an_answer_that_is_none_is_a_fault() {
         let code = if version == "HTTP/ 1.1" { 0 } else { 201 };
         let seen = [GET_1, Seen::Server(&answer), GET_2, OK_2];
         are(&seen, &[("/1", code, malformed), ("/2", 202, None)]);
-        // In segments of any size; a space alone is passed over.
+        // The segments have any size; a single space is skipped.
         let least = if version.starts_with('H') { 1 } else { 2 };
         for size in least..answer.len() {
             let mut seen = vec![GET_1];
@@ -907,7 +907,7 @@ fn a_stream_that_is_reset_has_one_row() {
     assert_eq!(read(&and_end), [(1, Some(200), was_reset)]);
     let of_server = [(0, ask(1)), (1, reset(1)), (0, reset(1)), (1, answer(1))];
     assert_eq!(read(&of_server), [(1, None, was_reset)]);
-    // Of many that are reset the oldest do not wait, and begin nothing.
+    // Of many reset streams the oldest do not wait, and begin nothing.
     let many = (0..20).map(|n| 2 * n + 1);
     let pieces = many.clone().flat_map(|n| [(0, ask(n)), (0, reset(n))]);
     let all: Vec<_> = pieces.chain(many.map(|n| (1, answer(n)))).collect();
@@ -938,7 +938,7 @@ fn an_upgraded_request_has_its_response_on_the_first_stream() {
         frame(1, 5, 1, b"\x88"),
     ]
     .concat();
-    // The client goes on when the server has said that it may.
+    // The client continues when the server has permitted it.
     for size in 1..=server.len() {
         let mut connection = Connection::default();
         let mut found = Vec::new();
@@ -982,12 +982,12 @@ fn what_precedes_the_response_to_an_upgrade_is_what_that_makes_it() {
     );
     let many = "\x02\x03\n".repeat(HEAD_OCTETS_MAX);
     are(&[UPGRADE, Seen::Client(&many), AGREED], &switched);
-    // A server that does not agree goes on in HTTP, and its client should have.
+    // A server that does not agree continues in HTTP, and its client should have.
     let not = [("/1", 201, Some(Fault::Head))];
     are(&[UPGRADE, frame(), OK_1], &not);
     are(&[UPGRADE, Seen::Client(&many), OK_1], &not);
     are(&[UPGRADE, OK_1, other()], &[("/1", 201, None)]);
-    // A request behind it is one, whatever the response is, and in whatever pieces it comes.
+    // A later request is one, whatever the response is, and however it is cut.
     let told = [("/1", 201, None), ("/2", 202, None)];
     are(&[UPGRADE, GET_2, OK_1, OK_2], &told);
     let pieces = || [Seen::Client("GE"), Seen::Client("T /2 HTTP/1.1\r\n\r\n")];
@@ -995,7 +995,7 @@ fn what_precedes_the_response_to_an_upgrade_is_what_that_makes_it() {
     are(&[UPGRADE, first, second, OK_1, OK_2], &told);
     let [first, second] = pieces();
     are(&[UPGRADE, first, OK_1, second, OK_2], &told);
-    // Without a response nothing says what it was.
+    // Without a response the protocol is unknown.
     are(&[UPGRADE, frame()], &[("/1", 0, None)]);
 }
 
@@ -1084,13 +1084,13 @@ fn bombs_of_http_2_stay_within_their_limits() {
         connection.finish(&mut |it| found.push(it));
         (found, connection.dropped())
     };
-    // A head that goes on without end.
+    // The head is continued without end.
     let mut flood = [begin, &frame(1, 0, 1, b"\x82")].concat();
     for _ in 0..2_000 {
         flood.extend(frame(9, 0, 1, &[0x82; 1_000]));
     }
     assert!(feed(&flood).0.is_empty());
-    // The same without a single octet: nothing is kept.
+    // The same flood without octets: nothing is kept.
     let mut flood = [begin, &frame(1, 0, 1, b"\x82")].concat();
     for _ in 0..100_000 {
         flood.extend(frame(9, 0, 1, b""));

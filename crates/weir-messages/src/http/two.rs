@@ -19,9 +19,9 @@ use super::streams::{StreamEvent, StreamOrigin};
 use super::{ConnectionState, Exchange, Fault, Head, Request, RequestLine, Response, StatusLine};
 use crate::tls::Stamp;
 
-/// What a client begins with (RFC 9113, 3.4).
+/// The connection preface of a client (RFC 9113, 3.4).
 pub(super) const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
-/// Octets of a block of fields as it is sent, with what continues it.
+/// The maximum octets of a field block as it is sent, with its continuations.
 pub const BLOCK_OCTETS_MAX: usize = 1 << 16;
 /// Octets of the fields of a head that are kept.
 pub const FIELD_OCTETS_MAX: usize = 1 << 16;
@@ -57,11 +57,11 @@ struct Http2Side {
     state: DirectionState,
     begun: Vec<u8>,
     fields: Decoder,
-    /// A block of fields that goes on, with the frame that it began with and the stream that it is about.
+    /// An incomplete field block, with its first frame and the stream that it belongs to.
     block: Option<(Header, u32, Vec<u8>)>,
 }
 
-/// What a connection gives.
+/// An event of a connection.
 #[allow(
     clippy::large_enum_variant,
     reason = "an event is handed on at once, and none is stored"
@@ -70,7 +70,7 @@ struct Http2Side {
 pub(super) enum Event<'a> {
     /// An exchange that is over.
     Over(Exchange),
-    /// What happens on a stream that may be a tunnel (RFC 8441).
+    /// An event of a stream that may be a tunnel (RFC 8441).
     Stream(StreamEvent<'a>),
 }
 
@@ -86,7 +86,7 @@ pub(super) struct Http2Connection {
     is_over: bool,
     /// Streams that the client reset and whose responses may be on their way, oldest first.
     reset: VecDeque<u32>,
-    /// Streams that were reset and handed on: what comes of them yet begins nothing.
+    /// Streams that were reset and reported: later frames of them begin nothing.
     gone: VecDeque<u32>,
     /// Why the fields of each side are lost, where they are.
     lost: [Option<Fault>; 2],
@@ -94,7 +94,7 @@ pub(super) struct Http2Connection {
     resumes: bool,
     /// A frame of each side was seen.
     has_begun: [bool; 2],
-    /// What each side set.
+    /// The settings of each side.
     settings: [Option<Settings>; 2],
     /// Priorities of streams to come.
     ahead: Ahead,
@@ -106,7 +106,7 @@ const RESET_MAX: usize = 16;
 const GONE_MAX: usize = 256;
 
 impl Http2Connection {
-    /// Before the first octets, of which `client` sends a preface. `depth` exchanges came before.
+    /// The state before the first octets, of which `client` sends a preface. `depth` exchanges came before.
     pub(super) fn new(client: usize, depth: u64) -> Self {
         let mut sides = <[Http2Side; 2]>::default();
         if let Some(side) = sides.get_mut(client) {
@@ -151,12 +151,12 @@ impl Http2Connection {
     pub(super) fn upgraded(client: usize, depth: u64, mut exchange: Exchange) -> Self {
         exchange.stream = Some(1);
         let mut this = Self::new(client, depth);
-        // What the client sets is a field of the request (RFC 7540, 3.2.1).
+        // The client's settings are a field of the request (RFC 7540, 3.2.1).
         let sent = exchange
             .request
             .as_ref()
             .and_then(|it| it.head.field("http2-settings"));
-        // In base64url.
+        // The settings are encoded in base64url.
         let sent = sent.map(|it| it.replace('-', "+").replace('_', "/"));
         if let Some(payload) = sent.and_then(|it| crate::base64(&it)) {
             this.set(client, &payload);
@@ -399,14 +399,14 @@ impl Http2Connection {
         }
     }
 
-    /// Takes up a frame of settings.
+    /// Applies a SETTINGS frame.
     fn set(&mut self, side: usize, payload: &[u8]) {
         if let Some(settings) = self.settings.get_mut(side) {
             *settings = Some(settings::with(settings.as_ref(), payload));
         }
     }
 
-    /// Takes up the priority of a stream, which may not have begun yet.
+    /// Stores the priority of a stream, which may not have begun yet.
     fn prioritize(&mut self, stream: u32, change: impl FnOnce(&mut Priority)) {
         match self.stream(stream) {
             Some(exchange) => change(exchange.priority.get_or_insert_default()),
@@ -450,8 +450,8 @@ impl Http2Connection {
         each(Event::Over(exchange));
     }
 
-    /// Takes a part of a block of fields. `None` when its padding, its length or its HPACK is damaged: later blocks need
-    /// the table that this one would have left, so the fields of this direction are lost.
+    /// Takes a part of a field block. `None` when its padding, its length or its HPACK is damaged: later blocks need the table that
+    /// this one would have left, so that the fields of this direction are lost.
     fn block(
         &mut self,
         side: usize,
@@ -494,7 +494,7 @@ impl Http2Connection {
             return Some(());
         }
         if self.is_lost(side) {
-            // What the table of its fields was is not known.
+            // The dynamic table of its fields is unknown.
             if first.kind == HEADERS {
                 self.ended(side, Header { stream, ..first }, each);
             }
@@ -538,7 +538,7 @@ impl Http2Connection {
             depth: self.depth,
             stream: Some(stream),
             priority: self.ahead.take(stream).map(Box::new),
-            // Its other half cannot be read.
+            // The other half cannot be read.
             fault: self.lost.iter().flatten().next().copied(),
             ..Exchange::default()
         });
@@ -552,7 +552,7 @@ impl Http2Connection {
         each: &mut dyn FnMut(Event<'_>),
     ) {
         let method = read.pseudo(":method");
-        // What follows a body has no method.
+        // A block after a body has no method.
         if self.stream(stream).is_none() && !method.is_empty() {
             self.begin(stream, each);
         }
@@ -648,7 +648,7 @@ impl Http2Connection {
         }
     }
 
-    /// Where a stream comes from that may be a tunnel; `None` of other requests.
+    /// The origin of a stream that may be a tunnel; `None` for other requests.
     fn origin(&self, stream: u32) -> Option<StreamOrigin> {
         let is_of = |it: &&Exchange| it.stream == Some(stream);
         let exchange = self.streams.iter().rev().find(is_of);
@@ -728,9 +728,9 @@ fn connected(exchange: &Exchange, stream: u32, each: &mut dyn FnMut(Event<'_>)) 
     }
 }
 
-/// What becomes of a frame with this header.
+/// The next state for a frame with this header.
 fn state_of(header: Header, block: &Option<(Header, u32, Vec<u8>)>) -> DirectionState {
-    // Between the parts of a block there is nothing else (RFC 9113, 6.10).
+    // No other frame may stand between the parts of a block (RFC 9113, 6.10).
     let goes_on = block.as_ref().map(|(first, ..)| first.stream);
     let is_block = matches!(header.kind, HEADERS | PROMISE | CONTINUATION);
     if goes_on.is_some_and(|stream| header.kind != CONTINUATION || header.stream != stream)

@@ -1,6 +1,6 @@
 //! G.711 (ITU-T) as samples on a line of time: what was heard, gaps as silence.
 
-/// How octets stand for samples.
+/// The encoding of samples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Law {
     /// A-law.
@@ -13,7 +13,7 @@ pub enum Law {
 pub const SAMPLE_RATE: u32 = 8_000;
 /// Samples of a track, at most: an hour.
 pub const SAMPLES_MAX: usize = 3_600 * SAMPLE_RATE as usize;
-/// Where the sender's clock is so far from the time of arrival, in samples, it began anew.
+/// The distance between the sender's clock and the time of arrival, in samples, from which on the clock has begun anew.
 const APART_MAX: i64 = 2 * SAMPLE_RATE as i64;
 
 impl Law {
@@ -54,7 +54,7 @@ impl Law {
     }
 }
 
-/// What one side says.
+/// The sound of one side.
 #[derive(Clone, Debug, Default)]
 pub struct Track {
     samples: Vec<i16>,
@@ -64,8 +64,8 @@ pub struct Track {
 }
 
 impl Track {
-    /// Adds a packet that came `since_ns` after the beginning of all tracks. It has its place by the sender's clock, so
-    /// that jitter is not heard, as long as that goes on.
+    /// Adds a packet that arrived `since_ns` after the beginning of all tracks. Its position follows the sender's clock, so that
+    /// jitter is not heard, as long as the clock continues.
     pub fn push(&mut self, since_ns: i64, ssrc: u32, timestamp: u32, law: Law, payload: &[u8]) {
         let arrived = since_ns / (1_000_000_000 / i64::from(SAMPLE_RATE));
         let place = self

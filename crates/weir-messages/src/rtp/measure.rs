@@ -1,20 +1,20 @@
-//! What a stream of packets went through: loss, order, jitter and clocks.
+//! Measurements of a stream of packets: loss, order, jitter and clocks.
 
 /// A packet as it came.
 #[derive(Clone, Copy, Debug)]
 pub struct Arrival {
     /// When it came, in nanoseconds.
     pub time_ns: i64,
-    /// Its sequence number.
+    /// The sequence number.
     pub sequence: u16,
-    /// Its timestamp.
+    /// The timestamp.
     pub timestamp: u32,
-    /// Its marker.
+    /// The marker bit.
     pub marker: bool,
-    /// Ticks of the timestamp a second; `None` where that is not known, and of named events, whose timestamp
-    /// stands still (RFC 4733, 2.2.1): such packets say nothing about jitter.
+    /// The clock rate of the timestamp in Hz; `None` where it is unknown, and for named events, whose timestamp stands still (RFC
+    /// 4733, 2.2.1): such packets do not count for jitter.
     pub clock_rate: Option<u32>,
-    /// It is comfort noise.
+    /// The packet is comfort noise.
     pub is_comfort_noise: bool,
 }
 
@@ -75,15 +75,15 @@ impl From<&Arrival> for Last {
     }
 }
 
-/// A packet whose number is far from the others, and as what it was counted. When the next one goes on from it, the
-/// source began anew with it.
+/// A packet whose number is far from the others, with its classification. When the next one continues it, the source began anew
+/// with it.
 #[derive(Clone, Copy, Debug)]
 struct Jump {
     sequence: u16,
     counted: Counted,
 }
 
-/// As what the number of a packet was counted.
+/// The classification of a packet's number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Counted {
     /// One that is higher than all before.
@@ -105,7 +105,7 @@ struct Spread {
 }
 
 impl Spread {
-    /// Takes a value that has `before` places before it.
+    /// Adds a value after `before` earlier ones.
     fn take(&mut self, value: f64, before: f64) {
         self.least = Some(self.least.map_or(value, |least| least.min(value)));
         self.most = self.most.max(value);
@@ -113,19 +113,19 @@ impl Spread {
     }
 }
 
-/// What lies between a packet and the one before.
+/// The interval between a packet and the one before.
 #[derive(Clone, Copy, Debug)]
 struct Interval {
     numbers: f64,
     media_ms: f64,
     arrival_ms: f64,
-    /// It may be the first one after a pause of the sender.
+    /// The packet may be the first one after a pause of the sender.
     is_after_pause: bool,
 }
 
 impl Interval {
-    /// True when the media's clock was set: its time goes back where the numbers go on, or is farther from that of
-    /// the arrivals than a network brings about.
+    /// Whether the media's clock was set: its time goes back while the numbers continue, or differs from that of the arrivals by
+    /// more than networks cause.
     fn is_anew(&self) -> bool {
         let ahead_ms = self.media_ms - self.arrival_ms;
         let each_ms = AHEAD_MAX_MS_EACH * self.numbers;
@@ -138,7 +138,7 @@ impl Interval {
     }
 }
 
-/// A line through the times of arrival over those of the media, in milliseconds since the first packet.
+/// The regression line of the times of arrival over those of the media, in milliseconds since the first packet.
 #[derive(Clone, Copy, Debug, Default)]
 struct Fit {
     count: f64,
@@ -171,7 +171,7 @@ impl Fit {
 /// A buffer that plays packets a fixed time after the fastest one.
 #[derive(Clone, Copy, Debug, Default)]
 struct Playout {
-    /// How much later than its media time the fastest packet came, in milliseconds.
+    /// The minimum transit time relative to the first packet, in milliseconds.
     base_ms: Option<f64>,
     /// When it was looked at last.
     at_ms: f64,
@@ -190,7 +190,7 @@ impl Playout {
         }
     }
 
-    /// Takes a packet after a pause, where a buffer may change its delay: it is not late.
+    /// Adds a packet after a pause, in which a buffer may change its delay: it is not late.
     fn take_after_pause(&mut self, transit_ms: f64, at_ms: f64) {
         let late = self.late;
         self.take(transit_ms, at_ms);
@@ -201,7 +201,7 @@ impl Playout {
     }
 }
 
-/// How fast the base of a buffer follows a sender's clock that is slow: a thousandth.
+/// The rate at which the base of a buffer follows a slow sender's clock: a thousandth.
 const BASE_LEAK: f64 = 0.001;
 /// Sequence numbers behind the highest that are remembered, in words of 64.
 const WINDOW_WORDS: usize = 16;
@@ -210,13 +210,13 @@ const WINDOW: i64 = 64 * WINDOW_WORDS as i64;
 const DROPOUT_MAX: i64 = 3_000;
 /// A packet so many numbers behind is overtaken; farther behind, it may be a new beginning (RFC 3550, A.1).
 const MISORDER_MAX: i64 = 100;
-/// How far the media may be ahead of the arrivals in one step, in milliseconds, and how much more for each number.
+/// The maximum by which the media may be ahead of the arrivals in one step, in milliseconds, plus an allowance for each number.
 const AHEAD_MAX_MS: f64 = 1_000.0;
 const AHEAD_MAX_MS_EACH: f64 = 120.0;
-/// How far the media may be behind the arrivals in one step, in milliseconds: no network keeps a packet for longer.
+/// The maximum by which the media may be behind the arrivals in one step, in milliseconds: no network delays a packet for longer.
 const BEHIND_MAX_MS: f64 = 10_000.0;
-/// How far the media's time goes back from one number to a higher one, in milliseconds: as pictures do that are sent
-/// in another order than they are shown.
+/// The maximum by which the media's time may go back from one number to a higher one, in milliseconds: pictures may be sent in
+/// another order than they are shown.
 const BACK_MAX_MS: f64 = 500.0;
 /// The media's clock stood still in a pause when it differs by more than so many milliseconds behind it.
 const PAUSE_MS: f64 = 200.0;
@@ -226,10 +226,10 @@ const PAUSE_MS: f64 = 200.0;
     reason = "packets and nanoseconds of a stream, of which doubles keep the microseconds"
 )]
 impl Measure {
-    /// How long the buffer is that [`Self::late`] and the quality of sound assume.
+    /// The length of the buffer that [`Self::late`] and the quality of sound assume.
     pub const BUFFER_MS: f64 = 60.0;
 
-    /// Takes the next packet in the order of arrival.
+    /// Adds the next packet in the order of arrival.
     pub fn take(&mut self, arrival: &Arrival) {
         if self.packets == 0 {
             self.begin(arrival);
@@ -271,7 +271,7 @@ impl Measure {
         self.last = arrival.into();
         self.clocked = arrival.clock_rate.map(|_| self.last);
     }
-    /// Takes the timestamp of a packet; false when the media's clock does not go on from the one before.
+    /// Adds the timestamp of a packet; false when the media's clock does not continue that of the packet before.
     fn take_times(&mut self, arrival: &Arrival, counted: Counted) -> bool {
         let Some(rate) = arrival.clock_rate.filter(|rate| *rate > 0) else {
             return self.jump.is_none();
@@ -324,7 +324,7 @@ impl Measure {
         }
     }
 
-    /// Looks whether a number goes on from one that jumped, which then was a new beginning; true when it does not.
+    /// Whether a number does not continue one that jumped; if it does, the source began anew there.
     fn settle(&mut self, sequence: u16) -> bool {
         let Some(jump) = self.jump.take() else {
             return false;
@@ -504,14 +504,15 @@ impl Measure {
         self.clock_rate
     }
 
-    /// How far the media's time was most from that of the arrivals, in milliseconds; positive when it was ahead.
+    /// The largest difference between the media's time and that of the arrivals, in milliseconds; positive when the media was
+    /// ahead.
     #[must_use]
     pub fn skew_ms(&self) -> Option<f64> {
         (self.fit.count > 0.0).then_some(self.fit.most_skew_ms)
     }
 
-    /// How much faster the sender's clock runs than that of the capture, in parts of a million, by the line
-    /// through all packets that lies closest; `None` of less than 100 packets.
+    /// The rate of the sender's clock relative to that of the capture, in parts of a million, by linear regression over all
+    /// packets; `None` for less than 100 packets.
     #[must_use]
     pub fn drift_ppm(&self) -> Option<f64> {
         let slope = self.fit.products / self.fit.media_squares;
@@ -583,7 +584,7 @@ mod tests {
         let measure = measure(&[(1, 0), (2, 0), (5, 0), (4, 25), (6, 0), (6, 1), (9, 0)]);
         assert_eq!(measure.expected(), 9);
         assert_eq!((measure.duplicates(), measure.out_of_order()), (1, 1));
-        // 3, 7 and 8 never came; one that came twice makes up for one of them.
+        // The numbers 3, 7 and 8 never arrived; a repeated one compensates for one of them.
         assert_eq!((measure.missing(), measure.lost()), (3, 2));
         assert_eq!((measure.gaps(), measure.longest_gap()), (2, 2));
     }
@@ -645,7 +646,7 @@ mod tests {
         measure
     }
 
-    /// So many packets of 20 ms from these times and numbers on.
+    /// A number of packets of 20 ms from these times and numbers on.
     fn run(
         count: i64,
         time_ms: i64,
@@ -704,7 +705,7 @@ mod tests {
         let mut packets: Vec<_> = run(200, 0, 1_000, 0).collect();
         packets[100].1 = 60_000;
         let measure = of(packets);
-        // The number that it should have had never came; its own was expected by nothing else.
+        // The number that it should have had never arrived; its own was expected by nothing else.
         assert_eq!((measure.packets(), measure.expected()), (200, 201));
         assert_eq!((measure.missing(), measure.longest_gap()), (1, 1));
         // One that jumps and came twice is one of two.
@@ -735,7 +736,7 @@ mod tests {
         assert_eq!((measure.late(), measure.missing()), (0, 0));
         assert_eq!(measure.skew_ms(), Some(0.0));
         assert!(measure.drift_ppm().unwrap().abs() < 1e-6);
-        // Without marker it is a network that stood still.
+        // Without the marker, the network stood still.
         packets[100].3 = false;
         assert_eq!(of(packets).late(), 100);
     }

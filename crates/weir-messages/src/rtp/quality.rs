@@ -1,6 +1,6 @@
 //! The E-model (ITU-T G.107): what packets that do not come, and delay, do to a telephone call.
 
-/// What the model is given. What is not here has the default of G.107, table 2.
+/// The inputs of the model. Others have the defaults of G.107, table 2.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Inputs {
     /// One-way delay from mouth to ear, in milliseconds: *T*, *Ta* and half of *Tr*.
@@ -9,11 +9,11 @@ pub struct Inputs {
     pub loss_percent: f64,
     /// Burst ratio: *BurstR*; 1 when losses are random.
     pub burst_ratio: f64,
-    /// What the codec is.
+    /// The impairment by the codec.
     pub codec: Impairment,
 }
 
-/// What a codec does to speech (ITU-T G.113, appendix I).
+/// The impairment of speech by a codec (ITU-T G.113, appendix I).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Impairment {
     /// Equipment impairment factor without loss: *Ie*.
@@ -223,8 +223,8 @@ mod tests {
         assert!((clear - of(0.0, 100.0, 0.0, 25.1) - 95.0 * 100.0 / 125.1).abs() < 1e-6);
     }
 
-    /// Before it had Bpl, G.113 gave factors for single ratios of loss (appendix I of 02/2001, provisional planning values,
-    /// whole numbers). What Ie,eff makes of Ie and Bpl goes through them, as the table of Bpl was fitted to.
+    /// Before Bpl, G.113 had factors for single loss ratios (appendix I of 02/2001, provisional planning values, whole numbers).
+    /// The Ie,eff of Ie and Bpl passes through them, as the table of Bpl was fitted to them.
     #[test]
     fn loss_takes_what_the_planning_values_of_g113_say() {
         let clear = of(0.0, 0.0, 0.0, 25.1);

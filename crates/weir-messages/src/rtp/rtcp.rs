@@ -12,7 +12,7 @@ pub mod kind {
     pub const SOURCE_DESCRIPTION: u8 = 202;
     /// Goodbye.
     pub const GOODBYE: u8 = 203;
-    /// Of an application.
+    /// The application-defined packet.
     pub const APPLICATION: u8 = 204;
     /// Feedback of the transport (RFC 4585).
     pub const TRANSPORT_FEEDBACK: u8 = 205;
@@ -42,13 +42,13 @@ pub const fn kind_word(kind: u8) -> Option<&'static str> {
 /// of these.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Report<'p> {
-    /// Which packet of the datagram, from 1.
+    /// The number of the packet in the datagram, from 1.
     pub packet: u32,
-    /// Which part of the packet, from 1.
+    /// The number of the part in the packet, from 1.
     pub part: u32,
     /// Type of the packet, see [`kind`].
     pub kind: u8,
-    /// What the header counts: blocks, chunks, sources; the format of feedback.
+    /// The count of the header: blocks, chunks, sources; the format of feedback.
     pub count: u8,
     /// 32-bit words behind the first.
     pub words: u16,
@@ -56,9 +56,9 @@ pub struct Report<'p> {
     pub sender: Option<u32>,
     /// The source that it is about.
     pub source: Option<u32>,
-    /// What a sender says of itself.
+    /// The sender information.
     pub sent: Option<Sent>,
-    /// What a receiver says of the source.
+    /// The reception report block.
     pub received: Option<Received>,
     /// The items of a source description.
     pub items: Items<'p>,
@@ -68,7 +68,7 @@ pub struct Report<'p> {
     pub block: Option<Block<'p>>,
 }
 
-/// What a sender says of itself (RFC 3550, 6.4.1).
+/// The sender information of a report (RFC 3550, 6.4.1).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sent {
     /// The sender's clock, as NTP has it.
@@ -81,7 +81,7 @@ pub struct Sent {
     pub octets: u32,
 }
 
-/// What a receiver says of a source (RFC 3550, 6.4.1).
+/// The reception report block of a source (RFC 3550, 6.4.1).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Received {
     /// Lost since the last report, in 256ths.
@@ -94,28 +94,28 @@ pub struct Received {
     pub jitter: u32,
     /// Middle of the clock in the last sender report; 0 without one.
     pub last_report: u32,
-    /// How long ago that came, in 65,536ths of a second.
+    /// The delay since that report, in 65,536ths of a second.
     pub delay: u32,
 }
 
 /// A block of an extended report (RFC 3611).
 #[derive(Clone, Copy, Debug)]
 pub struct Block<'p> {
-    /// Its type: 7 is about telephone calls.
+    /// The block type: 7 has VoIP metrics.
     pub kind: u8,
-    /// Its contents.
+    /// The contents.
     pub contents: &'p [u8],
 }
 
 impl<'p> Block<'p> {
-    /// What it says of a telephone call (RFC 3611, 4.7).
+    /// The VoIP metrics (RFC 3611, 4.7).
     #[must_use]
     pub fn voice(&self) -> Option<Voice<'p>> {
         (self.kind == 7 && self.contents.len() >= 32).then_some(Voice(self.contents))
     }
 }
 
-/// What a listener says of a telephone call (RFC 3611, 4.7).
+/// The VoIP metrics of a receiver (RFC 3611, 4.7).
 #[derive(Clone, Copy, Debug)]
 pub struct Voice<'p>(&'p [u8]);
 
@@ -128,7 +128,7 @@ impl Voice<'_> {
         u16_be_at(self.0, at).unwrap_or_default()
     }
 
-    /// What 127 says is not known.
+    /// The value 127 stands for unknown.
     fn known(&self, at: usize) -> Option<u8> {
         Some(self.octet(at)).filter(|value| *value != 127)
     }
@@ -233,8 +233,8 @@ impl<'p> Iterator for Items<'p> {
     }
 }
 
-/// True when all of a datagram is packets of RTCP that follow each other, the first of them a report; also a
-/// single goodbye, application's packet or feedback (RFC 5506) when `is_announced`.
+/// Whether a datagram consists of adjacent RTCP packets, the first of which is a report; if `is_announced`, also a single goodbye,
+/// application-defined packet or feedback (RFC 5506).
 #[must_use]
 pub fn is_rtcp(bytes: &[u8], is_announced: bool) -> bool {
     is_rtcp_cut(bytes, is_announced, 0)
@@ -319,7 +319,7 @@ pub fn reports<'p>(bytes: &'p [u8], each: &mut dyn FnMut(&Report<'p>)) {
 
 /// Hands on the parts of a packet.
 struct CompoundParts<'e, 'p> {
-    /// What all parts have.
+    /// The fields that all parts have.
     report: Report<'p>,
     each: &'e mut dyn FnMut(&Report<'p>),
 }
@@ -578,7 +578,7 @@ mod tests {
         // A count that its length has no room for.
         assert!(!is_rtcp(&[0x81, 201, 0, 1, 0, 0, 0, 1], false));
         assert!(is_rtcp(&[0x80, 201, 0, 1, 0, 0, 0, 1], false));
-        // A goodbye by itself, where nothing says that there is RTCP.
+        // A single goodbye counts only where RTCP is announced.
         assert!(!is_rtcp(&[0x81, 203, 0, 1, 0, 0, 0, 1], false));
         assert!(is_rtcp(&[0x81, 203, 0, 1, 0, 0, 0, 1], true));
         assert!(!is_rtcp(&[], true));

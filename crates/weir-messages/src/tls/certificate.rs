@@ -1,4 +1,4 @@
-//! What a certificate says (RFC 5280).
+//! The fields of certificates (RFC 5280).
 
 use std::fmt::Write as _;
 use std::net::{Ipv4Addr, Ipv6Addr};
@@ -32,7 +32,7 @@ pub struct Certificate {
     pub subject: String,
     /// The issuer that signed it, as RFC 4514 writes names.
     pub issuer: String,
-    /// From when on it is valid, in seconds since 1970; `None` for what is no time.
+    /// The start of its validity, in seconds since 1970; `None` for a malformed time.
     pub not_before: Option<i64>,
     /// Until when it is valid, in seconds since 1970; `None` for what is no time.
     pub not_after: Option<i64>,
@@ -46,7 +46,7 @@ pub struct Certificate {
     pub dns_names: Vec<String>,
     /// Addresses.
     pub addresses: Vec<String>,
-    /// It may sign others.
+    /// The certificate is one of an authority (CA).
     pub is_authority: bool,
 }
 
@@ -77,7 +77,7 @@ impl Certificate {
         read
     }
 
-    /// Takes what a certificate says, its times apart.
+    /// Takes the fields of a certificate, except its times.
     fn fill(&mut self, certificate: &X509Certificate<'_>) {
         self.version = certificate.version.0.saturating_add(1);
         self.serial = hex(certificate.raw_serial()).to_uppercase();
@@ -322,7 +322,7 @@ mod tests {
             (0x1e, b"\0B\0\xfc\x20\xac", "O=Bü€"),
             (0x1e, b"\xd8\x3d\xde\x00", "O=😀"),
             (0x1c, b"\0\0\0B\0\x01\xf6\x00", "O=B😀"),
-            // What is no text stays what it is.
+            // A value that is not text stays in hexadecimal form.
             (0x1e, b"\xd8\x3d", "O=#d83d"),
             (0x1e, b"\0B\0", "O=#004200"),
             (0x1c, b"\0\x11\0\0", "O=#00110000"),

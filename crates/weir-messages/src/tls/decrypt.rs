@@ -1,5 +1,5 @@
-//! What a connection of TLS carries, where its secrets are known: TLS 1.2 and 1.3 with AES-GCM or
-//! ChaCha20-Poly1305, by a file of SSLKEYLOGFILE's format (RFC 9850).
+//! Decrypts TLS connections with known secrets: TLS 1.2 and 1.3 with AES-GCM or ChaCha20-Poly1305, by a file in the format of
+//! SSLKEYLOGFILE (RFC 9850).
 
 use std::collections::HashMap;
 use std::fmt;
@@ -21,14 +21,14 @@ use super::suites::suite_word;
 #[derive(Default, PartialEq, Eq)]
 pub struct KeyLog {
     connections: HashMap<[u8; 32], Secrets>,
-    /// Lines that say nothing that is understood.
+    /// The number of lines that were not understood.
     unread: u64,
 }
 
 #[derive(Default, PartialEq, Eq)]
 struct Secrets {
     master: Option<Vec<u8>>,
-    /// Of the client and of the server.
+    /// The secrets of client and server.
     handshake: [Option<Vec<u8>>; 2],
     traffic: [Option<Vec<u8>>; 2],
 }
@@ -56,13 +56,13 @@ impl KeyLog {
         self.connections.len()
     }
 
-    /// Without any.
+    /// Whether there are no secrets.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.connections.is_empty()
     }
 
-    /// Lines that are none of the format, or have another label.
+    /// The number of lines that are malformed, or have another label.
     #[must_use]
     pub const fn unread(&self) -> u64 {
         self.unread
@@ -109,7 +109,7 @@ impl fmt::Debug for KeyLog {
     }
 }
 
-/// Octets of a secret, at most: those of SHA-384.
+/// The maximum length of a secret: that of SHA-384.
 const SECRET_OCTETS_MAX: usize = 48;
 
 fn hex(digits: &[u8]) -> Option<Vec<u8>> {
@@ -120,7 +120,7 @@ fn hex(digits: &[u8]) -> Option<Vec<u8>> {
     pairs.collect()
 }
 
-/// What seals records, and with which hash its keys are derived.
+/// The cipher of records, and the hash of their key derivation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Suite {
     Aes128,
@@ -337,7 +337,7 @@ struct TlsSide {
     is_dead: bool,
 }
 
-/// What a record is made of, or why there is no more of it.
+/// The contents of a record, or the reason why decryption ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Opened<'o> {
     /// Octets of the application, of this side.
@@ -353,7 +353,7 @@ impl fmt::Debug for Decryptor {
 }
 
 impl Decryptor {
-    /// Before the first octet.
+    /// The state before the first octet.
     #[must_use]
     pub fn new(log: Arc<KeyLog>) -> Self {
         Self {
@@ -389,7 +389,7 @@ impl Decryptor {
         self.close(side & 1, each);
     }
 
-    /// Takes the next octets of a side, and hands on what they carry.
+    /// Takes the next octets of a side, and reports their contents.
     pub fn take(&mut self, side: usize, bytes: &[u8], each: &mut dyn FnMut(Opened<'_>)) {
         let side = side & 1;
         let Some(place) = self.sides.get_mut(side).filter(|place| !place.is_dead) else {
@@ -456,7 +456,7 @@ impl Decryptor {
     ) -> Option<()> {
         let is_13 = self.is_13();
         if record.kind == 20 {
-            // In TLS 1.3 it says nothing.
+            // In TLS 1.3 the record has no meaning.
             let is_asked = is_13 || self.server.is_none();
             return if is_asked {
                 Some(())
@@ -550,7 +550,7 @@ impl Decryptor {
         Some((secrets, Suite::of(self.server.as_ref()?.suite)?))
     }
 
-    /// Gives a side the keys of TLS 1.3, those of the handshake or of the application.
+    /// Derives the keys of a side for TLS 1.3, those of the handshake or of the application.
     fn change_13(&mut self, is_application: bool, side: usize) -> Option<()> {
         let (secrets, suite) = self.secrets()?;
         let of = match is_application {
@@ -563,7 +563,7 @@ impl Decryptor {
         Some(())
     }
 
-    /// Gives a side the keys of TLS 1.2 (RFC 5246, 6.3). Only the first ones: what is agreed on later is sealed.
+    /// Derives the first keys of a side for TLS 1.2 (RFC 5246, 6.3): a renegotiation is encrypted.
     fn change(&mut self, side: usize) -> Option<()> {
         let (secrets, suite) = self.secrets()?;
         let (client, server) = (self.client.as_ref()?, self.server.as_ref()?);

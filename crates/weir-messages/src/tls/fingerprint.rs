@@ -19,7 +19,7 @@ fn dashed(numbers: impl Iterator<Item = u16>) -> String {
     text
 }
 
-/// What JA3 is the digest of: version, cipher suites, extensions, groups and formats of points.
+/// The text of which JA3 is the digest: version, cipher suites, extensions, groups and point formats.
 #[must_use]
 pub fn ja3_text(hello: &ClientHello) -> String {
     format!(
@@ -38,7 +38,7 @@ pub fn ja3(hello: &ClientHello) -> String {
     hex(&Md5::digest(ja3_text(hello)))
 }
 
-/// What JA3S is the digest of: version, cipher suite, extensions.
+/// The text of which JA3S is the digest: version, cipher suite, extensions.
 #[must_use]
 pub fn ja3s_text(hello: &ServerHello) -> String {
     let extensions = dashed(hello.extensions.iter().copied());
@@ -51,7 +51,7 @@ pub fn ja3s(hello: &ServerHello) -> String {
     hex(&Md5::digest(ja3s_text(hello)))
 }
 
-/// JA4: how a client says hello, whatever the order of its lists.
+/// JA4: the fingerprint of a client hello, independent of the order of its lists.
 #[must_use]
 pub fn ja4(hello: &ClientHello, carrier: Carrier) -> String {
     let letter = match carrier {

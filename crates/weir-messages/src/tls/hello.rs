@@ -2,13 +2,13 @@
 
 use weir_bytes::{Endian, Reader, Short};
 
-/// What a client offers.
+/// The hello of a client.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ClientHello {
     /// The version that is there for old servers.
     pub version: u16,
-    /// What is random of it.
+    /// The random value.
     pub random: [u8; 32],
     /// The session that it would resume, or something random.
     pub session_id: Vec<u8>,
@@ -33,21 +33,21 @@ pub struct ClientHello {
     pub all_signatures: Vec<u16>,
     /// Versions (RFC 8446, 4.2.1).
     pub versions: Vec<u16>,
-    /// It has a ticket of an earlier session (RFC 5077), or its key (RFC 8446, 4.2.11).
+    /// The hello has a ticket of an earlier session (RFC 5077), or a pre-shared key (RFC 8446, 4.2.11).
     pub has_ticket: bool,
-    /// It sends data at once (RFC 8446, 4.2.10).
+    /// The client sends early data (RFC 8446, 4.2.10).
     pub has_early_data: bool,
-    /// It came in the form of SSL 2 (RFC 5246, E.2), for which no fingerprint is defined.
+    /// The hello has the form of SSL 2 (RFC 5246, E.2), for which no fingerprint is defined.
     pub is_ssl2_form: bool,
 }
 
-/// What a server chose.
+/// The hello of a server.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ServerHello {
     /// The version of the message, which is TLS 1.2's for later ones.
     pub version: u16,
-    /// What is random of it.
+    /// The random value.
     pub random: [u8; 32],
     /// The session.
     pub session_id: Vec<u8>,
@@ -116,7 +116,7 @@ fn extensions<'m>(reader: &mut Reader<'m>, mut each: impl FnMut(u16, &'m [u8])) 
 }
 
 impl ClientHello {
-    /// Reads the body of the message. The cipher suites and what follows them are read as far as they are there.
+    /// Reads the body of the message. The cipher suites and the following fields are read as far as they are there.
     ///
     /// # Errors
     /// It ends before.
@@ -247,7 +247,7 @@ impl ServerHello {
         }
     }
 
-    /// It asks for another client hello.
+    /// Whether it requests another client hello.
     #[must_use]
     pub fn is_retry(&self) -> bool {
         self.random == RETRY

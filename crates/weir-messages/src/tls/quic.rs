@@ -10,7 +10,7 @@ use hkdf::Hkdf;
 use sha2::Sha256;
 use weir_bytes::{Endian, Reader, u32_be_at};
 
-/// What identifies a connection.
+/// The connection IDs of a connection.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct QuicIds {
     /// Version.
@@ -28,8 +28,8 @@ pub struct QuicIds {
 }
 
 impl QuicIds {
-    /// True when a datagram of a side belongs to the connection by its identifiers (RFC 9000, 5.2), as far as these are
-    /// known. An empty identifier identifies nothing.
+    /// Whether a datagram of a side belongs to the connection by its connection IDs (RFC 9000, 5.2), as far as these are known. An
+    /// empty connection ID identifies nothing.
     #[must_use]
     pub fn are_of(&self, side: usize, datagram: &[u8]) -> bool {
         let Some(header) = LongHeader::parse(datagram) else {
@@ -64,7 +64,7 @@ const MVFST_27: u32 = 0xface_b00e;
 /// Pieces of it that wait for what is before them, at most.
 const PIECES_MAX: usize = 256;
 
-/// What a version derives its keys with.
+/// The parameters from which a version derives its keys.
 struct Version {
     salt: [u8; 20],
     key: &'static str,
@@ -119,7 +119,7 @@ fn version_of(version: u32) -> Option<Version> {
     })
 }
 
-/// What long headers of all versions have (RFC 8999, 5.1).
+/// The fields of long headers of all versions (RFC 8999, 5.1).
 struct LongHeader<'p> {
     first: u8,
     version: u32,
@@ -214,8 +214,8 @@ impl<'p> Long<'p> {
     }
 }
 
-/// True when a datagram has a first packet of a version whose keys are known, at its beginning or behind other packets with
-/// long headers (RFC 9000, 12.2).
+/// Whether a datagram has an Initial packet of a version with known keys, at its beginning or after other packets with long headers
+/// (RFC 9000, 12.2).
 #[must_use]
 pub fn is_initial(bytes: &[u8]) -> bool {
     // Most datagrams of other protocols fail this test, which costs less than taking packets apart. A client's first
@@ -298,7 +298,7 @@ fn expand(secret: &Hkdf<Sha256>, label: &str, out: &mut [u8]) -> Option<()> {
 /// Both directions of a connection's first packets.
 #[derive(Debug, Default)]
 pub(super) struct Initials {
-    /// Of the client's first packet.
+    /// The connection IDs of the client's first packet.
     pub(super) ids: Option<QuicIds>,
     sides: [Crypto; 2],
 }
@@ -319,7 +319,7 @@ impl Crypto {
             return;
         }
         if offset > self.octets.len() {
-            // Of pieces at the same place the longest has all of the others.
+            // The longest of the pieces at the same offset contains the others.
             let known = self.waiting.get(&offset).map_or(0, Vec::len);
             let has_room = known > 0 || self.waiting.len() < PIECES_MAX;
             if has_room && octets.len() > known {
@@ -361,7 +361,7 @@ impl Initials {
             .sum()
     }
 
-    /// Takes a datagram of one side, and hands on the messages that it completes. False when none of its packets is of this
+    /// Takes a datagram of one side, and reports the messages that it completes. False when none of its packets is of this
     /// connection.
     pub(super) fn take(
         &mut self,
@@ -385,7 +385,7 @@ impl Initials {
         is_its
     }
 
-    /// Takes the name that a Retry packet gives the server (RFC 9000, 17.2.5).
+    /// Takes the connection ID that a Retry packet gives the server (RFC 9000, 17.2.5).
     fn is_retry(&mut self, side: usize, datagram: &[u8]) -> bool {
         let Some(ids) = self.ids.as_mut().filter(|ids| ids.client_side != side) else {
             return false;
@@ -437,7 +437,7 @@ impl Initials {
     }
 }
 
-/// Takes what a packet has of the handshake (RFC 9000, 19).
+/// Takes the CRYPTO frames of a packet (RFC 9000, 19).
 fn read_frames(frames: &[u8], version: u32, crypto: &mut Crypto) {
     let mut reader = Reader::new(frames);
     let crypto_kind = if version == T050 { 8 } else { 6 };

@@ -15,7 +15,7 @@ pub struct Stamp {
     pub frame: u64,
 }
 
-/// What a record or a message carries.
+/// The contents of a record or a message.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum RecordPart<'p> {
     /// A whole message of the handshake.
@@ -24,7 +24,7 @@ pub(super) enum RecordPart<'p> {
     Ssl2Hello(&'p [u8]),
     /// Level and description.
     Alert(u8, u8),
-    /// What follows in this direction is private.
+    /// The following records of this direction are encrypted.
     ChangeCipherSpec,
     /// Private data.
     Data,
@@ -36,22 +36,22 @@ pub(super) enum RecordPart<'p> {
 const RECORD_OCTETS_MAX: usize = (1 << 14) + 2_048;
 const HEADER_OCTETS: usize = 5;
 
-/// What the first octets of a stream are.
+/// The classification of the first octets of a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Beginning {
     Hello,
-    /// More must come to say so.
+    /// More octets are needed.
     Unsure,
     Other,
 }
 
-/// True when a stream begins with a hello, of a client or of a server.
+/// Whether a stream begins with a hello, of a client or of a server.
 #[must_use]
 pub fn begins(bytes: &[u8]) -> bool {
     beginning(bytes) == Beginning::Hello
 }
 
-/// True when more octets may make a hello of what a stream begins with: of 36 it is known.
+/// Whether more octets may make a hello of the beginning of a stream: with 36 octets it is known.
 #[must_use]
 pub fn may_begin(bytes: &[u8]) -> bool {
     beginning(bytes) == Beginning::Unsure
@@ -100,7 +100,7 @@ fn beginning(bytes: &[u8]) -> Beginning {
     Beginning::Hello
 }
 
-/// True when these are the first octets of a hello. It has a version, 32 random octets, a session and a suite, at least.
+/// Whether these are the first octets of a hello, which has a version, 32 random octets, a session and a suite at least.
 fn may_be_hello(said: &[u8]) -> bool {
     let is_length = u24_be_at(said, 1).is_none_or(|length| (38..1 << 16).contains(&length));
     let has_version = said.get(4).is_none_or(|major| matches!(major, 3 | 0x7f))
@@ -157,7 +157,7 @@ impl Direction {
         self.is_lost = true;
     }
 
-    /// Takes the next octets; false when they are no records.
+    /// Takes the next octets; false when they are not records.
     pub(super) fn take(
         &mut self,
         bytes: &[u8],
@@ -268,14 +268,14 @@ fn is_header(bytes: &[u8]) -> bool {
 pub(super) struct Datagrams {
     /// The message under way: its number, its type and its length.
     begun: Option<(u16, u8, usize)>,
-    /// Its fragments by their offsets.
+    /// The fragments by their offsets.
     fragments: BTreeMap<usize, Vec<u8>>,
 }
 
 /// Fragments of a message that are kept, at most.
 const FRAGMENTS_MAX: usize = 256;
 
-/// True when a datagram begins with a hello of DTLS, of a client or of a server.
+/// Whether a datagram begins with a DTLS hello, of a client or of a server.
 #[must_use]
 pub fn begins_datagram(bytes: &[u8]) -> bool {
     is_datagram_header(bytes)
@@ -283,7 +283,7 @@ pub fn begins_datagram(bytes: &[u8]) -> bool {
         && matches!(bytes.get(13..), Some([1..=3, 0, ..]))
 }
 
-/// What is random of the client's hello that a datagram begins with, as far as its first fragment has it (RFC 6347, 4.2.2).
+/// The random value of the client hello at the beginning of a datagram, as far as its first fragment has it (RFC 6347, 4.2.2).
 #[must_use]
 pub fn random_of_datagram(bytes: &[u8]) -> Option<[u8; 32]> {
     let is_first = begins_datagram(bytes)
@@ -365,7 +365,7 @@ impl Datagrams {
         }
     }
 
-    /// Keeps a fragment; those of one message come in any order, and may overlap (RFC 6347, 4.2.3).
+    /// Stores a fragment; those of one message come in any order, and may overlap (RFC 6347, 4.2.3).
     fn fragment(&mut self, message: (u16, u8, usize), offset: usize, octets: &[u8]) {
         if self.begun != Some(message) {
             self.begun = Some(message);

@@ -14,7 +14,7 @@ const CERTIFICATES_MAX: usize = 32;
 /// Alerts that are kept, at most.
 const ALERTS_MAX: usize = 16;
 
-/// What carries a handshake.
+/// The carrier of a handshake.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Carrier {
     /// A stream.
@@ -44,16 +44,16 @@ pub struct Alert {
     pub from_client: bool,
     /// 1 warning, 2 fatal.
     pub level: u8,
-    /// What it is.
+    /// The description of the alert.
     pub description: u8,
 }
 
 /// Whether a session has to be read on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SessionState {
-    /// The handshake goes on.
+    /// The handshake continues.
     More,
-    /// The handshake is over: nothing more of it comes in clear.
+    /// The handshake is over: the rest of it is encrypted.
     Done,
     /// This is no TLS, or no longer.
     NotTls,
@@ -63,13 +63,13 @@ pub enum SessionState {
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Session {
-    /// What carries it.
+    /// The carrier.
     pub carrier: Carrier,
     /// The first hello of the client.
     pub client: Option<ClientHello>,
     /// When it came.
     pub client_stamp: Stamp,
-    /// The hello of the server, not one that asks for another of the client.
+    /// The hello of the server, except a HelloRetryRequest.
     pub server: Option<ServerHello>,
     /// When it came.
     pub server_stamp: Stamp,
@@ -103,7 +103,7 @@ pub struct Session {
 }
 
 impl Session {
-    /// Before the first octet.
+    /// The state before the first octet.
     #[must_use]
     pub fn new(carrier: Carrier) -> Self {
         Self {
@@ -137,7 +137,7 @@ impl Session {
         self.client_side
     }
 
-    /// What identifies a connection of QUIC.
+    /// The connection IDs of a QUIC connection.
     #[must_use]
     pub const fn quic(&self) -> Option<&QuicIds> {
         self.initials.ids.as_ref()
@@ -163,8 +163,8 @@ impl Session {
         self.server.as_ref().map(ServerHello::negotiated)
     }
 
-    /// An earlier session goes on. `None` where that is not known: without the server's hello, and up to TLS 1.2 where the
-    /// handshake did not go on to its end, or something of the server is missing that may have been a certificate.
+    /// Whether an earlier session was resumed. `None` where it is unknown: without the server's hello, and up to TLS 1.2 where the
+    /// handshake did not reach its end, or something of the server is missing that may have been a certificate.
     #[must_use]
     pub fn resumed(&self) -> Option<bool> {
         let server = self.server.as_ref()?;
@@ -177,8 +177,8 @@ impl Session {
         (self.is_established && !self.lacks_some_of_server()).then_some(true)
     }
 
-    /// Both sides began to talk in private. `None` where that is not known: of QUIC, where something is missing, and where one
-    /// side did and nothing of the other one was seen.
+    /// Whether both sides began to encrypt. `None` where it is unknown: for QUIC, where something is missing, and where one side
+    /// did and nothing of the other one was captured.
     #[must_use]
     pub fn established(&self) -> Option<bool> {
         if self.is_established {
@@ -212,9 +212,8 @@ impl Session {
         let mut direction = std::mem::take(direction);
         let is_tls = direction.take(bytes, &mut |direction, part| {
             self.part(side, part, stamp);
-            // Before TLS 1.3, records behind a change of cipher spec are encrypted. A server that sent a
-            // HelloRetryRequest speaks 1.3, whose record of this type means nothing (RFC 8446, D.4): both second
-            // hellos come in clear behind it.
+            // Before TLS 1.3, records after a change of cipher spec are encrypted. A server that sent a HelloRetryRequest uses 1.3,
+            // where this record has no meaning (RFC 8446, D.4): both second hellos follow it in clear.
             let is_old = !self.was_retried
                 && self
                     .version()

@@ -7,7 +7,7 @@ pub fn suite_word(number: u16) -> Option<&'static str> {
     SUITES.get(at.ok()?).map(|(_, word)| *word)
 }
 
-/// In the order of their numbers.
+/// The suites in the order of their numbers.
 #[rustfmt::skip]
 static SUITES: &[(u16, &str)] = &[
     (0x0000, "TLS_NULL_WITH_NULL_NULL"),

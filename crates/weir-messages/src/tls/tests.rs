@@ -206,7 +206,7 @@ fn every_prefix_of_a_hello_waits() {
         );
         assert!(session.client.is_none(), "{length}");
         let body = record.get(9..length).unwrap_or_default();
-        // The suites and what stands behind them are read as far as they are there.
+        // The suites and the following fields are read as far as they are there.
         assert_eq!(
             ClientHello::parse(body, false).is_ok(),
             body.len() >= 37,
@@ -266,7 +266,7 @@ fn server_hello_of_1_2() -> Vec<u8> {
     record
 }
 
-/// What one side says is not known where it was not seen, or not all of it.
+/// The fields of one side are unknown where it was not captured, or not completely.
 #[test]
 fn what_was_not_seen_of_a_handshake_is_not_known() {
     const CHANGE: &[u8] = &[20, 3, 3, 0, 1, 1];
@@ -326,7 +326,7 @@ fn a_hello_in_the_form_of_ssl_2_is_read() {
     assert_eq!(client.suites, [0x39, 0x2f]);
     assert_eq!(client.random[..16], [0; 16]);
     assert_eq!(client.random[16..], [7; 16]);
-    // What follows are records.
+    // The following octets are records.
     let record = server_hello_of_1_3([9; 32]);
     assert_eq!(
         session.stream(1, &record, Stamp::default()),
@@ -403,7 +403,7 @@ fn pieces_of_the_handshake_are_put_in_order() {
         vec![part(0, 204)],
         vec![part(100, 204), part(0, 100)],
         vec![part(150, 204), part(50, 160), part(0, 60)],
-        // Of two at one place the longer one, whichever came first.
+        // Of two pieces at one offset the longer one counts, whichever came first.
         vec![part(50, 204), part(50, 60), part(0, 50)],
         vec![part(50, 60), part(50, 204), part(0, 50)],
         vec![part(10, 20), part(5, 204), part(0, 7), part(0, 204)],
@@ -429,7 +429,7 @@ fn identifiers_tell_whose_a_datagram_is() {
         ..QuicIds::default()
     };
     assert!(ids.are_of(0, &header(b"first", b"client")));
-    // After a Retry that was not seen.
+    // The Retry was not captured.
     assert!(ids.are_of(0, &header(b"again", b"client")));
     assert!(!ids.are_of(0, &header(b"other", b"another")));
     assert!(ids.are_of(1, &header(b"client", b"server")));

@@ -47,8 +47,8 @@ fn value(tag: u8, parts: &[&[u8]]) -> Vec<u8> {
     bytes
 }
 
-/// A time in seconds since 1970: a year of two or of four digits, month, day, hour, minutes, seconds and a fraction as far
-/// as they are there, and where the clock stands. Without a place it is taken for UTC.
+/// A time in seconds since 1970: a year of two or of four digits, month, day, hour, and minutes, seconds and a fraction if they are
+/// there, and an offset. Without an offset it is UTC.
 fn time(tag: u8, text: &[u8]) -> Option<i64> {
     let mut rest = text;
     let year = match tag {
@@ -76,7 +76,7 @@ fn time(tag: u8, text: &[u8]) -> Option<i64> {
     Some(days(year, month, day) * 86_400 + of_day - offset(rest)?)
 }
 
-/// What a clock is ahead of UTC, in seconds.
+/// The offset from UTC, in seconds.
 fn offset(text: &[u8]) -> Option<i64> {
     let sign = match text.first() {
         None | Some(b'Z') if text.len() <= 1 => return Some(0),
@@ -114,7 +114,7 @@ fn days(year: i64, month: i64, day: i64) -> i64 {
 mod tests {
     use super::*;
 
-    /// By `date -u -d … +%s`.
+    /// The times are those of `date -u -d … +%s`.
     #[test]
     fn times_of_both_forms_are_read() {
         for (tag, text, seconds) in [

@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// A message of a connection as it is sent.
+/// A sent message of a connection.
 struct Sent {
     side: usize,
     text: String,
@@ -42,8 +42,8 @@ fn placed(sent: &[Sent]) -> Vec<(String, u16, Option<Fault>)> {
     told.collect()
 }
 
-/// Requests and responses, each request after the response to the one before, of which these are lost: those of the
-/// client, then those of the server.
+/// Requests and responses, each request after the response to the one before, of which these are lost: those of the client, then
+/// those of the server.
 fn one_by_one(count: u16, lost: [&[u16]; 2]) -> Vec<Sent> {
     let mut sent = Vec::new();
     let mut offsets = [0_u64; 2];
@@ -120,7 +120,7 @@ fn after_any_number_of_lost_messages_responses_are_those_of_their_requests() {
             if let (Some(asked), Some(answered)) = (asked, answered) {
                 assert_eq!(asked, answered, "{lost:?}: {found:?}");
             }
-            // Where messages of both ends are lost more than one may be.
+            // Where messages of both ends are lost, several pairs may be possible.
             let is_certain = *fault != Some(Fault::Uncertain);
             let of_one_end = lost.iter().any(Vec::is_empty);
             assert!(is_certain || !of_one_end, "{lost:?}: {found:?}");
@@ -135,7 +135,7 @@ fn after_any_number_of_lost_messages_responses_are_those_of_their_requests() {
     }
 }
 
-/// Requests in bursts of these sizes, each burst after the responses to the one before; of the requests those of `lost` are lost.
+/// Requests in bursts of these sizes, each burst after the responses to the one before; the requests of `lost` are lost.
 fn in_bursts(sizes: &[u16], lost: u32) -> Vec<Sent> {
     let mut sent = Vec::new();
     let mut offsets = [0_u64; 2];
@@ -169,7 +169,7 @@ fn in_bursts(sizes: &[u16], lost: u32) -> Vec<Sent> {
     sent
 }
 
-/// Of requests that were lost together one was assumed, and the responses behind them were those of others without a word.
+/// Of requests that were lost together one was assumed, and the responses after them were silently paired with others.
 #[test]
 fn however_many_requests_of_a_burst_are_lost_each_response_is_right_or_says_that_it_may_not_be() {
     let mut certain = 0;
@@ -242,7 +242,7 @@ fn orders(count: usize) -> impl Iterator<Item = Vec<usize>> {
     balanced.map(move |bits| (0..2 * count).map(|at| (bits >> at & 1) as usize).collect())
 }
 
-/// What the server had received says that a request is still to come, in whatever order both sides were captured.
+/// The received octets of the server tell that a request is still to come, whatever the order of capture is.
 #[test]
 fn in_any_order_of_both_sides_responses_are_those_of_their_requests() {
     for count in 1..=5 {
@@ -286,8 +286,8 @@ fn are_captured(sent: &[Sent], order: &[usize], told: &[(&str, u16, Option<Fault
     assert_eq!(found, told);
 }
 
-/// RFC 9110, 15.5.9: a server that closes an idle connection says so without being asked, while the next request may be under
-/// way. It had nothing of that.
+/// A server that closes an idle connection sends an unsolicited response, while the next request may be on its way (RFC 9110,
+/// 15.5.9). It had received nothing of that.
 #[test]
 fn a_response_that_no_request_asked_for_is_that_of_none() {
     let get = |n: u8| format!("GET /{n} HTTP/1.1\r\n\r\n");
@@ -314,7 +314,7 @@ fn a_response_that_no_request_asked_for_is_that_of_none() {
     are_captured(&messages, &[0, 1, 1], &told);
 }
 
-/// How a response ends depends on its request: HEAD, CONNECT, and one that leads to another protocol.
+/// The end of a response depends on its request: HEAD, CONNECT, and one that leads to another protocol.
 #[test]
 fn a_request_behind_its_response_says_how_that_ends() {
     let head = "HEAD /1 HTTP/1.1\r\n\r\n";
@@ -362,7 +362,7 @@ fn a_request_behind_its_response_says_how_that_ends() {
     are_captured(&messages, &[1, 1, 0], &[("/1", 101, None)]);
 }
 
-/// Of a connection whose client was not captured but for its SYN each response is a row, with the record that completed it.
+/// Each response of a connection whose client was captured up to its SYN only is a row, with the record that completed it.
 #[test]
 fn a_server_alone_has_rows_of_its_responses() {
     for count in [1_u16, 5, 9, 30] {
@@ -423,7 +423,7 @@ fn a_response_that_may_be_that_of_another_request_says_so() {
         .iter()
         .map(|(target, code, fault)| (target.as_str(), *code, *fault))
         .collect();
-    // Of requests at once nothing tells how many responses are lost: one is assumed.
+    // The number of lost responses to concurrent requests is unknown: one is assumed.
     assert_eq!(
         told,
         [
@@ -433,7 +433,7 @@ fn a_response_that_may_be_that_of_another_request_says_so() {
             ("/3", 0, None)
         ]
     );
-    // Of a client that waited for nothing else it is likely that of the next one.
+    // For a client that waited for nothing else it is likely that of the next one.
     let text_4 = "GET /4 HTTP/1.1\r\n\r\n".to_owned();
     sent.push(Sent {
         side: 0,

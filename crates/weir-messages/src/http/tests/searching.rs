@@ -1,4 +1,4 @@
-//! Where HTTP begins on a connection that may carry something else.
+//! Tests of finding HTTP on a connection that may carry something else.
 
 use super::*;
 
@@ -18,7 +18,7 @@ const HEADS: &[&[u8]] = &[
 fn every_prefix_of_a_head_is_one_or_may_become_one() {
     for bytes in HEADS {
         assert!(head::looks_like(bytes), "{}", bytes.escape_ascii());
-        // Empty lines before it are nothing.
+        // Empty lines before it are ignored.
         let first = bytes.iter().position(u8::is_ascii_graphic).unwrap() + 1;
         for length in first..bytes.len() {
             let prefix = &bytes[..length];
@@ -75,7 +75,7 @@ fn what_is_no_head_does_not_hide_the_next_one() {
     }
 }
 
-/// What never becomes a head is not kept.
+/// Octets that never become a head are not kept.
 #[test]
 fn what_may_become_a_head_is_bounded() {
     let mut connection = Connection::searching();

@@ -60,7 +60,7 @@ fn settings_are_those_before_the_head_of_each_side() {
     let sent = [
         (0, client),
         (1, settings(&[(3, 100)])),
-        // An acknowledgment sets nothing.
+        // An acknowledgment has no settings.
         (0, frame(4, 1, 0, b"")),
         (0, get(1, None)),
         (1, ok(1)),
@@ -107,7 +107,7 @@ fn priorities_are_the_last_that_the_client_gave_before_or_behind_the_request() {
     let sent = [
         (0, begun),
         (1, settings(&[])),
-        // Before its stream begins, and of one that never does.
+        // One update precedes its stream, and one belongs to a stream that never begins.
         (0, update(3, "u=1")),
         (0, frame(2, 0, 99, &place(0, false, 9))),
         (0, get(1, Some(place(0, true, 255)))),
@@ -117,7 +117,7 @@ fn priorities_are_the_last_that_the_client_gave_before_or_behind_the_request() {
         (0, frame(2, 0, 5, &place(3, false, 41))),
         (0, update(5, "u=0, i")),
         (0, update(3, "u=7")),
-        // What a server says of priorities counts for nothing.
+        // A server's priorities are ignored.
         (1, frame(2, 0, 1, &place(3, false, 1))),
         (1, update(1, "u=2")),
         // Neither has the length that it needs.

@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// What a stream carried, by stream and side; and what else happened.
+/// The contents of a stream, by stream and side, and other events.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Carried {
     data: Vec<(u32, usize, Vec<u8>, StreamOrigin)>,
@@ -124,7 +124,7 @@ fn data_of_tunnels_come_without_padding_in_pieces_of_any_size() {
     }
 }
 
-/// What is behind a loss is read where a piece begins with frames, without fields.
+/// Data after a loss are read where a piece begins with frames, without fields.
 #[test]
 fn behind_a_loss_data_are_those_of_streams_that_were_not_seen() {
     let [client, server] = begun();
@@ -245,7 +245,7 @@ fn first_octets_say_which_side_begins() {
     }
 }
 
-/// An exchange that begins while the other direction is lost says so.
+/// An exchange that begins while the other direction is lost has a fault.
 #[test]
 fn requests_behind_the_loss_of_responses_have_a_fault() {
     let settings = frame(4, 0, 0, b"");

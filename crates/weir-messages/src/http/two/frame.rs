@@ -34,7 +34,7 @@ pub(in crate::http) fn begins_with_settings(bytes: &[u8]) -> bool {
         && header.length.is_multiple_of(6)
 }
 
-/// True where more octets may make it begin so.
+/// Whether more octets may make this a beginning with SETTINGS.
 pub(in crate::http) fn may_begin_with_settings(bytes: &[u8]) -> bool {
     let mut shortest = [0, 0, 0, SETTINGS, 0, 0, 0, 0, 0];
     let is_short = bytes.len() < shortest.len();
@@ -62,7 +62,8 @@ pub(super) fn header(bytes: &[u8]) -> Option<Header> {
     })
 }
 
-/// True where octets are frames, as far as they go: more than what a frame of another protocol may look like is asked of them.
+/// Whether octets are frames up to their end. The test is stricter than the form of a frame, which other protocols may have by
+/// chance.
 pub(in crate::http) fn are_frames(bytes: &[u8]) -> bool {
     let mut rest = bytes;
     let mut is_any = false;

@@ -13,7 +13,7 @@ pub(super) const FRAME_OCTETS_MAX: usize = 1 << 14;
 const AHEAD_MAX: usize = 64;
 const SETTING: usize = 6;
 
-/// What a side set: identifiers with their last values, in the order in which each came first.
+/// The settings of a side: identifiers with their last values, in the order of their first occurrence.
 pub type Settings = Arc<[(u16, u32)]>;
 
 /// The priority that a client gives a stream.
@@ -32,9 +32,9 @@ pub struct Priority {
 pub struct Dependency {
     /// The stream that it depends on.
     pub stream: u32,
-    /// It alone does.
+    /// The stream is the only dependent one.
     pub is_exclusive: bool,
-    /// One less than its weight, as it is sent.
+    /// The weight less one, as it is sent.
     pub weight: u8,
 }
 
@@ -56,7 +56,7 @@ pub(super) fn update(payload: &[u8]) -> Option<(u32, String)> {
     Some((stream, value.into_owned()))
 }
 
-/// The settings of a side behind those of a frame.
+/// The settings of a side after those of a frame.
 pub(super) fn with(before: Option<&Settings>, payload: &[u8]) -> Settings {
     let mut all: Vec<(u16, u32)> = before.map_or_else(Vec::new, |known| known.to_vec());
     for setting in payload.chunks_exact(SETTING) {
