@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use crate::{Options, Reason};
 
-/// What reassembly did so far.
+/// The counters of reassembly.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Aal5Counters {
@@ -27,7 +27,7 @@ pub struct Aal5Counters {
 pub(crate) struct Aal5 {
     connections_max: usize,
     bytes_max: usize,
-    /// Incomplete PDUs only, so that idle connections cost nothing.
+    /// The incomplete PDUs; idle connections have none.
     waiting: HashMap<u64, IncompleteFrame>,
     /// Sum of the capacities in `waiting`.
     bytes: usize,
@@ -45,7 +45,7 @@ struct IncompleteFrame {
     skip: bool,
 }
 
-/// What a cell led to.
+/// The result of a cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Pushed {
     /// The PDU is not complete.
@@ -106,7 +106,7 @@ impl Aal5 {
         cells.extend_from_slice(payload);
         self.pdu = cells;
         if skipped {
-            // Its cells were dropped and counted when there were too many.
+            // The cells were dropped and counted when there were too many.
             return Pushed::Damaged(Reason::Invalid {
                 field: "atm.cells",
                 value: u32::try_from(Self::PDU_BYTES_MAX / CELL_LEN).unwrap_or(u32::MAX),
@@ -115,10 +115,10 @@ impl Aal5 {
         self.check()
     }
 
-    /// Puts a cell to those of its connection.
+    /// Adds a cell to those of its connection.
     fn keep(&mut self, connection: u64, payload: &[u8; CELL_LEN]) {
         let full = self.waiting.len() >= self.connections_max;
-        // A buffer doubles at most, and one that is used again is no longer than a doubled PDU.
+        // A buffer doubles at most, and a reused one is no longer than a doubled PDU.
         let too_much = self.bytes.saturating_add(2 * Self::PDU_BYTES_MAX) > self.bytes_max;
         if too_much || full && !self.waiting.contains_key(&connection) {
             self.drop_all();

@@ -63,13 +63,13 @@ static CRC32C: [u32; 256] = {
 pub(crate) struct Transport<'a> {
     /// Header and payload.
     pub(crate) bytes: &'a [u8],
-    /// The IP header in front of it; `None` when nothing of IP is.
+    /// The IP header before it; `None` without one.
     carrier: Option<Carrier<'a>>,
 }
 
 struct Carrier<'a> {
     addresses: &'a [u8],
-    /// Where a source route ends, which stands in the place of the destination.
+    /// The end of a source route, which replaces the destination.
     last_hop: Option<&'a [u8]>,
 }
 
@@ -101,7 +101,7 @@ impl<'a> Transport<'a> {
         })
     }
 
-    /// True when IPv4 carries it, where UDP may do without a checksum.
+    /// Whether it is in IPv4, where the checksum of UDP is optional.
     pub(crate) fn is_in_ipv4(&self) -> bool {
         self.carrier
             .as_ref()
@@ -171,7 +171,7 @@ impl<'a> Carrier<'a> {
     }
 }
 
-/// Where a routing header leads in the end; `None` when the packet is there (RFC 8200, 8.1).
+/// The final destination of a routing header; `None` when the packet has arrived there (RFC 8200, 8.1).
 fn final_destination(header: &[u8]) -> Option<&[u8]> {
     if u8_at(header, 3)? == 0 {
         return None;

@@ -20,7 +20,7 @@ pub struct Decoder {
     aal5: Aal5,
 }
 
-/// What must be known of a packet before decoding may end.
+/// The condition on which decoding may end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Goal {
     all: bool,
@@ -60,14 +60,14 @@ impl Decoder {
         }
     }
 
-    /// What the reassembly of ATM cells did so far.
+    /// The counters of the reassembly of ATM cells.
     #[must_use]
     pub fn aal5_counters(&self) -> Aal5Counters {
         self.aal5.counters()
     }
 
-    /// How many PDUs wait for their last cell. While there are any, what the next packets carry
-    /// hangs on packets before them, so that a capture of cells can't be cut in two at this place.
+    /// The number of incomplete PDUs. While there are any, the contents of the next packets depend on packets before them, so that
+    /// a capture of cells cannot be divided here.
     #[must_use]
     pub fn aal5_waiting(&self) -> usize {
         self.aal5.waiting()
@@ -82,8 +82,7 @@ impl Decoder {
         self.packet(frame)
     }
 
-    /// As [`Decoder::decode`], for bytes that begin with a header of `layer` whatever the link
-    /// type says.
+    /// Decodes like [`Decoder::decode`] bytes that begin with a header of `layer`, whatever the link type is.
     #[inline]
     pub fn decode_as<'a>(&'a mut self, frame: Frame<'a>, layer: Layer) -> Packet<'a> {
         self.walk(&frame, Next::Layer(layer));
@@ -133,7 +132,7 @@ impl Decoder {
         }
     }
 
-    /// Goes from header to header, whatever they are.
+    /// Walks from header to header, whatever they are.
     fn walk_any(&mut self, frame: &Frame<'_>, first: Next) {
         let Some(layer) = first.layer() else {
             return self.stop_at_link_type(first);
@@ -170,8 +169,8 @@ impl Decoder {
         }
     }
 
-    /// Puts a cell to those of its connection. Where it ends a PDU, the walk goes on into that, so
-    /// that the packet of the last cell has the headers of the whole PDU.
+    /// Adds a cell to those of its connection. If it completes a PDU, the walk continues there, so that the packet of the last cell
+    /// has the headers of the whole PDU.
     #[cold]
     fn reassemble(&mut self, frame: &Frame<'_>, cell: Cell) {
         let Cell {
@@ -239,7 +238,7 @@ impl Goal {
     }
 }
 
-/// Where a header stands.
+/// The position of a header.
 #[derive(Clone, Copy, Debug)]
 struct HeaderPlace {
     /// Offset of its first byte.
@@ -248,9 +247,9 @@ struct HeaderPlace {
     end: u32,
     /// Bytes from `start` that the headers around it declare.
     declared: u32,
-    /// Where in the stack the IP header is that carries it.
+    /// The index in the stack of the IP header that carries it.
     ip: u8,
-    /// It is in a datagram that an error message quotes, as much of it as the sender liked.
+    /// The header is in a datagram that an error message quotes, possibly in part.
     quoted: bool,
 }
 
@@ -277,7 +276,7 @@ impl HeaderPlace {
     }
 }
 
-/// An ATM cell's payload, which says nothing without the other cells of its PDU.
+/// The payload of an ATM cell, which is read with the other cells of its PDU only.
 #[derive(Clone, Copy, Debug)]
 struct Cell {
     connection: u64,
@@ -288,7 +287,7 @@ struct Cell {
 /// One walk through one packet.
 struct Walk<'d> {
     frame: &'d Frame<'d>,
-    /// What places are offsets into: the frame, or the PDU that was reassembled from cells.
+    /// The bytes that positions refer to: the frame, or the PDU that was reassembled from cells.
     buffer: &'d [u8],
     /// `buffer` is the PDU.
     reassembled: bool,
@@ -300,9 +299,9 @@ struct Walk<'d> {
 }
 
 impl Walk<'_> {
-    /// Goes from header to header, beginning with one of `layer` at `place`, until the goal is
-    /// reached or nothing follows. Gives the cell at which it ended, if it was one: only a walk that
-    /// has to go on gets there, so that cells are kept only when something above ATM is asked for.
+    /// Walks from header to header, beginning with one of `layer` at `place`, until the goal is reached or nothing follows. Returns
+    /// the cell at its end, if there is one: only a walk that has to continue gets there, so that cells are kept only when
+    /// something above ATM is needed.
     fn run(&mut self, mut place: HeaderPlace, mut layer: Layer) -> Option<Cell> {
         for _ in u32::from(self.found.facts.headers)..Decoder::LAYERS_MAX {
             let input = Input {
@@ -314,8 +313,8 @@ impl Walk<'_> {
                 frame: self.frame,
                 options: self.options,
             };
-            // What comes back is read where it lies, part by part: copied as a whole, it would wait
-            // for the stores of its parts, which cost a third of the walk.
+            // The result is read in its place, part by part: a copy of the whole would wait for the stores of its parts, which cost
+            // a third of the walk.
             let read = (PROTOCOLS[layer as usize].decode)(&input);
             let header = match &read {
                 Ok(header) => header,
@@ -358,9 +357,9 @@ impl Walk<'_> {
         None
     }
 
-    /// Goes through the subframes of an aggregate, which lie behind each other: addresses of six bytes each, a length
-    /// of two, the packet, and zeros up to a multiple of four (IEEE 802.11, 9.3.2.2.2). All of them are decoded,
-    /// whatever the goal: any of them may have the fields that a query reads.
+    /// Walks through the adjacent subframes of an aggregate: addresses of six bytes each, a length of two, the packet, and zeros up
+    /// to a multiple of four (IEEE 802.11, 9.3.2.2.2). All of them are decoded, whatever the goal is: any of them may have the
+    /// fields that a query reads.
     #[cold]
     fn subframes(&mut self, mut place: HeaderPlace) {
         self.goal = &Goal::EVERYTHING;
@@ -506,7 +505,7 @@ mod tests {
         frames
     }
 
-    /// Frames that are plain because their protocols are described, and for nothing else.
+    /// The frames are plain by the descriptions of their protocols only.
     fn described() -> Vec<(u32, Vec<u8>)> {
         let (a, b) = (Ipv4Addr::new(10, 0, 0, 1), Ipv4Addr::new(10, 0, 0, 2));
         let mac = |last| [2, 0, 0, 0, 0, last];
@@ -540,7 +539,7 @@ mod tests {
         frames
     }
 
-    /// How many headers a frame has when all of them are plain.
+    /// The number of headers of a frame when all of them are plain.
     fn plain_headers(link_type: u32, frame: &[u8]) -> Option<usize> {
         let (mut bytes, mut layer, mut headers) = (frame, Next::Link(link_type).layer()?, 0);
         loop {
@@ -569,7 +568,7 @@ mod tests {
         }
     }
 
-    /// What was taken for plain Ethernet has addresses of switches.
+    /// A frame of FabricPath, which was taken for plain Ethernet, has addresses of switches.
     #[test]
     fn fabric_path_is_no_plain_ethernet() {
         let inner = ethernet(
@@ -651,7 +650,7 @@ mod tests {
                 true
             });
             assert_eq!(segments, 2);
-            // What is before the end is there.
+            // The bytes before the end are there.
             for len in 0..frame.len() {
                 let mut cut = Frame::new(LinkType(105), &frame[..len]);
                 cut.wire_len = frame.len() as u32;

@@ -11,22 +11,22 @@ use crate::{Address, Layer, Packet, protocol::PROTOCOLS};
 pub struct Field {
     /// Column name, lower case, such as `ip.src`.
     pub name: &'static str,
-    /// How the value is got, which also tells its type.
+    /// The function that reads the value, which also determines its type.
     pub get: Get,
-    /// Where its value lies in packets whose headers are plain ([`HeaderShape`](crate::HeaderShape)): the
-    /// first of these whose header is there, and outermost among them, and has the field. A packet with
-    /// none of them has no value. Of a field that needs [`Needs::Transport`], only the header right above
-    /// the outermost IP header counts. Empty for a field that only `get` can tell.
+    /// The positions of its value in packets with plain headers ([`HeaderShape`](crate::HeaderShape)): the first of these whose
+    /// header is present, and outermost among them, and has the field. A packet with none of them has no value. For a field that
+    /// needs [`Needs::Transport`], only the header right above the outermost IP header counts. Empty for a field that only `get`
+    /// can read.
     pub locations: &'static [Location],
-    /// How much the places say of packets that are not plain.
+    /// The validity of the positions in packets that are not plain.
     described: Described,
-    /// What it means, with unit and range, in one line.
+    /// The meaning, with unit and range, in one line.
     pub doc: &'static str,
-    /// Where it is defined: an RFC with section, an ITU or IEEE clause, a format's specification.
+    /// The definition: an RFC with its section, an ITU or IEEE clause, the specification of a format.
     pub reference: &'static str,
 }
 
-/// How much the places of a field say of packets that are not plain.
+/// The validity of the positions of a field in packets that are not plain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Described {
     /// Nothing.
@@ -142,7 +142,7 @@ impl Get {
     }
 }
 
-/// How deep a packet must be decoded before a field can be read.
+/// The part of a packet that must be decoded for a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Needs {
     /// Nothing: the capture's own record header says it.
@@ -157,8 +157,7 @@ pub enum Needs {
     All,
 }
 
-/// Every field with the protocol that it belongs to: frame fields, joined fields, then those of
-/// [`PROTOCOLS`] in the order of that table.
+/// Every field with its protocol: frame fields, joined fields, then those of [`PROTOCOLS`] in the order of that table.
 pub fn fields() -> impl Iterator<Item = (&'static Field, Needs)> {
     let own = crate::frame::FIELDS.iter().chain(crate::joined::FIELDS);
     let protocols = PROTOCOLS.iter().enumerate().flat_map(|(index, protocol)| {
@@ -168,11 +167,11 @@ pub fn fields() -> impl Iterator<Item = (&'static Field, Needs)> {
     own.map(|(field, needs)| (field, *needs)).chain(protocols)
 }
 
-/// How deep the fields of `layer` need a packet to be decoded.
+/// The part of a packet that the fields of `layer` need.
 fn needs(layer: Layer) -> Needs {
     match layer {
-        // The columns of options are those of the first header that has such an option, so that
-        // both headers must be looked for, or the answer would hang on the other columns.
+        // The columns of options are those of the first header with such an option, so that both headers must be decoded: otherwise
+        // the value would depend on the other columns.
         Layer::Ipv6HopByHop | Layer::Ipv6DestinationOptions => Needs::All,
         _ => Needs::Layer(layer),
     }
@@ -271,7 +270,7 @@ impl Field {
     }
 }
 
-/// A field that is nothing but its description: the function that reads it is made of that.
+/// A field whose function is made of its description.
 ///
 /// `plain!(u16, "udp.srcport", [Location::bits(Layer::Udp, Bits::be16(0))], "Source port", "RFC 768")`
 macro_rules! plain {

@@ -1,4 +1,4 @@
-//! A captured frame as it is handed to the decoder.
+//! Captured frames, the input of the decoder.
 
 use crate::LinkType;
 use crate::field::{Field, Needs};
@@ -10,7 +10,7 @@ pub struct Frame<'a> {
     pub number: u64,
     /// Capture time in nanoseconds since 1970-01-01 UTC, when the capture has one.
     pub time_ns: Option<i64>,
-    /// What `data` starts with.
+    /// The link type of `data`.
     pub link_type: LinkType,
     /// Length on the wire in bytes, as the capture's record header says.
     pub wire_len: u32,
@@ -53,7 +53,7 @@ impl<'a> Frame<'a> {
         }
     }
 
-    /// True when nothing was on the wire.
+    /// Whether the length on the wire is 0.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
@@ -66,7 +66,7 @@ impl<'a> Frame<'a> {
         let captured = u32::try_from(self.data.len())
             .unwrap_or(u32::MAX)
             .saturating_sub(self.pseudo_header_len());
-        // What is beyond the length on the wire is padding of the record.
+        // The bytes beyond the length on the wire are padding of the record.
         let wire_len = self.link_type.inner_wire_len(self.data);
         captured.min(wire_len.unwrap_or(u32::MAX))
     }

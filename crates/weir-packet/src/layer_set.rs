@@ -24,28 +24,28 @@ impl LayerSet {
         Self(self.0 | other.0)
     }
 
-    /// True when `layer` is in the set.
+    /// Whether `layer` is in the set.
     #[inline]
     #[must_use]
     pub const fn contains(self, layer: Layer) -> bool {
         self.0 & (1 << layer as u32) != 0
     }
 
-    /// True when no protocol is in the set.
+    /// Whether the set is empty.
     #[inline]
     #[must_use]
     pub const fn is_empty(self) -> bool {
         self.0 == 0
     }
 
-    /// True when no other than `layer` is in the set.
+    /// Whether the set contains `layer` at most.
     #[inline]
     #[must_use]
     pub const fn is_only(self, layer: Layer) -> bool {
         self.0 & !(1 << layer as u32) == 0
     }
 
-    /// True when all of `other` is in the set.
+    /// Whether all of `other` is in the set.
     #[inline]
     #[must_use]
     pub const fn contains_all(self, other: Self) -> bool {

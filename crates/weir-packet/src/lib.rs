@@ -1,4 +1,4 @@
-//! Which protocols does this packet carry, and what do their headers say?
+//! Decodes the protocol headers of packets.
 //!
 //! ```
 //! use weir_packet::{Decoder, Frame, Layer, LinkType};

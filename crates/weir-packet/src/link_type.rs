@@ -1,6 +1,6 @@
 //! The link types of captures (the LINKTYPE_ registry of the pcap formats).
 
-/// What a captured frame starts with: a LINKTYPE_ number of the pcap and pcapng formats.
+/// The first header of a captured frame: a LINKTYPE_ number of the pcap and pcapng formats.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct LinkType(pub u32);
 
@@ -59,8 +59,8 @@ impl LinkType {
         }
     }
 
-    /// What the link type is called: its name in the registry without `LINKTYPE_`, such as `USB_LINUX_MMAPPED`. Those of
-    /// snoop and NetMon captures that the registry has not are called by their formats.
+    /// The name in the registry without `LINKTYPE_`, such as `USB_LINUX_MMAPPED`. Link types of snoop and NetMon captures that are
+    /// not in the registry are named after their formats.
     ///
     /// ```
     /// assert_eq!(weir_packet::LinkType(276).name(), Some("LINUX_SLL2"));
@@ -74,8 +74,8 @@ impl LinkType {
         NAMES.get(found.ok()?).map(|(_, name)| *name)
     }
 
-    /// True for a link type that has a number in the registry (up to 2025), decoded or not. A
-    /// frame of one that is not decoded is a row without columns, and no damage.
+    /// Whether a link type has a number in the registry (up to 2025), decoded or not. A frame of one that is not decoded is a row
+    /// without columns, and not damage.
     pub(crate) const fn is_registered(self) -> bool {
         matches!(self.0, 0..=19 | 32 | 50..=51 | 98..=109 | 112..=166 | 169..=301)
     }

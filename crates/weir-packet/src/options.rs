@@ -1,12 +1,12 @@
-//! What traffic does not say itself, and the limits of what the decoder keeps.
+//! The interpretation of ambiguous traffic, and the limits of the decoder's memory.
 
-/// How traffic is to be read that does not say itself what it is, and the decoder's limits.
+/// The interpretation of ambiguous traffic, and the limits of the decoder.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Options {
-    /// What HDLC frames in ERF records carry.
+    /// The contents of HDLC frames in ERF records.
     pub erf_hdlc: ErfHdlc,
-    /// What AAL5 PDUs without an LLC header carry.
+    /// The contents of AAL5 PDUs without an LLC header.
     pub atm_vc_mux: AtmVcMux,
     /// Most ATM connections whose PDUs are incomplete at one time; 65,536 by default. When there
     /// are more, all cells that wait are dropped and counted.
@@ -27,7 +27,7 @@ impl Default for Options {
     }
 }
 
-/// What HDLC frames in ERF records carry, which the record does not say.
+/// The contents of HDLC frames in ERF records, which the record does not determine.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ErfHdlc {
@@ -45,8 +45,7 @@ pub enum ErfHdlc {
     Mtp2,
 }
 
-/// What AAL5 PDUs carry when they have no LLC header (RFC 2684, 6). Where one begins with
-/// AA AA 03, it has one.
+/// The contents of AAL5 PDUs without an LLC header (RFC 2684, 6). A PDU that begins with AA AA 03 has one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum AtmVcMux {

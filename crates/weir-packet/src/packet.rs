@@ -60,8 +60,8 @@ impl<'a> Packet<'a> {
             .map(|(_, span)| span.layer)
     }
 
-    /// All headers found, outermost first, with those of protocols that come again: the protocol, and the
-    /// captured bytes from the header on to the end of what it carries.
+    /// All headers, outermost first, including repeated protocols: the protocol, and the captured bytes from the header to the end
+    /// of its payload.
     pub fn headers(&self) -> impl Iterator<Item = (Layer, &'a [u8])> {
         let (frame, reassembled) = (self.frame.data, self.reassembled);
         self.found.found().iter().map(move |span| {
@@ -74,8 +74,8 @@ impl<'a> Packet<'a> {
         })
     }
 
-    /// Hands over a packet of which the header of `layer` that is found is each of those of this protocol, the
-    /// outermost first, until `visit` gives false. Gives false when it was stopped.
+    /// Calls `visit` with a packet whose header of `layer` is each of those of this protocol, the outermost first, until it returns
+    /// false. Returns false when it was stopped.
     pub fn each_of(&self, layer: Layer, visit: &mut dyn FnMut(&Packet<'_>) -> bool) -> bool {
         if !self.has(layer) {
             return true;
@@ -115,8 +115,7 @@ impl<'a> Packet<'a> {
         self.nested_ip().is_some()
     }
 
-    /// Where in the stack the outermost IP header is, and the next one that a tunnel carries and of which
-    /// it is known what is above.
+    /// The indices in the stack of the outermost IP header, and of the next one that a tunnel carries and whose payload is known.
     #[inline]
     fn nested_ip(&self) -> Option<(usize, usize)> {
         let found = self.found.found();
@@ -137,10 +136,9 @@ impl<'a> Packet<'a> {
             .map(|(ip, _)| (outer, ip))
     }
 
-    /// The packet that this one's outermost IP header carries in a tunnel, with the number that tells the
-    /// tunnel's networks apart, where it has one (see [`network_identifier`]). It is read out of the headers that
-    /// were found: nothing is decoded again. `None` without one: a packet that an error message or a sample quotes
-    /// does not count.
+    /// The packet that this one's outermost IP header carries in a tunnel, with the identifier of the tunnel's network, if it has
+    /// one (see [`network_identifier`]). It is made of the decoded headers: nothing is decoded again. `None` without one: a packet
+    /// that an error message or a sample quotes does not count.
     ///
     /// The packet's link layer is that in the tunnel; its outermost IP header is the tunnel's payload.
     #[must_use]
@@ -169,8 +167,8 @@ impl<'a> Packet<'a> {
         Some((packet, identifier))
     }
 
-    /// True when the frame carries several packets side by side, as an A-MSDU does (IEEE 802.11, 9.3.2.2). The headers
-    /// of all are found, one packet's behind those of the one before.
+    /// Whether the frame carries several adjacent packets, as an A-MSDU does (IEEE 802.11, 9.3.2.2). The headers of all are
+    /// decoded, in the order of the packets.
     #[inline]
     #[must_use]
     pub const fn is_aggregate(&self) -> bool {
@@ -227,7 +225,7 @@ impl<'a> Packet<'a> {
         self.bytes(Layer::Ipv6Fragment).map(Ipv6FragmentHeader::new)
     }
 
-    /// True when the packet has at least one byte of a header of `layer`.
+    /// Whether the packet has at least one byte of a header of `layer`.
     #[inline]
     #[must_use]
     pub const fn has(&self, layer: Layer) -> bool {
@@ -255,7 +253,7 @@ impl<'a> Packet<'a> {
         self.found.facts.ip_protocol
     }
 
-    /// True when the outermost header of `layer` is in a packet that an ICMP error quotes.
+    /// Whether the outermost header of `layer` is in a packet that an ICMP error quotes.
     #[must_use]
     pub fn is_quoted(&self, layer: Layer) -> bool {
         self.span(layer).is_some_and(|span| {
@@ -267,8 +265,7 @@ impl<'a> Packet<'a> {
         })
     }
 
-    /// True when the outermost header of `layer` is in a fragment of an IP packet, so that not all of
-    /// what it carries is there.
+    /// Whether the outermost header of `layer` is in a fragment of an IP packet, so that its payload is incomplete.
     #[must_use]
     pub fn is_fragment(&self, layer: Layer) -> bool {
         let carrier = self.span(layer).and_then(|span| self.carrier(span));
@@ -351,7 +348,7 @@ impl<'a> Packet<'a> {
         u64_be_at(self.bytes(layer)?, offset)
     }
 
-    /// True when any bit of `mask` is set in the byte at `offset` of the outermost header of `layer`.
+    /// Whether any bit of `mask` is set in the byte at `offset` of the outermost header of `layer`.
     #[inline]
     #[must_use]
     pub fn bit(&self, layer: Layer, offset: usize, mask: u8) -> Option<bool> {
@@ -365,7 +362,7 @@ impl<'a> Packet<'a> {
         self.bytes(layer)?.get(offset..)?.get(..len)
     }
 
-    /// The one that stands further out of two protocols that share their columns.
+    /// The outer one of two protocols that share their columns.
     #[inline]
     pub(crate) fn outermost(&self, one: Layer, other: Layer) -> Option<Layer> {
         let start = |layer| self.span(layer).map(|span| span.start);
@@ -427,7 +424,7 @@ impl<'a> Packet<'a> {
 }
 
 impl Layer {
-    /// How many protocols there are.
+    /// The number of protocols.
     pub const COUNT: usize = PROTOCOLS.len();
 
     /// Short name as Wireshark writes it in `frame.protocols`, such as `ip`.

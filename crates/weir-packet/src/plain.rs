@@ -10,9 +10,8 @@ use crate::shape::{NextTable, nth};
 use crate::stack::{Facts, Headers, Span};
 use crate::{Frame, Layer, LinkType, Options, PlainHeader};
 
-/// Finds the headers of a packet as far as they are plain and the usual ones; gives where the next one is and of what
-/// protocol, so that the decoder goes on there; `None` where no header is left, or `is_enough` says that those found
-/// are enough.
+/// Reads the headers of a packet while they are plain and common; returns the position of the next header and its protocol, so that
+/// the decoder continues there; `None` where no header is left, or `is_enough` is true for those that were read.
 #[inline]
 pub(crate) fn walk(
     frame: &Frame<'_>,
@@ -30,12 +29,11 @@ struct PlainWalk<'w> {
     data: &'w [u8],
     options: &'w Options,
     found: &'w mut Headers,
-    /// Of the header at hand.
+    /// The position of the current header.
     span: Span,
 }
 
-/// Reads the header at hand, of a protocol that is named. Each of its shapes is a constant of its own here, so
-/// that what is known of it folds.
+/// Reads the current header, of a named protocol. Each of its shapes is a constant here, so that conditions on it are folded.
 macro_rules! read {
     ($steps:ident, $layer:ident) => {
         read!($steps, $layer: 0 1 2 3 4)
@@ -57,8 +55,8 @@ macro_rules! read {
     }};
 }
 
-/// Reads the header at hand, remembers it and moves past it. A header that is not plain ends the walk with its protocol:
-/// the decoder goes on there.
+/// Reads the current header, stores it and moves past it. A header that is not plain ends the walk with its protocol: the decoder
+/// continues there.
 macro_rules! step {
     ($steps:ident, $layer:ident) => {{
         let Some(header) = read!($steps, $layer) else {
@@ -132,7 +130,7 @@ impl<'w> PlainWalk<'w> {
         transport.next
     }
 
-    /// What the headers so far leave.
+    /// The bytes after the headers so far.
     #[inline(always)]
     #[allow(clippy::inline_always, reason = "folds for a layer that is named")]
     fn bytes(&self) -> &'w [u8] {
@@ -155,7 +153,7 @@ impl<'w> PlainWalk<'w> {
         }
     }
 
-    /// Moves on behind the header at hand.
+    /// Moves past the current header.
     #[inline(always)]
     #[allow(clippy::inline_always, reason = "folds for a layer that is named")]
     fn pass(&mut self, header: &PlainHeader) {

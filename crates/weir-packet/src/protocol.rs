@@ -11,7 +11,7 @@ use crate::field::Field;
 use crate::shape::{HeaderShape, NextTable};
 use crate::{Frame, Options, Reason};
 
-/// What the project knows of a protocol.
+/// The description of a protocol.
 #[derive(Clone, Copy, Debug)]
 pub struct Protocol {
     /// Short name as Wireshark writes it in `frame.protocols`.
@@ -22,14 +22,14 @@ pub struct Protocol {
     pub(crate) decode: Decode,
     /// The columns it offers.
     pub fields: &'static [Field],
-    /// What selects it.
+    /// The numbers that select it.
     pub(crate) on: &'static [On],
 }
 
 /// Reads the header at the start of the input: its length, what it carries, or why it can't.
 pub(crate) type Decode = fn(&Input<'_>) -> Result<Header, Reason>;
 
-/// What a decode function sees.
+/// The input of a decode function.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Input<'a> {
     /// The captured bytes from the header on, without what lies behind the outer payload.
@@ -38,7 +38,7 @@ pub(crate) struct Input<'a> {
     pub(crate) declared: usize,
     /// The frame that is decoded.
     pub(crate) frame: &'a Frame<'a>,
-    /// How ambiguous traffic is to be read.
+    /// The interpretation of ambiguous traffic.
     pub(crate) options: &'a Options,
 }
 
@@ -49,13 +49,13 @@ pub(crate) struct Header {
     pub(crate) len: u32,
     /// Header and payload in bytes, as the header's own length field says, or `NO_TOTAL`.
     pub(crate) total: u32,
-    /// What the payload is.
+    /// The protocol of the payload.
     pub(crate) next: Next,
     /// The bytes turned out to be no header of this protocol: it does not count as found.
     pub(crate) foreign: bool,
 }
 
-/// What selects the decoder of a payload, said by the header in front of it.
+/// The selector of the decoder of a payload, from the header before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Next {
     /// Nothing that is decoded: data, or a fragment without a header.
@@ -64,27 +64,27 @@ pub(crate) enum Next {
     Layer(Layer),
     /// This protocol, as an error message quotes it: it may end anywhere.
     Quote(Layer),
-    /// By link type.
+    /// A link type.
     Link(u32),
-    /// By ERF record type.
+    /// An ERF record type.
     ErfType(u8),
-    /// By ethertype.
+    /// An ethertype.
     Ethertype(u16),
-    /// By LLC's destination service access point.
+    /// LLC's destination service access point.
     LlcSap(u8),
-    /// By IP protocol number.
+    /// An IP protocol number.
     IpProtocol(u8),
-    /// As [`Next::IpProtocol`], but the bytes are a later fragment without that header.
+    /// An IP protocol number, of bytes that are a later fragment without that header.
     IpFragment(u8),
-    /// By network layer protocol identifier (ISO/IEC TR 9577).
+    /// A network layer protocol identifier (ISO/IEC TR 9577).
     Nlpid(u8),
-    /// By PPP protocol number.
+    /// A PPP protocol number.
     Ppp(u16),
-    /// By UDP port, the lower first as Wireshark does.
+    /// UDP ports, of which the lower one is looked up first, as in Wireshark.
     UdpPorts(u16, u16),
     /// An ATM cell's 48 bytes of payload of an AAL5 connection.
     Cell {
-        /// What tells the connection: interface, VPI and VCI.
+        /// The identity of the connection: interface, VPI and VCI.
         connection: u64,
         /// The cell ends a PDU.
         last: bool,
@@ -93,7 +93,7 @@ pub(crate) enum Next {
     Subframes,
 }
 
-/// What a protocol hangs on, by the number that the header in front of it holds.
+/// The numbers of the header before it that select a protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum On {
     Link(u32),
@@ -101,7 +101,7 @@ pub(crate) enum On {
     Ethertype(u16),
     LlcSap(u8),
     IpProtocol(u8),
-    /// As `IpProtocol`, for a header that stands between IP and the transport.
+    /// An IP protocol number, of a header between IP and the transport.
     IpExtension(u8),
     Nlpid(u8),
     Ppp(u16),
@@ -253,7 +253,7 @@ impl Layer {
         Self::ALL.get(index).copied()
     }
 
-    /// What the project knows of it.
+    /// The description of the protocol.
     #[must_use]
     pub const fn protocol(self) -> &'static Protocol {
         &PROTOCOLS[self as usize]
@@ -314,7 +314,7 @@ impl Next {
 /// Hands each number of a repeated part of a header to a function until that gives false; gives false when it was stopped.
 pub type OfEach = fn(&crate::Packet<'_>, &mut dyn FnMut(u64) -> bool) -> bool;
 
-/// What has all values of a field whose column is that of the first option of a header; `None` for other fields.
+/// The function that reads all values of a field whose column is that of the first option of a header; `None` for other fields.
 #[must_use]
 pub fn of_each_option(field: &str) -> Option<OfEach> {
     match field {
@@ -342,8 +342,8 @@ pub fn of_each_option(field: &str) -> Option<OfEach> {
     }
 }
 
-/// What tells the networks of a tunnel apart that this is a header of, where it has that and it is the
-/// same in both directions: the identifier of VXLAN and Geneve, and the key of GRE.
+/// The identifier of the network in a tunnel with this header, if it has one that is the same in both directions: that of VXLAN and
+/// Geneve, and the key of GRE.
 #[must_use]
 pub fn network_identifier(layer: Layer, header: &[u8]) -> Option<u32> {
     match layer {
@@ -354,7 +354,7 @@ pub fn network_identifier(layer: Layer, header: &[u8]) -> Option<u32> {
     }
 }
 
-/// What hangs on a number of this kind.
+/// The protocol with a number of this kind.
 #[inline]
 pub(crate) fn layer_of(table: NextTable, number: u64) -> Option<Layer> {
     let sparse = |table: &Sparse| table.get(u32::try_from(number).ok()?);
@@ -382,8 +382,8 @@ fn udp_layer(source: u16, destination: u16) -> Option<Layer> {
     })
 }
 
-/// True when the sender's port is that of a protocol that is not decoded here, and the receiver's that of
-/// one that is: an answer to a client whose port is that by accident, or a tunnel.
+/// Whether the sender's port is that of a protocol that is not decoded here, and the receiver's that of one that is: a response to
+/// a client with that port by chance, or a tunnel.
 pub(crate) fn is_doubtful(source: u16, destination: u16) -> bool {
     source < destination
         && UDP_PORTS.get(u32::from(destination)).is_some()
@@ -395,7 +395,7 @@ fn is_of_others(port: u16) -> bool {
     OTHER_UDP_PORTS.binary_search(&port).is_ok()
 }
 
-/// True when what begins with a header of `layer` leads to an IP header that is sound.
+/// Whether bytes that begin with a header of `layer` lead to a valid IP header.
 pub(crate) fn leads_to_ip(input: &Input<'_>, mut layer: Layer) -> bool {
     let mut input = *input;
     for _ in 0..LEADS_MAX {

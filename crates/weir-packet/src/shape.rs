@@ -1,4 +1,4 @@
-//! What a header looks like, as data: where its fields lie, how long it is, and what it carries.
+//! Shapes of headers, as data: the positions of fields, the length, and the payload.
 //!
 //! A protocol's file gives these once. The getter of a column, the width of a key, conditions on bytes,
 //! what the kernel filters and the walk of what is compiled follow from it. Its `decode` function stays
@@ -22,11 +22,11 @@ use crate::{Layer, LinkType, Options};
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BitsTest {
-    /// What is looked at, from the header's first byte on.
+    /// The tested bits, from the header's first byte on.
     pub bits: Bits,
     /// Ranges of values, both ends included and in order, in one of which the value has to be.
     pub ranges: &'static [(u64, u64)],
-    /// What it comes to where the bytes are not there.
+    /// The result where the bytes are missing.
     pub when_cut: bool,
 }
 
@@ -41,7 +41,7 @@ impl BitsTest {
         }
     }
 
-    /// As it is, and it also holds where the bytes are not there.
+    /// The test that is also true where the bytes are missing.
     #[must_use]
     pub const fn or_cut(self) -> Self {
         Self {
@@ -64,7 +64,7 @@ impl BitsTest {
             };
             return self.ranges.iter().all(is_within);
         }
-        // Of a whole number that can have one value only, every part is known.
+        // Every part of a whole number with a single permitted value is known.
         let is_whole = self.bits.shift() == 0 && self.bits.width() == self.bits.bytes() * 8;
         matches!(self.ranges, [(low, high)] if low == high && is_whole
             && other.accepts(*low >> (other.bits.shift() & 63) & other.bits.mask()))
@@ -98,14 +98,14 @@ impl BitsTest {
     }
 }
 
-/// Where a plain field lies in the header of a protocol.
+/// The position of a plain field in the header of a protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Location {
     /// Whose header.
     pub layer: Layer,
     /// Conditions that the header has to meet, or it has no such field here.
     pub when: &'static [BitsTest],
-    /// Which part of the header.
+    /// The part of the header.
     pub at: Extent,
 }
 
@@ -118,7 +118,7 @@ pub enum Extent {
     Bytes {
         /// Offset of the first.
         offset: u32,
-        /// How many.
+        /// The number of bytes.
         len: u32,
     },
 }
@@ -203,21 +203,21 @@ pub struct HeaderShape {
     pub len_min: u32,
     /// Bytes from the header's start to its payload.
     pub len: HeaderLen,
-    /// Where the payload ends.
+    /// The end of the payload.
     pub end: PayloadEnd,
-    /// What makes it plain: all must hold. They may look beyond the header's end, at bytes that are left
-    /// by the headers in front of it.
+    /// The tests of a plain header: all must be true. They may be about bytes after the header, within those that the headers
+    /// before it leave.
     pub tests: &'static [BitsTest],
-    /// What it carries.
+    /// The payload.
     pub next: NextHeader,
-    /// When one of these holds, what it carries is no header, whatever `next` says: a later fragment.
+    /// The tests of which one is true when the payload has no header, whatever `next` is: in a later fragment.
     pub no_next: &'static [BitsTest],
     /// Whether the form is looked for with these options, which the record does not say; `None`: always.
     pub enabled: Option<fn(&Options) -> bool>,
 }
 
 impl HeaderShape {
-    /// A header of `len` bytes that says nothing of its payload.
+    /// A header of `len` bytes that does not determine its payload's end.
     pub(crate) const fn fixed(len: u32, next: NextHeader) -> Self {
         Self {
             len_min: len,
@@ -284,7 +284,7 @@ impl HeaderShape {
             index += 1;
         }
         let next = match carries_header {
-            // What the ports leave open, the content says.
+            // The content decides what the ports leave open.
             true if self.next.is_doubtful(bytes) => return None,
             true => self.next.layer(bytes, len as usize),
             false => None,
@@ -328,17 +328,16 @@ pub fn plain_link(link_type: LinkType) -> Option<Layer> {
 
 const FRAME_RELAY_WITH_DIRECTION: LinkType = LinkType(206);
 
-/// What a header's shape says of a header.
+/// A header that was read by its shape.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PlainHeader {
     /// Bytes to the payload.
     pub len: u32,
     /// Bytes of header and payload, or [`NO_TOTAL`](Self::NO_TOTAL).
     pub total: u32,
-    /// The protocol of the header that it carries; `None`: nothing that is decoded.
+    /// The protocol of the payload; `None` when it is not decoded.
     pub next: Option<Layer>,
-    /// Of a header that leads to protocols of IP, the number of what it carries, and whether that is a later
-    /// fragment.
+    /// For a header that leads to IP protocols, the number of its payload, and whether that is a later fragment.
     pub ip_protocol: Option<(u8, bool)>,
 }
 
@@ -347,10 +346,10 @@ impl PlainHeader {
     pub const NO_TOTAL: u32 = u32::MAX;
 }
 
-/// How long a header is.
+/// The length of a header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HeaderLen {
-    /// As long as the least of it.
+    /// The length is the minimum.
     Fixed,
     /// `bits * unit + base` bytes.
     Field {
@@ -363,10 +362,10 @@ pub enum HeaderLen {
     },
 }
 
-/// Where what a header carries ends, if not before, where the headers in front of it end.
+/// The end of a header's payload, if it is before the end that the headers around it set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PayloadEnd {
-    /// Where what carries it ends.
+    /// The payload ends with that of the header around it.
     Outer,
     /// `bits + base` bytes behind the header's start, which is not less than its length.
     Field {
@@ -379,21 +378,21 @@ pub enum PayloadEnd {
     },
 }
 
-/// What a header carries.
+/// The payload of a header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NextHeader {
     /// Nothing that is decoded.
     Payload,
     /// Always this.
     Layer(Layer),
-    /// What hangs on a number of the header.
+    /// The protocol of a number of the header.
     Number {
         /// The number.
         bits: Bits,
-        /// What kind of number it is.
+        /// The kind of the number.
         table: NextTable,
     },
-    /// What hangs on the pair of ports ([`udp_ports`]).
+    /// The protocol of a pair of ports ([`udp_ports`]).
     UdpPorts {
         /// The sender's.
         source: Bits,
@@ -415,7 +414,7 @@ pub enum NextTable {
     Ethertype,
     /// LLC's service access points.
     LlcSap,
-    /// IP protocol numbers, those of extension headers among them.
+    /// IP protocol numbers, including those of extension headers.
     IpProtocol,
     /// Network layer protocol identifiers (ISO/IEC TR 9577).
     Nlpid,
@@ -424,7 +423,7 @@ pub enum NextTable {
 }
 
 impl NextTable {
-    /// The protocol that hangs on `number`; `None`: nothing that is decoded.
+    /// The protocol of `number`; `None` when it is not decoded.
     #[inline]
     #[must_use]
     pub fn layer(self, number: u64) -> Option<Layer> {
@@ -453,7 +452,7 @@ impl NextTable {
     }
 }
 
-/// What hangs on a pair of UDP ports, the sender's first.
+/// The protocol of a pair of UDP ports, the sender's first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UdpPorts {
     /// Nothing that is decoded.
@@ -464,7 +463,7 @@ pub enum UdpPorts {
     Doubtful,
 }
 
-/// All UDP ports on which something hangs: a datagram between two others carries nothing that is decoded.
+/// All UDP ports of a protocol: a datagram between two others carries nothing that is decoded.
 pub fn known_udp_ports() -> impl Iterator<Item = u16> {
     let on = Layer::all().flat_map(|layer| layer.protocol().on.iter());
     on.filter_map(|on| match on {
@@ -473,7 +472,7 @@ pub fn known_udp_ports() -> impl Iterator<Item = u16> {
     })
 }
 
-/// What hangs on a pair of UDP ports.
+/// The protocol of a pair of UDP ports.
 #[must_use]
 pub fn udp_ports(source: u16, destination: u16) -> UdpPorts {
     if protocol::is_doubtful(source, destination) {
@@ -545,7 +544,7 @@ mod tests {
     use crate::protocol::{Input, Next};
     use crate::{Decoder, Frame, Get, Needs, fields};
 
-    /// A datagram between ports on which nothing hangs is left alone, whatever they are.
+    /// A datagram between ports without a protocol is not decoded further.
     #[test]
     fn what_hangs_on_udp_ports_hangs_on_a_known_one() {
         let known: Vec<u16> = known_udp_ports().collect();

@@ -13,11 +13,11 @@ pub struct Headers {
     pub(crate) facts: Facts,
     /// The headers from the outermost on, repeats included.
     pub(crate) stack: [Span; Decoder::LAYERS_MAX as usize],
-    /// For each protocol of the packet where its outermost header is in `stack`.
+    /// The index in `stack` of the outermost header of each protocol of the packet.
     pub(crate) outermost: [u8; Layer::COUNT],
 }
 
-/// Where a header and what it carries lie.
+/// The position of a header and its payload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Span {
     /// Offset of the header's first byte.
@@ -27,7 +27,7 @@ pub(crate) struct Span {
     /// Length in bytes from `start` that the headers around it declare, captured or not.
     pub(crate) declared: u32,
     pub(crate) layer: Layer,
-    /// Where in the stack the IP header is that carries it, or [`Span::NO_IP`].
+    /// The index in the stack of the IP header that carries it, or [`Span::NO_IP`].
     pub(crate) ip: u8,
     /// The protocol above an IP header, when [`Span::HAS_PROTOCOL`].
     pub(crate) protocol: u8,
@@ -39,13 +39,13 @@ impl Span {
     pub(crate) const NO_IP: u8 = u8::MAX;
     /// The protocol above this IP header, and its extension headers, is known.
     pub(crate) const HAS_PROTOCOL: u8 = 1;
-    /// What is above this IP header is a later fragment.
+    /// The payload of this IP header is a later fragment.
     pub(crate) const IS_LATER_FRAGMENT: u8 = 2;
     /// An error message, or a sample, quotes it.
     pub(crate) const IS_QUOTED: u8 = 4;
-    /// It is in a PDU that was put together, not in the frame.
+    /// The header is in a reassembled PDU, and not in the frame.
     pub(crate) const IS_REASSEMBLED: u8 = 8;
-    /// It is the first header of a subframe of an aggregate.
+    /// The header is the first one of a subframe of an aggregate.
     pub(crate) const BEGINS_SUBFRAME: u8 = 16;
 
     const NOTHING: Self = Self {
@@ -74,7 +74,7 @@ impl Headers {
         outermost: [0; Layer::COUNT],
     };
 
-    /// Without headers.
+    /// A state without headers.
     #[must_use]
     pub const fn new() -> Self {
         Self::NONE
@@ -155,8 +155,7 @@ impl Headers {
         }
     }
 
-    /// Becomes the headers `shared` and those of the subframe that begins at place `first` of another packet and ends
-    /// before `end`.
+    /// Becomes the headers `shared` and those of the subframe that begins at index `first` of another packet and ends before `end`.
     pub(crate) fn set_subframe(&mut self, other: &Self, shared: usize, first: usize, end: usize) {
         self.facts = Facts {
             stop: other.facts.stop,
@@ -181,7 +180,7 @@ impl Headers {
         }
     }
 
-    /// What is above the outermost IP header is what this IP header says.
+    /// Sets the transport above the outermost IP header to that of this one.
     fn set_transport(&mut self, ip: &Span) {
         if !ip.is(Span::HAS_PROTOCOL) {
             return;
@@ -199,11 +198,11 @@ impl Default for Headers {
     }
 }
 
-/// What decoding found beside the spans.
+/// The facts that decoding found, besides the spans.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Facts {
     pub(crate) present: LayerSet,
-    /// How many headers were found.
+    /// The number of headers.
     pub(crate) headers: u8,
     /// Several packets are carried side by side.
     pub(crate) is_aggregate: bool,
@@ -224,8 +223,7 @@ impl Facts {
         stop: None,
     };
 
-    /// True when the protocol above the outermost IP header is known and, where it is one that is
-    /// decoded, its header is found.
+    /// Whether the protocol above the outermost IP header is known and, if it is one that is decoded, its header was read.
     #[inline]
     pub(crate) fn transport_is_known(&self) -> bool {
         self.ip_protocol.is_some()

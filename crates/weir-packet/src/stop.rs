@@ -11,7 +11,7 @@ pub struct Stop {
     pub layer: Option<Layer>,
     /// Offset of that header in the captured bytes.
     pub offset: u32,
-    /// What was wrong.
+    /// The reason.
     pub reason: Reason,
 }
 
@@ -37,7 +37,7 @@ pub enum Reason {
     Invalid {
         /// The field, by its column name.
         field: &'static str,
-        /// What it holds.
+        /// The value.
         value: u32,
     },
     /// More headers inside each other than [`Decoder`](crate::Decoder) follows.

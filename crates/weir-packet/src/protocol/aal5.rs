@@ -69,8 +69,8 @@ fn is_signalling(frame: &Frame<'_>) -> bool {
     }
 }
 
-/// What a PDU carries, as its first bytes look. RFC 2684 leaves it to configuration whether there
-/// is an LLC header, and what is there without one.
+/// Guesses the contents of a PDU by its first bytes. RFC 2684 leaves it to configuration whether there is an LLC header, and which
+/// protocol follows without one.
 fn guess(bytes: &[u8]) -> Header {
     let byte = |index: usize| bytes.get(index).copied().unwrap_or_default();
     let frame_relay = |at: usize| {

@@ -135,7 +135,7 @@ fn protocol<'a>(packet: &Packet<'a>, party: Party) -> Option<&'a [u8]> {
 /// One of the addresses: hardware and protocol address of the sender, then of the target.
 fn address<'a>(packet: &Packet<'a>, party: Party, protocol: bool) -> Option<&'a [u8]> {
     let is_atm = is_atm(packet);
-    // Where the lengths stand; ATM has two hardware addresses for each, with lengths of their own.
+    // The offsets of the lengths; ATM has two hardware addresses for each, with lengths of their own.
     let (mut at, lengths): (usize, &[usize]) = if is_atm {
         (ATM_HEADER_LEN, &ATM_LENGTHS)
     } else {

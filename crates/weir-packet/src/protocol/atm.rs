@@ -88,7 +88,7 @@ fn decode(input: &Input<'_>) -> Result<Header, Reason> {
     Ok(Header::new(4, next))
 }
 
-/// How the capture carries ATM.
+/// The framing of ATM in the capture.
 enum AtmFraming {
     SunAtm,
     /// A cell header, of a cell or in front of a PDU.

@@ -1,5 +1,4 @@
-//! A whole AAL5 PDU, or an AAL2 packet, behind the header of a cell, as ERF writes them. The
-//! columns are those of cells, in `atm.rs`.
+//! A whole AAL5 PDU, or an AAL2 packet, after the header of a cell, as in ERF. The columns are those of cells, in `atm.rs`.
 
 use super::{Header, Input, Layer, Next, On, Protocol, erf};
 use crate::Reason;

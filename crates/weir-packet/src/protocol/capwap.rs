@@ -168,7 +168,7 @@ pub(super) fn header_len(input: &Input<'_>) -> Result<Option<usize>, Reason> {
     Ok(Some(len))
 }
 
-/// True when the flags and the fragment's offset say that what follows begins in a packet before.
+/// Whether the flags and the fragment's offset are those of a later fragment.
 pub(super) const fn is_later_fragment(bits: u32, offset: u16) -> bool {
     bits & FRAGMENT != 0 && offset >> 3 != 0
 }

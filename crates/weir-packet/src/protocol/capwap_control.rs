@@ -51,7 +51,7 @@ fn decode(input: &Input<'_>) -> Result<Header, Reason> {
     Ok(Header::new(len, Next::Payload))
 }
 
-/// Offset of the message's header, where there is one that is no fragment's rest.
+/// The offset of the message's header, unless it is in an earlier fragment.
 fn message(packet: &Packet<'_>) -> Option<usize> {
     let bits = bits_of(packet, CONTROL)?;
     let offset = packet.u16_be(CONTROL, 6)?;

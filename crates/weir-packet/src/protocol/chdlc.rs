@@ -41,7 +41,7 @@ fn decode(input: &Input<'_>) -> Result<Header, Reason> {
     Ok(Header::new(4, next(input.u16_be(2)?)))
 }
 
-/// What a type number of Cisco HDLC leads to. 0x8035 is RARP on Ethernet and SLARP here.
+/// The protocol of a type number of Cisco HDLC. 0x8035 is RARP on Ethernet and SLARP here.
 pub(super) fn next(kind: u16) -> Next {
     match kind {
         SLARP | ISO => Next::Payload,

@@ -26,7 +26,7 @@ fn decode(input: &Input<'_>) -> Result<Header, Reason> {
     Ok(Header::new(HEADER_LEN, Next::Ethertype(kind)))
 }
 
-/// True when version 1 and length 1 come first, which together are no ethertype.
+/// Whether version 1 and length 1 come first, which together are not an ethertype.
 fn is_type_last(first: u16) -> bool {
     first == 0x0101
 }

@@ -1,4 +1,4 @@
-//! Linux Classical IP over ATM: LLC or nothing in front of IP.
+//! Linux Classical IP over ATM: LLC or nothing before IP.
 
 use super::{Header, Input, Layer, Next, On, Protocol, raw_ip};
 use crate::Reason;

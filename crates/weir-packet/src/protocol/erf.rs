@@ -410,7 +410,7 @@ const BY_TYPE: NextHeader = NextHeader::Number {
 /// Records that have the multi-channel header of HDLC, of which those with extension headers are not plain.
 const MC_HDLC: &[BitsTest] = &[BitsTest::new(Bits::byte(8).part(0, 7), &[(5, 5), (17, 17)])];
 const IS_MC_HDLC: BitsTest = BitsTest::new(Bits::byte(8), &[(5, 5)]);
-// What tells frame relay from PPP and Cisco HDLC, as `is_frame_relay` has it.
+// The test that distinguishes frame relay from PPP and Cisco HDLC, as `is_frame_relay` does.
 const RELAY_START: BitsTest = BitsTest::new(
     Bits::byte(20),
     &[(0, 0x0e), (0x10, 0x8e), (0x90, 0xff)],
@@ -496,7 +496,7 @@ pub(crate) fn wire_len(record: &[u8]) -> Option<u32> {
     weir_bytes::u16_be_at(record, 14).map(u32::from)
 }
 
-/// Where the extension headers end, eight bytes each; the first byte's high bit announces one more.
+/// The end of the extension headers of eight bytes each; the first byte's high bit announces another one.
 fn extensions_end(record: &[u8]) -> Option<usize> {
     let mut more = *record.get(8)? & EXTENDED != 0;
     let mut offset = HEADER_LEN;
@@ -529,8 +529,7 @@ pub(super) fn connection(frame: &Frame<'_>) -> Option<(u32, u32)> {
     Some((word >> 20 & 0xff, word >> 4 & 0xffff))
 }
 
-/// What tells apart equal VPIs and VCIs of one capture: interface, and port and connection of
-/// multi-channel records.
+/// The part of a connection's identity besides VPI and VCI: the interface, and port and connection of multi-channel records.
 pub(super) fn lane(frame: &Frame<'_>) -> u32 {
     let interface = frame.interface_id.unwrap_or_default() & 0xff;
     let Some(card) = interface_bits(frame) else {

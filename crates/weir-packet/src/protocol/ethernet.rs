@@ -108,8 +108,7 @@ fn decode(input: &Input<'_>) -> Result<Header, Reason> {
     }
 }
 
-/// What follows a length or type field at `offset`: an ethertype's payload, or as many bytes of
-/// LLC as the length says.
+/// The payload of a length or type field at `offset`: that of an ethertype, or as many bytes of LLC as the length declares.
 #[inline]
 pub(super) fn length_or_type(input: &Input<'_>, offset: usize) -> Header {
     let len = offset.saturating_add(2);
@@ -129,7 +128,7 @@ pub(super) fn length_or_type(input: &Input<'_>, offset: usize) -> Header {
 }
 
 const HEADER_LEN: usize = 14;
-/// Up to this the field is a length (IEEE 802.3, 3.2.6); the few numbers between are nothing.
+/// The field is a length up to this value (IEEE 802.3, 3.2.6); the few values in between are undefined.
 pub(super) const LENGTH_MAX: u16 = 1500;
-/// From this on the field is a type (IEEE 802.3, 3.2.6).
+/// The field is a type from this value on (IEEE 802.3, 3.2.6).
 pub(super) const ETHERTYPE_MIN: u16 = 0x0600;

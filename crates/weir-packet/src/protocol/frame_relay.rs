@@ -222,7 +222,7 @@ const fn ethertype(len: u32) -> HeaderShape {
     HeaderShape::fixed(len, NextHeader::Number { bits, table })
 }
 
-/// The address goes on behind its first octet, and ends with the second.
+/// The address continues after its first octet, and ends with the second.
 const GOES_ON: BitsTest = BitsTest::new(Bits::flag(0, 0), &[(0, 0)]);
 const ENDS: BitsTest = BitsTest::new(Bits::flag(1, 0), &[(1, 1)]);
 /// The control field behind an address of two octets.
@@ -265,7 +265,7 @@ fn decode(input: &Input<'_>) -> Result<Header, Reason> {
     }
 }
 
-/// What is known of a frame without its payload.
+/// The fields of a frame before its payload.
 #[derive(Clone, Copy)]
 struct Frame {
     /// Bytes in front of the payload, a SNAP header not counted.
@@ -273,7 +273,7 @@ struct Frame {
     follows: Follows,
 }
 
-/// What stands behind the address.
+/// The field after the address.
 #[derive(Clone, Copy)]
 enum Follows {
     /// A control field and an identifier (RFC 2427); no identifier when the frame is cut there.
@@ -353,8 +353,7 @@ impl Frame {
     }
 }
 
-/// True for identifiers that are in use on frame relay: those of ISO, Q.933, LMI, SNAP, IPv6,
-/// compression, FRF.12, IPv4, PPP.
+/// Whether an identifier is in use on frame relay: those of ISO, Q.933, LMI, SNAP, IPv6, compression, FRF.12, IPv4, PPP.
 fn is_known(nlpid: u8) -> bool {
     matches!(
         nlpid,
@@ -366,7 +365,7 @@ fn is_known(nlpid: u8) -> bool {
 #[derive(Clone, Copy)]
 struct Address {
     dlci: u32,
-    /// Its length in bytes.
+    /// The length in bytes.
     len: usize,
 }
 
@@ -445,7 +444,7 @@ fn snap_of(packet: &Packet<'_>) -> Option<Snap> {
     }
 }
 
-/// Where the address begins.
+/// The offset of the address.
 fn start(packet: &Packet<'_>) -> usize {
     direction_len(packet.frame().link_type.0)
 }

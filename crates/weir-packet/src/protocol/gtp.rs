@@ -196,7 +196,7 @@ fn decode_version_1(input: &Input<'_>, flags: u8) -> Result<Header, Reason> {
     Ok(Header::new(len, user_data(input, message, len)?).with_total(total))
 }
 
-/// What a user's packet is, by its first half byte: the header does not say.
+/// The protocol of a user's packet, by its first half byte: the header does not have it.
 fn user_data(input: &Input<'_>, message: u8, at: usize) -> Result<Next, Reason> {
     match message {
         USER_DATA => input.ip_at(at),
@@ -204,7 +204,7 @@ fn user_data(input: &Input<'_>, message: u8, at: usize) -> Result<Next, Reason> 
     }
 }
 
-/// What sort of header it is, which its first byte tells.
+/// The kind of a header, by its first byte.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum GtpHeaderKind {
     Version0,

@@ -1,5 +1,4 @@
-//! GPRS Tunnelling Protocol on the port of version 0 and of charging (GTP'). Its columns are those of
-//! `gtp.rs`.
+//! GPRS Tunnelling Protocol on the port of version 0 and of charging (GTP'). The columns are those of `gtp.rs`.
 
 use super::{Header, Input, On, Protocol, gtp};
 use crate::Reason;

@@ -226,7 +226,7 @@ pub(super) const SHAPES: &[HeaderShape] = &[HeaderShape {
     enabled: None,
 }];
 
-/// What is a header of IPv4 at all: without these, nothing in it means what its place says.
+/// The tests of an IPv4 header: without them its fields have no meaning.
 const VALID: &[BitsTest] = &[
     BitsTest::new(VERSION, &[(4, 4)]),
     BitsTest::new(HEADER_WORDS, &[(5, 15)]),
@@ -252,7 +252,7 @@ impl<'a> Ipv4Header<'a> {
         Self(bytes)
     }
 
-    /// Its length in bytes, options included.
+    /// The length in bytes, options included.
     #[inline]
     #[must_use]
     pub fn header_len(&self) -> Option<usize> {
@@ -309,21 +309,21 @@ impl<'a> Ipv4Header<'a> {
         MORE_FRAGMENTS.read(self.0).map(|flag| flag != 0)
     }
 
-    /// True when not all of the datagram is here.
+    /// Whether the packet is a fragment.
     #[inline]
     #[must_use]
     pub fn is_fragment(&self) -> bool {
         self.is_later_fragment() || self.more_fragments() == Some(true)
     }
 
-    /// True when the datagram's begin is in another fragment, and with it the header of its transport.
+    /// Whether the packet is a later fragment, without the header of its transport.
     #[inline]
     #[must_use]
     pub fn is_later_fragment(&self) -> bool {
         self.fragment_offset().is_some_and(|offset| offset != 0)
     }
 
-    /// Where the offset of a fragment is, in units of eight bytes.
+    /// The bits of the fragment offset, in units of eight bytes.
     #[must_use]
     pub const fn fragment_offset_bits() -> Bits {
         FRAGMENT_OFFSET
@@ -386,7 +386,7 @@ fn option<'a>(packet: &Packet<'a>, mut wanted: impl FnMut(u8) -> bool) -> Option
     each_known(packet, |kind, _| wanted(kind))
 }
 
-/// As [`option`], told the option's bytes as well.
+/// The values of [`option`], with the option's bytes.
 fn each_known<'a>(
     packet: &Packet<'a>,
     mut wanted: impl FnMut(u8, &'a [u8]) -> bool,

@@ -111,7 +111,7 @@ pub(super) const SHAPES: &[HeaderShape] = &[HeaderShape {
     enabled: None,
 }];
 
-/// What is a header of IPv6 at all.
+/// The tests of an IPv6 header.
 const VALID: &[BitsTest] = &[BitsTest::new(Bits::byte(0).part(4, 4), &[(6, 6)])];
 const PAYLOAD_LEN: Bits = Bits::be16(4);
 const NEXT_HEADER: Bits = Bits::byte(6);

@@ -105,7 +105,7 @@ impl<'a> Ipv6FragmentHeader<'a> {
         self.is_later_fragment() || self.more_fragments() == Some(true)
     }
 
-    /// True when the packet's begin is in another fragment, and with it the header of its transport.
+    /// Whether the packet is a later fragment, without the header of its transport.
     #[inline]
     #[must_use]
     pub fn is_later_fragment(&self) -> bool {

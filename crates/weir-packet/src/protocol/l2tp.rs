@@ -68,7 +68,7 @@ pub(super) const PROTOCOL: Protocol = Protocol {
     ],
 };
 
-/// Offsets of the parts, and the end of those of a fixed length.
+/// The offsets of the parts, and the end of those of a fixed length.
 struct L2tpOffsets {
     length: Option<usize>,
     tunnel: usize,
@@ -107,7 +107,7 @@ fn parts(packet: &Packet<'_>) -> Option<L2tpOffsets> {
 fn decode(input: &Input<'_>) -> Result<Header, Reason> {
     let flags = input.u16_be(0)?;
     if flags & VERSION_MASK != 2 {
-        // What a data message of version 3 carries is only in the control messages before it.
+        // The payload type of a data message of version 3 is in earlier control messages only.
         return Ok(Header::new(2, Next::Payload));
     }
     let parts = L2tpOffsets::new(flags);

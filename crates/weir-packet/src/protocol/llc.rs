@@ -122,7 +122,7 @@ pub(super) fn snap(
         });
     }
     Ok(match (snap.organisation, snap.protocol) {
-        // With and without frame check sequence (RFC 2684, 5.2; RFC 2427, 4.2).
+        // The payload is Ethernet with or without frame check sequence (RFC 2684, 5.2; RFC 2427, 4.2).
         (IEEE_802_1, 1 | 7) => (Snap::LEN + pad_len, Next::Layer(Layer::Ethernet)),
         _ => (Snap::LEN, Next::Payload),
     })

@@ -90,7 +90,7 @@ fn payload(input: &Input<'_>) -> Next {
     }
 }
 
-/// True when `bytes` can be an Ethernet frame without a control word in front of it.
+/// Whether `bytes` can be an Ethernet frame without a control word before it.
 fn ethernet(bytes: &[u8], declared: usize) -> bool {
     let Some(kind) = weir_bytes::u16_be_at(bytes, 12) else {
         return false;

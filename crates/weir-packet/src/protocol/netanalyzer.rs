@@ -22,7 +22,7 @@ pub(super) const PROTOCOL: Protocol = Protocol {
 };
 
 fn decode(input: &Input<'_>) -> Result<Header, Reason> {
-    // In transparent mode the preamble and the start delimiter are there too.
+    // Transparent mode has the preamble and the start delimiter, too.
     let len = if input.frame.link_type.0 == TRANSPARENT {
         12
     } else {

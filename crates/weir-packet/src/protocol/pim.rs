@@ -47,7 +47,7 @@ fn decode(input: &Input<'_>) -> Result<Header, Reason> {
     if input.u8(0)? != VERSION_2_REGISTER {
         return Ok(Header::new(4, Next::Payload));
     }
-    // A null register has nothing, or a dummy header, behind it.
+    // A null register has no payload, or a dummy header.
     Ok(Header::new(8, input.ip_at(8)?))
 }
 

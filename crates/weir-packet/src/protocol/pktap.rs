@@ -129,7 +129,7 @@ fn decode(input: &Input<'_>) -> Result<Header, Reason> {
     Ok(Header::new(header_len, next))
 }
 
-/// True when this begins as a header of today does: its length, a packet, a link type of two bytes.
+/// Whether this is a current header: its length, a packet, a link type of two bytes.
 fn is_header(bytes: &[u8]) -> bool {
     let is_small = |offset, most| u32_le_at(bytes, offset).is_some_and(|number| number <= most);
     u32_le_at(bytes, 0).is_some_and(|len| (108..=512).contains(&len))
@@ -139,7 +139,7 @@ fn is_header(bytes: &[u8]) -> bool {
 
 fn pktap<'a>(packet: &Packet<'a>) -> Option<&'a [u8]> {
     let bytes = packet.bytes(Layer::Pktap)?;
-    // What is shorter is no header.
+    // A shorter header is invalid.
     bytes.get(..HEADER_LEN_MIN.min(bytes.len()))
 }
 

@@ -51,7 +51,7 @@ fn decode(input: &Input<'_>) -> Result<Header, Reason> {
     })
 }
 
-/// True when an 802.11-Common value says that the frame ends with its check sequence.
+/// Whether an 802.11-Common value declares that the frame ends with its check sequence.
 fn has_check_sequence(mut values: &[u8]) -> bool {
     while let [a, b, c, d, rest @ ..] = values {
         let kind = u16::from_le_bytes([*a, *b]);

@@ -84,7 +84,7 @@ fn decode(input: &Input<'_>) -> Result<Header, Reason> {
     ))
 }
 
-/// How the header is laid out, which negotiation may have shortened (RFC 1661, 6.5 and 6.6).
+/// The layout of the header, which negotiation may have shortened (RFC 1661, 6.5 and 6.6).
 struct Framing {
     /// Bytes of direction in front.
     start: usize,

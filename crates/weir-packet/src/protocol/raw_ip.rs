@@ -14,7 +14,7 @@ pub(super) const PROTOCOL: Protocol = Protocol {
     fields: &[],
 };
 
-/// What begins as a header of IP does.
+/// The payload begins like a header of IP.
 pub(super) const SHAPES: &[HeaderShape] = &[HeaderShape::fixed(0, NextHeader::IpVersion)
     .tests(&[BitsTest::new(Bits::byte(0).part(4, 4), &[(4, 4), (6, 6)])])];
 

@@ -243,7 +243,7 @@ fn each_chunk(
 /// Fields of chunks of one type, each with what a chunk has of it.
 macro_rules! of_chunks {
     ($($name:literal $is_wanted:expr, $get:expr;)*) => {
-        /// What has the values of a field of all chunks; `None` for other fields.
+        /// The function that reads the values of a field of all chunks; `None` for other fields.
         pub(super) fn of_each_chunk(field: &str) -> Option<OfEach> {
             match field {
                 $($name => Some(|packet, each| {

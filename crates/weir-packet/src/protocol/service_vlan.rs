@@ -49,7 +49,7 @@ pub(super) const PROTOCOL: Protocol = Protocol {
     ],
 };
 
-/// As that of a customer's tag.
+/// The shapes are those of a customer's tag.
 pub(super) const SHAPES: &[HeaderShape] = super::vlan::SHAPES;
 
 fn identifier(packet: &Packet<'_>, offset: usize) -> Option<u16> {

@@ -167,7 +167,7 @@ impl<'a> Cooked<'a> {
     }
 }
 
-/// What a protocol number means, which hangs on the interface's kind.
+/// The meaning of a protocol number, which depends on the interface's type.
 #[derive(Clone, Copy)]
 pub(super) enum Follows {
     Ethertype(u16),
@@ -186,7 +186,7 @@ pub(super) fn follows(hardware: u16, protocol: u16) -> Follows {
 }
 
 impl Follows {
-    /// What the payload is on an interface of this kind.
+    /// The protocol of the payload on an interface of this type.
     pub(super) fn next(self, hardware: u16) -> Next {
         match (self, hardware) {
             (Self::Ethertype(number) | Self::Gre(number), _) => Next::Ethertype(number),

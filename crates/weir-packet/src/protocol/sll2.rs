@@ -1,4 +1,4 @@
-//! Linux cooked captures, version 2. Its columns are those of version 1, in `sll.rs`.
+//! Linux cooked captures, version 2. The columns are those of version 1, in `sll.rs`.
 
 use weir_bytes::Bits;
 

@@ -365,7 +365,7 @@ fn body(packet: &Packet<'_>) -> Option<Layer> {
 const TCP: Layer = Layer::Tcp;
 const PROTOCOL_NUMBER: u8 = 6;
 const HEADER_LEN_MIN: usize = 20;
-/// What `tcp.flags.str` has for each flag that is set, from the highest bit on (RFC 9293, 3.1).
+/// The letters of `tcp.flags.str` for set flags, from the highest bit on (RFC 9293, 3.1).
 pub const FLAG_LETTERS: [char; 12] = ['R', 'R', 'R', 'A', 'C', 'E', 'U', 'A', 'P', 'R', 'S', 'F'];
 const END_OF_OPTIONS: u8 = 0;
 const NO_OPERATION: u8 = 1;

@@ -86,7 +86,7 @@ pub(super) const PROTOCOL: Protocol = Protocol {
     ],
 };
 
-/// Any header but that of a jumbogram. What has nothing behind its header is no tunnel either.
+/// The shape of all headers except that of a jumbogram. A datagram without payload is not a tunnel.
 pub(super) const SHAPES: &[HeaderShape] = &[HeaderShape {
     len_min: 8,
     len: HeaderLen::Fixed,
@@ -124,7 +124,7 @@ fn decode(input: &Input<'_>) -> Result<Header, Reason> {
     Ok(Header::new(HEADER_LEN, next).with_total(total))
 }
 
-/// What the ports at the start of a header say that it carries, and where they leave that open, the content.
+/// The protocol of the payload by the ports at the start of a header, and by the content where they leave it open.
 #[inline]
 pub(super) fn by_ports(input: &Input<'_>) -> Result<Next, Reason> {
     let (source, destination) = (input.u16_be(0)?, input.u16_be(2)?);

@@ -59,7 +59,7 @@ pub(super) const PROTOCOL: Protocol = Protocol {
     ],
 };
 
-/// A tag in front of an ethertype: those of providers have it too.
+/// The shapes of a tag before an ethertype, which service tags have, too.
 pub(super) const SHAPES: &[HeaderShape] = &[HeaderShape::fixed(
     4,
     NextHeader::Number {

@@ -96,7 +96,7 @@ pub(super) const PROTOCOL: Protocol = Protocol {
             |p| {
                 Control::of(p)?;
                 let value = weir_bytes::u16_le_at(p.bytes(wlan(p)?)?, 2)?;
-                // With the high bit it is an association identifier.
+                // The value is an association identifier when the high bit is set.
                 (value & 0x8000 == 0).then_some(value)
             },
             "Time in microseconds that the medium is reserved",
@@ -181,7 +181,7 @@ pub(super) fn decode_with(
         // No payload, an encrypted one, or a later fragment.
         return Ok(opaque);
     }
-    // Some cards fill the header up to a multiple of four bytes and say so.
+    // Some cards pad the header to a multiple of four bytes, which a flag declares.
     let padded = radiotap::flags(input.frame).is_some_and(|flags| flags & radiotap::DATA_PAD != 0);
     let mut len = if padded { len.next_multiple_of(4) } else { len };
     if let Some(offset) = control.quality() {

@@ -1,5 +1,5 @@
-//! IEEE 802.11 frames between access points and controllers (CAPWAP), of which many have the two bytes
-//! of their frame control field swapped. Their columns are those of `wlan.rs`.
+//! IEEE 802.11 frames between access points and controllers (CAPWAP), of which many have the two bytes of their frame control field
+//! swapped. The columns are those of `wlan.rs`.
 
 use super::{Header, Input, Protocol, wlan};
 use crate::Reason;
@@ -21,8 +21,8 @@ fn decode(input: &Input<'_>) -> Result<Header, Reason> {
     wlan::decode_with(input, first, flags, is_fragment && has_number)
 }
 
-/// The bytes of the frame control field in the order of the air. RFC 5416 says nothing of another one;
-/// Cisco's controllers and those that speak with them swap the two, which Wireshark takes for granted.
+/// The bytes of the frame control field in the order of the air. RFC 5416 does not mention another order; Cisco's controllers and
+/// their peers swap the two, as Wireshark assumes.
 ///
 /// The two lowest bits of the first byte are a version, 0, and those of the second tell the direction,
 /// which all data between access points and controllers has. In management frames both are 0: there a
@@ -47,10 +47,10 @@ fn frame_control_is_read_in_the_order_in_which_it_makes_sense() {
         ([0x11, 0x08], 0x08, 0x11),
         ([0x02, 0x88], 0x88, 0x02),
         ([0x42, 0x88], 0x88, 0x42),
-        // An association request with power management, and one that is sent again.
+        // The frames are an association request with power management, and one that is sent again.
         ([0x10, 0x00], 0x00, 0x10),
         ([0x08, 0x00], 0x00, 0x08),
-        // As on the air.
+        // The bytes are in the order of the air.
         ([0x08, 0x01], 0x08, 0x01),
         ([0x88, 0x42], 0x88, 0x42),
         ([0x40, 0x00], 0x40, 0x00),
