@@ -29,8 +29,8 @@ pub struct Anonymizer {
     out: Vec<u8>,
 }
 
-/// What a pseudonym stands for; equal text of two kinds has unlike pseudonyms, but Call-IDs, which
-/// other records quote, and tags.
+/// The kind of a pseudonym; equal texts of two kinds have different pseudonyms, except Call-IDs, which other records quote, and
+/// tags.
 #[derive(Clone, Copy, Debug)]
 enum PseudonymKind {
     User,
@@ -283,7 +283,7 @@ mod tests {
         assert!(text.contains("]:5061") && text.contains("text/plain x"));
         assert_eq!(written(&mut anonymizer, &record), text);
         assert_ne!(written(&mut Anonymizer::new(b"other"), &record), text);
-        // What stands for an absent field still does.
+        // The marks of absent fields stay.
         let after = anonymizer.anonymize(&record);
         assert_eq!(
             (after.field(Field::FromTag), after.field(Field::ClientTxn)),

@@ -1,4 +1,4 @@
-//! What can be wrong with a record, and where.
+//! The faults of records, with their places.
 
 use std::fmt;
 
@@ -7,7 +7,7 @@ use std::fmt;
 pub struct Fault {
     /// Offset from where the record should begin.
     pub offset: usize,
-    /// What is wrong there.
+    /// The kind of the fault.
     pub kind: FaultKind,
 }
 
@@ -15,7 +15,7 @@ pub struct Fault {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum FaultKind {
-    /// The record goes on beyond the end: it is cut short, or still being written.
+    /// The record continues beyond the end: it is cut, or still being written.
     Cut,
     /// The record does not begin as its form says.
     Version,
@@ -47,7 +47,7 @@ pub enum FaultKind {
 }
 
 impl FaultKind {
-    /// What is wrong, in words.
+    /// The fault as text.
     #[must_use]
     pub const fn text(self) -> &'static str {
         match self {

@@ -11,8 +11,8 @@ use crate::forms::{Form, Scratch};
 use crate::reader::Damage;
 use crate::search::Found;
 
-/// Follows the log at a path: gives whole records as they are written, waits for half ones, and goes on
-/// in the new file when the log was rotated, after what the old one still got.
+/// Follows the log at a path: returns whole records as they are written, waits for the rest of incomplete ones, and continues in
+/// the new file when the log was rotated, after the last records of the old one.
 #[derive(Debug)]
 pub struct Follower {
     path: PathBuf,
@@ -20,7 +20,7 @@ pub struct Follower {
     /// The form, once there is something in the file.
     form: Option<Form>,
     scratch: Scratch,
-    /// Where the bytes of `pending` begin in the file.
+    /// The offset of the bytes of `pending` in the file.
     offset: u64,
     pending: Vec<u8>,
 }
@@ -49,15 +49,15 @@ impl Follower {
         Ok(follower)
     }
 
-    /// Where in the file the next record begins that is given.
+    /// The offset in the file of the next record.
     #[must_use]
     pub const fn offset(&self) -> u64 {
         self.offset
     }
 
-    /// Gives what was written since the last call: records to `each`, and bytes that are no record to `damaged`. Returns
-    /// the number of records. A `+` of the text draft stands for a value of an earlier line, which is known only if that
-    /// line was read, too.
+    /// Returns what was written since the last call: records to `each`, and bytes that are not records to `damaged`. Returns the
+    /// number of records. A `+` of the text draft stands for a value of an earlier line, which is known only if that line was read,
+    /// too.
     ///
     /// # Errors
     /// When the log cannot be read.
@@ -136,7 +136,7 @@ impl Follower {
             let Some(file) = &mut self.file else {
                 return Ok(count);
             };
-            // What was half a record may have been cut off and written anew.
+            // An incomplete record may have been cut off and written again.
             file.seek(SeekFrom::Start(self.offset))?;
             let want = self.pending.len().max(PIECE_BYTES / 2).saturating_mul(2);
             self.pending.clear();
@@ -167,7 +167,7 @@ impl Follower {
     }
 }
 
-/// What was read at a time.
+/// The bytes of one read.
 struct ReadPiece<'a> {
     bytes: &'a [u8],
     offset: u64,
@@ -176,7 +176,7 @@ struct ReadPiece<'a> {
 }
 
 impl ReadPiece<'_> {
-    /// Its whole records; gives how many bytes are done with.
+    /// Reports its whole records; returns the number of bytes that were processed.
     fn records<N: Notation>(
         &self,
         scratch: &mut Scratch,

@@ -1,4 +1,4 @@
-//! The four forms of a log, and how one is told from another.
+//! The four forms of a log, and their recognition.
 
 pub(crate) mod binary;
 pub(crate) mod escape;
@@ -13,7 +13,7 @@ use crate::index::mark::Mark;
 use crate::losses::{Loss, Losses};
 use crate::record::Record;
 
-/// How records are written.
+/// The form of records.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Form {
     /// RFC 6873 with RFC 7355: text with pointers.
@@ -56,8 +56,8 @@ impl Form {
         }
     }
 
-    /// Reads the record at the beginning of `bytes`, in this form, and says how long it is. Behind
-    /// `bytes` there is nothing: a last line without its end is read.
+    /// Reads the record at the beginning of `bytes`, in this form, and its length. There is nothing after `bytes`: a last line
+    /// without its end is read.
     ///
     /// # Errors
     /// A [`Fault`]: [`FaultKind::Cut`](crate::FaultKind::Cut) when more bytes may make a record of these,
@@ -72,22 +72,21 @@ impl Form {
     }
 }
 
-/// What a record needs beside its own bytes. Kept from record to record, so that reading one allocates
-/// nothing.
+/// The buffers of a record besides its own bytes. They are kept from record to record, so that reading one allocates nothing.
 #[derive(Debug, Default)]
 pub struct Scratch {
     /// A line of the text draft with what its `+` stand for.
     pub(crate) line: Vec<u8>,
     /// Values that have to be put together.
     pub(crate) built: Vec<u8>,
-    /// What a `+` may refer to; `None` when lines are read each by itself.
+    /// The transactions that a `+` may refer to; `None` when lines are read each by itself.
     pub(crate) earlier: Option<Box<text::Transactions>>,
-    /// What a `+` referred to in vain.
+    /// The counts of `+` without their transactions.
     pub(crate) losses: Losses,
 }
 
 impl Scratch {
-    /// For a log that is read from its beginning to its end.
+    /// The buffers for a log that is read from its beginning to its end.
     pub(crate) fn in_order() -> Self {
         Self {
             earlier: Some(Box::default()),
@@ -125,8 +124,8 @@ impl Encoder {
         self.write(record);
     }
 
-    /// As [`Encoder::push`]. Gives the record's length, and whether what the index knows of a record may
-    /// read back otherwise.
+    /// Writes as [`Encoder::push`]. Returns the record's length, and whether the index's values of the record may read back
+    /// differently.
     #[inline]
     pub(crate) fn write(&mut self, record: &Record<'_>) -> (usize, bool) {
         if self.form != Form::Rfc6873 {
@@ -147,7 +146,7 @@ impl Encoder {
             _ => json::push(record, out),
         }
         if self.form == Form::Text {
-            // Which these are is known.
+            // The missing fields are known.
             missing = losses.count(Loss::Field);
         }
         // Times this late are cut by most forms.
@@ -180,7 +179,7 @@ impl Encoder {
         self.out.clear();
     }
 
-    /// Takes the records away as a buffer and goes on in another, whose content is lost.
+    /// Returns the records as a buffer and continues in another one, whose content is discarded.
     pub(crate) fn swap(&mut self, mut other: Vec<u8>) -> Vec<u8> {
         if self.form == Form::Rfc6873 {
             return self.rfc6873.swap(other);
@@ -189,7 +188,7 @@ impl Encoder {
         std::mem::replace(&mut self.out, other)
     }
 
-    /// What the form could not carry.
+    /// The counts of values that the form could not represent.
     #[must_use]
     pub const fn losses(&self) -> Losses {
         match self.form {

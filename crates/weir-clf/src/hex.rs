@@ -5,7 +5,7 @@ pub(crate) const DIGITS: &[u8; 16] = b"0123456789ABCDEF";
 
 const BAD: u8 = 0xff;
 
-/// What a byte is worth as a digit, or [`BAD`].
+/// The value of a byte as a hexadecimal digit, or [`BAD`].
 const VALUES: [u8; 256] = {
     let mut values = [BAD; 256];
     let mut digit = 0;
@@ -65,7 +65,7 @@ pub(crate) const fn two(digits: [u8; 8]) -> ([u16; 2], u64) {
     // Letters have bit 6, and their lower half counts from 1.
     let letters = text >> 6 & ONES;
     let worths = (text & (0x0f * ONES)) + letters * 9;
-    // What is no digit is worth 16 or more, or is written otherwise.
+    // A byte that is not a digit has a value of 16 or more, or is written differently.
     let written = worths + 0x30 * ONES + ((worths + 6 * ONES) >> 4 & ONES) * 7;
     let upper = text & !(letters << 5);
     let bad = (written ^ upper) | (worths & (0x10 * ONES));

@@ -1,8 +1,8 @@
-//! What a form could not carry, counted.
+//! Counts of values that a form could not represent.
 
 use std::fmt;
 
-/// What is lost or changed when a record is written in a form that cannot carry it.
+/// The loss or change when a record is written in a form that cannot represent it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Loss {
@@ -32,7 +32,7 @@ pub enum Loss {
     Unresolved,
     /// A field `?`, not parsable, written as absent.
     Unparsable,
-    /// A flag that is not known, for which the form has no letter but those of a known one.
+    /// An unknown flag, for which the form has letters of known ones only.
     Assumed,
 }
 
@@ -58,24 +58,24 @@ const ALL: [(Loss, &str); COUNT] = [
     ),
 ];
 
-/// How often each [`Loss`] happened.
+/// The number of occurrences of each [`Loss`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Losses([u64; COUNT]);
 
 impl Losses {
-    /// How often `loss` happened.
+    /// The number of occurrences of `loss`.
     #[must_use]
     pub const fn count(&self, loss: Loss) -> u64 {
         self.0[loss as usize]
     }
 
-    /// True when everything was carried.
+    /// Whether there were no losses.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.iter().all(|&count| count == 0)
     }
 
-    /// What was lost, with words for a user.
+    /// The losses, with their descriptions.
     pub fn iter(&self) -> impl Iterator<Item = (Loss, &'static str, u64)> {
         ALL.iter()
             .zip(self.0)
@@ -90,7 +90,7 @@ impl Losses {
         }
     }
 
-    /// How often a value was not written as it was given.
+    /// The number of values that were written differently.
     pub(crate) const fn values(&self) -> u64 {
         let (cut, escaped) = (self.count(Loss::Cut), self.count(Loss::Escaped));
         let sum = cut.saturating_add(escaped);

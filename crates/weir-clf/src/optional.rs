@@ -5,20 +5,20 @@ use base64::engine::general_purpose::STANDARD;
 
 use crate::record::decimal;
 
-/// The optional fields of a record, as they stand in a record of RFC 6873: each is
-/// `TAB tag@vendor,length,encoding,value`. They are parsed as they are asked for.
+/// The optional fields of a record, in the form of RFC 6873: each is `TAB tag@vendor,length,encoding,value`. They are parsed when
+/// they are needed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Optionals<'a>(&'a [u8]);
 
 /// One optional field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Optional<'a> {
-    /// What it is, within its vendor: 0 to 99.
+    /// The tag within its vendor: 0 to 99.
     pub tag: u8,
     /// An IANA private enterprise number; 0 for RFC 6873 itself.
     pub vendor: u32,
-    /// The length that was written. It counts different things in different logs (RFC 6873's own
-    /// examples disagree), so nothing depends on it.
+    /// The written length. It counts different things in different logs (RFC 6873's own examples disagree), so that nothing depends
+    /// on it.
     pub length: u16,
     /// The value is base64, because it holds control bytes or is not UTF-8.
     pub base64: bool,
@@ -40,20 +40,20 @@ pub const VALUE_BYTES_MAX: usize = 4096;
 const HEAD: usize = 1 + 2 + 1 + 8 + 1 + 4 + 1 + 2 + 1;
 
 impl<'a> Optionals<'a> {
-    /// Takes what stands between the last mandatory field and the end of the record.
+    /// The fields between the last mandatory field and the end of the record.
     #[must_use]
     pub const fn new(encoded: &'a [u8]) -> Self {
         Self(encoded)
     }
 
-    /// As they are written in a record of RFC 6873.
+    /// The fields in the form of RFC 6873.
     #[must_use]
     #[inline]
     pub const fn encoded(self) -> &'a [u8] {
         self.0
     }
 
-    /// True when there are none.
+    /// Whether there are none.
     #[must_use]
     pub const fn is_empty(self) -> bool {
         self.0.is_empty()

@@ -1,4 +1,4 @@
-//! How far is a reading of logs?
+//! The progress of reading logs.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};

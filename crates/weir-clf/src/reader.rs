@@ -8,7 +8,7 @@ use crate::forms::{Form, Scratch, binary, json, rfc6873, text};
 use crate::losses::Losses;
 use crate::record::Record;
 
-/// How a [`Reader`] reads.
+/// The options of a [`Reader`].
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct ReaderOptions {
@@ -65,7 +65,7 @@ pub struct Reader<R> {
     scratch: Scratch,
 }
 
-/// What a [`Reader`] finds.
+/// An item of a [`Reader`].
 #[derive(Debug)]
 #[allow(
     clippy::large_enum_variant,
@@ -76,9 +76,9 @@ pub enum Item<'a> {
     Record {
         /// The record.
         record: Record<'a>,
-        /// Where it begins in the log, in bytes.
+        /// The offset in the log, in bytes.
         offset: u64,
-        /// How long it is, in bytes.
+        /// The length in bytes.
         len: usize,
     },
     /// Bytes that are no record.
@@ -88,11 +88,11 @@ pub enum Item<'a> {
 /// Bytes of a log that are no record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Damage {
-    /// Where they begin in the log.
+    /// The offset in the log.
     pub offset: u64,
-    /// How many were passed over.
+    /// The number of skipped bytes.
     pub len: u64,
-    /// What is wrong with them.
+    /// The fault.
     pub fault: Fault,
 }
 
@@ -125,7 +125,7 @@ impl<R: Read> Reader<R> {
         self.form
     }
 
-    /// What could not be read as it was meant: a `+` of the text draft without its transaction.
+    /// The counts of values that could not be resolved: a `+` of the text draft without its transaction.
     #[must_use]
     pub const fn losses(&self) -> &Losses {
         &self.scratch.losses
@@ -356,7 +356,7 @@ impl<R: Read> Reader<R> {
             }
         };
         let begin = self.start;
-        // The draft ends every line; a last one that is whole without its end is read all the same.
+        // The draft ends every line; a whole last line without its end is read as well.
         self.skip(len.saturating_add(1).min(self.pending().len()));
         let line = self
             .buffer

@@ -1,4 +1,4 @@
-//! One log record, whatever form it was written in.
+//! A log record, independent of its form.
 
 use std::fmt;
 
@@ -13,7 +13,7 @@ use crate::optional::Optionals;
 pub struct Record<'a> {
     /// When the message was sent or received.
     pub time: Time,
-    /// What kind of message it was, and over what it went.
+    /// The kind of the message, and its transport.
     pub flags: Flags,
     /// The mandatory fields, in the order of [`Field`].
     pub fields: [&'a [u8]; Field::COUNT],
@@ -37,9 +37,9 @@ pub enum Field {
     Status,
     /// The request's URI.
     RequestUri,
-    /// Where the message went: address, colon, port; IPv6 in brackets.
+    /// The destination of the message: address, colon, port; IPv6 in brackets.
     Destination,
-    /// Where the message came from, as [`Field::Destination`].
+    /// The source of the message, as [`Field::Destination`].
     Source,
     /// The URI of To.
     ToUri,
@@ -58,7 +58,7 @@ pub enum Field {
 }
 
 impl Field {
-    /// How many there are.
+    /// The number of fields.
     pub const COUNT: usize = 12;
     /// All, in the order of a record.
     pub const ALL: [Self; Self::COUNT] = [
@@ -97,7 +97,7 @@ impl Field {
 }
 
 impl Default for Record<'_> {
-    /// A record of the epoch with nothing in it.
+    /// A record of the epoch without values.
     fn default() -> Self {
         Self {
             time: Time::default(),
@@ -110,14 +110,14 @@ impl Default for Record<'_> {
 }
 
 impl<'a> Record<'a> {
-    /// A field as it is written.
+    /// A field in its written form.
     #[must_use]
     #[inline]
     pub const fn field(&self, field: Field) -> &'a [u8] {
         self.fields[field as usize]
     }
 
-    /// Sets a field. `value` is written as it is: see [`literal`] for a value of the message.
+    /// Sets a field. `value` is written unchanged: see [`literal`] for a value of the message.
     pub const fn set(&mut self, field: Field, value: &'a [u8]) {
         self.fields[field as usize] = value;
     }
@@ -162,8 +162,8 @@ pub fn present(value: &[u8]) -> Option<&[u8]> {
     }
 }
 
-/// How a value of a message stands in a field: nothing as `-`, a single `-` or `?` escaped, so that
-/// it is not taken for the absence of one (RFC 6873, section 4.2). Readers never undo it.
+/// The written form of a value of a message: an empty one as `-`, a single `-` or `?` escaped, so that it is not taken for an
+/// absent one (RFC 6873, section 4.2). Readers never undo it.
 #[must_use]
 #[inline]
 pub const fn literal(value: &[u8]) -> &[u8] {
@@ -259,7 +259,7 @@ pub(crate) fn decimal_of_sixteen(digits: [u8; 16]) -> Option<u64> {
     let (mut number, mut bad) = (0_u64, 0_u64);
     for half in halves {
         let worths = u64::from_le_bytes(*half) ^ (0x30 * ONES);
-        // What is worth ten or more gets the upper bit, or has it.
+        // A value of ten or more gets the upper bit, or has it.
         bad |= (worths.wrapping_add(0x76 * ONES) | worths) & (0x80 * ONES);
         let pairs = worths.wrapping_mul(10).wrapping_add(worths >> 8);
         let even = (pairs & 0x0000_00ff_0000_00ff).wrapping_mul(1_000_000 << 32 | 100);
@@ -280,7 +280,7 @@ pub struct Time {
 }
 
 impl Time {
-    /// From nanoseconds since 1970; times before that become 1970.
+    /// A time from nanoseconds since 1970; times before that become 1970.
     #[must_use]
     pub const fn from_nanoseconds(nanoseconds: i64) -> Self {
         let nanoseconds = if nanoseconds < 0 {
@@ -362,7 +362,7 @@ pub enum Retransmission {
     Stateless,
 }
 
-/// What a message went over.
+/// The transport of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Transport {
     /// UDP.
@@ -418,7 +418,7 @@ impl Flags {
         ]
     }
 
-    /// True when the record says all of them, so that no [letter](Self::letters) is assumed.
+    /// Whether the record has all of them, so that no [letter](Self::letters) is assumed.
     #[must_use]
     #[inline]
     pub const fn is_complete(self) -> bool {

@@ -53,7 +53,7 @@ impl Segment {
         })
     }
 
-    /// Where it is.
+    /// The path.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
@@ -65,13 +65,13 @@ impl Segment {
         self.len
     }
 
-    /// True when there is nothing in it.
+    /// Whether it is empty.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// True when it is compressed.
+    /// Whether it is compressed.
     #[must_use]
     pub const fn is_compressed(&self) -> bool {
         self.frames.is_some()
@@ -101,8 +101,8 @@ impl Segment {
         Ok(())
     }
 
-    /// As [`Segment::read`], into a buffer that becomes longer when it has to and never shorter: a buffer
-    /// that is used again need not be filled with zeros again. Gives how many of its bytes were read.
+    /// Reads as [`Segment::read`], into a buffer that grows and never shrinks: a reused buffer need not be filled with zeros again.
+    /// Returns the number of bytes that were read.
     pub(crate) fn read_into(
         &self,
         start: u64,
@@ -136,7 +136,7 @@ impl Segment {
         SegmentReader::new(self)
     }
 
-    /// As [`Segment::reader`], for a reader that outlives the place where the segment was opened.
+    /// A reader as [`Segment::reader`], which owns the segment.
     pub fn into_reader(self) -> impl Read {
         SegmentReader::new(self)
     }
@@ -200,9 +200,9 @@ const FRAMES_MAX: u32 = 1 << 20;
 /// The independent frames of a file in zstd's seekable format (zstd, contrib/seekable_format).
 #[derive(Debug)]
 struct Frames {
-    /// Where each frame begins, in the file and in the log; the last is the end.
+    /// The offset of each frame, in the file and in the log; the last is the end.
     starts: Vec<(u64, u64)>,
-    /// The frame that was read last: the ones around a record are asked for again and again.
+    /// The last frame that was read: those around a record are needed again and again.
     last: Mutex<(usize, Vec<u8>)>,
 }
 

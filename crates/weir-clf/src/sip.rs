@@ -7,20 +7,20 @@ use weir_sip::{Digest, Message};
 use crate::optional::{BODY, HEADER, MESSAGE, Optionals, push_decimal, push_optional};
 use crate::record::{ABSENT, Field, Flags, Record, Time, UNPARSABLE, literal};
 
-/// What is known of a message beside its text.
+/// The facts about a message besides its text.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Passage {
     /// When it was sent or received.
     pub time: Time,
-    /// From where.
+    /// The source.
     pub source: Option<SocketAddr>,
-    /// To where.
+    /// The destination.
     pub destination: Option<SocketAddr>,
     /// Direction, transport and the like; whether it is a response the message says.
     pub flags: Flags,
 }
 
-/// What of a message is logged beside the mandatory fields.
+/// The optional fields that are logged of a message.
 #[derive(Clone, Debug, Default)]
 pub struct Extras {
     /// Headers by name, compact or long; each that is there, in the order of the message.
@@ -48,9 +48,8 @@ impl Recorder {
         }
     }
 
-    /// The record of a message of which `digest` was made. A field that the message lacks is `-`, one
-    /// that cannot be parsed `?`. The branch of the topmost Via is the server transaction of a
-    /// message that was received, the client transaction of one that was sent.
+    /// The record of a message with this `digest`. A field that the message lacks is `-`, one that cannot be parsed `?`. The branch
+    /// of the topmost Via is the server transaction of a received message, and the client transaction of a sent one.
     pub fn record<'a>(
         &'a mut self,
         message: &Message<'a>,
@@ -122,7 +121,7 @@ impl Recorder {
         record
     }
 
-    /// What `make` appends, as a range.
+    /// The range of the bytes that `make` appends.
     fn built(&mut self, make: impl FnOnce(&mut Vec<u8>)) -> (usize, usize) {
         let begin = self.built.len();
         make(&mut self.built);

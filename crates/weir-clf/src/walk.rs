@@ -20,16 +20,16 @@ pub(crate) struct LogWalk {
     pub(crate) damaged: u64,
     /// Those of them that are behind the last record.
     pub(crate) trailing: u64,
-    /// Where the last record ends.
+    /// The end of the last record.
     pub(crate) end: u64,
-    /// Where the next one should begin.
+    /// The expected offset of the next one.
     pub(crate) next: u64,
-    /// What is before that is damage, and counted.
+    /// The bytes before that are damaged, and counted.
     pub(crate) lost: bool,
 }
 
-/// What a walk asks at each place: whether a record begins there, and how long it is. Is given the bytes
-/// from there on, whether they are all that there are, and their offset in the log.
+/// The function of a walk at each offset: whether a record begins there, and its length. It gets the bytes from there on, whether
+/// they are all that there are, and their offset in the log.
 ///
 /// An error ends the walk.
 pub(crate) trait Read: FnMut(&[u8], bool, u64) -> io::Result<Result<usize, Fault>> {}
@@ -75,7 +75,7 @@ impl LogWalk {
             let limit = usize::try_from(ends.saturating_sub(at)).unwrap_or(usize::MAX);
             let used = self.piece::<N>(bytes, at, limit, last, read)?;
             self.next = at.saturating_add(used as u64);
-            // A record that is longer than what was read, or says so.
+            // The record is longer than the bytes that were read, or declares so.
             factor = if used == 0 {
                 factor.saturating_mul(4)
             } else {
@@ -137,8 +137,7 @@ impl LogWalk {
     }
 }
 
-/// How many bytes are done with when no record begins behind `at`: all but those that may be the
-/// beginning of one.
+/// The number of processed bytes when no record begins after `at`: all but those that may be the beginning of one.
 fn kept<N: Notation>(bytes: &[u8], at: usize, last: bool) -> usize {
     match last {
         true => bytes.len(),

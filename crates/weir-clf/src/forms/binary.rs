@@ -14,7 +14,7 @@ use crate::record::{
 
 /// Bytes of the fixed header.
 pub(crate) const HEADER_BYTES: usize = 56;
-/// Where the pairs of pointer and length begin.
+/// The offset of the pairs of pointer and length.
 const PAIRS: usize = 24;
 /// The fields with pointers, in their order; the method stands for CSeq.
 const POINTED: [Field; 8] = [
@@ -43,7 +43,7 @@ mod tag {
     pub(super) const MESSAGE: u16 = 4;
 }
 
-/// True when a whole record of the draft stands at the beginning, or one that is cut.
+/// Whether the bytes begin with a whole record of the draft, or with a cut one.
 pub(crate) fn is_record(bytes: &[u8]) -> bool {
     let mut scratch = Vec::new();
     match decode(bytes, &mut scratch) {
@@ -117,8 +117,7 @@ pub(crate) fn decode<'a>(
     Ok((record, len))
 }
 
-/// How long the record at the beginning of `bytes` is, where [`decode`] reads it, and otherwise what that fails with.
-/// Puts nothing together.
+/// The length of the record at the beginning of `bytes` where [`decode`] reads it, and otherwise its error. Builds no values.
 pub(crate) fn check(bytes: &[u8]) -> Result<usize, Fault> {
     let len = record_len(bytes)?;
     let Some(bytes) = bytes.get(..len) else {
@@ -176,14 +175,13 @@ pub(crate) fn record_len(bytes: &[u8]) -> Result<usize, Fault> {
     Ok(len)
 }
 
-/// Whether what stands behind a record that cannot be read lies beyond the end of `bytes`: it is what
-/// shows that the record's length is right.
+/// Whether the next record after one that cannot be read lies beyond the end of `bytes`: it would prove the length of this one.
 pub(crate) fn next_is_open(bytes: &[u8]) -> bool {
     record_len(bytes).is_ok_and(|len| bytes.len() < len.saturating_add(HEADER_BYTES))
 }
 
-/// Where a record that cannot be read ends: where it says, if another one begins there, or nothing. One
-/// that is cut ends with what there is: what looks like a record in it may be part of its message.
+/// The end of a record that cannot be read: the declared one, if another record begins there, or the bytes end. A cut record ends
+/// with the bytes: what looks like a record in it may be part of its message.
 pub(crate) fn behind(bytes: &[u8], at: usize) -> Option<usize> {
     let rest = bytes.get(at..)?;
     let len = record_len(rest).ok()?;
@@ -194,8 +192,8 @@ pub(crate) fn behind(bytes: &[u8], at: usize) -> Option<usize> {
     plausible.then(|| at.saturating_add(len).min(bytes.len()))
 }
 
-/// Where, behind `at`, a record may begin. The draft has no mark for that; what is taken for one are 56
-/// bytes whose every number is possible, of a time before the year 2106.
+/// The offset after `at` where a record may begin. The draft has no mark for that; a candidate has 56 bytes with possible numbers,
+/// and a time before the year 2106.
 pub(crate) fn resynchronise(bytes: &[u8], at: usize) -> Option<usize> {
     let from = at.saturating_add(1);
     let found = bytes
@@ -226,7 +224,7 @@ fn is_head(head: &[u8; HEADER_BYTES]) -> bool {
         })
 }
 
-/// What has to be put together: CSeq, status, addresses, optional fields.
+/// Builds CSeq, status, addresses and optional fields.
 fn build<'a>(
     record: &mut Record<'a>,
     cseq: u32,
@@ -389,7 +387,7 @@ fn status_of(record: &Record<'_>, losses: &mut Losses) -> u16 {
     }
 }
 
-/// A value, or nothing where it is absent.
+/// A value; empty where it is absent.
 fn pointed<'a>(value: &'a [u8], losses: &mut Losses) -> &'a [u8] {
     losses.note_if(value == b"?", Loss::Unparsable);
     present(value).unwrap_or_default()

@@ -2,8 +2,8 @@
 
 use crate::record::ABSENT;
 
-/// True when `text` holds exactly `allowed` control bytes (0 to 31 and 127). The loop has no branch,
-/// so that the compiler makes it look at many bytes at a time.
+/// Whether `text` has exactly `allowed` control bytes (0 to 31 and 127). The loop has no branch, so that the compiler vectorises
+/// it.
 #[inline(always)]
 pub(crate) fn is_clean(text: &[u8], allowed: usize) -> bool {
     let mut found = 0_usize;
@@ -25,7 +25,7 @@ pub(crate) fn is_clean(text: &[u8], allowed: usize) -> bool {
     found == allowed
 }
 
-/// True when `text` has no space and no control byte, so that it can be a word of a line.
+/// Whether `text` has no space and no control byte, so that it can be a word of a line.
 ///
 /// Words are short: with eight bytes of a register at a time, writing one takes three quarters of the time that it takes
 /// with a loop over bytes.
@@ -61,8 +61,8 @@ const fn breaks_word(eight: u64) -> u64 {
     (low | delete) & HIGH
 }
 
-/// Appends a mandatory field as it may stand in a line: TAB as a space, other control bytes as `%`
-/// and two digits, nothing as absent. Gives whether anything was changed.
+/// Appends a mandatory field in the form of a line: TAB as a space, other control bytes as `%` and two digits, an empty field as
+/// absent. Returns whether anything was changed.
 pub(crate) fn push_clean(field: &[u8], out: &mut Vec<u8>) -> bool {
     if field.is_empty() {
         out.extend_from_slice(ABSENT);
@@ -89,7 +89,7 @@ pub(crate) fn push_percent(byte: u8, out: &mut Vec<u8>) {
     out.extend_from_slice(&[b'%', high, low]);
 }
 
-/// At most `max` bytes of a field, without half a character at the end.
+/// At most `max` bytes of a field, without an incomplete character at the end.
 pub(crate) fn clip(field: &[u8], max: usize) -> &[u8] {
     let Some(cut) = field.get(..max) else {
         return field;
@@ -140,7 +140,7 @@ mod tests {
         assert_eq!(clip(text, 1), b"a");
     }
 
-    /// At every place of texts of every length up to three registers.
+    /// The byte is at every place of texts of every length up to three registers.
     #[test]
     fn each_byte_breaks_a_word_or_not_wherever_it_stands() {
         for len in 1..26 {

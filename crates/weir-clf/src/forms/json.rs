@@ -162,7 +162,7 @@ pub(crate) fn decode<'a>(line: &[u8], scratch: &'a mut Vec<u8>) -> Result<Record
         .and_then(rfc3339::parse)
         .ok_or(Fault::at(0, FaultKind::Time))?;
     let flags = flags_of(&object).ok_or(Fault::at(0, FaultKind::Flags))?;
-    // Where each value ends in the scratch; what is missing takes nothing.
+    // The end of each value in the scratch; a missing value is empty.
     let mut ends = [0; Field::COUNT + 1];
     let names = Field::ALL.map(Field::name).into_iter().chain(["user"]);
     for (end, name) in ends.iter_mut().zip(names) {

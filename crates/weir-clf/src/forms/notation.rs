@@ -1,4 +1,4 @@
-//! What a walk over a log has to know of a form: where records begin and end, and how one is read.
+//! The properties of a form that reading a log depends on: the boundaries of records, and their decoding.
 
 use crate::fault::{Fault, FaultKind};
 use crate::forms::{Form, Scratch, binary, json, rfc6873, text};
@@ -16,29 +16,28 @@ pub(crate) trait Notation {
     /// them in one line.
     const ANYWHERE: bool = true;
 
-    /// Reads the record at the beginning of `bytes`, behind which there is nothing when they are `whole`,
-    /// and says how long it is. [`FaultKind::Cut`] asks for more bytes.
+    /// Reads the record at the beginning of `bytes`, after which there is nothing when they are `whole`, and its length.
+    /// [`FaultKind::Cut`] asks for more bytes.
     fn decode<'a>(
         bytes: &'a [u8],
         whole: bool,
         scratch: &'a mut Scratch,
     ) -> Result<(Record<'a>, usize), Fault>;
 
-    /// Where the record ends that begins at the beginning of `bytes`, when that is cheap to say. Of what
-    /// lies between hardly anything is looked at.
+    /// The end of the record at the beginning of `bytes`, when it is cheap to find: hardly any byte in between is read.
     fn hop(_bytes: &[u8]) -> Option<usize> {
         None
     }
 
-    /// How many of the first bytes may stand between two records.
+    /// The number of first bytes that may stand between two records.
     fn stray(bytes: &[u8]) -> usize;
 
-    /// Where the next record may begin when the one at `at` is damaged, but its length can be read.
+    /// The offset of the next possible record when the one at `at` is damaged, but its length can be read.
     fn behind(_bytes: &[u8], _at: usize) -> Option<usize> {
         None
     }
 
-    /// Where, behind `at`, a record may begin.
+    /// The offset after `at` where a record may begin.
     fn resynchronise(bytes: &[u8], at: usize) -> Option<usize>;
 
     /// Whether a first record that is cut may begin like this.
@@ -46,7 +45,7 @@ pub(crate) trait Notation {
         !bytes.is_empty()
     }
 
-    /// Whether a record that was read is finished: nothing can be added to it.
+    /// Whether a record that was read is complete: nothing can be appended to it.
     fn is_finished(_written: &[u8]) -> bool {
         true
     }
@@ -211,7 +210,7 @@ impl Notation for Binary {
 }
 
 impl Binary {
-    /// As [`Notation::decode`], without the record.
+    /// The length as in [`Notation::decode`], without the record.
     pub(crate) fn check(bytes: &[u8], whole: bool) -> Result<usize, Fault> {
         binary::check(bytes).map_err(|fault| Self::decided(fault, bytes, whole))
     }

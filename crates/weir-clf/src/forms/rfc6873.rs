@@ -16,7 +16,7 @@ pub const RECORD_BYTES_MAX: usize = 0xff_ffff;
 pub const FIELD_BYTES_MAX: usize = 4096;
 /// Bytes of the index pointers, up to and with their line feed.
 pub(crate) const POINTERS: usize = 61;
-/// Where the first field begins.
+/// The offset of the first field.
 pub(crate) const FIELDS: usize = 82;
 /// Bytes of the shortest record: twelve fields of one byte, each with what ends it.
 pub(crate) const RECORD_BYTES_MIN: usize = FIELDS + 24;
@@ -117,8 +117,7 @@ pub fn check(bytes: &[u8]) -> Result<usize, Fault> {
     }
 }
 
-/// Where the record that begins at `at` ends, when it says how long it is and a line feed stands there.
-/// Of what lies between nothing is looked at.
+/// The end of the record at `at`, if its length is valid and a line feed is there. The bytes in between are not read.
 #[inline]
 pub(crate) fn hop(bytes: &[u8], at: usize) -> Option<usize> {
     let first = bytes.get(at..)?.first_chunk()?;
@@ -126,17 +125,16 @@ pub(crate) fn hop(bytes: &[u8], at: usize) -> Option<usize> {
     (bytes.get(end.wrapping_sub(1)) == Some(&b'\n')).then_some(end)
 }
 
-/// Calls `each` with the place of every record whose `field` is `value`, or which has to be looked at to know.
-/// `None` when `bytes` are not two lines a record from the first byte to the last: `each` may then have been given
-/// places that are no record, and not all that are. Records begin where lines do, so that of each nothing else is
-/// looked at but its length.
+/// Calls `each` with the place of every record whose `field` is `value`, or which has to be read to know. `None` when `bytes` are
+/// not two lines a record from the first byte to the last: `each` may then have been called with places that are not records, and
+/// not with all that are. Records begin with lines, so that only the length of each is read.
 pub(crate) fn each_with(
     bytes: &[u8],
     field: Field,
     value: &[u8],
     each: &mut impl FnMut(usize),
 ) -> Option<()> {
-    // Its pointer, and that of the next: the last field has none behind it that leads to a separator.
+    // The pointer of the field, and that of the next: there is none after the last field.
     let pair = 4_usize.checked_mul(field as usize)?.checked_add(8)?;
     if field == Field::ClientTxn {
         return None;
@@ -245,7 +243,7 @@ fn time_and_flags(head: &[u8; FIELDS]) -> Result<(Time, Flags), Fault> {
     Ok((time, flags))
 }
 
-/// As many bytes as begin a record, but of another version, or what a crash leaves.
+/// The fault of bytes in place of the head of a record: another version, or the remains of a crash.
 #[cold]
 fn foreign(head: &[u8; FIELDS]) -> Fault {
     let zeros = head.iter().all(|&byte| byte == 0);
@@ -275,8 +273,8 @@ fn short(bytes: &[u8]) -> Fault {
     Fault::at(if begins { bytes.len() } else { 0 }, kind)
 }
 
-/// Where, from `from` on, a record may begin: after a line feed, `A`, six digits, a comma. `bytes`
-/// that end before this is clear count as a beginning.
+/// The offset, from `from` on, where a record may begin: after a line feed, `A`, six digits, a comma. An incomplete beginning at
+/// the end of `bytes` counts.
 #[must_use]
 pub fn resynchronise(bytes: &[u8], from: usize) -> Option<usize> {
     let mut at = from;
@@ -334,19 +332,19 @@ impl Encoder {
         self.len = 0;
     }
 
-    /// What could not be carried.
+    /// The counts of values that could not be represented.
     #[must_use]
     pub const fn losses(&self) -> &Losses {
         &self.losses
     }
 
-    /// True when a field of the last record was cut or had bytes escaped.
+    /// Whether a field of the last record was cut or had bytes escaped.
     #[must_use]
     pub const fn last_was_changed(&self) -> bool {
         self.changed
     }
 
-    /// Takes the records away as a buffer and goes on in another, whose content is lost.
+    /// Returns the records as a buffer and continues in another one, whose content is discarded.
     #[must_use]
     pub fn swap(&mut self, mut other: Vec<u8>) -> Vec<u8> {
         other.resize(other.capacity(), 0);
@@ -499,7 +497,7 @@ impl Encoder {
         len
     }
 
-    /// Escaping has made nothing longer than a field may be, or cut it again.
+    /// Escaping has made no field longer than its maximum, or has cut it again.
     fn push_clean(&mut self, record: &Record<'_>) -> usize {
         if record
             .fields
@@ -552,7 +550,7 @@ fn stays_in_line(optional: &[u8]) -> bool {
 
 /// The largest number of ten digits.
 pub(crate) const SECONDS_MAX: u64 = 9_999_999_999;
-/// Bytes beside the fields' own: what ends each, and the one that an empty one becomes.
+/// The bytes besides the fields' own: the separator after each, and the mark of an empty one.
 const FIELDS_SLACK: usize = 2 * Field::COUNT + 1;
 
 /// Copies a field to `at` and ends it with a separator; an empty one is written as absent. Gives

@@ -23,14 +23,14 @@ use crate::record::{ABSENT, Field, Flags, Record, Time, decimal, literal, presen
 /// Words of a request and of a response.
 const REQUEST_WORDS: usize = 11;
 const RESPONSE_WORDS: usize = 7;
-/// Where the server transaction stands.
+/// The index of the server transaction.
 const REQUEST_TXN: usize = 9;
 const RESPONSE_TXN: usize = 1;
 
-/// What stands before an extension.
+/// The mark before an extension.
 const EXTENSION: &[u8] = b"--";
 
-/// True when a line's words are as many as a message has, and the first is a time.
+/// Whether a line has the number of words of a message, and a time as the first one.
 pub(crate) fn is_line(bytes: &[u8]) -> bool {
     let line = bytes
         .split(|&byte| byte == b'\n')
@@ -70,7 +70,7 @@ struct Generation {
     places: HashMap<u64, (usize, usize), BuildHasherDefault<Hashed>>,
 }
 
-/// For keys that are hashes already.
+/// A hasher for keys that are hashes already.
 #[derive(Debug, Default)]
 struct Hashed(u64);
 
@@ -169,7 +169,7 @@ fn resolve(
     let earlier = earlier
         .and_then(|line| words(line).ok())
         .map(|(words, _)| words);
-    // Where the words of a response stand in a request.
+    // The indices in a request of the words of a response.
     const AS_REQUEST: [usize; RESPONSE_WORDS] = [0, 9, 10, REQUEST_WORDS, 3, 6, 8];
     let count = if response {
         RESPONSE_WORDS
@@ -392,7 +392,7 @@ pub(crate) fn push(record: &Record<'_>, out: &mut Vec<u8>, losses: &mut Losses) 
     out.extend_from_slice(b"\r\n");
 }
 
-/// What of a record reads back as it is, when no byte of it was changed; `None` when that takes reading it.
+/// The part of a record that reads back unchanged, when no byte of it was changed; `None` when it has to be read to know.
 pub(crate) fn carried<'a>(record: &Record<'a>) -> Option<Record<'a>> {
     let mut carried = *record;
     carried.time.nanoseconds = 0;
@@ -406,7 +406,7 @@ pub(crate) fn carried<'a>(record: &Record<'a>) -> Option<Record<'a>> {
     } else {
         carried.set(Field::Status, ABSENT);
     }
-    // What looks like a tag is read as one.
+    // A text that looks like a tag is read as one.
     let plain = [Field::FromUri, Field::ToUri].into_iter().all(|field| {
         let uri = carried.field(field);
         memchr::memchr(b';', uri).is_none() || memchr::memmem::find(uri, b";tag=").is_none()
@@ -457,8 +457,7 @@ fn response(record: &Record<'_>, out: &mut Vec<u8>, losses: &mut Losses) {
     contact(record, out, losses);
 }
 
-/// The address without the port, which the drafts do not have. What is no address with a port stays
-/// as it is.
+/// The address without the port, which the drafts do not have. Another text stays as it is.
 pub(crate) fn without_port(address: &[u8]) -> &[u8] {
     let Some(colon) = memchr::memrchr(b':', address) else {
         return address;

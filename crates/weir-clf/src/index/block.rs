@@ -16,7 +16,7 @@ use crate::index::{BLOCK_RECORDS_MAX, GRANULE_RECORDS, KEYS};
 const MAGIC: &[u8; 8] = b"weirclf2";
 /// Bytes of the header's fixed part.
 pub(crate) const FIXED_BYTES: usize = 96;
-/// Where the form stands in it.
+/// The offset of the form in it.
 const FORM: usize = 88;
 const ZONE_BYTES: usize = 16;
 pub(crate) const PAGE_BYTES: usize = 4096;
@@ -41,7 +41,7 @@ pub(crate) struct Builder {
     form: Form,
 }
 
-/// How a block names the form of its log.
+/// The code of a log's form in a block.
 const fn code(form: Form) -> u8 {
     match form {
         Form::Rfc6873 => 0,
@@ -51,10 +51,10 @@ const fn code(form: Form) -> u8 {
     }
 }
 
-/// What is known of a granule.
+/// The values of a granule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Zone {
-    /// Where its first record begins, from the block's begin in the log.
+    /// The offset of its first record, from the block's beginning in the log.
     pub(crate) offset: u32,
     /// The earliest time, in milliseconds since 1970.
     pub(crate) time_min: u64,
@@ -65,7 +65,7 @@ pub(crate) struct Zone {
 }
 
 impl Builder {
-    /// For the blocks of a log of `form`.
+    /// A builder for the blocks of a log of `form`.
     pub(crate) fn new(form: Form) -> Self {
         Self {
             form,
@@ -78,9 +78,8 @@ impl Builder {
         self.keys[0].len()
     }
 
-    /// Takes up a record that begins at `offset` in the log. Bytes between it and the one before, line
-    /// feeds or damage, belong to the granule before. False when the block is full and has to be
-    /// finished first.
+    /// Adds a record that begins at `offset` in the log. Bytes between it and the one before, line feeds or damage, belong to the
+    /// granule before. False when the block is full and has to be finished first.
     #[inline]
     pub(crate) fn push(&mut self, mark: &Mark, offset: u64) -> bool {
         let records = self.records();
@@ -152,7 +151,7 @@ impl Builder {
         bytes.resize(FIXED_BYTES, 0);
         for zone in &self.zones {
             bytes.extend_from_slice(&zone.offset.to_le_bytes());
-            // Beyond 49 days a zone says nothing more than its block does.
+            // Beyond 49 days a zone has no narrower times than its block.
             let from = zone.time_min.saturating_sub(time_min);
             let to = zone.time_max.saturating_sub(time_min);
             let from = u32::try_from(from).unwrap_or(u32::MAX);
@@ -216,7 +215,7 @@ fn put(bytes: &mut [u8], at: usize, value: &[u8]) {
     }
 }
 
-/// Where a key's table begins in the body, and how many bits choose a bucket.
+/// The offset of a key's table in the body, and the number of bits that choose a bucket.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct KeyTable {
     pub(crate) start: u32,
@@ -281,7 +280,7 @@ fn push_table(hashes: &[u32], bits_max: u32, body: &mut Vec<u8>) -> KeyTable {
     }
 }
 
-/// The bits of a hash that follow those of its bucket.
+/// The bits of a hash after those of its bucket.
 fn rest_of(hash: u32, bits: u32) -> u16 {
     (hash << bits >> (32 - REST_BITS)) as u16
 }
@@ -402,8 +401,8 @@ impl BlockHeader {
         u32_le_at(header, at)
     }
 
-    /// Where the directory's entry of a hash lies in the body, with the one before it: offset and
-    /// bytes. The first bucket has none before it.
+    /// The position in the body of the directory's entry of a hash, with the one before it: offset and length. The first bucket has
+    /// none before it.
     pub(crate) fn directory(&self, key: Key, hash: u32) -> (usize, usize) {
         let table = self.tables[key as usize];
         let bucket = (u64::from(hash) >> 32_u32.saturating_sub(u32::from(table.bits))) as usize;
@@ -414,7 +413,7 @@ impl BlockHeader {
         }
     }
 
-    /// Where the entries lie that the directory's bytes tell of.
+    /// The position of the entries of the directory's bytes.
     pub(crate) fn entries(&self, key: Key, directory: &[u8]) -> Option<(usize, usize)> {
         let table = self.tables[key as usize];
         let (begin, end) = match directory.len() {

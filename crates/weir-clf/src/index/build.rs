@@ -1,4 +1,4 @@
-//! Makes the sidecar of a log that has none, or one that ends before the log does.
+//! Builds the sidecar of a log that has none, or one that ends before the log does.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -10,7 +10,7 @@ use crate::index::stretch;
 use crate::passed::Passed;
 use crate::segment::Segment;
 
-/// What [`index`] did.
+/// The outcome of [`index`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Indexed {
@@ -37,7 +37,7 @@ pub fn index(segment: &Segment) -> io::Result<Indexed> {
     index_passing(segment, &Passed::default())
 }
 
-/// As [`index`], telling how far it is.
+/// Builds as [`index`], and reports its progress.
 ///
 /// # Errors
 /// As [`index`].
@@ -93,7 +93,7 @@ fn write_block(builder: &mut Builder, segment: &Segment, out: &mut impl Write) -
     Ok(bytes.len() as u64)
 }
 
-/// The checksum of the edges when the part of the log is at hand.
+/// The checksum of the edges of a part of the log in memory.
 pub(crate) fn edges_of(first: &[u8], last: &[u8]) -> u64 {
     let head = first.get(..first.len().min(EDGE_BYTES)).unwrap_or_default();
     let tail = last
@@ -102,7 +102,7 @@ pub(crate) fn edges_of(first: &[u8], last: &[u8]) -> u64 {
     edge_sum(head, tail)
 }
 
-/// What is known of a log's sidecar.
+/// The coverage of a log by its sidecar.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Coverage {
@@ -114,7 +114,7 @@ pub struct Coverage {
     pub sidecar_bytes: u64,
 }
 
-/// How much of a segment its sidecar covers; `None` when it has none that fits.
+/// The part of a segment that its sidecar covers; `None` when it has none that is valid.
 ///
 /// # Errors
 /// When log or sidecar cannot be read.

@@ -1,11 +1,11 @@
-//! What the index keeps of a record.
+//! The values of a record that the index stores.
 
 use crate::hash::xxh64;
 
 use crate::index::KEYS;
 use crate::record::{Field, Record, present, uri_user};
 
-/// What the index keeps of a record until its block is made.
+/// The values of a record for the index, until its block is built.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Mark {
     /// Bytes of the record in the log.
@@ -20,7 +20,7 @@ pub(crate) struct Mark {
     pub(crate) status: u16,
 }
 
-/// What a lookup may ask the index for.
+/// The keys of the index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Key {
     CallId,
@@ -51,7 +51,7 @@ pub(crate) fn hash(key: &[u8]) -> u32 {
     (xxh64(key) >> 32) as u32
 }
 
-/// What of a URI is the key: its user, or the whole where it has none.
+/// The key of a URI: its user, or the whole URI without one.
 #[inline]
 pub(crate) fn uri_key(uri: &[u8]) -> &[u8] {
     match uri_user(uri) {

@@ -62,7 +62,7 @@ struct Loaded {
     header: BlockHeader,
     /// The whole header: zones and sums.
     bytes: Vec<u8>,
-    /// Where the body begins in the sidecar.
+    /// The offset of the body in the sidecar.
     body: u64,
 }
 
@@ -73,7 +73,7 @@ enum Store {
     Memory(Vec<u8>),
 }
 
-/// Where in a log records may be that are looked for.
+/// A span of a log that may have matching records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct LogSpan {
     pub(crate) start: u64,
@@ -87,9 +87,9 @@ impl LogSpan {
 }
 
 impl Sidecar {
-    /// Opens the sidecar of `segment`, as far as it fits: blocks that follow one another from the
-    /// beginning of the log, each of its form and with its checksum, its edges as they are in the log. A seal that
-    /// does not fit makes all of it worthless. `None` when nothing is of use.
+    /// Opens the sidecar of `segment`, as far as it is valid: blocks that follow one another from the beginning of the log, each of
+    /// its form and with its checksum, and with the edges of the log. A wrong seal makes all of it invalid. `None` when nothing is
+    /// valid.
     pub(crate) fn open(segment: &Segment, form: Form) -> io::Result<Option<Self>> {
         let file = match File::open(sidecar_path(segment.path())) {
             Ok(file) => file,
@@ -142,7 +142,7 @@ impl Sidecar {
         Ok(())
     }
 
-    /// Where the part of the log ends that the sidecar covers.
+    /// The end of the part of the log that the sidecar covers.
     pub(crate) fn covered(&self) -> u64 {
         self.blocks.last().map_or(0, |block| block.header.log_end)
     }
@@ -160,7 +160,7 @@ impl Sidecar {
         self.bytes
     }
 
-    /// How many zones there are.
+    /// The number of zones.
     pub(crate) fn zones(&self) -> u64 {
         self.blocks
             .iter()
@@ -168,9 +168,9 @@ impl Sidecar {
             .sum()
     }
 
-    /// Where records may be that pass `wanted` and have one of the keys; without `keys` a record may have any.
-    /// Spans come in the order of the log and do not overlap. A page that is damaged makes
-    /// its block's whole part of the log a span. `zones` counts the granules that are to be read.
+    /// The spans of records that may match `wanted` and have one of the keys; without `keys` any. Spans are in the order of the log
+    /// and do not overlap. A damaged page makes its block's whole part of the log a span. `zones` counts the granules that are to
+    /// be read.
     pub(crate) fn spans(
         &self,
         keys: Option<&[(Key, u32)]>,
@@ -359,7 +359,7 @@ pub(crate) fn edges(segment: &Segment, start: u64, end: u64) -> io::Result<u64> 
     Ok(edge_sum(&first, &last))
 }
 
-/// Whether there is no seal at `at`, or one that fits the log.
+/// Whether there is no seal at `at`, or one that matches the log.
 fn seal_fits(file: &File, at: u64, segment: &Segment) -> io::Result<bool> {
     let mut bytes = [0; SEAL_BYTES];
     if file.read_exact_at(&mut bytes, at).is_err() || bytes[..8] != *SEAL_MAGIC {

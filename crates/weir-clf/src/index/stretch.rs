@@ -23,7 +23,7 @@ const STRETCH_MARKS: usize = 2048;
 const ALONE_BYTES: u64 = 4 << 20;
 const THREADS_MAX: usize = 8;
 
-/// What is called with each record's mark and offset.
+/// The callback with each record's mark and offset.
 type OnMark<'a> = dyn FnMut(&Mark, u64) -> io::Result<()> + 'a;
 
 /// Reads records and gives their marks. One that is not finished, because its line has no end, is passed
@@ -79,7 +79,7 @@ fn each_mark_of<N: Notation>(segment: &Segment, each: &mut OnMark<'_>) -> io::Re
 /// The records that begin in a part of the log.
 #[derive(Debug, Default)]
 struct Stretch {
-    /// Where the first is guessed to begin.
+    /// The guessed offset of the first record.
     start: Option<u64>,
     marks: Vec<(Mark, u64)>,
     walk: LogWalk,

@@ -21,17 +21,17 @@ use crate::walk::LogWalk;
 /// When records are forced to the disk.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Fsync {
-    /// When a segment is sealed, and else when the system pleases. A crash of the program loses
-    /// nothing that was acknowledged; a crash of the machine may.
+    /// Data is synchronised when a segment is sealed, and otherwise when the system does it. A crash of the program loses nothing
+    /// that was acknowledged; a crash of the machine may.
     #[default]
     Never,
-    /// Before records are acknowledged; one call for all that wait.
+    /// Data is synchronised before records are acknowledged; one call for all that wait.
     Always,
-    /// At least this often.
+    /// Data is synchronised at least in this interval.
     Every(Duration),
 }
 
-/// How a log is written.
+/// The options of a log writer.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct WriterOptions {
@@ -66,7 +66,7 @@ impl Default for WriterOptions {
     }
 }
 
-/// What was found, and mended, when a log was opened for writing.
+/// The repairs of a log that was opened for writing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Repair {
@@ -179,14 +179,14 @@ impl Live {
                 Err(error) => self.sidecar_error = Some(error),
             }
         } else {
-            // It would tell less than the truth from now on.
+            // The sidecar would be incomplete from now on.
             let _ = std::fs::remove_file(sidecar_path(&self.path));
         }
         let mut repair = Repair::default();
         let mut walk = LogWalk::default();
         let mut scratch = Scratch::default();
         let mut read = |bytes: &[u8], _whole: bool, offset: u64| {
-            // A line without its end is half a record, whatever it says.
+            // A line without its end is an incomplete record, whatever its text is.
             let len = match N::decode(bytes, false, &mut scratch) {
                 Ok((record, len)) => {
                     self.mark(&Mark::of(&record, len), offset, None);
@@ -217,7 +217,7 @@ impl Live {
         Ok(repair)
     }
 
-    /// True when the next `bytes` should go to a new segment.
+    /// Whether the next `bytes` should go to a new segment.
     pub(crate) fn is_due(&self, bytes: usize, options: &WriterOptions) -> bool {
         let large = options
             .rotate_bytes
@@ -228,7 +228,7 @@ impl Live {
         large || (old && self.len > 0)
     }
 
-    /// Writes whole records. After an error nothing of them is in the log.
+    /// Writes whole records. After an error none of them is in the log.
     pub(crate) fn write(&mut self, chunks: &[&[u8]]) -> io::Result<()> {
         let mut slices: Vec<IoSlice<'_>> = chunks.iter().map(|chunk| IoSlice::new(chunk)).collect();
         let mut rest = &mut slices[..];
@@ -252,7 +252,7 @@ impl Live {
         Ok(())
     }
 
-    /// Takes up the marks of records that were written, `bytes` that begin at `offset`.
+    /// Adds the marks of written records, `bytes` that begin at `offset`.
     pub(crate) fn marks(&mut self, marks: &[Mark], bytes: &[u8], offset: u64) {
         let mut at = 0_usize;
         for mark in marks {
@@ -320,7 +320,7 @@ impl Live {
         Ok(self.sidecar_error)
     }
 
-    /// Gives the live segment the next number and begins a new one. Gives the sealed one's path.
+    /// Gives the live segment the next number and begins a new one. Returns the sealed one's path.
     pub(crate) fn rotate(&mut self, options: &WriterOptions) -> io::Result<PathBuf> {
         let number = numbered(&self.path)?
             .into_iter()
@@ -396,7 +396,7 @@ impl SidecarFile {
             .min(EDGE_BYTES as u64) as usize;
         let mut tail = vec![0; bytes];
         log.read_exact_at(&mut tail, block.log_end.saturating_sub(bytes as u64))?;
-        // What the writer still has in memory need not be read again.
+        // The bytes in the writer's memory need not be read again.
         if self.head.len() < bytes {
             self.head.resize(bytes, 0);
             log.read_exact_at(&mut self.head, block.log_start)?;
@@ -415,8 +415,7 @@ impl SidecarFile {
     }
 }
 
-/// Whether records of the form can follow: nothing is cut off the end of a file that is no log, or one of
-/// another form.
+/// Checks that records of the form can follow: nothing is cut off the end of a file that is not a log, or is one of another form.
 fn is_log_of<N: Notation>(segment: &Segment) -> io::Result<()> {
     let refuse = |text: String| Err(io::Error::new(io::ErrorKind::InvalidData, text));
     match segment.form()? {
@@ -430,7 +429,7 @@ fn is_log_of<N: Notation>(segment: &Segment) -> io::Result<()> {
         }
         None => {}
     }
-    // What a crash leaves of a first record, or a damaged one before others.
+    // The remains of a first record after a crash, or a damaged one before others.
     let mut begin = Vec::new();
     segment.read(0, BEGIN_BYTES, &mut begin)?;
     let blank = begin.iter().all(|byte| matches!(byte, 0 | b'\n' | b'\r'));

@@ -41,7 +41,7 @@ pub struct Writer {
 pub struct Appender {
     shared: Arc<WriterState>,
     encoder: Encoder,
-    /// For marks of what is read back.
+    /// The buffers for marks of records that are read back.
     scratch: Scratch,
     marks: Vec<Mark>,
     records: u64,
@@ -49,7 +49,7 @@ pub struct Appender {
     ticket: u64,
 }
 
-/// What a [`Writer`] did.
+/// The totals of a [`Writer`].
 #[derive(Debug, Default)]
 #[non_exhaustive]
 pub struct Summary {
@@ -59,7 +59,7 @@ pub struct Summary {
     pub bytes: u64,
     /// Segments sealed, the last one not counted.
     pub sealed: u64,
-    /// What the form could not carry.
+    /// The counts of values that the form could not represent.
     pub losses: Losses,
     /// Why there is no sidecar, or a sealed segment is not compressed: the log itself is whole.
     pub warnings: Vec<String>,
@@ -89,9 +89,9 @@ struct WriterState {
     path: PathBuf,
     options: WriterOptions,
     queue: Mutex<Queue>,
-    /// For the thread that writes: there is something to do.
+    /// The signal to the writing thread that there is work.
     work: Condvar,
-    /// For those that wait: there is room, or something was written.
+    /// The signal to waiting threads that there is room, or records were written.
     done: Condvar,
 }
 
@@ -118,8 +118,8 @@ struct RecordBatch {
     records: u64,
 }
 
-/// Bytes that an appender collects before it hands them over. Measured: 64 KiB stays in the second
-/// cache between the thread that formats and the one that writes.
+/// The bytes that an appender collects before it passes them on. Measured: 64 KiB stays in the L2 cache between the thread that
+/// formats and the one that writes.
 const CHUNK_BYTES: usize = 64 << 10;
 /// Chunks in one write.
 const CHUNKS_MAX: usize = 64;
@@ -253,7 +253,7 @@ impl Appender {
         Some(Mark::of(&record, len))
     }
 
-    /// What the form could not carry so far.
+    /// The counts of values that the form could not represent so far.
     #[must_use]
     pub const fn losses(&self) -> Losses {
         self.encoder.losses()
@@ -410,7 +410,7 @@ impl Committer {
         commands
     }
 
-    /// How long to wait at most.
+    /// The maximum time to wait.
     fn patience(&self) -> Option<Duration> {
         let sync = match self.shared.options.fsync {
             Fsync::Every(every) if self.dirty => Some(every.saturating_sub(self.synced.elapsed())),
@@ -441,7 +441,7 @@ impl Committer {
             if self.live.is_due(first, &self.shared.options) {
                 self.rotate()?;
             }
-            // As many as the segment takes.
+            // The number of bytes for which the segment has room.
             let room = self.shared.options.rotate_bytes.unwrap_or(u64::MAX);
             let mut len = self.live.len;
             let fit = rest.iter().take_while(|chunk| {

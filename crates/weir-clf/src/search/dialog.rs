@@ -1,4 +1,4 @@
-//! Which records belong to one dialog.
+//! The records of one dialog.
 
 use std::collections::HashMap;
 

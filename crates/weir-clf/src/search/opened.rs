@@ -27,7 +27,7 @@ impl Opened {
         let segment = Segment::open(path)?;
         // One that is damaged at its beginning is searched all the same.
         let form = segment.form()?.unwrap_or_default();
-        // Without its sidecar a log is searched all the same.
+        // Without its sidecar a log is searched in full.
         let mut sidecar = if options.index {
             Sidecar::open(&segment, form).ok().flatten()
         } else {
@@ -58,7 +58,7 @@ impl Opened {
         })
     }
 
-    /// Whether a line of the text draft may refer to an earlier one. There are none where a sidecar is.
+    /// Whether a line of the text draft may refer to an earlier one. A log with a sidecar has none.
     pub(crate) fn refers(&self) -> io::Result<bool> {
         if self.form != Form::Text {
             return Ok(false);

@@ -71,19 +71,19 @@ impl Batch {
     }
 }
 
-/// What a thread keeps from piece to piece.
+/// The buffers of a thread that are kept from piece to piece.
 #[derive(Debug, Default)]
 pub(crate) struct PieceWork {
     buffer: Vec<u8>,
     scratch: Scratch,
 }
 
-/// What there is to do with each piece.
+/// The search for each piece.
 pub(crate) struct Job<'a> {
     pub(crate) segments: &'a [Opened],
     pub(crate) query: &'a Query,
     pub(crate) keep: bool,
-    /// Finds bytes that stand in every record of RFC 6873 that is looked for. Made when it is asked for.
+    /// The finder of bytes that every matching record of RFC 6873 has, created when it is needed.
     finder: OnceLock<Option<Finder>>,
 }
 
@@ -127,11 +127,11 @@ impl<'a> Job<'a> {
     }
 }
 
-/// What was read of a piece.
+/// The bytes that were read of a piece.
 #[derive(Clone, Copy)]
 struct PieceBytes<'a> {
     bytes: &'a [u8],
-    /// Where they begin in the log.
+    /// The offset in the log.
     from: u64,
     /// Records that begin before this are the piece's.
     limit: usize,
@@ -182,7 +182,7 @@ impl Job<'_> {
                 }
                 batch.clear();
             }
-            // What stands in a record of another form may be written in several ways.
+            // A value may be written in several ways in other forms.
             let finder = match N::FORM {
                 Form::Rfc6873 => self.finder(),
                 _ => None,
@@ -200,7 +200,7 @@ impl Job<'_> {
         Ok(batch)
     }
 
-    /// Looks at every record. False when more bytes are needed.
+    /// Reads every record. False when more bytes are needed.
     fn walk<N: Notation>(
         &self,
         part: PieceBytes<'_>,
@@ -241,7 +241,7 @@ impl Job<'_> {
         done.is_some() && sound
     }
 
-    /// Looks at the records that hold the needle. False when more bytes are needed.
+    /// Reads the records that have the needle. False when more bytes are needed.
     fn find(&self, finder: &Finder, part: PieceBytes<'_>, batch: &mut Batch) -> io::Result<bool> {
         let bytes = part.bytes;
         let mut at = 0_usize;
@@ -269,8 +269,8 @@ impl Job<'_> {
                 Err(_) => {}
             }
         }
-        // What holds no needle is looked at for damage, and a record that begins here may hold it behind
-        // what was read.
+        // Bytes without the needle are checked for damage, and a record that begins here may have it after the bytes that were
+        // read.
         let mut pass = |bytes: &[u8], _whole: bool, _offset: u64| {
             Ok(match Rfc6873::hop(bytes) {
                 Some(len) => Ok(len),
@@ -328,7 +328,7 @@ impl Job<'_> {
                         return Ok(());
                     }
                     if refers {
-                        // What it refers to will not be at hand when it is read again.
+                        // The record that it refers to is not available when it is read again.
                         let mut resolved = Vec::new();
                         text::push(record, &mut resolved, &mut Losses::default());
                         self.keep(&resolved, offset, &mut batch);

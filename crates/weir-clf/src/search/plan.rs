@@ -1,4 +1,4 @@
-//! Which parts of which segments have to be read.
+//! The parts of segments that a search reads.
 
 use std::io;
 use std::path::PathBuf;
@@ -7,7 +7,7 @@ use crate::index::sidecar::{LogSpan, Sidecar};
 use crate::search::query::Query;
 use crate::segment::Segment;
 
-/// Which parts of a log a search reads.
+/// The parts of a log that a search reads.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct Plan {
@@ -15,7 +15,7 @@ pub struct Plan {
     pub segments: Vec<SegmentPlan>,
 }
 
-/// Which parts of a segment a search reads.
+/// The parts of a segment that a search reads.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct SegmentPlan {

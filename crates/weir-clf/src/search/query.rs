@@ -1,4 +1,4 @@
-//! What is looked for.
+//! Search queries.
 
 use std::net::IpAddr;
 use std::ops::RangeInclusive;
@@ -27,14 +27,14 @@ pub struct Condition {
     addresses: Vec<(IpAddr, Option<u16>)>,
 }
 
-/// Where a condition looks.
+/// The subject of a condition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Target {
     /// One of the mandatory fields.
     Field(Field),
-    /// From: its URI, or the URI's user.
+    /// The URI of From, or the URI's user.
     From,
-    /// To: its URI, or the URI's user.
+    /// The URI of To, or the URI's user.
     To,
     /// The user of From or of To, or the authenticated one.
     User,
@@ -50,7 +50,7 @@ pub enum Target {
     Text,
 }
 
-/// How a value is compared. Bytes count, also their case.
+/// The comparison of a value. Bytes are compared, so that case matters.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum Test {
@@ -76,8 +76,7 @@ impl Test {
 }
 
 impl Condition {
-    /// Looks in `target`. Values are given as in the message; they are escaped as the log escapes
-    /// them.
+    /// A condition on `target`. Values are those of the message; they are escaped as the log escapes them.
     #[must_use]
     pub fn new(target: Target, test: Test) -> Self {
         let clean = |value: &[u8]| {
@@ -163,7 +162,7 @@ impl Condition {
         whole_values(&self.test)
     }
 
-    /// What the index knows the values by, if it does.
+    /// The keys of the values in the index, if it has them.
     fn keys(&self) -> Option<Vec<(Key, u32)>> {
         let keys: &[Key] = match self.target {
             Target::Field(Field::CallId) => &[Key::CallId],
@@ -183,7 +182,7 @@ impl Condition {
     /// One or the other of which stands in every record for which this holds.
     fn needles(&self) -> Option<Regex> {
         match (self.values(), &self.addresses[..]) {
-            // With dots, or in the IPv6 address that stands for it, which may have none.
+            // The address has dots, or is the IPv4-mapped IPv6 address, which may have none.
             (Some([_]), [(IpAddr::V4(address), _)]) => {
                 let dotted = regex::escape(&address.to_string());
                 Regex::new(&format!("{dotted}|(?i-u:ffff)")).ok()
@@ -249,7 +248,7 @@ fn whole_values(test: &Test) -> Option<&[Vec<u8>]> {
     }
 }
 
-/// What finds the records that may be looked for.
+/// The bytes that find records which may match.
 #[derive(Debug)]
 pub(crate) enum Needle {
     /// Bytes that stand in each of them.
@@ -281,7 +280,7 @@ impl Query {
         Self::default()
     }
 
-    /// Also asks for `condition`.
+    /// Adds `condition`.
     #[must_use]
     pub fn and(mut self, condition: Condition) -> Self {
         self.conditions.push(condition);
@@ -302,13 +301,13 @@ impl Query {
         self
     }
 
-    /// True when every record is looked for.
+    /// Whether every record matches.
     #[must_use]
     pub const fn is_everything(&self) -> bool {
         self.conditions.is_empty() && self.since.is_none() && self.until.is_none()
     }
 
-    /// Whether a record is one that is looked for. `written` are its bytes, for free text.
+    /// Whether a record matches. `written` are its bytes, for free text.
     #[must_use]
     pub fn matches(&self, record: &Record<'_>, written: &[u8]) -> bool {
         self.since.is_none_or(|since| record.time >= since)

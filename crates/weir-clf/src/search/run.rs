@@ -15,7 +15,7 @@ use crate::search::piece::{Batch, Job, PieceWork, SegmentPiece};
 use crate::search::plan::{Plan, plan};
 use crate::search::query::Query;
 
-/// How a search runs.
+/// The options of a search.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct SearchOptions {
@@ -75,17 +75,17 @@ pub struct Searcher {
 pub struct Found<'a> {
     /// The record.
     pub record: Record<'a>,
-    /// Its bytes in the log; of the text draft with what each `+` stands for.
+    /// The bytes in the log; for the text draft with each `+` replaced by its value.
     pub written: &'a [u8],
     /// The form in which it is written.
     pub form: Form,
     /// The segment's place among those searched.
     pub segment: usize,
-    /// Where it begins in the segment.
+    /// The offset in the segment.
     pub offset: u64,
 }
 
-/// What a search did.
+/// The totals of a search.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Searched {
@@ -145,12 +145,12 @@ impl Searcher {
         self.segments.iter().map(|opened| opened.segment.path())
     }
 
-    /// How far the searches with this searcher are, all together.
+    /// The progress of the searches with this searcher, all together.
     pub fn passed(&self) -> &Passed {
         &self.passed
     }
 
-    /// Which parts of the log `query` has to read.
+    /// The parts of the log that `query` has to read.
     ///
     /// # Errors
     /// When a sidecar cannot be read.
@@ -187,7 +187,7 @@ impl Searcher {
             for &(offset, end) in &batch.places {
                 let written = batch.bytes.get(start..end).unwrap_or_default();
                 start = end;
-                // It was read as a record before it was kept.
+                // The bytes were read as a record before they were kept.
                 if let Ok((record, _)) = form.decode(written, &mut scratch) {
                     each(Found {
                         record,
@@ -214,7 +214,7 @@ impl Searcher {
         let job = Job::new(&self.segments, query, keep);
         let mut work = std::mem::take(&mut *self.spare());
         let mut sink = Sink::new(each, &self.passed);
-        // What lies between two parts that have to be read in order is read by several threads.
+        // The part between two parts that have to be read in order is read by several threads.
         let mut pieces = Vec::new();
         for ((place, opened), part) in self.segments.iter().enumerate().zip(&plan.segments) {
             if part.spans.is_empty() {
@@ -269,7 +269,7 @@ impl Searcher {
     }
 }
 
-/// Where records go, until it is enough.
+/// The destination of records, until there are enough.
 struct Sink<'a> {
     each: &'a mut dyn FnMut(&Batch) -> ControlFlow<()>,
     searched: Searched,
@@ -287,7 +287,7 @@ impl<'a> Sink<'a> {
         }
     }
 
-    /// True when more is wanted.
+    /// Whether more are needed.
     fn take(&mut self, batch: &Batch) -> bool {
         self.searched.add(&batch.searched);
         self.passed
@@ -305,7 +305,7 @@ impl Searched {
     }
 }
 
-/// What the threads share: which piece is next, and the batches that wait for their turn.
+/// The state that the threads share: the next piece, and the batches that wait for their turn.
 #[derive(Debug, Default)]
 struct Board {
     next: usize,
