@@ -14,14 +14,14 @@ use crate::{
 /// A window on the stream that slides forward.
 pub(crate) struct Buffer<R: Read> {
     input: Input<R>,
-    /// Whether the source is slow; `None` when nothing would follow from that.
+    /// The measurement whether the source is slow; `None` when it would have no effect.
     watch: Option<Watch<R>>,
     bytes: Vec<u8>,
     start: usize,
     end: usize,
     /// Offset in the stream of `bytes[start]`.
     offset: u64,
-    /// How much is asked for in one read.
+    /// The size of reads.
     pieces: Pieces,
     ended: bool,
     /// The failure of the source, returned when the bytes before it are used up.
@@ -33,7 +33,7 @@ impl<R: Read> Buffer<R> {
         Ok(Self::of(Input::new(source, options)?, options))
     }
 
-    /// Of a source that is not compressed, whatever it begins with.
+    /// A buffer of a source that is not compressed, whatever it begins with.
     pub(crate) fn of_plain(source: R, options: &Options) -> Self {
         Self::of(Input::plain(source, options), options)
     }
@@ -68,7 +68,7 @@ impl<R: Read> Buffer<R> {
         self.bytes.get(self.start..self.end).unwrap_or_default()
     }
 
-    /// Where `window()` begins, for [`Buffer::slice`]; valid until the next `ensure` or `skip`.
+    /// The position of `window()`, for [`Buffer::slice`]; valid until the next `ensure` or `skip`.
     #[inline]
     pub(crate) fn position(&self) -> usize {
         self.start
@@ -126,8 +126,7 @@ impl<R: Read> Buffer<R> {
         }
     }
 
-    /// Makes the window at least `count` bytes long. False when the stream ends before, for
-    /// whatever reason: `ensure` tells.
+    /// Makes the window at least `count` bytes long. False when the stream ends before, for the reason that `ensure` returns.
     ///
     /// The buffer doubles only when it is full, so it never holds more than twice what has arrived.
     pub(crate) fn try_ensure(&mut self, count: usize) -> bool {
@@ -186,7 +185,7 @@ impl<R: Read> Buffer<R> {
         (self.start, self.end) = (place - rest, place);
     }
 
-    /// Where the next read ends.
+    /// The end of the next read.
     ///
     /// No more than a piece, even after a large record has made the buffer large: what is read next should still be in the
     /// cache when it is looked at.
@@ -211,7 +210,7 @@ impl<R: Read> Buffer<R> {
             match self.ensure(1) {
                 Ok(true) => {}
                 Ok(false) => return Ok(count - left),
-                // What was passed over would be forgotten.
+                // The bytes that were skipped would be forgotten.
                 Err(error) if error.is_pause() => {}
                 Err(error) => return Err(error),
             }

@@ -1,4 +1,4 @@
-//! Which format is it?
+//! Recognises the format of a capture.
 
 use std::{fmt::Write, io::Read};
 
@@ -73,7 +73,7 @@ pub fn other_compression(bytes: &[u8]) -> Option<(&'static str, &'static str)> {
     Some((name, hint))
 }
 
-/// How they begin.
+/// The first bytes of unsupported compressions, with their names and tools.
 const OTHER_COMPRESSIONS: [(&[u8], &str, &str); 4] = [
     (
         b"PK\x03\x04",

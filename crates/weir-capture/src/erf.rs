@@ -1,5 +1,4 @@
-//! ERF: records of 16 bytes of header and a payload, and nothing before the first (Endace ERF
-//! types, version 21).
+//! ERF: records of 16 bytes of header and a payload, without a file header (Endace ERF types, version 21).
 
 use std::io::Read;
 
@@ -38,7 +37,7 @@ impl Erf {
             let mut interface = Interface::new(LINK_TYPE);
             // There are no more than four.
             interface.id = index as u32;
-            // As Wireshark names them.
+            // The names are those of Wireshark.
             let number = usize::from(flags) % PORTS;
             let letter = char::from(b'A' + flags % PORTS as u8);
             interface.name = Some(format!("Port {letter} (ERF Interface {number})"));
@@ -137,7 +136,7 @@ pub(crate) fn detect<R: Read>(buffer: &mut Buffer<R>) -> Result<bool, InputError
     }
 }
 
-/// True when a stream that begins so is certainly ERF.
+/// Whether a stream with this beginning is certainly ERF.
 pub(crate) fn sniff(prefix: &[u8]) -> bool {
     chain(prefix, false) == Verdict::Erf
 }
@@ -188,7 +187,7 @@ fn time_ns(timestamp: u64) -> i64 {
     seconds * 1_000_000_000 + ((fraction + (1 << 31)) >> 32) as i64
 }
 
-/// What the first records say of the format.
+/// The result of looking at the first records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Verdict {
     Erf,
@@ -197,8 +196,7 @@ enum Verdict {
     More(usize),
 }
 
-/// Looks for a chain of plausible records at the start of a stream. `complete` says that `bytes` is
-/// the whole of it.
+/// Searches a chain of plausible records at the start of a stream. `complete` tells that `bytes` is the whole of it.
 ///
 /// There is no magic number, so the first packets must agree, padding not counted: known types, lengths that
 /// hold the headers of the type, times that neither fall by more than a second nor jump by more
@@ -245,7 +243,7 @@ fn chain(bytes: &[u8], complete: bool) -> Verdict {
     }
 }
 
-/// True when a record with this time may come after one with that.
+/// Whether a record with this time may follow one with that.
 fn follows(before: u64, timestamp: u64) -> bool {
     if timestamp < before {
         // Reassembled ATM and several ports interleave up to a second out of order.
@@ -287,5 +285,5 @@ const HEADER_LEN: usize = 16;
 const TYPE_PAD: u8 = 48;
 /// Records that are looked at; a stream of padding alone is not taken for ERF.
 const RECORDS_TO_TRY: usize = 20;
-/// Packets that must agree when the stream goes on.
+/// The number of packets that must be consistent when the stream continues.
 const RECORDS_MIN: usize = 3;

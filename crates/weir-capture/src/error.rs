@@ -1,4 +1,4 @@
-//! What can go wrong while reading a capture, and where.
+//! Errors of reading a capture, with their places.
 
 use std::{fmt, io};
 
@@ -32,7 +32,7 @@ pub enum ErrorKind {
     Limit,
 }
 
-/// Where reading stopped.
+/// The place where reading stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Location {
@@ -44,13 +44,13 @@ pub struct Location {
     pub offset: u64,
 }
 
-/// What exactly is wrong with the bytes at a [`Location`].
+/// The reason why the bytes at a [`Location`] are invalid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Reason {
     /// The stream ends in the middle of something.
     Cut {
-        /// What is cut, such as `packet data`.
+        /// The name of the cut part, such as `packet data`.
         part: &'static str,
         /// Bytes that it should have.
         needed: u64,
@@ -61,18 +61,18 @@ pub enum Reason {
     Unexpected {
         /// The field.
         part: &'static str,
-        /// What it may be, in words.
+        /// The valid values, as text.
         expected: &'static str,
-        /// What it is.
+        /// The value.
         found: u64,
     },
     /// A length or a count is beyond its limit.
     TooLarge {
-        /// What is too large.
+        /// The name of the part that is too large.
         part: &'static str,
         /// The limit.
         limit: u64,
-        /// What the file says.
+        /// The value in the file.
         found: u64,
     },
 }
@@ -95,10 +95,10 @@ enum Detail {
     Compressed(Compression, DecompressFailure),
 }
 
-/// What the layer that inflates a stream can say.
+/// The error of the layer that inflates a stream.
 #[derive(Debug)]
 pub(crate) struct DecompressFailure {
-    /// What is wrong, in words.
+    /// The description.
     pub(crate) what: &'static str,
     /// The decoder's own word for it, if it has one.
     pub(crate) code: Option<String>,
@@ -207,8 +207,8 @@ impl Error {
         self.inner.kind
     }
 
-    /// True when the source has nothing for now (its read said [`io::ErrorKind::WouldBlock`]): asked
-    /// again, the reader goes on where it was. Only a plain source can pause, not a compressed one.
+    /// Whether the source has no data for now (its read failed with [`io::ErrorKind::WouldBlock`]): at the next call, the reader
+    /// continues where it was. Only a plain source can pause, not a compressed one.
     #[must_use]
     pub fn is_pause(&self) -> bool {
         matches!(&self.inner.detail, Detail::Io(source) if source.kind() == io::ErrorKind::WouldBlock)
@@ -220,13 +220,13 @@ impl Error {
         self.inner.hint
     }
 
-    /// Where reading stopped, when reading had begun.
+    /// The place where reading stopped, if reading had begun.
     #[must_use]
     pub fn location(&self) -> Option<Location> {
         self.inner.location
     }
 
-    /// What is wrong with the bytes there, for [`ErrorKind::Damaged`] and [`ErrorKind::Limit`].
+    /// The reason of [`ErrorKind::Damaged`] and [`ErrorKind::Limit`].
     #[must_use]
     pub fn reason(&self) -> Option<Reason> {
         match self.inner.detail {

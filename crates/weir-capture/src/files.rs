@@ -61,7 +61,7 @@ pub fn sniff_path(path: &Path) -> Result<Option<(Format, Compression)>, Error> {
     sniff_reader(open_file(path)?)
 }
 
-/// As [`sniff_path`], for anything that is read from its beginning.
+/// Recognises as [`sniff_path`], for anything that is read from its beginning.
 ///
 /// # Errors
 /// When it cannot be read.
@@ -78,8 +78,8 @@ pub fn sniff_reader<R: Read>(source: R) -> Result<Option<(Format, Compression)>,
     }
 }
 
-/// True when there is a capture at `path` that would be lost if something else were written there: a regular
-/// file that is not empty and is one by its content, or by its name.
+/// Whether there is a capture at `path` that would be lost if something else were written there: a regular file that is not empty
+/// and is one by its content, or by its name.
 #[must_use]
 pub fn is_capture_at(path: &Path) -> bool {
     let Ok(metadata) = std::fs::metadata(path) else {
@@ -116,10 +116,9 @@ pub fn uncompressed_name(name: &str) -> &str {
     COMPRESSED_ENDINGS.iter().find_map(without).unwrap_or(name)
 }
 
-/// The files that `pattern` means, sorted: the path itself, or all that match `*`, `?`, `[...]` and
-/// `**`, whatever bytes their names are. A file whose name holds such characters is found by its name first, and
-/// a name that is not UTF-8 also as [`shown`] writes it. Links are followed, but not by `**` into a folder
-/// that is being walked.
+/// The files that match `pattern`, sorted: the path itself, or all that match `*`, `?`, `[...]` and `**`; names may have any bytes.
+/// A file whose name equals the pattern is found first, and a name that is not UTF-8 also in the form of [`shown`]. Links are
+/// followed, except those that `**` finds in a folder.
 ///
 /// # Errors
 /// [`ErrorKind::NotFound`] when there is none, or the pattern is malformed; [`ErrorKind::Io`] when
@@ -236,7 +235,7 @@ fn as_shown(text: &str) -> Option<PathBuf> {
 fn as_shown(_: &str) -> Option<PathBuf> {
     None
 }
-/// How the names of captures end.
+/// The extensions of captures.
 const CAPTURE_ENDINGS: [&str; 6] = [".pcap", ".pcapng", ".cap", ".erf", ".ntar", ".snoop"];
 /// And what may stand behind that.
 const COMPRESSED_ENDINGS: [&str; 6] = [".gz", ".zst", ".zstd", ".xz", ".bz2", ".lz4"];

@@ -1,6 +1,6 @@
-//! How records are told apart, as data.
+//! The framing of records, as data.
 
-/// How the records of a capture are told apart, as data, from which a loop over records can be compiled.
+/// The framing of the records of a capture, as data, from which a loop over records can be compiled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RecordFraming {
     /// A header with seconds and their fraction in its first eight bytes, then the data.
@@ -9,9 +9,9 @@ pub enum RecordFraming {
         header_len: u32,
         /// Numbers have their last byte first.
         is_little: bool,
-        /// Where in the header the captured length is, 32 bits.
+        /// The offset in the header of the captured length, 32 bits.
         captured_at: u32,
-        /// Where the length on the wire is.
+        /// The offset of the length on the wire.
         wire_len_at: u32,
         /// The lengths stand in either order: the smaller one is the captured length.
         smaller_is_captured: bool,

@@ -1,4 +1,4 @@
-//! How do I read the packets in this file, and keep some of them in another?
+//! Reads and writes captures in their file formats.
 //!
 //! Whatever it is: pcap, pcapng, ERF, snoop or NetMon 2; plain, or compressed by gzip, zstd, xz, bzip2 or lz4; a file, a
 //! member of a zip archive, a pipe, or several files in the order of time. Format and compression are found by content.

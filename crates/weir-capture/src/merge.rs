@@ -53,9 +53,9 @@ struct MergeSource<R: Read> {
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct FileError {
-    /// Which file, counted from 0 in the order in which they were given.
+    /// The index of the file, from 0 in the given order.
     pub file: usize,
-    /// What went wrong in it.
+    /// The error.
     pub error: Error,
 }
 
@@ -134,7 +134,7 @@ impl<R: Read> Merge<R> {
         Ok(window.pop())
     }
 
-    /// Has records wait until the window is full or all files are at their end.
+    /// Adds records until the window is full or all files are at their end.
     fn fill(&mut self, window: &mut Window) -> Result<(), FileError> {
         while !window.is_full() {
             let Some((time_ns, file, record)) = self.next_of_files()? else {

@@ -28,14 +28,14 @@ pub(crate) struct NetMon {
     minor: u8,
     table_at: u64,
     table_entries: u64,
-    /// What the places of the frames that were read come to.
+    /// A checksum of the offsets of the frames so far.
     read: u64,
     places: u64,
     /// Index of the interface that each network type has become.
     networks: HashMap<u16, usize>,
 }
 
-/// True when a stream begins so.
+/// Whether a stream with this beginning is NetMon.
 pub(crate) fn sniff(prefix: &[u8]) -> bool {
     prefix.starts_with(MAGIC) && prefix.get(5).is_none_or(|major| *major == 2)
 }
@@ -115,7 +115,7 @@ impl NetMon {
                     available: stream.buffer.offset(),
                 }));
             };
-            // What a frame of any of the networks may have; which it is stands behind it.
+            // The limit is that of all networks; the network of a frame is after it.
             let limit = self.options.record_limit(u32::MAX);
             if header.captured > limit {
                 return Err(stream.damaged(Reason::TooLarge {
@@ -155,7 +155,7 @@ impl NetMon {
         }
     }
 
-    /// Takes note of where a frame lies.
+    /// Adds the offset of a frame.
     fn note(&mut self, offset: u64) {
         self.read = self.read.saturating_add(1);
         self.places = fold(self.places, offset);
@@ -211,7 +211,7 @@ impl NetMon {
         let Ok(time) = time() else {
             return (network, None);
         };
-        // In units of 100 ns since 1601.
+        // The time is in units of 100 ns since 1601.
         (network, Some((i128::from(time) - FROM_1601_TO_1970) * 100))
     }
 
@@ -324,7 +324,7 @@ const fn link_type(network: u16) -> u32 {
         2 => 6,
         // FDDI.
         3 => 10,
-        // Tunnels, and wireless networks of telephones: IP as it is.
+        // Tunnels and mobile networks have plain IP packets.
         7..=9 => 101,
         // Those of libpcap.
         0xe000..=0xefff => network as u32 & 0xfff,
@@ -332,11 +332,11 @@ const fn link_type(network: u16) -> u32 {
     }
 }
 
-/// What the registry of link types has not, "NM" and the number.
+/// The prefix of link types that are not in the registry: "NM", followed by the number.
 const OTHER: u32 = 0x4e4d_0000;
 const MAGIC: &[u8] = b"GMBU";
-/// Of which the last half is reserved.
+/// The length of the file header, of which the last half is reserved.
 const FILE_HEADER_LEN: usize = 128;
 const HEADER_LEN: usize = 16;
-/// In units of 100 ns.
+/// The time from 1601 to 1970 in units of 100 ns.
 const FROM_1601_TO_1970: i128 = 116_444_736_000_000_000;

@@ -21,12 +21,12 @@ pub trait Object: fmt::Debug + Send + Sync {
     /// Bytes that it has; `None` where the other side does not say before all of them have come.
     fn len(&self) -> Option<u64>;
 
-    /// True when it is known to have no bytes.
+    /// Whether it is known to be empty.
     fn is_empty(&self) -> bool {
         self.len() == Some(0)
     }
 
-    /// True when it can be read from any place; otherwise only from its beginning on.
+    /// Whether it can be read from any position; otherwise only from its beginning.
     fn is_ranged(&self) -> bool;
 
     /// Reads from the start of `range` on. Reading may go on behind its end: up to there it pays to read ahead.
@@ -39,7 +39,7 @@ pub trait Object: fmt::Debug + Send + Sync {
     fn as_any(&self) -> &dyn Any;
 }
 
-/// What reads an [`Object`].
+/// A reader of an [`Object`].
 pub trait ReadObject: Read + Seek + Send {}
 
 impl<R: Read + Seek + Send> ReadObject for R {}
@@ -137,7 +137,7 @@ fn redact(scheme: &str, address: &str, clean: &mut String) {
 const SCHEMES: [&str; 10] = [
     "s3", "s3a", "gs", "az", "azure", "adl", "abfs", "abfss", "http", "https",
 ];
-/// What an address ends before, in a text.
+/// The characters at which an address in a text ends.
 const ENDS: [char; 5] = ['\'', '"', '`', '<', '>'];
 
 #[cfg(test)]

@@ -1,8 +1,8 @@
-//! How to read: buffer sizes and the limits on everything that grows.
+//! The options of reading: buffer sizes and limits of memory.
 
 use crate::{Format, Pieces};
 
-/// How to read a capture. Take [`Options::default`] and change what you need.
+/// The options of reading a capture. Take [`Options::default`] and change what you need.
 ///
 /// ```
 /// let mut options = weir_capture::Options::default();
@@ -55,8 +55,7 @@ impl Options {
     }
 }
 
-/// The largest number of captured bytes that a record of `link_type` may have when
-/// [`Options::record_bytes_max`] says nothing.
+/// The largest number of captured bytes that a record of `link_type` may have when [`Options::record_bytes_max`] is `None`.
 #[must_use]
 pub fn record_bytes_max_of(link_type: u32) -> u32 {
     match link_type {

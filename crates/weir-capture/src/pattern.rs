@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf, is_separator};
 
 /// A pattern of names in folders.
 pub(crate) struct Pattern {
-    /// Where it begins: what stands in front of the first folder with a wildcard.
+    /// The path before the first folder with a wildcard.
     base: PathBuf,
     steps: Vec<PatternStep>,
 }
@@ -156,7 +156,7 @@ fn walk(
     }
 }
 
-/// Takes up what a name led to.
+/// Adds the result of a name.
 fn take(
     path: PathBuf,
     rest: &[PatternStep],
@@ -252,7 +252,7 @@ fn units(name: &OsStr) -> Vec<u32> {
 /// Whether a name is what the tokens say: in time that is the product of both lengths at most.
 fn matches(tokens: &[PatternToken], units: &[u32]) -> bool {
     let (mut token, mut unit) = (0, 0);
-    // Where to go on when what was tried behind the last `*` does not match.
+    // The positions to continue at when the attempt after the last `*` does not match.
     let mut again: Option<(usize, usize)> = None;
     loop {
         let fits = match (tokens.get(token), units.get(unit)) {
@@ -283,7 +283,7 @@ fn matches(tokens: &[PatternToken], units: &[u32]) -> bool {
     }
 }
 
-/// What makes a path a pattern.
+/// The characters that make a path a pattern.
 pub(crate) const WILD: [char; 3] = ['*', '?', '['];
 /// Above the last character.
 const BEYOND: u32 = 0x11_0000;

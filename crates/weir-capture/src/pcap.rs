@@ -12,7 +12,7 @@ use crate::{
     stream::{FoundRecord, Span, Stream},
 };
 
-/// What the file header says of the records that follow.
+/// The parameters of the file header.
 #[derive(Clone, Debug)]
 pub(crate) struct Pcap {
     swapped: bool,
@@ -24,7 +24,7 @@ pub(crate) struct Pcap {
     record_bytes_max: u32,
 }
 
-/// How the record header is laid out, where the magic number does not tell.
+/// The layout of the record header, where the magic number does not determine it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Variant {
     /// 16 bytes: seconds, fraction, captured and original length.
@@ -52,7 +52,7 @@ enum Lengths {
 #[derive(Clone, Copy, Debug)]
 struct RecordHeader {
     seconds: u32,
-    /// In units of [`Pcap::fraction_ns`].
+    /// The fraction of a second in units of [`Pcap::fraction_ns`].
     fraction: u32,
     captured: u32,
     wire_len: u32,
@@ -96,9 +96,8 @@ impl Pcap {
         Ok(pcap)
     }
 
-    /// True when the first record, and the header behind it, make sense in the layout that the magic
-    /// number names. Looks at the same bytes however they arrive, and waits for no more of a pipe
-    /// than the header of the second packet.
+    /// Whether the first record, and the header after it, are plausible in the layout of the magic number. Reads the same bytes
+    /// however they arrive, and waits for no more of a pipe than the header of the second packet.
     fn begins_plausibly<R: Read>(&self, stream: &mut Stream<R>) -> bool {
         if !stream.buffer.try_ensure(self.header_len) {
             // Too short for a record in any layout: the first call of `find` reports it.
@@ -129,7 +128,7 @@ impl Pcap {
             captured_at,
             wire_len_at,
             smaller_is_captured: self.lengths == Lengths::SmallerIsCaptured,
-            // At most 1000.
+            // The value is at most 1000.
             fraction_ns: self.fraction_ns as u32,
             captured_max: self.record_bytes_max,
         }
@@ -198,7 +197,7 @@ impl Plausible for Pcap {
     }
 }
 
-/// True when a stream that begins so is pcap.
+/// Whether a stream with this beginning is pcap.
 pub(crate) fn sniff(prefix: &[u8]) -> bool {
     magic(prefix).is_some()
 }
@@ -233,7 +232,7 @@ fn magic(prefix: &[u8]) -> Option<Magic> {
         })
 }
 
-/// How long the file header is, told from its first four bytes.
+/// The length of the file header, by its first four bytes.
 fn file_header_len(prefix: &[u8]) -> usize {
     match magic(prefix) {
         // One more number: how many bytes of records follow.
@@ -374,7 +373,7 @@ impl Pcap {
     /// writers produce, carries into the seconds.
     #[inline]
     fn time_ns(&self, header: &RecordHeader) -> i64 {
-        // At most 2^32 * 10^9 + 2^32 * 10^3, which is less than 2^63.
+        // The sum is at most 2^32 * 10^9 + 2^32 * 10^3, which is less than 2^63.
         i64::from(header.seconds) * 1_000_000_000 + i64::from(header.fraction) * self.fraction_ns
     }
 
@@ -396,7 +395,7 @@ impl Pcap {
         }
     }
 
-    /// How many of the first records are whole and plausible; `None` when one is implausible.
+    /// The number of first records that are whole and plausible; `None` when one is implausible.
     fn sensible_records(&self, mut bytes: &[u8]) -> Option<usize> {
         let mut before = None;
         for records in 0..RECORDS_TO_BELIEVE {
@@ -443,8 +442,7 @@ const MAGIC_LEN: usize = 4;
 const FILE_HEADER_LEN: usize = 24;
 const RECORD_HEADER_LEN: usize = 16;
 const FCS_LEN_PRESENT: u32 = 0x0400_0000;
-/// Bytes in which records of another layout are looked for, when those of the usual one make no
-/// sense.
+/// The number of bytes in which records of another layout are searched, when those of the usual one are implausible.
 const LOOK_AHEAD_BYTES: usize = 128 << 10;
 /// Whole records that must make sense before a layout other than the usual one is believed.
 const RECORDS_TO_BELIEVE: usize = 2;

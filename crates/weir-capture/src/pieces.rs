@@ -1,4 +1,4 @@
-//! How much of a file is read at once, and to where in a buffer.
+//! The size and the destination of reads of a file.
 
 use std::time::{Duration, Instant};
 
@@ -17,16 +17,16 @@ pub struct Pieces {
     won: u32,
 }
 
-/// Where the trial is.
+/// The state of the trial.
 #[derive(Clone, Copy, Debug)]
 enum Trial {
     /// Nothing is ever tried.
     Never,
-    /// So many bytes come in between.
+    /// The number of bytes until the next round.
     Rest(usize),
-    /// So many pieces of the usual size were read in this round, in so many nanoseconds.
+    /// The number of pieces of the usual size that were read in this round, and their nanoseconds.
     Usual(u32, u64),
-    /// The same of large ones, beside what a MiB of those of the usual size took.
+    /// The number of large pieces and their nanoseconds, beside the time of a MiB in those of the usual size.
     Large(u32, u64, u64),
 }
 
@@ -60,8 +60,8 @@ impl Pieces {
         self.len
     }
 
-    /// Where in a buffer the next piece is to begin, which has `rest` bytes in front of it that were not used yet, and is read from
-    /// `position` of the file.
+    /// The position in a buffer of the next piece, which has `rest` unused bytes before it, and is read from `position` of the
+    /// file.
     ///
     /// The kernel copies from its pages by `rep movsb`, which takes two to five times as long on processors of AMD where the
     /// target lies as far in its page as the source, or a few octets (1 to some 31) further: which of both it is differs from model
@@ -96,7 +96,7 @@ impl Pieces {
         let begun = Instant::now();
         let asked = out.len();
         let count = read(out)?;
-        // What comes in small parts is no file in the page cache.
+        // A source that returns small parts is not a file in the page cache.
         if count == asked && asked >= self.len / 2 {
             self.took(count, begun.elapsed());
         }
@@ -142,7 +142,7 @@ impl Pieces {
     /// A MiB took so long in pieces of either size.
     fn judge(&mut self, usual: u64, large: u64) -> Trial {
         self.rounds += 1;
-        // What lies in the second cache is looked at faster, too.
+        // Data in the L2 cache is processed faster, too.
         self.won += u32::from(large < usual - usual / 8);
         self.len = Self::USUAL;
         if self.rounds < ROUNDS {
@@ -157,7 +157,7 @@ impl Pieces {
 
 /// Octets of a page of memory, and of a file's in the kernel's cache.
 pub(crate) const PAGE: usize = 4 << 10;
-/// How much further in a page octets are read to than they stand in the file's.
+/// The distance by which octets are further in a page of the buffer than in a page of the file.
 pub(crate) const AHEAD: usize = PAGE / 4 + 32;
 /// Pieces of a round, and how many of them are not counted.
 const USUAL_READ: u32 = 16;

@@ -1,4 +1,4 @@
-//! The reader of one capture, whatever its format.
+//! The reader of a capture of any format.
 
 use std::{fmt, io::Read};
 
@@ -68,7 +68,7 @@ impl<R: Read> Reader<R> {
         Self::of(Buffer::new(source, options)?, options)
     }
 
-    /// As [`Reader::with_options`], of a source that is not compressed, whatever it begins with.
+    /// A reader as [`Reader::with_options`], of a source that is not compressed, whatever it begins with.
     pub(crate) fn of_plain(source: R, options: &Options) -> Result<Self, Error> {
         Self::of(Buffer::of_plain(source, options), options)
     }
@@ -122,20 +122,20 @@ impl<R: Read> Reader<R> {
         self.stream.format
     }
 
-    /// How the source is compressed.
+    /// The compression of the source.
     #[must_use]
     pub fn compression(&self) -> Compression {
         self.stream.buffer.compression()
     }
 
-    /// The interfaces described so far; in pcapng, those of the section that is being read.
+    /// The interfaces so far; in pcapng, those of the current section.
     #[must_use]
     pub fn interfaces(&self) -> &[Interface] {
         &self.stream.interfaces
     }
 
-    /// What a pcapng has of secrets of TLS so far, as the lines of a key log (`SSLKEYLOGFILE`). Wireshark and `editcap
-    /// --inject-secrets` put them in front of the packets.
+    /// The TLS secrets of a pcapng so far, as the lines of a key log (`SSLKEYLOGFILE`). Wireshark and `editcap --inject-secrets`
+    /// put them before the packets.
     #[must_use]
     pub fn tls_secrets(&self) -> &[u8] {
         &self.stream.secrets
@@ -176,8 +176,8 @@ impl<R: Read> Reader<R> {
         })
     }
 
-    /// How the records that follow are told apart, for a loop that finds them in [`Reader::window`] by itself;
-    /// `None` where that takes more than reading their headers.
+    /// The framing of the next records, for a loop that finds them in [`Reader::window`] by itself; `None` where that takes more
+    /// than reading their headers.
     #[must_use]
     pub fn framing(&self) -> Option<RecordFraming> {
         match &self.parser {
@@ -199,8 +199,8 @@ impl<R: Read> Reader<R> {
         }
     }
 
-    /// Records so far whose time is outside of what 64 bits of nanoseconds since 1970 hold, 1677-09-21 to 2262-04-11: they
-    /// have the nearest that these hold. pcapng and NetMon have such times; those of pcap, ERF and snoop end in 2106.
+    /// The number of records so far with a time outside of the range of 64 bits of nanoseconds since 1970, 1677-09-21 to
+    /// 2262-04-11: they have the nearest time in it. pcapng and NetMon have such times; those of pcap, ERF and snoop end in 2106.
     #[must_use]
     pub const fn times_beyond(&self) -> u64 {
         self.stream.times_beyond
@@ -212,8 +212,8 @@ impl<R: Read> Reader<R> {
         self.stream.number + 1
     }
 
-    /// Of ERF, a bit for each port that had a record; of pcapng, for each of the first eight interfaces whose packets are
-    /// as those of the first. Records of others are not passed over.
+    /// For ERF, a bit for each port that had a record; for pcapng, for each of the first eight interfaces whose packets are like
+    /// those of the first. Records of others are not skipped.
     #[must_use]
     pub fn ports(&self) -> u8 {
         match &self.parser {
@@ -229,7 +229,7 @@ impl<R: Read> Reader<R> {
         self.stream.number += records;
     }
 
-    /// What has read the records, without the source.
+    /// The parser of the records, without the source.
     pub(crate) fn into_parser(self) -> Parser {
         self.parser
     }
@@ -242,7 +242,7 @@ impl<R: Read> Reader<R> {
         Ok(())
     }
 
-    /// What was learned of the file before its first record.
+    /// The knowledge of the file before its first record.
     pub(crate) fn knowledge(&self) -> Knowledge {
         match &self.parser {
             Parser::Pcap(pcap) => Knowledge::Pcap(pcap.clone()),

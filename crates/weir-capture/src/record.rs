@@ -44,7 +44,7 @@ pub struct Interface {
     pub description: Option<String>,
     /// Number of the pcapng section that describes it, counted from 0.
     pub section: u32,
-    /// Bytes of frame check sequence at the end of each packet, where the file says so.
+    /// The number of bytes of frame check sequence at the end of each packet, if the file has it.
     pub fcs_len: Option<u8>,
 }
 
@@ -93,7 +93,7 @@ impl fmt::Display for Format {
     }
 }
 
-/// How the bytes of a capture are compressed.
+/// The compression of a capture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Compression {

@@ -1,4 +1,4 @@
-//! Which records are repetitions of those right before them?
+//! Recognises records that repeat one of those right before them.
 
 /// The records right before, as `editcap -d` looks at them: a mirrored port, or two probes, give packets twice.
 #[derive(Debug)]

@@ -28,7 +28,7 @@ struct RecordHeader {
     microseconds: u32,
 }
 
-/// True when a stream begins so.
+/// Whether a stream with this beginning is snoop.
 pub(crate) fn sniff(prefix: &[u8]) -> bool {
     prefix.starts_with(MAGIC)
 }
@@ -178,7 +178,7 @@ const fn link_type(number: u32) -> u32 {
     }
 }
 
-/// What the registry of link types has not, "SN" and the number.
+/// The prefix of link types that are not in the registry: "SN", followed by the number.
 const OTHER: u32 = 0x534e_0000;
 const MAGIC: &[u8] = b"snoop\0\0\0";
 const FILE_HEADER_LEN: usize = 16;

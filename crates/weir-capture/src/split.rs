@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use crate::{Compression, Error, Format, Interface, Options, Reader, erf::Erf, pcap::Pcap};
 
-/// Where the parts of a capture file begin.
+/// The division of a capture file into parts.
 #[derive(Debug)]
 pub struct Split {
     /// The file up to its first record.
@@ -25,15 +25,15 @@ pub struct Split {
 /// The bytes that a part is read from: what the file begins with, then its own.
 pub type PartSource<R> = Chain<Cursor<Arc<[u8]>>, R>;
 
-/// What a reader knows of a file before its first record, as far as records are read by it.
+/// The knowledge of a reader about a file before its first record, as far as records depend on it.
 #[derive(Clone, Debug)]
 pub(crate) enum Knowledge {
     Pcap(Pcap),
-    /// How many descriptions of sections and interfaces there were.
+    /// The number of descriptions of sections and interfaces.
     Pcapng(u64),
     /// The ports seen, and the interfaces that they have become.
     Erf(Erf, Vec<Interface>),
-    /// Its files are read in one.
+    /// Files of the format are read in one.
     Nothing,
 }
 
@@ -59,7 +59,7 @@ pub(crate) trait Plausible {
     fn header_len(&self) -> usize;
 }
 
-/// What may be a record.
+/// A candidate of a record.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Candidate {
     pub(crate) len: usize,
@@ -67,8 +67,8 @@ pub(crate) struct Candidate {
 }
 
 impl Split {
-    /// Looks for places at which `file` falls into `parts` parts of about the same size. `None` when
-    /// it should be read in one: it is compressed, or no such places are found.
+    /// Divides `file` into `parts` parts of about the same size. `None` when it should be read in one: it is compressed, or no such
+    /// positions are found.
     ///
     /// Reads the start of the file and at most half a MiB for each part.
     ///
@@ -85,7 +85,7 @@ impl Split {
         if reader.compression() != Compression::None {
             return Ok(None);
         }
-        // What stands before the first record of pcapng describes the interfaces.
+        // The blocks before the first record of pcapng describe the interfaces.
         let Ok(Some(first)) = reader.find() else {
             return Ok(None);
         };
@@ -109,7 +109,7 @@ impl Split {
         for part in 1..parts as u64 {
             places.push(first.offset.saturating_add(share.saturating_mul(part)));
         }
-        // Parsers are asked while the file is read elsewhere.
+        // The parser is used while the file is read elsewhere.
         let parser = reader.into_parser();
         for place in places {
             if let Some(start) = guess.near(&mut file, place, parser.plausible())?
@@ -133,13 +133,13 @@ impl Split {
         }))
     }
 
-    /// How many parts there are: at least two.
+    /// The number of parts: at least two.
     #[must_use]
     pub fn parts(&self) -> usize {
         self.starts.len()
     }
 
-    /// Where part number `part` begins, and where it ends unless it is read on.
+    /// The range of part number `part`, unless it is read on.
     #[must_use]
     pub fn range(&self, part: usize) -> std::ops::Range<u64> {
         let start = self.starts.get(part).copied().unwrap_or(u64::MAX);
@@ -177,8 +177,8 @@ impl Split {
         Ok(reader)
     }
 
-    /// True when part number `part`, which is read, goes on where the one before it has come to, so
-    /// that it is what a reader of the whole file would have read. Its records are then numbered on.
+    /// Whether part number `part`, which is read, continues where the one before it has ended, so that its records are those of a
+    /// reader of the whole file. Their numbers then continue, too.
     pub fn follows<R: Read>(
         &self,
         before: &Reader<R>,
@@ -195,9 +195,8 @@ impl Split {
         follows
     }
 
-    /// What a process that has read part number `part` to its end, with `reader`, sends to one that has not: the parts
-    /// make up the file when each is [sound](Certificate::is_sound) and begins where the one before it has
-    /// arrived.
+    /// The certificate of a process that has read part number `part` to its end, with `reader`: the parts make up the file when
+    /// each is [sound](Certificate::is_sound) and begins where the one before it has ended.
     pub fn certificate<R: Read>(&self, part: usize, reader: &Reader<R>) -> Certificate {
         Certificate {
             start: self.starts.get(part).copied().unwrap_or(u64::MAX),
@@ -211,14 +210,14 @@ impl Split {
         reader.set_stop(self.stop(part));
     }
 
-    /// Where a part ends: where the next begins.
+    /// The end of a part: the beginning of the next.
     fn stop(&self, part: usize) -> u64 {
         let next = part.saturating_add(1);
         self.starts.get(next).copied().unwrap_or(u64::MAX)
     }
 }
 
-/// What a part that was read somewhere says of itself: see [`Split::certificate`].
+/// The certificate of a part that was read by itself: see [`Split::certificate`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Certificate {
     /// The byte that it began at.
@@ -229,7 +228,7 @@ pub struct Certificate {
     pub is_sound: bool,
 }
 
-/// Looks for places where records begin.
+/// Searches positions at which records begin.
 struct Guess {
     window: Vec<u8>,
     /// A time of the capture.
@@ -286,7 +285,7 @@ impl Guess {
     }
 }
 
-/// How far a chain is followed. Captures inside captures fit into one record, which is rarely so large.
+/// The number of bytes over which a chain is followed. Captures inside captures fit into one record, which is rarely so large.
 const WINDOW_BYTES: usize = 512 << 10;
 /// Records at the start of an ERF file in which its ports are expected to show.
 const RECORDS_OF_PORTS: usize = 4096;

@@ -1,5 +1,4 @@
-//! What reading has in common for all formats: the buffer, the count of records, the interfaces,
-//! and errors that know where they are.
+//! The common part of all formats: the buffer, the count of records, the interfaces, and errors with their places.
 
 use std::io::Read;
 
@@ -25,8 +24,7 @@ pub(crate) struct Stream<R: Read> {
     pub(crate) stop: u64,
 }
 
-/// A record that was found, as positions in the buffer: until it is asked for, nothing of it needs
-/// to be borrowed.
+/// A record that was found, as positions in the buffer: nothing of it is borrowed before it is used.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct FoundRecord {
     pub(crate) number: u64,
@@ -159,7 +157,7 @@ impl<R: Read> Stream<R> {
         Error::limit(Reason::TooLarge { part, limit, found }, self.location())
     }
 
-    /// Where the next record is.
+    /// The place of the next record.
     pub(crate) fn location(&self) -> Location {
         Location {
             format: Some(self.format),

@@ -42,7 +42,7 @@ struct Described {
     name: Option<String>,
 }
 
-/// A record to be written, of which nothing is changed.
+/// A record to write, unchanged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct WriteRecord<'a> {
@@ -302,7 +302,7 @@ pub enum WriteError {
 }
 
 impl WriteError {
-    /// What the user could try: half a sentence without a final full stop.
+    /// The hint: half a sentence without a final full stop.
     #[must_use]
     pub const fn hint(&self) -> Option<&'static str> {
         match self {
@@ -383,7 +383,7 @@ fn end_block(out: &mut Vec<u8>, start: usize) {
 }
 
 const PCAP_MAGIC_NS: u32 = 0xa1b2_3c4d;
-/// As tcpdump writes it; no limit is known.
+/// The snapshot length is that of tcpdump; no limit is known.
 const SNAP_LEN: u32 = 256 << 10;
 const ETHERNET: u32 = 1;
 const SECOND_NS: i64 = 1_000_000_000;
@@ -403,5 +403,5 @@ const NANOSECONDS: u8 = 9;
 const PENDING_BYTES: usize = 64 << 10;
 /// The largest record that any link type may have, see [`crate::record_bytes_max_of`].
 const RECORD_BYTES_MAX: u32 = 128 << 20;
-/// As [`crate::Options::interfaces_max`] by default.
+/// The limit equals the default of [`crate::Options::interfaces_max`].
 const INTERFACES_MAX: usize = 65_536;

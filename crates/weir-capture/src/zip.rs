@@ -38,9 +38,9 @@ pub struct ArchiveMember {
 #[derive(Clone, Debug)]
 struct ZipEntry {
     name: String,
-    /// Where its own header lies.
+    /// The offset of its own header.
     header_at: u64,
-    /// Compressed bytes; `None` when nothing says how many they are.
+    /// The number of compressed bytes; `None` when it is unknown.
     packed_len: Option<u64>,
     is_encrypted: bool,
     packed: Packed,
@@ -193,7 +193,7 @@ impl Object for ArchiveMember {
     }
 }
 
-/// What is read from its beginning to its end.
+/// A reader from the beginning to the end.
 struct FromStart<R>(R);
 
 impl<R: Read> Read for FromStart<R> {
@@ -254,7 +254,7 @@ fn directory(file: &mut File) -> io::Result<Option<Vec<ZipEntry>>> {
             directory_end = wide_at;
         }
     }
-    // What stands in front of an archive, as in one that unpacks itself, is not counted by it.
+    // The bytes before an archive, as in one that extracts itself, do not count in its offsets.
     let actual = directory_end.checked_sub(len);
     let Some(actual) = actual.filter(|actual| *actual >= start) else {
         return Err(damaged("its directory does not lie where it says"));
@@ -268,7 +268,7 @@ fn directory(file: &mut File) -> io::Result<Option<Vec<ZipEntry>>> {
     entries(&bytes, actual - start).map(Some)
 }
 
-/// Where in the tail the record lies that ends a directory: its comment is the rest.
+/// The offset in the tail of the end of central directory record, whose comment is the rest.
 fn end_of_directory(tail: &[u8]) -> Option<usize> {
     let last = tail.len().checked_sub(END_LEN)?;
     (0..=last).rev().find(|at| {
@@ -378,7 +378,7 @@ fn walk(file: &mut File) -> io::Result<Vec<ZipEntry>> {
         if is_file(&entry.name) {
             entries.push(entry);
         }
-        // Of a member that was written as it came nothing in front of it says how long it is.
+        // The header of a streamed member does not have its length.
         match next {
             Some(next) if names <= DIRECTORY_BYTES_MAX => at = next,
             _ => break,
@@ -420,7 +420,7 @@ fn local(head: &[u8], at: u64) -> Result<Option<(ZipEntry, u64, u64)>, Short> {
     Ok(Some((entry, name_len.into(), extra_len.into())))
 }
 
-/// A name as it is shown: what is no UTF-8 in it is escaped.
+/// The name in messages: bytes that are not UTF-8 are escaped.
 fn name_of(bytes: &[u8]) -> String {
     let mut name = String::new();
     for chunk in bytes.utf8_chunks() {

@@ -10,7 +10,7 @@ use crate::uri::Uri;
 /// An address of a header (RFC 3261 §20.10, name-addr and addr-spec).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Address<'a> {
-    /// The value as it is written.
+    /// The value as it was sent.
     pub text: &'a [u8],
     /// The display name, with its quotes where it has any; empty when there is none.
     pub display: &'a [u8],
@@ -23,7 +23,7 @@ pub struct Address<'a> {
 }
 
 impl<'a> Address<'a> {
-    /// Takes one address apart. Never fails: what is wrong is in [`Address::fault`].
+    /// Parses one address. Never fails: its fault is in [`Address::fault`].
     #[must_use]
     pub fn parse(text: &'a [u8]) -> Self {
         let mut first = First { text, fault: None };

@@ -1,4 +1,4 @@
-//! Which calls do these messages make?
+//! Groups messages into calls.
 
 mod call;
 mod invites;
@@ -17,13 +17,13 @@ use crate::transaction::{Flow, Transactions};
 use queue::{Queues, Wait};
 use session::{Session, TextCopier};
 
-/// How much a [`Calls`] may take, and how long it waits. Times are of the messages, in nanoseconds.
+/// The limits and timeouts of [`Calls`]. Times are those of the messages, in nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CallLimits {
-    /// Calls that are followed at a time. Beyond it, the one that has been silent for the longest time is reported
-    /// and forgotten: those that ended first, then those that were challenged or redirected, then those without an
-    /// answer. Default 131,072.
+    /// The maximum number of concurrent calls. Beyond it, the one that has been silent for the longest time is reported and
+    /// forgotten: those that ended first, then those that were challenged or redirected, then those without an answer. Default
+    /// 131,072.
     pub calls_max: usize,
     /// Dialogs of one INVITE. Default 16.
     pub dialogs_max: usize,
@@ -45,8 +45,8 @@ pub struct CallLimits {
     /// was refused where the INVITE was not seen, which may have been one within the call. RFC 3261 sets no limit to the
     /// time until the next attempt (§8.1.3.5, §22): a user may have to type a password first. Default 1 hour.
     pub retry_ns: u64,
-    /// Such calls that are followed at a time. Beyond it, the one that has been silent for the longest time is reported
-    /// and forgotten. Default 32,768.
+    /// The maximum number of concurrent calls of this kind. Beyond it, the one that has been silent for the longest time is
+    /// reported and forgotten. Default 32,768.
     pub retries_max: usize,
 }
 
@@ -68,7 +68,7 @@ impl Default for CallLimits {
     }
 }
 
-/// What a [`Calls`] counted.
+/// The counters of [`Calls`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Counters {
@@ -91,11 +91,11 @@ pub struct Counters {
     pub repeats_not_followed: u64,
 }
 
-/// What a [`Calls`] says of one message.
+/// The relation of one message to the calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Seen {
-    /// It repeats a message of its transaction; see [`Transactions`].
+    /// The message repeats one of its transaction; see [`Transactions`].
     pub is_repeat: bool,
     /// The [`Call::number`] that it belongs to.
     pub call: Option<u64>,
@@ -170,7 +170,7 @@ impl Default for Calls {
 }
 
 impl Calls {
-    /// Follows nothing yet.
+    /// A state without calls.
     #[must_use]
     pub fn new(limits: CallLimits) -> Self {
         Self {
@@ -190,7 +190,7 @@ impl Calls {
         }
     }
 
-    /// What was counted so far.
+    /// The counters.
     #[must_use]
     pub const fn counters(&self) -> Counters {
         self.counters
@@ -202,8 +202,8 @@ impl Calls {
         self.live
     }
 
-    /// Takes up the next message, and reports the calls that are over by its time. Messages come in the
-    /// order of time; a step backwards counts as no time at all.
+    /// Takes the next message, and reports the calls that are over by its time. Messages come in the order of time; a step
+    /// backwards counts as no time.
     pub fn take(
         &mut self,
         time_ns: i64,
@@ -228,8 +228,8 @@ impl Calls {
         Seen { is_repeat, call }
     }
 
-    /// How the call stands that the last message belongs to: one [`Call`] for each of its dialogs, none when the
-    /// message belongs to no call.
+    /// Reports the current call of the last message: one [`Call`] for each of its dialogs, none when the message belongs to no
+    /// call.
     pub fn stand(&self, each: &mut impl FnMut(Call)) {
         if let Some(slot) = self.last.and_then(|index| self.slot(index)) {
             slot.session.stand(ReportCause::UnderWay, each);
@@ -332,7 +332,7 @@ impl Calls {
         for text in [call_id, tag] {
             match text.split_at_checked(max) {
                 None => self.key.extend_from_slice(text),
-                // What is longer than a call keeps is cause apart by a hash.
+                // The rest of an identifier that is longer than the maximum is distinguished by a hash.
                 Some((kept, rest)) => {
                     self.key.extend_from_slice(kept);
                     let hash = ProcessKey.hash_one(rest);
@@ -509,8 +509,8 @@ fn is_initial_invite(digest: &Digest<'_>) -> bool {
     digest.is_request() && digest.method == Some(Method::Invite) && digest.to_tag().is_none()
 }
 
-/// True for messages that tell of a call that is not known yet: an INVITE or a response to one, the CANCEL of
-/// one that begins a call, and a BYE of a dialog that began earlier.
+/// Whether a message tells of a call that is not known yet: an INVITE or a response to one, the CANCEL of an initial INVITE, and a
+/// BYE of a dialog that began earlier.
 fn begins_call(digest: &Digest<'_>) -> bool {
     match digest.method {
         Some(Method::Invite) => true,

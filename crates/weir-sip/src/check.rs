@@ -10,9 +10,8 @@ use crate::uri::Uri;
 use crate::via::{CSeq, Via, is_date};
 
 impl Message<'_> {
-    /// Looks at every value that RFC 3261 has rules for: what is wrong with the structure and with
-    /// the values, in the order of the message where it is of one kind. Costs several times as much
-    /// as [`Message::parse`]; allocates nothing.
+    /// Checks every value that RFC 3261 has rules for: the faults of the structure and of the values, in the order of the message
+    /// within one kind. Costs several times as much as [`Message::parse`]; allocates nothing.
     #[must_use]
     pub fn check(&self) -> Faults {
         let mut check = Check {
@@ -206,7 +205,7 @@ fn cseq_method(value: &[u8]) -> &[u8] {
     trim(start.and_then(|start| value.get(start..)).unwrap_or(value))
 }
 
-/// What stands before white space or one of `ends`.
+/// The part of a value before white space or one of `ends`.
 fn first_word<'a>(value: &'a [u8], ends: &[u8]) -> &'a [u8] {
     let end = value
         .iter()
@@ -214,8 +213,8 @@ fn first_word<'a>(value: &'a [u8], ends: &[u8]) -> &'a [u8] {
     end.and_then(|end| value.get(..end)).unwrap_or(value)
 }
 
-/// From the first control byte on that is neither white space of a fold nor escaped in a quoted
-/// string (RFC 3261 §25.1, quoted-pair).
+/// The rest of a value from its first control byte that is neither white space of a fold nor escaped in a quoted string (RFC 3261
+/// §25.1, quoted-pair).
 fn control_byte(value: &[u8]) -> Option<&[u8]> {
     let mut before = 0;
     for (at, byte) in value.iter().copied().enumerate() {

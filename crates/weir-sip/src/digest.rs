@@ -1,4 +1,4 @@
-//! What logs, tables and trackers ask of a message, in one value.
+//! The parsed values of a message that logs, tables and trackers need.
 
 use crate::address::Address;
 use crate::header::HeaderName;
@@ -27,7 +27,7 @@ use crate::via::{CSeq, Via};
 pub struct Digest<'a> {
     /// Method of a request; of a response the method that its CSeq names.
     pub method: Option<Method<'a>>,
-    /// Request URI as it is written; `None` for responses.
+    /// The Request-URI as it was sent; `None` for responses.
     pub request_uri: Option<&'a [u8]>,
     /// Status code, as [`Message::status`]; `None` for requests.
     pub status: Option<u16>,
@@ -35,9 +35,9 @@ pub struct Digest<'a> {
     pub reason: &'a [u8],
     /// CSeq; `None` also where it is not sound.
     pub cseq: Option<CSeq<'a>>,
-    /// From.
+    /// The From address.
     pub from: Option<Address<'a>>,
-    /// To.
+    /// The To address.
     pub to: Option<Address<'a>>,
     /// Call-ID.
     pub call_id: Option<&'a [u8]>,
@@ -64,8 +64,7 @@ pub struct Digest<'a> {
 }
 
 impl<'a> Digest<'a> {
-    /// Takes apart what the fields of a digest need; costs one pass over the table of headers and
-    /// over their values.
+    /// Parses the fields of a digest; costs one pass over the table of headers and over their values.
     #[must_use]
     pub fn of(message: &Message<'a>) -> Self {
         let mut digest = Self {
@@ -153,7 +152,7 @@ impl<'a> Digest<'a> {
         self.to?.tag()
     }
 
-    /// True when the body is a session description (`application/sdp`).
+    /// Whether the body is a session description (`application/sdp`).
     #[must_use]
     pub fn has_sdp(&self) -> bool {
         let media_type = self.content_type.unwrap_or_default();

@@ -1,11 +1,11 @@
-//! What is wrong with a message, and where.
+//! Faults of messages, with their places.
 
 use std::fmt;
 
 /// One thing that is wrong with a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Fault {
-    /// What it is.
+    /// The kind.
     pub kind: FaultKind,
     /// Offset in bytes from the start of the message (of the value, for a value that was parsed
     /// alone), saturating.
@@ -29,7 +29,7 @@ impl fmt::Display for Fault {
 
 impl std::error::Error for Fault {}
 
-/// How bad a [`Fault`] is.
+/// The severity of a [`Fault`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Severity {
     /// Unusual or old, and permitted or harmless.
@@ -51,7 +51,7 @@ macro_rules! faults {
             /// Every kind.
             pub const ALL: &[Self] = &[$(Self::$name),*];
 
-            /// How bad it is.
+            /// The severity.
             #[must_use]
             pub const fn severity(self) -> Severity {
                 match self {
@@ -59,7 +59,7 @@ macro_rules! faults {
                 }
             }
 
-            /// What it is, in words: lower case, without a full stop.
+            /// The description: lower case, without a full stop.
             #[must_use]
             pub const fn text(self) -> &'static str {
                 match self {
@@ -125,7 +125,7 @@ faults! {
     EmptyElement Error "a list has an empty element",
     /// A Via value without protocol, transport or sender (§20.42).
     Via Error "a Via value is malformed",
-    /// A branch that is the magic cookie and nothing else (§8.1.1.7).
+    /// A branch is the magic cookie only (§8.1.1.7).
     EmptyBranch Error "a branch has nothing behind the magic cookie",
     /// A branch without the magic cookie, as of RFC 2543 (§8.1.1.7).
     OldBranch Note "a branch of the time before RFC 3261",
@@ -152,7 +152,7 @@ pub struct Faults {
 }
 
 impl Faults {
-    /// How many faults of a message are kept; the others are only counted.
+    /// The maximum number of faults of a message that are stored; further ones are only counted.
     pub const KEPT: usize = 8;
 
     /// The faults that were kept.
@@ -160,7 +160,7 @@ impl Faults {
         self.kept.iter().copied().flatten()
     }
 
-    /// How many faults there are, kept or not.
+    /// The number of faults, stored or not.
     #[must_use]
     pub const fn count(&self) -> u32 {
         self.count
@@ -172,7 +172,7 @@ impl Faults {
         self.count == 0
     }
 
-    /// True when one of the faults kept is of this kind.
+    /// Whether one of the stored faults is of this kind.
     #[must_use]
     pub fn has(&self, kind: FaultKind) -> bool {
         self.iter().any(|fault| fault.kind == kind)

@@ -10,7 +10,7 @@ use crate::method::Method;
 use crate::scan::{decimal, trim, trim_end};
 use crate::start::Start;
 
-/// What a [`Framer`] finds.
+/// An item of a [`Framer`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum FramerEvent<'a> {
@@ -18,18 +18,18 @@ pub enum FramerEvent<'a> {
     Message {
         /// Offset of its first byte in the stream.
         offset: u64,
-        /// Its bytes, to the end of its body.
+        /// The bytes, to the end of the body.
         bytes: &'a [u8],
     },
     /// A double line end: a client keeps the connection alive.
     Ping,
     /// A single line end: the answer to it.
     Pong,
-    /// Bytes that are no message, or one that is longer than the limits or was cut short.
+    /// Bytes that are not a message, or are one that is longer than the limits or was cut.
     Lost {
         /// Offset of the first of them in the stream.
         offset: u64,
-        /// How many there are.
+        /// The number of bytes.
         bytes: u64,
     },
 }
@@ -55,17 +55,17 @@ pub struct Framer {
     limits: Limits,
     /// The bytes that wait for more.
     held: Vec<u8>,
-    /// How many of them were searched for the end of the head in vain.
+    /// The number of bytes that were searched for the end of the head.
     searched: usize,
     /// Length of the message whose body has yet to come; 0 when that is not known.
     until: usize,
-    /// Where the first byte that waits, or the next one to come, lies in the stream.
+    /// The offset in the stream of the first waiting byte, or of the next one.
     offset: u64,
     /// Bytes before `offset` that are no message and have not been reported.
     lost: u64,
 }
 
-/// What the bytes at hand begin with.
+/// The next step, by the waiting bytes.
 enum FramerStep {
     /// More bytes have to come before it is known. The next search begins behind these, which were searched in vain.
     More(usize),
@@ -91,7 +91,7 @@ impl Framer {
         }
     }
 
-    /// Takes the next bytes of the stream, and gives what they complete.
+    /// Takes the next bytes of the stream, and reports what they complete.
     pub fn feed(&mut self, piece: &[u8], each: &mut impl FnMut(FramerEvent<'_>)) {
         if self.held.is_empty() {
             let used = self.walk(piece, false, each);
@@ -132,7 +132,7 @@ impl Framer {
         self.held.len()
     }
 
-    /// Gives everything that `bytes` complete; how many they used.
+    /// Reports everything that `bytes` complete; returns the number of bytes that were used.
     fn walk(
         &mut self,
         bytes: &[u8],
@@ -265,8 +265,8 @@ impl Framer {
     }
 }
 
-/// How many octets stand before the start line that a line ends with: those of a keep-alive without a line end of its own, such
-/// as `jaK` or octets that are no text. `None` without a start line.
+/// The number of octets before the start line at the end of a line: those of a keep-alive without a line end of its own, such as
+/// `jaK` or octets that are not text. `None` without a start line.
 fn behind_keep_alive(line: &[u8]) -> Option<usize> {
     let is_start = |at: &usize| {
         let rest = line.get(*at..).unwrap_or_default();
@@ -279,7 +279,7 @@ fn behind_keep_alive(line: &[u8]) -> Option<usize> {
     let first = line.get(..word).unwrap_or_default();
     let status = memchr::memmem::find(first, b"SIP/");
     let known = || {
-        // A method of letters in capitals, or of words, may be one that is not known here.
+        // A method of capital letters, or of other words, may be an unknown one.
         let is_behind_other = |before: &usize| {
             let (other, method) = first.split_at_checked(*before).unwrap_or_default();
             !matches!(Method::new(method), Method::Other(_))
@@ -318,14 +318,14 @@ fn head_len(bytes: &[u8], searched: usize) -> Option<usize> {
     }
 }
 
-/// What the first Content-Length says; 0 without a sound one.
+/// The value of the first Content-Length; 0 without a valid one.
 fn content_length(head: &[u8]) -> u64 {
     let mut lines = head.split(|byte| *byte == b'\n').peekable();
     while let Some(first) = lines.next() {
         if !matches!(first.first(), Some(b'c' | b'C' | b'l' | b'L')) {
             continue;
         }
-        // A field goes on in lines that begin with white space (RFC 3261, 7.3.1).
+        // A field continues in lines that begin with white space (RFC 3261, 7.3.1).
         let mut field = Cow::Borrowed(first);
         while let Some(more) = lines.next_if(|line| matches!(line.first(), Some(b' ' | b'\t'))) {
             field.to_mut().extend_from_slice(more);

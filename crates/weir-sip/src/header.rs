@@ -1,4 +1,4 @@
-//! Headers: their names, and the table of those of one message.
+//! Headers: their names, and the table of the headers of one message.
 
 use crate::scan::{is_white, trim};
 
@@ -155,12 +155,12 @@ const BY_LEN: [&[HeaderName]; 21] = {
 /// One header line with its continuations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Header<'a> {
-    /// Which header it is.
+    /// The header's known name.
     pub name: HeaderName,
-    /// Its name as it is written.
+    /// The name as it was sent.
     pub text: &'a [u8],
-    /// Its value without white space around it. Folded lines are as they were, line ends and all:
-    /// [`Header::unfolded`] gives them on one line.
+    /// The value without white space around it. Folded lines are unchanged, including their line ends: [`Header::unfolded`] returns
+    /// them on one line.
     pub value: &'a [u8],
 }
 
@@ -189,7 +189,7 @@ pub fn unfold(value: &[u8]) -> std::borrow::Cow<'_, [u8]> {
     line.into()
 }
 
-/// Where a header lies in its message.
+/// The position of a header in its message.
 #[derive(Clone, Copy, Debug)]
 struct Slot {
     name: HeaderName,
@@ -229,7 +229,7 @@ impl<'a> Headers<'a> {
         }
     }
 
-    /// How many there are.
+    /// The number of headers.
     #[must_use]
     pub fn len(&self) -> usize {
         usize::from(self.inline_len).saturating_add(self.spilled.len())

@@ -17,19 +17,20 @@ pub struct Step {
     pub from: String,
     /// The receiver, as the heading of a column.
     pub to: String,
-    /// What it is: see [`Caption::label`].
+    /// The label: see [`Caption::label`].
     pub label: String,
-    /// It repeats an earlier one.
+    /// The message repeats an earlier one.
     pub is_repeat: bool,
-    /// It is a stream of media, drawn as a bar.
+    /// The step is a stream of media, drawn as a bar.
     pub is_media: bool,
-    /// It is a response: where its ends have no columns yet, that of its receiver, which sent the request, comes first.
+    /// The message is a response: where its endpoints have no columns yet, that of its receiver, which sent the request, comes
+    /// first.
     pub is_response: bool,
-    /// It is a response that refuses: see [`is_failure`].
+    /// The message is a failure response: see [`is_failure`].
     pub is_failure: bool,
     /// Number of its record in the capture.
     pub frame: Option<u64>,
-    /// The whole message, which a page shows when it is asked to.
+    /// The whole message, which a page shows on request.
     pub text: Option<String>,
 }
 
@@ -40,7 +41,7 @@ pub const fn is_failure(status: u16) -> bool {
     status >= 400 && !matches!(status, 401 | 407 | 487)
 }
 
-/// What the label of a [`Step`] is made of.
+/// The parts of the label of a [`Step`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Caption<'a> {
     /// Method of a request; `None` for responses.
@@ -129,17 +130,17 @@ pub struct Rung {
     pub step: usize,
     /// Nanoseconds since 1970, as its step has them.
     pub time_ns: Option<i64>,
-    /// Its sender's column.
+    /// The sender's column.
     pub from: usize,
-    /// Its receiver's column.
+    /// The receiver's column.
     pub to: usize,
-    /// What it is. Nothing in it moves a cursor.
+    /// The label, without control characters.
     pub label: String,
-    /// It repeats an earlier one.
+    /// The message repeats an earlier one.
     pub is_repeat: bool,
-    /// It is a stream of media.
+    /// The step is a stream of media.
     pub is_media: bool,
-    /// It refuses.
+    /// The message is a failure response.
     pub is_failure: bool,
     /// Number of its record.
     pub frame: Option<u64>,
@@ -185,7 +186,7 @@ fn instant(time_ns: i64) -> String {
     format!("{year:04}-{month:02}-{day:02} {hour:02}:{minute:02}:{second:02}.{us:06} UTC")
 }
 
-/// Cells that a character takes on a terminal, in the rough: those of East Asia and pictures take two.
+/// The approximate number of cells of a character on a terminal: those of East Asia and pictures take two.
 const fn cells(character: char) -> usize {
     match character as u32 {
         0x300..=0x36f | 0x200b..=0x200d | 0xfe00..=0xfe0f => 0,
@@ -207,7 +208,7 @@ fn width(text: &str) -> usize {
     text.chars().map(cells).sum()
 }
 
-/// Where the label of an arrow stands: between its sender's pillar and the next one on its way, so that it crosses none.
+/// The place of the label of an arrow: between its sender's pillar and the next one on its way, so that it crosses none.
 const fn gap(rung: &Rung) -> (usize, usize) {
     if rung.from < rung.to {
         (rung.from, rung.from.saturating_add(1))
@@ -315,7 +316,7 @@ impl Ladder {
     }
 }
 
-/// As text for people: what is not UTF-8 and what would move a cursor is written as an escape.
+/// The text for people: bytes that are not UTF-8 and control characters are escaped.
 fn shown(bytes: &[u8]) -> String {
     let mut text = String::with_capacity(bytes.len());
     for chunk in bytes.utf8_chunks() {

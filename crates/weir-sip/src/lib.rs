@@ -1,4 +1,4 @@
-//! What does this SIP message say, and which call does it belong to?
+//! Parses SIP messages, and groups them into transactions, dialogs and calls.
 //!
 //! [`Message`] takes one message apart without copying; [`Framer`] finds the messages of a stream;
 //! [`Digest`] has what logs and tables ask of a message; [`Calls`] follows transactions and dialogs

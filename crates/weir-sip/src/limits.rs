@@ -1,6 +1,6 @@
-//! How much a message or a tracker may take.
+//! The limits of messages and trackers.
 
-/// How much one message may take.
+/// The limits of one message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Limits {

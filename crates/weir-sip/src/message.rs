@@ -23,8 +23,7 @@ pub struct Message<'a> {
 }
 
 impl<'a> Message<'a> {
-    /// Takes apart what one datagram carries, or one message of a stream as
-    /// [`Framer`](crate::Framer) gives it.
+    /// Parses the contents of one datagram, or one message of a stream from [`Framer`](crate::Framer).
     ///
     /// As much is understood as can be: what is wrong with the structure is in
     /// [`Message::faults`], and [`Message::check`] looks at the values, too. Line ends in front are
@@ -91,7 +90,7 @@ impl<'a> Message<'a> {
         Ok(message)
     }
 
-    /// As [`Message::parse`], for messages that have to keep the rules: what breaks one is an error.
+    /// Parses strictly, unlike [`Message::parse`]: a violation of the rules is an error.
     ///
     /// # Errors
     /// The first fault of [`Message::check`] that is of [`Severity::Error`](crate::Severity::Error).
@@ -124,7 +123,7 @@ impl<'a> Message<'a> {
         }
     }
 
-    /// What is wrong with the structure: start line, header lines, length of the body.
+    /// The faults of the structure: start line, header lines, length of the body.
     #[must_use]
     pub const fn faults(&self) -> &Faults {
         &self.faults
@@ -179,13 +178,13 @@ impl<'a> Message<'a> {
         self.body
     }
 
-    /// From (RFC 3261 §20.20).
+    /// The From address (RFC 3261 §20.20).
     #[must_use]
     pub fn from(&self) -> Option<Address<'a>> {
         self.headers.value(HeaderName::From).map(Address::parse)
     }
 
-    /// To (RFC 3261 §20.39).
+    /// The To address (RFC 3261 §20.39).
     #[must_use]
     pub fn to(&self) -> Option<Address<'a>> {
         self.headers.value(HeaderName::To).map(Address::parse)
@@ -230,11 +229,11 @@ impl<'a> Message<'a> {
 
 /// A line of the head.
 struct Line<'a> {
-    /// Without its line end.
+    /// The line without its end.
     text: &'a [u8],
-    /// It has a line end.
+    /// The line has an end.
     is_ended: bool,
-    /// Its line end is LF alone.
+    /// The end of the line is LF alone.
     is_bare: bool,
 }
 

@@ -23,7 +23,7 @@ macro_rules! methods {
                 Self::Other(bytes)
             }
 
-            /// The method as it is written.
+            /// The method as it was sent.
             #[must_use]
             pub const fn as_bytes(&self) -> &'a [u8] {
                 match *self {

@@ -2,16 +2,16 @@
 
 use crate::scan::{find_outside, is_token, quoted_len, trim};
 
-/// The parameters of a value, as they are written, without the first semicolon.
+/// The parameters of a value, as they were sent, without the first semicolon.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Params<'a>(&'a [u8]);
 
 /// One parameter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Param<'a> {
-    /// Its name, compared without regard to case.
+    /// The name, which is compared without regard to case.
     pub name: &'a [u8],
-    /// Its value, with its quotes where it has any; `None` for one without `=`.
+    /// The value, with its quotes if it has any; `None` for a parameter without `=`.
     pub value: Option<&'a [u8]>,
 }
 
@@ -22,7 +22,7 @@ impl<'a> Params<'a> {
         Self(text)
     }
 
-    /// The text as it is written.
+    /// The text as it was sent.
     #[must_use]
     pub const fn text(&self) -> &'a [u8] {
         self.0

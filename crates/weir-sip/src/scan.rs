@@ -17,7 +17,7 @@ pub(crate) fn is_token(bytes: &[u8]) -> bool {
     !bytes.is_empty() && bytes.iter().all(|byte| is_token_byte(*byte))
 }
 
-/// Without white space at both ends.
+/// The bytes without white space at both ends.
 #[inline]
 pub(crate) fn trim(bytes: &[u8]) -> &[u8] {
     trim_start(trim_end(bytes))
@@ -95,7 +95,7 @@ pub(crate) fn quoted_len(bytes: &[u8]) -> Option<usize> {
     None
 }
 
-/// Where `part`, which borrows from `whole`, begins in it.
+/// The offset of `part`, which borrows from `whole`.
 pub(crate) fn offset_in(whole: &[u8], part: &[u8]) -> usize {
     let offset = part.as_ptr().addr().wrapping_sub(whole.as_ptr().addr());
     offset.min(whole.len())

@@ -14,14 +14,14 @@ pub enum Start<'a> {
     Request {
         /// The method.
         method: Method<'a>,
-        /// The request URI as it is written.
+        /// The Request-URI as it was sent.
         uri: &'a [u8],
-        /// The version as it is written, `SIP/2.0` in sound messages.
+        /// The version as it was sent, `SIP/2.0` in valid messages.
         version: &'a [u8],
     },
     /// A status line (RFC 3261 §7.2).
     Status {
-        /// The version as it is written, `SIP/2.0` in sound messages.
+        /// The version as it was sent, `SIP/2.0` in valid messages.
         version: &'a [u8],
         /// 100 to 699; 0 when what is written is none of these.
         code: u16,
@@ -124,8 +124,8 @@ fn is_version(bytes: &[u8]) -> bool {
             .is_some_and(|(major, minor)| decimal(major).is_some() && decimal(minor).is_some())
 }
 
-/// True when `bytes`, the first ones of a datagram or of a stream, begin like a SIP message,
-/// wherever it was sent. Looks at 4 KiB at most, and at one or two bytes of most other traffic.
+/// Whether `bytes`, the first ones of a datagram or of a stream, begin like a SIP message, on any port. Reads 4 KiB at most, and
+/// one or two bytes of most other traffic.
 ///
 /// A first line that is cut short counts when a method and a `sip`, `sips` or `tel` URI begin it.
 ///
@@ -172,7 +172,7 @@ pub fn looks_like_sip(bytes: &[u8]) -> bool {
     }
 }
 
-/// What follows the line ends that may stand before a message (RFC 3261 §7.5).
+/// The bytes after the line ends that may precede a message (RFC 3261 §7.5).
 pub(crate) fn skip_line_ends(mut bytes: &[u8]) -> &[u8] {
     while let [b'\r' | b'\n', rest @ ..] = bytes {
         bytes = rest;

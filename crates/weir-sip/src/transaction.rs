@@ -1,4 +1,4 @@
-//! Which transaction a message belongs to, and whether it was there before.
+//! The transactions of messages, and their repetitions.
 
 use std::hash::{BuildHasher, Hash};
 use std::net::SocketAddr;
@@ -11,16 +11,16 @@ use crate::method::Method;
 /// Between which sockets a message went.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Flow {
-    /// Its sender.
+    /// The sender.
     pub src: SocketAddr,
-    /// Its receiver.
+    /// The receiver.
     pub dst: SocketAddr,
     /// The number that the user of this crate gives the connection. It is no part of what makes messages equal.
     pub number: Option<u64>,
 }
 
-/// What names the transaction of a message (RFC 3261 §17.1.3, §17.2.3). An ACK of a failure has the
-/// name of its INVITE; an ACK of a success and a CANCEL have names of their own.
+/// The identifier of a message's transaction (RFC 3261 §17.1.3, §17.2.3). An ACK of a failure has that of its INVITE; an ACK of a
+/// success and a CANCEL have identifiers of their own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum TransactionId<'a> {
     /// The branch has the magic cookie: it names the transaction, together with the host that made it.
@@ -34,11 +34,11 @@ pub enum TransactionId<'a> {
         /// The method; INVITE for ACK.
         method: Method<'a>,
     },
-    /// As in RFC 2543, by what request and response have in common.
+    /// The identifier by RFC 2543: the values that request and response have in common.
     Old {
         /// Call-ID.
         call_id: &'a [u8],
-        /// From tag.
+        /// The From tag.
         from_tag: Option<&'a [u8]>,
         /// The number of CSeq.
         cseq: u32,
@@ -90,7 +90,7 @@ impl<'a> Digest<'a> {
 /// the same, and not more than [`Transactions::LIFETIME_NS`] have passed since the first of them.
 #[derive(Clone, Debug)]
 pub struct Transactions {
-    /// What was seen, as a hash of 128 bits.
+    /// The messages so far, as hashes of 128 bits.
     seen: Expiring<(u64, u64), ()>,
     now: u64,
     messages_max: usize,
@@ -98,7 +98,7 @@ pub struct Transactions {
 }
 
 impl Transactions {
-    /// 64 times T1, after which nothing is sent again (RFC 3261 §17.1.1.2).
+    /// The time of 64 times T1, after which nothing is sent again (RFC 3261 §17.1.1.2).
     pub const LIFETIME_NS: u64 = 32_000_000_000;
 
     /// Remembers no more than `messages_max` messages at a time; those beyond it are taken for new
@@ -113,8 +113,8 @@ impl Transactions {
         }
     }
 
-    /// True when the message repeats one that was there before. Messages come in the order of time;
-    /// a step backwards counts as no time at all. Time is in nanoseconds from anywhere.
+    /// Whether the message repeats an earlier one. Messages come in the order of time; a step backwards counts as no time. Time is
+    /// in nanoseconds from any origin.
     pub fn is_repeat(&mut self, time_ns: i64, flow: Option<Flow>, digest: &Digest<'_>) -> bool {
         let Some(id) = digest.transaction() else {
             return false;

@@ -1,4 +1,4 @@
-//! URIs: `sip:`, `sips:`, `tel:` and those of which only the scheme is known.
+//! URIs: `sip:`, `sips:`, `tel:`, and others with their schemes only.
 
 use crate::fault::{Fault, FaultKind};
 use crate::params::Params;
@@ -14,16 +14,16 @@ pub enum Scheme<'a> {
     Sips,
     /// `tel` (RFC 3966)
     Tel,
-    /// Any other, as it is written.
+    /// Another scheme, as it was sent.
     Other(&'a [u8]),
 }
 
-/// A URI in its parts, as they are written: escapes stay escaped.
+/// The parts of a URI, as they were sent: escapes stay escaped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Uri<'a> {
-    /// The URI as it is written.
+    /// The URI as it was sent.
     pub text: &'a [u8],
-    /// What stands before the first colon.
+    /// The scheme before the first colon.
     pub scheme: Scheme<'a>,
     /// User of a SIP URI, with its parameters; number of a `tel` URI.
     pub user: Option<&'a [u8]>,
@@ -43,7 +43,7 @@ pub struct Uri<'a> {
 }
 
 impl<'a> Uri<'a> {
-    /// Takes a URI apart. Never fails: what is wrong is in [`Uri::fault`].
+    /// Parses a URI. Never fails: its fault is in [`Uri::fault`].
     #[must_use]
     pub fn parse(text: &'a [u8]) -> Self {
         let mut uri = Self {

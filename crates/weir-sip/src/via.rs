@@ -9,9 +9,9 @@ use crate::uri::host_port_of;
 /// One element of a Via (RFC 3261 §20.42).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Via<'a> {
-    /// The element as it is written.
+    /// The element as it was sent.
     pub text: &'a [u8],
-    /// Transport, such as `UDP`, as it is written.
+    /// The transport, such as `UDP`, as it was sent.
     pub transport: &'a [u8],
     /// Host of the sender, IPv6 addresses with their brackets.
     pub host: &'a [u8],
@@ -24,10 +24,10 @@ pub struct Via<'a> {
 }
 
 impl<'a> Via<'a> {
-    /// What the branch of RFC 3261 begins with (§8.1.1.7).
+    /// The magic cookie of branches of RFC 3261 (§8.1.1.7).
     pub const COOKIE: &'static [u8] = b"z9hG4bK";
 
-    /// Takes one element apart. Never fails: what is wrong is in [`Via::fault`].
+    /// Parses one element. Never fails: its fault is in [`Via::fault`].
     #[must_use]
     pub fn parse(text: &'a [u8]) -> Self {
         let (head, params, has_params) = match split_once(text, b';') {
@@ -103,8 +103,7 @@ impl<'a> Via<'a> {
             .filter(|branch| !branch.is_empty())
     }
 
-    /// True when the branch begins with the magic cookie and has more than that, so that it alone
-    /// names the transaction.
+    /// Whether the branch begins with the magic cookie and is longer, so that it alone identifies the transaction.
     #[must_use]
     pub fn has_cookie(&self) -> bool {
         // The cookie is compared without regard to case, as all tokens are (§7.3.1).

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use super::{Input, InputError};
 use crate::Compression;
 
-/// What a thread reads ahead.
+/// The pieces that a thread reads ahead.
 pub(crate) struct Ahead {
     compression: Compression,
     chunks: Receiver<Result<ReadBuffer, InputError>>,
@@ -35,7 +35,7 @@ impl Ahead {
     /// Moves the input to a thread. Where there is no thread to be had the input stays what it is.
     pub(super) fn begin<R: Read + Send + 'static>(input: &mut Input<R>) {
         let (compression, source_bytes) = (input.compression(), input.source_bytes());
-        // Handed over once the thread is there, since it would be lost with one that is not.
+        // The input is passed on once the thread runs, since it would be lost with one that does not.
         let (hand_over, inputs) = channel::<Input<R>>();
         let (send, chunks) = sync_channel(CHUNKS);
         let (used, unused) = channel();
@@ -59,7 +59,7 @@ impl Ahead {
             given: 0,
             ended: false,
         };
-        // A thread that is gone at once would be one that panicked: then the reading ends with that.
+        // A thread that has ended at once has panicked: the reading ends with an error then.
         let _ = hand_over.send(mem::replace(input, Input::Ahead(Box::new(ahead))));
     }
 

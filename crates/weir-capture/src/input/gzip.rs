@@ -42,7 +42,7 @@ impl<R: Read> Gzip<R> {
         }
     }
 
-    /// Of a stream of DEFLATE without anything around it.
+    /// A decoder of a DEFLATE stream without a wrapper.
     pub(super) fn bare(source: Source<R>) -> Self {
         Self {
             state: GzipState::Body,

@@ -1,4 +1,4 @@
-//! lz4, frame after frame. Blocks without a frame, and the old frames of `lz4 -l`, have nothing by which they are known.
+//! The lz4 frame format. Blocks without a frame, and the legacy frames of `lz4 -l`, have no magic number that identifies them.
 
 use std::io::{self, Read};
 
@@ -15,7 +15,8 @@ pub(crate) struct Lz4<R: Read> {
     ended: bool,
 }
 
-/// What the decoder reads: it does not tell an end from a failure, and takes one between blocks for the end of the frame.
+/// The source of the decoder, which does not distinguish an end from a failure, and takes one between blocks for the end of the
+/// frame.
 struct Feed<R> {
     source: Source<R>,
     failure: Option<io::Error>,

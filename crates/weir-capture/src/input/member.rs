@@ -7,12 +7,12 @@ use flate2::Crc;
 use super::{Gzip, Input, InputError, Source};
 use crate::{Compression, Options, error::DecompressFailure};
 
-/// How the bytes of a member lie in the archive, and what they are to be.
+/// The storage of a member in the archive, with its expected contents.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Packed {
     /// The number of the compression method (APPNOTE, section 4.4.5).
     pub(crate) method: u16,
-    /// Checksum and length of what was put in, where the archive says so.
+    /// The checksum and the length of the contents, if the archive has them.
     pub(crate) expected: Option<(u32, u64)>,
     /// The archive has lost its end: reading fails at the end of this member.
     pub(crate) cut: bool,

@@ -21,7 +21,7 @@ pub(crate) use ahead::Watch;
 pub(crate) use member::{Member, Packed};
 pub(crate) use source::Source;
 
-/// Gives the uncompressed bytes of a source.
+/// The uncompressed bytes of a source.
 pub(crate) enum Input<R: Read> {
     Plain(Source<R>),
     Gzip(Box<Gzip<R>>),
@@ -61,12 +61,12 @@ impl<R: Read> Input<R> {
             Compression::Xz => Self::Xz(Box::new(Xz::new(source, window_log_max))),
             Compression::Bzip2 => Self::Bzip2(Box::new(Bzip2::new(source))),
             Compression::Lz4 => Self::Lz4(Box::new(Lz4::new(source))),
-            // What a member of an archive gives is unpacked already.
+            // A member of an archive is decompressed already.
             Compression::None | Compression::Zip => Self::Plain(source),
         })
     }
 
-    /// Takes the bytes as they are.
+    /// The bytes without decompression.
     pub(crate) fn plain(source: R, options: &Options) -> Self {
         Self::Plain(Source::new(source, options.buffer_bytes))
     }
@@ -122,7 +122,7 @@ impl<R: Read> Input<R> {
 pub struct Uncompressed<R: Read>(Input<R>);
 
 impl<R: Read> Uncompressed<R> {
-    /// Looks at the first bytes.
+    /// Reads the first bytes.
     ///
     /// # Errors
     /// When they cannot be read.
@@ -131,7 +131,7 @@ impl<R: Read> Uncompressed<R> {
         Ok(Self(input.map_err(io::Error::from)?))
     }
 
-    /// How the source is compressed.
+    /// The compression of the source.
     #[must_use]
     pub fn compression(&self) -> Compression {
         self.0.compression()
@@ -152,7 +152,7 @@ impl<R: Read> fmt::Debug for Uncompressed<R> {
     }
 }
 
-/// What unpacking came upon, on its way through [`Read`].
+/// An error of decompression, on its way through [`Read`].
 #[derive(Debug)]
 struct Carried(Compression, DecompressFailure);
 
@@ -208,7 +208,7 @@ pub(crate) fn sniff(prefix: &[u8]) -> Compression {
         // A skippable frame (RFC 8878, section 3.1.2): pzstd begins its files with one.
         [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..] => Compression::Zstd,
         [0xfd, b'7', b'z', b'X', b'Z', 0, ..] => Compression::Xz,
-        // The digits of pi begin a block, those of its root an end without any.
+        // The digits of pi begin a block, and those of its square root the end of a stream without any.
         [b'B', b'Z', b'h', b'1'..=b'9', 0x31, 0x41, ..] => Compression::Bzip2,
         [b'B', b'Z', b'h', b'1'..=b'9', 0x17, 0x72, ..] => Compression::Bzip2,
         [0x04, 0x22, 0x4d, 0x18, ..] => Compression::Lz4,

@@ -73,7 +73,7 @@ impl<R: Read> Source<R> {
         Ok(read)
     }
 
-    /// What is buffered; when nothing is, reads first. Empty means the end.
+    /// The buffered bytes; reads first when there are none. Empty at the end.
     pub(super) fn fill(&mut self) -> Result<&[u8], InputError> {
         if self.start == self.end {
             self.start = 0;

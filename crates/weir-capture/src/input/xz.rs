@@ -32,7 +32,7 @@ impl<R: Read> Xz<R> {
     }
 
     pub(super) fn read(&mut self, out: &mut [u8]) -> Result<usize, InputError> {
-        // In a call that comes upon damage the decoder may lose what it has unpacked: it gets little room.
+        // In a call that finds damage the decoder may lose what it has decompressed: it gets little room.
         let room = out.len().min(ROOM_BYTES);
         let Some(out) = out.get_mut(..room).filter(|out| !out.is_empty()) else {
             return Ok(0);
@@ -110,5 +110,5 @@ const CUT: &str = "the file is cut short";
 const STUCK: &str = "the compressed data is damaged";
 /// Bytes that are unpacked in one call.
 const ROOM_BYTES: usize = 4 << 10;
-/// What the decoder takes beside its dictionary, in KiB.
+/// The memory of the decoder besides its dictionary, in KiB.
 const OVERHEAD_KIB: u32 = 1 << 10;

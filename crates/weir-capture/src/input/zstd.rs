@@ -101,7 +101,7 @@ impl<R: Read> Zstd<R> {
     }
 }
 
-/// What the decoder needs to see of a frame before it can say how long the header is.
+/// The number of bytes of a frame that determine the length of its header.
 const FRAME_START_BYTES: usize = 5;
 /// `ZSTD_error_frameParameter_windowTooLarge`; error codes are returned negated.
 const WINDOW_TOO_LARGE: ErrorCode = 0_usize.wrapping_sub(16);

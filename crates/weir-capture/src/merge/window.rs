@@ -7,7 +7,7 @@ use crate::{Interface, Record};
 /// Puts records into the order of time, as far as those that wait take up no more bytes than they may.
 #[derive(Debug)]
 pub(super) struct Window {
-    /// By time, and at equal times in the order in which they came.
+    /// The records by time, and at equal times in the order of arrival.
     waiting: BinaryHeap<Reverse<WindowPlace>>,
     held: Vec<Option<Held>>,
     free: Vec<usize>,
@@ -22,7 +22,7 @@ pub(super) struct Window {
     late: u64,
 }
 
-/// Where a record stands in the order, and where it is held.
+/// The position of a record in the order, and its storage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct WindowPlace {
     time_ns: i64,
@@ -93,7 +93,7 @@ impl Window {
         }));
     }
 
-    /// True when the earliest record is to be given before more are held.
+    /// Whether the earliest record has to be returned before more are stored.
     pub(super) fn is_full(&self) -> bool {
         self.bytes >= self.bytes_max
     }
@@ -112,7 +112,7 @@ impl Window {
         Some((*file, held.record()))
     }
 
-    /// Records that came behind a later one that was given already.
+    /// The number of records that came after a later one had been returned.
     pub(super) const fn late(&self) -> u64 {
         self.late
     }
@@ -164,7 +164,7 @@ impl Held {
     }
 }
 
-/// What a record takes beside its bytes, in the rough.
+/// The approximate memory of a record besides its bytes.
 const HELD_BYTES: usize = 160;
-/// Interfaces of a file that records share; those of others have one each.
+/// The maximum number of interfaces of a file that records share; records of further ones have one each.
 const INTERFACES_MAX: usize = 256;

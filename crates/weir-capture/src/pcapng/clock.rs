@@ -1,6 +1,6 @@
 //! Time in units of an interface's own, to nanoseconds since 1970.
 
-/// How an interface counts time.
+/// The resolution and offset of an interface's timestamps.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Clock {
     pub(super) resolution: Resolution,
@@ -41,7 +41,7 @@ impl Clock {
 }
 
 impl Resolution {
-    /// From `if_tsresol`: the high bit chooses a power of two over a power of ten.
+    /// The clock of `if_tsresol`: the high bit chooses a power of two over a power of ten.
     pub(super) fn new(option: u8) -> Self {
         let exponent = u32::from(option & 0x7f);
         if option & 0x80 != 0 {

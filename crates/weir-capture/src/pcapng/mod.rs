@@ -87,7 +87,7 @@ impl Pcapng {
         })
     }
 
-    /// A bit for each of the first eight interfaces whose packets are as those of the first.
+    /// A bit for each of the first eight interfaces whose packets are like those of the first.
     pub(crate) fn alike(&self, interfaces: &[Interface]) -> u8 {
         let kind = |number: usize| {
             let (clock, limit) = self.section.clock_and_limit(u32::try_from(number).ok()?)?;
@@ -141,7 +141,7 @@ impl Pcapng {
             }));
         };
         if header.kind == BlockKind::Simple {
-            // It does not say how much was captured: what the interface cuts packets down to.
+            // The block has no captured length: packets are cut at the snapshot length of the interface.
             match stream.interfaces.first().map(|first| first.snap_len) {
                 None | Some(0) => {}
                 Some(snap_len) => packet.captured = packet.captured.min(snap_len),
@@ -231,7 +231,7 @@ impl Pcapng {
         Ok(())
     }
 
-    /// Takes up secrets of TLS, and passes over others and over what is beyond the limit.
+    /// Stores TLS secrets, and skips others and those beyond the limit.
     fn secrets<R: Read>(
         &mut self,
         stream: &mut Stream<R>,
@@ -330,8 +330,7 @@ fn padded(len: usize) -> usize {
     len.saturating_add(3) & !3
 }
 
-/// Passes over a block of any length. Its closing length is not looked at, as Wireshark does not:
-/// when it is wrong, the next block says so.
+/// Skips a block of any length. Its closing length is not checked, as in Wireshark: when it is wrong, the next block fails.
 fn skip<R: Read>(stream: &mut Stream<R>, header: BlockHeader) -> Result<(), Error> {
     let location = stream.location();
     let total = header.padded_len() as u64;

@@ -2,15 +2,15 @@
 
 use weir_bytes::{Endian, Reader as Bytes};
 
-/// Where an option is.
+/// The position of an option.
 pub(super) struct RawOption {
     pub(super) code: u16,
-    /// Where its value begins.
+    /// The offset of its value.
     pub(super) start: usize,
     pub(super) len: usize,
 }
 
-/// Walks options; stops at the end mark, or at one that is cut.
+/// Walks options; stops at the end mark, or at a cut one.
 pub(super) struct OptionIter<'a> {
     reader: Bytes<'a>,
     endian: Endian,

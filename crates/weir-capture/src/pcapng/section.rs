@@ -1,4 +1,4 @@
-//! What the blocks of one section mean: bytes in, values out.
+//! The blocks of one section: bytes in, values out.
 
 use weir_bytes::{Endian, Reader as Bytes, Short};
 
@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{Interface, Options, error::Reason};
 
-/// What the current section says of its blocks.
+/// The state of the current section.
 #[derive(Debug)]
 pub(super) struct SectionState {
     endian: Endian,
@@ -18,7 +18,7 @@ pub(super) struct SectionState {
     sources: Vec<PcapngInterface>,
 }
 
-/// What is needed of an interface to read its packets.
+/// The parameters of an interface for its packets.
 #[derive(Debug)]
 struct PcapngInterface {
     clock: Clock,
@@ -33,7 +33,7 @@ pub(super) struct BlockHeader {
     pub(super) len: u32,
 }
 
-/// What to do with a block.
+/// The handling of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum BlockKind {
     Section,
@@ -69,7 +69,7 @@ pub(super) struct PacketBlock {
     pub(super) wire_len: u32,
 }
 
-/// What the options of a packet say.
+/// The values of a packet's options.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct PacketOptions {
     /// Position in the bytes of the options, and length, of the first comment.
@@ -77,7 +77,7 @@ pub(super) struct PacketOptions {
     pub(super) flags: Option<u32>,
 }
 
-/// True when a stream that begins so is pcapng: a section header block with its byte-order magic.
+/// Whether a stream with this beginning is pcapng: a section header block with its byte-order magic.
 pub(crate) fn sniff(prefix: &[u8]) -> bool {
     let Some((kind, rest)) = prefix.split_first_chunk::<4>() else {
         return false;
@@ -169,7 +169,7 @@ impl SectionState {
         let closing_at = (len as usize).checked_sub(4)?;
         let closes = match bytes.get(closing_at..).and_then(<[u8]>::first_chunk) {
             Some(closing) => self.u32(*closing) == len,
-            // It lies behind what is seen.
+            // The option is behind the bytes that are there.
             None => true,
         };
         (known && len.is_multiple_of(4) && len as usize >= BLOCK_LEN_MIN && closes)
@@ -258,7 +258,7 @@ impl SectionState {
         Some((time_ns, source.record_bytes_max))
     }
 
-    /// How an interface counts time, and how many bytes a packet of it may have.
+    /// The clock of an interface, and the maximum size of its packets.
     #[inline]
     pub(super) fn clock_and_limit(&self, interface: u32) -> Option<(Clock, u32)> {
         let source = self.sources.get(interface as usize)?;
@@ -277,7 +277,7 @@ impl SectionState {
             .map_err(|short| cut("the packet block", short))
     }
 
-    /// What most blocks are, without a check a field.
+    /// Reads the most common block without a check for each field.
     #[inline]
     fn enhanced_packet(&self, head: &[u8; PACKET_HEAD_LEN]) -> PacketBlock {
         let number = |at: usize| self.u32([head[at], head[at + 1], head[at + 2], head[at + 3]]);

@@ -1,11 +1,10 @@
-//! What is known of one call.
+//! The record of one call.
 
 use std::fmt;
 
 use crate::transaction::Flow;
 
-/// One dialog that an INVITE began, or was to begin. Times are those of the first message of their
-/// kind where the messages were seen, in nanoseconds as they came in.
+/// One dialog of an INVITE, or its attempt. Times are those of the first captured message of their kind, in nanoseconds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Call {
@@ -18,15 +17,15 @@ pub struct Call {
     pub caller: Party,
     /// The party that the INVITE was for.
     pub callee: Party,
-    /// A message shows which party called: the INVITE that began the call, a response that only such an INVITE has, or its
-    /// CANCEL. Where nothing does, `caller` and `callee` are From and To of the first message.
+    /// A message shows which party is the caller: the initial INVITE, a response that only such an INVITE has, or its CANCEL.
+    /// Otherwise `caller` and `callee` are From and To of the first message.
     pub is_caller_known: bool,
     /// The request URI of the first INVITE.
     pub request_uri: Option<Vec<u8>>,
-    /// The sockets of the first INVITE, from the caller to the next hop; where it was not seen, those of the request that
-    /// the first message is, or that it answers.
+    /// The sockets of the first INVITE, from the caller to the next hop; if it was not captured, those of the request that the
+    /// first message is, or that it answers.
     pub flow: Option<Flow>,
-    /// How it stands.
+    /// The state.
     pub state: CallState,
     /// Why it is reported now.
     pub reported: ReportCause,
@@ -49,7 +48,7 @@ pub struct Call {
     /// Session request delay (RFC 6076 §4.3): from the last initial INVITE to the first response of
     /// 101 to 199, the success, or the failure (but not one of 3xx, 401, 402, 407).
     pub request_delay_ns: Option<u64>,
-    /// From the last initial INVITE to the success.
+    /// The time from the last initial INVITE to the success.
     pub setup_delay_ns: Option<u64>,
     /// Session duration time (RFC 6076 §4.5): from the success to the BYE, or to the response that there is no dialog any more.
     pub duration_ns: Option<u64>,
@@ -81,11 +80,11 @@ pub struct Party {
     pub user: Option<Vec<u8>>,
     /// Host of this URI.
     pub host: Vec<u8>,
-    /// Its tag.
+    /// The tag.
     pub tag: Option<Vec<u8>>,
     /// URI of its first Contact.
     pub contact: Option<Vec<u8>>,
-    /// Its User-Agent or Server.
+    /// The User-Agent or Server.
     pub user_agent: Option<Vec<u8>>,
 }
 
@@ -117,7 +116,7 @@ macro_rules! words {
 }
 
 words! {
-    /// How a call stands.
+    /// The state of a call.
     CallState {
         /// Nothing but 100 came back.
         Trying "trying",
@@ -125,13 +124,13 @@ words! {
         Ringing "ringing",
         /// A success came or is shown by other messages, and no BYE came.
         InCall "in_call",
-        /// A BYE ended it, or a response that the other side knows nothing of it.
+        /// The call ended by a BYE, or by a response that the other side has no such dialog.
         Completed "completed",
         /// A CANCEL, or a BYE before the answer, ended it.
         Cancelled "cancelled",
         /// 486 or 600.
         Busy "busy",
-        /// Another failure of 400 to 699, or one that was not seen and that its ACK shows.
+        /// The call failed by another response of 400 to 699, or by one that was not captured and that its ACK shows.
         Rejected "rejected",
         /// 300 to 399.
         Redirected "redirected",
@@ -143,17 +142,17 @@ words! {
 words! {
     /// Why a call is reported.
     ReportCause {
-        /// It ended, and the time for repeated messages has passed.
+        /// The call ended, and the time for repeated messages has passed.
         Ended "ended",
-        /// It was silent for too long.
+        /// The call was silent for too long.
         Expired "expired",
         /// More calls were followed than the limit allows.
         Evicted "evicted",
-        /// Its identifiers were used for another call.
+        /// The identifiers were used for another call.
         Reused "reused",
         /// The input ended.
         InputEnded "input_ended",
-        /// It goes on; [`Calls::stand`](crate::Calls::stand) reports it as it stands.
+        /// The call continues; [`Calls::stand`](crate::Calls::stand) reports its current state.
         UnderWay "under_way",
     }
 }

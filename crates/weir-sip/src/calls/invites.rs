@@ -1,4 +1,4 @@
-//! Which INVITEs were seen, by the names of their transactions.
+//! The INVITEs that were captured, by the identifiers of their transactions.
 
 use std::hash::BuildHasher;
 
@@ -25,7 +25,7 @@ struct Hop {
 }
 
 impl Invites {
-    /// Hops of one INVITE that are kept; an ACK proves nothing where there were more.
+    /// The maximum number of hops of one INVITE; with more of them an ACK proves nothing.
     const MAX: usize = 8;
 
     /// Keeps the hop that an INVITE was seen at. True when its sender has tried another way before.
@@ -47,7 +47,7 @@ impl Invites {
         is_other_way
     }
 
-    /// True when this ACK is none of a failure: its sender's INVITE was seen, and had another branch.
+    /// Whether this ACK is not one of a failure: its sender's INVITE was captured, and had another branch.
     pub(super) fn prove_success(&self, ack: &Digest<'_>) -> bool {
         let Some(ack) = Hop::of(ack).filter(|_| !self.is_beyond) else {
             return false;
@@ -57,8 +57,8 @@ impl Invites {
             && self.hops().iter().all(|hop| hop.branch != ack.branch)
     }
 
-    /// True when this ACK is that of a failure: it has the branch of the INVITE at the first hop that was seen, whose sender tried one
-    /// way only.
+    /// Whether this ACK is that of a failure: it has the branch of the INVITE at the first captured hop, whose sender tried one way
+    /// only.
     pub(super) fn prove_failure(&self, ack: &Digest<'_>) -> bool {
         let Some((first, others)) = self.hops().split_first() else {
             return false;

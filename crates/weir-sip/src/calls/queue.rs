@@ -1,20 +1,20 @@
-//! Which call has been silent for the longest time: lists through the slots of the calls.
+//! Queues of calls by the time of their last messages: lists through the slots of the calls.
 
 /// Why a call waits, which says for how long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Wait {
-    /// For an answer.
+    /// The call waits for an answer.
     Setup,
-    /// For the end of the conversation.
+    /// The call waits for its end.
     Talk,
-    /// For repeated messages behind its end.
+    /// The call waits for repeated messages after its end.
     Linger,
-    /// For another attempt of a caller that was challenged or redirected; for more of a call that may go on.
+    /// The call waits for another attempt of a caller that was challenged or redirected, or for more of a call that may continue.
     Retry,
 }
 
 impl Wait {
-    /// How many kinds there are.
+    /// The number of kinds.
     const COUNT: usize = 4;
     /// All, in the order in which they are given up.
     pub(super) const ALL: [Self; Self::COUNT] =
@@ -95,7 +95,7 @@ impl Queues {
         ends.len = ends.len.saturating_add(1);
     }
 
-    /// Takes a slot out of the list that it is in.
+    /// Removes a slot from its list.
     pub(super) fn remove(&mut self, wait: Wait, slot: u32) {
         let Some(link) = self.links.get(slot as usize).copied() else {
             return;

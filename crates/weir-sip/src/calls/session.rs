@@ -1,4 +1,4 @@
-//! What one INVITE began: its attempts, its early dialogs, the dialogs that were answered.
+//! The session of one INVITE: its attempts, its early dialogs, and the dialogs that were answered.
 
 use super::call::{Call, CallState, Party, ReportCause, Side};
 use super::invites::Invites;
@@ -54,7 +54,7 @@ struct Invite {
     ns: Option<i64>,
 }
 
-/// Which INVITE a response answers.
+/// The INVITE that a response answers.
 enum Answered {
     /// One that begins the call.
     Initial,
@@ -86,7 +86,7 @@ struct Fork {
     /// The time of the BYE and the side that sent it. There is no time when only its response was seen.
     bye: Option<(Option<i64>, Side)>,
     bye_ok_ns: Option<i64>,
-    /// When a response said that the other side knew nothing of it any more.
+    /// The time of a response that the other side has no such dialog any more.
     gone_ns: Option<i64>,
 }
 
@@ -189,8 +189,8 @@ impl Session {
         }
     }
 
-    /// True when an INVITE with this number begins another call under the same identifiers: the
-    /// session had a dialog, and that is over.
+    /// Whether an INVITE with this number begins another call under the same identifiers: the session had a dialog, and that is
+    /// over.
     pub(super) fn is_reused_by(&self, digest: &Digest<'_>) -> bool {
         let cseq = digest.cseq.map(|cseq| cseq.number);
         let is_new = match self.invite {
@@ -206,7 +206,7 @@ impl Session {
             && self.forks.iter().any(Fork::is_over)
     }
 
-    /// True when nothing but the BYE of a dialog is known, which either side may have sent.
+    /// Whether only the BYE of a dialog is known, which either side may have sent.
     pub(super) fn is_of_bye(&self) -> bool {
         let is_open = !self.is_caller_known && self.invite.is_none() && self.failure.is_none();
         let [fork] = &*self.forks else {
@@ -238,7 +238,7 @@ impl Session {
         }
     }
 
-    /// Takes up a message that `sender` sent, or the response to one that it had sent.
+    /// Takes a message of `sender`, or the response to one of its messages.
     pub(super) fn take(
         &mut self,
         time_ns: i64,
@@ -323,10 +323,10 @@ impl Session {
             .invite
             .is_some_and(|invite| invite.cseq == cseq && invite.ns.is_none());
         let is_next = self.invite.is_none_or(|invite| cseq > invite.cseq);
-        // What shows that it was answered has overtaken it.
+        // The message that shows the answer has overtaken it.
         let is_overtaken = self.invite.is_none() && self.is_answered();
         if is_next && !self.is_answered() {
-            // What the attempt before came to is no longer the end.
+            // The failure of the attempt before is not the end.
             self.failure = None;
             self.cancel_ns = None;
             self.invites = Invites::default();
@@ -334,7 +334,7 @@ impl Session {
             self.shown_failure = None;
         } else if !is_late && !is_overtaken {
             if self.invite.is_some_and(|invite| invite.cseq == cseq) && self.invites.take(digest) {
-                // A proxy goes on to another target.
+                // A proxy tries another target.
                 self.shown_failure = None;
             }
             return;
@@ -421,15 +421,15 @@ impl Session {
         }
     }
 
-    /// True when a BYE of this side is one of a call that was answered. The caller alone may send one before the answer
-    /// (RFC 3261 §15), but has nothing left to end behind the ACK of a failure (§12.3).
+    /// Whether a BYE of this side shows that the call was answered. Only the caller may send one before the answer (RFC 3261 §15),
+    /// but has nothing left to end after the ACK of a failure (§12.3).
     fn bye_shows_success(&self, sender: Side) -> bool {
         let is_behind_ack = self.is_acked && !self.is_refused();
         sender == Side::Callee || self.invite.is_none() || is_behind_ack
     }
 
-    /// Which INVITE of the caller this response answers. Where the INVITE was not seen, a response without a To tag
-    /// (RFC 3261 §8.2.6.2) or a provisional one shows that it was not one within the dialog.
+    /// The INVITE of the caller that this response answers. If the INVITE was not captured, a response without a To tag (RFC 3261
+    /// §8.2.6.2) or a provisional one shows that it was not one within the dialog.
     fn answered(&mut self, status: u16, digest: &Digest<'_>) -> Answered {
         let Some(cseq) = digest.cseq.map(|cseq| cseq.number) else {
             return self.invite.map_or(Answered::Unknown, |_| Answered::Initial);
@@ -466,7 +466,7 @@ impl Session {
         let is_of_unknown = match self.answered(status, digest) {
             Answered::Initial => false,
             Answered::Unknown => true,
-            // It says nothing of how the call was set up.
+            // The response is not one of the call's setup.
             Answered::Other => return self.reinvite_response(time_ns, status, digest),
         };
         // No INVITE but one within a dialog is answered so.
@@ -539,7 +539,7 @@ impl Session {
     fn fork(&mut self, tag: Option<&[u8]>, copier: &mut TextCopier<'_>) -> Option<&mut Fork> {
         let tag = tag.unwrap_or_default();
         let tag = tag.get(..copier.limits.text_bytes_max).unwrap_or(tag);
-        // A provisional response without a tag belongs to whatever dialog comes of it.
+        // A provisional response without a tag belongs to the dialog that follows.
         let found = self
             .forks
             .iter()
@@ -566,13 +566,13 @@ impl Session {
         self.forks.iter().any(Fork::is_answered)
     }
 
-    /// True when the last attempt is known to have failed.
+    /// Whether the last attempt has failed.
     fn is_refused(&self) -> bool {
         let failure = self.failure.as_ref();
         failure.is_some_and(|failure| !failure.is_of_unknown)
     }
 
-    /// What the session waits for.
+    /// The event that the session waits for.
     pub(super) fn wait(&self) -> Wait {
         let mut talking = self.forks.iter().filter(|fork| fork.is_answered());
         if self.is_answered() {
@@ -586,7 +586,7 @@ impl Session {
             self.cancel_ns.is_some() || self.forks.iter().any(|fork| fork.bye.is_some());
         let is_shown = self.shown_failure.is_some() && self.failure.is_none();
         if is_shown && !was_given_up {
-            // It may be a challenge.
+            // The failure may be a challenge.
             Wait::Retry
         } else if let Some(failure) = &self.failure
             && !was_given_up
@@ -596,7 +596,7 @@ impl Session {
         } else if self.failure.is_some() || was_given_up {
             Wait::Linger
         } else if self.invite.is_none() {
-            // It was under way when it was first seen.
+            // The call had begun before its first captured message.
             Wait::Talk
         } else {
             Wait::Setup
@@ -710,7 +710,7 @@ fn shows_caller(status: u16, digest: &Digest<'_>) -> bool {
     is_outside_of_dialog(digest) || matches!(status, 180..=182 | 199)
 }
 
-/// True when To is there and has no tag; it is not in a message that is cut in front of it.
+/// Whether there is a To without a tag; a message that is cut before it has none.
 fn is_outside_of_dialog(digest: &Digest<'_>) -> bool {
     digest.to.is_some_and(|to| to.tag().is_none())
 }
@@ -742,7 +742,7 @@ const fn ends_dialog(status: u16, method: Method<'_>) -> bool {
     matches!(status, 408 | 481) && matches!(method, Method::Invite | Method::Update | Method::Info)
 }
 
-/// The time from one event to another; nothing when one is missing or time ran backwards.
+/// The time from one event to another; `None` when one is missing or time ran backwards.
 fn span(from_ns: Option<i64>, to_ns: Option<i64>) -> Option<u64> {
     u64::try_from(to_ns?.checked_sub(from_ns?)?).ok()
 }

@@ -3,7 +3,7 @@
 use super::svg::{Grid, HEAD, ROW, row_y};
 use super::{Ladder, Rung, instant};
 
-/// What a ladder is painted on. Places are pixels from the upper left corner.
+/// The canvas of a ladder. Coordinates are pixels from the upper left corner.
 pub trait Canvas {
     /// A straight line.
     fn line(&mut self, from: (usize, usize), to: (usize, usize), ink: Ink);
@@ -15,18 +15,18 @@ pub trait Canvas {
     fn text(&mut self, at: (usize, usize), anchor: Anchor, text: &str, ink: Ink);
 }
 
-/// Which point of a text stands at its place, on its base line.
+/// The point of a text that is at its position, on its base line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Anchor {
-    /// Its beginning.
+    /// The beginning.
     Start,
-    /// Its middle.
+    /// The middle.
     Middle,
-    /// Its end.
+    /// The end.
     End,
 }
 
-/// How something is painted.
+/// The style of a shape.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Ink {

@@ -97,7 +97,7 @@ fn time_and_frame(rung: &Rung) -> String {
     parts.join(", ")
 }
 
-/// A text as it is, but for what neither a page nor a reader can do with.
+/// The text without characters that are not permitted in a page, or are invisible.
 fn legible(text: &str) -> String {
     let kept = text.lines().map(|line| super::shown(line.as_bytes()));
     kept.collect::<Vec<_>>().join("\n")
@@ -107,13 +107,13 @@ fn legible(text: &str) -> String {
 pub(super) struct Arrow {
     pub(super) from: usize,
     pub(super) to: usize,
-    /// Where its tip begins.
+    /// The beginning of the tip.
     pub(super) back: usize,
     /// The middle of its label.
     pub(super) label: (usize, usize),
 }
 
-/// Where pillars stand.
+/// The positions of pillars.
 pub(super) struct Grid {
     left: usize,
     pitch: usize,
@@ -248,7 +248,7 @@ pub(super) const STYLE: &str = ".back{fill:#fff}text{font:12px ui-monospace,mono
 .frame{fill:#666;text-anchor:end}.failure line{stroke:#b3261e}.failure path,.failure circle,.failure text{fill:#b3261e}\
 .repeat{opacity:.55}.repeat line{stroke-dasharray:4 3}.media line{stroke-width:6;stroke-opacity:.4}";
 
-/// A ladder of many parties is as wide as it is. The text of a message is hidden until a link leads to it.
+/// A ladder of many parties has its own width. The text of a message is hidden until a link leads to it.
 const PAGE_STYLE: &str = "body{max-width:none}svg{max-width:none}svg a:hover text{text-decoration:underline}\
 section{display:none}section:target{display:block;position:fixed;right:1rem;top:1rem;max-width:48rem;max-height:90vh;\
 overflow:auto;padding:.8rem 1rem;background:Canvas;color:CanvasText;border:1px solid #888;border-radius:6px}\

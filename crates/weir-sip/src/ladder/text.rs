@@ -21,7 +21,7 @@ impl Ladder {
         };
         let name = widest(&mut self.columns.iter());
         let label = widest(&mut self.rungs.iter().map(|rung| &rung.label));
-        // From pillar to pillar: room for a label with an arrow around it, or for two halves of names.
+        // The distance of pillars has room for a label with an arrow around it, or for two halves of names.
         let pitch = name
             .saturating_add(2)
             .max(label.saturating_add(8))
@@ -93,7 +93,7 @@ impl Ladder {
     }
 }
 
-/// Where pillars stand.
+/// The positions of pillars.
 struct Grid {
     /// Characters of numbers of records, with the blank before them.
     frame_chars: usize,
@@ -108,7 +108,7 @@ impl Grid {
     }
 }
 
-/// What stands in the cells that a wide character takes beside its first.
+/// The mark of the cells that a wide character takes besides its first.
 const COVERED: char = '\0';
 
 fn written(canvas: Vec<char>) -> String {
