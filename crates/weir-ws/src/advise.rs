@@ -12,7 +12,7 @@ pub struct CpuTimes {
 }
 
 impl CpuTimes {
-    /// From measurements: `measure` gives the microseconds a message of each setting.
+    /// The times of measurements: `measure` returns the microseconds a message of each setting.
     #[must_use]
     pub fn from_fn(measure: impl FnMut(Setting) -> f64) -> Self {
         Self {
@@ -34,7 +34,7 @@ impl CpuTimes {
     pub fn estimate(message_bytes: f64) -> Self {
         // Microseconds by level, with takeover, 15 window bits and memLevel 8.
         const LEVELS: [f64; 9] = [4.7, 4.9, 5.3, 5.9, 6.3, 7.8, 8.7, 10.8, 10.8];
-        // What a message costs however short: trees that are built and thrown away.
+        // The fixed cost of a message: trees that are built and discarded.
         const EACH: f64 = 2.5;
         let model = |setting: Setting| {
             let level = LEVELS[usize::from(setting.level.clamp(1, 9)) - 1];
@@ -63,7 +63,7 @@ impl CpuTimes {
     }
 }
 
-/// What the service has.
+/// The resources of the service.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Budget {
@@ -80,7 +80,7 @@ pub struct Budget {
 }
 
 impl Budget {
-    /// So many connections in so much memory.
+    /// A budget of memory for this number of connections.
     #[must_use]
     pub fn new(connections: u64, memory_bytes: u64) -> Self {
         Self {
@@ -104,7 +104,7 @@ pub struct Candidate {
     pub ratio: f64,
     /// Bytes that a connection's contexts allocate at the server once it received a message.
     pub connection_bytes: u64,
-    /// Of these the compressor's.
+    /// The part of the compressor.
     pub deflate_bytes: u64,
     /// Bytes of all connections together, with one shared context a core without takeover.
     pub memory_bytes: u64,
@@ -114,7 +114,7 @@ pub struct Candidate {
     pub cores: Option<f64>,
     /// No other setting is as good in ratio, CPU and memory, and better in one.
     pub on_front: bool,
-    /// Within memory and cores.
+    /// The setting fits memory and cores.
     pub fits: bool,
 }
 
@@ -124,13 +124,13 @@ pub struct Candidate {
 pub struct Advice {
     /// Every setting of the grid that was studied, in its order.
     pub candidates: Vec<Candidate>,
-    /// The recommended one; `None` when compression does not pay or nothing fits.
+    /// The recommended setting; `None` when compression does not pay or nothing fits.
     pub chosen: Option<Candidate>,
     /// Why, in a sentence or two.
     pub reason: String,
     /// Bytes on the wire that the chosen setting saves of each 100.
     pub saved_percent: f64,
-    /// What to know before it is used.
+    /// The warnings about it.
     pub warnings: Vec<String>,
     /// The CPU times were measured on this traffic, not estimated.
     pub cpu_measured: bool,
@@ -191,7 +191,7 @@ pub fn advise(sizes: &ClassSizes, times: &CpuTimes, budget: &Budget) -> Advice {
     }
 }
 
-/// What a setting costs, and whether it fits.
+/// The costs of a setting, and whether it fits.
 fn candidate(setting: Setting, sizes: &ClassSizes, times: &CpuTimes, budget: &Budget) -> Candidate {
     let memory = connection_memory(setting, setting, budget.build);
     let shared = if setting.takeover {
@@ -225,7 +225,7 @@ fn candidate(setting: Setting, sizes: &ClassSizes, times: &CpuTimes, budget: &Bu
     }
 }
 
-/// What is to be known of a setting before it is used.
+/// The warnings about a setting.
 fn warnings(chosen: Setting) -> Vec<String> {
     let mut warnings = Vec::new();
     if chosen.window_bits == 8 {
@@ -251,7 +251,7 @@ fn warnings(chosen: Setting) -> Vec<String> {
 }
 
 fn mark_front(candidates: &mut [Candidate]) {
-    // By ratio, so that only those before can beat one.
+    // The candidates are sorted by ratio, so that only earlier ones can be better.
     let mut order: Vec<usize> = (0..candidates.len()).collect();
     let key = |c: &Candidate| (c.ratio, c.memory_bytes as f64, c.micros);
     order.sort_by(|&a, &b| {

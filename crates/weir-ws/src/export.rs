@@ -200,7 +200,7 @@ fn studied(sizes: &ClassSizes) -> impl Iterator<Item = Setting> {
     Setting::all().filter(|&setting| sizes.compressed(setting) > 0)
 }
 
-/// What deflate takes, and inflate before and after its first message.
+/// The memory of deflate, and of inflate before and after its first message.
 fn memory(setting: Setting) -> (u64, u64, u64) {
     let build = ZlibBuild::STOCK;
     let (idle, active) = inflate_bytes(setting.window_bits, build);

@@ -1,4 +1,4 @@
-//! Which messages are alike: by the keys of a JSON object, or by size.
+//! The kinds of messages: by the keys of a JSON object, or by size.
 
 /// A name for messages of the same shape: `{type="msg",timestamp,sender}` for an object (the first
 /// names at its top, and the value of a member that tells types apart), `[array]`, or a size class

@@ -1,4 +1,4 @@
-//! Which permessage-deflate settings fit this WebSocket traffic and this memory budget?
+//! Studies which permessage-deflate settings fit WebSocket traffic and a memory budget.
 //!
 //! ```
 //! use weir_ws::{Budget, CpuTimes, Format, InputOptions, Study, StudyOptions, advise, read_messages};

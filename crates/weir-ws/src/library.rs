@@ -1,4 +1,4 @@
-//! How a setting is written down for the libraries that people use.
+//! The configuration of a setting for common libraries.
 
 use crate::Setting;
 
@@ -49,7 +49,7 @@ impl Library {
         Self::Dart,
     ];
 
-    /// Its name.
+    /// The name.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -75,12 +75,12 @@ impl Library {
 pub struct Snippet {
     /// Code for the server.
     pub code: String,
-    /// What the library cannot do.
+    /// The limits of the library.
     pub warnings: Vec<String>,
 }
 
-/// The configuration of a server that compresses with `setting`, limits both windows to its bits,
-/// and sends messages below `threshold` bytes as they are.
+/// The configuration of a server that compresses with `setting`, limits both windows to its bits, and sends messages below
+/// `threshold` bytes uncompressed.
 #[must_use]
 pub fn snippet(library: Library, setting: Setting, threshold: u64) -> Snippet {
     let mut lacks = Lacks {
@@ -108,7 +108,7 @@ pub fn snippet(library: Library, setting: Setting, threshold: u64) -> Snippet {
     Snippet { code, warnings }
 }
 
-/// What a library cannot do.
+/// The missing features of a library.
 struct Lacks {
     library: Library,
     warnings: Vec<String>,

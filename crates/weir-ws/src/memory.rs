@@ -1,4 +1,4 @@
-//! What a connection's contexts take in memory, by zlib's own formulas.
+//! The memory of a connection's contexts, by zlib's own formulas.
 //!
 //! zlib allocates everything when a stream begins, except the window of an inflating stream, which
 //! comes with the first bytes that need it. The figures are what zlib asks its allocator for, to the
@@ -10,7 +10,7 @@ use crate::Setting;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ZlibBuild {
-    /// Which.
+    /// The name.
     pub name: &'static str,
     /// `sizeof(deflate_state)`.
     pub deflate_state_bytes: u64,
@@ -39,7 +39,7 @@ impl ZlibBuild {
         ..Self::STOCK
     };
 
-    /// zlib-ng and zlib-rs, about: their hash tables have 65,536 entries whatever the memLevel.
+    /// The approximate memory of zlib-ng and zlib-rs, whose hash tables have 65,536 entries for every memLevel.
     pub const NEXT_GENERATION: Self = Self {
         name: "zlib-ng, zlib-rs (about)",
         hash_entries_fixed: Some(65_536),
@@ -50,9 +50,9 @@ impl ZlibBuild {
 /// Bytes of a connection's two contexts at one end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Memory {
-    /// For compressing what this end sends.
+    /// The memory of compressing what this end sends.
     pub deflate: u64,
-    /// For inflating what it receives, before the first compressed message.
+    /// The memory of inflating what it receives, before the first compressed message.
     pub inflate_idle: u64,
     /// The same once a message was received.
     pub inflate_active: u64,
@@ -91,8 +91,7 @@ pub fn inflate_bytes(window_bits: u8, build: ZlibBuild) -> (u64, u64) {
     (state, state + (1u64 << window_bits.clamp(8, 15)))
 }
 
-/// What an end needs a connection that compresses with `ours` and receives what was compressed with
-/// `theirs`.
+/// The memory of an end for a connection that compresses with `ours` and receives what was compressed with `theirs`.
 ///
 /// Without takeover a context is only needed while a message is worked on, so none is counted; a
 /// library that keeps it all the same needs as much as with takeover.

@@ -8,8 +8,8 @@ use crate::wire::Direction;
 
 use weir_page::{Escaped, Page, Point};
 
-/// Writes the report. `title` is any text, such as the name of the transcript. A few hundred
-/// kilobytes at most, whatever the input.
+/// Writes the report. `title` is any text, such as the name of the transcript. The report has a few hundred kilobytes at most,
+/// whatever the input is.
 #[must_use]
 pub fn html_report(title: &str, study: &StudyResult, advice: &Advice) -> String {
     html_page(title, study, advice).finish()
@@ -56,7 +56,7 @@ pub fn html_page(title: &str, study: &StudyResult, advice: &Advice) -> Page {
     page
 }
 
-/// How often something is up to 1, 2, 4, 8 and so on bytes, with names for [`Page::histogram`].
+/// The counts of sizes up to 1, 2, 4, 8 and so on bytes, with names for [`Page::histogram`].
 #[must_use]
 pub fn size_classes(counts: &[u64; 33]) -> Vec<(String, u64)> {
     let named = |(n, &count): (usize, &u64)| (bytes_text(1 << n), count);

@@ -3,11 +3,11 @@
 use crate::exact::{ClassSizes, Engine, EngineOptions};
 use crate::setting::{CELLS, Setting};
 
-/// How a sample is taken.
+/// The options of a sample.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct SampleOptions {
-    /// For the engine: cells and threads.
+    /// The options of the engine: cells and threads.
     pub engine: EngineOptions,
     /// Blocks of messages in a row, spread evenly with a random beginning; 24 by default.
     pub blocks: usize,
@@ -16,9 +16,9 @@ pub struct SampleOptions {
     /// Bytes of messages that fill the windows before a block and are not counted; 32 KiB by default,
     /// the largest window.
     pub warm_bytes: usize,
-    /// How many times the blocks are drawn again for the interval (block bootstrap); 400 by default.
+    /// The number of times that the blocks are drawn again for the interval (block bootstrap); 400 by default.
     pub resamples: usize,
-    /// How sure the interval is; 0.95 by default.
+    /// The confidence level of the interval; 0.95 by default.
     pub confidence: f64,
     /// The same seed draws the same sample.
     pub seed: u64,
@@ -57,7 +57,7 @@ pub struct Sampled {
     pub blocks: usize,
     /// Bytes of messages in them.
     pub bytes: u64,
-    /// True when the sample is everything, and the ratios are exact.
+    /// The sample has all messages, and the ratios are exact.
     pub complete: bool,
     estimates: Vec<Estimate>,
 }
@@ -123,7 +123,7 @@ pub fn sample(messages: &[&[u8]], options: &SampleOptions) -> Sampled {
     }
 }
 
-/// Where blocks are drawn from, and how large they are.
+/// The blocks of a sample: their range and their size.
 struct Plan {
     /// Bytes of all messages.
     total: usize,

@@ -2,14 +2,13 @@
 
 use std::fmt;
 
-/// What one end of a connection compresses with.
+/// The compression setting of one end of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Setting {
     /// The window is kept from message to message (context takeover, RFC 7692 section 7.1.1).
     pub takeover: bool,
-    /// Logarithm of the window's size, 8 to 15 (RFC 7692 section 7.1.2). zlib deflates with 9 where
-    /// 8 is asked for; what it then writes needs no more than 8, because its largest distance is the
-    /// window less 262 bytes.
+    /// The logarithm of the window's size, 8 to 15 (RFC 7692 section 7.1.2). zlib deflates with 9 in place of 8; its output needs
+    /// no more than 8, because its largest distance is the window less 262 bytes.
     pub window_bits: u8,
     /// zlib's level, 1 (fast) to 9 (small).
     pub level: u8,
@@ -17,7 +16,7 @@ pub struct Setting {
     pub mem_level: u8,
 }
 
-/// How many settings there are: takeover or not, 8 windows, 9 levels, 9 memLevels.
+/// The number of settings: takeover or not, 8 windows, 9 levels, 9 memLevels.
 pub const CELLS: usize = 2 * 8 * 9 * 9;
 
 impl Setting {

@@ -1,5 +1,5 @@
-//! What else decides how many bytes are sent, with one setting: fragments, a threshold, reconnects,
-//! broadcast, mixed types, and which text an attacker could guess.
+//! Studies of other factors with one setting: fragments, a threshold, reconnects, broadcast, mixed types, and text that an attacker
+//! could guess.
 //!
 //! All sizes are stock zlib's, to the byte. A study takes the messages of one direction of one
 //! connection.
@@ -14,7 +14,7 @@ use crate::setting::{Cells, Setting};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Variant {
-    /// What is varied: bytes of a fragment or threshold, messages between reconnects; 0 is without.
+    /// The varied value: bytes of a fragment or threshold, messages between reconnects; 0 is without.
     pub value: u64,
     /// Bytes of all payloads on the wire.
     pub payload_bytes: u64,
@@ -94,7 +94,7 @@ pub fn fragmentation(messages: &[&[u8]], setting: Setting, fragment_bytes: &[u64
         .collect()
 }
 
-/// Messages shorter than each threshold are sent as they are, and do not enter the window.
+/// Messages shorter than each threshold are sent uncompressed, and do not enter the window.
 #[must_use]
 pub fn threshold(messages: &[&[u8]], setting: Setting, thresholds: &[u64]) -> Vec<Variant> {
     thresholds
@@ -215,9 +215,9 @@ pub fn mixed(messages: &[&[u8]], setting: Setting) -> Mixed {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
 pub struct Reflection {
-    /// The member's name in the answer, as far as it is JSON.
+    /// The name of the member in the response, as far as it is JSON.
     pub field: String,
-    /// How many times.
+    /// The number of occurrences.
     pub count: u64,
     /// Bytes of the longest.
     pub longest: usize,

@@ -7,17 +7,17 @@ use crate::input::InputMessage;
 use crate::kind::kind_of;
 use crate::wire::{Direction, Opcode, framed_bytes};
 
-/// What is studied, and how much is kept.
+/// The options of a study, with its limits.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct StudyOptions {
-    /// For the engine.
+    /// The options of the engine.
     pub engine: EngineOptions,
-    /// Kinds of messages that are told apart; the rest is `other`. 48 by default.
+    /// The maximum number of kinds of messages; the rest is `other`. 48 by default.
     pub kinds_max: usize,
-    /// Bytes of messages of all connections beside the first that are kept until the end; 16 MiB by
-    /// default. Beyond it the connection with the most is worked on; if it goes on afterwards its
-    /// window begins anew, which [`StudyResult::windows_cut`] counts.
+    /// The bytes of messages of all connections besides the first that are kept until the end; 16 MiB by default. Beyond it the
+    /// connection with the most is processed; if it continues afterwards its window begins anew, which [`StudyResult::windows_cut`]
+    /// counts.
     pub kept_bytes_max: usize,
     /// Connections that are followed, in both directions; the messages of further ones go to
     /// [`StudyResult::connections_left_out`]. 65,536 by default.
@@ -39,19 +39,19 @@ impl Default for StudyOptions {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct StudyClass {
-    /// Where they went, if known.
+    /// The direction, if it is known.
     pub direction: Option<Direction>,
     /// Their kind, see [`kind_of`].
     pub kind: String,
     /// Bytes before compression and with every setting.
     pub sizes: ClassSizes,
-    /// How many messages had up to `2^n` bytes and more than half of that.
+    /// The number of messages that had up to `2^n` bytes and more than half of that.
     pub histogram: [u64; 33],
     /// Bytes with frame headers, without compression.
     pub framed_bytes: u64,
 }
 
-/// What a [`Study`] found.
+/// The result of a [`Study`].
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct StudyResult {
@@ -93,7 +93,7 @@ impl StudyResult {
     }
 }
 
-/// Takes messages in the order in which they were sent, and computes every setting's sizes.
+/// Takes messages in the order in which they were sent, and computes the sizes of every setting.
 ///
 /// ```
 /// use weir_ws::{Format, InputOptions, Setting, Study, StudyOptions, read_messages};
@@ -164,7 +164,7 @@ impl Study {
         }
     }
 
-    /// Takes a message; control frames are passed over, since they are never compressed.
+    /// Takes a message; control frames are skipped, since they are never compressed.
     pub fn message(&mut self, message: &InputMessage<'_>) {
         if message.opcode.is_control() {
             return;

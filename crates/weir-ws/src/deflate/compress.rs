@@ -2,7 +2,7 @@
 
 use flate2::{Compress, Compression, FlushCompress};
 
-/// What one sender compresses with.
+/// The parameters of one sender's compressor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DeflateOptions {
     /// Keep the window from message to message.
@@ -42,7 +42,7 @@ pub struct Deflater {
 }
 
 impl Deflater {
-    /// With an empty window; values out of range are taken as the nearest.
+    /// A compressor with an empty window; values out of range are replaced by the nearest.
     #[must_use]
     pub fn new(options: DeflateOptions) -> Self {
         let options = DeflateOptions {

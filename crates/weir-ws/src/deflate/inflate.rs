@@ -8,7 +8,7 @@ use weir_deflate::{BIT_LENGTH_ORDER, DISTANCE_CODES, FIRST_LENGTH, LENGTH_CODES}
 
 use std::fmt;
 
-/// What the receiver of one direction agreed to (RFC 7692 section 7.1).
+/// The parameters that the receiver of one direction agreed to (RFC 7692 section 7.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct InflateOptions {
     /// The sender keeps its window from message to message.
@@ -29,13 +29,13 @@ impl Default for InflateOptions {
     }
 }
 
-/// What was seen while a message was inflated.
+/// The properties of an inflated message.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Inflated {
     /// Bytes of the message.
     pub bytes: u64,
-    /// Stored blocks, without the empty one that ends a message.
+    /// The number of stored blocks, without the empty one that ends a message.
     pub stored_blocks: u32,
     /// Blocks with the fixed codes.
     pub fixed_blocks: u32,
@@ -142,7 +142,7 @@ pub struct Inflater {
 const HISTORY: usize = 1 << 15;
 
 impl Inflater {
-    /// With an empty window.
+    /// A decompressor with an empty window.
     #[must_use]
     pub fn new(options: InflateOptions) -> Self {
         Self {
@@ -243,7 +243,7 @@ impl<'a> Bits<'a> {
             let taken = (63 - self.count) / 8;
             self.at += taken as usize;
             self.count += taken * 8;
-            // What did not fit is read again.
+            // The bits that did not fit are read again.
             self.held &= u64::MAX >> (64 - self.count).min(63);
             return;
         }
@@ -489,7 +489,7 @@ fn fixed() -> &'static (PrefixCode, PrefixCode) {
         lens[256..280].fill(7);
         let mut literals = PrefixCode::default();
         let mut distances = PrefixCode::default();
-        // Complete codes by construction; a table that failed to build would decode nothing.
+        // The codes are complete by construction; a table that could not be built would decode nothing.
         let built = literals
             .build(&lens, false)
             .and(distances.build(&[5; 32], false));
@@ -522,8 +522,8 @@ impl Default for PrefixCode {
 }
 
 impl PrefixCode {
-    /// From the lengths of the codes. As in zlib, only a distance code may be incomplete, and only
-    /// with one code of one bit, or none.
+    /// Builds a table of the lengths of the codes. As in zlib, only a distance code may be incomplete, and only with one code of
+    /// one bit, or none.
     fn build(&mut self, lens: &[u8], distances: bool) -> Result<(), InflateErrorKind> {
         self.counts = [0; 16];
         for &len in lens {

@@ -8,7 +8,7 @@ pub enum Bits {
     /// Not there: the server may not limit the client's window.
     #[default]
     Absent,
-    /// Without a value: the client can, and gives no hint.
+    /// The parameter has no value: the client supports it, without a hint.
     Any,
     /// 8 to 15.
     At(u8),
@@ -17,11 +17,11 @@ pub enum Bits {
 /// One alternative of a client's offer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Offer {
-    /// The server is asked not to keep its window.
+    /// The server is asked not to use context takeover.
     pub server_no_context_takeover: bool,
     /// A hint that the client will not keep its window.
     pub client_no_context_takeover: bool,
-    /// The server is asked for a window of no more bits.
+    /// The maximum window bits that the server is asked for.
     pub server_max_window_bits: Option<u8>,
     /// The client can limit its window.
     pub client_max_window_bits: Bits,
@@ -47,7 +47,7 @@ impl fmt::Display for Offer {
     }
 }
 
-/// What was agreed on, for both directions. [`fmt::Display`] writes the server's header.
+/// The agreement for both directions. [`fmt::Display`] writes the server's header.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Agreed {
     /// The server compresses every message by itself.
@@ -87,7 +87,7 @@ impl fmt::Display for Agreed {
     }
 }
 
-/// What a server wants.
+/// The preferences of a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ServerPolicy {
     /// Compress every message by itself, asked or not.
@@ -156,7 +156,7 @@ impl ServerPolicy {
     }
 }
 
-/// What is wrong with an offer or a response.
+/// The error of an offer or a response.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NegotiationError {
     kind: NegotiationErrorKind,
@@ -176,7 +176,7 @@ pub enum NegotiationErrorKind {
     /// A value where none may be, none where one must be, or not a number from 8 to 15 without
     /// leading zeros.
     Value,
-    /// A response answers nothing that was offered, or more than one extension.
+    /// A response accepts something that was not offered, or more than one extension.
     NotOffered,
 }
 
@@ -240,7 +240,7 @@ pub fn parse_offers(header: &str) -> Vec<Result<Offer, NegotiationError>> {
     offers
 }
 
-/// What a server's header says; `Ok(None)` when it does not accept permessage-deflate.
+/// The agreement in a server's header; `Ok(None)` when it does not accept permessage-deflate.
 ///
 /// `offers` are what the client sent; empty when they are not known (a capture that begins later),
 /// and then everything is taken as offered.
@@ -425,7 +425,7 @@ impl<'a> Extensions<'a> {
             match characters.next()? {
                 '"' => {
                     self.rest = characters.as_str();
-                    // After its quotes are gone, it has to be a token (section 9.1).
+                    // Without its quotes, the value has to be a token (section 9.1).
                     return (!value.is_empty() && value.bytes().all(is_token)).then_some(value);
                 }
                 '\\' => value.push(characters.next()?),
@@ -490,7 +490,7 @@ mod tests {
     #[test]
     fn offers_are_read_or_declined_as_rfc_7692_says() {
         use NegotiationErrorKind::{Syntax, Twice, Unknown, Value};
-        // Header, and each offer as it is written again, or why it is declined.
+        // The cases are headers, with each offer in its written form, or the error of a declined one.
         let cases: &[(&str, &[Result<&str, NegotiationErrorKind>])] = &[
             ("permessage-deflate", &[Ok("permessage-deflate")]),
             (

@@ -1,4 +1,4 @@
-//! What a block of symbols costs: stored, with the fixed codes, or with its own.
+//! The size of a block of symbols: stored, with the fixed codes, or with dynamic codes.
 //!
 //! zlib's choice and its very lengths are reproduced, including the tie-breaking of its heap, but
 //! nothing is written. Where a lower bound shows that the fixed codes win, no tree is built.
@@ -47,14 +47,14 @@ pub(crate) fn match_bits(length: usize, distance: usize) -> u32 {
     u32::from(LENGTH_BITS[(length - 3) & 0xff]) + 5 + u32::from(extra)
 }
 
-/// What a block was made of, for the choice of how to send it.
+/// The statistics of a block, by which its type is chosen.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct BlockStatistics {
     /// Bits of all its symbols with the fixed codes, without the end of the block.
     pub(crate) fixed_bits: u64,
     /// Bytes that it stands for.
     pub(crate) bytes: usize,
-    /// True when all of these are still in zlib's buffer.
+    /// All of its bytes are still in zlib's buffer.
     pub(crate) storable: bool,
 }
 
@@ -202,7 +202,7 @@ static LOGS: std::sync::LazyLock<Logs> = std::sync::LazyLock::new(|| {
 });
 
 impl Logs {
-    /// For any `x`.
+    /// The product for any `x`.
     #[inline(always)]
     fn of(&self, x: u32) -> u64 {
         match self.0.get(x as usize) {
@@ -325,9 +325,8 @@ impl Trees {
         bits.max(self.distance_count.into())
     }
 
-    /// The bits of the block with codes of its own, as zlib builds them, without the three bits of
-    /// the block's header; or, as soon as it is known that they are `enough` or more, any number
-    /// from there on.
+    /// The bits of the block with dynamic codes, as zlib builds them, without the three bits of the block's header; or, once they
+    /// are known to be at least `enough`, any number from there on.
     fn own_bits(&mut self, enough: u64) -> u64 {
         let Built {
             bits: literal_bits,
@@ -392,8 +391,8 @@ fn sent(used: impl Fn(usize) -> bool) -> usize {
     sent
 }
 
-/// What is known of the code lengths before there are any: where they are zero. The lengths
-/// themselves are taken for one symbol, which bounds their cost from below.
+/// The code lengths as far as they are known before the codes: which are zero. The others are taken for one symbol, which bounds
+/// their cost from below.
 #[derive(Clone, Copy, Debug, Default)]
 struct CodeLengths {
     /// Single zeros; short and long runs of zeros.

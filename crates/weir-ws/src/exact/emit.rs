@@ -8,7 +8,7 @@ pub(crate) struct Symbols {
     pub(crate) list: Vec<Symbol>,
     /// Bits of all of them with the fixed codes.
     fixed_bits: u64,
-    /// Where zlib's buffer began: from the symbol of this index on, the base.
+    /// The starts of zlib's buffer: the base from the symbol of this index on.
     bases: Vec<(usize, usize)>,
     /// The largest distance that a search chose, used or not.
     pub(crate) farthest: usize,
@@ -46,7 +46,7 @@ impl Symbols {
         self.bases.push((self.list.len(), base));
     }
 
-    /// True when everything of the message was in the buffer all the time.
+    /// Whether the whole message was in the buffer all the time.
     pub(crate) fn storable(&self, start: usize) -> bool {
         self.bases.last().is_none_or(|&(_, base)| start >= base)
     }
@@ -116,8 +116,8 @@ fn stands_for(symbol: Symbol) -> usize {
     }
 }
 
-/// Lists of symbols that were measured, with their sizes: settings often agree on a message, and
-/// then nothing has to be measured again. Lists are compared whole, so that a hash decides nothing.
+/// Lists of symbols with their sizes: settings often produce the same list for a message, which is measured once then. Lists are
+/// compared whole, so that hash collisions do not matter.
 #[derive(Debug)]
 pub(crate) struct Memo {
     slots: Vec<SymbolSlot>,
@@ -140,7 +140,7 @@ const SLOT_BITS: u32 = 16;
 const MEMO_SYMBOLS_MAX: usize = 1 << 20;
 
 impl Memo {
-    /// One setting alone has nothing to agree with: then nothing is remembered.
+    /// A single setting has no other to share with: nothing is remembered then.
     pub(crate) fn new(several: bool) -> Self {
         let slots = if several { 1 << SLOT_BITS } else { 0 };
         Self {
@@ -150,7 +150,7 @@ impl Memo {
         }
     }
 
-    /// As [`Symbols::message_bytes`], which is asked at most once for a list while it is remembered.
+    /// The size as [`Symbols::message_bytes`], which is computed at most once for a remembered list.
     pub(crate) fn message_bytes(
         &mut self,
         symbols: &Symbols,
@@ -159,7 +159,7 @@ impl Memo {
         costs: &mut Costs,
     ) -> u64 {
         let list = symbols.list.as_slice();
-        // Several blocks, or one that cannot be stored, hang on more than the symbols.
+        // The size of several blocks, or of one that cannot be stored, depends on more than the symbols.
         let one = list.len() < (1 << (mem_level + 6)) - 1;
         let long = list.len() > MEMO_SYMBOLS_MAX / 64;
         if self.slots.is_empty() || !one || long || !symbols.storable(start) {

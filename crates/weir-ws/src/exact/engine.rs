@@ -13,7 +13,7 @@ use super::slow::MessageSpan;
 use super::worker::{BufferedMessage, StudyInput, Worker, few_lazy};
 use crate::setting::{CELLS, Cells, Setting};
 
-/// What [`Engine`] computes, and how much memory and how many threads it may take.
+/// The options of an [`Engine`]: its settings, and its limits of memory and threads.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct EngineOptions {
@@ -56,7 +56,7 @@ pub struct Sizes {
 /// [`Sizes`] of one class of messages.
 #[derive(Clone, PartialEq, Eq)]
 pub struct ClassSizes {
-    /// How many messages.
+    /// The number of messages.
     pub messages: u64,
     /// Their bytes before compression.
     pub bytes: u64,
@@ -89,7 +89,7 @@ impl ClassSizes {
         self.cells[setting.index()]
     }
 
-    /// Compressed bytes for each byte before; 1 when there was nothing.
+    /// The ratio of compressed to uncompressed bytes; 1 when there were none.
     #[must_use]
     pub fn ratio(&self, setting: Setting) -> f64 {
         if self.bytes == 0 {
@@ -366,8 +366,7 @@ fn pieces(messages: &[BufferedMessage]) -> Vec<Range<usize>> {
     pieces
 }
 
-/// What workers take one after another. The long ones come first: one for each level and memLevel whose
-/// chains hang on the parse.
+/// The jobs of workers. The long ones come first: one for each level and memLevel whose chains depend on the parse.
 struct Jobs<'a> {
     shared: StudyInput<'a>,
     lone: &'a [Mutex<(Setting, Lone)>],
@@ -382,7 +381,7 @@ impl Jobs<'_> {
         self.lone.len() + self.chains.len() + self.pieces.len()
     }
 
-    /// Has a worker take jobs until none is left.
+    /// Runs jobs on a worker until none is left.
     fn run(&self, worker: &Mutex<Worker>) {
         let mut worker = worker
             .lock()

@@ -15,7 +15,7 @@ pub(crate) struct Fast {
     mem_level: u8,
     /// The last position with each hash, plus `bias`.
     heads: Vec<u32>,
-    /// For each position in the window: how far back the one with the same hash is, at most 65,535.
+    /// For each position in the window: the distance to the previous one with the same hash, at most 65,535.
     back: Vec<u16>,
     bias: u32,
     /// Above everything in `heads`; only for messages by themselves.
@@ -24,7 +24,7 @@ pub(crate) struct Fast {
     missing: usize,
 }
 
-/// How a search goes.
+/// The parameters of a search.
 #[derive(Clone, Copy)]
 struct FastSearch {
     /// Slots of the chains less one.
@@ -44,7 +44,7 @@ impl Fast {
             mem_level,
             heads: vec![0; 1 << (mem_level + 7)],
             back: vec![0; 1 << window_bits],
-            // So far above zero that nothing seems to be at position zero of an empty table.
+            // The bias keeps positions away from zero, which stands for an empty entry.
             bias: 1 << 17,
             top: 1 << 17,
             missing: 0,

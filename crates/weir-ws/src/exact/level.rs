@@ -1,4 +1,4 @@
-//! What zlib's levels mean (`configuration_table` of its deflate).
+//! The parameters of zlib's levels (`configuration_table` of its deflate).
 
 /// Matches are at least this long (RFC 1951 section 3.2.5).
 pub(crate) const MATCH_MIN: usize = 3;
@@ -12,7 +12,7 @@ pub(crate) const TOO_FAR: usize = 4096;
 /// The four numbers of a level.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Level {
-    /// With a previous match this long, only a quarter of the chain is searched.
+    /// The length of a previous match from which on only a quarter of the chain is searched.
     pub(crate) good: usize,
     /// Lazy levels: no search after a match this long. Fast levels: longer matches are not inserted.
     pub(crate) lazy: usize,
@@ -45,7 +45,7 @@ pub(crate) const LEVELS: [Level; 9] = [
     level(32, 258, 258, 4096),
 ];
 
-/// How many of [`LEVELS`] are not lazy.
+/// The number of [`LEVELS`] that are not lazy.
 pub(crate) const FAST_LEVELS: usize = 3;
 
 /// The largest distance of a match with this many window bits: zlib keeps its lookahead free.

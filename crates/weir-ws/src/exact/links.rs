@@ -1,4 +1,4 @@
-//! Where the same bytes stood before: one set of links that serves every setting of the lazy levels.
+//! Links to earlier occurrences of the same bytes: one set that serves every setting of the lazy levels.
 //!
 //! zlib's lazy levels put every position into their hash chains, so what a search finds at a position
 //! does not depend on how the text before was parsed. The nearest occurrence of each greater match
@@ -13,10 +13,10 @@ use super::level::{MATCH_MAX, MATCH_MIN, hash};
 const SPANS: [usize; 5] = [3, 4, 6, 10, 20];
 const HEAD_BITS: u32 = 16;
 const NOWHERE: u32 = u32::MAX;
-/// No link: nothing within 65,535 bytes.
+/// The mark of no link within 65,535 bytes.
 const NONE: u16 = 0;
 
-/// How often each of nine hashes (memLevel 1 to 9) was seen up to a position, modulo 65,536.
+/// The counts of nine hashes (memLevel 1 to 9) up to a position, modulo 65,536.
 pub(crate) type HashCounts = [u16; 16];
 
 /// Links and counts of the positions of a buffer.
@@ -24,9 +24,9 @@ pub(crate) type HashCounts = [u16; 16];
 pub(crate) struct Links {
     /// For each span: the last position with each hash, in positions of the buffer.
     heads: Vec<Vec<u32>>,
-    /// For each span and position: how far back the same hash was.
+    /// For each span and position: the distance to the previous position with the same hash.
     back: Vec<Vec<u16>>,
-    /// For each span: positions that are linked.
+    /// For each span: the number of linked positions.
     linked: [usize; SPANS.len()],
     /// Running counts of each hash; empty for memLevels that no setting has.
     counters: Vec<Vec<u16>>,
@@ -37,7 +37,7 @@ pub(crate) struct Links {
 }
 
 impl Links {
-    /// For the memLevels that are wanted; the others are never reachable.
+    /// Links for the `wanted` memLevels; others are never reachable.
     pub(crate) fn new(wanted: impl Fn(u8) -> bool) -> Self {
         let counter = |m: u8| {
             if wanted(m) {
@@ -129,8 +129,8 @@ impl Links {
         }
     }
 
-    /// For which memLevels (bit 0 is memLevel 1) the candidate `distance` before `position` is
-    /// among the first `chain` of its hash chain.
+    /// The memLevels (bit 0 is memLevel 1) for which the candidate `distance` before `position` is among the first `chain` of its
+    /// hash chain.
     #[inline(always)]
     pub(crate) fn reachable(&self, position: usize, distance: usize, chain: usize) -> u16 {
         let chain = chain as u16;
@@ -220,7 +220,7 @@ impl Links {
     }
 }
 
-/// How far a search goes.
+/// The limits of a search.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Reach {
     /// The largest distance.
@@ -244,7 +244,7 @@ pub(crate) fn word(text: &[u8], position: usize) -> u64 {
         .map_or(0, |bytes| u64::from_le_bytes(*bytes))
 }
 
-/// How many bytes agree at two positions, at most `most`.
+/// The number of equal bytes at two positions, at most `most`.
 #[inline(always)]
 pub(crate) fn common(text: &[u8], a: usize, b: usize, most: usize) -> usize {
     let mut length = 0;

@@ -1,4 +1,4 @@
-//! One setting of a lazy level by itself, when so few are asked for that nothing is to be shared.
+//! A single setting of a lazy level, for studies of so few settings that sharing does not pay.
 //!
 //! zlib looks at up to 4,096 candidates of a chain of three-byte strings to find the longest match. Here
 //! a candidate is looked at only if it may be longer than the best so far: such a match ends with the
@@ -25,9 +25,9 @@ const SIX: usize = 6;
 /// Positions that are put into chains at a time.
 const AHEAD: usize = 4096;
 
-/// What is known of a position: how far back the strings of three bytes (by zlib's hash), four and six with
-/// the same hash are (0: there is none), and how often zlib's hash was seen. In one word, since a search
-/// asks for several of them, and all are written at once.
+/// The links of a position: the distances to the previous strings of three bytes (by zlib's hash), four and six with the same hash
+/// (0: none), and the count of zlib's hash. They are in one word, since a search needs several of them, and all are written at
+/// once.
 #[derive(Clone, Copy, Debug, Default)]
 struct Link(u64);
 
@@ -74,7 +74,7 @@ fn strings_at(text: &[u8], from: usize, to: usize) -> impl Iterator<Item = u64> 
         .map(|&eight| u64::from_le_bytes(eight))
 }
 
-/// Where a string of `N` bytes, the first of `eight`, is looked up.
+/// The slot of a string of `N` bytes, the first of `eight`.
 #[inline(always)]
 fn slot<const N: usize>(eight: u64) -> usize {
     const MIX: u64 = 0x9e37_79b9_7f4a_7c15;
@@ -86,7 +86,7 @@ fn slot<const N: usize>(eight: u64) -> usize {
 #[inline(always)]
 fn replace(head: &mut u32, now: u32) -> u16 {
     let distance = now.wrapping_sub(std::mem::replace(head, now));
-    // Without a branch, since either happens often.
+    // There is no branch, since both cases are frequent.
     let far = 0u32.wrapping_sub(u32::from(distance > 0xffff));
     (distance | far) as u16
 }
@@ -98,7 +98,7 @@ fn boxed<T: Copy + Default, const N: usize>() -> Box<[T; N]> {
         .unwrap_or_else(|_| Box::new([T::default(); N]))
 }
 
-/// What a search hangs on.
+/// The parameters of a search.
 struct LoneSearch {
     level: Level,
     /// Length of the match at the position before.
@@ -143,8 +143,8 @@ impl Lone {
     #[inline(never)]
     fn extend(&mut self, text: &[u8], to: usize, known: usize) {
         let to = to + AHEAD;
-        // Where the text was not known, the longer strings stayed behind: one kind at a time until they
-        // are level, then all together, then those that the end of the text leaves.
+        // Where the text was not known yet, the longer strings lag behind: one kind at a time until they are level, then all
+        // together, then those at the end of the text.
         let level = self.linked.iter().max().copied().unwrap_or_default();
         let ends = [MATCH_MIN, FOUR, SIX].map(|bytes| to.min((known + 1).saturating_sub(bytes)));
         let [_, _, all] = ends;
@@ -171,7 +171,7 @@ impl Lone {
     ) {
         let shift = u32::from(self.mem_level + 7).div_ceil(MATCH_MIN as u32);
         let mask = self.threes.len() - 1;
-        // As zlib does it: three shifts, and nothing is left of a byte.
+        // The hash is that of zlib: three shifts remove a byte.
         let first = word(text, from) as usize;
         let mut hash = ((first & 0xff) << shift) ^ (first >> 8 & 0xff);
         let (threes, links) = (&mut self.threes[..], &mut *self.links);
@@ -396,7 +396,7 @@ impl Lone {
         }
     }
 
-    /// True when zlib looks at the candidate, whose first three bytes are the same.
+    /// Whether zlib reaches the candidate, whose first three bytes are equal.
     #[inline(always)]
     fn reaches(&self, at: usize, distance: usize, reach: &Reach) -> bool {
         let now = (at as u16).wrapping_add(self.bias as u16);
@@ -407,7 +407,7 @@ impl Lone {
     }
 }
 
-/// How far a search goes.
+/// The limits of a search.
 struct Reach {
     /// Candidates of the chain.
     chain: usize,

@@ -5,7 +5,7 @@ use super::level::{LEVELS, Level, MATCH_MIN, TOO_FAR, distance_max};
 use super::links::{Links, LongerMatch, Reach};
 use super::window::Window;
 
-/// Where a message lies in the buffer.
+/// The position of a message in the buffer.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct MessageSpan {
     pub(crate) start: usize,
@@ -18,7 +18,7 @@ pub(crate) struct MessageSpan {
 #[derive(Debug, Default)]
 pub(crate) struct Found {
     start: usize,
-    /// For each position: where its records begin in `records`, and how many.
+    /// For each position: the index and the number of its records in `records`.
     index: Vec<(u32, u16)>,
     records: Vec<LongerMatch>,
     alone: bool,
@@ -47,7 +47,7 @@ impl Found {
             first = self.records.len() as u32;
             let mut farthest = distance_max(15);
             if self.alone {
-                // By itself, a message refers to nothing before it, nor to its first byte.
+                // A message without context refers to nothing before it, nor to its first byte.
                 farthest = farthest.min((position - self.start).saturating_sub(1));
             }
             let reach = Reach {
@@ -62,7 +62,7 @@ impl Found {
     }
 }
 
-/// Where a parse is.
+/// The state of a parse.
 #[derive(Clone, Copy, Debug)]
 struct ParseState {
     position: usize,
@@ -84,7 +84,7 @@ pub(crate) struct Slow {
     spare: Vec<Symbols>,
 }
 
-/// What a message became, for some memLevels.
+/// The parse of a message for some memLevels.
 pub(crate) struct Parsed<'a> {
     pub(crate) symbols: &'a Symbols,
     pub(crate) mem_levels: u16,
@@ -235,11 +235,11 @@ struct ChainSearch<'a> {
 }
 
 impl ChainSearch<'_> {
-    /// What most of `mem_levels` find, and the memLevels that may find something else.
+    /// The match that most of `mem_levels` find, and the memLevels that may find another one.
     #[inline(always)]
     fn run(&mut self, mem_levels: u16) -> (Option<LongerMatch>, u16) {
         let limit = (self.at - self.window.base).min(self.window.distance_max);
-        // What lies within reach, up to the first match that is long enough to end the search.
+        // The matches within reach, up to the first one that is long enough to end the search.
         let mut usable = 0;
         for record in self.records {
             let distance = usize::from(record.distance);
@@ -290,7 +290,7 @@ impl ChainSearch<'_> {
         self.links.reachable(self.at, distance, chain)
     }
 
-    /// What the first group of `mem_levels` finds, and those that are not in the group.
+    /// The match that the first group of `mem_levels` finds, and those that are not in the group.
     fn split(&self, mem_levels: u16) -> (Option<LongerMatch>, u16) {
         for record in self.records.iter().rev() {
             if usize::from(record.length) <= self.previous {

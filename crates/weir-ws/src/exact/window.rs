@@ -1,4 +1,4 @@
-//! Where zlib's window begins.
+//! The position of zlib's window.
 //!
 //! Distances alone do not decide what zlib may refer to: the very first byte of its buffer is
 //! never matched (index 0 means "none"), and a block whose beginning has left the buffer cannot be
@@ -21,8 +21,7 @@ pub(crate) struct Window {
 }
 
 impl Window {
-    /// The buffer as it is when a message from `start` to `end` is about to be read, in a stream of
-    /// which `passed` bytes went before.
+    /// The buffer when a message from `start` to `end` is about to be read, in a stream after `passed` bytes.
     ///
     /// A buffer slides by one window as soon as the position is `window + distance_max` beyond its
     /// base, and is looked at before every message; so its base follows from the position alone.

@@ -1,4 +1,4 @@
-//! What one thread does with messages: parses them for the settings, and adds up their sizes.
+//! The work of one thread: parses messages for the settings, and adds up their sizes.
 
 use super::block::Costs;
 use super::emit::{Memo, Symbols};
@@ -17,7 +17,7 @@ pub(crate) struct BufferedMessage {
     pub(crate) class: u16,
 }
 
-/// What all pieces of work read.
+/// The input of all work.
 pub(crate) struct StudyInput<'a> {
     pub(crate) text: &'a [u8],
     pub(crate) messages: &'a [BufferedMessage],
@@ -30,7 +30,7 @@ pub(crate) struct StudyInput<'a> {
     pub(crate) alone: &'a [Setting],
 }
 
-/// What one thread writes.
+/// The state of one thread.
 #[derive(Debug)]
 pub(crate) struct Worker {
     slow: Slow,
@@ -39,7 +39,7 @@ pub(crate) struct Worker {
     costs: Costs,
     memo: Memo,
     fast: Vec<Fast>,
-    /// For lazy settings without takeover when there are few, by memLevel.
+    /// The single settings without takeover, by memLevel.
     lone: Vec<Option<Lone>>,
     pub(crate) sizes: Vec<Box<[u64; CELLS]>>,
 }
@@ -335,7 +335,7 @@ impl Worker {
     }
 }
 
-/// So few settings of lazy levels that each is faster by itself.
+/// Whether there are so few settings of lazy levels that each is faster by itself.
 pub(crate) fn few_lazy(cells: Cells) -> bool {
     let count =
         |from: u8, to: u8, has: &dyn Fn(u8) -> bool| (from..=to).filter(|&n| has(n)).count();

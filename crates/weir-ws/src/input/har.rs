@@ -32,14 +32,14 @@ struct HarState {
     entry: HarEntry,
 }
 
-/// What is known so far of an entry of an archive: a request and its response, in whatever order their members come.
+/// An entry of an archive: a request and its response, whose members may come in any order.
 #[derive(Debug, Default)]
 struct HarEntry {
     /// The depth of its members.
     at: Option<usize>,
     /// The part of it that is being read.
     part: EntryPart,
-    /// Its array of messages has begun, and messages before it were so many.
+    /// The number of messages before its array of messages, once that has begun.
     messages_before: Option<u64>,
     status: Option<u16>,
     /// Headers of the response.
@@ -63,7 +63,7 @@ impl HarEntry {
             .is_some_and(|status| status != 101 && !(200..300).contains(&status))
     }
 
-    /// It is over: what was agreed on is reported, and an upgrade that was refused is no connection.
+    /// Ends the entry: the agreement is reported, and a refused upgrade is not a connection.
     fn end(&mut self, report: &mut InputReport) {
         let entry = std::mem::take(self);
         if !entry.is_refused() {
@@ -347,7 +347,7 @@ impl HarState {
             Member::Value => self.value = text.to_vec(),
             _ => {}
         }
-        // What a request has is asked for, and not agreed on.
+        // The extensions of a request are offered, and not agreed on.
         if self.name == b"sec-websocket-extensions"
             && !self.value.is_empty()
             && self.entry.part != EntryPart::Request

@@ -3,7 +3,7 @@
 use super::InputErrorKind;
 use super::unescape::{Unescaped, escaped, plain_run, unescape};
 
-/// What was read.
+/// A token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Token {
     ObjectBegin,
@@ -25,15 +25,15 @@ pub(super) trait Sink {
 
 #[derive(Debug)]
 pub(super) struct Json {
-    /// For each level: true in an object.
+    /// For each level: whether it is an object.
     levels: Vec<bool>,
     state: JsonState,
-    /// In an object, before a name.
+    /// The next string is the name of a member.
     expects_key: bool,
     text: Vec<u8>,
     cut: bool,
     keep: usize,
-    /// Where a piece of a string is put without its escapes.
+    /// The buffer of a piece of a string without its escapes.
     scratch: Vec<u8>,
     /// A high surrogate that waits for its second half.
     surrogate: Option<u32>,
@@ -316,7 +316,7 @@ fn is_word(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'+' | b'.')
 }
 
-/// It ends before one of these.
+/// Whether a byte ends a word.
 #[inline(always)]
 fn ends_word(byte: &u8) -> bool {
     matches!(byte, b',' | b']' | b'}' | b' ' | b'\t' | b'\r' | b'\n')

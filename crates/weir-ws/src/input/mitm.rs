@@ -98,7 +98,7 @@ impl Flows {
     }
 }
 
-/// How long the value at the beginning is, with length and type; `None` when that is not known yet.
+/// The length of the value at the beginning, with its length field and type; `None` when it is not known yet.
 fn need(bytes: &[u8], most: usize) -> Result<Option<usize>, InputErrorKind> {
     let digits = bytes
         .iter()

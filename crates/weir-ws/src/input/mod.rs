@@ -16,7 +16,7 @@ use std::io::Read;
 
 use crate::wire::{Direction, Opcode};
 
-/// What a file holds.
+/// The format of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Format {
@@ -34,7 +34,7 @@ pub enum Format {
     Mitmproxy,
 }
 
-/// How a length is written.
+/// The form of a length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Prefix {
@@ -99,13 +99,13 @@ impl Default for InputOptions {
 pub struct InputMessage<'a> {
     /// Number of its connection, from 0 on.
     pub connection: u64,
-    /// Where it goes, if the format says so.
+    /// The direction, if the format has it.
     pub direction: Option<Direction>,
     /// Text, binary or a control frame; text where the format does not say.
     pub opcode: Opcode,
     /// The payload, not compressed.
     pub payload: &'a [u8],
-    /// Seconds since 1970, if the format says so.
+    /// The seconds since 1970, if the format has them.
     pub time: Option<f64>,
 }
 
@@ -138,7 +138,7 @@ impl<'a> InputMessage<'a> {
     }
 }
 
-/// What was read.
+/// The totals of an input.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct InputReport {
@@ -216,7 +216,7 @@ impl std::error::Error for InputError {
     }
 }
 
-/// Takes messages, one at a time.
+/// The callback for messages, one at a time.
 pub type Each<'e> = dyn FnMut(&InputMessage<'_>) + 'e;
 
 /// Reads messages out of pieces of an input.
@@ -226,7 +226,8 @@ pub struct InputReader {
     report: InputReport,
     offset: u64,
     failed: bool,
-    /// How much of a byte order mark a text has begun with; `None` behind its beginning, and where the format is no text.
+    /// The number of bytes of a byte order mark at the beginning of a text; `None` after its beginning, and for formats that are
+    /// not text.
     marked: Option<usize>,
 }
 
@@ -321,7 +322,7 @@ impl InputReader {
     /// When it ends in the middle of something.
     pub fn finish(mut self, each: &mut Each<'_>) -> Result<InputReport, InputError> {
         if let Some(begun) = self.marked.take() {
-            // It ends in what was the beginning of a mark, or of nothing.
+            // The input ends within the beginning of a mark, or of something else.
             let (before, _) = MARK.split_at(begun);
             self.read(before, each)?;
         }

@@ -1,13 +1,13 @@
 //! The text of JSON strings without its escapes, many bytes at a time.
 
-/// How far a piece of a string was read.
+/// The extent of a read piece of a string.
 pub(super) struct UnescapedPiece {
     pub(super) read: usize,
     pub(super) written: usize,
     pub(super) stop: Unescaped,
 }
 
-/// What comes next in it.
+/// The next element of it.
 pub(super) enum Unescaped {
     /// The closing quote was read.
     Quote,
@@ -97,7 +97,7 @@ fn copy(source: &[u8; REACH], from: usize, to: usize, room: &mut [u8; REACH], at
     }
 }
 
-/// How many bytes come before the first quote or backslash, or the end.
+/// The number of bytes before the first quote or backslash, or the end.
 #[inline]
 pub(super) fn plain_run(bytes: &[u8]) -> usize {
     let mut at = 0;
@@ -118,10 +118,10 @@ pub(super) fn plain_run(bytes: &[u8]) -> usize {
 const BLOCK: usize = 32;
 /// Bytes that are copied together.
 const HALF: usize = BLOCK / 2;
-/// How far beyond a block is copied.
+/// The number of bytes that are copied beyond a block.
 const REACH: usize = BLOCK + HALF;
 
-/// Which of the bytes are quotes or backslashes: the lowest bit stands for the first.
+/// The bytes that are quotes or backslashes: the lowest bit stands for the first.
 #[inline(always)]
 fn specials(block: &[u8; BLOCK]) -> u32 {
     let mut marks = 0;
@@ -144,7 +144,7 @@ fn special_bytes(word: u64) -> u64 {
     !(some(word ^ (0x22 * ONES)) & some(word ^ (0x5c * ONES))) & !LOW
 }
 
-/// What a character after a backslash stands for, unless it is `u` or no escape.
+/// The character of an escape after a backslash, unless it is `u` or invalid.
 #[inline(always)]
 pub(super) fn escaped(byte: u8) -> Option<u8> {
     let plain = ESCAPED[usize::from(byte)];

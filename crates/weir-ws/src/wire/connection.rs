@@ -4,12 +4,12 @@ use super::decoder::{Decoder, DecoderOptions, Event, Sender};
 use super::trial::{Trial, Verdict};
 use crate::deflate::{Agreed, InflateOptions, Offer, parse_offers, parse_response};
 
-/// Where bytes go.
+/// The direction of bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Direction {
-    /// From the client.
+    /// The bytes are from the client.
     ToServer,
-    /// From the server.
+    /// The bytes are from the server.
     ToClient,
 }
 
@@ -23,7 +23,7 @@ impl Direction {
         }
     }
 
-    /// Its place among both directions.
+    /// The index of the direction.
     pub(super) const fn slot(self) -> usize {
         match self {
             Self::ToServer => 0,
@@ -32,7 +32,7 @@ impl Direction {
     }
 }
 
-/// What the two heads of the handshake say.
+/// The parsed heads of the handshake.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Handshake {
@@ -46,15 +46,15 @@ pub struct Handshake {
     pub offers: Vec<Offer>,
     /// Offers that RFC 7692 tells a server to decline.
     pub offers_declined: usize,
-    /// What was agreed on; `None` without permessage-deflate.
+    /// The agreement; `None` without permessage-deflate.
     pub agreed: Option<Agreed>,
     /// The response breaks RFC 7692, in words. The parameters are then taken as far as possible.
     pub fault: Option<String>,
 }
 
 impl Handshake {
-    /// What heads say that were read elsewhere, such as those of a stream of HTTP/2 (RFC 8441, 5): the request's target
-    /// and host, the response's status, and the values of Sec-WebSocket-Extensions of both.
+    /// The handshake of heads that were read elsewhere, such as those of an HTTP/2 stream (RFC 8441, 5): the request's target and
+    /// host, the response's status, and the values of Sec-WebSocket-Extensions of both.
     #[must_use]
     pub fn of_heads(
         (target, host): (&str, &str),
@@ -89,7 +89,7 @@ impl Handshake {
     }
 }
 
-/// What a [`Connection`] finds.
+/// An event of a [`Connection`].
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub enum ConnectionEvent<'a> {
@@ -99,11 +99,10 @@ pub enum ConnectionEvent<'a> {
     /// directions, broke no rule, so that frames are read as they come, and permessage-deflate is assumed as the
     /// options say.
     MidStream,
-    /// What follows is of the piece with this number, from 0, of those that were [fed](Connection::feed) before it
-    /// was known that the bytes are those of a [`MidStream`](Self::MidStream) connection; after the last of them,
-    /// of what is being fed.
+    /// The next events are of the piece with this number, from 0, of those that were [fed](Connection::feed) before the bytes were
+    /// recognised as those of a [`MidStream`](Self::MidStream) connection; after the last of them, of the piece that is being fed.
     Replay(usize),
-    /// This is no WebSocket connection, or one without a handshake that broke a rule; nothing follows.
+    /// This is not a WebSocket connection, or one without a handshake that violated a rule; nothing follows.
     NotWebSocket,
     /// A message or a violation.
     Wire(Direction, Event<'a>),
@@ -134,7 +133,7 @@ pub struct Connection {
     state: ConnectionState,
     /// Bytes of each direction that wait for the handshake: to the server, to the client.
     waiting: [Vec<u8>; 2],
-    /// What the bytes are without a handshake, until that is known.
+    /// The trial of bytes without a handshake, until they are recognised.
     trial: Option<Box<Trial>>,
     decoders: Option<[Decoder; 2]>,
 }
@@ -144,10 +143,10 @@ enum ConnectionState {
     Handshake,
     /// The heads are read elsewhere.
     Heads,
-    /// It has to be found out whether frames without a handshake are some.
+    /// Frames without a handshake are on trial.
     Trial,
     Open,
-    /// As [`ConnectionState::Open`], without a handshake: the first violation ends it.
+    /// The connection is open, without a handshake: the first violation ends it.
     MidStream,
     Other,
 }
@@ -157,8 +156,8 @@ const HEAD_BYTES_MAX: usize = 64 << 10;
 const TARGET_BYTES_MAX: usize = 1024;
 
 impl Connection {
-    /// At the beginning. `options.sender` is set for each direction; `options.inflate` is what is
-    /// assumed of a connection whose handshake is not there, and its limit is kept otherwise too.
+    /// The state at the beginning. `options.sender` is set for each direction; `options.inflate` is assumed for a connection
+    /// without its handshake, and its limit is used otherwise, too.
     #[must_use]
     pub fn new(options: DecoderOptions) -> Self {
         Self {
@@ -224,8 +223,7 @@ impl Connection {
         }
     }
 
-    /// So many of the next bytes of one direction were not captured: see [`Decoder::gap`]. During the
-    /// handshake this ends the reading.
+    /// Skips bytes of one direction that were not captured: see [`Decoder::gap`]. During the handshake this ends the reading.
     pub fn gap(
         &mut self,
         direction: Direction,
@@ -306,7 +304,7 @@ impl Connection {
         }
     }
 
-    /// True when a direction begins with these bytes as no handshake does.
+    /// Whether a direction begins with these bytes, and not with a handshake.
     fn is_without_handshake(&self, direction: Direction, bytes: &[u8]) -> bool {
         let begin: &[u8] = match direction {
             Direction::ToServer => b"GET ",
@@ -388,7 +386,7 @@ impl Connection {
             self.close(each);
             return;
         };
-        // An upgrade that was refused is no connection, and nothing was agreed on.
+        // A refused upgrade is not a connection, and nothing was agreed on.
         if handshake.status != 101 {
             self.close(each);
             return;
@@ -512,7 +510,7 @@ fn header(head: &str, name: &str) -> String {
 mod tests {
     use super::*;
 
-    /// RFC 9110, 15.2, and RFC 8297: any number of preliminary responses precede the one that agrees.
+    /// Any number of preliminary responses precede the one that agrees (RFC 9110, 15.2, and RFC 8297).
     #[test]
     fn preliminary_responses_are_passed_over_in_pieces_of_any_size() {
         let request = b"GET / HTTP/1.1\r\nUpgrade: websocket\r\n\r\n";

@@ -3,7 +3,7 @@
 use super::frame::{Header, Opcode, mask};
 use crate::deflate::{InflateError, InflateErrorKind, InflateOptions, Inflated, Inflater};
 
-/// Which end sends.
+/// The end that sends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Sender {
     /// Masks every frame (RFC 6455 section 5.1).
@@ -12,16 +12,16 @@ pub enum Sender {
     Server,
 }
 
-/// What a [`Decoder`] expects, and how much it keeps.
+/// The options of a [`Decoder`].
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct DecoderOptions {
-    /// Which end sends; `None` when it is not known, and then no masking is a violation.
+    /// The end that sends; `None` when it is unknown, and then no masking is a violation.
     pub sender: Option<Sender>,
     /// The transformation of this direction, when permessage-deflate was negotiated.
     pub inflate: Option<InflateOptions>,
-    /// Bytes of a message as it is on the wire that are kept; 64 MiB by default. Of a longer one the
-    /// beginning is given, with [`ViolationKind::TooLong`].
+    /// The bytes of a message on the wire that are kept; 64 MiB by default. The beginning of a longer one is returned, with
+    /// [`ViolationKind::TooLong`].
     pub message_bytes_max: usize,
 }
 
@@ -45,7 +45,7 @@ pub struct Message<'a> {
     pub payload: &'a [u8],
     /// RSV1 was set: the message was sent compressed.
     pub compressed: bool,
-    /// What was seen while it was inflated.
+    /// The properties of the inflated message.
     pub inflated: Option<Inflated>,
     /// Frames that it was sent in.
     pub fragments: u64,
@@ -63,7 +63,7 @@ pub struct Message<'a> {
 /// Something that the standards forbid, or a limit that was reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Violation {
-    /// What.
+    /// The kind.
     pub kind: ViolationKind,
     /// Offset in the direction's bytes of the frame.
     pub offset: u64,
@@ -115,7 +115,7 @@ pub enum ViolationKind {
 }
 
 impl ViolationKind {
-    /// In a few words, such as `reserved opcode`.
+    /// The name in a few words, such as `reserved opcode`.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -165,7 +165,7 @@ impl ViolationKind {
     }
 }
 
-/// What a [`Decoder`] finds.
+/// An event of a [`Decoder`].
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub enum Event<'a> {
@@ -203,7 +203,7 @@ pub struct Decoder {
     inflated: Vec<u8>,
     message: Option<Under>,
     closed: bool,
-    /// Where the next frame begins is not known.
+    /// The start of the next frame is unknown.
     lost: bool,
     offset: u64,
 }
@@ -230,7 +230,7 @@ struct Under {
 }
 
 impl Decoder {
-    /// At the beginning of a direction, after the handshake.
+    /// The state at the beginning of a direction, after the handshake.
     #[must_use]
     pub fn new(options: DecoderOptions) -> Self {
         Self {
@@ -257,8 +257,8 @@ impl Decoder {
         decoder
     }
 
-    /// So many of the next bytes were not captured. When they are within one frame, what follows is read
-    /// on, and the message is given as far as it goes; otherwise nothing is given any more.
+    /// Skips bytes that were not captured. When they are within one frame, decoding continues after it, and the message is returned
+    /// as far as it is known; otherwise no more events follow.
     pub fn gap(&mut self, bytes: u64, each: &mut dyn FnMut(Event<'_>)) {
         if self.lost || bytes == 0 {
             return;
@@ -296,8 +296,8 @@ impl Decoder {
         self.payload = Vec::new();
     }
 
-    /// Takes the next bytes, in pieces of any size, and hands on what they complete. Linear in the
-    /// bytes and in what they inflate to.
+    /// Takes the next bytes, in pieces of any size, and reports what they complete. The time is linear in the bytes and in those
+    /// that they inflate to.
     pub fn feed(&mut self, bytes: &[u8], each: &mut dyn FnMut(Event<'_>)) {
         if self.lost {
             return;

@@ -1,6 +1,6 @@
 //! One frame's header, and masking (RFC 6455 section 5.2 and 5.3).
 
-/// What a frame carries (RFC 6455 section 5.2 and 11.8).
+/// The opcode of a frame (RFC 6455 section 5.2 and 11.8).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Opcode {
     /// More of the message that is under way.
@@ -20,7 +20,7 @@ pub enum Opcode {
 }
 
 impl Opcode {
-    /// From the low four bits of a frame's first byte.
+    /// The opcode of the low four bits of a frame's first byte.
     #[must_use]
     pub fn from_bits(bits: u8) -> Self {
         match bits & 0xf {
@@ -74,13 +74,13 @@ impl Opcode {
 pub struct Header {
     /// The last frame of its message.
     pub fin: bool,
-    /// With permessage-deflate: the message is compressed (RFC 7692 section 6).
+    /// The message is compressed by permessage-deflate (RFC 7692 section 6).
     pub rsv1: bool,
     /// Reserved.
     pub rsv2: bool,
     /// Reserved.
     pub rsv3: bool,
-    /// What the frame carries.
+    /// The opcode.
     pub opcode: Opcode,
     /// The masking key, in frames from the client.
     pub mask: Option<[u8; 4]>,

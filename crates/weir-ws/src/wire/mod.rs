@@ -1,4 +1,4 @@
-//! What is on the wire: frames, messages, whole connections (RFC 6455).
+//! WebSocket on the wire: frames, messages, whole connections (RFC 6455).
 
 mod connection;
 mod decoder;

@@ -1,4 +1,4 @@
-//! Are these bytes, of a connection whose handshake was not seen, those of a WebSocket connection?
+//! Decides whether the bytes of a connection without its handshake are those of WebSocket.
 
 use super::connection::Direction;
 use super::decoder::{Decoder, DecoderOptions, Event, Sender};
@@ -18,18 +18,18 @@ pub(super) struct Trial {
     pieces: Vec<(Direction, usize)>,
 }
 
-/// What a trial has come to.
+/// The verdict of a trial.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
     /// More has to come.
     Open,
-    /// They are.
+    /// The bytes are those of WebSocket.
     WebSocket,
-    /// They are not, or it took too long to find out.
+    /// The bytes are something else, or it took too long to decide.
     Other,
 }
 
-/// Whole messages of both directions that are asked for, one at least of each.
+/// The required number of whole messages of both directions, with one of each at least.
 const MESSAGES_MIN: u32 = 4;
 /// Bytes, and pieces, of a connection that are kept until it is known what they are.
 const BYTES_MAX: usize = 256 << 10;
@@ -67,7 +67,7 @@ impl Trial {
     pub(super) fn finish(&mut self, direction: Direction) -> Verdict {
         self.finished[direction.slot()] = true;
         match self.judge(direction, Decoder::finish) {
-            // What has said nothing says nothing any more.
+            // A connection that has ended without a verdict is something else.
             Verdict::Open if self.finished == [true; 2] => Verdict::Other,
             Verdict::Open if self.messages[direction.slot()] == 0 => Verdict::Other,
             verdict => verdict,
@@ -103,7 +103,7 @@ impl Trial {
         }
     }
 
-    /// The directions of which nothing more comes, to the server and to the client.
+    /// The directions that have ended, to the server and to the client.
     pub(super) const fn finished(&self) -> [bool; 2] {
         self.finished
     }
