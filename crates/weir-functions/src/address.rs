@@ -140,7 +140,7 @@ pub fn to_text(plan: LogicalPlan) -> Result<LogicalPlan> {
     }
 }
 
-/// For each column of a plan that is an address, the column of a table that it is, under whatever name.
+/// For each column of a plan that is an address, the column of a table that it comes from, under any name.
 pub fn origins(plan: &LogicalPlan) -> Vec<Option<String>> {
     let flags = addresses(plan);
     let columns = plan.schema().columns();
@@ -217,19 +217,19 @@ fn with_text(plan: LogicalPlan, flags: Vec<bool>) -> Result<LogicalPlan> {
     Ok(LogicalPlan::Projection(projection))
 }
 
-/// Which columns of a plan's output are addresses.
+/// The columns of a plan's output that are addresses.
 fn addresses(plan: &LogicalPlan) -> Vec<bool> {
     let below = plan.inputs().into_iter().map(addresses).collect();
     flags(plan, &Inputs::of(plan, below))
 }
 
-/// Which columns are addresses as their types say.
+/// The columns that are addresses by their types.
 pub(crate) fn own(plan: &LogicalPlan) -> Vec<bool> {
     let fields = plan.schema().fields();
     fields.iter().map(|field| is_address(field)).collect()
 }
 
-/// Which columns of a plan's output are addresses, where that is known of its inputs.
+/// The columns of a plan's output that are addresses, if those of its inputs are known.
 pub(crate) fn flags(plan: &LogicalPlan, inputs: &Inputs) -> Vec<bool> {
     let scope = NodeColumns::of(inputs);
     let of_exprs = |exprs: &[Expr]| -> Vec<bool> {
@@ -315,8 +315,8 @@ impl<'i> NodeColumns<'i> {
         }
     }
 
-    /// Whether the expression at this place is an address, where it is the column that the one input has at the same
-    /// place, as all those of `SELECT *` are: looking each of hundreds up would compare it with all before it.
+    /// Whether the expression at this position is an address, if it is the column of the single input at the same position, as
+    /// those of `SELECT *` are: looking up each of hundreds by name would compare it with all before it.
     fn handed_through(&self, position: usize, expr: &Expr) -> Option<bool> {
         let (Expr::Column(column), [(schema, flags)]) = (expr, self.each) else {
             return None;
@@ -346,8 +346,8 @@ impl<'i> NodeColumns<'i> {
             })
     }
 
-    /// True when the value of an expression is an address, or a list of them. A function keeps
-    /// what it is given: a binary result whose binary arguments are all addresses is an address.
+    /// Whether the value of an expression is an address, or a list of them. A function preserves addresses: a binary result is an
+    /// address if all binary arguments are.
     fn is_address(&self, expr: &Expr) -> bool {
         match expr {
             Expr::Column(column) => self.column_is_address(column),
@@ -500,8 +500,7 @@ impl<'i> NodeColumns<'i> {
         Expr::AggregateFunction(function)
     }
 
-    /// A frame that ends with the peers of a row is one of groups of peers, which bytes have too: those of a
-    /// range are for what has distances.
+    /// A frame that ends with the peers of a row becomes one of groups of peers, which bytes support: RANGE needs distances.
     fn by_peers(&self, mut window: Box<WindowFunction>) -> Transformed<Expr> {
         use WindowFrameBound::{CurrentRow, Following, Preceding};
         let bytes = |sort: &Sort| {
@@ -637,8 +636,8 @@ impl<'i> NodeColumns<'i> {
         }
     }
 
-    /// What an address may equal: as [`Self::as_address`], but a text of a row that is no address is known to
-    /// be another than any.
+    /// The address that a value is compared with: as [`Self::as_address`], but a text of a row that is not an address is unequal to
+    /// all.
     fn as_equal(&self, expr: Expr) -> Result<Expr> {
         match &expr {
             Expr::Literal(..) => self.as_address(expr),

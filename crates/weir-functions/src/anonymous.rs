@@ -81,8 +81,8 @@ impl ScalarUDFImpl for AnonymizeIp {
     }
 }
 
-/// The address in the place of one of any kind; identifiers of 8 bytes are no addresses of anybody here, and become
-/// a MAC address's with their ends.
+/// The replacement of an address of any kind; identifiers of 8 bytes identify no device here, and become a MAC address's with their
+/// ends.
 fn replaced(anonymizer: &Anonymizer, address: Address) -> Address {
     let bytes = address.as_bytes();
     let other = if let Ok(four) = <[u8; 4]>::try_from(bytes) {

@@ -32,16 +32,16 @@ use datafusion::prelude::SessionContext;
 
 use crate::pass::{Inputs, Pass};
 
-/// How large the values of a function become.
+/// The growth of a function's values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Growth {
     /// The first argument as often as the second says.
     Times,
-    /// As many characters as the second argument says.
+    /// The second argument is the number of characters.
     Pad,
-    /// As many elements as the second argument says, each as large as the third or as an element of the first.
+    /// The second argument is the number of elements, each of the size of the third or of an element of the first.
     Resize,
-    /// From the first argument to the second, by the third.
+    /// The series goes from the first argument to the second, by the third.
     Series,
     /// All arguments behind each other.
     Together,
@@ -49,7 +49,7 @@ enum Growth {
     Between,
     /// The third argument in place of each occurrence of the second in the first.
     Replace,
-    /// As [`Growth::Replace`], where the second is a pattern.
+    /// The growth is that of [`Growth::Replace`], where the second is a pattern.
     ReplaceMatches,
 }
 
@@ -166,7 +166,7 @@ impl ScalarUDFImpl for Bounded {
         Some(bounded(&updated, self.growth, self.bytes_max))
     }
 
-    /// What the function becomes is bounded, too.
+    /// The function that it is simplified to is bounded, too.
     fn simplify(&self, args: Vec<Expr>, info: &SimplifyContext) -> Result<ExprSimplifyResult> {
         match self.inner.simplify(args, info)? {
             ExprSimplifyResult::Simplified(expr) => {
@@ -465,7 +465,7 @@ fn numbers(arg: &ColumnarValue, rows: usize) -> Result<Numbers> {
     Ok(Numbers { array, is_scalar })
 }
 
-/// The bytes of a series: numbers by numbers, or instants by an interval, of which a step of nothing is an error elsewhere.
+/// The bytes of a series: numbers by numbers, or times by an interval; a step of zero is an error elsewhere.
 fn series(args: &[ColumnarValue], rows: usize) -> Result<usize> {
     let is_number = |arg: &ColumnarValue| arg.data_type().is_integer() || arg.data_type().is_null();
     if args.iter().all(is_number) {

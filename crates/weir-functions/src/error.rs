@@ -20,7 +20,7 @@ pub struct Error {
     source: Option<Box<DataFusionError>>,
 }
 
-/// What sort of error it is.
+/// The kind of an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ErrorKind {
@@ -36,7 +36,7 @@ pub enum ErrorKind {
     Internal,
     /// The program that embeds the engine does not allow it.
     Refused,
-    /// It is larger or deeper than statements may be.
+    /// The statement exceeds a limit of size or depth.
     Limit,
 }
 
@@ -51,7 +51,7 @@ impl Error {
         }
     }
 
-    /// What is wrong with a display filter, and where.
+    /// The error of a display filter, with its position.
     pub fn of_filter(error: &FilterError, text: &str) -> Self {
         let shown = error.pointing(text).replace('\n', "\n  ");
         let made = Self::new(ErrorKind::Plan, format!("{error}\n  {shown}"));
@@ -79,7 +79,7 @@ impl Error {
         self
     }
 
-    /// What sort of error it is.
+    /// The kind.
     #[must_use]
     pub const fn kind(&self) -> ErrorKind {
         self.kind
@@ -98,7 +98,7 @@ impl Error {
         Some((line.parse().ok()?, column.parse().ok()?))
     }
 
-    /// What the user could try.
+    /// The hint.
     #[must_use]
     pub fn hint(&self) -> Option<&str> {
         self.hint.as_deref()
@@ -165,7 +165,7 @@ impl Error {
                 None => (root.strip_backtrace(), None),
             },
         };
-        // What is below may name addresses with all that they hold, and no one may print it then.
+        // The inner error may contain addresses with their secrets, which must not be printed.
         let has_address = error.to_string().contains("://");
         let made = Self::new(kind, message);
         let made = match hint {
@@ -179,7 +179,7 @@ impl Error {
     }
 }
 
-/// What an object in a store could not give.
+/// The error of an object in a store.
 #[cfg(feature = "remote")]
 fn of_store(error: &DataFusionError) -> Option<Error> {
     let mut found: Option<&(dyn std::error::Error + 'static)> = Some(error);
@@ -274,9 +274,9 @@ fn in_own_words(message: &str, columns: &[String]) -> Wording {
         .unwrap_or_else(|| (message.to_owned(), None))
 }
 
-/// What is wrong with the arguments of a function.
+/// The error of the arguments of a function.
 fn of_arguments(message: &str) -> Option<Wording> {
-    // What a function of ours says of its arguments: it knows how it is called.
+    // The message of a function of weir about its arguments has the function's name.
     if let Some((_, said)) = message.split_once("user-defined coercion failed with: ") {
         let said = said.split(" No function matches").next().unwrap_or(said);
         if let Some(said) = said.strip_prefix("Error during planning: ") {
@@ -309,7 +309,7 @@ fn of_arguments(message: &str) -> Option<Wording> {
     None
 }
 
-/// What is wrong with the name of a table or a column.
+/// The error of the name of a table or a column.
 fn of_names(message: &str, columns: &[String]) -> Option<Wording> {
     if let Some(rest) = message.strip_prefix("table '")
         && let Some(name) = rest.strip_suffix("' not found")
@@ -347,7 +347,7 @@ fn of_names(message: &str, columns: &[String]) -> Option<Wording> {
     None
 }
 
-/// Which types do not fit each other.
+/// The error of types that do not fit each other.
 fn of_types(message: &str) -> Option<Wording> {
     if message.starts_with("Cannot infer common argument type")
         && message.contains("Timestamp")
@@ -411,8 +411,8 @@ fn ambiguous(root: &DataFusionError) -> Option<&str> {
 }
 
 fn unknown_column(name: &str, columns: &[String]) -> Error {
-    // What stands before the first dot may be a table.
-    // In front of a column stands the name of a table, or that of a protocol, without which it is no column.
+    // The part before the first dot may be a table: that of a column, or the prefix of its protocol, without which it is not a
+    // column.
     let unqualified = name.split_once('.').and_then(|(table, rest)| {
         let is_of = |column: &String| {
             column
@@ -461,7 +461,7 @@ fn unknown_column(name: &str, columns: &[String]) -> Error {
     Error::new(ErrorKind::Plan, format!("no column named {name}")).with_hint(hint)
 }
 
-/// What is known of a name that other tools have, where the columns are those of captures.
+/// The advice for a name of other tools, if the columns are those of captures.
 fn advised(name: &str, columns: &[String]) -> Option<String> {
     let of_captures = columns.iter().any(|column| column.contains('.'));
     let has = |name: &str| columns.iter().any(|column| column == name);

@@ -87,7 +87,7 @@ pub const TEXT_FUNCTIONS: &[&str] = &[
     "upper",
 ];
 
-/// Functions of which the outcome is bytes but no address, whatever they are given.
+/// The functions whose results are bytes and never addresses, whatever their arguments are.
 pub(crate) const HASH_FUNCTIONS: &[&str] = &[
     "digest",
     "md5",
@@ -123,8 +123,8 @@ pub(crate) fn address() -> ScalarUDF {
     ScalarUDF::from(AddressFunction::new(ADDRESS, 1))
 }
 
-/// What an address is compared with: the address that a text is, or bytes that no address has when the text is
-/// no address. As a NULL it would make the comparison unknown.
+/// The value that an address is compared with: the address of a text, or bytes that no address has when the text is not one. NULL
+/// would make the comparison unknown.
 pub(crate) fn address_or_other() -> ScalarUDF {
     ScalarUDF::from(AddressFunction::new(ADDRESS_OR_OTHER, 1))
 }

@@ -54,7 +54,7 @@ impl Databases {
         Ok(Arc::new(Self(databases)))
     }
 
-    /// What the first database that has it says at one of these places.
+    /// The value of the first database that has one at these paths.
     fn find<'d, T: serde::Deserialize<'d>>(
         &'d self,
         address: IpAddr,
@@ -196,7 +196,7 @@ fn ip(address: Address) -> Option<IpAddr> {
     <[u8; 16]>::try_from(bytes).ok().map(IpAddr::from)
 }
 
-/// Where databases have a text: MaxMind's and DB-IP's own places, then those of IPinfo.
+/// The paths of a text in databases: those of MaxMind and DB-IP, then those of IPinfo.
 fn places(name: &str) -> &'static [&'static [&'static str]] {
     match name {
         COUNTRY => &[

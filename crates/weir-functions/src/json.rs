@@ -223,7 +223,7 @@ impl Lookup {
         Arc::new(found.finish())
     }
 
-    /// What strings say; all other values but null as they are written, or none of them.
+    /// The contents of strings; all other values but null in their JSON form, or none of them.
     fn as_texts(&self, all: bool) -> ArrayRef {
         let mut found = StringViewBuilder::with_capacity(self.rows);
         for row in 0..self.rows {
@@ -274,7 +274,7 @@ impl Lookup {
         Arc::new(found.finish())
     }
 
-    /// How many elements or members there are.
+    /// The number of elements or members.
     fn lengths(&self) -> ArrayRef {
         let mut found = Int64Builder::with_capacity(self.rows);
         let length = |row: usize| {
@@ -371,7 +371,7 @@ fn items(json: &str) -> Option<Items<'_>> {
     })
 }
 
-/// What is left of an object or an array that is known to be one.
+/// The rest of an object or an array that is known to be one.
 struct Items<'j> {
     rest: &'j str,
     is_object: bool,
@@ -401,7 +401,7 @@ impl<'j> Iterator for Items<'j> {
     }
 }
 
-/// How many bytes the value is that the text begins with. The text is JSON: brackets match.
+/// The length of the value at the beginning of the text. The text is JSON: brackets match.
 fn length(text: &str) -> usize {
     let (mut depth, mut in_string, mut escaped) = (0_u32, false, false);
     for (at, byte) in text.bytes().enumerate() {

@@ -1,4 +1,4 @@
-//! Which functions does SQL over captures have, and what do its operators mean?
+//! The functions of SQL over captures, and the meanings of its operators.
 //!
 //! ```
 //! use datafusion::prelude::SessionContext;
@@ -50,8 +50,8 @@ use payload::PayloadPlanner;
 
 pub use error::{Error, ErrorKind};
 
-/// Gives a session the functions. Those of places ask the databases in MaxMind's format at these paths, and none makes
-/// more than so many bytes of one batch of rows.
+/// Registers the functions in a session. Those of places look addresses up in the databases of MaxMind's format at these paths, and
+/// none makes more than so many bytes of one batch of rows.
 ///
 /// # Errors
 /// When a database cannot be read.
@@ -84,7 +84,7 @@ pub fn register(
     Ok(())
 }
 
-/// What makes calls of these functions out of operators. They are asked before DataFusion's own.
+/// The planners that turn operators into calls of these functions. They come before DataFusion's own.
 #[must_use]
 pub fn planners() -> Vec<Arc<dyn ExprPlanner>> {
     vec![Arc::new(PayloadPlanner), Arc::new(JsonPlanner)]

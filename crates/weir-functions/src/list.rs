@@ -1,4 +1,4 @@
-//! Which functions are there?
+//! The list of functions.
 
 use std::collections::BTreeMap;
 
@@ -14,13 +14,13 @@ use crate::similar::similar;
 /// A function of SQL.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FunctionEntry {
-    /// Its name.
+    /// The name.
     pub name: String,
-    /// What it works on: `row`, `aggregate`, `window` or `table`.
+    /// The kind: `row`, `aggregate`, `window` or `table`.
     pub kind: &'static str,
-    /// How it is called.
+    /// An example of a call.
     pub example: String,
-    /// What it gives, in one line.
+    /// The meaning, in one line.
     pub meaning: String,
 }
 
@@ -105,7 +105,7 @@ fn first_line(text: &str) -> String {
     line.trim().to_owned()
 }
 
-/// Functions of this project, and some of which DataFusion says nothing.
+/// The functions of this project, and some that DataFusion does not document.
 const OWN: &[(&str, &str, &str)] = &[
     (
         "cidr_match",
@@ -340,7 +340,7 @@ const OWN: &[(&str, &str, &str)] = &[
     ("now", "now()", "The time at which the query began"),
 ];
 
-/// Table functions beside those of what packets carry.
+/// The table functions besides those of messages.
 const TABLES: &[&str] = &["packets", "records", "clf", "generate_series", "range"];
 
 /// Functions that plans are made of, and that statements may not call.

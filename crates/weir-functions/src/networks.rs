@@ -184,7 +184,7 @@ fn v4_is_private(address: Ipv4Addr) -> bool {
         || (first == 100 && (64..128).contains(&second))
 }
 
-/// Of IP the ranges of groups, of MAC addresses the bit of groups; broadcast is no group.
+/// Multicast is a range of IP addresses, and a bit of MAC addresses; broadcast does not count.
 fn is_multicast(address: Address) -> bool {
     match address.as_bytes() {
         [first, _, _, _] => (224..240).contains(first),

@@ -21,7 +21,7 @@ pub use arithmetic::{DIV, NEGATIVE, Operation, operation, operations};
 pub(crate) use arithmetic::{div, negative};
 pub(crate) use sum::sum;
 
-/// Gives the operators of numbers their meaning.
+/// Plans the operators of numbers.
 pub struct Arithmetic;
 
 impl Pass for Arithmetic {
@@ -106,8 +106,8 @@ fn widen_expr(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
     }
 }
 
-/// `extract(epoch FROM …)`: the seconds of a duration with their fraction, which the engine's own function drops from a second
-/// on; and those of an instant, which it rounds twice.
+/// The expression `extract(epoch FROM …)`: the seconds of a duration with their fraction, which the engine's own function drops
+/// from a second on; and those of a timestamp, which it rounds twice.
 fn seconds(args: &[Expr], schema: &DFSchema) -> Option<Expr> {
     let [Expr::Literal(part, _), duration] = args else {
         return None;
@@ -143,10 +143,10 @@ fn seconds(args: &[Expr], schema: &DFSchema) -> Option<Expr> {
     Some(of(real(whole), Operator::Plus, fraction))
 }
 
-/// What EXTRACT is.
+/// The function of EXTRACT.
 const DATE_PART: &str = "date_part";
 
-/// Decimals as real numbers; all else as it is.
+/// Decimals as floating-point numbers; other values unchanged.
 fn of_reals(args: Vec<Expr>, schema: &DFSchema) -> Vec<Expr> {
     let real = |expr: Expr| match expr.get_type(schema) {
         Ok(kind) if kind.is_decimal() => cast(expr, &kind, &DataType::Float64),
@@ -187,7 +187,7 @@ fn divided(left: Expr, right: Expr, schema: &DFSchema) -> Result<Expr> {
 
 const AVG: &str = "avg";
 
-/// What two numbers are together.
+/// The types of two numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Pair {
     /// Integers that are calculated with as signed ones of 64 bits.

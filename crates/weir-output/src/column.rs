@@ -23,7 +23,7 @@ use super::time::{Zone, push_timestamp};
 
 /// The values of one array, with the work that depends on their type done once.
 pub(super) struct Column<'a> {
-    /// It counts bytes, by what its metadata says.
+    /// The numbers are bytes, by the unit in the metadata.
     is_size: bool,
     nulls: Option<NullBuffer>,
     values: ColumnValues<'a>,
@@ -53,14 +53,14 @@ enum ColumnValues<'a> {
     Dictionary(Vec<usize>, Box<Column<'a>>),
     /// The nanoseconds that it is.
     Duration(Box<dyn Fn(usize) -> i128 + 'a>),
-    /// As Arrow formats it, which SQL reads, and the nanoseconds that it is, unless it has months.
+    /// The formatter of Arrow, whose text SQL reads, and the nanoseconds of the interval, unless it has months.
     Interval(ArrayFormatter<'a>, Box<dyn Fn(usize) -> Option<i128> + 'a>),
-    /// What Arrow knows how to format: dates, times, intervals, unions…
+    /// The formatter of Arrow: dates, times, intervals, unions…
     Other(ArrayFormatter<'a>),
 }
 
 impl<'a> Column<'a> {
-    /// Looks at `array` once.
+    /// Inspects `array` once.
     ///
     /// # Errors
     /// When Arrow cannot format the type.
@@ -86,7 +86,7 @@ impl<'a> Column<'a> {
             || self.nulls.as_ref().is_some_and(|nulls| nulls.is_null(row))
     }
 
-    /// Appends the value exactly; nothing for NULL.
+    /// Appends the exact value; nothing for NULL.
     pub(super) fn push_text(&self, row: usize, out: &mut String) {
         if self.is_null(row) {
             return;
@@ -116,7 +116,7 @@ impl<'a> Column<'a> {
         }
     }
 
-    /// As [`Self::push_text`], with floats rounded for the eye, durations in units that people read and times without
+    /// Appends the value as [`Self::push_text`], with floats rounded for the eye, durations in readable units and times without
     /// trailing zeros.
     pub(super) fn push_rounded(&self, row: usize, out: &mut String) {
         match &self.values {
@@ -433,8 +433,7 @@ fn push_rounded(out: &mut String, value: f64) {
     }
 }
 
-/// Takes the groups of three zeros away that end the fraction of the time at `start`, and puts a blank between day and
-/// time.
+/// Removes the trailing groups of three zeros from the fraction of the time at `start`, and puts a blank between day and time.
 fn shorten_time(out: &mut String, start: usize) {
     let Some(written) = out.get(start..) else {
         return;
@@ -521,7 +520,7 @@ fn push_seconds(out: &mut String, nanoseconds: i128) {
 fn push_size(out: &mut String, bytes: f64) {
     let mut size = bytes;
     let mut unit = 0;
-    // What would be rounded to 1,000 is one of the next unit.
+    // A number that would be rounded to 1,000 is shown in the next unit.
     while size.abs() >= 999.5 && unit + 1 < SIZE_UNITS.len() {
         size /= 1000.0;
         unit += 1;

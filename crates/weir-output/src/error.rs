@@ -1,4 +1,4 @@
-//! What can go wrong between a batch and the user.
+//! Errors of writing rows.
 
 use std::fmt;
 use std::io;
@@ -19,7 +19,7 @@ pub enum Error {
     Encode {
         /// The format.
         format: Format,
-        /// What the encoder says.
+        /// The error of the encoder.
         source: Box<dyn std::error::Error + Send + Sync>,
     },
 }
@@ -36,7 +36,7 @@ pub enum ErrorKind {
 }
 
 impl Error {
-    /// What kind of failure this is.
+    /// The kind of the failure.
     pub fn kind(&self) -> ErrorKind {
         match self {
             Self::BinaryOnTerminal(_) | Self::Unplotted(_) => ErrorKind::Usage,

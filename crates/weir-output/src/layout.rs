@@ -1,13 +1,13 @@
-//! How wide is each column of a table, and which columns fit?
+//! The widths of the columns of a table, and the choice of those that fit.
 
-/// What is known of a column before it is laid out, in character cells.
+/// The natural size of a column, in character cells.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Natural {
     /// The widest value.
     pub(super) value: usize,
     /// The name.
     pub(super) name: usize,
-    /// True when a value must not be cut (numbers, times).
+    /// Values must not be cut (numbers, times).
     pub(super) whole: bool,
 }
 
@@ -27,7 +27,7 @@ impl Natural {
     }
 }
 
-/// What was decided.
+/// The layout.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Layout {
     /// Widths of the columns that are shown: the first of those given.
@@ -55,7 +55,7 @@ pub(super) fn fitted(columns: &[Natural], cells: usize) -> Layout {
     let shown = if total(&least, false) <= cells {
         columns.len()
     } else {
-        // As many from the left as leave room for the `…`.
+        // The columns from the left are shown, with room for the `…`.
         let mut left = cells.saturating_sub(total(&[], true));
         let fit = |width: &&usize| match left.checked_sub(width.saturating_add(BORDER)) {
             Some(rest) => {
@@ -84,7 +84,7 @@ pub(super) fn fitted(columns: &[Natural], cells: usize) -> Layout {
         }
     }
     let mut widths = widths_under(low);
-    // What is left over by the common cap goes to the columns from the left.
+    // The cells that the common cap leaves go to the columns from the left.
     let mut spare = cells.saturating_sub(total(&widths, more));
     for (width, column) in widths.iter_mut().zip(columns) {
         let extra = column.width().saturating_sub(*width).min(spare);

@@ -1,4 +1,4 @@
-//! How do batches of rows become what the user reads?
+//! Writes batches of rows in formats that users read.
 //!
 //! A [`Writer`] takes Arrow batches one at a time and writes one of the [`Format`]s. It keeps no
 //! more than one batch, except for the table, which looks at the first rows to choose its column
@@ -68,7 +68,7 @@ pub use summary::{Summary, grouped};
 
 use pipe::{Pipe, Watch};
 
-/// How rows are written.
+/// The format of rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, clap::ValueEnum)]
 pub enum Format {
     /// A drawn table; the default on a terminal
@@ -98,7 +98,7 @@ pub enum Format {
 }
 
 impl Format {
-    /// What is written when the user does not say: a table on a terminal, CSV elsewhere.
+    /// The default format: a table on a terminal, CSV elsewhere.
     pub fn default_for(terminal: bool) -> Self {
         if terminal { Self::Table } else { Self::Csv }
     }
@@ -120,13 +120,12 @@ impl Format {
         })
     }
 
-    /// True when the bytes mean nothing to a reader at a terminal.
+    /// Whether the format is binary, and unreadable on a terminal.
     pub fn is_binary(self) -> bool {
         matches!(self, Self::Parquet | Self::Arrow | Self::Arrows)
     }
 
-    /// True when several results need an empty line between them. JSON does not: programs read
-    /// one value after the other.
+    /// Whether several results need an empty line between them. JSON does not: programs read one value after the other.
     pub fn is_set_apart(self) -> bool {
         matches!(
             self,
@@ -151,14 +150,14 @@ impl Format {
     }
 }
 
-/// What a [`Writer`] needs to know beside the rows.
+/// The options of a [`Writer`].
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// How the rows are written.
+    /// The format of the rows.
     pub format: Format,
     /// Whether a person reads the output at a terminal: allows folding, cutting and rounding.
     pub terminal: bool,
-    /// Character columns of the terminal; `None` when it is not known, and then nothing is cut.
+    /// The number of character columns of the terminal; `None` when it is unknown, and then nothing is cut.
     pub width: Option<u16>,
     /// Whether the table may use colour.
     pub colour: bool,

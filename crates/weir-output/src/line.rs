@@ -22,7 +22,7 @@ use super::{Format, Options};
 
 pub(super) struct Line {
     names: Vec<String>,
-    /// How wide the widest name is.
+    /// The width of the widest name.
     width: usize,
     /// Columns that are NULL are left out.
     spare: bool,

@@ -83,7 +83,7 @@ fn push_cell(text: &str, out: &mut String) {
                 out.push('\\');
                 out.push(character);
             }
-            // Within a word (`call_id`) an underscore is no emphasis.
+            // Within a word (`call_id`) an underscore is not emphasis.
             '_' => {
                 let inside = before.is_some_and(char::is_alphanumeric)
                     && characters.peek().is_some_and(|next| next.is_alphanumeric());

@@ -13,7 +13,7 @@ use weir_capture::CaptureFile;
 use super::column::Column;
 use super::text::push_escaped;
 
-/// Which columns say what packet a row is, and what the capture is read with.
+/// The columns that identify the packet of a row, and the options by which the capture is read.
 pub(super) struct Packets {
     number: usize,
     file: usize,
@@ -34,7 +34,7 @@ struct CaptureCursor {
 }
 
 impl Packets {
-    /// For rows of these columns; `None` when they do not say which packet they are.
+    /// The packets of rows of these columns; `None` when they do not identify packets.
     pub(super) fn of(schema: &Schema, width: Option<u16>) -> Option<Self> {
         let at = |name: &str| {
             schema
@@ -60,7 +60,7 @@ impl Packets {
         })
     }
 
-    /// Writes a row. `push` writes the column at a place, unless there is nothing in it.
+    /// Writes a row. `push` writes the column at an index, unless it is empty.
     pub(super) fn push(
         &mut self,
         columns: &[Column<'_>],
@@ -81,7 +81,7 @@ impl Packets {
         push_escaped(out, &file);
         out.push('\n');
         layers.dedup();
-        // What belongs to no layer of the packet stands in front, with the record.
+        // Columns that belong to no layer of the packet come first, with the record.
         let is_of_layer = |word: &String| layers.contains(&word.as_str());
         let mut section = |title: &str, is_in: &dyn Fn(&String) -> bool, out: &mut String| {
             let start = out.len();

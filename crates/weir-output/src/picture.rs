@@ -23,7 +23,7 @@ pub(crate) use chart::Surface;
 pub struct Picture {
     /// The file.
     pub png: Vec<u8>,
-    /// What could not be drawn, as a sentence.
+    /// The note about what could not be drawn, as a sentence.
     pub note: Option<String>,
 }
 
@@ -31,19 +31,19 @@ pub struct Picture {
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum PictureError {
-    /// It would have more points than programs open.
+    /// The picture would have more points than programs open.
     TooLarge {
         /// Points of a line.
         width: usize,
         /// Lines.
         height: usize,
     },
-    /// It could not be packed as PNG.
+    /// The picture could not be compressed as PNG.
     Unpacked(io::Error),
 }
 
 impl PictureError {
-    /// True when another form of picture can be made.
+    /// Whether another form of picture is possible.
     #[must_use]
     pub const fn is_usage(&self) -> bool {
         matches!(self, Self::TooLarge { .. })
@@ -88,7 +88,7 @@ pub fn of_ladder(ladder: &Ladder) -> Result<Picture, PictureError> {
 struct Painter {
     pixmap: Pixmap,
     scale: f32,
-    /// The program's own font; those of the machine once one of them was needed.
+    /// The program's own font, and those of the machine once one of them was needed.
     fonts: Vec<Vec<u8>>,
     has_looked: bool,
     /// A character that no font has, and how many there were.
@@ -209,9 +209,9 @@ impl Canvas for Painter {
     }
 }
 
-/// How a line of text stands in the picture.
+/// The placement of a line of text in the picture.
 struct Letters {
-    /// From the text, which begins at the origin and stands on its base line, to the picture.
+    /// The transform from the text, which begins at the origin on its base line, to the picture.
     place: Transform,
     anchor: Anchor,
     pixels: f32,
@@ -261,7 +261,7 @@ fn colour([red, green, blue]: [u8; 3], opacity: f32) -> Paint<'static> {
     paint
 }
 
-/// What a font has for a character: its outline, unless it is a space, and its width.
+/// The glyph of a font for a character: its outline, unless it is a space, and its width.
 fn glyph(font: &[u8], character: char) -> Option<(Option<Path>, f32)> {
     let font = FontRef::from_index(font, 0).ok()?;
     let id = font.charmap().map(character)?;
@@ -276,7 +276,7 @@ fn glyph(font: &[u8], character: char) -> Option<(Option<Path>, f32)> {
     Some((pen.0.finish(), advance))
 }
 
-/// Takes up an outline; a font counts upwards, a picture downwards.
+/// Builds an outline; a font counts upwards, a picture downwards.
 struct Pen(PathBuilder);
 
 impl OutlinePen for Pen {
@@ -344,7 +344,7 @@ fn fonts_of_machine() -> Vec<Vec<u8>> {
 /// DejaVu Sans Mono, reduced to Latin, Greek and Cyrillic; its licence lies beside it.
 const FONT: &[u8] = include_bytes!("../fonts/DejaVuSansMono.ttf");
 const TEXT_PIXELS: f32 = 12.0;
-/// What bold adds to outlines.
+/// The width that bold adds to outlines.
 const BOLD_PIXELS: f32 = 0.7;
 /// Browsers and viewers open pictures up to this side; four bytes a point are 256 MiB.
 const SIDE_MAX: usize = 32_767;

@@ -120,7 +120,7 @@ impl Encoder for Collected {
 
     fn finish(&mut self) -> Result<Summary, Error> {
         if self.rows == 0 && self.plot.form == Form::Text {
-            // What is live may have none yet.
+            // A live source may have no rows yet.
             self.pipe.write_all(b"no rows to draw\n")?;
             self.pipe.flush()?;
             return Ok(Summary::default());
@@ -151,7 +151,7 @@ impl Encoder for Collected {
             }
             Form::Html => {
                 let mut page = Page::new("chart", &drawn.title());
-                // What was left out stands in the picture.
+                // The picture itself has the note of what was left out.
                 page.put(format_args!("{}", picture::svg(&drawn)?));
                 page.finish().into_bytes()
             }

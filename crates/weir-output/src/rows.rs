@@ -1,4 +1,4 @@
-//! Formats that write one row after the other and remember nothing.
+//! Formats that write one row after the other without any state.
 
 use std::io::Write as _;
 
@@ -11,7 +11,7 @@ use super::pipe::Pipe;
 use super::text::push_json_string;
 use super::{Encoder, Error, Format, Summary};
 
-/// How one such format writes.
+/// A format that writes row by row.
 pub(super) trait RowFormat: Send {
     /// The name for error messages.
     fn format(&self) -> Format;
@@ -89,7 +89,7 @@ pub(super) fn columns(batch: &RecordBatch) -> Result<Vec<Column<'_>>, ArrowError
 
 /// JSON objects, in an array or one a line.
 pub(super) struct Json {
-    /// What stands before each value: the brace or comma, the quoted name and the colon.
+    /// The text before each value: the brace or comma, the quoted name and the colon.
     keys: Vec<String>,
     array: bool,
     first: bool,

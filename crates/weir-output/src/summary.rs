@@ -1,8 +1,8 @@
-//! What was written, and what a terminal was spared.
+//! The summary of written rows, and of those that a terminal was not shown.
 
 use super::text;
 
-/// What became of the rows.
+/// The summary of the rows.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Summary {
     /// Rows that the query gave.
@@ -19,12 +19,12 @@ pub struct Summary {
     pub closed: bool,
     /// The rows went to a terminal as a table, so that words about it are welcome.
     pub table_on_terminal: bool,
-    /// What a picture lacks, such as rows beyond the limit.
+    /// The note about what a picture lacks, such as rows beyond the limit.
     pub picture: Option<String>,
 }
 
 impl Summary {
-    /// Lines for standard error, each without a final full stop. Of pipes and files nothing but what a picture lacks.
+    /// The lines for standard error, each without a final full stop. For pipes and files only the note about a picture.
     pub fn notes(&self) -> Vec<String> {
         let mut notes: Vec<String> = self.picture.iter().cloned().collect();
         if !self.table_on_terminal || self.closed {

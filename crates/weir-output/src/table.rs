@@ -48,7 +48,7 @@ struct Head {
 
 /// A table whose shape is settled.
 struct Drawing {
-    /// Which columns of the result are shown.
+    /// The columns of the result that are shown.
     shown: Vec<usize>,
     layout: Layout,
     /// Whether wider values are cut.
@@ -88,7 +88,7 @@ impl Table {
         }
     }
 
-    /// Settles the shape from the rows at hand and draws them. `complete` when there are no more.
+    /// Determines the layout from the current rows and writes them. `complete` when there are no more.
     fn settle(&mut self, complete: bool) -> Result<(), Error> {
         let shaped = self.options.terminal && !self.options.all_columns;
         let all = 0..self.heads.len();
@@ -417,7 +417,7 @@ fn drain(lines: &mut String, pipe: &mut Pipe) -> Result<(), Error> {
 const BUFFERED_ROWS: u64 = 10_000;
 /// The most that these rows may hold.
 const BUFFERED_BYTES: usize = 64 << 20;
-/// What a wide table on a terminal begins with, and what it ends with.
+/// The first and the last columns of a wide table on a terminal.
 const FIRST: [&str; 9] = [
     "frame.number",
     "frame.time",

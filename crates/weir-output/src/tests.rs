@@ -766,7 +766,7 @@ fn types_that_parquet_lacks_become_text() {
     );
 }
 
-/// Reads from a file, which is gone from its folder as soon as it is read.
+/// Reads a file that is removed from its folder when it has been read.
 fn read_parquet(bytes: Vec<u8>) -> Vec<RecordBatch> {
     static NUMBER: AtomicUsize = AtomicUsize::new(0);
     let number = NUMBER.fetch_add(1, Ordering::Relaxed);

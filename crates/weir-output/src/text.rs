@@ -1,4 +1,4 @@
-//! How wide is a text, and which of its characters must not reach a terminal?
+//! The widths of texts, and the characters that must not reach a terminal.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -14,8 +14,8 @@ pub fn width(text: &str) -> usize {
     UnicodeWidthStr::width(text)
 }
 
-/// `text` with its control characters written as `\n`, `\x1b` or `\u{202e}`. A backslash of the
-/// text itself stays as it is, so this is for reading, not for reading back.
+/// The text with its control characters written as `\n`, `\x1b` or `\u{202e}`. A backslash of the text itself stays as it is, so
+/// that the result is for people, and cannot be decoded.
 pub fn escaped(text: &str) -> Cow<'_, str> {
     if !text.chars().any(is_control) {
         return Cow::Borrowed(text);

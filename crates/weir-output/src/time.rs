@@ -4,7 +4,7 @@ use arrow::array::timezone::Tz;
 use arrow::datatypes::TimeUnit;
 use chrono::{DateTime, Offset, TimeZone};
 
-/// Where a timestamp is written.
+/// The time zone of a timestamp.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Zone {
     /// A wall-clock time of no zone.
@@ -149,7 +149,7 @@ fn push_digits(out: &mut String, value: u64, count: usize) {
 }
 
 const SECONDS_A_DAY: i64 = 86_400;
-/// From 0000-03-01 to 1970-01-01.
+/// The days from 0000-03-01 to 1970-01-01.
 const DAYS_FROM_MARCH_OF_YEAR_0: i64 = 719_468;
 const DAYS_IN_4_YEARS: i64 = 4 * 365 + 1;
 const DAYS_IN_CENTURY: i64 = 25 * DAYS_IN_4_YEARS - 1;

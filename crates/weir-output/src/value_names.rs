@@ -1,4 +1,4 @@
-//! What the numbers of header fields are called: `ip.proto 17` is UDP.
+//! The names of values of header fields: `ip.proto 17` is UDP.
 //!
 //! For people at a terminal, who look at one packet; programs get the number alone. The names are those of the registries
 //! of IANA and IEEE 802 and of the standards that `weir fields` gives for the columns.
@@ -304,7 +304,7 @@ const SCTP_PAYLOADS: FlagNames = &[
     (61, "XnAP"),
 ];
 
-/// 3GPP TS 29.060, 7.1; those of the user plane alone, TS 29.281, 6.1.
+/// The message types of 3GPP TS 29.060, 7.1; those of the user plane alone are from TS 29.281, 6.1.
 const GTP_MESSAGES: FlagNames = &[
     (1, "echo request"),
     (2, "echo response"),

@@ -26,7 +26,7 @@ pub(crate) fn with_copy_options(tokens: Vec<TokenWithSpan>) -> Result<Vec<TokenW
     Ok(result)
 }
 
-/// Where options begin, with WITH or the parenthesis, and where they end.
+/// The beginning of the options, with WITH or the parenthesis, and their end.
 struct OptionsPlace {
     begin: usize,
     end: usize,
@@ -45,7 +45,7 @@ impl OptionsPlace {
                 Token::SemiColon => (is_begin, is_copy, depth) = (true, false, 0),
                 Token::LParen => depth += 1,
                 Token::RParen => depth = depth.saturating_sub(1),
-                // What is explained may be a COPY.
+                // The statement of an EXPLAIN may be a COPY.
                 _ if is_begin && is_word(token, &["EXPLAIN", "ANALYZE", "VERBOSE"]) => {}
                 _ if is_begin => (is_begin, is_copy) = (false, is_word(token, &["COPY"])),
                 _ if is_copy && depth == 0 && is_word(token, &["TO"]) => {
@@ -181,7 +181,7 @@ fn name_of(token: &TokenWithSpan) -> Result<String, Error> {
     }
 }
 
-/// What an option is called that others call so.
+/// The name of an option by the name that other systems give it.
 fn ours(name: &str) -> &str {
     match name {
         "header" => "has_header",

@@ -1,5 +1,4 @@
-//! How the text of a statement is parsed: sqlparser's generic dialect, with the precedence of operators that
-//! PostgreSQL and DuckDB have.
+//! The dialect of statements: sqlparser's generic dialect, with the operator precedence of PostgreSQL and DuckDB.
 //!
 //! The generic dialect takes a whole expression for the right side of `IS [NOT] DISTINCT FROM`, so that
 //! `a IS DISTINCT FROM b AND c` means `a IS DISTINCT FROM (b AND c)` in it; it holds `a = b LIKE c` for
@@ -18,7 +17,7 @@ use datafusion::sql::sqlparser::tokenizer::Token;
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct WeirDialect;
 
-/// What the generic dialect says of itself is true of this one.
+/// Methods that are those of the generic dialect.
 macro_rules! as_generic {
     ($($name:ident),* $(,)?) => {
         $(

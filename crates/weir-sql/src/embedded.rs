@@ -1,5 +1,4 @@
-//! What a program does with a statement that it holds: values for `$name`, the answer into a file, the plan
-//! instead of the answer.
+//! Changes of a statement by an embedding program: values for `$name`, the answer into a file, the plan instead of the answer.
 //!
 //! A value takes the place of its parameter as a literal would, as in `EXECUTE` (`prepared`): an address beside
 //! an address, a time beside a time, a list in `IN ($names)`.
@@ -80,7 +79,7 @@ fn negative(digits: String) -> Expr {
     }))
 }
 
-/// An expression as it is written in SQL.
+/// Parses an expression of SQL.
 fn written(sql: &str) -> Result<Expr, Error> {
     Statement::expression_of(sql)
         .ok_or_else(|| Error::new(ErrorKind::Plan, format!("{sql} is not a literal value")))
@@ -154,8 +153,8 @@ impl Statement {
         Ok(shell)
     }
 
-    /// The statement that writes the answer of this query into a file: a capture when the name says so,
-    /// rows otherwise, in the format that `stored_as` or the name tells.
+    /// The statement that writes the answer of this query into a file: a capture by the extension, and rows otherwise, in the
+    /// format of `stored_as` or the extension.
     ///
     /// # Errors
     /// When it is no query.
@@ -256,7 +255,7 @@ impl VisitorMut for Binder<'_> {
             }
         }
         match whole.is_empty() {
-            // `IN ()` is not SQL: nothing is in an empty list, not even NULL.
+            // The list `IN ()` is not SQL: an empty list contains nothing, not even NULL.
             true => *expr = literal(Value::Boolean(*negated)),
             false => *list = whole,
         }

@@ -52,7 +52,7 @@ pub(crate) fn on_stack<T>(work: impl FnOnce() -> T) -> T {
     stacker::grow(STACK_BYTES, work)
 }
 
-/// Looks at how long a text is.
+/// Checks the length of a text.
 ///
 /// # Errors
 /// When it is longer than texts of statements may be.
@@ -65,7 +65,7 @@ pub(crate) fn look_at_text(sql: &str) -> Result<(), Error> {
     }
 }
 
-/// Looks at the words of a text: how many there are, and how deep a tree they may become.
+/// Checks the words of a text: their number, and the depth of the tree that they may become.
 ///
 /// # Errors
 /// When there are more than there may be, or a parameter has a number that none has.
@@ -89,7 +89,7 @@ pub(crate) fn look_at_tokens(tokens: &[TokenWithSpan]) -> Result<(), Error> {
     Ok(())
 }
 
-/// What is counted of the words of a text.
+/// The counters of the words of a text.
 struct WordCounts {
     words: usize,
     /// The words behind the last comma, in each open bracket, with those in front of it.
@@ -203,7 +203,7 @@ fn is_type(word: Option<&Token>) -> bool {
     )
 }
 
-/// What the parser says of a text that it would go too deep for.
+/// The error of a text that is too deep for the parser.
 pub(crate) fn too_deep(error: &DataFusionError) -> Option<Error> {
     match error.find_root() {
         DataFusionError::SQL(error, _) if **error == ParserError::RecursionLimitExceeded => {
@@ -215,7 +215,7 @@ pub(crate) fn too_deep(error: &DataFusionError) -> Option<Error> {
     }
 }
 
-/// Looks at how deep the tree of a statement is.
+/// Checks the depth of the tree of a statement.
 ///
 /// # Errors
 /// When it is deeper than trees may be.
@@ -242,7 +242,7 @@ fn look_at_tree(tree: &impl Visit) -> Result<(), Error> {
     }
 }
 
-/// How deep a tree is: levels of expressions, and of what plans put above each other.
+/// The depth of a tree: levels of expressions, and of operators of plans.
 #[derive(Default)]
 struct Depth {
     now: usize,
@@ -356,9 +356,9 @@ const NAME_BYTES_MAX: usize = 4096;
 const EXPLAINS_MAX: usize = 16;
 /// Levels of a tree.
 const DEPTH_MAX: usize = 500;
-/// What a level counts as whose name holds those of all levels below it.
+/// The weight of a level whose name contains those of all levels below it.
 const NAMED_LEVELS: usize = 3;
-/// What a table counts as that is joined to others: planning takes more than the square of their number, and some 120 a second.
+/// The weight of a joined table: planning takes more than the square of their number, and some 120 a second.
 const JOINED_LEVELS: usize = 4;
 /// The protocols count parameters in 16 bits.
 const PARAMETERS_MAX: usize = 65_535;

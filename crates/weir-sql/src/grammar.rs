@@ -1,4 +1,4 @@
-//! What of SQL is honoured, and what is refused with one sentence.
+//! The supported grammar; everything else is refused with one sentence.
 //!
 //! The parser reads more than the planner plans, and the planner passes over some of it without a word: a
 //! `FOR UPDATE`, a `WITH ROLLUP`, the version of a table. A clause that is accepted and not done is a wrong
@@ -25,7 +25,7 @@ use crate::statement::Statement;
 use crate::table_sample::Sample;
 use verdict::Verdict;
 
-/// Looks at every part of a statement. `is_scalar` knows the functions of one row.
+/// Checks every part of a statement. `is_scalar` knows the scalar functions.
 ///
 /// # Errors
 /// The first part that is not honoured.
@@ -88,7 +88,7 @@ impl Visitor for Walker<'_> {
     }
 }
 
-/// What a statement is called that is not planned.
+/// The name of a statement that is not planned.
 pub(crate) const fn name_of(of: &ast::Statement) -> Option<&'static str> {
     match verdict::statement(of) {
         Verdict::Refused(what, _) => Some(what),
@@ -169,8 +169,8 @@ fn look_at_statement(statement: &ast::Statement) -> Result<(), Error> {
     }
 }
 
-/// Refuses clauses of a statement, in the order of the list. Every field is named, so that one that a new version of
-/// the parser adds does not compile until it is passed or refused.
+/// Refuses clauses of a statement, in the order of the list. Every field is named, so that one that a new version of the parser
+/// adds does not compile until it is accepted or refused.
 macro_rules! refuse_clauses {
     (
         $of:literal, $kind:ident = $value:expr,

@@ -1,4 +1,4 @@
-//! What does a text of SQL say, before anything is planned?
+//! Parses and checks the text of SQL statements, before they are planned.
 //!
 //! ```
 //! use weir_sql::Statement;

@@ -24,13 +24,13 @@ use crate::statement::Statement;
 
 /// Puts meanings in the places of names; the first that cannot be is the refusal.
 pub struct Meanings<'s> {
-    /// What the statement can mean.
+    /// The names of the statement's tables and columns.
     pub scope: &'s Scope,
     /// Why a name cannot stand where it does.
     pub refusal: Option<Error>,
 }
 
-/// What a name of a statement means, and the table that stands in front of it.
+/// The meaning of a name, with the table before it.
 struct Meant {
     table: Option<Ident>,
     meaning: Meaning,
@@ -93,7 +93,7 @@ impl Meant {
 }
 
 impl Meanings<'_> {
-    /// What a name means that is no column of the tables.
+    /// The meaning of a name that is not a column of the tables.
     fn meant(&self, expr: &Expr) -> Option<Meant> {
         let parts: &[Ident] = match expr {
             Expr::Identifier(ident) => std::slice::from_ref(ident),
@@ -299,7 +299,7 @@ impl Meanings<'_> {
             return false;
         };
         let name = name.to_ascii_lowercase().replace('-', "_");
-        // What is a column by itself is subtracted from.
+        // The left side is a column by itself, from which the right side is subtracted.
         if has(&first) || self.scope.tables.contains_key(&first) {
             return false;
         }
@@ -382,7 +382,7 @@ impl Meanings<'_> {
             {
                 (filter, Some(table.clone()))
             }
-            // It has been given already.
+            // The argument was added before.
             Some([_, Expr::Identifier(number)]) if number.value == NUMBER => return,
             Some([_, Expr::CompoundIdentifier(_)]) => return,
             _ => return self.refuse(Error::new(
@@ -615,7 +615,7 @@ fn hyphenated(expr: &Expr) -> Option<String> {
     }
 }
 
-/// Whether an operator must hold of each side; `None` for one that makes no condition.
+/// Whether an operator needs all operands; `None` for one that is not a condition.
 const fn negative(op: &BinaryOperator) -> Option<bool> {
     match op {
         BinaryOperator::Eq

@@ -28,10 +28,10 @@ pub struct Scope {
     pub addresses: HashSet<String>,
     /// Names of the columns that are bytes, such as payloads.
     pub bytes: HashSet<String>,
-    /// Aliases and names of tables, lower case, with the names of their columns where these are
-    /// known: those of a subquery are not.
+    /// The aliases and names of tables, in lower case, with the names of their columns where these are known: those of a subquery
+    /// are not.
     pub tables: HashMap<String, Option<HashSet<String>>>,
-    /// Other names of columns in lower case, with the columns: those of IPFIX.
+    /// The aliases of columns in lower case, with the columns: those of IPFIX.
     pub aliases: HashMap<String, String>,
     /// Those that the statement gives to something of its own. They mean the column only in that.
     pub taken: HashMap<String, String>,
@@ -339,8 +339,8 @@ fn column_name(expr: &Expr) -> Option<&str> {
     }
 }
 
-/// The name for which `is_known` holds: as it is written, then without regard to case, then with
-/// Wireshark's hyphens as underscores.
+/// The name for which `is_known` is true: as it is written, then without regard to case, then with Wireshark's hyphens as
+/// underscores.
 pub(crate) fn find(parts: &[Ident], is_known: impl Fn(&str) -> bool) -> Option<String> {
     let written = parts
         .iter()
@@ -415,7 +415,7 @@ pub struct NameResolver<'s> {
 impl VisitorMut for NameResolver<'_> {
     type Break = ();
 
-    /// A column that is asked for by an other name is given by that one.
+    /// A column with an alias keeps the alias as its name in the result.
     fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<()> {
         if let SetExpr::Select(select) = query.body.as_mut() {
             for item in &mut select.projection {
@@ -568,11 +568,11 @@ mod tests {
                 "SELECT sum(IN_BYTES) AS in_bytes FROM p ORDER BY in_bytes",
                 "SELECT sum(\"frame.len\") AS in_bytes FROM p ORDER BY in_bytes",
             ),
-            // A struct column of another file, or a name that is not there, stays as it is.
+            // A struct column of another file, or an unknown name, stays as it is.
             ("SELECT s.field FROM p", "SELECT s.field FROM p"),
             // A subquery called ip wins over the first part of ip.src.
             ("SELECT ip.src FROM ip", "SELECT ip.src FROM ip"),
-            // What a table has wins over what another one has.
+            // The column of the table takes precedence over that of another one.
             (
                 "SELECT j.ip.src, j.site FROM j",
                 "SELECT j.ip.src, j.site FROM j",

@@ -1,4 +1,4 @@
-//! Which columns a statement can mean at all.
+//! The columns that a statement can refer to.
 //!
 //! The planner goes through all columns of a table again and again, and captures have hundreds: with the
 //! few that are named, planning the first question of the README takes 5.9 million instructions in place of
@@ -33,7 +33,7 @@ pub fn words(statement: &Statement) -> Option<HashSet<String>> {
     Some(words)
 }
 
-/// Looks for `*`, and for what may mean all columns in another way.
+/// Searches `*`, and other expressions that may refer to all columns.
 struct Wildcards(bool);
 
 impl Wildcards {

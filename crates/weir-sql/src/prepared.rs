@@ -79,7 +79,7 @@ impl PreparedStatements {
         }
     }
 
-    /// Says that nothing was prepared by a name.
+    /// The error of an unknown prepared statement.
     fn unknown(&self, name: &str) -> Error {
         let error = Error::new(
             ErrorKind::Plan,
@@ -267,7 +267,7 @@ pub fn check(statement: &Statement) -> Result<(), Error> {
     }
 }
 
-/// Says of which parameters a prepared statement does not tell the type: nothing beside them has one.
+/// Checks that the types of all parameters of a prepared statement are known.
 ///
 /// # Errors
 /// When there is one.
@@ -301,7 +301,7 @@ fn untyped(expr: &PlanExpr) -> Option<String> {
     match expr {
         PlanExpr::Placeholder(placeholder) => {
             let field = placeholder.field.as_ref();
-            // One that stands beside another one has the type of nothing.
+            // A parameter beside another one has the null type.
             let is_typed = field.is_some_and(|field| !field.data_type().is_null());
             (!is_typed).then(|| placeholder.id.clone())
         }

@@ -15,7 +15,7 @@ use crate::names::call;
 pub(crate) fn sliding_text(function: &Function) -> Option<Expr> {
     let is_text = function.name.to_string().eq_ignore_ascii_case("string_agg");
     let slides = match &function.over {
-        // What a name stands for is written elsewhere.
+        // The definition of a name is elsewhere.
         Some(WindowType::NamedWindow(_)) => true,
         Some(WindowType::WindowSpec(spec)) => spec
             .window_frame
@@ -132,8 +132,8 @@ fn own_names(body: &SetExpr) -> Vec<Ident> {
     }
 }
 
-/// DataFusion wants each column of a SELECT to have a name of its own, before it gives it the one that the statement
-/// has for it: `t(a, b) AS (SELECT 1, 1)`. So what repeats has it at once.
+/// Gives repeated columns their names early: DataFusion requires distinct names in a SELECT, before it applies those of the
+/// statement: `t(a, b) AS (SELECT 1, 1)`.
 fn name_repeated(body: &mut SetExpr, names: &[Ident]) {
     match body {
         SetExpr::Select(select) if select.projection.len() == names.len() => {

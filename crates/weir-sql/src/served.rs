@@ -1,5 +1,5 @@
-//! What a server does with a statement before it is planned: looks at what it is, gives values to `$1`, puts files
-//! in the places of names that a catalog lists, and lets nothing write.
+//! Changes of a statement by a server before it is planned: values for `$1`, files in place of names that a catalog lists, and the
+//! refusal of everything that writes.
 
 use std::ops::ControlFlow;
 
@@ -33,7 +33,7 @@ impl Statement {
         self.inner
     }
 
-    /// How many parameters it has: the number of the last of `$1`, `$2`, ….
+    /// The number of its parameters: the number of the last of `$1`, `$2`, ….
     #[must_use]
     pub fn parameters(&self) -> usize {
         let numbers = match innermost(&self.inner) {
@@ -143,7 +143,7 @@ impl VisitorMut for Files {
     }
 }
 
-/// Takes all but the last part of a file's name from columns that are named with it.
+/// Removes all but the last part of a file's name from columns that are qualified with it.
 struct Qualified<'f>(&'f mut Files);
 
 impl VisitorMut for Qualified<'_> {
@@ -184,7 +184,7 @@ fn quoted(path: String) -> ObjectName {
     ObjectName::from(vec![Ident::with_quote('\'', path)])
 }
 
-/// What a statement does that is no question.
+/// The effect of a statement that is not a query.
 fn writes(statement: &ast::Statement) -> Option<&'static str> {
     use ast::Statement as S;
     match statement {
@@ -221,7 +221,7 @@ fn writes(statement: &ast::Statement) -> Option<&'static str> {
     }
 }
 
-/// Looks for bodies of queries that write.
+/// Searches query bodies that write.
 struct Bodies(Option<&'static str>);
 
 impl Visitor for Bodies {

@@ -30,17 +30,17 @@ use crate::walk::{walk, walk_mut};
 #[derive(Clone, Debug)]
 pub struct Statement {
     pub(crate) inner: DfStatement,
-    /// How another process comes to the same statement.
+    /// The recipe by which another process makes the same statement.
     pub(crate) recipe: Option<Recipe>,
 }
 
-/// How a statement is made again, in another process: the text that it was parsed from, and what was put into it then.
+/// The recipe of a statement for another process: the text that it was parsed from, and the values that replaced parameters.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Recipe {
     /// The whole text, of all its statements.
     pub text: Arc<str>,
-    /// Which of them it is, from 0 on.
+    /// The index of the statement in the text, from 0.
     pub index: usize,
     /// Files that took the places of names, as [`Statement::name_files`] puts them.
     pub files: Vec<(Vec<String>, String)>,
@@ -51,7 +51,7 @@ pub struct Recipe {
 }
 
 impl Recipe {
-    /// That of one statement of a text, with nothing put into it.
+    /// The recipe of one statement of a text without values.
     #[must_use]
     pub fn new(text: Arc<str>, index: usize) -> Self {
         Self {
@@ -89,10 +89,10 @@ impl Recipe {
     }
 }
 
-/// What a statement makes.
+/// An object that a statement creates.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Made {
-    /// Its name, in lower case where it is not quoted.
+    /// The name, in lower case unless it is quoted.
     pub name: String,
     /// A view, and not a table.
     pub is_view: bool,
@@ -108,7 +108,7 @@ fn known_by(name: &ObjectName) -> String {
     parts.collect::<Vec<_>>().join(".")
 }
 
-/// True when a query makes a table of its rows: `SELECT … INTO name`.
+/// Whether a query creates a table of its rows: `SELECT … INTO name`.
 fn has_into(body: &SetExpr) -> bool {
     match body {
         SetExpr::Select(select) => select.into.is_some(),
@@ -213,19 +213,19 @@ impl Statement {
         Ok(statements.collect())
     }
 
-    /// How another process makes this statement; `None` for one that was made of others.
+    /// The recipe for another process; `None` for a statement that was made of others.
     #[must_use]
     pub const fn recipe(&self) -> Option<&Recipe> {
         self.recipe.as_ref()
     }
 
-    /// True when the statement only describes how it would run.
+    /// Whether the statement only describes how it would run.
     #[must_use]
     pub fn is_explain(&self) -> bool {
         matches!(self.inner, DfStatement::Explain(_))
     }
 
-    /// True for a plain query, which changes nothing that others see.
+    /// Whether it is a plain query, without side effects.
     #[must_use]
     pub fn is_query(&self) -> bool {
         match &self.inner {
@@ -236,7 +236,7 @@ impl Statement {
         }
     }
 
-    /// True when the answer has rows, or could have some: not for `CREATE VIEW` and the like.
+    /// Whether the answer has rows, or could have some: not for `CREATE VIEW` and the like.
     #[must_use]
     pub fn gives_rows(&self) -> bool {
         match &self.inner {
@@ -288,7 +288,7 @@ impl Statement {
         }
     }
 
-    /// The text of a plain query, or of the one that is explained.
+    /// The text of a plain query, or of the explained one.
     pub fn query_text(&self) -> Option<String> {
         match innermost(&self.inner) {
             DfStatement::Statement(statement) => match statement.as_ref() {
@@ -353,7 +353,7 @@ impl Statement {
         collector.0
     }
 
-    /// What `SHOW FUNCTIONS` asks for: nothing, or a pattern.
+    /// The pattern of `SHOW FUNCTIONS`, if it has one.
     pub fn shown_functions(&self) -> Option<Option<String>> {
         let DfStatement::Statement(statement) = &self.inner else {
             return None;
@@ -443,7 +443,7 @@ impl Statement {
         collector.0
     }
 
-    /// What `DESCRIBE` names.
+    /// The subject of `DESCRIBE`.
     pub fn described(&mut self) -> Option<&mut ObjectName> {
         match &mut self.inner {
             DfStatement::Statement(statement) => match statement.as_mut() {
@@ -717,7 +717,7 @@ fn with_and(mut tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
 /// Makes the table function behind DESCRIBE one name, which the parser wants there.
 fn with_described(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
     let mut result: Vec<TokenWithSpan> = Vec::with_capacity(tokens.len());
-    // How many words the statement has so far, and the call that is open.
+    // The number of words of the statement so far, and whether it describes.
     let (mut words, mut describes) = (0, false);
     let mut call: Option<(String, usize)> = None;
     for token in tokens {
@@ -755,7 +755,7 @@ fn with_described(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
         result.push(token);
     }
     if let (Some((text, _)), Some(last)) = (call, result.last()) {
-        // It is not closed, which the parser says.
+        // The bracket is not closed, which the parser reports.
         let span = last.span;
         let token = Token::make_word(&text, None);
         result.push(TokenWithSpan { token, span });

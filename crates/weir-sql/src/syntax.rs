@@ -10,7 +10,7 @@ use weir_functions::similar::similar;
 use weir_packet::Address;
 use weir_tables::{DisplayFilter, Network};
 
-/// What to write in place of a text that the parser refused with this message.
+/// The hint for a text that the parser refused with this message.
 pub(crate) fn hint(sql: &str, message: &str) -> Option<String> {
     if message.starts_with("Unterminated string literal") {
         return Some("a text ends with '; a ' within it is written twice: 'it''s'".to_owned());
@@ -53,7 +53,7 @@ pub(crate) fn hint(sql: &str, message: &str) -> Option<String> {
         })
 }
 
-/// What parts the words of a statement: not what addresses, paths and names of columns are written with.
+/// The separators between the words of a statement, except characters of addresses, paths and names of columns.
 const SEPARATORS: [char; 17] = [
     ' ', '\t', '\n', '\r', '(', ')', ',', ';', '=', '<', '>', '!', '{', '}', '|', '&', '"',
 ];

@@ -1,4 +1,4 @@
-//! The clause `TABLESAMPLE` as it is written: which rows are to be drawn.
+//! The clause `TABLESAMPLE`.
 
 use std::fmt;
 
@@ -7,21 +7,21 @@ use datafusion::sql::sqlparser::ast::{
 };
 use weir_functions::{Error, ErrorKind};
 
-/// Which rows are drawn.
+/// The drawn rows.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Draw {
     /// Each row with this probability, by its own lot.
     Rows(f64),
     /// Each block of [`BLOCK_ROWS`] rows that follow each other with this probability.
     Blocks(f64),
-    /// So many rows, or all when there are no more.
+    /// A number of rows, or all when there are fewer.
     Count(u64),
 }
 
 /// A sample as it was asked for.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sample {
-    /// Which rows are drawn.
+    /// The drawn rows.
     pub draw: Draw,
     /// `None` for another sample each time.
     pub seed: Option<u64>,
@@ -31,7 +31,7 @@ pub struct Sample {
 pub const BLOCK_ROWS: u64 = 1_024;
 
 impl Sample {
-    /// What the clause asks for.
+    /// Parses the clause.
     ///
     /// # Errors
     /// When it asks for what is not drawn here, or for less than nothing or more than all.
@@ -130,7 +130,7 @@ fn count(size: f64) -> Result<u64, Error> {
     }
 }
 
-/// The number that an expression is as it is written.
+/// The value of an expression that is a literal number.
 fn number(expr: &ast::Expr) -> Option<f64> {
     match expr {
         ast::Expr::Value(value) => match &value.value {

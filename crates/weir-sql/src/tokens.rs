@@ -1,4 +1,4 @@
-//! Of which words does a text of SQL consist, and where do its statements end?
+//! The words of a text of SQL, and the ends of its statements.
 //!
 //! For programs that show or complete statements while they are written: the text is cut as the parser cuts it, and
 //! need not be whole.
@@ -15,13 +15,13 @@ use crate::dialect::WeirDialect;
 /// A word of SQL, and where it stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Token {
-    /// Its bytes in the text.
+    /// The range of its bytes in the text.
     pub range: Range<usize>,
-    /// What it is.
+    /// The kind.
     pub kind: TokenKind,
 }
 
-/// What a word of SQL is.
+/// The kind of a word of SQL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum TokenKind {
@@ -43,7 +43,7 @@ pub enum TokenKind {
     Symbol,
     /// A text, a name or a comment that has no end yet.
     Unfinished,
-    /// What no word begins with.
+    /// The beginning is that of no word.
     Unknown,
 }
 
@@ -93,8 +93,8 @@ pub fn tokens(sql: &str) -> Vec<Token> {
     tokens
 }
 
-/// The statements of a text, each without the semicolon behind it, and whether the last one has its own.
-/// A text of nothing but comments is no statement.
+/// The statements of a text, each without the semicolon after it, and whether the last one has one. A text of comments only has no
+/// statement.
 #[must_use]
 pub fn statements(sql: &str) -> (Vec<Range<usize>>, bool) {
     let mut statements = Vec::new();
@@ -108,7 +108,7 @@ pub fn statements(sql: &str) -> (Vec<Range<usize>>, bool) {
                 (start, has_words, is_ended) = (token.range.end, false, true);
             }
             TokenKind::Comment => {}
-            // What cannot be understood is not waited for: the parser says what is wrong with it.
+            // A text that cannot be read is complete: the parser reports the error.
             TokenKind::Unknown => {
                 has_words = true;
                 is_ended = sql.trim_end().ends_with(';');
@@ -143,7 +143,7 @@ fn push(tokens: &mut Vec<Token>, sql: &str, token: Token) {
     }
 }
 
-/// True for texts and bytes in quotes, whatever stands before them.
+/// Whether a text ends with a quoted string or bytes.
 fn ends_quoted(text: &str) -> bool {
     text.len() > 1 && text.ends_with(['\'', '$']) && text.contains(['\'', '$'])
 }

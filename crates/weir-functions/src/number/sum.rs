@@ -116,7 +116,7 @@ fn too_large() -> ArrowError {
     ArrowError::ArithmeticOverflow("a sum does not fit 64 bits".to_owned())
 }
 
-/// One sum. It is exact while it goes on, so that it does not hang on the order of the values.
+/// A sum. It is exact while it grows, so that it does not depend on the order of the values.
 #[derive(Debug)]
 struct Total<T> {
     sum: i128,

@@ -30,7 +30,7 @@ impl Surface {
         })
     }
 
-    /// What plotters draws with.
+    /// The backend for plotters.
     pub(crate) fn backend(&mut self) -> impl DrawingBackend<ErrorType = Infallible> {
         Backend(self)
     }
@@ -146,7 +146,7 @@ impl DrawingBackend for Backend<'_> {
     ) -> Outcome {
         let pixels = pixels(style);
         let (x, y) = point(place);
-        // How far the base line is below the place, as the backend for SVG has it; the height of an x is that of this font.
+        // The distance of the base line below the position, as in the SVG backend; the height of an x is that of this font.
         let below = match style.anchor().v_pos {
             VPos::Top => 0.76,
             VPos::Center => X_HEIGHT / 2.0,
@@ -216,7 +216,7 @@ fn point((x, y): BackendCoord) -> (f32, f32) {
     (x as f32, y as f32)
 }
 
-/// How wide a letter of the font is, and how high an x is, of the height of letters.
+/// The width of a letter of the font, and the height of an x, relative to the font size.
 const ADVANCE: f32 = 0.602;
 const X_HEIGHT: f32 = 0.547;
 

@@ -4,10 +4,10 @@ use arrow::datatypes::TimeUnit;
 
 use super::super::time::{Zone, push_timestamp};
 
-/// From where to where, and of what.
+/// The range of an axis, and its title.
 #[derive(Clone, Debug)]
 pub(super) struct Axis {
-    /// What is along it.
+    /// The title.
     pub(super) title: String,
     /// The smallest value.
     pub(super) low: f64,
@@ -72,7 +72,7 @@ impl Axis {
         }
     }
 
-    /// Where a value lies, from 0 to 1.
+    /// The position of a value, from 0 to 1.
     pub(super) fn share(&self, value: f64) -> f64 {
         // Halves do not overflow.
         let (low, high, value) = (self.low / 2.0, self.high / 2.0, value / 2.0);
@@ -101,7 +101,7 @@ impl Axis {
         within.map(|tick| (tick, self.label(tick, step))).collect()
     }
 
-    /// What is written at so many places of one distance, from the first to the last of the axis.
+    /// The labels of `count` equidistant values, from the first to the last of the axis.
     pub(super) fn labels(&self, count: usize) -> Vec<String> {
         let parts = count.saturating_sub(1).max(1) as f64;
         let step = self.high / parts - self.low / parts;
@@ -109,18 +109,18 @@ impl Axis {
         (0..count).map(|at| self.label(place(at), step)).collect()
     }
 
-    /// What is written at a round value of this axis.
+    /// The label of a round value of this axis.
     pub(super) fn label_of(&self, value: f64) -> String {
         self.label(value, self.step(8))
     }
 
-    /// How many places of round distances there are, with both ends.
+    /// The number of round values, with both ends.
     pub(super) fn steps(&self, ticks_max: usize) -> usize {
         let step = self.step(ticks_max);
         ((self.high / step - self.low / step).round() as usize).clamp(1, ticks_max + 2) + 1
     }
 
-    /// What is written at a value, where steps are so large.
+    /// The label of a value on an axis with steps of this size.
     fn label(&self, value: f64, step: f64) -> String {
         let Some(zone) = self.zone else {
             // Sums of steps leave crumbs at 0.

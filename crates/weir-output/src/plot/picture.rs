@@ -18,7 +18,7 @@ use super::axis::{Axis, short};
 use super::shape::{Drawn, Heat, Histogram, Lines, Shape};
 use crate::picture::{Picture, Surface};
 
-/// Draws a chart as one SVG picture that loads nothing.
+/// Draws a chart as one self-contained SVG picture.
 pub(super) fn svg(drawn: &Drawn) -> Result<String, Error> {
     let mut out = String::new();
     draw(drawn, SVGBackend::with_string(&mut out, size(drawn)))?;
@@ -96,7 +96,7 @@ where
     whole.present().map_err(Error::unplotted)
 }
 
-/// What is around every chart: its title, its axes with what stands beside them, and lines behind it.
+/// The frame of a chart: its title, its axes with their labels, and grid lines.
 struct ChartFrame<'a, X, Y> {
     title: &'a str,
     x: X,
@@ -253,7 +253,7 @@ where
             .enumerate()
             .filter(|(_, value)| **value != 0.0)
         {
-            // One cell ends at the very number where the next begins, so that nothing shines through.
+            // A cell ends at the same number at which the next begins, so that no gap is visible.
             let edge = |step: usize| heat.x.low + width * step as f64;
             cells.push(Cell {
                 across: (edge(step), edge(step + 1)),
@@ -272,7 +272,7 @@ where
 struct Cell {
     across: (f64, f64),
     row: usize,
-    /// From 0 to 1.
+    /// The shade, from 0 to 1.
     shade: f64,
 }
 
@@ -315,14 +315,14 @@ fn font(size: i32) -> FontDesc<'static> {
     ("sans-serif", size).into_font()
 }
 
-/// How wide a name of so many characters is at most, in points.
+/// The maximum width of a name of so many characters, in points.
 fn points(characters: usize) -> u32 {
     u32::try_from(characters.min(NAME_MAX))
         .unwrap_or(0)
         .saturating_mul(7)
 }
 
-/// From the first colour of all charts at 0 to dark red at 1; a heat map's cells begin a little above 0.
+/// The colour of a share: from the first colour of all charts at 0 to dark red at 1; a heat map's cells begin a little above 0.
 fn shade(share: f64) -> RGBColor {
     let from = COLOURS[0];
     let mixed = |from: u8, to: u8| {
@@ -373,7 +373,7 @@ impl ValueFormatter<f64> for Along<'_> {
 struct NamedRows {
     title: String,
     names: Vec<String>,
-    /// What is free above and below each, of 1.
+    /// The free part above and below each row, of 1.
     margin: f64,
 }
 
@@ -387,7 +387,7 @@ impl NamedRows {
         }
     }
 
-    /// From where to where a row goes.
+    /// The range of a row.
     fn span(&self, row: usize) -> (f64, f64) {
         (row as f64 + self.margin, row as f64 + 1.0 - self.margin)
     }

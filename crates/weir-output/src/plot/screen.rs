@@ -37,7 +37,7 @@ fn push_lines(out: &mut String, lines: &Lines, columns: usize, paint: Paint) {
             .copied()
             .unwrap_or(Color::Reset)
     };
-    // Where there is no colour, lines are told apart by what they are made of.
+    // Without colour, lines are distinguished by their markers.
     let marker = |at: usize| match paint.0 {
         true => Marker::Braille,
         false => MARKERS
@@ -259,7 +259,7 @@ const WIDTH_MIN: usize = 20;
 const WIDTH_MAX: usize = 300;
 /// Lines of a chart from top to bottom.
 const HEIGHT: u16 = 18;
-/// Colours of lines that are told apart on dark and on light.
+/// The colours of lines, which are distinguishable on dark and on light.
 const COLOURS: [Color; 8] = [
     Color::Indexed(33),
     Color::Indexed(208),
@@ -278,7 +278,7 @@ const MARKERS: [Marker; 5] = [
     Marker::HalfBlock,
 ];
 const EIGHTHS: [char; 7] = ['▏', '▎', '▍', '▌', '▋', '▊', '▉'];
-/// From nothing to the most.
+/// The shades from nothing to the maximum.
 const SHADES: [&str; 6] = [" ", "·", "░", "▒", "▓", "█"];
 /// The colours of the shades.
 const HEAT: [Color; 6] = [

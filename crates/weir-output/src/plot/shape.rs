@@ -19,9 +19,9 @@ use super::axis::{Axis, short};
 
 /// A chart, ready to be drawn.
 pub(super) struct Drawn {
-    /// What there is to see.
+    /// The shape.
     pub(super) shape: Shape,
-    /// What was left out, in words.
+    /// The notes of what was left out.
     pub(super) notes: Vec<String>,
 }
 
@@ -49,26 +49,26 @@ pub(super) struct Bars {
     pub(super) bars: Vec<(String, f64)>,
 }
 
-/// How often an amount is how large.
+/// The counts of amounts by size.
 pub(super) struct Histogram {
     pub(super) amount: String,
     pub(super) slots: Slots,
 }
 
-/// How much there is of what, and when.
+/// The amounts by category and time.
 pub(super) struct Heat {
     pub(super) x: Axis,
     /// The column from bottom to top.
     pub(super) level: String,
     pub(super) amount: String,
-    /// What stands at each row of cells, the first on top.
+    /// The labels of the rows of cells, from the top.
     pub(super) levels: Vec<String>,
     /// The cells of each row, from left to right, as many in each.
     pub(super) cells: Vec<Vec<f64>>,
 }
 
 impl Drawn {
-    /// What the chart shows, in a line.
+    /// The title of the chart, in a line.
     pub(super) fn title(&self) -> String {
         match &self.shape {
             Shape::Lines(Lines { x, y, .. }) => format!("{} over {}", y.title, x.title),
@@ -79,7 +79,7 @@ impl Drawn {
     }
 }
 
-/// Brings rows into the shape of a chart: of the kind that is asked for, or that fits the columns.
+/// Converts rows to the shape of a chart: of this kind, or of the one that fits the columns.
 pub(super) fn shape(rows: &RecordBatch, kind: Option<Kind>) -> Result<Drawn, Error> {
     let data = Data { rows };
     let schema = rows.schema();
@@ -220,7 +220,7 @@ impl Data<'_> {
         (0..array.len()).map(name).collect()
     }
 
-    /// What lies along the bottom: instants or amounts.
+    /// The values along the bottom: times or amounts.
     fn along(&self, at: usize) -> (Vec<Option<f64>>, Axis) {
         if values_of(self.array(at).data_type()) == Values::Times {
             let (times, zone) = self.times(at);
@@ -403,7 +403,7 @@ fn as_type(array: &ArrayRef, wanted: &DataType) -> Option<ArrayRef> {
     cast(array, wanted).ok()
 }
 
-/// What a chart takes the values of a type for.
+/// The kind of values of a type.
 fn values_of(found: &DataType) -> Values {
     match found {
         DataType::Timestamp(..) | DataType::Date32 | DataType::Date64 => Values::Times,

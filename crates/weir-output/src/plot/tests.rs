@@ -163,7 +163,7 @@ fn a_histogram_and_a_heat_map_are_filled_with_their_colours() {
     // The largest cell is the reddest.
     assert!(points(&picture, (190, 30, 30)) > 50);
     assert!(points(&picture, WHITE) > 10_000);
-    // What is left out stands below the axis.
+    // The note of what was left out is below the axis.
     let dark = (0..picture.width()).filter(|&x| {
         let foot = picture.height() - 32..picture.height() - 4;
         foot.into_iter()

@@ -7,7 +7,7 @@ use datafusion::sql::sqlparser::ast::{
 };
 use weir_functions::{Error, ErrorKind};
 
-/// Looks at the sets of columns that a SELECT asks for, and at the frames that it names.
+/// Checks the grouping sets of a SELECT, and its named window frames.
 ///
 /// # Errors
 /// When there are more sets than there may be, or a frame is longer than it may be.
@@ -23,7 +23,7 @@ pub(super) fn look_at_select(select: &Select) -> Result<(), Error> {
     }
 }
 
-/// Looks at the sets of columns that a GROUP BY asks for: CUBE of n columns is 2^n of them.
+/// Checks the grouping sets of a GROUP BY: CUBE of n columns has 2^n of them.
 ///
 /// # Errors
 /// When there are more than there may be.
@@ -56,7 +56,7 @@ fn sets(expr: &Expr) -> usize {
     }
 }
 
-/// Looks at the arguments of a function, and at the frame that it is asked over.
+/// Checks the arguments of a function, and its window frame.
 ///
 /// # Errors
 /// When one is larger than it may be, or not known before a row is read.
@@ -106,7 +106,7 @@ fn look_at_frame(spec: &WindowSpec) -> Result<(), Error> {
         else {
             continue;
         };
-        // Times and texts of times are lengths of RANGE, which size nothing.
+        // Times and texts of times are bounds of RANGE, which allocate nothing.
         if let Size::Known(rows) = number(rows)
             && rows > FRAME_MAX
         {
@@ -119,7 +119,7 @@ fn look_at_frame(spec: &WindowSpec) -> Result<(), Error> {
     Ok(())
 }
 
-/// What is known of a size.
+/// The known size of an argument.
 enum Size {
     Known(u64),
     /// A parameter, whose value takes its place before the statement runs.
@@ -137,7 +137,7 @@ fn number(expr: &Expr) -> Size {
         } => number(expr),
         Expr::Value(value) => match &value.value {
             Value::Placeholder(_) => Size::Later,
-            // What is no whole number is for the planner to refuse.
+            // The planner refuses a number that is not whole.
             Value::Number(digits, _) if !digits.contains(['.', 'e', 'E']) => {
                 Size::Known(digits.parse().unwrap_or(u64::MAX))
             }
@@ -151,7 +151,7 @@ fn limit(message: String) -> Error {
     Error::new(ErrorKind::Limit, message)
 }
 
-/// As many as PostgreSQL has.
+/// The limit of PostgreSQL.
 const SETS_MAX: usize = 4096;
 /// Rows between a row and an end of its frame.
 const FRAME_MAX: u64 = 1 << 31;

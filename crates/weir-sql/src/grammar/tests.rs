@@ -4,7 +4,7 @@
 use super::verdict::{BODIES, EXPRESSIONS, FACTORS, JOINS, OPERATORS, STATEMENTS, Verdict};
 use crate::statement::Statement;
 
-/// What becomes of a text: the refusal, or nothing.
+/// The outcome of a text: the refusal, or nothing.
 fn outcome(sql: &str) -> Result<(), String> {
     let statements = Statement::parse(sql).map_err(|error| format!("syntax: {error}"))?;
     let is_scalar = |name: &str| ["lower", "abs"].contains(&name);
@@ -44,8 +44,8 @@ fn walk(verdicts: &[(&str, Verdict)], examples: &[(&str, &str)], whole: impl Fn(
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// Statements that this parser reads as others, whose own verdicts hold: `SHOW OBJECTS` as a setting that is asked
-/// for (which fails, as there is none), `RESET` as DataFusion's own statement.
+/// Statements that this parser reads as others, whose own verdicts apply: `SHOW OBJECTS` as an unknown setting, `RESET` as
+/// DataFusion's own statement.
 const READ_OTHERWISE: &[&str] = &["ShowObjects", "Reset"];
 
 #[test]

@@ -7,12 +7,12 @@ use weir_functions::Error;
 
 use super::refusal;
 
-/// What becomes of a variant.
+/// The verdict on a variant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
-    /// It is planned, here or by DataFusion, which fails where it cannot.
+    /// The variant is planned, here or by DataFusion, which fails where it cannot.
     Honoured,
-    /// It is refused: what it is, and what to write instead.
+    /// The variant is refused: its name, and what to write instead.
     Refused(&'static str, &'static str),
 }
 
@@ -50,7 +50,7 @@ macro_rules! verdicts {
 }
 
 verdicts!(
-    /// What becomes of a statement.
+    /// The verdict on a statement.
     statement, STATEMENTS, Statement, {
         Analyze => unknown("ANALYZE"),
         Set => Verdict::Honoured,
@@ -191,7 +191,7 @@ verdicts!(
 );
 
 verdicts!(
-    /// What becomes of an expression.
+    /// The verdict on an expression.
     expression, EXPRESSIONS, Expr, {
         Identifier => Verdict::Honoured,
         CompoundIdentifier => Verdict::Honoured,
@@ -260,7 +260,7 @@ verdicts!(
 );
 
 verdicts!(
-    /// What becomes of the body of a query.
+    /// The verdict on the body of a query.
     body, BODIES, SetExpr, {
         Select => Verdict::Honoured,
         Query => Verdict::Honoured,
@@ -275,7 +275,7 @@ verdicts!(
 );
 
 verdicts!(
-    /// What becomes of a table in FROM.
+    /// The verdict on a table in FROM.
     factor, FACTORS, TableFactor, {
         Table => Verdict::Honoured,
         Derived => Verdict::Honoured,
@@ -294,7 +294,7 @@ verdicts!(
 );
 
 verdicts!(
-    /// What becomes of a join.
+    /// The verdict on a join.
     join, JOINS, JoinOperator, {
         Join => Verdict::Honoured,
         Inner => Verdict::Honoured,
@@ -321,7 +321,7 @@ verdicts!(
 );
 
 verdicts!(
-    /// What becomes of a step behind `|>`.
+    /// The verdict on a step after `|>`.
     operator, OPERATORS, PipeOperator, {
         Limit => Verdict::Honoured,
         Where => Verdict::Honoured,
