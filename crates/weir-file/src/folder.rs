@@ -31,13 +31,13 @@ impl NewFolder {
         })
     }
 
-    /// Where to write.
+    /// The folder to write into.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.staged
     }
 
-    /// What was written is whole: gives it the name of the target.
+    /// Gives the complete folder the name of the target.
     ///
     /// # Errors
     /// When the disk does not take it, or it cannot get there; what was there before stays then.
@@ -53,7 +53,7 @@ impl NewFolder {
             Place::Direct(mut to) => io::copy(&mut File::open(&self.staged)?, &mut to).map(|_| ()),
             Place::Regular(path, old) => {
                 finish(&File::open(&self.staged)?, old.as_ref())?;
-                // Where a link leads to another file system, the file has to be copied there first.
+                // If a link leads to another file system, the file has to be copied there first.
                 let near = folder_of(&path) == folder_of(self.root.path());
                 let temporary = Unfinished::new(temporary_name(&path));
                 match near {
@@ -102,7 +102,7 @@ fn gather(root: &Path, within: &Path, files: &mut Vec<PathBuf>) -> io::Result<()
     Ok(())
 }
 
-/// What was put into a folder that was there; it is taken back unless all of it arrives.
+/// The files that were moved into an existing folder; they are moved back unless all of them arrive.
 #[derive(Default)]
 struct Moved {
     files: Vec<PathBuf>,

@@ -1,4 +1,4 @@
-//! How does a file take its name when it is whole?
+//! Writes files that get their names when they are whole.
 //!
 //! ```
 //! use std::io::Write as _;

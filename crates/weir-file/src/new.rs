@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use crate::place::{Place, folder_of, sync_folder, take_over, temporary_name};
 use crate::unfinished::Unfinished;
 
-/// A file that takes its name when it is whole ([`Self::keep`]); until then, and when it is dropped
-/// before, what had the name stays as it is.
+/// A file that gets its name when it is whole ([`Self::keep`]); until then, and when this is dropped before, the file that has the
+/// name stays.
 ///
 /// Writes are not buffered.
 #[derive(Debug)]
@@ -17,7 +17,7 @@ pub struct NewFile {
     end: End,
 }
 
-/// What is to be done at the end.
+/// The action at the end.
 #[derive(Debug)]
 enum End {
     /// Nothing: a device or a pipe.
@@ -51,7 +51,7 @@ impl NewFile {
         Ok(Self { file, end })
     }
 
-    /// True when this is a device or a pipe: what is written is out of one's hands.
+    /// Whether this is a device or a pipe, where written bytes cannot be withdrawn.
     #[must_use]
     pub const fn is_direct(&self) -> bool {
         matches!(self.end, End::Direct)
@@ -65,8 +65,8 @@ impl NewFile {
         self.keep_as(true)
     }
 
-    /// As [`Self::keep`], without waiting for the disk: for one of many small files. A loss of power may
-    /// take it; nothing else does.
+    /// Keeps the file as [`Self::keep`], without waiting for the disk: for one of many small files, which a loss of power may
+    /// remove.
     ///
     /// # Errors
     /// When the name cannot be given; what had the name stays then.
@@ -120,7 +120,7 @@ pub(crate) fn named(path: &Path) -> io::Result<(File, Unfinished)> {
         let mut options = File::options();
         options.read(true).write(true).create_new(true);
         match Unfinished::made(temporary_name(path), |path| options.open(path)) {
-            // What a process of the same number left behind; it is not this one's to remove.
+            // The file of a process with the same number is not removed.
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
             created => return created,
         }

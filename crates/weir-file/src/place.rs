@@ -1,4 +1,4 @@
-//! Where does a file that a user names really lie, and what is there already?
+//! The target of a path that a user names, and the file that exists there.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File, Metadata};
@@ -6,10 +6,10 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// What a name stands for.
+/// The kind of a target.
 #[derive(Debug)]
 pub(crate) enum Place {
-    /// A device, a pipe or an open file: it is written to as it is.
+    /// A device, a pipe or an open file: it is written to directly.
     Direct(File),
     /// A regular file that is there, or that is to be, under its last name.
     Regular(PathBuf, Option<Metadata>),
@@ -21,7 +21,7 @@ impl Place {
         let mut path = path.to_owned();
         for _ in 0..LINKS_MAX {
             if is_open_file(&path) {
-                // Behind what others have written to it, as a shell's >> asks for.
+                // Bytes are appended to those of others, as a shell's >> requires.
                 let file = File::options().append(true).open(&path)?;
                 return Ok(Self::Direct(file));
             }
@@ -80,7 +80,7 @@ pub(crate) fn temporary_name(path: &Path) -> PathBuf {
     folder_of(path).join(name)
 }
 
-/// Whether a name is one that [`temporary_name`] gives in a process of this number.
+/// Whether a name is one of [`temporary_name`] in a process of this number.
 pub(crate) fn is_temporary_of(process: u32, name: &OsStr) -> bool {
     let name = name.to_string_lossy();
     let number = name
@@ -91,7 +91,7 @@ pub(crate) fn is_temporary_of(process: u32, name: &OsStr) -> bool {
     number.is_some_and(|number| !number.is_empty() && number.bytes().all(|c| c.is_ascii_digit()))
 }
 
-/// Gives `file` the mode of what it replaces, and the owner and group as far as the user may.
+/// Gives `file` the mode of the file that it replaces, and the owner and group as far as the user may.
 pub(crate) fn take_over(file: &File, old: &Metadata) -> io::Result<()> {
     #[cfg(unix)]
     {
@@ -117,5 +117,5 @@ pub(crate) fn sync_folder(folder: &Path) {
 /// Linux' own limit.
 const LINKS_MAX: usize = 40;
 
-/// Of the 255 bytes that most file systems allow.
+/// The maximum length of names, of the 255 bytes that most file systems allow.
 const NAME_BYTES_MAX: usize = 200;

@@ -1,4 +1,4 @@
-//! What has to be removed when the program ends before its files are whole.
+//! The files that have to be removed when the program ends before they are whole.
 
 use std::fs;
 use std::io;
@@ -29,7 +29,7 @@ impl Unfinished {
         Ok((made, Self(path)))
     }
 
-    /// From now on `path`, which is made next, does not stay.
+    /// Registers `path`, which is created next, for removal.
     pub(crate) fn new(path: PathBuf) -> Self {
         let mut list = UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner);
         list.push(path.clone());

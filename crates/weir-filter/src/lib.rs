@@ -1,4 +1,4 @@
-//! What does a display filter of Wireshark say?
+//! Parses Wireshark's display filters.
 //!
 //! ```
 //! use weir_filter::{Filter, parse};
@@ -31,13 +31,13 @@ pub enum Filter {
     And(Vec<Filter>),
     /// One holds.
     Or(Vec<Filter>),
-    /// It does not hold.
+    /// The filter is false.
     Not(Box<Filter>),
     /// There is a value (for a calculated number: one that is not 0).
     Exists(Operand),
     /// Values stand in a relation.
     Compare {
-        /// Which of the values.
+        /// The quantifier of the values.
         quantifier: Quantifier,
         /// Left of the sign.
         left: Operand,
@@ -48,25 +48,25 @@ pub enum Filter {
     },
     /// A value is in a set.
     In {
-        /// Which of the values.
+        /// The quantifier of the values.
         quantifier: Quantifier,
-        /// What is looked for.
+        /// The operand.
         operand: Operand,
         /// The set: single values, and ranges from a first to a last.
         set: Vec<(Operand, Option<Operand>)>,
     },
 }
 
-/// Of several values of a field, which ones a relation must hold for.
+/// The number of values of a field for which a relation must be true.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Quantifier {
-    /// At least one.
+    /// At least one value.
     Any,
     /// All, of which there is at least one.
     All,
 }
 
-/// How values are compared.
+/// A comparison of values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs, reason = "the names say it")]
 pub enum Relation {
@@ -82,14 +82,14 @@ pub enum Relation {
     Matches,
 }
 
-/// What values are taken from.
+/// A source of values.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Operand {
-    /// What it is.
+    /// The kind.
     pub kind: OperandKind,
-    /// Where it begins in the text, in bytes.
+    /// The start in the text, in bytes.
     pub start: usize,
-    /// Where it ends.
+    /// The end.
     pub end: usize,
 }
 
@@ -106,13 +106,13 @@ pub enum OperandKind {
     Character(u8),
     /// Parts of the bytes of a value, one behind the other.
     Slice(Box<Operand>, Vec<Range>),
-    /// What a function gives.
+    /// The result of a function.
     Call(String, Vec<Operand>),
     /// A calculation.
     Calculated(Calculation, Box<Operand>, Box<Operand>),
 }
 
-/// What is calculated of two numbers.
+/// A calculation with two numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs, reason = "the names say it")]
 pub enum Calculation {
@@ -129,14 +129,14 @@ pub enum Calculation {
 pub struct Range {
     /// The first byte.
     pub first: i32,
-    /// Where it ends.
+    /// The end.
     pub end: RangeEnd,
 }
 
 /// See [`Range`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RangeEnd {
-    /// So many bytes.
+    /// A number of bytes.
     Length(u32),
     /// The last byte.
     Last(i32),
@@ -170,13 +170,13 @@ pub const DEPTH_MAX: usize = 64;
 /// Why a text is no filter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Error {
-    /// What is wrong.
+    /// The description.
     pub message: String,
-    /// What to write.
+    /// The text to write instead.
     pub hint: Option<String>,
-    /// Where in the text it begins, in bytes.
+    /// The start in the text, in bytes.
     pub start: usize,
-    /// Where it ends.
+    /// The end.
     pub end: usize,
 }
 

@@ -1,4 +1,4 @@
-//! From words to the tree.
+//! Parses the tokens of a filter to its tree.
 
 use crate::token::{Token, TokenKind, tokens};
 use crate::{
@@ -54,7 +54,7 @@ impl Parser {
         token
     }
 
-    /// Takes one of these signs or words, and says which.
+    /// Takes one of these signs or words, and returns it.
     fn take(&mut self, known: &[&'static str]) -> Option<&'static str> {
         let found = match &self.peek().kind {
             TokenKind::Sign(sign) => known.iter().find(|known| *known == sign),
@@ -299,7 +299,7 @@ impl Parser {
     fn value(&mut self) -> Result<Operand, Error> {
         let start = self.peek().start;
         if self.take(&["-"]).is_some() {
-            // The opposite of a value is that value less than nothing.
+            // The negation of a value is 0 minus the value.
             let nothing = Operand {
                 kind: OperandKind::Word("0".to_owned()),
                 start,
@@ -350,7 +350,7 @@ impl Parser {
         })
     }
 
-    /// Where the word before this place ends.
+    /// The end of the word before this position.
     fn before(&self) -> Option<usize> {
         let at = self.at.checked_sub(1)?;
         self.tokens.get(at).map(|token| token.end)

@@ -25,7 +25,7 @@ const SIGNS: &[&str] = &[
     "(", ")", "{", "}", "[", "]", ",", "&", "+", "*", "/", "%", "#", "-",
 ];
 
-/// Takes a filter apart.
+/// Splits a filter into tokens.
 ///
 /// # Errors
 /// When a text is not closed, or a character stands for nothing.
@@ -141,7 +141,7 @@ fn starts_negative(rest: &[u8], before: &[Token]) -> bool {
     digit.is_ascii_digit() && !behind_value
 }
 
-/// How long the word is: addresses hold colons, hyphens and slashes, ranges end at two dots.
+/// The length of the word: addresses contain colons, hyphens and slashes, ranges end at two dots.
 fn word_len(rest: &[u8]) -> usize {
     let mut len = usize::from(rest.first() == Some(&b'-'));
     while let Some(&byte) = rest.get(len) {
@@ -191,7 +191,7 @@ fn hyphen_is_in(rest: &[u8], at: usize) -> bool {
     in_bytes || in_name
 }
 
-/// What stands in front of a slash is an address, so that what is behind it is the length of a prefix.
+/// The part before a slash is an address, so that the one after it is the length of a prefix.
 fn hex_around_prefix(rest: &[u8], at: usize) -> bool {
     let written = rest.get(..at).unwrap_or_default();
     let is_v4 = written
@@ -227,7 +227,7 @@ fn quoted(bytes: &[u8], at: &mut usize, quote: u8, raw: bool) -> Option<Vec<u8>>
     }
 }
 
-/// What an escape stands for.
+/// The character of an escape.
 fn escaped(bytes: &[u8], at: &mut usize, inner: &mut Vec<u8>) -> Option<()> {
     let byte = *bytes.get(*at)?;
     *at += 1;

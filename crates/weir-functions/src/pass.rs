@@ -45,7 +45,7 @@ pub struct Inputs {
 }
 
 impl Inputs {
-    /// What the expressions of a plan see, of whose inputs these columns are addresses.
+    /// The inputs of a plan's expressions, with these columns that are addresses.
     pub(crate) fn of(plan: &LogicalPlan, flags: Vec<Vec<bool>>) -> Self {
         let mut each = Vec::new();
         if let LogicalPlan::TableScan(_) = plan {
@@ -72,7 +72,7 @@ impl Inputs {
         })
     }
 
-    /// True when a column has words of a closed vocabulary.
+    /// Whether a column has words of a closed vocabulary.
     pub(crate) fn has_words(&self) -> bool {
         *self.has_words.get_or_init(|| {
             let schemas = self.each.iter();

@@ -47,7 +47,7 @@ pub const TO_INT: &str = "to_int";
 const HEX: &str = "hex";
 const PRINTABLE: &str = "printable";
 
-/// The functions of bytes, and DataFusion's of text for which bytes are asked as they are.
+/// The functions of bytes, and DataFusion's of text that take bytes unchanged.
 pub(crate) fn all() -> Vec<ScalarUDF> {
     let own = [PART, LIKE, GET_BYTE, TO_INT, HEX, PRINTABLE];
     let own = own
@@ -196,7 +196,7 @@ impl ScalarUDFImpl for OfBytes {
     }
 }
 
-/// DataFusion's function of text, which takes bytes as they are.
+/// A function of DataFusion for text, which takes bytes unchanged.
 #[derive(Debug, PartialEq, Eq, Hash)]
 struct OfTextOrBytes {
     of_text: Arc<ScalarUDF>,
@@ -483,7 +483,7 @@ fn captured(
             lists.append(false);
             continue;
         };
-        // The groups, or the whole where there are none.
+        // The groups, or the whole match without groups.
         let skipped = usize::from(captures.len() > 1);
         for capture in captures.iter().skip(skipped) {
             let text = capture.map(|capture| String::from_utf8_lossy(capture.as_bytes()));
@@ -559,7 +559,7 @@ fn each(bytes: &BinaryViewArray, parts: &ArrayRef, search: fn(&[u8]) -> Search) 
     .collect()
 }
 
-/// What is looked for: bytes, or those of text.
+/// The needles: bytes, or those of text.
 fn needles(parts: &ArrayRef) -> Box<dyn Iterator<Item = Option<&[u8]>> + '_> {
     match parts.as_binary_view_opt() {
         Some(parts) => Box::new(parts.iter()),

@@ -129,10 +129,10 @@ fn maker(address: &[u8]) -> Option<&'static str> {
     })
 }
 
-/// How many hexadecimal digits prefixes have: MA-L, MA-M, MA-S and IAB.
+/// The numbers of hexadecimal digits of prefixes: MA-L, MA-M, MA-S and IAB.
 const PREFIX_DIGITS: [u32; 3] = [6, 7, 9];
 
-/// What IANA calls a port: of this protocol, or of the first of TCP, UDP, SCTP and DCCP that has a name for it.
+/// IANA's name of a port: of this protocol, or of the first of TCP, UDP, SCTP and DCCP that has one for it.
 fn service(port: i64, protocol: Option<&str>) -> Option<&'static str> {
     let port = u16::try_from(port).ok()?;
     let services = SERVICES.get_or_init(unpack_services);
@@ -153,13 +153,13 @@ fn service(port: i64, protocol: Option<&str>) -> Option<&'static str> {
     }
 }
 
-/// In the order in which a port without a protocol is looked up.
+/// The protocols in the order in which a port without a protocol is looked up.
 const PROTOCOLS: [&str; 4] = ["tcp", "udp", "sctp", "dccp"];
 
 /// Prefixes of MAC addresses.
 struct Makers {
     names: Vec<String>,
-    /// How many digits, the prefix, and the place of the name; in this order.
+    /// The number of digits, the prefix, and the offset of the name; in this order.
     prefixes: Vec<(u32, u64, u32)>,
 }
 
@@ -203,7 +203,7 @@ fn unpack_services() -> Vec<(u16, u8, String)> {
 fn unpack(packed: &[u8]) -> String {
     let mut text = String::new();
     if let Ok(mut reader) = zstd::Decoder::new(packed) {
-        // What cannot be read is not there; nothing is made up.
+        // A file that cannot be read counts as missing.
         let _ = reader.read_to_string(&mut text);
     }
     text

@@ -1,4 +1,4 @@
-//! Names that are close to one that is not known: what messages suggest.
+//! Known names that are similar to an unknown one, for hints.
 
 /// Up to three of `names` that are close to `wanted`, the closest first. Names of columns are close
 /// too when they end in the same field: `udp.dstport` for `dstport`.

@@ -122,7 +122,7 @@ struct TopK {
 }
 
 impl TopK {
-    /// So many of the counters as a list, the highest first.
+    /// The highest `most` counters as a list, the highest first.
     fn list(&self, most: usize) -> Result<ScalarValue> {
         let highest = self.counters.highest(most);
         let parser = self.converter.parser();
@@ -214,15 +214,15 @@ impl fmt::Debug for TopK {
     }
 }
 
-/// So many counters at most.
+/// A limited number of counters.
 struct Counters {
     most: usize,
     counters: Vec<Counter>,
-    /// Where the counter of a value is.
+    /// The index of the counter of a value.
     places: HashMap<Box<[u8]>, usize>,
     /// Counters, none below a smaller one: that at `i` is above those at `2 i + 1` and `2 i + 2`.
     heap: Vec<usize>,
-    /// Where each counter stands in the heap.
+    /// The position of each counter in the heap.
     stands: Vec<usize>,
     key_bytes: usize,
 }
@@ -282,7 +282,7 @@ impl Counters {
         self.rise(place);
     }
 
-    /// What a value without a counter may have come to.
+    /// The maximum count of a value without a counter.
     fn floor(&self) -> u64 {
         match self.heap.first() {
             Some(place) if self.counters.len() == self.most => self.counters[*place].count,
@@ -290,7 +290,7 @@ impl Counters {
         }
     }
 
-    /// Takes up the counters of another set of the same size.
+    /// Adds the counters of another set of the same size.
     fn merge(&mut self, others: Vec<Counter>) {
         let ours = self.floor();
         let theirs = match others.iter().map(|counter| counter.count).min() {
@@ -422,7 +422,7 @@ mod tests {
         counters
     }
 
-    /// What Space-Saving promises of every counter, and of every value without one.
+    /// Checks the bounds of Space-Saving for every counter, and for every value without one.
     fn assert_bounds(counters: &Counters, numbers: &[u64]) {
         let mut exact: HashMap<Box<[u8]>, u64> = HashMap::new();
         for number in numbers {

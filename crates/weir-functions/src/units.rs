@@ -1,4 +1,4 @@
-//! SQL functions that say what a number counts: terminals show it as people read it, files have it as it is.
+//! SQL functions that set the unit of a number: terminals show it in readable form, and files have the plain number.
 
 use std::sync::Arc;
 

@@ -24,7 +24,7 @@ use crate::similar::similar;
 
 /// Makes comparisons of words compare what is meant by them, and tells of those that a column never has.
 pub struct Words<'n> {
-    /// Takes the note about such a word.
+    /// The callback for the note about such a word.
     pub note: &'n dyn Fn(String),
 }
 
@@ -161,7 +161,7 @@ impl WordScope<'_> {
         vocabulary(expr, self.schema)
     }
 
-    /// What a word is compared with.
+    /// The value that a word is compared with.
     fn as_word(&self, known: &'static Vocabulary, expr: Expr) -> Expr {
         let Expr::Literal(value, _) = &expr else {
             return match self.of(&expr).is_none() && is_text(&expr, self.schema) {

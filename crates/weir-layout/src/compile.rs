@@ -16,7 +16,7 @@ use weir_packet::Kind;
 #[derive(Default)]
 pub(super) struct Compiler {
     pub(super) layout: Layout,
-    /// Where each field stands in the text, for faults that are found later.
+    /// The position of each field in the text, for errors that are found later.
     pub(super) origins: Vec<(At, String)>,
     pub(super) names: HashMap<String, u16>,
     /// Names of columns that belong to no field of that name.
@@ -34,12 +34,12 @@ pub(super) struct Compiler {
     entries: usize,
 }
 
-/// Where the next field goes.
+/// The position of the next field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Cursor {
     /// This many bits behind the start of the record.
     Fixed(u64),
-    /// Where decoding has got to, and this many bits (0 to 7).
+    /// The position is the current one of decoding, plus this number of bits (0 to 7).
     Moving(u32),
 }
 
@@ -287,8 +287,8 @@ impl Compiler {
         Ok(())
     }
 
-    /// Takes `bits` at the cursor; gives the place in whole bytes, the first bit in it, and notes
-    /// the step when the place is not fixed.
+    /// Places `bits` at the cursor; returns the position in whole bytes and the first bit in it, and adds a step when the position
+    /// is not fixed.
     pub(super) fn take(&mut self, field: u16, bits: u64) -> Checked<(FieldPlace, u32)> {
         let (place, bit) = match self.cursor {
             Cursor::Fixed(from) => {
@@ -312,7 +312,7 @@ impl Compiler {
         Ok((place, low(bit)))
     }
 
-    /// Takes a field whose length is found in each record.
+    /// Places a field whose length is found in each record.
     pub(super) fn take_open(&mut self, field: u16, size: Size) -> FieldPlace {
         if let Cursor::Fixed(bits) = self.cursor {
             self.layout.steps.push(MachineStep::Go(bytes_of(bits)));
@@ -488,7 +488,7 @@ impl Compiler {
         })
     }
 
-    /// True when every record that has the group `inner` also has `outer`.
+    /// Whether every record that has the group `inner` also has `outer`.
     pub(super) fn implies(&self, inner: u16, outer: u16) -> bool {
         let mut group = inner;
         loop {

@@ -8,8 +8,7 @@ use super::stop::{Halt, Reason};
 use super::view::View;
 use super::{ColumnOutput, Layout, Start};
 
-/// What is needed to find the fields whose place depends on others. Made once
-/// ([`Layout::row`]), used for every record of that layout.
+/// The buffers for fields whose positions depend on others. Made once ([`Layout::row`]), used for every record of that layout.
 #[derive(Clone, Debug)]
 pub struct Row {
     pub(super) slots: Vec<FieldSlot>,
@@ -20,7 +19,7 @@ pub struct Row {
     pub(super) found: DecodedFacts,
 }
 
-/// What decoding found beside the places of fields.
+/// The results of decoding besides the positions of fields.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct DecodedFacts {
     pub(super) kind: Option<u16>,
@@ -28,7 +27,7 @@ pub(super) struct DecodedFacts {
     pub(super) stop: Option<Halt>,
 }
 
-/// Where a payload lies and what it is.
+/// The position and the kind of a payload.
 #[derive(Clone, Debug)]
 pub(super) struct PayloadRule {
     pub(super) start: Start,
@@ -42,15 +41,14 @@ pub(super) struct PayloadRule {
 }
 
 impl Layout {
-    /// What decoding needs, for all columns and the payload.
+    /// The buffers for decoding all columns and the payload.
     #[must_use]
     pub fn row(&self) -> Row {
         self.row_of(self.steps.len(), true)
     }
 
-    /// What decoding needs for some columns (indices into [`columns`](Self::columns)), for time and
-    /// wire length, and for the payload when it is wanted. Fields behind these are not looked at,
-    /// so that damage in them goes unnoticed.
+    /// The buffers for decoding some columns (indices into [`columns`](Self::columns)), the time and the wire length, and the
+    /// payload if `payload` is set. Fields after these are not read, so that damage in them goes unnoticed.
     #[must_use]
     pub fn row_for(&self, columns: &[usize], payload: bool) -> Row {
         let all = self.steps.len();
@@ -115,7 +113,7 @@ impl Layout {
         Ok(None)
     }
 
-    /// A place or length: from nothing to the longest record.
+    /// A position or length: from 0 to the longest record.
     pub(super) fn bounded(
         &self,
         expr: &Expr,
@@ -136,9 +134,8 @@ impl Layout {
         }
     }
 
-    /// Finds the fields of the record in `bytes`, which [`next_record`](Self::next_record) has cut
-    /// out, or the last ones of a file, where a record is cut. Never fails: what was wrong is in
-    /// [`View::stop`]. Allocates nothing. `row` is one of [`row`](Self::row) or
+    /// Finds the fields of the record in `bytes`, as framed by [`next_record`](Self::next_record), or of the last, cut record of a
+    /// file. Never fails: the fault is in [`View::stop`]. Allocates nothing. `row` is one of [`row`](Self::row) or
     /// [`row_for`](Self::row_for) of this layout; with that of another, fields may be absent.
     #[inline]
     pub fn decode<'a>(&'a self, bytes: &'a [u8], row: &'a mut Row) -> View<'a> {
@@ -202,8 +199,8 @@ impl Layout {
                 groups: &row.groups,
             };
             match self.payload_span(&known, high) {
-                // A payload that lies behind the record's end; one that reaches over it is cut there,
-                // as captures cut frames, and the wire length tells how much is missing.
+                // A payload after the record's end is invalid; one that reaches over it is cut there, as captures cut frames, and
+                // the wire length tells how much is missing.
                 Ok(Some((_, start, _))) if start > bytes.len() => {
                     row.found.stop = Some(Halt {
                         field: NONE,

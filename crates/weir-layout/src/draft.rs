@@ -1,5 +1,4 @@
-//! A layout as it is written: keys read, values of the right type, base layouts joined in; nothing
-//! is placed yet.
+//! A layout before its fields are placed: its keys are read, its values have the right types, and base layouts are merged.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +12,7 @@ use super::read::{
 };
 use super::source::{Located, Scalar, Section, Source, Text};
 
-/// What the texts of a layout say together.
+/// The contents of all texts of a layout.
 #[derive(Debug, Default)]
 pub(super) struct Draft {
     pub(super) name: Option<String>,
@@ -33,7 +32,7 @@ pub(super) struct FileDraft {
     pub(super) magic: Option<(usize, Box<[u8]>)>,
 }
 
-/// How records are cut out of the file, and the properties of a record as a whole.
+/// The framing of records, and the properties of a whole record.
 #[derive(Debug, Default)]
 pub(super) struct RecordDraft {
     pub(super) length: Option<Text>,
@@ -43,7 +42,7 @@ pub(super) struct RecordDraft {
     pub(super) wire_len: Option<Text>,
 }
 
-/// Where the time of a record comes from.
+/// The source of the time of a record.
 #[derive(Debug)]
 pub(super) enum TimeDraft {
     /// A field of a time type.
@@ -281,7 +280,7 @@ impl Draft {
         Ok(())
     }
 
-    /// Puts the fields behind those of the base, or in the place of those that they override.
+    /// Adds the fields after those of the base, or in place of those that they override.
     fn add_entries(&mut self, entries: Vec<DraftEntry>) -> Checked<()> {
         let base_len = self.entries.len();
         for entry in entries {

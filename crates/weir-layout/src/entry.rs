@@ -1,4 +1,4 @@
-//! What the keys of a field mean together, and which of them make no sense.
+//! The combination of the keys of a field, and the refusal of contradictory ones.
 
 use super::draft::DraftEntry;
 use super::draft::EnumValues;
@@ -46,7 +46,7 @@ impl DraftEntry {
         .flatten()
     }
 
-    /// Refuses keys that say nothing about a field of this sort, so that no slip goes unnoticed.
+    /// Refuses keys that have no meaning for a field of this sort.
     pub(super) fn only(&self, keys: &[&str], sort: &str) -> Checked<()> {
         let Some((key, at)) = self.given().find(|(key, _)| !keys.contains(key)) else {
             return Ok(());
@@ -222,7 +222,7 @@ impl DraftEntry {
             Sort::Integer(_, true) => Meaning::Signed(number),
             Sort::BitNumber(_) | Sort::Bool => Meaning::Bool(number),
             Sort::Float(_) => Meaning::Float(number),
-            // Addresses are in network order, whatever the order of the numbers around them.
+            // Addresses are in network order, whatever the order of the numbers around them is.
             Sort::Address(4) if self.little && self.own_order.is_some() => Meaning::Ipv4Reversed,
             Sort::Address(_) => Meaning::Address,
             Sort::Time(_) => {

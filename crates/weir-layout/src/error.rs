@@ -1,5 +1,5 @@
-//! What is wrong with a layout, and where: line and column in the text, the element, what was
-//! expected, what was found, and the next thing to try.
+//! Errors of layouts, with their places: line and column in the text, the element, the expected, the found, and the next thing to
+//! try.
 
 use std::fmt::{self, Write as _};
 
@@ -128,7 +128,7 @@ impl LayoutError {
         }))
     }
 
-    /// What kind of fault it is.
+    /// The kind of the error.
     #[must_use]
     pub fn kind(&self) -> ErrorKind {
         self.0.fault.kind
@@ -159,13 +159,13 @@ impl LayoutError {
         &self.0.fault.element
     }
 
-    /// What should stand there.
+    /// The expected text.
     #[must_use]
     pub fn expected(&self) -> &str {
         &self.0.fault.expected
     }
 
-    /// What stands there.
+    /// The found text.
     #[must_use]
     pub fn found(&self) -> &str {
         &self.0.fault.found

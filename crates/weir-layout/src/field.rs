@@ -1,4 +1,4 @@
-//! Fields as they are read from a record: where each lies, and what its bytes mean.
+//! The fields of records: their positions, and the meaning of their bytes.
 
 use std::str;
 
@@ -15,7 +15,7 @@ pub(super) struct Field {
     pub(super) place: FieldPlace,
     /// The group that must be present for the field to be; [`NONE`] for a field of every record.
     pub(super) group: u16,
-    /// How many steps must have run before the field can be read.
+    /// The number of steps after which the field can be read.
     pub(super) ready: u16,
     pub(super) equals: Option<Equals>,
     /// Index of its enumeration, or [`NONE`].
@@ -25,7 +25,7 @@ pub(super) struct Field {
 /// No group, no kind, no enumeration.
 pub(super) const NONE: u16 = u16::MAX;
 
-/// Where a field lies in its record.
+/// The position of a field in its record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum FieldPlace {
     /// Always at the same bytes.
@@ -34,7 +34,7 @@ pub(super) enum FieldPlace {
     Slot(u16),
 }
 
-/// What decoding a record has found out about a field without a fixed place.
+/// The position of a field of variable position, as decoding has found it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub(super) enum FieldSlot {
     #[default]
@@ -47,7 +47,7 @@ pub(super) enum FieldSlot {
     Number(i64),
 }
 
-/// What the bytes of a field mean.
+/// The meaning of the bytes of a field.
 #[derive(Clone, Debug)]
 pub(super) enum Meaning {
     Unsigned(Number),
@@ -72,7 +72,7 @@ pub(super) enum Meaning {
     Computed,
 }
 
-/// Which padding (NUL and space) is cut off a text.
+/// The padding (NUL and space) that is cut off a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Trim {
     End,
@@ -297,7 +297,7 @@ fn parse_digits(bytes: &[u8], radix: u32) -> Option<i64> {
 }
 
 impl Expr {
-    /// How many steps must have run before the expression can be evaluated.
+    /// The number of steps after which the expression can be evaluated.
     pub(super) fn ready(&self, fields: &[Field]) -> u16 {
         let steps = self
             .fields()
@@ -315,8 +315,8 @@ impl Expr {
 }
 
 impl Field {
-    /// The value of an unsigned number that every record has at the same place, which is the
-    /// frequent case and costs next to nothing; of anything else what `other` gives.
+    /// The value of an unsigned number at a fixed position of every record, which is the frequent case and costs next to nothing;
+    /// for anything else the result of `other`.
     #[inline]
     pub(super) fn plain<'a>(
         &self,

@@ -1,5 +1,4 @@
-//! What is decided about a layout when all of its fields are placed: payloads, the end of records,
-//! time.
+//! The properties of a layout that depend on all of its fields: payloads, the end of records, time.
 
 use super::compile::Compiler;
 use super::decode::PayloadRule;
@@ -191,7 +190,7 @@ impl Compiler {
         Ok(())
     }
 
-    /// Without a length, a record ends where its fields and its payload end.
+    /// A record without a length ends with its fields and its payload.
     fn cutting_by_fields(&mut self) -> Checked<()> {
         if self.layout.steps.is_empty() && self.layout.payloads.is_empty() {
             let (at, _) = self.origin(0);
@@ -298,7 +297,7 @@ impl Compiler {
         }
     }
 
-    /// Columns of records stand beside those of packets, when there is a payload to decode.
+    /// Columns of records must not have the names of those of packets, when there is a payload to decode.
     fn reserved_names(&self) -> Checked<()> {
         for (name, index) in &self.names {
             let frame = name.starts_with("frame.");

@@ -6,7 +6,7 @@ use super::field::{FieldSlot, KnownFields, NONE, find};
 use super::machine::Machine;
 use super::stop::{Halt, Reason, Stop};
 
-/// What stands at the beginning of some bytes.
+/// The beginning of some bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Framing<'a> {
     /// A record of this many bytes, its delimiter included.
@@ -23,7 +23,7 @@ pub enum Framing<'a> {
     Damaged(Stop<'a>),
 }
 
-/// How records are cut out of the file.
+/// The framing of records in the file.
 #[derive(Clone, Debug)]
 pub(super) enum Cutting {
     Fixed(usize),
@@ -78,11 +78,9 @@ impl Layout {
         }
     }
 
-    /// How many of `bytes`, at least one, lie before the next place where a record may begin, after
-    /// [`next_record`](Self::next_record) has found damage at their start: behind the next
-    /// delimiter, or where all values stand that `equals` asks for at fixed places. `None` when
-    /// there is no such place in `bytes`, or the layout has neither. Costs a few instructions a
-    /// byte.
+    /// The number of bytes, at least one, before the next place where a record may begin, after [`next_record`](Self::next_record)
+    /// has found damage at their start: after the next delimiter, or where all values are found that `equals` requires at fixed
+    /// positions. `None` when there is no such place in `bytes`, or the layout has neither. Costs a few instructions a byte.
     #[must_use]
     pub fn resync(&self, bytes: &[u8]) -> Option<usize> {
         if let Cutting::Delimited(mark) = &self.cutting {

@@ -1,4 +1,4 @@
-//! How is a binary record of a format read that only its user knows, by a layout that the user writes?
+//! Reads binary records of any format by a layout that its user writes.
 //!
 //! A layout is a small TOML text: how records are cut out of the file, where fields lie and what
 //! they mean, and which known protocol the payload is in. `docs/reference/record-layouts.md` is its
@@ -82,7 +82,7 @@ pub struct Layout {
     name: String,
     doc: String,
     columns: Vec<Column>,
-    /// What each column shows.
+    /// The source of each column.
     outputs: Vec<ColumnOutput>,
     fields: Vec<Field>,
     steps: Vec<MachineStep>,
@@ -114,17 +114,17 @@ type ValueNames = Box<[(i64, Box<str>)]>;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Column {
-    /// Name, lower case, with dots between words if the layout says so.
+    /// The name in lower case, with dots between words if the layout has them.
     pub name: String,
     /// Type of the values.
     pub kind: Kind,
-    /// What it means, as the layout says; may be empty.
+    /// The meaning in the layout; may be empty.
     pub doc: String,
     /// Unit of the values, when the layout gives one.
     pub unit: Option<String>,
 }
 
-/// What a column shows.
+/// The source of a column.
 #[derive(Clone, Copy, Debug)]
 enum ColumnOutput {
     Field(u16),
@@ -160,13 +160,13 @@ impl Layout {
     pub const FILE_HEADER_LEN_MAX: usize = 1 << 20;
     /// Bytes of one record, at most, where a layout raises its limit with `length_max`.
     pub const RECORD_LEN_MAX: usize = 16 << 20;
-    /// Bytes of one record, at most, where a layout says nothing.
+    /// The maximum size of a record, if a layout does not set it.
     pub const RECORD_LEN_DEFAULT_MAX: usize = 256 << 10;
     /// Fields without a fixed place that may stand before the record's length is known.
     pub const FRAMING_FIELDS_MAX: usize = 64;
 
-    /// Checks and compiles a layout. `load` gives the text of a layout that this one extends, by
-    /// the path as it is written, or says why it can't.
+    /// Checks and compiles a layout. `load` returns the text of a layout that this one extends, by the path as it is written, or
+    /// the reason why it cannot be read.
     ///
     /// # Errors
     /// [`LayoutError`] with the first fault, its place and a hint.
@@ -186,7 +186,7 @@ impl Layout {
         &self.name
     }
 
-    /// What the layout is for; empty when it does not say.
+    /// The purpose of the layout; may be empty.
     #[must_use]
     pub fn doc(&self) -> &str {
         &self.doc
@@ -198,13 +198,12 @@ impl Layout {
         &self.columns
     }
 
-    /// What payloads may start with, in the order of their rules; empty for a layout whose records
-    /// carry none that is known.
+    /// The first protocols of payloads, in the order of their rules; empty for a layout whose records carry no known payload.
     pub fn payload_starts(&self) -> impl Iterator<Item = Start> {
         self.payloads.iter().map(|rule| rule.start)
     }
 
-    /// True when the layout names the time of its records.
+    /// Whether the layout has the time of its records.
     #[must_use]
     pub fn has_time(&self) -> bool {
         self.time.is_some()
@@ -254,7 +253,7 @@ impl Layout {
         }
     }
 
-    /// True when records end at a delimiter, so that the last one may lack it.
+    /// Whether records end at a delimiter, so that the last one may lack it.
     #[must_use]
     pub fn is_delimited(&self) -> bool {
         matches!(self.cutting, Cutting::Delimited(_))

@@ -20,7 +20,7 @@ pub(super) enum MachineStep {
         kind: u16,
         skip: u16,
     },
-    /// Behind fields of a group at fixed places: where they end.
+    /// The step after fields of a group at fixed positions sets the cursor to their end.
     Pass { cursor: u32, high: u32, field: u16 },
     /// A field here.
     Put {
@@ -36,14 +36,14 @@ pub(super) enum MachineStep {
     Check(u16),
 }
 
-/// How long a field is.
+/// The size of a field.
 #[derive(Clone, Debug)]
 pub(super) enum Size {
     Bytes(u32),
     Computed(Expr),
-    /// To the end of the record.
+    /// The field reaches to the end of the record.
     Rest,
-    /// To these bytes, which do not belong to the value.
+    /// The field reaches to these bytes, which do not belong to the value.
     Until(Box<[u8]>),
 }
 

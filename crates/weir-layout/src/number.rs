@@ -6,7 +6,7 @@ use weir_bytes::{Bits, Endian};
 /// Reads one number at a byte offset.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Number {
-    /// Its bits, at offset 0; of a number of several parts, the word that these are parts of.
+    /// The bits, at offset 0; for a number of several parts, the word that contains them.
     bits: Bits,
     /// Several parts of the word, the most significant first, instead of the bits.
     parts: Option<Box<[BitRange]>>,

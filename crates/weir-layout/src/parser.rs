@@ -14,9 +14,9 @@ pub(super) enum Op {
     Not,
     /// Turns every number but zero into one.
     Truth,
-    /// Left side of `&&`: goes on when it isn't zero, or else to the target.
+    /// The left side of `&&`: continues when it is not zero, and jumps otherwise.
     UnlessZero(u16),
-    /// Left side of `||`: goes on when it is zero, or else to the target.
+    /// The left side of `||`: continues when it is zero, and jumps otherwise.
     IfZero(u16),
     Binary(Binary),
 }
@@ -92,7 +92,7 @@ enum ExpressionToken<'t> {
     Unknown,
 }
 
-/// What has just been read.
+/// The last operand.
 #[derive(Clone, Debug)]
 enum Operand {
     Field(u16),
@@ -108,7 +108,7 @@ struct Parser<'t, N> {
     names: &'t N,
     ops: Vec<Op>,
     next: ExpressionToken<'t>,
-    /// Where `next` starts and ends in the text.
+    /// The position of `next` in the text.
     start: usize,
     end: usize,
     nesting: usize,
@@ -280,7 +280,7 @@ impl<'t, N: Names> Parser<'t, N> {
         Ok(operand)
     }
 
-    /// Gives the text of a comparison its number.
+    /// Replaces the text of a comparison by its number.
     fn name_value(&mut self, left: &Operand, right: &Operand) -> Checked<()> {
         let (field, text, start, index) = match (left, right) {
             (Operand::Field(field), Operand::Text(text, start, index))
@@ -359,8 +359,8 @@ enum Operator {
     Binary(Binary),
 }
 
-/// How tightly an operator binds, and which it is. Unlike in C, `&`, `^` and `|` bind tighter than
-/// comparisons, so that `flags & 2 == 2` asks for the bit.
+/// The precedence of an operator, and the operator. Unlike in C, `&`, `^` and `|` bind more tightly than comparisons, so that
+/// `flags & 2 == 2` tests the bit.
 fn operator(symbol: &str) -> Option<(u8, Operator)> {
     Some(match symbol {
         "||" => (0, Operator::Or),

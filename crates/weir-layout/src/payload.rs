@@ -4,7 +4,7 @@ use super::error::{Checked, ErrorKind, FaultAt};
 use super::source::{Located, Scalar};
 use weir_packet::{Layer, LinkType, PROTOCOLS};
 
-/// What a payload starts with.
+/// The first protocol of a payload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Start {
     /// A frame of this link type.
@@ -13,8 +13,8 @@ pub enum Start {
     Layer(Layer),
 }
 
-/// Names of link types, with the LINKTYPE_ numbers of the pcap formats. They stand before those of
-/// protocols, which are the names that `frame.layers` shows.
+/// The names of link types, with the LINKTYPE_ numbers of the pcap formats. They take precedence over those of protocols, which are
+/// the names in `frame.layers`.
 pub(super) const LINK_TYPES: &[(&str, u32)] = &[
     ("bsd_null", 0),
     ("ethernet", 1),

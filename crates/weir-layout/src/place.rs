@@ -1,4 +1,4 @@
-//! Gives fields their place, their meaning and their column.
+//! Assigns positions, meanings and columns to fields.
 
 use super::compile::Compiler;
 use super::draft::{DraftEntry, EnumUse, EnumValues};
@@ -13,7 +13,7 @@ use super::{ColumnOutput, Layout, read};
 use weir_packet::Kind;
 
 impl Compiler {
-    /// Gives a field its place, its meaning and its column.
+    /// Assigns a position, a meaning and a column to a field.
     pub(super) fn place_field(&mut self, entry: DraftEntry) -> Checked<()> {
         let index = u16::try_from(self.layout.fields.len()).unwrap_or(NONE);
         self.origins.push((entry.at, entry.element.clone()));

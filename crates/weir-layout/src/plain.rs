@@ -7,8 +7,8 @@ use super::framing::Cutting;
 use super::{ColumnOutput, Layout};
 
 impl Layout {
-    /// Bytes of each record, when they are the same for all and nothing in a whole record can be
-    /// damaged: no kinds, no conditions, no required values.
+    /// The number of bytes of each record, when it is the same for all and nothing in a whole record can be damaged: no kinds, no
+    /// conditions, no required values.
     #[must_use]
     pub fn plain_record_len(&self) -> Option<usize> {
         let Cutting::Fixed(len) = self.cutting else {
@@ -21,8 +21,8 @@ impl Layout {
         (is_plain && len > 0).then_some(len)
     }
 
-    /// Which bits of every record the column at this index of [`columns`](Self::columns) is; `None` when
-    /// it is no unsigned number, or not always there, or its bytes are more than are loaded in one go.
+    /// The bits of every record that are the column at this index of [`columns`](Self::columns); `None` when it is not an unsigned
+    /// number, or not always present, or its bytes are more than one load.
     #[must_use]
     pub fn plain_number(&self, column: usize) -> Option<Bits> {
         let ColumnOutput::Field(field) = self.outputs.get(column)? else {

@@ -58,7 +58,7 @@ pub(super) const FIELD_KEYS: &[&str] = &[
 pub(super) const KIND_KEYS: &[&str] = &["name", "doc", "when", "field", "payload"];
 pub(super) const PAYLOAD_KEYS: &[&str] = &["protocol", "when", "at", "length"];
 
-/// What a text sets for all of its fields.
+/// The defaults of a text for all of its fields.
 #[derive(Clone, Copy)]
 pub(super) struct Defaults {
     pub(super) little: bool,
@@ -369,7 +369,7 @@ fn epoch(section: &Section<'_>) -> Checked<Option<Located<i64>>> {
         }),
         Scalar::Text(_) => None,
     };
-    // What nanoseconds in 64 bits can hold, with room for the time itself.
+    // The range of nanoseconds in 64 bits, with room for the time itself.
     let reach = 200 * 366 * 86_400;
     match seconds.filter(|seconds| (-reach..=reach).contains(seconds)) {
         Some(value) => Ok(Some(Located { value, at })),

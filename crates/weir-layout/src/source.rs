@@ -17,8 +17,7 @@ pub(super) struct Located<T> {
 pub(super) struct Text {
     pub(super) text: String,
     pub(super) at: At,
-    /// The characters of `text` stand in the file as they are from `at` on, so that an offset inside
-    /// the text gives a place in the file.
+    /// The characters of `text` are those of the file from `at` on, so that an offset in the text is one in the file.
     exact: bool,
 }
 
@@ -261,12 +260,12 @@ impl<'t> Section<'t> {
         }
     }
 
-    /// True when `key` holds a table.
+    /// Whether `key` is a table.
     pub(super) fn is_table(&self, key: &str) -> bool {
         matches!(self.get(key).map(Spanned::get_ref), Some(DeValue::Table(_)))
     }
 
-    /// True when `key` holds a number.
+    /// Whether `key` is a number.
     pub(super) fn is_number(&self, key: &str) -> bool {
         matches!(
             self.get(key).map(Spanned::get_ref),

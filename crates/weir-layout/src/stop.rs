@@ -9,9 +9,9 @@ use super::Layout;
 pub struct Stop<'a> {
     /// The field that could not be read; empty for the record as a whole.
     pub field: &'a str,
-    /// Where it lies, in bytes from the start of the record.
+    /// The offset in bytes from the start of the record.
     pub offset: usize,
-    /// What was wrong.
+    /// The reason.
     pub reason: Reason,
 }
 
@@ -30,7 +30,7 @@ pub enum Reason {
     Unequal,
     /// A computed place or length is negative or beyond the longest record.
     OutOfRange {
-        /// What the expression gave.
+        /// The value of the expression.
         value: i64,
     },
     /// An expression overflowed, divided by zero or needs a field that the record does not have.
@@ -39,7 +39,7 @@ pub enum Reason {
     Unterminated,
     /// The length of the record is not possible.
     Length {
-        /// What the record says.
+        /// The value in the record.
         value: i64,
         /// The bytes that its fixed fields take.
         least: usize,

@@ -93,7 +93,7 @@ impl Sort {
         })
     }
 
-    /// Bytes of the type when it says so itself.
+    /// The number of bytes of the type, if it determines it.
     pub(super) fn bytes(self) -> Option<u8> {
         match self {
             Self::Integer(bytes, _)

@@ -1,4 +1,4 @@
-//! What a decoded record says.
+//! A view of a decoded record.
 
 use super::decode::Row;
 use super::field::{Field, KnownFields};
@@ -66,8 +66,8 @@ impl<'a> View<'a> {
         u32::try_from(wire_len.evaluate(&self.known()).ok()?).ok()
     }
 
-    /// What the payload starts with, and its bytes, as far as the record has them; `None` for a
-    /// record without payload in a known protocol.
+    /// The first protocol and the bytes of the payload, as far as the record has them; `None` for a record without payload in a
+    /// known protocol.
     #[inline]
     #[must_use]
     pub fn payload(&self) -> Option<(Start, &'a [u8])> {
@@ -93,7 +93,7 @@ impl<'a> View<'a> {
     }
 }
 
-/// Where the time of a record is.
+/// The position of the time of a record.
 #[derive(Clone, Debug)]
 pub(super) enum TimeSource {
     Field(u16),
@@ -127,7 +127,7 @@ impl TimeSource {
         }
     }
 
-    /// How many steps must have run before the time can be read.
+    /// The number of steps after which the time can be read.
     pub(super) fn ready(&self, fields: &[Field]) -> u16 {
         let ready = |field: u16| {
             fields

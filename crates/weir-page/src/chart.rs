@@ -1,16 +1,16 @@
-//! Which chart fits the columns of an answer, and how amounts fall into slots.
+//! The choice of a chart for the columns of an answer, and the division of amounts into bins.
 //!
 //! The page of `weir serve` has the same rule in its own language (`chart.js`), and a test of the Python package holds
 //! the two together.
 
-/// What the values of a column are, as far as a chart cares.
+/// The kind of a column's values, as far as charts depend on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Values {
     /// Numbers and lengths of time.
     Numbers,
     /// Instants and dates.
     Times,
-    /// What is told apart and not measured: texts, bytes, true and false.
+    /// The values are categories: texts, bytes, true and false.
     Names,
     /// Lists and structs, which no chart shows.
     Nested,
@@ -19,9 +19,9 @@ pub enum Values {
 /// A column of an answer.
 #[derive(Clone, Copy, Debug)]
 pub struct Column<'c> {
-    /// Its name, which says of numbers whether they are amounts.
+    /// The name, by which numbers are recognised as amounts.
     pub name: &'c str,
-    /// What its values are.
+    /// The kind of its values.
     pub values: Values,
 }
 
@@ -41,13 +41,13 @@ pub enum Kind {
     Line,
     /// An amount of each name.
     Bars,
-    /// How often an amount is how large.
+    /// The counts of amounts by size.
     Histogram,
     /// When and where there is how much.
     Heat,
 }
 
-/// What is drawn against what, by the numbers of columns.
+/// The columns of a chart, by their numbers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Choice {
     /// Lines from left to right.
@@ -66,7 +66,7 @@ pub enum Choice {
         /// The amount.
         y: usize,
     },
-    /// How often each size comes.
+    /// The counts of values by size.
     Histogram {
         /// The amount.
         x: usize,
@@ -75,7 +75,7 @@ pub enum Choice {
     Heat {
         /// The time.
         x: usize,
-        /// What there is from bottom to top.
+        /// The column of the categories from bottom to top.
         by: usize,
         /// The amount that a cell adds up; the number of rows without one.
         value: Option<usize>,
@@ -94,7 +94,7 @@ impl Choice {
         }
     }
 
-    /// The amounts that are drawn, the first of which stays when another kind is asked for.
+    /// The amounts that are drawn, the first of which stays when another kind is chosen.
     fn ys(&self) -> &[usize] {
         match self {
             Self::Line { ys, .. } => ys,
@@ -105,8 +105,8 @@ impl Choice {
     }
 }
 
-/// Which chart fits the columns of an answer of so many rows; `None` when none does. `distinct` counts the different
-/// values of a column, and is asked of at most two.
+/// The chart for the columns of an answer of so many rows; `None` when none fits. `distinct` counts the distinct values of a
+/// column, and is called for at most two.
 pub fn choose(
     columns: &[Column<'_>],
     rows: usize,
@@ -228,14 +228,14 @@ pub fn choose_kind(
     }
 }
 
-/// How often values fall into slots of one width.
+/// The counts of values in bins of one width.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Slots {
-    /// Where the first begins.
+    /// The start of the first bin.
     pub first: f64,
-    /// How wide each is.
+    /// The width of a bin.
     pub width: f64,
-    /// How many values each has.
+    /// The count of each bin.
     pub counts: Vec<u64>,
 }
 

@@ -1,4 +1,4 @@
-//! How does a report become a page that anyone can open, send on and print?
+//! Makes self-contained HTML pages of reports.
 //!
 //! ```
 //! use weir_page::{Page, Point};

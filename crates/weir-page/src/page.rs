@@ -54,7 +54,7 @@ impl Page {
         self.put(format_args!("<p class=\"warning\">{}</p>\n", Escaped(text)));
     }
 
-    /// Lines as they are, in letters of one width.
+    /// Appends preformatted lines in a monospaced font.
     pub fn lines(&mut self, text: &str) {
         self.put(format_args!("<pre>{}</pre>\n", Escaped(text)));
     }
@@ -79,7 +79,7 @@ impl Page {
         self.put(format_args!("</table>\n"));
     }
 
-    /// Appends HTML as it is: the caller escapes all text in it.
+    /// Appends HTML: the caller escapes all text in it.
     pub fn put(&mut self, html: Arguments<'_>) {
         // Writing to a String does not fail.
         let _ = self.html.write_fmt(html);

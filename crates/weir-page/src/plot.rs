@@ -7,7 +7,7 @@ use crate::{Escaped, Page};
 /// A point of [`Page::scatter`].
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Point {
-    /// To the right, from 0.
+    /// The horizontal position, from 0.
     pub x: f64,
     /// Upwards, from 0.
     pub y: f64,
@@ -20,9 +20,9 @@ pub struct Point {
 /// Bars that lie below each other, in groups with a name: [`Page::bars`].
 #[derive(Clone, Debug, Default)]
 pub struct Bars<'b> {
-    /// What the plot shows, as screen readers say it.
+    /// The description of the plot for screen readers.
     pub title: &'b str,
-    /// Where a logarithmic axis begins, for values that differ by factors: above 0. Others begin at 0.
+    /// The start of a logarithmic axis, for values that differ by factors: above 0. Others start at 0.
     pub logarithmic_from: Option<f64>,
     /// Digits behind the point of the values.
     pub decimals: usize,
@@ -33,11 +33,11 @@ pub struct Bars<'b> {
 /// A bar of [`Bars`].
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Bar<'b> {
-    /// From 0; what is no number is drawn as 0.
+    /// The value, from 0; NaN is drawn as 0.
     pub value: f64,
-    /// What stands behind the value: nothing for the one that the plot is about.
+    /// The label after the value: empty for the bar that the plot is about.
     pub label: &'b str,
-    /// Which of the colours: bars of one series in all groups have one.
+    /// The number of the colour: bars of one series in all groups have the same.
     pub series: usize,
 }
 
@@ -199,7 +199,7 @@ impl Bars<'_> {
     }
 }
 
-/// What can be told apart by eyes that see few colours, on white and on black.
+/// The colours are distinguishable for colour-blind readers, on white and on black.
 const COLOURS: [&str; 3] = ["#1f77b4", "#d98c2b", "#999"];
 
 const WIDTH: f64 = 640.0;
@@ -211,7 +211,7 @@ const BAR: f64 = 14.0;
 const BARS_WIDTH: f64 = 860.0;
 /// A letter of a name, on average.
 const LETTER: f64 = 6.6;
-/// For the value and the label of the longest bar.
+/// The room for the value and the label of the longest bar.
 const BARS_RIGHT: f64 = 200.0;
 
 #[cfg(test)]

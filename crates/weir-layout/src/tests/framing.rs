@@ -1,4 +1,4 @@
-//! Where records end, and what is no record.
+//! Tests of the ends of records, and of bytes that are not records.
 
 use super::{check, hex, layout, read_all};
 use crate::{Framing, Layout, Reason};

@@ -27,7 +27,7 @@ enum Spec {
     },
 }
 
-/// What a field must give: the bits from the least significant up, by byte and bit; signed or not.
+/// The expected value of a field: the bits from the least significant up, by byte and bit; signed or not.
 type Expected = (Vec<(usize, usize)>, bool);
 
 fn spec() -> impl Strategy<Value = Spec> {
@@ -196,7 +196,7 @@ proptest! {
         }
     }
 
-    /// The same fields behind one whose length only the record tells: nothing is at a fixed place.
+    /// The same fields follow one of variable length: none is at a fixed position.
     #[test]
     fn moving_fields_agree_with_fixed_ones(
         specs in prop::collection::vec(spec(), 1..8),
@@ -215,7 +215,7 @@ proptest! {
         let mut gone = false;
         for (column, expected) in columns.iter().enumerate() {
             let value = found(view.value(column + 1));
-            // Behind the first field that is cut, all are absent.
+            // After the first field that is cut, all are absent.
             gone |= value.is_none();
             let expected = if gone { None } else { naive(&bytes, expected) };
             prop_assert_eq!(value, expected, "f{}\n{}", column, text);
