@@ -141,7 +141,7 @@ impl Tags {
         const LOW: u64 = 0x7f7f_7f7f_7f7f_7f7f;
         let differ = self.0 ^ (tag as u64 * 0x0101_0101_0101_0101);
         // The highest bit of each octet in which there is no difference; no octet carries into the next.
-        Places(!((differ & LOW) + LOW | differ | LOW))
+        Places(!(((differ & LOW) + LOW) | differ | LOW))
     }
 }
 
