@@ -39,6 +39,7 @@ pub mod arbitrary_program;
 mod builder;
 mod check;
 mod interpret;
+mod masked;
 mod native;
 mod program;
 mod run;

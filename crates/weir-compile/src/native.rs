@@ -14,6 +14,7 @@ use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext, Variable};
 use cranelift_jit::{JITBuilder, JITModule};
 use cranelift_module::{Linkage, Module, default_libcall_names};
 
+use crate::masked::{Loaded, MaskedTest, Sources};
 use crate::program::{
     Bytes, End, Label, Operand, Operation, Program, Register, Relation, Space, SpaceId, Step,
 };
@@ -219,8 +220,8 @@ struct Writer<'w> {
     registers: Vec<Variable>,
     /// Of each register, whether one step alone sets it.
     is_set_once: Vec<bool>,
-    /// Of such a register, the bytes that it was loaded from, as they lie in the window, most significant first.
-    bytes_of: Vec<Option<(Value, Bytes)>>,
+    /// Which bytes of the window such registers come from.
+    sources: Sources<Value>,
     left: Variable,
     /// Where the code of each record begins.
     head: ir::Block,
@@ -278,7 +279,7 @@ impl<'w> Writer<'w> {
             builder,
             program,
             is_set_once: set_once(program),
-            bytes_of: vec![None; registers.len()],
+            sources: Sources::new(registers.len()),
             registers,
             left,
             head,
@@ -427,6 +428,9 @@ impl<'w> Writer<'w> {
                 right,
             } => {
                 let value = self.compute(operation, left, right);
+                if self.is_set_once[to.index()] {
+                    self.sources.compute(to, operation, left, right);
+                }
                 self.set(to, value);
             }
             Step::Select {
@@ -450,8 +454,15 @@ impl<'w> Writer<'w> {
                 is_little,
             } => {
                 let (value, raw) = self.load(at, offset, bytes, is_little);
-                if let (Some(raw), true) = (raw, self.is_set_once[to.index()]) {
-                    self.bytes_of[to.index()] = Some((raw, bytes));
+                if self.is_set_once[to.index()] {
+                    let loaded = Loaded {
+                        at: self.get(at),
+                        offset,
+                        bytes,
+                        is_little,
+                        raw,
+                    };
+                    self.sources.load(to, loaded);
                 }
                 self.set(to, value);
             }
@@ -480,14 +491,8 @@ impl<'w> Writer<'w> {
         }
     }
 
-    /// A number of the window; the same with its bytes in the other order, when that is what was loaded.
-    fn load(
-        &mut self,
-        at: Register,
-        offset: u32,
-        bytes: Bytes,
-        is_little: bool,
-    ) -> (Value, Option<Value>) {
+    /// A number of the window; and what was loaded, the first byte of which is the least significant.
+    fn load(&mut self, at: Register, offset: u32, bytes: Bytes, is_little: bool) -> (Value, Value) {
         let at = self.get(at);
         let mut address = self.builder.ins().iadd(self.window, at);
         let offset = i32::try_from(offset).unwrap_or_else(|_| {
@@ -498,19 +503,24 @@ impl<'w> Writer<'w> {
         let flags = self.flags_window;
         let ins = self.builder.ins();
         let of = match (bytes, is_little) {
-            (Bytes::One, _) => return (ins.uload8(I64, flags, address, offset), None),
-            (Bytes::Two, true) => return (ins.uload16(I64, flags, address, offset), None),
-            (Bytes::Four, true) => return (ins.uload32(flags, address, offset), None),
-            (Bytes::Eight, true) => return (ins.load(I64, flags, address, offset), None),
             (Bytes::Two, false) => I16,
             (Bytes::Four, false) => I32,
             (Bytes::Eight, false) => I64,
+            (Bytes::One, _) | (_, true) => {
+                let value = match bytes {
+                    Bytes::One => ins.uload8(I64, flags, address, offset),
+                    Bytes::Two => ins.uload16(I64, flags, address, offset),
+                    Bytes::Four => ins.uload32(flags, address, offset),
+                    Bytes::Eight => ins.load(I64, flags, address, offset),
+                };
+                return (value, value);
+            }
         };
         let raw = ins.load(of, flags, address, offset);
         let value = self.builder.ins().bswap(raw);
         match bytes {
-            Bytes::Eight => (value, Some(raw)),
-            _ => (self.builder.ins().uextend(I64, value), Some(raw)),
+            Bytes::Eight => (value, raw),
+            _ => (self.builder.ins().uextend(I64, value), raw),
         }
     }
 
@@ -541,19 +551,47 @@ impl<'w> Writer<'w> {
             Relation::Greater => IntCC::UnsignedGreaterThan,
             Relation::GreaterOrEqual => IntCC::UnsignedGreaterThanOrEqual,
         };
-        // Whether a number is a constant can be seen from its bytes in any order.
-        if let (IntCC::Equal | IntCC::NotEqual, Operand::Constant(constant), Some((raw, bytes))) =
-            (condition, right, self.bytes_of[left.index()])
-            && constant <= bytes.max()
+        if let (IntCC::Equal | IntCC::NotEqual, Operand::Constant(constant)) = (condition, right)
+            && let Some(tests) = self.sources.tests(left, constant)
         {
-            let of = self.builder.func.dfg.value_type(raw);
-            let swapped = constant.swap_bytes() >> (64 - 8 * bytes.count());
-            let swapped = self.builder.ins().iconst(of, swapped as i64);
-            return self.builder.ins().icmp(condition, raw, swapped);
+            return self.compare_bytes(condition, &tests);
         }
         let left = self.get(left);
         let right = self.operand(right);
         self.builder.ins().icmp(condition, left, right)
+    }
+
+    /// Whether all tests hold, or whether one does not.
+    fn compare_bytes(&mut self, condition: IntCC, tests: &[MaskedTest<Value>]) -> Value {
+        if let [test] = tests {
+            let bits = self.masked(test);
+            let of = self.builder.func.dfg.value_type(bits);
+            let expected = self.builder.ins().iconst(of, test.expected as i64);
+            return self.builder.ins().icmp(condition, bits, expected);
+        }
+        let mut different = self.constant(0);
+        for test in tests {
+            let bits = self.masked(test);
+            let bits = match self.builder.func.dfg.value_type(bits) {
+                I64 => bits,
+                _ => self.builder.ins().uextend(I64, bits),
+            };
+            let expected = self.constant(test.expected);
+            let difference = self.builder.ins().bxor(bits, expected);
+            different = self.builder.ins().bor(different, difference);
+        }
+        let none = self.constant(0);
+        self.builder.ins().icmp(condition, different, none)
+    }
+
+    /// The bits that a test looks at.
+    fn masked(&mut self, test: &MaskedTest<Value>) -> Value {
+        if test.is_of_all_bits() {
+            return test.raw;
+        }
+        let of = self.builder.func.dfg.value_type(test.raw);
+        let mask = self.builder.ins().iconst(of, test.mask as i64);
+        self.builder.ins().band(test.raw, mask)
     }
 
     fn compute(&mut self, operation: Operation, left: Register, right: Operand) -> Value {

@@ -361,3 +361,128 @@ fn records_of_one_length_do_the_same_wherever_the_window_or_the_run_ends() {
         }
     }
 }
+
+/// Some bits of a record.
+struct Field {
+    offset: u32,
+    bytes: Bytes,
+    is_little: bool,
+    shift: u64,
+    mask: u64,
+}
+
+impl Field {
+    fn any(rng: &mut Rng) -> Self {
+        let bytes = [Bytes::One, Bytes::Two, Bytes::Four, Bytes::Eight][rng.below(4) as usize];
+        Self {
+            // Close together, so that some lie in each other.
+            offset: rng.below(5) as u32,
+            bytes,
+            is_little: rng.below(2) == 0,
+            shift: [0, 0, 4, 7, 8, 17, 63][rng.below(7) as usize],
+            mask: [u64::MAX, 0xff, 0xf0, 1, 0xffff, 0x8001][rng.below(6) as usize],
+        }
+    }
+
+    /// The number of a record.
+    fn of(&self, record: &[u8]) -> u64 {
+        let start = self.offset as usize;
+        let own = &record[start..start + self.bytes.count() as usize];
+        let fold = |number, byte: &u8| number << 8 | u64::from(*byte);
+        let number: u64 = match self.is_little {
+            true => own.iter().rev().fold(0, fold),
+            false => own.iter().fold(0, fold),
+        };
+        number >> self.shift & self.mask
+    }
+
+    fn write(&self, builder: &mut Builder) -> Register {
+        let word = builder.load_in_order(Register::AT, self.offset, self.bytes, self.is_little);
+        let shifted = match self.shift {
+            0 => word,
+            shift => builder.compute(Operation::ShiftRight, word, shift),
+        };
+        match self.mask {
+            u64::MAX => shifted,
+            mask => builder.compute(Operation::And, shifted, mask),
+        }
+    }
+}
+
+/// Counts the records of 16 bytes of which all fields are these numbers, or of which one is not.
+fn program_of_fields(fields: &[(Field, u64)], relation: Relation) -> Program {
+    let mut builder = Builder::new(3);
+    let count = builder.carry(2);
+    let (leave, next) = (builder.label(), builder.label());
+    builder.require_bytes(Register::AT, 16, Register::WINDOW_LEN, leave);
+    let end = builder.compute(Operation::Add, Register::AT, 16);
+    if let [(field, number)] = fields {
+        let own = field.write(&mut builder);
+        builder.require(relation, own, *number, next);
+    } else {
+        let mut different = None;
+        for (field, number) in fields {
+            let own = field.write(&mut builder);
+            let own = builder.compute(Operation::ExclusiveOr, own, *number);
+            different = Some(match different {
+                None => own,
+                Some(different) => builder.compute(Operation::Or, different, own),
+            });
+        }
+        builder.require(relation, different.expect("a field"), 0, next);
+    }
+    builder.update(Operation::Add, count, 1);
+    builder.jump(next);
+    builder.write(next);
+    builder.set(Register::AT, end);
+    builder.end(End::Next);
+    builder.write(leave);
+    builder.end(End::Leave(3));
+    builder.finish().expect("the program is accepted")
+}
+
+#[test]
+fn bits_of_fields_are_what_they_are_to_be_in_both_ways() {
+    let mut rng = Rng::new(41);
+    let (mut all, mut some) = (0, 0);
+    let cases = std::env::var("PROPTEST_CASES")
+        .ok()
+        .and_then(|cases| cases.parse::<usize>().ok());
+    let programs = cases.map_or(600, |cases| cases * 10);
+    for _ in 0..programs {
+        // Few bits are set, so that several records are alike.
+        let mut window = vec![0_u8; 16 * 40];
+        for byte in &mut window {
+            *byte = [0, 0, 0, 0x10, 0x81][rng.below(5) as usize];
+        }
+        let like = 16 * rng.below(40) as usize;
+        let fields: Vec<(Field, u64)> = (0..1 + rng.below(5))
+            .map(|_| {
+                let field = Field::any(&mut rng);
+                let wrong = u64::from(rng.below(12) == 0) << rng.below(64);
+                let number = field.of(&window[like..like + 16]) ^ wrong;
+                (field, number)
+            })
+            .collect();
+        let relation = [Relation::Equal, Relation::NotEqual][rng.below(2) as usize];
+        let naive = window.chunks_exact(16).filter(|record| {
+            let is_alike = fields
+                .iter()
+                .all(|(field, number)| field.of(record) == *number);
+            is_alike == (relation == Relation::Equal)
+        });
+        let naive = naive.count() as u64;
+        all += 1;
+        some += u64::from(naive > 0 && naive < 40);
+        let program = program_of_fields(&fields, relation);
+        let mut runner = Runner::interpreted(program);
+        for _ in 0..2 {
+            let mut state = [0; 3];
+            let run = runner.run(&window, 0, 1000, &mut [&mut state]);
+            assert_eq!((run.exit, run.records), (Exit::Left(3), 40));
+            assert_eq!(state[2], naive);
+            runner.compile().unwrap();
+        }
+    }
+    assert!(some > all / 2, "{some} of {all} told records apart");
+}

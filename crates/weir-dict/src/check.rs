@@ -15,7 +15,7 @@ impl<K: Hash + Eq, V, S: BuildHasher> Dict<K, V, S> {
     pub fn check(&self) {
         let keys = MapKeys(&self.state);
         match self.table.view() {
-            View::Small(_) => {}
+            View::Small(_) => self.table.check_tags(|entry| keys.first(entry)),
             View::Single(single) => single.check(|entry| keys.first(entry)),
             View::Large(large) => {
                 large.main.check(&|entry| keys.first(entry));

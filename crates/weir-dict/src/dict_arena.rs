@@ -16,7 +16,7 @@ use crate::hash::ProcessKey;
 ///
 /// A dictionary here is a number and costs four bytes. (The numbers' list is moved when it grows, by an
 /// eighth each time; nothing else is.) Its entries, up to eight, lie in a block of exactly
-/// their size, beside the blocks of other dictionaries, without an allocator's header; with more entries
+/// their size, beside the blocks of other dictionaries, without an allocator's header and without being hashed; with more entries
 /// it becomes a [`Dict`]. All have the same hasher.
 ///
 /// Freed blocks are used by the next dictionary of that size; memory goes back to the allocator when the

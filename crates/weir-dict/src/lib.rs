@@ -15,8 +15,8 @@
 //! ```
 //!
 //! - [`Dict`] has the interface of the standard library's `HashMap`. Empty it is one word; up to eight
-//!   entries lie in a block, of room for one, two, four or eight, and are never hashed; above, it is made of segments
-//!   of up to 53 entries, and grows and shrinks one segment at a time.
+//!   entries lie in a block, of room for one, two, four or eight, and a single one is not hashed; above, it is made of
+//!   segments of up to 53 entries, and grows and shrinks one segment at a time.
 //! - [`DictArena`] keeps many small dictionaries without an allocation each.
 //! - [`Dict::walk`] iterates while the dictionary changes, and sees what stays exactly once.
 //! - [`Dict::upsert_batch`] looks up and inserts many keys with their cache misses overlapping.
@@ -30,7 +30,7 @@
 //! This crate deliberately knows nothing about packets, flows, clocks, files or threads. It needs
 //! `alloc` only; the feature `std`, on by default, takes the secret from the operating system.
 //!
-//! `unsafe` is allowed in the functions that say so, in six files: `table.rs` (the tagged word),
+//! `unsafe` is allowed in the functions that say so, in seven files: `table.rs` (the tagged word), `table/small.rs` (blocks),
 //! `segment.rs` (entries behind a pointer, one vector comparison, one prefetch), `slab.rs` (segments by
 //! number), `block.rs` and `dict_arena.rs` (blocks of an arena) and `iter.rs` (one lifetime).
 //! Everything else is checked by the compiler.
@@ -57,6 +57,7 @@ mod serial;
 mod slab;
 mod table;
 mod walk;
+mod word;
 
 pub use bytes::BytesDict;
 pub use dict::Dict;

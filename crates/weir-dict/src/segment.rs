@@ -125,16 +125,20 @@ impl<T> Segment<T> {
         use core::arch::x86_64::{
             __m128i, _mm_cmpeq_epi8, _mm_load_si128, _mm_movemask_epi8, _mm_set1_epi64x,
         };
-        let line = core::ptr::from_ref(self).cast::<__m128i>();
+        let mut line = core::ptr::from_ref(self).cast::<__m128i>();
+        // SAFETY: no instruction, and nothing is read by it. Without it the compiler takes the head, which it reads next,
+        // out of the first vector, by way of the stack.
+        #[allow(clippy::pointers_in_nomem_asm_block)]
+        unsafe {
+            core::arch::asm!("/* {} */", inout(reg) line, options(pure, nomem, nostack, preserves_flags));
+        }
         let all = u64::from(tag) * 0x0101_0101_0101_0101;
         // SAFETY: every x86-64 processor has SSE2, and the segment is 64 bytes without gaps, aligned
         // to 16. What is compared of the head is shifted out.
         let parts = unsafe {
             let tag = _mm_set1_epi64x(all.cast_signed());
-            let part = |at| {
-                _mm_movemask_epi8(_mm_cmpeq_epi8(_mm_load_si128(line.wrapping_add(at)), tag))
-                    .cast_unsigned()
-            };
+            let mask = |part| _mm_movemask_epi8(_mm_cmpeq_epi8(part, tag)).cast_unsigned();
+            let part = |at| mask(_mm_load_si128(line.wrapping_add(at)));
             [part(0) | part(1) << 16, part(2) | part(3) << 16]
         };
         (u64::from(parts[0]) | u64::from(parts[1]) << 32) >> HEAD
@@ -284,6 +288,12 @@ impl<T> Segment<T> {
         };
         self.tags[len..len + count].copy_from_slice(tags);
         self.len += count as u8;
+    }
+
+    /// The tags of the first entries, and 0 for those that are not there.
+    pub(crate) const fn first_tags(&self) -> [u8; 8] {
+        let [a, b, c, d, e, f, g, h, ..] = self.tags;
+        [a, b, c, d, e, f, g, h]
     }
 
     /// Moves all entries to a place outside this segment.

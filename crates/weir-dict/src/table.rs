@@ -2,10 +2,10 @@
 //! directory of segments.
 //!
 //! The word is a pointer whose lowest four bits, free because all it points to is aligned to 16
-//! bytes, say which: 0 nothing, 1 to 8 a block of so many entries, 9 a single segment, 10 a large
-//! table. Blocks have room for one, two, four or eight entries and are searched without hashing.
+//! bytes, say which, and how many entries a block has: see [`word`]. Blocks have room for one, two, four or eight
+//! entries; those of more than two are searched by tags, which stand before the entries.
 
-use alloc::alloc::{alloc, dealloc, realloc};
+use alloc::alloc::alloc;
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::alloc::Layout;
@@ -15,25 +15,15 @@ use core::ptr;
 use crate::directory::{Directory, bytes_of};
 use crate::error::AllocError;
 use crate::segment::{LANES, Lanes, Segment, tag_of};
+use crate::word::{self, LARGE, SINGLE, SMALL_MAX, Tags};
 
-/// Entries of a block, at most.
-pub(crate) const SMALL_MAX: usize = 8;
-const SINGLE: usize = 9;
-const LARGE: usize = 10;
+mod small;
+
+use small::FreeOnDrop;
+
 const TAG_MASK: usize = 15;
 /// A single segment with so few entries becomes a block again.
 const SINGLE_MIN: usize = 4;
-
-/// Entries that a block of `len` has room for. One of exactly their size would be moved with every insertion.
-const fn block_room(len: usize) -> usize {
-    if len <= 2 {
-        len
-    } else if len <= 4 {
-        4
-    } else {
-        SMALL_MAX
-    }
-}
 /// A large table of one segment with no more entries than this becomes a single segment again.
 const LARGE_MIN: usize = 40;
 
@@ -127,18 +117,6 @@ impl<T> Table<T> {
         self.word = pointer.map_addr(|address| address | tag);
     }
 
-    /// The layout of a block of `len` entries; no block has an alignment below the tag's.
-    fn layout(len: usize) -> Result<Layout, AllocError> {
-        Layout::array::<T>(block_room(len))
-            .and_then(|layout| layout.align_to(TAG_MASK + 1))
-            .map_err(|_| AllocError::array::<T>(usize::MAX))
-    }
-
-    /// A place for entries that have no size.
-    fn nowhere() -> *mut u8 {
-        ptr::without_provenance_mut(align_of::<T>().max(TAG_MASK + 1))
-    }
-
     #[inline(always)]
     #[allow(unsafe_code)]
     pub(crate) fn view(&self) -> View<'_, T> {
@@ -149,9 +127,9 @@ impl<T> Table<T> {
             SINGLE => View::Single(unsafe { &*pointer.cast::<Segment<T>>() }),
             // SAFETY: as above.
             LARGE => View::Large(unsafe { &*pointer.cast::<Large<T>>() }),
-            // SAFETY: with the other tags it points to a block of `count` entries, which it owns.
-            count => View::Small(unsafe {
-                core::slice::from_raw_parts(pointer.cast::<T>().cast_const(), count)
+            // SAFETY: with the other tags it points to a block of so many entries, which it owns.
+            kind => View::Small(unsafe {
+                core::slice::from_raw_parts(self.start().cast_const(), word::len(kind))
             }),
         }
     }
@@ -166,9 +144,9 @@ impl<T> Table<T> {
             SINGLE => ViewMut::Single(unsafe { &mut *pointer.cast::<Segment<T>>() }),
             // SAFETY: as above.
             LARGE => ViewMut::Large(unsafe { &mut *pointer.cast::<Large<T>>() }),
-            // SAFETY: with the other tags it points to a block of `count` entries, which it owns.
-            count => ViewMut::Small(unsafe {
-                core::slice::from_raw_parts_mut(pointer.cast::<T>(), count)
+            // SAFETY: with the other tags it points to a block of so many entries, which it owns.
+            kind => ViewMut::Small(unsafe {
+                core::slice::from_raw_parts_mut(self.start(), word::len(kind))
             }),
         }
     }
@@ -185,7 +163,10 @@ impl<T> Table<T> {
     /// Bytes of all allocations, those of the entries' own apart.
     pub(crate) fn allocated_bytes(&self) -> usize {
         match self.view() {
-            View::Small(entries) => block_room(entries.len()) * size_of::<T>(),
+            View::Small(_) => {
+                let layout = Self::layout(word::room(self.tag()));
+                layout.map_or(0, |layout| layout.size())
+            }
             View::Single(single) => size_of::<Segment<T>>() + single.bytes(),
             View::Large(large) => {
                 let deep = large.deep.as_ref().map_or(0, |deep| {
@@ -202,7 +183,7 @@ impl<T> Table<T> {
     /// The first hash of `query`, or 0 where the table is so small that it is searched without one.
     #[inline(always)]
     pub(crate) fn hash(&self, query: &impl Query<T>) -> u64 {
-        if self.tag() > SMALL_MAX {
+        if word::is_hashed(self.tag()) {
             query.first()
         } else {
             0
@@ -235,10 +216,13 @@ impl<T> Table<T> {
     /// compiler to put it where it is called.
     #[inline(always)]
     pub(crate) fn get(&self, query: &impl Query<T>) -> Option<&T> {
-        if let View::Small(entries) = self.view() {
-            return entries.iter().find(|entry| query.is(entry));
+        if !word::is_hashed(self.tag()) {
+            return self.only().filter(|entry| query.is(entry));
         }
         let hash = query.first();
+        if let View::Small(entries) = self.view() {
+            return entries.get(self.find_tagged(hash, entries, query)?);
+        }
         match self
             .segment(hash)?
             .get(tag_of(hash), |entry| query.is(entry))
@@ -252,9 +236,12 @@ impl<T> Table<T> {
     /// Finds where an entry stands; `hash` comes from [`Self::hash`].
     #[inline(always)]
     pub(crate) fn find(&self, hash: u64, query: &impl Query<T>) -> Option<Spot> {
+        if !word::is_hashed(self.tag()) {
+            let only = self.only().filter(|entry| query.is(entry));
+            return only.map(|_| Spot::Small(0));
+        }
         if let View::Small(entries) = self.view() {
-            let at = entries.iter().position(|entry| query.is(entry))?;
-            return Some(Spot::Small(at));
+            return self.find_tagged(hash, entries, query).map(Spot::Small);
         }
         match self
             .segment(hash)?
@@ -354,7 +341,9 @@ impl<T> Table<T> {
                 }
                 large.insert_deep(hash, keys, entry)
             }
-            ViewMut::Small(entries) if entries.len() < SMALL_MAX => self.push_small(entry),
+            ViewMut::Small(entries) if entries.len() < SMALL_MAX => {
+                self.push_small(hash, keys, entry)
+            }
             ViewMut::Single(single) if single.has_room() => {
                 Ok(Spot::Main(hash, single.push(tag_of(hash), entry)))
             }
@@ -417,144 +406,16 @@ impl<T> Table<T> {
         }
     }
 
-    /// Adds an entry to a block.
-    #[inline]
-    #[allow(unsafe_code)]
-    fn push_small(&mut self, entry: T) -> Result<Spot, AllocError> {
-        let len = self.tag();
-        debug_assert!(len < SMALL_MAX);
-        let block = if len < block_room(len) {
-            self.pointer()
-        } else {
-            self.resized_small(len, len + 1)?
-        };
-        // SAFETY: the block has room for `len + 1` entries, the first `len` of which are there.
-        unsafe { block.cast::<T>().add(len).write(entry) };
-        self.set(block, len + 1);
-        Ok(Spot::Small(len))
-    }
-
-    /// A block for `to` entries, not 0, in place of that of `from`, which is freed; its word has to be set.
-    ///
-    /// Without the allocator's help: glibc's `realloc` passes its list of small free blocks by, and takes four times
-    /// as long.
-    #[allow(unsafe_code)]
-    fn resized_small(&mut self, from: usize, to: usize) -> Result<*mut u8, AllocError> {
-        let (old, block) = (Self::layout(from)?, Self::allocate(to)?);
-        if from > 0 && old.size() > 0 {
-            let entries = self.pointer();
-            // SAFETY: the old block has `from` entries and was allocated with this layout, the new one has room for
-            // `to` of them, and the caller forgets the old one.
-            unsafe {
-                block.copy_from_nonoverlapping(entries, from.min(to) * size_of::<T>());
-                dealloc(entries, old);
-            }
-        }
-        Ok(block)
-    }
-
-    /// Takes an entry out of a block. The last one takes its place.
-    #[allow(unsafe_code)]
-    fn remove_small(&mut self, at: usize) -> T {
-        let len = self.tag();
-        let block = self.pointer().cast::<T>();
-        assert!(at < len && len <= SMALL_MAX, "the entry is in the block");
-        // SAFETY: `at` and `len - 1` are entries of the block; the one read is overwritten by the last
-        // or is the last, which the shrinking forgets.
-        let entry = unsafe {
-            let entry = block.add(at).read();
-            block.add(at).copy_from(block.add(len - 1), 1);
-            entry
-        };
-        self.shrink_small(len, len - 1);
-        entry
-    }
-
-    /// Gives back the end of a block whose entries have been moved out.
-    #[allow(unsafe_code)]
-    fn shrink_small(&mut self, from: usize, to: usize) {
-        let block = self.pointer();
-        if size_of::<T>() == 0 || block_room(from) == block_room(to) {
-            self.set(block, to);
-        } else if let (Ok(old), Ok(new)) = (Self::layout(from), Self::layout(to)) {
-            if to == 0 {
-                // SAFETY: the block was allocated with this layout, and its word is overwritten.
-                unsafe { dealloc(block, old) };
-            } else if let Ok(smaller) = self.resized_small(from, to) {
-                self.set(smaller, to);
-                return;
-            } else {
-                // SAFETY: as above; the new size is not 0.
-                let smaller = unsafe { realloc(block, old, new.size()) };
-                // An allocator that cannot make a block smaller is out of order.
-                assert!(!smaller.is_null(), "a block can become smaller");
-                self.set(smaller, to);
-                return;
-            }
-        }
-        if to == 0 {
-            self.word = ptr::null_mut();
-        }
-    }
-
-    /// Moves all entries out; the table is empty after. `take` must not panic.
-    #[allow(unsafe_code)]
-    fn take_small(&mut self, mut take: impl FnMut(usize, T)) {
-        let len = self.tag();
-        debug_assert!(len <= SMALL_MAX);
-        let block = self.pointer().cast::<T>();
-        for at in 0..len {
-            // SAFETY: each entry is read once, and the block forgets them below.
-            take(at, unsafe { block.add(at).read() });
-        }
-        if len > 0 {
-            self.shrink_small(len, 0);
-        }
-    }
-
-    /// Takes all entries of a block out.
-    pub(crate) fn take_block(&mut self) -> Vec<T> {
-        let mut entries = Vec::with_capacity(self.tag());
-        self.take_small(|_, entry| entries.push(entry));
-        entries
-    }
-
-    /// Takes the entries of a block out for which `take` is true.
-    pub(crate) fn extract_small(
-        &mut self,
-        mut take: impl FnMut(&mut T) -> bool,
-        mut taken: impl FnMut(T),
-    ) {
-        let mut at = self.tag();
-        while at > 0 {
-            at -= 1;
-            let ViewMut::Small(entries) = self.view_mut() else {
-                return;
-            };
-            if entries.get_mut(at).is_some_and(&mut take) {
-                taken(self.remove_small(at));
-            }
-        }
-    }
-
     #[cold]
     #[allow(unsafe_code)]
     fn become_single(&mut self, keys: &impl Keys<T>) -> Result<(), AllocError> {
         let mut single = try_box(Segment::new())?;
-        let ViewMut::Small(entries) = self.view_mut() else {
-            return Ok(());
-        };
-        let mut tags = [0; SMALL_MAX];
-        for (tag, entry) in tags.iter_mut().zip(&*entries) {
-            *tag = tag_of(keys.first(entry));
-        }
+        let tags = self.tags_of_all(keys).all();
         single.grow_to(SMALL_MAX + 1)?;
-        let len = entries.len();
+        let len = word::len(self.tag());
         // SAFETY: the block's entries are forgotten below.
-        unsafe { single.push_all(&tags[..len], entries.as_ptr()) };
-        if len > 0 {
-            self.shrink_small(len, 0);
-        }
+        unsafe { single.push_all(&tags[..len], self.start()) };
+        self.free_any_block();
         self.set(Box::into_raw(single).cast(), SINGLE);
         Ok(())
     }
@@ -589,10 +450,12 @@ impl<T> Table<T> {
             SINGLE => drop(unsafe { Box::from_raw(pointer.cast::<Segment<T>>()) }),
             // SAFETY: as above.
             LARGE => drop(unsafe { Box::from_raw(pointer.cast::<Large<T>>()) }),
-            count => {
-                let block = FreeOnDrop(pointer.cast::<T>(), count);
-                // SAFETY: the block has `count` entries, which the table has forgotten.
-                unsafe { ptr::slice_from_raw_parts_mut(block.0, count).drop_in_place() };
+            kind => {
+                let room = word::room(kind);
+                let block = FreeOnDrop::<T>(pointer, room, PhantomData);
+                let entries = block.0.wrapping_add(Self::head(room)).cast::<T>();
+                // SAFETY: the block has so many entries, which the table has forgotten.
+                unsafe { ptr::slice_from_raw_parts_mut(entries, word::len(kind)).drop_in_place() };
             }
         }
     }
@@ -600,7 +463,11 @@ impl<T> Table<T> {
     /// Takes the entry of a key out. Looks only once for its segment, and hashes nothing but the key.
     #[inline(always)]
     pub(crate) fn take(&mut self, query: &impl Query<T>) -> Option<T> {
-        let hash = self.hash(query);
+        if !word::is_hashed(self.tag()) {
+            let _ = self.only().filter(|entry| query.is(entry))?;
+            return Some(self.remove_small(0));
+        }
+        let hash = query.first();
         let entry = match self.view_mut() {
             ViewMut::Large(large) => match large.main.take(hash, |entry| query.is(entry)) {
                 Ok(entry) if large.main.segments() > 1 && large.deep.is_none() => {
@@ -618,13 +485,20 @@ impl<T> Table<T> {
                 }
                 entry
             }
-            ViewMut::Small(entries) => {
-                let at = entries.iter().position(|entry| query.is(entry))?;
-                return Some(self.remove_small(at));
-            }
+            ViewMut::Small(_) => return self.take_of_block(hash, query),
         };
         self.tighten();
         Some(entry)
+    }
+
+    /// Takes an entry out of a block that has tags.
+    #[inline]
+    fn take_of_block(&mut self, hash: u64, query: &impl Query<T>) -> Option<T> {
+        let View::Small(entries) = self.view() else {
+            return None;
+        };
+        let at = self.find_tagged(hash, entries, query)?;
+        Some(self.remove_small(at))
     }
 
     /// Takes an entry out that does not stand in its segment.
@@ -713,32 +587,22 @@ impl<T> Table<T> {
         let ViewMut::Single(single) = self.view_mut() else {
             return;
         };
-        let len = single.len();
+        let (len, tags) = (single.len(), single.first_tags());
+        debug_assert!(len <= SINGLE_MIN);
+        let room = word::room(len);
         // Without memory for a smaller one it stays as it is.
-        let Ok(block) = Self::allocate(len) else {
+        let Ok(block) = Self::allocate(room) else {
             return;
         };
-        // SAFETY: the block has room for `len` entries.
-        unsafe { single.move_all_to(block.cast()) };
+        // SAFETY: the block has room for the entries behind its head.
+        unsafe { single.move_all_to(block.add(Self::head(room)).cast()) };
         self.free();
         if len > 0 {
             self.set(block, len);
+            if word::has_tags(room) {
+                self.set_tags(Tags(u64::from_le_bytes(tags)));
+            }
         }
-    }
-
-    /// Memory for so many entries in a block; for none, a place that is never used.
-    #[allow(unsafe_code)]
-    fn allocate(count: usize) -> Result<*mut u8, AllocError> {
-        let layout = Self::layout(count)?;
-        if layout.size() == 0 {
-            return Ok(Self::nowhere());
-        }
-        // SAFETY: the layout has a size.
-        let block = unsafe { alloc(layout) };
-        if block.is_null() {
-            return Err(AllocError::refused(layout));
-        }
-        Ok(block)
     }
 
     #[cold]
@@ -757,21 +621,6 @@ impl<T> Table<T> {
     /// Removes all entries and gives all memory back.
     pub(crate) fn clear(&mut self) {
         self.free();
-    }
-}
-
-/// A block whose memory is given back even when dropping an entry panics.
-struct FreeOnDrop<T>(*mut T, usize);
-
-impl<T> Drop for FreeOnDrop<T> {
-    #[allow(unsafe_code)]
-    fn drop(&mut self) {
-        if size_of::<T>() > 0
-            && let Ok(layout) = Table::<T>::layout(self.1)
-        {
-            // SAFETY: blocks are allocated with this layout.
-            unsafe { dealloc(self.0.cast(), layout) };
-        }
     }
 }
 
@@ -873,12 +722,24 @@ impl<T> Deep<T> {
 
 impl<T: Clone> Table<T> {
     /// A table with the same entries in the same places.
+    #[allow(unsafe_code)]
     pub(crate) fn duplicate(&self) -> Result<Self, AllocError> {
         let mut new = Self::new();
         match self.view() {
+            View::Small([]) => {}
             View::Small(entries) => {
-                for entry in entries {
-                    new.push_small(entry.clone())?;
+                // What panics is in the way of nothing yet.
+                let mut copies = with_room(entries.len())?;
+                copies.extend_from_slice(entries);
+                new.set(Self::allocate(word::room(self.tag()))?, self.tag());
+                if word::is_hashed(self.tag()) {
+                    new.set_tags(self.tags());
+                }
+                // SAFETY: the new block has the room of the old one, and the list forgets its entries.
+                unsafe {
+                    new.start()
+                        .copy_from_nonoverlapping(copies.as_ptr(), copies.len());
+                    copies.set_len(0);
                 }
             }
             View::Single(single) => {

@@ -145,3 +145,56 @@ fn an_arena_without_memory_keeps_all_entries() {
     }
     assert!(failed > 50, "{failed} failures");
 }
+
+/// How often `work` asks for memory.
+fn allocations(work: impl FnOnce()) -> u32 {
+    FAILS.with(|fails| fails.set(u32::MAX));
+    work();
+    u32::MAX - FAILS.with(|fails| fails.replace(0))
+}
+
+#[test]
+fn one_entry_more_and_one_less_by_turns_moves_no_block() {
+    for quality in QUALITIES {
+        for len in 1..=12_u64 {
+            let mut dict = Dict::with_hasher(State(quality));
+            assert!(allocations(|| dict.extend((0..len).map(|key| (key, key)))) > 0);
+            dict.insert(len, 0);
+            let moved = allocations(|| {
+                for turn in 0..50 {
+                    assert!(dict.remove(&(turn % (len + 1))).is_some());
+                    dict.check();
+                    dict.insert(turn % (len + 1), turn);
+                }
+            });
+            assert_eq!(moved, 0, "{len} entries");
+            dict.check();
+        }
+    }
+}
+
+#[test]
+fn a_removal_without_memory_for_a_smaller_block_keeps_the_rest() {
+    for quality in QUALITIES {
+        for len in 1..=12_u64 {
+            for first in 0..len {
+                let mut dict = Dict::with_hasher(State(quality));
+                dict.extend((0..len).map(|key| (key, Box::new(key))));
+                for gone in 0..len {
+                    let key = (first + gone) % len;
+                    FAILS.with(|fails| fails.set(1));
+                    let removed = dict.remove(&key);
+                    FAILS.with(|fails| fails.set(0));
+                    assert_eq!(removed, Some(Box::new(key)));
+                    dict.check();
+                    for key in 0..len {
+                        let is_there = (key + len - first) % len > gone;
+                        let value = is_there.then(|| Box::new(key));
+                        assert_eq!(dict.get(&key), value.as_ref(), "{key} of {len}");
+                    }
+                }
+                assert_eq!(dict.allocated_bytes(), 0);
+            }
+        }
+    }
+}

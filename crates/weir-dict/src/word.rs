@@ -1,0 +1,234 @@
+//! What the lowest four bits of a table's word say, and the tags of a block's entries.
+//!
+//! | bits | what the word leads to |
+//! |---|---|
+//! | 0 | nothing |
+//! | 1, 2 | a block of so many entries |
+//! | 3, 4 | a block with room for four, with so many entries |
+//! | 5 to 8 | a block with room for eight, with so many entries |
+//! | 9, 10 | a single segment, a large table |
+//! | 11 | (never) |
+//! | 12 | a block with room for four, with two entries |
+//! | 13 | a block with room for two, with one entry |
+//! | 14, 15 | a block with room for eight, with four and with three entries |
+//!
+//! The last ones are what removals leave: a table that has now one entry more and now one less is not moved each time.
+//!
+//! A block with room for more than one begins with a tag for each entry, as a segment has them; a single key is compared
+//! without being hashed. (Two are told apart by their tags because the processor cannot foresee which of them it is: hits
+//! take 6 ns instead of 10.)
+
+/// The word of a single segment.
+pub(crate) const SINGLE: usize = 9;
+/// The word of a large table.
+pub(crate) const LARGE: usize = 10;
+/// Entries of a block, at most.
+pub(crate) const SMALL_MAX: usize = 8;
+
+/// A number below 16 for each of 16 kinds of words.
+#[derive(Clone, Copy)]
+struct Nibbles(u64);
+
+impl Nibbles {
+    const fn new(numbers: [u8; 16]) -> Self {
+        let mut nibbles = 0;
+        let mut kind = 0;
+        while kind < numbers.len() {
+            nibbles |= (numbers[kind] as u64) << (4 * kind);
+            kind += 1;
+        }
+        Self(nibbles)
+    }
+
+    #[inline(always)]
+    const fn get(self, kind: usize) -> usize {
+        (self.0 >> (4 * (kind & 15))) as usize & 15
+    }
+}
+
+const LEN: Nibbles = Nibbles::new([0, 1, 2, 3, 4, 5, 6, 7, 8, 0, 0, 0, 2, 1, 4, 3]);
+const ROOM: Nibbles = Nibbles::new([0, 1, 2, 4, 4, 8, 8, 8, 8, 0, 0, 0, 4, 2, 8, 8]);
+const PUSHED: Nibbles = Nibbles::new([0, 0, 0, 4, 0, 6, 7, 8, 0, 0, 0, 0, 3, 2, 5, 14]);
+const POPPED: Nibbles = Nibbles::new([0, 0, 13, 12, 3, 14, 5, 6, 7, 0, 0, 0, 0, 0, 15, 0]);
+
+/// How many entries a block has.
+#[inline(always)]
+pub(crate) const fn len(kind: usize) -> usize {
+    LEN.get(kind)
+}
+
+/// How many entries a block has room for.
+#[inline(always)]
+pub(crate) const fn room(kind: usize) -> usize {
+    ROOM.get(kind)
+}
+
+/// What the word says with one entry more in the same block; `None` where there is no room.
+#[inline(always)]
+pub(crate) const fn pushed(kind: usize) -> Option<usize> {
+    match PUSHED.get(kind) {
+        0 => None,
+        pushed => Some(pushed),
+    }
+}
+
+/// What the word says with one entry less in the same block; `None` where the rest goes into a block of its size.
+#[inline(always)]
+pub(crate) const fn popped(kind: usize) -> Option<usize> {
+    match POPPED.get(kind) {
+        0 => None,
+        popped => Some(popped),
+    }
+}
+
+/// True when a block with so much room has tags.
+#[inline(always)]
+pub(crate) const fn has_tags(room: usize) -> bool {
+    room > 1
+}
+
+/// True when what the word leads to is searched by hashes: but for blocks without tags, everything.
+#[inline(always)]
+pub(crate) const fn is_hashed(kind: usize) -> bool {
+    HASHED >> (kind & 15) & 1 == 1
+}
+
+const HASHED: u16 = {
+    let (mut hashed, mut kind) = (1 << SINGLE | 1 << LARGE, 0);
+    while kind < 16 {
+        if has_tags(ROOM.get(kind)) {
+            hashed |= 1 << kind;
+        }
+        kind += 1;
+    }
+    hashed
+};
+
+/// A tag for each entry of a block, none of which is 0, in their order; 0 for each that is not there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Tags(pub(crate) u64);
+
+impl Tags {
+    pub(crate) const NONE: Self = Self(0);
+
+    /// The tag of one more entry.
+    #[inline(always)]
+    pub(crate) const fn push(&mut self, len: usize, tag: u8) {
+        debug_assert!(len < SMALL_MAX);
+        self.0 |= (tag as u64) << (8 * len);
+    }
+
+    /// Takes a tag out. The last of `len` takes its place.
+    #[inline(always)]
+    pub(crate) const fn swap_remove(&mut self, at: usize, len: usize) {
+        debug_assert!(at < len && len <= SMALL_MAX);
+        let shift = 8 * (len - 1);
+        let last = self.0 >> shift;
+        self.0 = self.0 & !(0xff << (8 * at)) | last << (8 * at);
+        // What was there already, where it was the last.
+        self.0 &= !(u64::MAX << shift);
+    }
+
+    /// The tag of each entry, and 0 for those that are not there.
+    pub(crate) const fn all(self) -> [u8; SMALL_MAX] {
+        self.0.to_le_bytes()
+    }
+
+    /// The places of the entries with this tag, which is not 0, in ascending order.
+    #[inline(always)]
+    pub(crate) const fn matching(self, tag: u8) -> Places {
+        debug_assert!(tag != 0);
+        const LOW: u64 = 0x7f7f_7f7f_7f7f_7f7f;
+        let differ = self.0 ^ (tag as u64 * 0x0101_0101_0101_0101);
+        // The highest bit of each octet in which there is no difference; no octet carries into the next.
+        Places(!(((differ & LOW) + LOW) | differ | LOW))
+    }
+}
+
+/// Places in a block.
+pub(crate) struct Places(u64);
+
+impl Iterator for Places {
+    type Item = usize;
+
+    #[inline(always)]
+    fn next(&mut self) -> Option<usize> {
+        let at = (self.0 != 0).then_some(self.0.trailing_zeros() as usize / 8)?;
+        self.0 &= self.0 - 1;
+        Some(at)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::vec::Vec;
+
+    const BLOCKS: [usize; 12] = [1, 2, 3, 4, 5, 6, 7, 8, 12, 13, 14, 15];
+
+    #[test]
+    fn no_block_is_full_beyond_its_room_or_less_than_a_third_full() {
+        for kind in BLOCKS {
+            assert!((1..=room(kind)).contains(&len(kind)), "{kind}");
+            assert!(3 * len(kind) > room(kind), "{kind}");
+        }
+        assert_eq!([0, SINGLE, LARGE, 11].map(len), [0; 4]);
+    }
+
+    #[test]
+    fn one_entry_more_or_less_stays_in_the_same_room_or_leaves_it() {
+        for kind in BLOCKS {
+            match pushed(kind) {
+                Some(more) => assert_eq!((len(more), room(more)), (len(kind) + 1, room(kind))),
+                None => {
+                    assert_eq!(len(kind), room(kind));
+                    // The kind of a full block is its room.
+                    assert_eq!(room(kind), kind);
+                }
+            }
+            match popped(kind) {
+                Some(less) => assert_eq!((len(less), room(less)), (len(kind) - 1, room(kind))),
+                // The rest fills a block, or is nothing.
+                None => assert_eq!(room(len(kind) - 1), len(kind) - 1),
+            }
+        }
+    }
+
+    #[test]
+    fn what_has_two_entries_or_room_for_them_is_hashed() {
+        for kind in BLOCKS {
+            assert_eq!(is_hashed(kind), kind != 1);
+        }
+        assert!(is_hashed(SINGLE) && is_hashed(LARGE) && !is_hashed(0));
+    }
+
+    #[test]
+    fn tags_are_found_where_a_list_has_them() {
+        let mut state = 1_u64;
+        let mut next = |bound: u64| {
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1);
+            (state >> 33) % bound
+        };
+        let (mut tags, mut list) = (Tags::NONE, Vec::new());
+        for _ in 0..20_000 {
+            // Few tags, and those whose bits carry and borrow.
+            let tag = [1, 2, 0x7f, 0x80, 0x81, 0xff][next(6) as usize];
+            if list.len() < SMALL_MAX && next(2) == 0 {
+                tags.push(list.len(), tag);
+                list.push(tag);
+            } else if !list.is_empty() {
+                let at = next(list.len() as u64) as usize;
+                tags.swap_remove(at, list.len());
+                list.swap_remove(at);
+            }
+            let mut all = list.clone();
+            all.resize(SMALL_MAX, 0);
+            assert_eq!(tags.all(), all[..]);
+            let places: Vec<usize> = tags.matching(tag).collect();
+            let naive = list.iter().enumerate().filter(|(_, own)| **own == tag);
+            assert!(naive.map(|(at, _)| at).eq(places), "{list:?} {tag}");
+        }
+    }
+}
