@@ -262,7 +262,7 @@ impl Generator<'_> {
         self.registers.push(to);
     }
 
-    /// What is carried changes.
+    /// Updates the carried registers.
     fn update_carried(&mut self) {
         let number = usize::from(self.byte() % 2);
         let carried = self.registers[number];
@@ -281,7 +281,7 @@ pub fn compare(program: Program, window: &[u8], records: u64) -> Result<(), Stri
         let mut space = (0..SPACE_WORDS).collect::<Vec<u64>>();
         let mut runs = Vec::new();
         let mut at = 0;
-        // A run that paused goes on where it was.
+        // A run that paused continues where it was.
         for _ in 0..3 {
             let run = runner.run(window, at, records, &mut [&mut state, &mut space]);
             at = run.at;

@@ -8,8 +8,8 @@ use crate::program::{
     SpaceId, Step,
 };
 
-/// Writes a program block by block. Blocks that are ahead are made first and written later; those that
-/// nothing leads to are left out.
+/// Builds a program block by block. Blocks are created before they are referred to and written later; unreachable ones are left
+/// out.
 #[derive(Debug)]
 pub struct Builder {
     blocks: Vec<Draft>,
@@ -250,7 +250,7 @@ impl Builder {
         self.step(Step::Set { to, from });
     }
 
-    /// What is computed of two numbers.
+    /// The result of an operation on two numbers.
     pub fn compute(
         &mut self,
         operation: Operation,
@@ -360,7 +360,7 @@ impl Builder {
             return Err(Fault::TooLarge);
         }
         self.skip_empty();
-        // Blocks that nothing leads to are left out, and the others get their numbers in order.
+        // Unreachable blocks are left out, and the others get their numbers in order.
         let mut is_reached = vec![false; self.blocks.len()];
         let mut numbers = vec![None; self.blocks.len()];
         let mut kept = 0_u16;
@@ -392,7 +392,7 @@ impl Builder {
         Program::new(blocks, self.registers, self.carried, self.spaces)
     }
 
-    /// What leads to a block that only goes on elsewhere leads there.
+    /// Replaces labels of blocks that only jump elsewhere by their targets.
     fn skip_empty(&mut self) {
         let mut goes_on: Vec<Label> = (0..self.blocks.len())
             .filter_map(|index| u16::try_from(index).ok().map(Label))
@@ -412,7 +412,7 @@ impl Builder {
 }
 
 impl End {
-    /// Looks at each label that it leads to.
+    /// Calls `look` with each label that it leads to.
     pub(crate) fn each(self, look: &mut impl FnMut(Label)) {
         self.map(&mut |label| {
             look(label);

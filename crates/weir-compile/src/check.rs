@@ -1,4 +1,4 @@
-//! Whether a program may be run: every access is within its bounds, whatever the bytes are.
+//! Checks whether a program may be run: every access is within its bounds, whatever the bytes are.
 
 use std::fmt;
 
@@ -10,9 +10,9 @@ use crate::program::{
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Fault {
-    /// It is larger than the limits of [`Program`] allow.
+    /// The program exceeds the limits of [`Program`].
     TooLarge,
-    /// A block leads to one that is not behind it.
+    /// A block leads to one that does not follow it.
     Backwards,
     /// A register is read that may not be set, or set that must not be.
     Register,
@@ -36,14 +36,14 @@ impl fmt::Display for Fault {
 
 impl std::error::Error for Fault {}
 
-/// What is known of a register, whatever the record.
+/// A fact about a register that is true of every record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Fact {
     /// The largest value that it can have.
     max: u64,
-    /// It is a place in the window, and so many bytes follow it at least.
+    /// The register is a position in the window, with at least so many bytes after it.
     bytes: Option<u64>,
-    /// It is a place in this space, and so many words follow it at least.
+    /// The register is a position in this space, with at least so many words after it.
     words: Option<(SpaceId, u64)>,
 }
 
@@ -56,7 +56,7 @@ impl Fact {
         }
     }
 
-    /// What is known where it is less than another register, say.
+    /// The fact where it is, say, less than another register.
     fn where_holds(self, relation: Relation, other: Self) -> Self {
         let max = match relation {
             Relation::Equal | Relation::LessOrEqual => other.max,
@@ -69,7 +69,7 @@ impl Fact {
         }
     }
 
-    /// What is known of a place in the window where so many bytes follow it.
+    /// The fact of a position in the window with so many bytes after it.
     fn with_bytes(self, bytes: u32) -> Self {
         Self {
             max: self.max.min(Program::WINDOW_LEN_MAX),
@@ -87,7 +87,7 @@ impl Fact {
         }
     }
 
-    /// What holds of either.
+    /// The fact that is true of both.
     fn or(self, other: Self) -> Self {
         let words = match (self.words, other.words) {
             (Some((space, ours)), Some((other, theirs))) if space == other => {
@@ -106,7 +106,7 @@ impl Fact {
     }
 }
 
-/// Of each register: `None` where it may not be set.
+/// The fact of each register: `None` where it may not be set.
 type Facts = Vec<Option<Fact>>;
 
 pub(crate) fn check(program: &Program) -> Result<(), Fault> {
@@ -155,7 +155,7 @@ fn check_size(program: &Program) -> Result<(), Fault> {
     Ok(())
 }
 
-/// What is known of registers before the first block: those that are given, and those that are carried.
+/// The facts of registers before the first block: those that are given, and those that are carried.
 fn given(program: &Program) -> Result<Facts, Fault> {
     let Space::Given { words_min } = program.spaces[0] else {
         return Err(Fault::Bounds);
@@ -408,7 +408,7 @@ impl Checker<'_> {
         }
     }
 
-    /// What is carried is always set.
+    /// Checks that carried registers are always set.
     fn carried(&self) -> Result<(), Fault> {
         self.program
             .carried

@@ -1,4 +1,4 @@
-//! What a program means.
+//! The interpreter, which defines the meaning of programs.
 
 use crate::program::{Bytes, End, Label, Operand, Program, Register, Space, Step};
 use crate::run::{AT_WORD, LEFT_WORD, PAUSED};
@@ -61,7 +61,7 @@ pub(crate) fn run(
     why
 }
 
-/// Where a block leads.
+/// The target of a block.
 enum LeadsTo {
     Block(Label),
     /// The first block, with the next record.

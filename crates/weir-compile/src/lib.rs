@@ -1,4 +1,4 @@
-//! How is a question put to each record of a buffer, as fast as the machine can?
+//! Compiles questions about records of a buffer to machine code.
 //!
 //! A question becomes a [`Program`]: a graph of blocks that is run once a record, over 64-bit registers, a
 //! window of bytes and some spaces of words. It is checked when it is made, and then run by a [`Runner`] in

@@ -15,11 +15,11 @@ pub(crate) struct Loaded<V> {
     pub(crate) offset: u32,
     pub(crate) bytes: Bytes,
     pub(crate) is_little: bool,
-    /// The bytes as a number whose least significant is the first, whatever they mean.
+    /// The bytes as a number whose least significant byte is the first.
     pub(crate) raw: V,
 }
 
-/// Where the number of a register comes from.
+/// The source of the number of a register.
 #[derive(Clone, Copy, Debug)]
 enum Source<V> {
     /// Some bits of a number: it is shifted to the right, then masked.
@@ -34,12 +34,12 @@ enum Source<V> {
     Either(Register, Register),
 }
 
-/// What is known of the registers that one step alone sets.
+/// The sources of the registers that one step alone sets.
 pub(crate) struct Sources<V> {
     of: Vec<Option<Source<V>>>,
 }
 
-/// It holds when the bits of a mask are as expected, in the bytes of `raw`.
+/// A test whether the bits of a mask are as expected, in the bytes of `raw`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct MaskedTest<V> {
     pub(crate) raw: V,
@@ -52,7 +52,7 @@ pub(crate) struct MaskedTest<V> {
 
 /// Tests of one comparison, at most.
 const TESTS_MAX: usize = 8;
-/// So many registers are looked at for them: there may be many ways to one.
+/// The maximum number of registers that are followed: there may be many paths to one.
 const STEPS_MAX: usize = 64;
 
 impl<V: Copy + PartialEq> Sources<V> {
@@ -62,7 +62,7 @@ impl<V: Copy + PartialEq> Sources<V> {
         }
     }
 
-    /// Notes what a register is loaded from, which nothing else sets.
+    /// Records the bytes that a register is loaded from, which nothing else sets.
     pub(crate) fn load(&mut self, to: Register, loaded: Loaded<V>) {
         let mask = loaded.bytes.max();
         let shift = 0;
@@ -73,7 +73,7 @@ impl<V: Copy + PartialEq> Sources<V> {
         });
     }
 
-    /// Notes how a register is computed, which nothing else sets.
+    /// Records the computation of a register, which nothing else sets.
     pub(crate) fn compute(
         &mut self,
         to: Register,
@@ -91,7 +91,7 @@ impl<V: Copy + PartialEq> Sources<V> {
                     mask,
                 }),
             ) => {
-                // As shifts are by the lowest six bits.
+                // Shifts are by the lowest six bits.
                 let more = (more & 63) as u32;
                 (shift + more < 64).then_some(Source::Bits {
                     loaded,
@@ -192,7 +192,7 @@ impl<V: Copy + PartialEq> MaskedTest<V> {
         })
     }
 
-    /// True when no bit is left out.
+    /// Whether the mask has all bits.
     pub(crate) const fn is_of_all_bits(&self) -> bool {
         self.mask == u64::MAX >> (64 - 8 * self.bytes)
     }
@@ -356,7 +356,7 @@ mod tests {
         assert!(sources.tests(Register(3), 0x82).is_none());
         // A number that no byte is.
         assert!(sources.tests(Register(2), 0x181).is_none());
-        // As many words as are put together, and one more.
+        // The words are as many as are combined, and one more.
         let mut all = Register(10);
         for word in 10..20 {
             let (loaded, _) = loaded(0, Bytes::Four, false);

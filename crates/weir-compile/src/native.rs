@@ -48,7 +48,7 @@ pub struct CompileError {
 }
 
 impl CompileError {
-    /// Why something is not compiled that has nothing to do with memory.
+    /// The error of a failure that is not about memory.
     pub fn new(reason: impl fmt::Display) -> Self {
         Self {
             reason: reason.to_string(),
@@ -89,7 +89,7 @@ impl Drop for Native {
     }
 }
 
-/// Gives back the memory of a module, none of whose functions is called any more.
+/// Frees the memory of a module, none of whose functions is called any more.
 #[allow(unsafe_code)]
 fn free(module: JITModule) {
     // SAFETY: a module comes here when it could not be finished, before a caller had a function of it, or
@@ -218,23 +218,23 @@ struct Writer<'w> {
     builder: FunctionBuilder<'w>,
     program: &'w Program,
     registers: Vec<Variable>,
-    /// Of each register, whether one step alone sets it.
+    /// Whether one step alone sets each register.
     is_set_once: Vec<bool>,
-    /// Which bytes of the window such registers come from.
+    /// The bytes of the window that such registers come from.
     sources: Sources<Value>,
     left: Variable,
-    /// Where the code of each record begins.
+    /// The beginning of the code of each record.
     head: ir::Block,
     /// Those of the program, in the copy of it that is written.
     blocks: Vec<ir::Block>,
-    /// Where it goes behind a record of a stretch, for all of which the program may run; `None` where that is to be tested.
+    /// The continuation after a record of a stretch, for all of which the program may run; `None` where that has to be tested.
     next: Option<ir::Block>,
     window: Value,
     spaces: Vec<(Value, Value)>,
-    /// How the window and each space are accessed: as memory that does not overlap with the others'.
+    /// The flags of accesses to the window and to each space: as memory that does not overlap with the others'.
     flags_window: MemFlagsData,
     flags: Vec<MemFlagsData>,
-    /// Where the state is written and the function returns, with why.
+    /// The block where the state is written and the function returns, with the reason.
     leave: ir::Block,
 }
 
@@ -367,8 +367,8 @@ impl<'w> Writer<'w> {
         self.builder.ins().return_(&[why]);
     }
 
-    /// Writes the program for a stretch of records of one length, if so many follow whole, and may be done: `stride` says why its
-    /// tests hold then. Otherwise the code goes on behind that.
+    /// Writes the program for a stretch of records of one length, if so many follow whole, and may be processed: `stride` proves
+    /// that its tests are true then. Otherwise the code continues after that.
     fn stretch(&mut self, stride: &Stride) {
         let (at, end) = (self.get(Register::AT), self.get(Register::WINDOW_LEN));
         let bytes = u64::from(stride.bytes) * STRETCH;
@@ -524,7 +524,7 @@ impl<'w> Writer<'w> {
         }
     }
 
-    /// Where a word lies.
+    /// The address of a word.
     fn address(&mut self, space: SpaceId, at: Option<Register>, offset: u32) -> (Value, i32) {
         let (mut address, _) = self.spaces[space.index()];
         if let Some(at) = at {
@@ -735,7 +735,7 @@ impl<'w> Writer<'w> {
     }
 }
 
-/// Of each register, whether one step alone sets it: what it is set to is then the same wherever it may be read.
+/// Whether one step alone sets each register: its value is then the same wherever it may be read.
 fn set_once(program: &Program) -> Vec<bool> {
     let mut times = vec![0_u32; usize::from(program.registers)];
     let mut set = |register: Register| times[register.index()] += 1;

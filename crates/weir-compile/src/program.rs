@@ -1,4 +1,4 @@
-//! What a program is made of.
+//! The parts of a program.
 
 use std::fmt;
 use std::sync::Arc;
@@ -6,9 +6,8 @@ use std::sync::Arc;
 use crate::builder::Builder;
 use crate::check::{self, Fault};
 
-/// What is done with each record of a window of bytes: a graph of blocks without a circle, run from its
-/// first block once a record. It works on 64-bit registers, reads the window, and reads and writes
-/// *spaces*, which are slices of 64-bit words.
+/// The processing of each record of a window of bytes: an acyclic graph of blocks, run from its first block once a record. It works
+/// on 64-bit registers, reads the window, and reads and writes *spaces*, which are slices of 64-bit words.
 ///
 /// A program is checked when it is made: every access lies behind a test that it is within its bounds,
 /// every register is set before it is read. So a program can be run without trusting the code that made it.
@@ -25,7 +24,7 @@ pub struct Program {
 pub struct Register(pub(crate) u16);
 
 impl Register {
-    /// Where the record at hand begins in the window; at [`End::Next`], where the next one does.
+    /// The position of the current record in the window; at [`End::Next`], that of the next one.
     pub const AT: Self = Self(0);
     /// The length of the window.
     pub const WINDOW_LEN: Self = Self(1);
@@ -59,7 +58,7 @@ impl SpaceId {
     }
 }
 
-/// What is known of a space.
+/// The facts about a space.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Space {
     /// Given by the caller of each run, with so many words at least.
@@ -104,22 +103,22 @@ impl From<u64> for Operand {
     }
 }
 
-/// What is computed of two numbers. Arithmetic wraps around unless its name says otherwise; shifts take the lowest six bits.
+/// An operation on two numbers. Arithmetic wraps around unless its name tells otherwise; shifts take the lowest six bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs, reason = "the names say it")]
 pub enum Operation {
     Add,
-    /// Gives the largest number where the sum would overflow.
+    /// The sum, or the largest number where it would overflow.
     AddSaturating,
     Subtract,
     Multiply,
-    /// By a constant that is not 0.
+    /// The quotient of a division by a constant that is not 0.
     Divide,
-    /// By a constant from 1 to 2^63 - 1.
+    /// The quotient of a division by a constant from 1 to 2^63 - 1.
     DivideSigned,
-    /// By a constant that is not 0.
+    /// The remainder of a division by a constant that is not 0.
     Remainder,
-    /// By a constant from 1 to 2^63 - 1.
+    /// The remainder of a division by a constant from 1 to 2^63 - 1.
     RemainderSigned,
     And,
     Or,
@@ -189,7 +188,7 @@ impl Operation {
     }
 }
 
-/// How two unsigned numbers are compared.
+/// A comparison of two unsigned numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs, reason = "the names say it")]
 pub enum Relation {
@@ -240,7 +239,7 @@ impl Relation {
     }
 }
 
-/// How many bytes of the window make a number.
+/// The number of bytes of the window that make a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs, reason = "the names say it")]
 pub enum Bytes {
@@ -251,7 +250,7 @@ pub enum Bytes {
 }
 
 impl Bytes {
-    /// How many they are.
+    /// The number.
     #[must_use]
     pub const fn count(self) -> u64 {
         match self {
@@ -274,16 +273,16 @@ impl Bytes {
 pub enum Step {
     /// `to` becomes a copy.
     Set {
-        /// What is set.
+        /// The register that is set.
         to: Register,
-        /// To what.
+        /// The value.
         from: Operand,
     },
     /// `to` becomes what is computed.
     Compute {
-        /// What is set.
+        /// The register that is set.
         to: Register,
-        /// How it is computed.
+        /// The operation.
         operation: Operation,
         /// The first number.
         left: Register,
@@ -292,7 +291,7 @@ pub enum Step {
     },
     /// `to` becomes one of two numbers.
     Select {
-        /// What is set.
+        /// The register that is set.
         to: Register,
         /// Whether it is `then`.
         relation: Relation,
@@ -307,20 +306,20 @@ pub enum Step {
     },
     /// `to` becomes a number of the window, at `at` and `offset` bytes.
     Load {
-        /// What is set.
+        /// The register that is set.
         to: Register,
         /// A place in the window.
         at: Register,
         /// Bytes behind it.
         offset: u32,
-        /// How many bytes the number has.
+        /// The size of the number.
         bytes: Bytes,
-        /// Its last byte is the most significant.
+        /// The last byte is the most significant.
         is_little: bool,
     },
     /// `to` becomes a word of a space, at `at` and `offset` words.
     Read {
-        /// What is set.
+        /// The register that is set.
         to: Register,
         /// The space.
         space: SpaceId,
@@ -331,7 +330,7 @@ pub enum Step {
     },
     /// A word of a space becomes `from`.
     Write {
-        /// What is written.
+        /// The value that is written.
         from: Operand,
         /// The space.
         space: SpaceId,
@@ -342,7 +341,7 @@ pub enum Step {
     },
 }
 
-/// How a block ends. Blocks lead to blocks behind them only.
+/// The end of a block. Blocks lead to later blocks only.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
     /// Goes on.
@@ -355,22 +354,22 @@ pub enum End {
         left: Register,
         /// The second.
         right: Operand,
-        /// Where to go when the relation holds.
+        /// The target if the relation is true.
         then: Label,
-        /// Where to go otherwise.
+        /// The target otherwise.
         otherwise: Label,
     },
     /// Goes on to `then` when `bytes` bytes from `at` on end at `end` or before.
     Within {
         /// A place in the window, perhaps behind its end.
         at: Register,
-        /// How many bytes.
+        /// The number of bytes.
         bytes: u32,
         /// A place within the window.
         end: Register,
-        /// Where to go when they do.
+        /// The target if they do.
         then: Label,
-        /// Where to go otherwise.
+        /// The target otherwise.
         otherwise: Label,
     },
     /// Goes on to `then`, with `to` behind `bytes` bytes from `at` on, when that is `end` or before.
@@ -379,26 +378,26 @@ pub enum End {
         to: Register,
         /// A place in the window, perhaps behind its end.
         at: Register,
-        /// How many bytes.
+        /// The number of bytes.
         bytes: Register,
         /// A place within the window.
         end: Register,
-        /// Where to go when they do.
+        /// The target if they do.
         then: Label,
-        /// Where to go otherwise.
+        /// The target otherwise.
         otherwise: Label,
     },
     /// Goes on to `then` when a space has `words` words from `at` on.
     WithinSpace {
         /// A place in the space, perhaps behind its end.
         at: Register,
-        /// How many words.
+        /// The number of words.
         words: u32,
         /// The space.
         space: SpaceId,
-        /// Where to go when it has them.
+        /// The target if it has them.
         then: Label,
-        /// Where to go otherwise.
+        /// The target otherwise.
         otherwise: Label,
     },
     /// The record is done: the next one begins at [`Register::AT`].
@@ -459,7 +458,7 @@ impl Program {
         constants.fold(0, usize::saturating_add)
     }
 
-    /// Of how many blocks it is made.
+    /// The number of blocks.
     #[must_use]
     pub fn blocks(&self) -> usize {
         self.blocks.len()
@@ -491,7 +490,7 @@ impl Program {
         Builder::narrowed(self, &kept, why).finish()
     }
 
-    /// What a block does outlives the record at hand.
+    /// Whether a block has effects beyond the current record.
     fn changes(&self, block: &Block) -> bool {
         let is_kept = |register: Register| {
             register == Register::AT || self.carried.iter().any(|it| it.register == register)
@@ -507,7 +506,7 @@ impl Program {
         by_steps || matches!(block.end, End::Reach { to, .. } if is_kept(to))
     }
 
-    /// How many steps it has: what compiling costs follows from that.
+    /// The number of steps, which determines the cost of compiling.
     #[must_use]
     pub fn steps(&self) -> usize {
         self.blocks.iter().map(|block| block.steps.len() + 1).sum()

@@ -11,7 +11,7 @@ pub struct Runner {
     native: Option<Native>,
 }
 
-/// Where a run began and ended.
+/// The range and the end of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Run {
     /// Bytes of the window that are done.
@@ -25,7 +25,7 @@ pub struct Run {
 /// Why a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exit {
-    /// As many records are done as were allowed.
+    /// The maximum number of records was processed.
     Paused,
     /// [`End::Leave`](crate::End::Leave) with this number.
     Left(u8),
@@ -36,7 +36,7 @@ pub enum Exit {
 pub(crate) const STATE_WORDS: u64 = 2;
 pub(crate) const AT_WORD: usize = 0;
 pub(crate) const LEFT_WORD: usize = 1;
-/// What the compiled code gives back in place of the number of an [`End::Leave`](crate::End::Leave).
+/// The result of the compiled code in place of the number of an [`End::Leave`](crate::End::Leave).
 pub(crate) const PAUSED: u64 = u8::MAX as u64;
 
 impl Runner {
@@ -64,13 +64,13 @@ impl Runner {
         Ok(())
     }
 
-    /// It is machine code.
+    /// Whether it is machine code.
     #[must_use]
     pub const fn is_compiled(&self) -> bool {
         self.native.is_some()
     }
 
-    /// What it runs.
+    /// The program.
     #[must_use]
     pub const fn program(&self) -> &Program {
         &self.program

@@ -2,21 +2,20 @@
 
 use crate::program::{End, Operand, Operation, Program, Register, Step};
 
-/// What is known of a program that goes on by the same number of bytes at every [`End::Next`].
+/// The facts about a program that advances by the same number of bytes at every [`End::Next`].
 pub(crate) struct Stride {
-    /// By how many.
+    /// The number of bytes.
     pub(crate) bytes: u32,
-    /// Of each block, whether it ends with a test that bytes lie within the window that cannot fail where so many bytes follow the
-    /// beginning of the record.
+    /// Whether each block ends with a test of bytes in the window that cannot fail where so many bytes follow the beginning of the
+    /// record.
     pub(crate) holds: Vec<bool>,
 }
 
-/// Of each register, how many bytes it lies behind the beginning of the record; `None` where that is not known, or not always the
-/// same.
+/// The distance of each register from the beginning of the record, in bytes; `None` where it is unknown, or not always the same.
 type Distances = Vec<Option<u32>>;
 
 impl Stride {
-    /// That of a program; `None` for one whose records differ in length, or which tests nothing that follows from it.
+    /// The stride of a program; `None` for one whose records differ in length, or without tests that follow from it.
     ///
     /// Why a test that [`Stride::holds`] names may be left out where `n` strides follow the first of `n` records: `check` has seen to it
     /// that the record begins within the window at every [`End::Next`], and here each one is `bytes` behind the one before. So
@@ -48,7 +47,7 @@ impl Stride {
                         return None;
                     }
                 }
-                // On one of its two ways it is another place.
+                // On one of its two paths it is another position.
                 End::Reach { to, .. } => distances[to.index()] = None,
                 _ => {}
             }
@@ -94,7 +93,7 @@ fn follow(step: &Step, distances: &mut Distances) {
     distances[to.index()] = distance;
 }
 
-/// What holds on every way to a block.
+/// Keeps the distances that are the same on every path to a block.
 fn meet(entry: &mut Option<Distances>, distances: &Distances) {
     match entry {
         None => *entry = Some(distances.clone()),
@@ -134,7 +133,7 @@ mod tests {
     #[test]
     fn tests_hold_that_follow_from_the_length_of_records() {
         assert_eq!(held(&program(8, |_, _| {})), Some(1));
-        // Behind the first bytes, as far as they lie in the record.
+        // The position follows the first bytes, within the record.
         let inner = |bytes| {
             program(8, move |b, leave| {
                 let at = b.compute(Operation::Add, Register::AT, 3);

@@ -16,7 +16,7 @@ const PAGE_MIN: usize = 64;
 const SHARED_MAX: usize = 1 << 10;
 const UNIT: usize = 16;
 
-/// Where a string is.
+/// The position of a string.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Span {
     page: u32,
@@ -31,7 +31,7 @@ pub(crate) struct Arena {
     /// The page from which strings are cut, if there is one, and how much of it is used.
     open: Option<u32>,
     used: usize,
-    /// For each size, in units: the first free place.
+    /// The first free place of each size, in units.
     free: Vec<Option<(u32, u32)>>,
     /// Pages of long strings that are no more.
     spare: Vec<u32>,

@@ -50,7 +50,7 @@ impl<K: Hash + Eq, V, S: BuildHasher> Dict<K, V, S> {
         spread(self.state.hash_one(key))
     }
 
-    /// Looks many keys up. Calls `each` once for each key, in order, with its number and its value.
+    /// Looks up many keys. Calls `each` once for each key, in order, with its number and its value.
     ///
     /// Costs about a third of as many calls of [`Self::get`] when the dictionary is larger than the
     /// processor's caches, and as much as these when it is small. Allocates nothing.
@@ -65,8 +65,7 @@ impl<K: Hash + Eq, V, S: BuildHasher> Dict<K, V, S> {
         self.get_batch_hashed(keys, each);
     }
 
-    /// As [`Self::get_batch`], with the hash of each key from [`Self::hash_of`]. A key with another
-    /// hash is not found.
+    /// Looks up as [`Self::get_batch`], with the hash of each key from [`Self::hash_of`]. A key with another hash is not found.
     pub fn get_batch_hashed<'q, Q: Hash + Eq + ?Sized + 'q>(
         &self,
         keys: impl IntoIterator<Item = (&'q Q, u64)>,
@@ -124,9 +123,8 @@ impl<K: Hash + Eq, V, S: BuildHasher> Dict<K, V, S> {
         }
     }
 
-    /// Looks many keys up, inserts those that are not there, and calls `each` once for each key, in
-    /// order, with its number and its value. A value that is not there yet is made by `make` from the
-    /// number of its key; a key that comes twice is inserted once.
+    /// Looks up many keys, inserts those that are missing, and calls `each` once for each key, in order, with its number and its
+    /// value. A missing value is made by `make` from the number of its key; a repeated key is inserted once.
     ///
     /// Keys may be borrowed forms: `[u8; N]` for itself, `str` for `String`. Only keys that are
     /// inserted are made owned. Ends the process when memory ends, as [`Self::insert`] does.
@@ -162,7 +160,7 @@ impl<K: Hash + Eq, V, S: BuildHasher> Dict<K, V, S> {
         }
     }
 
-    /// As [`Self::upsert_batch`], with the hash of each key from [`Self::hash_of`].
+    /// Works as [`Self::upsert_batch`], with the hash of each key from [`Self::hash_of`].
     ///
     /// With another hash than that, entries are in the dictionary that no search finds.
     ///
@@ -181,7 +179,7 @@ impl<K: Hash + Eq, V, S: BuildHasher> Dict<K, V, S> {
         let mut window = Window::new();
         let mut number = 0;
         while window.fill(&self.table, &mut keys) {
-            // What has been looked up in advance, until an insertion moves entries.
+            // The lookups in advance are valid until an insertion moves entries.
             let mut is_fresh = true;
             while let Some((key, hash, lanes)) = window.next() {
                 let query = HashedQuery {
@@ -248,8 +246,7 @@ impl<'q, Q: ?Sized> Window<'q, Q> {
         }
     }
 
-    /// Takes keys until the window is full, and starts fetching what their searches will read. `false`
-    /// when there are no keys.
+    /// Takes keys until the window is full, and prefetches what their searches will read. `false` when there are no keys.
     #[inline(always)]
     pub(crate) fn fill<T>(
         &mut self,

@@ -21,7 +21,7 @@ pub(crate) const BLOCK_MAX: usize = 8;
 /// Blocks in a page.
 const PAGE: usize = 128;
 
-/// A block's number among those of its size.
+/// The number of a block among those of its size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Block(pub(crate) u32);
 
@@ -80,15 +80,15 @@ impl<T> Pool<T> {
         Ok(next)
     }
 
-    /// Takes a block back, whose entries have been moved out. Where memory for the list ends, its place
-    /// is lost until the pool goes.
+    /// Takes back a block whose entries have been moved out. Without memory for the list, its place is lost until the pool is
+    /// dropped.
     pub(crate) fn give_back(&mut self, block: Block) {
         if self.free.try_reserve(1).is_ok() {
             self.free.push(block);
         }
     }
 
-    /// Where the entries of a block are. Room for `size` of them, as long as the pool lives.
+    /// The position of the entries of a block. There is room for `size` of them while the pool lives.
     ///
     /// # Panics
     /// When no such block was given.

@@ -72,7 +72,7 @@ impl<V, S: BuildHasher> Query<(Span, V)> for BytesQuery<'_, S> {
 }
 
 impl<V> BytesDict<V> {
-    /// A dictionary without entries. Allocates nothing.
+    /// A dictionary without entries, which allocates nothing.
     #[must_use]
     pub const fn new() -> Self {
         Self::with_hasher(ProcessKey)
@@ -97,7 +97,7 @@ impl<V, S> BytesDict<V, S> {
         }
     }
 
-    /// How many entries there are.
+    /// The number of entries.
     #[must_use]
     pub fn len(&self) -> usize {
         self.table.len()
@@ -109,7 +109,7 @@ impl<V, S> BytesDict<V, S> {
         self.len() == 0
     }
 
-    /// As [`Dict::allocated_bytes`](crate::Dict::allocated_bytes), with the keys.
+    /// The bytes as [`Dict::allocated_bytes`](crate::Dict::allocated_bytes), with the keys.
     #[must_use]
     pub fn allocated_bytes(&self) -> usize {
         self.table.allocated_bytes() + self.arena.allocated_bytes()
@@ -167,12 +167,12 @@ impl<V, S: BuildHasher> BytesDict<V, S> {
         self.table.at_mut(spot).map(|entry| &mut entry.1)
     }
 
-    /// True when the key is there.
+    /// Whether the key is there.
     pub fn contains_key(&self, key: &[u8]) -> bool {
         self.get(key).is_some()
     }
 
-    /// Puts a value in, and gives back the one that the key had. Ends the process when memory ends.
+    /// Inserts a value, and returns the previous one of the key. Aborts the process when memory is exhausted.
     pub fn insert(&mut self, key: &[u8], value: V) -> Option<V> {
         let mut value = Some(value);
         let place = self.get_or_insert_with(key, || value.take().expect("called once"));
@@ -224,7 +224,7 @@ impl<V, S: BuildHasher> BytesDict<V, S> {
         Ok(&mut entry.expect("an entry stays where it was found").1)
     }
 
-    /// As [`Dict::upsert_batch_hashed`](crate::Dict::upsert_batch_hashed).
+    /// Works as [`Dict::upsert_batch_hashed`](crate::Dict::upsert_batch_hashed).
     ///
     /// # Errors
     /// [`AllocError`] when memory ends. The keys up to then have been seen by `each`.
@@ -247,7 +247,7 @@ impl<V, S: BuildHasher> BytesDict<V, S> {
         Ok(())
     }
 
-    /// Takes a key's entry out; gives its value.
+    /// Removes the entry of a key; returns its value.
     pub fn remove(&mut self, key: &[u8]) -> Option<V> {
         let hash = self.hash_of(key);
         let spot = self.table.find(hash, &self.query(key, hash))?;

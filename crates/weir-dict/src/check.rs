@@ -1,4 +1,4 @@
-//! What has to be true of every table, for tests and fuzz targets.
+//! The invariants of every table, for tests and fuzz targets.
 
 use core::hash::{BuildHasher, Hash};
 

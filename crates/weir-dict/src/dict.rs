@@ -69,7 +69,7 @@ impl<K: Borrow<Q>, V, Q: Hash + Eq + ?Sized, S: BuildHasher> Query<(K, V)> for M
 }
 
 impl<K, V> Dict<K, V> {
-    /// A dictionary without entries. Allocates nothing.
+    /// A dictionary without entries, which allocates nothing.
     #[must_use]
     pub const fn new() -> Self {
         Self::with_hasher(ProcessKey)
@@ -103,7 +103,7 @@ impl<K, V, S> Dict<K, V, S> {
         &self.state
     }
 
-    /// How many entries there are.
+    /// The number of entries.
     #[must_use]
     #[inline]
     pub fn len(&self) -> usize {
@@ -131,7 +131,7 @@ impl<K, V, S> Dict<K, V, S> {
 }
 
 impl<K: Hash + Eq, V, S: BuildHasher> Dict<K, V, S> {
-    /// As [`Dict::with_capacity`], with a hasher.
+    /// A dictionary as [`Dict::with_capacity`], with a hasher.
     #[must_use]
     pub fn with_capacity_and_hasher(capacity: usize, state: S) -> Self {
         let mut dict = Self::with_hasher(state);
@@ -147,7 +147,7 @@ impl<K: Hash + Eq, V, S: BuildHasher> Dict<K, V, S> {
         }
     }
 
-    /// As [`Self::reserve`], but gives an error when memory ends.
+    /// Reserves as [`Self::reserve`], but returns an error when memory is exhausted.
     ///
     /// Costs as much as inserting the entries would in growth. It is a preparation and no promise:
     /// memory is divided by how many entries each segment will have on average, so some insertions
@@ -168,7 +168,7 @@ impl<K: Hash + Eq, V, S: BuildHasher> Dict<K, V, S> {
         self.table.reserve(additional, &MapKeys(&self.state))
     }
 
-    /// Gives back memory that no entry needs: visits every segment.
+    /// Frees memory that no entry needs: visits every segment.
     pub fn shrink_to_fit(&mut self) {
         self.table.shrink();
     }
@@ -203,7 +203,7 @@ impl<K: Hash + Eq, V, S: BuildHasher> Dict<K, V, S> {
         self.table.at_mut(spot).map(|entry| &mut entry.1)
     }
 
-    /// True when the key is there.
+    /// Whether the key is there.
     #[inline]
     pub fn contains_key<Q: Hash + Eq + ?Sized>(&self, key: &Q) -> bool
     where
@@ -212,7 +212,7 @@ impl<K: Hash + Eq, V, S: BuildHasher> Dict<K, V, S> {
         self.get(key).is_some()
     }
 
-    /// Puts a value in, and gives back the one that the key had. The key that was there stays.
+    /// Inserts a value, and returns the previous one of the key. An existing key stays.
     ///
     /// When memory ends, it does what other collections do: it ends the process. See
     /// [`Self::try_insert`].
@@ -224,7 +224,7 @@ impl<K: Hash + Eq, V, S: BuildHasher> Dict<K, V, S> {
         }
     }
 
-    /// As [`Self::insert`], but gives an error when memory ends.
+    /// Inserts as [`Self::insert`], but returns an error when memory is exhausted.
     ///
     /// # Errors
     /// [`AllocError`]: the dictionary is as it was, and key and value are dropped.
@@ -251,7 +251,7 @@ impl<K: Hash + Eq, V, S: BuildHasher> Dict<K, V, S> {
         table.insert(hash, &keys, (key, value)).map(|_| ())
     }
 
-    /// Takes a key's entry out; gives its value.
+    /// Removes the entry of a key; returns its value.
     #[inline]
     pub fn remove<Q: Hash + Eq + ?Sized>(&mut self, key: &Q) -> Option<V>
     where
@@ -260,7 +260,7 @@ impl<K: Hash + Eq, V, S: BuildHasher> Dict<K, V, S> {
         self.remove_entry(key).map(|(_, value)| value)
     }
 
-    /// Takes a key's entry out.
+    /// Removes the entry of a key.
     #[inline]
     pub fn remove_entry<Q: Hash + Eq + ?Sized>(&mut self, key: &Q) -> Option<(K, V)>
     where
@@ -303,7 +303,7 @@ impl<K, V, S: Default> Default for Dict<K, V, S> {
 }
 
 impl<K: Clone, V: Clone, S: Clone> Clone for Dict<K, V, S> {
-    /// Keeps every entry in its place, so that nothing is hashed and walks go on in the clone.
+    /// The clone has every entry in the same place, so that nothing is hashed and walks continue in it.
     fn clone(&self) -> Self {
         match self.table.duplicate() {
             Ok(table) => Self {

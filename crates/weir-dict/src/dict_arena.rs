@@ -31,7 +31,7 @@ use crate::hash::ProcessKey;
 /// assert_eq!(arena.len(one), 1);
 /// ```
 pub struct DictArena<K, V, S = ProcessKey> {
-    /// How many entries a dictionary has and where they are: see [`Word`].
+    /// The number and the position of the entries of each dictionary: see [`Word`].
     words: Vec<Word>,
     pools: [Pool<(K, V)>; BLOCK_MAX],
     large: Vec<Dict<K, V, S>>,
@@ -79,7 +79,7 @@ impl Word {
 }
 
 impl<K, V> DictArena<K, V> {
-    /// An arena without dictionaries. Allocates nothing.
+    /// An arena without dictionaries, which allocates nothing.
     #[must_use]
     pub const fn new() -> Self {
         Self::with_hasher(ProcessKey)
@@ -133,7 +133,7 @@ impl<K, V, S> DictArena<K, V, S> {
         self.try_add().unwrap_or_else(|error| error.abort())
     }
 
-    /// As [`Self::add`], but gives an error when memory ends.
+    /// Adds as [`Self::add`], but returns an error when memory is exhausted.
     ///
     /// # Errors
     /// [`AllocError`]: the arena is as it was.
@@ -162,7 +162,7 @@ impl<K, V, S> DictArena<K, V, S> {
         word
     }
 
-    /// How many entries a dictionary has.
+    /// The number of entries of a dictionary.
     ///
     /// # Panics
     /// As all methods here: when `id` is not of this arena, or has been removed.
@@ -176,7 +176,7 @@ impl<K, V, S> DictArena<K, V, S> {
         }
     }
 
-    /// True when a dictionary has no entries.
+    /// Whether a dictionary has no entries.
     #[must_use]
     pub fn is_empty(&self, id: DictId) -> bool {
         self.word(id).kind() == 0
@@ -204,7 +204,7 @@ impl<K, V, S> DictArena<K, V, S> {
         unsafe { core::slice::from_raw_parts(start.as_ptr(), count) }
     }
 
-    /// As [`Self::entries`].
+    /// The entries as [`Self::entries`], mutable.
     #[inline(always)]
     #[allow(unsafe_code)]
     fn entries_mut(&mut self, word: Word) -> &mut [(K, V)] {
@@ -246,7 +246,7 @@ impl<K, V, S> DictArena<K, V, S> {
         Ok(())
     }
 
-    /// Takes an entry out of a block; the others move into the next smaller one.
+    /// Removes an entry of a block; the others move into the next smaller one.
     #[allow(unsafe_code)]
     fn take(&mut self, id: DictId, at: usize) -> Result<(K, V), AllocError> {
         let old = self.word(id);
@@ -336,14 +336,14 @@ impl<K: Hash + Eq, V, S: BuildHasher + Clone> DictArena<K, V, S> {
         Some(&mut entry.1)
     }
 
-    /// Puts a value in, and gives back the one that the key had. Ends the process when memory ends.
+    /// Inserts a value, and returns the previous one of the key. Aborts the process when memory is exhausted.
     #[inline]
     pub fn insert(&mut self, id: DictId, key: K, value: V) -> Option<V> {
         self.try_insert(id, key, value)
             .unwrap_or_else(|error| error.abort())
     }
 
-    /// As [`Self::insert`], but gives an error when memory ends.
+    /// Inserts as [`Self::insert`], but returns an error when memory is exhausted.
     ///
     /// # Errors
     /// [`AllocError`]: the dictionary is as it was, and key and value are dropped.
@@ -376,14 +376,13 @@ impl<K: Hash + Eq, V, S: BuildHasher + Clone> DictArena<K, V, S> {
         };
         let word = Word::new(LARGE, number)?;
         let mut dict = Dict::with_hasher(self.state.clone());
-        // One more than a block holds, so that nothing below allocates.
+        // The room is for one more entry than a block holds, so that nothing below allocates.
         dict.try_reserve(BLOCK_MAX + 1)?;
         dict.try_insert(key, value)?;
         let old = self.word(id);
         for at in (0..BLOCK_MAX).rev() {
             let (key, value) = self.read(old, at);
-            // There is room, so nothing fails; if a hasher panics here, entries leak, and are not
-            // dropped twice.
+            // There is room, so that nothing fails; if a hasher panics here, entries leak, and are not dropped twice.
             self.words[id.0 as usize] = EMPTY;
             let _ = dict.try_insert(key, value);
         }
@@ -402,8 +401,8 @@ impl<K: Hash + Eq, V, S: BuildHasher + Clone> DictArena<K, V, S> {
         unsafe { entry.read() }
     }
 
-    /// Takes a key's entry out of a dictionary; gives its value. What is left moves into a smaller block;
-    /// ends the process when there is no memory for that.
+    /// Removes the entry of a key from a dictionary; returns its value. The other entries move into a smaller block; aborts the
+    /// process when there is no memory for that.
     pub fn remove<Q: Hash + Eq + ?Sized>(&mut self, id: DictId, key: &Q) -> Option<V>
     where
         K: Borrow<Q>,

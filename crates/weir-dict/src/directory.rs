@@ -27,9 +27,9 @@ const ALONE: usize = 40;
 pub(crate) struct Directory<T> {
     slab: Slab<T>,
     len: usize,
-    /// With so many entries a segment splits.
+    /// The number of entries at which a segment splits.
     split_at: usize,
-    /// With fewer entries than this two segments become one.
+    /// The number of entries below which two segments are merged.
     merge_below: usize,
     /// Bytes that the entries' allocations have.
     entry_bytes: usize,
@@ -107,7 +107,7 @@ impl<T> Directory<T> {
         self.slab.of(hash)
     }
 
-    /// As [`Self::segment`], to change it.
+    /// The segment as [`Self::segment`], mutable.
     #[inline(always)]
     pub(crate) fn segment_mut(&mut self, hash: u64) -> &mut Segment<T> {
         self.slab.of_mut(hash)
@@ -119,7 +119,7 @@ impl<T> Directory<T> {
         self.slab.of_mut(hash).entries_mut()
     }
 
-    /// How many of its lowest bits a hash shares with the others of its segment.
+    /// The number of the lowest bits that a hash shares with the others of its segment.
     pub(crate) const fn depth(&self, hash: u64) -> u32 {
         self.slab.depth(self.slab.number(hash))
     }
@@ -162,7 +162,7 @@ impl<T> Directory<T> {
         Ok(true)
     }
 
-    /// Takes the entry at a place of a segment out. Moves at most one segment's entries.
+    /// Removes the entry at a place of a segment. Moves the entries of one segment at most.
     #[inline(always)]
     pub(crate) fn remove(&mut self, hash: u64, at: usize) -> T {
         let segment = self.slab.of_mut(hash);
@@ -201,7 +201,7 @@ impl<T> Directory<T> {
         }
     }
 
-    /// Gives memory back after removals from the segment of `hash`.
+    /// Frees memory after removals from the segment of `hash`.
     #[cold]
     #[inline(never)]
     fn tighten(&mut self, hash: u64, shrink: impl Fn(&mut Segment<T>)) {
@@ -211,7 +211,7 @@ impl<T> Directory<T> {
         self.entry_bytes = self.entry_bytes + segment.bytes() - before;
     }
 
-    /// Takes the entries out of the segment of `hash` for which `take` is true.
+    /// Removes the entries of the segment of `hash` for which `take` is true.
     pub(crate) fn extract(
         &mut self,
         hash: u64,
@@ -272,8 +272,8 @@ impl<T> Directory<T> {
         total: usize,
         hash_of: &impl Fn(&T) -> u64,
     ) -> Result<(), AllocError> {
-        // What the allocator would not give in one piece is not tried in many small ones, which some
-        // systems grant until they end the process.
+        // An allocation that was refused in one piece is not tried in many small ones, which some systems grant until they kill the
+        // process.
         Vec::<T>::new()
             .try_reserve_exact(total)
             .map_err(|_| AllocError::array::<T>(total))?;
@@ -290,7 +290,7 @@ impl<T> Directory<T> {
         Ok(())
     }
 
-    /// Gives memory back that no entry needs.
+    /// Frees memory that no entry needs.
     pub(crate) fn shrink(&mut self) {
         while self.slab.len() > 1
             && self.len < split_at(self.slab.len() - 1) / 10 * 9
@@ -304,8 +304,8 @@ impl<T> Directory<T> {
         }
     }
 
-    /// Unites the last segment with the one it has been split from. Where memory ends or both do not go
-    /// into one, nothing has changed. Hashes nothing.
+    /// Merges the last segment with the one that it has been split from. Without memory, or when both do not fit into one, nothing
+    /// has changed. Hashes nothing.
     #[cold]
     #[inline(never)]
     fn merge(&mut self) -> bool {
@@ -353,8 +353,7 @@ impl<T> Directory<T> {
         self.slab.of_mut(hash).set_over();
     }
 
-    /// Looks where in its segment the entries with a hash's tag stand, and starts fetching the first of
-    /// them; needs the line.
+    /// Finds the lanes in its segment of the entries with a hash's tag, and prefetches the first of them; needs the line.
     #[inline(always)]
     pub(crate) fn prefetch_entry(&self, hash: u64) -> Lanes {
         let segment = self.segment(hash);
@@ -379,7 +378,7 @@ impl<T> Directory<T> {
         core::mem::replace(self.slab.get_mut(0), Segment::new())
     }
 
-    /// Takes all entries of the segment of `hash` out, and leaves it empty.
+    /// Removes all entries of the segment of `hash`, and leaves it empty.
     pub(crate) fn take_entries(&mut self, hash: u64) -> Vec<T> {
         let segment = self.slab.of_mut(hash);
         self.len -= segment.len();

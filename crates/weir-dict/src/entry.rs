@@ -123,13 +123,13 @@ impl<'a, K: Hash + Eq, V, S: BuildHasher> OccupiedEntry<'a, K, V, S> {
         core::mem::replace(self.get_mut(), value)
     }
 
-    /// Takes the entry out; gives its value.
+    /// Removes the entry; returns its value.
     #[must_use]
     pub fn remove(self) -> V {
         self.remove_entry().1
     }
 
-    /// Takes the entry out.
+    /// Removes the entry.
     #[must_use]
     pub fn remove_entry(self) -> (K, V) {
         self.dict.table.remove(self.spot).expect(STAYS)
@@ -153,7 +153,7 @@ impl<'a, K: Hash + Eq, V, S: BuildHasher> VacantEntry<'a, K, V, S> {
         self.key
     }
 
-    /// As [`Self::insert`], but gives the entry.
+    /// Inserts as [`Self::insert`], but returns the entry.
     #[inline]
     pub fn insert_entry(self, value: V) -> OccupiedEntry<'a, K, V, S> {
         let Dict { table, state } = &mut *self.dict;

@@ -1,4 +1,4 @@
-//! What can fail: memory.
+//! The error of exhausted memory.
 
 use core::alloc::Layout;
 use core::fmt;
@@ -26,7 +26,7 @@ impl AllocError {
     }
 
     pub(crate) fn array<T>(count: usize) -> Self {
-        // A layout of no bytes stands for one that cannot be written down.
+        // A layout of no bytes stands for one that is too large.
         Self {
             layout: Layout::array::<T>(count).unwrap_or_else(|_| Layout::new::<()>()),
         }

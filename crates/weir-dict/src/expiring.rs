@@ -14,10 +14,10 @@ const STEP: usize = 160;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum Renewal {
-    /// With every insertion and every [`Expiring::get_mut`]: entries out of use expire.
+    /// Every insertion and every [`Expiring::get_mut`] renews an entry: unused entries expire.
     #[default]
     OnAccess,
-    /// With insertions only: entries expire when they are old.
+    /// Only insertions renew an entry: old entries expire.
     OnInsertion,
 }
 
@@ -55,7 +55,7 @@ struct Timed<V> {
 }
 
 impl<K, V> Expiring<K, V> {
-    /// Without entries; each will live for `lifetime`.
+    /// A dictionary without entries, each of which will live for `lifetime`.
     #[must_use]
     pub const fn new(lifetime: u64, renewal: Renewal) -> Self {
         Self::with_hasher(lifetime, renewal, ProcessKey)
@@ -63,7 +63,7 @@ impl<K, V> Expiring<K, V> {
 }
 
 impl<K, V, S> Expiring<K, V, S> {
-    /// As [`Self::new`], with a hasher of the caller's.
+    /// A dictionary as [`Self::new`], with a hasher of the caller's.
     #[must_use]
     pub const fn with_hasher(lifetime: u64, renewal: Renewal, state: S) -> Self {
         Self {
@@ -74,7 +74,7 @@ impl<K, V, S> Expiring<K, V, S> {
         }
     }
 
-    /// How many entries there are, with those that have expired and not been removed yet.
+    /// The number of entries, including expired ones that have not been removed yet.
     #[must_use]
     pub fn len(&self) -> usize {
         self.dict.len()
@@ -86,7 +86,7 @@ impl<K, V, S> Expiring<K, V, S> {
         self.dict.is_empty()
     }
 
-    /// As [`Dict::allocated_bytes`].
+    /// The bytes as [`Dict::allocated_bytes`].
     #[must_use]
     pub fn allocated_bytes(&self) -> usize {
         self.dict.allocated_bytes()
@@ -100,13 +100,13 @@ impl<K, V, S> Expiring<K, V, S> {
 }
 
 impl<K: Hash + Eq, V, S: BuildHasher> Expiring<K, V, S> {
-    /// Puts a value in; gives back the one that the key had, if it had not expired.
+    /// Inserts a value; returns the previous one of the key, if it had not expired.
     pub fn insert(&mut self, key: K, value: V, now: u64) -> Option<V> {
         self.try_insert(key, value, now)
             .unwrap_or_else(|error| error.abort())
     }
 
-    /// As [`Self::insert`], but gives an error when memory ends.
+    /// Inserts as [`Self::insert`], but returns an error when memory is exhausted.
     ///
     /// # Errors
     /// [`AllocError`]: the dictionary is as it was.
@@ -143,7 +143,7 @@ impl<K: Hash + Eq, V, S: BuildHasher> Expiring<K, V, S> {
         Some(&mut timed.value)
     }
 
-    /// Gives an entry a deadline of its own. `false`: the key is not there.
+    /// Sets the deadline of an entry. `false` when the key is missing.
     pub fn set_deadline<Q: Hash + Eq + ?Sized>(&mut self, key: &Q, deadline: u64) -> bool
     where
         K: Borrow<Q>,
@@ -155,7 +155,7 @@ impl<K: Hash + Eq, V, S: BuildHasher> Expiring<K, V, S> {
         })
     }
 
-    /// Takes a key's entry out; gives its value, even if it has expired.
+    /// Removes the entry of a key; returns its value, even if it has expired.
     pub fn remove<Q: Hash + Eq + ?Sized>(&mut self, key: &Q) -> Option<V>
     where
         K: Borrow<Q>,

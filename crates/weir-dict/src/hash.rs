@@ -32,8 +32,8 @@ pub struct FoldHasher {
 
 static KEYS: [AtomicU64; 4] = [const { AtomicU64::new(0) }; 4];
 
-/// One of the four parts of the process's key: two for this function, two for SipHash, so that who
-/// learns the first still knows nothing of the second.
+/// One of the four parts of the process's key: two for this function and two for SipHash, so that an attacker who learns the first
+/// two still does not know the others.
 #[inline(always)]
 pub(crate) fn process_key(part: usize) -> u64 {
     let key = KEYS[part & 3].load(Ordering::Relaxed);
@@ -105,7 +105,7 @@ impl BuildHasher for FoldState {
     }
 }
 
-/// Digits of the fractional parts of the square roots of 2, 3 and 5: nothing up the sleeve.
+/// The constants are digits of the fractional parts of the square roots of 2, 3 and 5.
 const CONSTANTS: [u64; 3] = [
     0x6a09_e667_f3bc_c909,
     0xbb67_ae85_84ca_a73b,

@@ -106,7 +106,7 @@ impl<K, V, S> Dict<K, V, S> {
         IntoValues(self.into_iter())
     }
 
-    /// Takes all entries out. The dictionary is empty even if not all are asked for.
+    /// Removes all entries. The dictionary is empty even if not all are taken.
     pub fn drain(&mut self) -> Drain<'_, K, V> {
         let table = core::mem::replace(&mut self.table, Table::new());
         Drain {
@@ -124,8 +124,8 @@ impl<K: Hash + Eq, V, S: BuildHasher> Dict<K, V, S> {
         while self.retain_step(&mut cursor, &mut keep) {}
     }
 
-    /// As [`Self::retain`], for the next step of a walk. `false` when the walk was
-    /// at its end. See [`Self::walk`] for what a walk sees when the dictionary changes between steps.
+    /// Retains as [`Self::retain`], for the next step of a walk. `false` when the walk was at its end. See [`Self::walk`] for the
+    /// entries that a walk sees when the dictionary changes between steps.
     pub fn retain_step(
         &mut self,
         cursor: &mut Cursor,
@@ -134,8 +134,8 @@ impl<K: Hash + Eq, V, S: BuildHasher> Dict<K, V, S> {
         self.extract_step(cursor, |key, value| !keep(key, value), drop)
     }
 
-    /// Takes the entries for which `take` is true out of the next step of a walk, and hands them to
-    /// `taken`. `false` when the walk was at its end.
+    /// Removes the entries for which `take` is true in the next step of a walk, and passes them to `taken`. `false` when the walk
+    /// was at its end.
     pub fn extract_step(
         &mut self,
         cursor: &mut Cursor,

@@ -33,12 +33,12 @@ pub(crate) struct Segment<T> {
     entries: NonNull<T>,
     len: u8,
     capacity: u8,
-    /// True when entries that belong here stand elsewhere.
+    /// Entries that belong here are elsewhere.
     is_over: bool,
     tags: [u8; LANES],
 }
 
-/// Where in a segment the entries with one tag stand.
+/// The lanes of a segment with one tag.
 #[derive(Clone, Copy)]
 pub(crate) struct Lanes(u64);
 
@@ -94,7 +94,7 @@ impl<T> Segment<T> {
         self.capacity() * size_of::<T>()
     }
 
-    /// True when entries that belong here stand elsewhere.
+    /// Whether entries that belong here are elsewhere.
     pub(crate) const fn is_over(&self) -> bool {
         self.is_over
     }
@@ -151,7 +151,7 @@ impl<T> Segment<T> {
         self.matching_plain(tag)
     }
 
-    /// What [`Self::matching`] does with vector instructions.
+    /// The result of [`Self::matching`] without vector instructions.
     #[cfg(any(test, not(all(target_arch = "x86_64", not(miri)))))]
     fn matching_plain(&self, tag: u8) -> u64 {
         let lanes = self.tags.iter().enumerate();
@@ -177,7 +177,7 @@ impl<T> Segment<T> {
         Err(self.is_over)
     }
 
-    /// As [`Self::find`], but gives the entry.
+    /// The entry of [`Self::find`].
     #[inline(always)]
     #[allow(unsafe_code)]
     pub(crate) fn get(&self, tag: u8, is: impl FnMut(&T) -> bool) -> Result<&T, bool> {
@@ -192,7 +192,7 @@ impl<T> Segment<T> {
         Lanes(self.matching(tag))
     }
 
-    /// The second half of [`Self::find`]. Finds nothing that has come since the first.
+    /// The second half of [`Self::find`]. Does not find entries that were added since the first.
     #[inline(always)]
     pub(crate) fn find_in(
         &self,
@@ -211,7 +211,7 @@ impl<T> Segment<T> {
         Err(self.is_over)
     }
 
-    /// As [`Self::find_in`], but gives the entry.
+    /// The entry of [`Self::find_in`].
     #[inline(always)]
     pub(crate) fn get_in(&self, lanes: Lanes, is: impl FnMut(&T) -> bool) -> Result<&T, bool> {
         let at = self.find_in(lanes, is)?;
@@ -240,13 +240,13 @@ impl<T> Segment<T> {
     /// Starts fetching all entries; needs the line.
     pub(crate) fn prefetch_all(&self) {
         let start = self.entries.as_ptr().cast_const().cast::<u8>();
-        // As many lines as an ordinary segment of ordinary entries has.
+        // The lines are as many as those of an ordinary segment of ordinary entries.
         for at in (0..(self.len() * size_of::<T>()).min(32 * 64)).step_by(64) {
             prefetch(start.wrapping_add(at));
         }
     }
 
-    /// True when there is room for one more entry in memory.
+    /// Whether there is room for one more entry in memory.
     #[inline(always)]
     pub(crate) const fn has_room(&self) -> bool {
         self.len < self.capacity
@@ -322,7 +322,7 @@ impl<T> Segment<T> {
         other.len = 0;
     }
 
-    /// Takes an entry out. The last one takes its place.
+    /// Removes an entry. The last one takes its place.
     ///
     /// # Panics
     /// When there is no such entry.
@@ -360,8 +360,7 @@ impl<T> Segment<T> {
         self.set_capacity(roomy(len).max(self.capacity()))
     }
 
-    /// Gives back memory, if much of it is unused. Where the allocator cannot make a block smaller,
-    /// it stays.
+    /// Frees memory, if much of it is unused. If the allocator cannot make a block smaller, it stays.
     pub(crate) fn shrink(&mut self) {
         let room = if self.len == 0 { 0 } else { roomy(self.len()) };
         if room < self.capacity() {
@@ -369,8 +368,7 @@ impl<T> Segment<T> {
         }
     }
 
-    /// Gives back nearly all memory that is unused, behind a removal of many entries. Where the allocator cannot make a
-    /// block smaller, it stays.
+    /// Frees nearly all unused memory, after a removal of many entries. If the allocator cannot make a block smaller, it stays.
     pub(crate) fn shrink_closely(&mut self) {
         let room = if self.len == 0 { 0 } else { close(self.len()) };
         if room < self.capacity() {
@@ -383,7 +381,7 @@ impl<T> Segment<T> {
         self.set_capacity(close(len).max(self.capacity()))
     }
 
-    /// Gives back all memory that is unused. Where the allocator cannot make a block smaller, it stays.
+    /// Frees all unused memory. If the allocator cannot make a block smaller, it stays.
     pub(crate) fn shrink_to_fit(&mut self) {
         let _ = self.set_capacity(self.len());
     }
@@ -436,10 +434,10 @@ impl<T> Segment<T> {
             lanes.checked_shr(last as u32).unwrap_or(0) == 0 && to + count <= other.capacity(),
             "the entries are there, and room has been made"
         );
-        // What panics would come before: the lengths are right again at the end.
+        // A panic would come before this: the lengths are right again at the end.
         self.len -= count as u8;
         other.len += count as u8;
-        // From the end: what comes into a gap stays.
+        // The lanes are visited from the end, so that an entry that is moved into a gap stays.
         while lanes != 0 {
             let at = lanes.ilog2() as usize;
             lanes ^= 1 << at;
@@ -458,7 +456,7 @@ impl<T> Segment<T> {
         }
     }
 
-    /// Takes the entries out for which `take` is true.
+    /// Removes the entries for which `take` is true.
     pub(crate) fn extract(
         &mut self,
         mut take: impl FnMut(&mut T) -> bool,
@@ -515,7 +513,7 @@ impl<T> Segment<T> {
     }
 }
 
-/// Asks for a cache line; reads nothing, so any address will do.
+/// Prefetches a cache line; reads nothing, so that any address is valid.
 #[inline(always)]
 #[allow(unsafe_code)]
 fn prefetch(address: *const u8) {
@@ -532,7 +530,7 @@ fn prefetch(address: *const u8) {
 impl<T> Drop for Segment<T> {
     #[allow(unsafe_code)]
     fn drop(&mut self) {
-        /// Gives memory back even when dropping an entry panics.
+        /// Frees memory even when dropping an entry panics.
         struct FreeOnDrop<T>(NonNull<T>, usize);
         impl<T> Drop for FreeOnDrop<T> {
             fn drop(&mut self) {

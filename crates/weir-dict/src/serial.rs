@@ -30,7 +30,7 @@ where
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-        // What the input says about its length is not believed: growing costs little.
+        // The declared length is not trusted: growing costs little.
         let mut dict = Dict::default();
         while let Some((key, value)) = map.next_entry()? {
             dict.insert(key, value);

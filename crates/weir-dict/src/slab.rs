@@ -1,4 +1,4 @@
-//! Where a directory keeps its segments: numbered, one behind the other, and never moved far.
+//! The segments of a directory: numbered, adjacent, and never moved far.
 //!
 //! Segments lie in chunks of 1,024. The first chunk grows with them, which moves at most 64 kB; the others
 //! are allocated whole and written one segment at a time. The number of a hash's segment, and so the
@@ -50,7 +50,7 @@ impl<T> Slab<T> {
         Ok(slab)
     }
 
-    /// How many segments there are: at least one.
+    /// The number of segments: at least one.
     #[inline(always)]
     pub(crate) const fn len(&self) -> usize {
         self.len
@@ -73,7 +73,7 @@ impl<T> Slab<T> {
         }
     }
 
-    /// How many of the lowest bits the hashes of segment `number` share.
+    /// The number of the lowest bits that the hashes of segment `number` share.
     pub(crate) const fn depth(&self, number: usize) -> u32 {
         let bits = self.mask.count_ones();
         let half = 1 << (bits - 1);
@@ -85,7 +85,7 @@ impl<T> Slab<T> {
         }
     }
 
-    /// Where a segment is. The number has to be below `len`.
+    /// The position of a segment. The number has to be below `len`.
     #[inline(always)]
     #[allow(unsafe_code)]
     fn place(&self, number: usize) -> NonNull<Segment<T>> {
@@ -103,7 +103,7 @@ impl<T> Slab<T> {
         }
     }
 
-    /// Where the segment of a hash is.
+    /// The position of the segment of a hash.
     #[inline(always)]
     fn place_of(&self, hash: u64) -> NonNull<Segment<T>> {
         // Below `len`: a number of one bit less is at most half of `mask`, which `len` is above.
@@ -118,7 +118,7 @@ impl<T> Slab<T> {
         unsafe { self.place_of(hash).as_ref() }
     }
 
-    /// As [`Self::of`], to change it.
+    /// The segment as [`Self::of`], mutable.
     #[inline(always)]
     #[allow(unsafe_code)]
     pub(crate) fn of_mut(&mut self, hash: u64) -> &mut Segment<T> {
@@ -170,7 +170,7 @@ impl<T> Slab<T> {
         Ok(())
     }
 
-    /// Gives the first chunk so many places: no fewer than it has segments.
+    /// Resizes the first chunk to so many places: no fewer than it has segments.
     #[allow(unsafe_code)]
     fn resize_first(&mut self, places: usize) -> Result<(), AllocError> {
         debug_assert!(places >= self.len.min(CHUNK) && places > 0);
@@ -211,7 +211,7 @@ impl<T> Slab<T> {
         self.mask = usize::MAX >> self.len.leading_zeros();
     }
 
-    /// Takes the segment with the highest number out. `None` when it is the only one.
+    /// Removes the segment with the highest number. `None` when it is the only one.
     #[allow(unsafe_code)]
     pub(crate) fn pop(&mut self) -> Option<Segment<T>> {
         if self.len == 1 {
@@ -226,7 +226,7 @@ impl<T> Slab<T> {
         Some(segment)
     }
 
-    /// Gives back chunks of which none is needed but one in reserve.
+    /// Frees unused chunks, except one in reserve.
     #[allow(unsafe_code)]
     fn trim(&mut self) {
         if self.chunks.len() > 1 {
@@ -240,13 +240,13 @@ impl<T> Slab<T> {
                 self.chunks.shrink_to(2 * self.chunks.len());
             }
         } else if self.first > self.len + self.len / 2 + RESERVE {
-            // Where the allocator cannot make it smaller, it stays.
+            // If the allocator cannot make it smaller, it stays.
             let _ = self.resize_first(self.len + self.len / 4 + 1);
         }
     }
 }
 
-/// What is left of a slab that is dropped; goes on where dropping a segment panics.
+/// The rest of a slab that is dropped; continues when dropping a segment panics.
 struct Rest<'a, T>(&'a mut Slab<T>);
 
 impl<T> Rest<'_, T> {

@@ -27,7 +27,7 @@ const SINGLE_MIN: usize = 4;
 /// A large table of one segment with no more entries than this becomes a single segment again.
 const LARGE_MIN: usize = 40;
 
-/// How the entries of a table are hashed.
+/// The hashes of the entries of a table.
 pub(crate) trait Keys<T> {
     /// The hash that places an entry.
     fn first(&self, entry: &T) -> u64;
@@ -37,9 +37,9 @@ pub(crate) trait Keys<T> {
 
 /// A key that is looked for.
 pub(crate) trait Query<T> {
-    /// As [`Keys::first`].
+    /// The hash as [`Keys::first`].
     fn first(&self) -> u64;
-    /// As [`Keys::second`].
+    /// The hash as [`Keys::second`].
     fn second(&self) -> u64;
     /// True for the entry that has this key.
     fn is(&self, entry: &T) -> bool;
@@ -68,24 +68,24 @@ pub(crate) struct Deep<T> {
     next_number: u64,
 }
 
-/// Where an entry stands. Valid until the table changes.
+/// The position of an entry. Valid until the table changes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Spot {
     Small(usize),
-    /// In the segment of this hash, be it the only one.
+    /// The entry is in the segment of this hash, or in the single one.
     Main(u64, usize),
     Deep(u64, usize),
     List(usize),
 }
 
-/// What a table is now.
+/// The current form of a table.
 pub(crate) enum View<'a, T> {
     Small(&'a [T]),
     Single(&'a Segment<T>),
     Large(&'a Large<T>),
 }
 
-/// What a table is now, to change it.
+/// The current form of a table, mutable.
 pub(crate) enum ViewMut<'a, T> {
     Small(&'a mut [T]),
     Single(&'a mut Segment<T>),
@@ -160,7 +160,7 @@ impl<T> Table<T> {
         }
     }
 
-    /// Bytes of all allocations, those of the entries' own apart.
+    /// The bytes of all allocations, without those of the entries' own.
     pub(crate) fn allocated_bytes(&self) -> usize {
         match self.view() {
             View::Small(_) => {
@@ -200,7 +200,7 @@ impl<T> Table<T> {
         }
     }
 
-    /// As [`Self::segment`], to change it.
+    /// The segment as [`Self::segment`], mutable.
     #[inline(always)]
     fn segment_mut(&mut self, hash: u64) -> Option<&mut Segment<T>> {
         match self.view_mut() {
@@ -279,8 +279,8 @@ impl<T> Table<T> {
         }
     }
 
-    /// As [`Self::find`], with the lanes from [`Directory::prefetch_entry`] where the table is large.
-    /// Finds nothing that has been inserted since then, and nothing right when anything has moved.
+    /// Finds as [`Self::find`], with the lanes from [`Directory::prefetch_entry`] where the table is large. Does not find entries
+    /// that were inserted since then, and is wrong when anything has moved.
     #[inline(always)]
     pub(crate) fn find_in(&self, hash: u64, lanes: Lanes, query: &impl Query<T>) -> Option<Spot> {
         let View::Large(large) = self.view() else {
@@ -309,7 +309,7 @@ impl<T> Table<T> {
         }
     }
 
-    /// As [`Self::at`].
+    /// The entry as [`Self::at`], mutable.
     #[inline(always)]
     pub(crate) fn at_mut(&mut self, spot: Spot) -> Option<&mut T> {
         if let Spot::Main(hash, at) = spot {
@@ -395,7 +395,7 @@ impl<T> Table<T> {
         }
     }
 
-    /// Gives memory back that no entry needs.
+    /// Frees memory that no entry needs.
     pub(crate) fn shrink(&mut self) {
         if let ViewMut::Large(large) = self.view_mut() {
             large.main.shrink();
@@ -460,7 +460,7 @@ impl<T> Table<T> {
         }
     }
 
-    /// Takes the entry of a key out. Looks only once for its segment, and hashes nothing but the key.
+    /// Removes the entry of a key. Looks up its segment once, and hashes only the key.
     #[inline(always)]
     pub(crate) fn take(&mut self, query: &impl Query<T>) -> Option<T> {
         if !word::is_hashed(self.tag()) {
@@ -491,7 +491,7 @@ impl<T> Table<T> {
         Some(entry)
     }
 
-    /// Takes an entry out of a block that has tags.
+    /// Removes an entry of a block that has tags.
     #[inline]
     fn take_of_block(&mut self, hash: u64, query: &impl Query<T>) -> Option<T> {
         let View::Small(entries) = self.view() else {
@@ -501,7 +501,7 @@ impl<T> Table<T> {
         Some(self.remove_small(at))
     }
 
-    /// Takes an entry out that does not stand in its segment.
+    /// Removes an entry that is not in its segment.
     #[cold]
     #[inline(never)]
     fn take_deep(&mut self, query: &impl Query<T>) -> Option<T> {
@@ -509,7 +509,7 @@ impl<T> Table<T> {
         self.remove(spot)
     }
 
-    /// Takes the entry at a spot out. Hashes nothing.
+    /// Removes the entry at a spot. Hashes nothing.
     #[inline]
     pub(crate) fn remove(&mut self, spot: Spot) -> Option<T> {
         let entry = match (spot, self.view_mut()) {
@@ -550,7 +550,7 @@ impl<T> Table<T> {
         }
     }
 
-    /// True when a single segment has so few entries that it is made smaller.
+    /// Whether a single segment has so few entries that it is made smaller.
     #[inline(always)]
     const fn is_loose(single: &Segment<T>) -> bool {
         single.len() <= SINGLE_MIN || single.capacity() > 2 * single.len() + 8
@@ -728,7 +728,7 @@ impl<T: Clone> Table<T> {
         match self.view() {
             View::Small([]) => {}
             View::Small(entries) => {
-                // What panics is in the way of nothing yet.
+                // A panic leaves nothing inconsistent yet.
                 let mut copies = with_room(entries.len())?;
                 copies.extend_from_slice(entries);
                 new.set(Self::allocate(word::room(self.tag()))?, self.tag());

@@ -27,11 +27,11 @@ pub struct Cursor {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 enum Phase {
-    /// By the first hash.
+    /// The walk is in the order of the first hash.
     Main,
-    /// By the second hash.
+    /// The walk is in the order of the second hash.
     Deep,
-    /// By number.
+    /// The walk is in the order of numbers.
     List,
     Done,
 }
@@ -55,7 +55,7 @@ pub struct Walk<'a, K, V, S> {
 }
 
 impl Cursor {
-    /// Before the first entry.
+    /// The position before the first entry.
     pub const START: Self = Self::main(0);
     const DONE: Self = Self {
         phase: Phase::Done,
@@ -200,7 +200,7 @@ impl<T> Table<T> {
         }
     }
 
-    /// As [`Self::step`], for a walk during which nothing changes.
+    /// A step as [`Self::step`], for a walk during which nothing changes.
     pub(crate) fn step_mut(&mut self, cursor: Cursor) -> Option<(&mut [T], Cursor)> {
         let next = self.step(cursor)?.next;
         let hash = cursor.at.reverse_bits();
@@ -219,7 +219,7 @@ impl<T> Table<T> {
         Some((entries, next))
     }
 
-    /// Takes the entries of a step out, leaving a table that can only go on in this way.
+    /// Removes the entries of a step, leaving a table that can only be walked on in this way.
     pub(crate) fn take_step(&mut self, cursor: Cursor) -> Option<(Vec<T>, Cursor)> {
         let next = self.step(cursor)?.next;
         let hash = cursor.at.reverse_bits();
@@ -239,7 +239,7 @@ impl<T> Table<T> {
         Some((entries, next))
     }
 
-    /// Takes the entries out of the next step for which `take` is true.
+    /// Removes the entries of the next step for which `take` is true.
     pub(crate) fn extract_step(
         &mut self,
         cursor: Cursor,
@@ -294,7 +294,7 @@ impl<'a, T> Step<'a, T> {
     }
 }
 
-/// For a cursor within a segment of `depth`: what to leave out, and where the next segment begins.
+/// For a cursor within a segment of `depth`: the part to skip, and the beginning of the next segment.
 fn range(at: u64, depth: u32) -> (Option<u64>, Option<u64>) {
     let start = at & !u64::MAX.unbounded_shr(depth);
     ((at > start).then_some(at), after_range(at, depth))

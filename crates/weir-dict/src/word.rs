@@ -1,4 +1,4 @@
-//! What the lowest four bits of a table's word say, and the tags of a block's entries.
+//! The lowest four bits of a table's word, and the tags of a block's entries.
 //!
 //! | bits | what the word leads to |
 //! |---|---|
@@ -51,19 +51,19 @@ const ROOM: Nibbles = Nibbles::new([0, 1, 2, 4, 4, 8, 8, 8, 8, 0, 0, 0, 4, 2, 8,
 const PUSHED: Nibbles = Nibbles::new([0, 0, 0, 4, 0, 6, 7, 8, 0, 0, 0, 0, 3, 2, 5, 14]);
 const POPPED: Nibbles = Nibbles::new([0, 0, 13, 12, 3, 14, 5, 6, 7, 0, 0, 0, 0, 0, 15, 0]);
 
-/// How many entries a block has.
+/// The number of entries of a block.
 #[inline(always)]
 pub(crate) const fn len(kind: usize) -> usize {
     LEN.get(kind)
 }
 
-/// How many entries a block has room for.
+/// The number of entries that a block has room for.
 #[inline(always)]
 pub(crate) const fn room(kind: usize) -> usize {
     ROOM.get(kind)
 }
 
-/// What the word says with one entry more in the same block; `None` where there is no room.
+/// The word with one entry more in the same block; `None` where there is no room.
 #[inline(always)]
 pub(crate) const fn pushed(kind: usize) -> Option<usize> {
     match PUSHED.get(kind) {
@@ -72,7 +72,7 @@ pub(crate) const fn pushed(kind: usize) -> Option<usize> {
     }
 }
 
-/// What the word says with one entry less in the same block; `None` where the rest goes into a block of its size.
+/// The word with one entry less in the same block; `None` where the others move into a block of their size.
 #[inline(always)]
 pub(crate) const fn popped(kind: usize) -> Option<usize> {
     match POPPED.get(kind) {
@@ -81,7 +81,7 @@ pub(crate) const fn popped(kind: usize) -> Option<usize> {
     }
 }
 
-/// True when a block with so much room has tags.
+/// Whether a block with so much room has tags.
 #[inline(always)]
 pub(crate) const fn has_tags(room: usize) -> bool {
     room > 1

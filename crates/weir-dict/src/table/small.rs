@@ -62,7 +62,7 @@ impl<T> Table<T> {
         unsafe { self.pointer().cast::<Tags>().read() }
     }
 
-    /// As [`Self::tags`], to change them.
+    /// The tags as [`Self::tags`], which are replaced.
     #[inline(always)]
     #[allow(unsafe_code)]
     pub(super) fn set_tags(&mut self, tags: Tags) {
@@ -91,7 +91,7 @@ impl<T> Table<T> {
         Ok(block)
     }
 
-    /// Finds an entry's place among those of a block that has tags.
+    /// Finds the index of an entry in a block that has tags.
     #[inline(always)]
     pub(super) fn find_tagged(
         &self,
@@ -222,7 +222,7 @@ impl<T> Table<T> {
         }
     }
 
-    /// As [`Self::free_block`], of any block.
+    /// Frees any block, as [`Self::free_block`].
     pub(super) fn free_any_block(&mut self) {
         match word::room(self.tag()) {
             1 => self.free_block::<1>(),
@@ -233,7 +233,7 @@ impl<T> Table<T> {
         }
     }
 
-    /// Takes an entry out of a block. The last one takes its place.
+    /// Removes an entry of a block. The last one takes its place.
     #[inline]
     #[allow(unsafe_code)]
     pub(super) fn remove_small(&mut self, at: usize) -> T {
@@ -298,7 +298,7 @@ impl<T> Table<T> {
         }
     }
 
-    /// Takes all entries of a block out.
+    /// Removes all entries of a block.
     #[allow(unsafe_code)]
     pub(crate) fn take_block(&mut self) -> Vec<T> {
         let len = word::len(self.tag());
@@ -314,7 +314,7 @@ impl<T> Table<T> {
         entries
     }
 
-    /// Takes the entries of a block out for which `take` is true.
+    /// Removes the entries of a block for which `take` is true.
     pub(crate) fn extract_small(
         &mut self,
         mut take: impl FnMut(&mut T) -> bool,
