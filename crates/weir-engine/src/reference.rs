@@ -983,10 +983,7 @@ fn expand(pattern: &str, root: Option<&Root>) -> Result<Vec<PathBuf>, Error> {
         // What stands outside is not even looked for: a message would tell whether it is there.
         let inside = root.inside(pattern)?;
         let found = weir_capture::expand(&inside).map_err(|error| not_opened(&error))?;
-        for path in &found {
-            root.check(path)?;
-        }
-        return Ok(found);
+        return root.kept(&inside, found);
     }
     if pattern == "-" {
         return Ok(vec![PathBuf::from("-")]);

@@ -540,3 +540,28 @@ fn what_may_write_says_how_many_rows_it_wrote() {
         "a\n1\n2\n"
     );
 }
+
+/// A pipe without a writer held a turn for good.
+#[cfg(unix)]
+#[test]
+fn what_is_no_file_is_refused() {
+    let served = Served::plain();
+    for name in ["pipe.csv", "pipe.pcap", "pipe.parquet"] {
+        let pipe = served.path().join(name);
+        let made = std::process::Command::new("mkfifo").arg(pipe).status();
+        assert!(made.unwrap().success());
+        let head = "POST /query HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/sql";
+        let asked = served.request(head, &format!("SELECT * FROM '{name}'"));
+        let get = |path: &str| {
+            let head = format!("GET {path}path={name} HTTP/1.1\r\nHost: localhost");
+            served.request(&head, "")
+        };
+        for answer in [asked, get("/packet?number=1&"), get("/study/websocket?")] {
+            assert!(answer.starts_with("HTTP/1.1 404"), "{name}: {answer}");
+            assert!(
+                answer.contains("is a pipe, a socket or a device"),
+                "{name}: {answer}"
+            );
+        }
+    }
+}
