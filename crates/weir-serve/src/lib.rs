@@ -28,6 +28,7 @@ mod error;
 mod files;
 mod flight;
 mod folder;
+mod gone;
 mod guard;
 mod http;
 mod listener;

@@ -65,8 +65,17 @@ pub(crate) struct Uploads {
     pub(crate) whole: TempDir,
     /// Those that are not yet.
     pub(crate) arriving: TempDir,
+    /// Bytes of those that are whole, by their names.
+    sizes: Mutex<HashMap<String, u64>>,
     /// The folder that both lie in, with all else that the server writes for itself.
     pub(crate) folder: Arc<Folder>,
+}
+
+impl Uploads {
+    /// Bytes of those that are whole, by their names.
+    pub(crate) fn sizes(&self) -> MutexGuard<'_, HashMap<String, u64>> {
+        self.sizes.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 /// A statement at work, for requests that ask for its progress or end it.
@@ -89,6 +98,7 @@ impl Shared {
         let uploads = Uploads {
             whole: folder.within("uploads-").map_err(failed)?,
             arriving: folder.within("arriving-").map_err(failed)?,
+            sizes: Mutex::default(),
             folder: Arc::new(folder),
         };
         let program = options.workers.clone();

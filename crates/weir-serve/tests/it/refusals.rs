@@ -138,6 +138,27 @@ fn strangers_are_not_answered_over_http() {
             "Host: localhost\r\nAuthorization: Bearer sesame\r\nOrigin: http://localhost",
             "200",
         ),
+        (
+            "Host: localhost\r\nAuthorization: Bearer sesame\r\nOrigin: http://localhost\r\nOrigin: http://evil.example",
+            "403",
+        ),
+        (
+            "Host: localhost\r\nHost: evil.example\r\nAuthorization: Bearer sesame",
+            "403",
+        ),
+        // A picture of another site's page, a link there, and the page itself.
+        (
+            "Host: localhost\r\nAuthorization: Bearer sesame\r\nSec-Fetch-Site: cross-site\r\nSec-Fetch-Mode: no-cors",
+            "403",
+        ),
+        (
+            "Host: localhost\r\nAuthorization: Bearer sesame\r\nSec-Fetch-Site: cross-site\r\nSec-Fetch-Mode: navigate",
+            "200",
+        ),
+        (
+            "Host: localhost\r\nAuthorization: Bearer sesame\r\nSec-Fetch-Site: same-origin\r\nSec-Fetch-Mode: cors",
+            "200",
+        ),
     ] {
         let answer = ask(head);
         assert!(
