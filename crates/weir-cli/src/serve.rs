@@ -176,13 +176,13 @@ pub(crate) fn run(serve: &Serve, global: Global, messages: Messages) -> Result<E
     }
     out.flush()?;
     messages.note("Ctrl-C ends it");
-    let served = server.run(async move {
+    let served = server.run_on(runtime, async move {
         // A signal sets a flag, which is polled.
         while !end.load(Ordering::Relaxed) {
             tokio::time::sleep(POLL_INTERVAL).await;
         }
     });
-    runtime.block_on(served).map_err(failed)?;
+    served.map_err(failed)?;
     messages.note("ended");
     Ok(ExitCode::SUCCESS)
 }

@@ -84,7 +84,7 @@ impl Root {
     /// Looks at a file that is there: a link may lead outside, and what is no file may have no end.
     ///
     /// # Errors
-    /// When one does, or is none.
+    /// When it leads outside, or is a pipe, a socket or a device.
     pub(crate) fn check(&self, path: &Path) -> Result<(), Error> {
         let Some(real) = self.real(path) else {
             return Err(self.refusal(&shown(path)));
