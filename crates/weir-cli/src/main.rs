@@ -6,6 +6,8 @@
 
 #[cfg(not(all(feature = "cluster", feature = "serve")))]
 mod absent;
+#[cfg(feature = "serve")]
+mod allocator;
 mod args;
 mod clf;
 #[cfg(feature = "cluster")]

@@ -15,6 +15,7 @@ use weir_live::Interface;
 use weir_serve::{CONNECTION_STACK_BYTES, Options, Server, TlsFiles, WorkerProgram};
 use weir_tables::{Feed, Predicate};
 
+use crate::allocator;
 use crate::args::Global;
 use crate::encoder::FileEncoder;
 use crate::interface;
@@ -142,6 +143,7 @@ pub(crate) fn run(serve: &Serve, global: Global, messages: Messages) -> Result<E
         weir_serve::work(options, uploads).map_err(failed)?;
         return Ok(ExitCode::SUCCESS);
     }
+    allocator::start_with_settings();
     options.password = secret(serve.password_file.as_deref(), PASSWORD)?;
     options.token = secret(serve.token_file.as_deref(), TOKEN)?;
     options.workers = Some(this_program()?);
@@ -174,13 +176,13 @@ pub(crate) fn run(serve: &Serve, global: Global, messages: Messages) -> Result<E
     }
     out.flush()?;
     messages.note("Ctrl-C ends it");
-    let served = server.run(async move {
+    let served = server.run_on(runtime, async move {
         // A signal sets a flag, which is polled.
         while !end.load(Ordering::Relaxed) {
             tokio::time::sleep(POLL_INTERVAL).await;
         }
     });
-    runtime.block_on(served).map_err(failed)?;
+    served.map_err(failed)?;
     messages.note("ended");
     Ok(ExitCode::SUCCESS)
 }
@@ -230,10 +232,11 @@ fn this_program() -> Result<WorkerProgram, Failure> {
     };
     let mut arguments: Vec<OsString> = std::env::args_os().skip(1).collect();
     arguments.push("--worker".into());
+    let removed = [PASSWORD, TOKEN].into_iter().chain(allocator::variable());
     Ok(WorkerProgram {
         program,
         arguments,
-        secrets: vec![PASSWORD.to_owned(), TOKEN.to_owned()],
+        secrets: removed.map(str::to_owned).collect(),
     })
 }
 

@@ -983,10 +983,7 @@ fn expand(pattern: &str, root: Option<&Root>) -> Result<Vec<PathBuf>, Error> {
         // Files outside the root are not searched for: a message would show whether they exist.
         let inside = root.inside(pattern)?;
         let found = weir_capture::expand(&inside).map_err(|error| not_opened(&error))?;
-        for path in &found {
-            root.check(path)?;
-        }
-        return Ok(found);
+        return root.kept(&inside, found);
     }
     if pattern == "-" {
         return Ok(vec![PathBuf::from("-")]);

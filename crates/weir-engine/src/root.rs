@@ -59,18 +59,68 @@ impl Root {
             }
         };
         let chosen = chosen.and_then(|joined| joined.to_str().map(str::to_owned));
+        let chosen = chosen.filter(|joined| {
+            let plain = unescaped(joined);
+            self.stays_inside(Path::new(joined)) && self.stays_inside(Path::new(&plain))
+        });
         chosen.ok_or_else(|| self.refusal(pattern))
     }
 
-    /// Checks an existing file: a link may lead outside.
+    /// Whether the part of a path that is there lies inside. What stands behind a link that leads outside is not looked for: a message would tell
+    /// whether it is there.
+    fn stays_inside(&self, path: &Path) -> bool {
+        let mut parts = path.ancestors();
+        let there = parts.find(|part| part.symlink_metadata().is_ok());
+        there.is_some_and(|there| self.real(there).is_some())
+    }
+
+    /// The path without links of what is there; `None` where it lies outside, or leads nowhere.
+    fn real(&self, path: &Path) -> Option<PathBuf> {
+        let real = path.canonicalize().ok()?;
+        let lies_in = self.folders.iter().any(|folder| real.starts_with(folder));
+        lies_in.then_some(real)
+    }
+
+    /// Looks at a file that is there: a link may lead outside, and what is no file may have no end.
     ///
     /// # Errors
-    /// When one does.
+    /// When it leads outside, or is a pipe, a socket or a device.
     pub(crate) fn check(&self, path: &Path) -> Result<(), Error> {
-        let lies_in = |real: &Path| self.folders.iter().any(|folder| real.starts_with(folder));
-        match path.canonicalize() {
-            Ok(real) if lies_in(&real) => Ok(()),
-            _ => Err(self.refusal(&shown(path))),
+        let Some(real) = self.real(path) else {
+            return Err(self.refusal(&shown(path)));
+        };
+        match real.metadata() {
+            Ok(kind) if !kind.is_file() && !kind.is_dir() => {
+                let message = format!("{} is a pipe, a socket or a device", shown(path));
+                Err(Error::new(ErrorKind::Source, message).with_hint("files are read here"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Those of the files that were found by a pattern which may be read. A wildcard does not go through a link that leads outside.
+    ///
+    /// # Errors
+    /// When there are none, or one is a link that leads outside, or no file.
+    pub(crate) fn kept(
+        &self,
+        inside: &str,
+        mut found: Vec<PathBuf>,
+    ) -> Result<Vec<PathBuf>, Error> {
+        found.retain(|path| {
+            let folder = path.parent();
+            folder.is_some_and(|folder| self.real(folder).is_some())
+        });
+        for path in &found {
+            self.check(path)?;
+        }
+        match found.is_empty() {
+            // As where nothing is found.
+            true => Err(
+                Error::new(ErrorKind::Source, format!("no file matches {inside}"))
+                    .with_hint("quote the pattern in the shell, and check the folder; ** looks in folders below"),
+            ),
+            false => Ok(found),
         }
     }
 
@@ -207,9 +257,42 @@ mod tests {
         assert!(root.inside(r"own\xff").is_ok() && root.inside(r"own\x").is_ok());
         #[cfg(unix)]
         {
-            let link = root.inside("link").unwrap();
-            assert!(root.check(Path::new(&link)).is_err());
+            assert!(root.check(&folder.join("link")).is_err());
             assert!(root.target("link").is_err());
+            let behind = |name: &str| root.inside(name).unwrap_err().to_string().replace(name, "");
+            std::os::unix::fs::symlink("..", folder.join("out")).unwrap();
+            std::os::unix::fs::symlink("nowhere", folder.join("leads-nowhere")).unwrap();
+            for name in [
+                "out/none",
+                r"out\x2fsecret",
+                "out/*",
+                "leads-nowhere",
+                "link",
+            ] {
+                assert_eq!(behind(name), behind("out/secret"), "{name}");
+            }
+            // A wildcard goes past such a link, and a link of that name is refused.
+            let found = weir_capture::expand(&root.inside("*/*").unwrap());
+            let error = root.kept("*/*", found.unwrap()).unwrap_err().to_string();
+            let none = weir_capture::expand(&root.inside("*/no*").unwrap()).unwrap_err();
+            assert!(error.contains("no file matches */*"), "{error}");
+            assert!(none.to_string().contains("no file matches"), "{none}");
+            std::fs::create_dir_all(folder.join("day")).unwrap();
+            std::fs::write(folder.join("day/secret"), "x").unwrap();
+            let found = weir_capture::expand(&root.inside("*/secret").unwrap()).unwrap();
+            assert_eq!(found.len(), 2, "{found:?}");
+            let kept = root.kept("*/secret", found).unwrap();
+            assert_eq!(kept, [folder.canonicalize().unwrap().join("day/secret")]);
+            let found = weir_capture::expand(&root.inside("l*").unwrap()).unwrap();
+            assert!(root.kept("l*", found).is_err());
+            // What is no file may have no end.
+            let socket = std::os::unix::net::UnixListener::bind(folder.join("socket"));
+            let inside = root.inside("socket").unwrap();
+            let error = root.check(Path::new(&inside)).unwrap_err().to_string();
+            assert!(
+                socket.is_ok() && error.contains("a pipe, a socket"),
+                "{error}"
+            );
         }
         assert!(root.target("new.parquet").is_ok() && root.target("no/new").is_err());
         assert!(one(&folder.join("own")).is_err());

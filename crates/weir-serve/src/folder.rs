@@ -19,6 +19,12 @@ impl Folder {
         PrivateFolder::create_in(parent, SERVER).map(Self)
     }
 
+    /// Removes it with all that is in it. What is still written there fails.
+    pub(crate) fn remove(&self) {
+        // What is left is removed by the next server.
+        let _ = std::fs::remove_dir_all(self.0.path());
+    }
+
     /// A new folder in it, which is removed when it is dropped.
     ///
     /// # Errors

@@ -9,6 +9,7 @@ use std::time::Duration;
 use futures::FutureExt;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
+use tokio::time::Instant;
 
 use crate::presence::{Closes, Presence};
 use crate::shared::{Counted, Metrics, Shared};
@@ -39,10 +40,18 @@ struct Places(Arc<Mutex<Connections>>);
 
 #[derive(Default)]
 struct Connections {
-    /// Those whose clients are not admitted yet by number, each with what closes it when it is dropped, the oldest first.
-    pending: VecDeque<(u64, oneshot::Sender<()>)>,
+    /// Those whose clients are not admitted yet, the oldest first.
+    pending: VecDeque<Place>,
     /// The others.
     admitted: BTreeMap<u64, Arc<Presence>>,
+}
+
+/// The place of a connection whose client is not admitted yet.
+struct Place {
+    number: u64,
+    since: Instant,
+    /// Closes the connection when it is dropped.
+    stays: oneshot::Sender<()>,
 }
 
 impl Places {
@@ -53,7 +62,11 @@ impl Places {
     /// Adds a connection of this number; what is given back beside it is ready when it is to be closed.
     fn add(&self, number: u64) -> (Pending, oneshot::Receiver<()>) {
         let (stays, closed) = oneshot::channel();
-        self.lock().pending.push_back((number, stays));
+        self.lock().pending.push_back(Place {
+            number,
+            since: Instant::now(),
+            stays,
+        });
         let pending = Pending {
             places: self.clone(),
             number,
@@ -62,21 +75,21 @@ impl Places {
         (pending, closed)
     }
 
-    /// Closes the oldest connection that is not admitted or, if all are, the one whose client has been waited for longest, and at
-    /// least that long; false when there is none.
+    /// Closes the oldest one that is not admitted, if it is so old; otherwise the one whose client has been waited for longest, at least so long;
+    /// and otherwise the oldest that is not admitted, which may be about to be. False where it finds no connection.
     fn make_room(&self, at_least: Duration) -> bool {
         let mut connections = self.lock();
-        if connections.pending.pop_front().is_some() {
-            return true;
+        let oldest = connections.pending.front();
+        if oldest.is_some_and(|place| place.since.elapsed() >= at_least) {
+            return connections.pending.pop_front().is_some();
         }
         let waited = connections.admitted.values();
         let waited = waited.filter_map(|presence| Some((presence.waits_for()?, presence)));
         let longest = waited
             .filter(|(waited, _)| *waited >= at_least)
             .max_by_key(|(waited, _)| *waited);
-        longest
-            .map(|(_, presence)| presence.close(Closes::ForAnother))
-            .is_some()
+        let closed = longest.map(|(_, presence)| presence.close(Closes::ForAnother));
+        closed.is_some() || connections.pending.pop_front().is_some()
     }
 }
 
@@ -98,14 +111,14 @@ impl Pending {
     pub(crate) fn admit(&self) {
         let mut connections = self.places.lock();
         let mut pending = connections.pending.iter();
-        if let Some(place) = pending.position(|(number, _)| *number == self.number)
-            && let Some((number, stays)) = connections.pending.remove(place)
+        if let Some(place) = pending.position(|place| place.number == self.number)
+            && let Some(place) = connections.pending.remove(place)
         {
-            // The connection is not closed as a pending one any more.
-            if stays.send(()).is_ok() {
+            // It is not closed as one that is pending any more.
+            if place.stays.send(()).is_ok() {
                 self.presence.touch();
                 let presence = Arc::clone(&self.presence);
-                connections.admitted.insert(number, presence);
+                connections.admitted.insert(place.number, presence);
             }
         }
     }
@@ -115,7 +128,7 @@ impl Pending {
         let mut connections = self.places.lock();
         let number = self.number;
         connections.admitted.remove(&number);
-        connections.pending.retain(|(other, _)| *other != number);
+        connections.pending.retain(|place| place.number != number);
     }
 }
 
@@ -169,6 +182,7 @@ pub(crate) async fn serve<P: Protocol>(protocol: Arc<P>, listener: TcpListener) 
             let place = Arc::clone(&connections).acquire_owned();
             drop(tokio::time::timeout(PLACE_WITHIN, place).await);
         }
+        set_options(&socket);
         // A socket beyond both limits waits until a refusal has ended, which takes two seconds at most.
         let admission = tokio::select! {
             biased;
@@ -206,14 +220,38 @@ pub(crate) async fn serve<P: Protocol>(protocol: Arc<P>, listener: TcpListener) 
     }
 }
 
-/// The admission of a connection, with the permit that limits the number of its kind.
+/// Has the system take no more of an answer than its client and the network take now, since a client that reads nothing would have some megabytes
+/// lie in the system, beside what the server counts; and has it ask clients that say nothing whether they are still there.
+fn set_options(socket: &TcpStream) {
+    #[cfg(target_os = "linux")]
+    {
+        let keepalive = socket2::TcpKeepalive::new()
+            .with_time(KEEP_ALIVE)
+            .with_interval(KEEP_ALIVE)
+            .with_retries(2);
+        let socket = socket2::SockRef::from(socket);
+        // A connection without them works as well, and holds more, or longer.
+        let _ = socket.set_tcp_notsent_lowat(UNSENT_BYTES);
+        let _ = socket.set_tcp_keepalive(&keepalive);
+    }
+    #[cfg(not(target_os = "linux"))]
+    let _ = socket;
+}
+
+/// What becomes of a socket, with the permit that limits how many of its kind there are.
 enum Admission {
     Accepted(OwnedSemaphorePermit),
     /// The client gets an error that there are too many connections.
     Refused(OwnedSemaphorePermit),
 }
 
-/// The time limit from the first byte of a connection to its authentication, or to the end of the TLS handshake.
+/// Bytes of an answer that wait in the system until the network takes them.
+#[cfg(target_os = "linux")]
+const UNSENT_BYTES: u32 = 128 << 10;
+/// How long a client says nothing before the system asks whether it is there, and how long it waits for each of two answers.
+#[cfg(target_os = "linux")]
+const KEEP_ALIVE: Duration = Duration::from_secs(20);
+/// From the first byte of a connection to its password, or to the end of the handshake of TLS.
 pub(crate) const STARTUP_MAX: Duration = Duration::from_secs(20);
 /// The time limit for a protocol to send the reason why a connection is closed.
 const FAREWELL_MAX: Duration = Duration::from_millis(200);
@@ -225,3 +263,40 @@ const PLACE_WITHIN: Duration = Duration::from_millis(200);
 const REFUSALS_MAX: usize = 64;
 /// The time limit for sending a refusal.
 const REFUSAL_MAX: Duration = Duration::from_secs(2);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Two hundred connections that came at the same moment closed one whose client was about to say its first word, while a hundred waited.
+    #[tokio::test]
+    async fn one_that_is_about_to_be_admitted_stays_while_others_are_waited_for() {
+        use oneshot::error::TryRecvError::{Closed, Empty};
+        let long = Duration::from_secs(3600);
+        let places = Places::default();
+        let (first, _first) = places.add(1);
+        first.admit();
+        let closes = |pending: &Pending| pending.presence().waits_for().is_none();
+        // None is so old: the one that is not admitted goes.
+        let (_second, mut second) = places.add(2);
+        assert!(places.make_room(long));
+        assert_eq!(second.try_recv(), Err(Closed));
+        // All are: one that is not admitted goes first.
+        let (_third, mut third) = places.add(3);
+        assert!(places.make_room(Duration::ZERO));
+        assert_eq!(third.try_recv(), Err(Closed));
+        assert!(!closes(&first));
+        // One that has just come stays.
+        let (_fourth, mut fourth) = places.add(4);
+        places.lock().pending.front_mut().unwrap().since = Instant::now() + long;
+        let while_ago = Duration::from_millis(1);
+        while first.presence().waits_for().unwrap() < while_ago {
+            tokio::task::yield_now().await;
+        }
+        assert!(places.make_room(while_ago));
+        assert_eq!(fourth.try_recv(), Err(Empty));
+        assert!(closes(&first));
+        assert!(places.make_room(long) && !places.make_room(long));
+        assert_eq!(fourth.try_recv(), Err(Closed));
+    }
+}

@@ -3,6 +3,7 @@
 use std::future::Future;
 use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::watch;
@@ -151,7 +152,24 @@ impl Server {
         self.shared.options.tls.is_some()
     }
 
-    /// Serves until `end` is done: connections get a message then, and statements that run have [`Options::grace`] to finish.
+    /// Serves on a runtime as [`Server::run`] does. What cannot look up by then, as the parser of a long text, is let go with its thread.
+    ///
+    /// # Errors
+    /// When the catalog cannot be made.
+    pub fn run_on(self, runtime: Runtime, end: impl Future<Output = ()>) -> Result<(), Error> {
+        let shared = Arc::clone(&self.shared);
+        let done = runtime.block_on(self.run(end));
+        runtime.shutdown_timeout(THREADS_END);
+        // What is still at work holds the folders of uploads and of spilled rows, which go with the server.
+        if let Ok(uploads) = shared.uploads() {
+            uploads.folder.remove();
+        }
+        done
+    }
+
+    /// Serves until `end` is done: connections get a message then, and statements that run have
+    /// [`Limits::grace`](crate::Limits::grace) to finish. A runtime that is dropped waits for what cannot look up, and
+    /// [`Server::run_on`] does not.
     ///
     /// # Errors
     /// When the catalog cannot be made.
@@ -184,14 +202,14 @@ impl Server {
         // The listeners end by it, unless all of them have ended already.
         let _ = self.end.send(true);
         while listeners.join_next().await.is_some() {}
-        let grace = self.shared.options.limits.grace + std::time::Duration::from_secs(1);
+        let grace = self.shared.options.limits.grace + Duration::from_secs(1);
         let open = || {
             let open = &self.shared.metrics.connections_open;
             open.load(std::sync::atomic::Ordering::Relaxed)
         };
         let empty = async {
             while open() > 0 {
-                tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+                tokio::time::sleep(Duration::from_millis(20)).await;
             }
         };
         let _ = tokio::time::timeout(grace, empty).await;
@@ -230,6 +248,8 @@ impl Open {
     }
 }
 
+/// How long the threads of connections have to let go what they hold when the server has ended.
+const THREADS_END: Duration = Duration::from_secs(1);
 /// The stack of a thread that statements run on.
 pub(crate) const STACK_BYTES: usize = 64 << 20;
 

@@ -24,7 +24,7 @@ use crate::catalog::{asks_catalog, is_relation};
 use crate::deadline::Deadline;
 use crate::error::{Failure, FailureKind};
 use crate::presence::{AtWork, Presence};
-use crate::retained::{Retention, of_statement};
+use crate::retained::Retention;
 use crate::session_log::{Entry, Log};
 use crate::shared::{Counted, Metrics, Running, Shared};
 use crate::turn::{Counted as CountedRows, GiveBack, Holder, Turn, Unsent};
@@ -152,12 +152,10 @@ impl Session {
     /// Waits until the statements of a text may be parsed and planned, which they may be until what is given back is dropped.
     ///
     /// # Errors
-    /// When the time of a statement is over before, or too many wait already.
+    /// When the time of a statement is over before, the server ends, or too many wait already.
     pub(crate) async fn load(&self, sql: &str) -> Result<Option<OwnedSemaphorePermit>, Failure> {
         let _at_work = self.at_work();
-        let deadline = Deadline::new(&self.shared.options.limits, None);
-        let taken = self.shared.load.take(of_statement(sql, 0), sql.len());
-        deadline.within(taken).await?
+        self.shared.room_for(sql.as_bytes()).await
     }
 
     /// The statements of a text, with files in the places of names that the catalog has.
@@ -209,14 +207,16 @@ impl Session {
                 let engine = Arc::clone(engine);
                 let described = async move { engine.describe(statement).await };
                 let described = async { computing(described) };
-                Ok(self.on_workers(described, None).await??)
+                Ok(self.on_workers(described, None, false).await??)
             }
             Runs::InProcesses(remote) => {
                 let order = remote.describe(&self.log(), &statement)?;
                 // While it waits for its turn its text is held, and not its tree.
                 drop(statement);
-                let priority = Arc::clone(&order.priority);
-                self.on_workers(order.described(), Some(priority)).await?
+                let (priority, is_constant) = (Arc::clone(&order.priority), order.is_constant);
+                let described = order.described();
+                self.on_workers(described, Some(priority), is_constant)
+                    .await?
             }
         }
     }
@@ -226,11 +226,11 @@ impl Session {
         &self,
         work: impl Future<Output = T> + Send + 'static,
         priority: Option<Arc<Priority>>,
+        is_constant: bool,
     ) -> Result<T, Failure> {
         let _at_work = self.at_work();
         let deadline = Deadline::new(&self.shared.options.limits, None);
-        let turn = deadline.within(self.shared.turns.take()).await?;
-        let turn = turn.map_err(|_| gone())?;
+        let turn = self.shared.turn(deadline, is_constant).await?;
         if let Some(priority) = &priority {
             priority.set_holder(turn.holder());
         }
@@ -321,10 +321,10 @@ impl Session {
     ) -> Result<Answer, Failure> {
         let entry = self.entry(&statement)?;
         let next_id = entry.as_ref().map(|_| Log::next_id());
-        let (work, priority) = match &self.runs {
+        let (work, priority, is_constant) = match &self.runs {
             Runs::Here(engine) => {
                 let work = begin(Arc::clone(engine), statement).boxed();
-                (work, None)
+                (work, None, false)
             }
             Runs::InProcesses(remote) => {
                 let order = remote.run(&self.log(), &statement, next_id)?;
@@ -333,8 +333,8 @@ impl Session {
                 in_process(order)
             }
         };
-        let answer = self.begin(work, priority, name).await?;
-        // A failed statement has changed nothing.
+        let answer = self.begin(work, priority, is_constant, name).await?;
+        // What failed changed nothing.
         if let (Some(entry), Some(id)) = (entry, next_id) {
             self.log().push(id, entry);
         }
@@ -346,6 +346,7 @@ impl Session {
         &self,
         work: BoxFuture<'static, Result<Begun, Failure>>,
         priority: Option<Arc<Priority>>,
+        is_constant: bool,
         name: Option<String>,
     ) -> Result<Answer, Failure> {
         let shared = &self.shared;
@@ -365,8 +366,7 @@ impl Session {
         let _at_work = self.at_work();
         // The limit applies while no rows are fetched, too.
         let deadline = Deadline::new(&shared.options.limits, None);
-        let turn = shared.turns.take();
-        let turn = deadline.within(turn).await?.map_err(|_| gone())?;
+        let turn = shared.turn(deadline, is_constant).await?;
         let give_back = turn.give_back();
         let holder = Arc::clone(turn.holder());
         if let Some(priority) = &priority {
@@ -525,15 +525,16 @@ async fn stepping_aside<T>(
     }
 }
 
-/// The work of an order, and the priority of its process.
+/// The work of an order, the priority of its process, and whether it is one of values alone.
 fn in_process(
     order: Order,
 ) -> (
     BoxFuture<'static, Result<Begun, Failure>>,
     Option<Arc<Priority>>,
+    bool,
 ) {
-    let priority = Arc::clone(&order.priority);
-    (order.begin().boxed(), Some(priority))
+    let (priority, is_constant) = (Arc::clone(&order.priority), order.is_constant);
+    (order.begin().boxed(), Some(priority), is_constant)
 }
 
 /// Does what computes for a while without waiting, as planning does: the statements of others go on meanwhile.

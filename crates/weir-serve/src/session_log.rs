@@ -107,6 +107,12 @@ impl Default for Log {
 }
 
 impl Log {
+    /// Whether its statements have set values, and nothing else.
+    pub(crate) fn is_of_settings(&self) -> bool {
+        let mut entries = self.entries.iter();
+        entries.all(|entry| matches!(entry.change, Change::Set(_)))
+    }
+
     /// A number for a state that no session has been in.
     pub(crate) fn next_id() -> u64 {
         static NEXT: AtomicU64 = AtomicU64::new(1);

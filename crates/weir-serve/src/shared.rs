@@ -1,25 +1,28 @@
 //! The state that all connections share.
 
 use std::collections::HashMap;
+use std::future::Future;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Instant;
 
+use futures::FutureExt;
 use tempfile::TempDir;
 use tokio::runtime::Handle;
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use weir_engine::{ScanReport, SharedMemory};
 
 use crate::catalog::{Catalog, Registered};
 use crate::columns::Columns;
+use crate::deadline::Deadline;
 use crate::error::{Error, Failure, FailureKind};
 use crate::files::Files;
 use crate::folder::Folder;
 use crate::load::Load;
 use crate::options::Options;
-use crate::retained::Retention;
-use crate::turn::Turns;
+use crate::retained::{Retention, of_statement};
+use crate::turn::{Turn, Turns};
 use crate::workers::Pool;
 
 /// The state that all connections share.
@@ -65,8 +68,17 @@ pub(crate) struct Uploads {
     pub(crate) whole: TempDir,
     /// Those that are not yet.
     pub(crate) arriving: TempDir,
+    /// Bytes of those that are whole, by their names.
+    sizes: Mutex<HashMap<String, u64>>,
     /// The folder that both lie in, with all else that the server writes for itself.
     pub(crate) folder: Arc<Folder>,
+}
+
+impl Uploads {
+    /// Bytes of those that are whole, by their names.
+    pub(crate) fn sizes(&self) -> MutexGuard<'_, HashMap<String, u64>> {
+        self.sizes.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 /// A statement at work, for requests that ask for its progress or end it.
@@ -89,6 +101,7 @@ impl Shared {
         let uploads = Uploads {
             whole: folder.within("uploads-").map_err(failed)?,
             arriving: folder.within("arriving-").map_err(failed)?,
+            sizes: Mutex::default(),
             folder: Arc::new(folder),
         };
         let program = options.workers.clone();
@@ -193,6 +206,58 @@ impl Shared {
         options.shared_memory.clone_from(&self.memory);
         options.catalog = Some(Arc::new(Registered(Arc::clone(&self.catalog))));
         options
+    }
+
+    /// Waits for something that a statement needs to begin, unless the server ends before.
+    ///
+    /// # Errors
+    /// When it does.
+    pub(crate) async fn unless_ending<T>(
+        &self,
+        work: impl Future<Output = T>,
+    ) -> Result<T, Failure> {
+        let mut ending = self.ending.clone();
+        tokio::select! {
+            biased;
+            () = ending.wait_for(|ending| *ending).map(drop) => {
+                Err(Failure::new(FailureKind::Ending, Failure::ENDING))
+            }
+            done = work => Ok(done),
+        }
+    }
+
+    /// Waits until a turn comes, before the time of its statement is over and before the server ends.
+    ///
+    /// # Errors
+    /// When one of them comes first.
+    pub(crate) async fn turn(
+        &self,
+        deadline: Deadline,
+        is_constant: bool,
+    ) -> Result<Turn, Failure> {
+        let taken = async {
+            match is_constant {
+                true => self.turns.take_for_constant().await,
+                false => self.turns.take().await,
+            }
+        };
+        let taken = deadline.within(self.unless_ending(taken)).await??;
+        // It is never closed.
+        taken.map_err(|_| Failure::new(FailureKind::Ending, Failure::ENDING))
+    }
+
+    /// Waits until a text of so many bytes may be parsed and planned, which takes so many, as [`Load::take`] does, and no longer than
+    /// until the server ends.
+    ///
+    /// # Errors
+    /// When the time is over before, the server ends, or too many wait already.
+    pub(crate) async fn room_for(
+        &self,
+        text: &[u8],
+    ) -> Result<Option<OwnedSemaphorePermit>, Failure> {
+        let deadline = Deadline::new(&self.options.limits, None);
+        let taken = self.load.take(of_statement(text, 0), text.len());
+        deadline.within(self.unless_ending(taken)).await??
     }
 
     /// The statements at work that have names.
@@ -360,3 +425,33 @@ const WAITING_BYTES_MAX: usize = 128 << 20;
 const VIEWS_MAX: usize = 2;
 /// Statements in processes that wait for their clients.
 const WAITING_MAX: usize = 64;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Those that waited were gone on with until the end of the time that statements have to finish.
+    #[tokio::test]
+    async fn what_waits_to_begin_is_refused_when_the_server_ends() {
+        let root = tempfile::tempdir().unwrap();
+        let mut options = Options::default();
+        options.roots = vec![root.path().to_path_buf()];
+        options.limits.queries_max = 1;
+        let (end, ending) = watch::channel(false);
+        let shared = Shared::of_worker(options, Handle::current(), ending).unwrap();
+        let long = "1,".repeat(100_000);
+        let never = Deadline::new(&shared.options.limits, None);
+        let begun = (
+            shared.room_for(long.as_bytes()).await.unwrap(),
+            shared.turn(never, false).await.unwrap(),
+        );
+        let mut text = Box::pin(shared.room_for(long.as_bytes()));
+        let mut turn = Box::pin(shared.turn(never, false));
+        assert!(text.as_mut().now_or_never().is_none());
+        assert!(turn.as_mut().now_or_never().is_none());
+        end.send(true).unwrap();
+        assert_eq!(text.await.unwrap_err().kind, FailureKind::Ending);
+        assert_eq!(turn.await.unwrap_err().kind, FailureKind::Ending);
+        drop(begun);
+    }
+}

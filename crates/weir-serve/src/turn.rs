@@ -9,7 +9,10 @@
 //! want room that it has kept for a while, it is ended, and its connection with it if the client takes nothing.
 //!
 //! A statement that has a process of its own and has computed for a while steps aside where others wait: it goes on, beside those that have
-//! a turn and with less of the processor, so that statements that take long, or never end, keep no short one from being answered.
+//! a turn and with less of the processor, so that statements that take long, or never end, keep no short one from being answered. One
+//! whose rows there is no room for computes nothing, and steps aside at once.
+//!
+//! Statements of values alone ([`is_constant`](crate::constant::is_constant)) have turns of their own where others have all: as many as wait, they are not behind them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -27,6 +30,8 @@ use crate::presence::{AtWork, Closes, Presence};
 pub(crate) struct Turns {
     free: Arc<Semaphore>,
     at_once: u32,
+    /// Those of statements of values alone.
+    of_constants: Arc<Semaphore>,
     /// Statements that wait for a turn.
     in_line: AtomicUsize,
     /// Places of statements that have stepped aside.
@@ -117,6 +122,8 @@ impl Queue {
 pub(crate) struct Holder {
     is_ended: AtomicBool,
     ended: Notify,
+    /// There is no room for its next rows.
+    wants_room: AtomicBool,
     /// The connection of its client.
     connection: OnceLock<Arc<Presence>>,
 }
@@ -194,6 +201,7 @@ impl Turns {
         Arc::new(Self {
             free: Arc::new(Semaphore::new(at_once)),
             at_once: u32::try_from(at_once).unwrap_or(u32::MAX),
+            of_constants: Arc::new(Semaphore::new(CONSTANTS_AT_ONCE)),
             in_line: AtomicUsize::new(0),
             aside: Arc::new(Semaphore::new(ASIDE_MAX)),
             queue: Mutex::default(),
@@ -209,13 +217,28 @@ impl Turns {
     /// Waits for a turn.
     pub(crate) async fn take(self: &Arc<Self>) -> Result<Turn, AcquireError> {
         let permit = self.permit().await?;
-        Ok(Turn {
+        Ok(self.turn(permit))
+    }
+
+    /// Waits for a turn of a statement of values alone.
+    pub(crate) async fn take_for_constant(self: &Arc<Self>) -> Result<Turn, AcquireError> {
+        let permit = tokio::select! {
+            biased;
+            permit = Arc::clone(&self.free).acquire_owned() => permit?,
+            permit = Arc::clone(&self.of_constants).acquire_owned() => permit?,
+        };
+        Ok(self.turn(permit))
+    }
+
+    fn turn(self: &Arc<Self>, permit: OwnedSemaphorePermit) -> Turn {
+        Turn {
             turns: Arc::clone(self),
             permit: Arc::new(Mutex::new(Some(permit))),
+            is_aside: AtomicBool::new(false),
             aside: Mutex::default(),
             holder: Arc::default(),
             at_work: Mutex::default(),
-        })
+        }
     }
 
     async fn permit(&self) -> Result<OwnedSemaphorePermit, AcquireError> {
@@ -273,6 +296,7 @@ impl Turns {
     /// has kept rows for a while is ended for them.
     pub(crate) async fn reserve(self: &Arc<Self>, bytes: usize, holder: &Arc<Holder>) -> Counted {
         let wanting = Wanting::new(self, bytes.min(self.bytes_max), holder);
+        let _wants = WantsRoom(holder);
         loop {
             let freed = self.freed.notified();
             tokio::pin!(freed);
@@ -280,6 +304,7 @@ impl Turns {
             if let Some(counted) = self.try_reserve(&wanting, holder) {
                 return counted;
             }
+            holder.wants_room.store(true, Ordering::Relaxed);
             let _ = tokio::time::timeout(LOOK_EVERY, freed).await;
         }
     }
@@ -327,6 +352,15 @@ impl Turns {
             turns: Arc::clone(self),
             number,
         }
+    }
+}
+
+/// A statement that may want room for rows, until this is dropped.
+struct WantsRoom<'h>(&'h Holder);
+
+impl Drop for WantsRoom<'_> {
+    fn drop(&mut self) {
+        self.0.wants_room.store(false, Ordering::Relaxed);
     }
 }
 
@@ -391,7 +425,8 @@ impl Drop for ClientWait {
 pub(crate) struct Turn {
     turns: Arc<Turns>,
     permit: Arc<Mutex<Option<OwnedSemaphorePermit>>>,
-    /// The place among those that have stepped aside.
+    is_aside: AtomicBool,
+    /// Its place among those that have stepped aside and compute.
     aside: Mutex<Option<OwnedSemaphorePermit>>,
     holder: Arc<Holder>,
     /// Says of the connection that a statement is at work, while it does not wait for the client.
@@ -477,7 +512,7 @@ impl Turn {
         drop(waiting);
         self.set_at_work(self.holder.at_work());
         room.send(item);
-        if self.is_aside() {
+        if self.is_aside.load(Ordering::Relaxed) {
             return Ok(());
         }
         let permit = self.turns.permit().await.map_err(|_| Unsent::Gone)?;
@@ -488,24 +523,24 @@ impl Turn {
 }
 
 impl Turn {
-    fn is_aside(&self) -> bool {
-        let aside = self.aside.lock().unwrap_or_else(PoisonError::into_inner);
-        aside.is_some()
-    }
-
-    /// Gives the turn to a waiting statement, once this one has computed for a while. This statement continues.
+    /// Gives the turn to another, once that waits and this one has computed for a while or has no room for its rows. The statement goes on.
     pub(crate) async fn step_aside(&self) {
+        let begun = Instant::now();
         loop {
-            tokio::time::sleep(SLICE).await;
-            if self.turns.in_line.load(Ordering::Relaxed) == 0 {
+            tokio::time::sleep(LOOK_EVERY).await;
+            let wants_room = self.holder.wants_room.load(Ordering::Relaxed);
+            let is_due = wants_room || begun.elapsed() >= SLICE;
+            if !is_due || self.turns.in_line.load(Ordering::Relaxed) == 0 {
                 continue;
             }
-            // When too many have stepped aside, turns are kept.
-            let Ok(place) = Arc::clone(&self.turns.aside).try_acquire_owned() else {
+            // Where too many that compute have stepped aside, turns are kept.
+            let place = Arc::clone(&self.turns.aside).try_acquire_owned().ok();
+            if place.is_none() && !wants_room {
                 continue;
-            };
-            // A statement that waits for its client has no turn, and needs none to continue.
-            *self.aside.lock().unwrap_or_else(PoisonError::into_inner) = Some(place);
+            }
+            // One that waits for its client has no turn, and needs none when it goes on.
+            *self.aside.lock().unwrap_or_else(PoisonError::into_inner) = place;
+            self.is_aside.store(true, Ordering::Relaxed);
             drop(release(&self.permit));
             return;
         }
@@ -532,11 +567,13 @@ impl Drop for InLine<'_> {
 const SLICE: Duration = Duration::from_millis(500);
 /// Statements that have stepped aside.
 const ASIDE_MAX: usize = 64;
+/// Statements of values alone that have turns of their own.
+const CONSTANTS_AT_ONCE: usize = 2;
 /// Statements that may wait for their clients for each that may compute.
 const WAITING_SHARE: usize = 16;
 /// The time that a statement may keep the room of its rows from others. A client takes some seconds for one of tens of megabytes.
 const KEPT_FOR: Duration = Duration::from_secs(2);
-/// The interval in which a statement that needs room looks for one that has kept rows for that time.
+/// How often a statement that wants room looks for one that has kept rows for so long, and one that computes for others that wait.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 /// The time in which the client of an ended statement has to take the error, before its connection is closed.
 const CLOSED_AFTER: Duration = Duration::from_millis(250);
@@ -650,6 +687,61 @@ mod tests {
         drop(long);
         assert_eq!(turns.aside.available_permits(), ASIDE_MAX);
         drop(other);
+        assert_eq!(free(&turns), 1);
+    }
+
+    /// A hundred statements whose rows had no room kept `SELECT 1` waiting for seconds.
+    #[tokio::test]
+    async fn one_that_has_no_room_for_its_rows_steps_aside_at_once() {
+        let turns = Turns::keeping(1, 100, None, Duration::from_secs(3600));
+        let kept = turns.reserve(100, &Arc::default()).await;
+        let first = Arc::new(turns.take().await.unwrap());
+        let wants = tokio::spawn({
+            let (turns, first) = (Arc::clone(&turns), Arc::clone(&first));
+            async move { turns.reserve(50, first.holder()).await }
+        });
+        while !first.holder().wants_room.load(Ordering::Relaxed) {
+            tokio::task::yield_now().await;
+        }
+        // All places of those that compute are taken.
+        let places = u32::try_from(ASIDE_MAX).unwrap();
+        let all = Arc::clone(&turns.aside).acquire_many_owned(places).await;
+        let aside = tokio::spawn({
+            let first = Arc::clone(&first);
+            async move { first.step_aside().await }
+        });
+        let second = turns.take().await.unwrap();
+        aside.await.unwrap();
+        drop(kept);
+        drop(wants.await.unwrap());
+        assert!(!first.holder().wants_room.load(Ordering::Relaxed));
+        // It goes on without a turn.
+        let (sender, mut receiver) = mpsc::channel(1);
+        first.hand_on_counted(&sender, 1).await.unwrap();
+        let (sent, taken) = tokio::join!(first.hand_on_counted(&sender, 2), receiver.recv());
+        assert_eq!((sent, taken), (Ok(()), Some(1)));
+        drop((second, all));
+        assert_eq!(free(&turns), 1);
+    }
+
+    #[tokio::test]
+    async fn statements_of_values_alone_are_behind_no_others() {
+        let turns = Turns::new(1, 1000, None);
+        let first = turns.take_for_constant().await.unwrap();
+        assert_eq!(free(&turns), 0, "a turn that is free is taken first");
+        let mut line = (0..3).map(|_| Box::pin(turns.take())).collect::<Vec<_>>();
+        assert!(
+            line.iter_mut()
+                .all(|one| one.as_mut().now_or_never().is_none())
+        );
+        let of_their_own = [
+            turns.take_for_constant().await.unwrap(),
+            turns.take_for_constant().await.unwrap(),
+        ];
+        assert!(turns.take_for_constant().now_or_never().is_none());
+        drop(of_their_own);
+        assert_eq!(turns.of_constants.available_permits(), CONSTANTS_AT_ONCE);
+        drop((first, line));
         assert_eq!(free(&turns), 1);
     }
 

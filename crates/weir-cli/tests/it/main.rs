@@ -19,6 +19,7 @@ mod progress;
 #[cfg(feature = "remote")]
 mod remote;
 mod reports;
+mod serving;
 mod shell;
 mod signals;
 mod statuses;

@@ -38,6 +38,7 @@ use tonic::body::Body;
 
 use crate::columns::Columns;
 use crate::error::Failure;
+use crate::gone::{has_gone, twins};
 use crate::listener::{Pending, STARTUP_MAX};
 use crate::retained::Retention;
 use crate::secret;
@@ -154,14 +155,23 @@ impl crate::listener::Protocol for FlightProtocol {
 
     async fn serve_connection(self: Arc<Self>, socket: TcpStream, pending: Pending) {
         let _ = socket.set_nodelay(true);
-        match self.tls.clone() {
-            None => self.converse(socket, pending).await,
-            Some(tls) => {
-                let accepted = tokio::time::timeout(STARTUP_MAX, tls.accept(socket)).await;
-                if let Ok(Ok(socket)) = accepted {
-                    self.converse(socket, pending).await;
+        let Some((socket, watched)) = twins(socket) else {
+            return;
+        };
+        let served = async {
+            match self.tls.clone() {
+                None => self.converse(socket, pending).await,
+                Some(tls) => {
+                    let accepted = tokio::time::timeout(STARTUP_MAX, tls.accept(socket)).await;
+                    if let Ok(Ok(socket)) = accepted {
+                        self.converse(socket, pending).await;
+                    }
                 }
             }
+        };
+        tokio::select! {
+            () = served => {}
+            () = has_gone(&watched) => {}
         }
     }
 

@@ -167,14 +167,27 @@ pub(super) async fn upload(
         tokio::task::block_in_place(|| file.write_all(&piece)).map_err(|error| failed(&error))?;
     }
     let path = folder.join(&name);
-    let replaced = std::fs::metadata(&path).map_or(0, |old| old.len());
-    file.persist(&path).map_err(|error| failed(&error.error))?;
+    let size = {
+        // One at a time takes its name: what it takes the place of is counted once.
+        let mut sizes = uploads.sizes();
+        if sizes.len() >= UPLOADS_MAX && !sizes.contains_key(&name) {
+            let message = format!("{UPLOADS_MAX} captures that are dropped here are kept at most");
+            return Err(Refusal::new(
+                StatusCode::PAYLOAD_TOO_LARGE,
+                "limit",
+                message,
+            ));
+        }
+        file.persist(&path).map_err(|error| failed(&error.error))?;
+        let replaced = sizes.insert(name, coming.bytes);
+        coming.keep(replaced.unwrap_or(0))
+    };
     shared.files.forget();
-    Ok(Json(
-        json!({"path": path.to_string_lossy(), "size": coming.keep(replaced)}),
-    ))
+    Ok(Json(json!({"path": path.to_string_lossy(), "size": size})))
 }
 
+/// Captures that are kept.
+const UPLOADS_MAX: usize = 1000;
 /// Bytes of a file that have to come for its connection to keep its place from others.
 const PROGRESS_BYTES: u64 = 256 << 10;
 

@@ -28,6 +28,7 @@ use tokio::net::TcpStream;
 use tokio_rustls::TlsAcceptor;
 
 use crate::error::{Failure, FailureKind};
+use crate::gone::{has_gone, twins};
 use crate::listener::{Pending, STARTUP_MAX};
 use crate::secret;
 use crate::shared::Shared;
@@ -113,7 +114,14 @@ impl crate::listener::Protocol for HttpProtocol {
 
     async fn serve_connection(self: Arc<Self>, socket: TcpStream, pending: Pending) {
         let router = self.router.clone().layer(Extension(pending));
-        self.talk(socket, router).await;
+        // One that has sent more behind its request is not read from while that is answered.
+        let Some((socket, watched)) = twins(socket) else {
+            return;
+        };
+        tokio::select! {
+            () = self.talk(socket, router) => {}
+            () = has_gone(&watched) => {}
+        }
     }
 
     async fn refuse_connection(self: Arc<Self>, socket: TcpStream, message: String) {
@@ -190,7 +198,9 @@ fn known_host(shared: &Shared, headers: &HeaderMap) -> Result<(), Refusal> {
     let is_address = name.parse::<IpAddr>().is_ok();
     let names = &shared.options.host_names;
     let is_known = names.iter().any(|known| known.eq_ignore_ascii_case(name));
-    match is_address || name.eq_ignore_ascii_case("localhost") || is_known {
+    // A request has one name of its server (RFC 9112, 3.2).
+    let is_one = headers.get_all(HOST).iter().count() <= 1;
+    match is_one && (is_address || name.eq_ignore_ascii_case("localhost") || is_known) {
         true => Ok(()),
         false => Err(Refusal::new(
             StatusCode::FORBIDDEN,
@@ -202,8 +212,25 @@ fn known_host(shared: &Shared, headers: &HeaderMap) -> Result<(), Refusal> {
 }
 
 fn known_origin(headers: &HeaderMap) -> Result<(), Refusal> {
-    let Some(origin) = headers.get(ORIGIN) else {
-        return Ok(());
+    let rejected = || {
+        Refusal::new(
+            StatusCode::FORBIDDEN,
+            "auth",
+            "requests from pages of other origins are rejected",
+        )
+    };
+    // A picture or a script of another site's page has no `Origin`, and browsers say where it stands. A link leads to the page.
+    let says = |name: &str| headers.get(name).map(HeaderValue::as_bytes);
+    if says("sec-fetch-site") == Some(b"cross-site") && says("sec-fetch-mode") != Some(b"navigate")
+    {
+        return Err(rejected());
+    }
+    let mut origins = headers.get_all(ORIGIN).iter();
+    let (Some(origin), None) = (origins.next(), origins.next()) else {
+        return match headers.contains_key(ORIGIN) {
+            true => Err(rejected()),
+            false => Ok(()),
+        };
     };
     let host = headers
         .get(HOST)
@@ -215,11 +242,7 @@ fn known_origin(headers: &HeaderMap) -> Result<(), Refusal> {
         .or_else(|| origin.strip_prefix("https://"));
     match of.is_some_and(|of| of.eq_ignore_ascii_case(host)) {
         true => Ok(()),
-        false => Err(Refusal::new(
-            StatusCode::FORBIDDEN,
-            "auth",
-            "requests from pages of other origins are rejected",
-        )),
+        false => Err(rejected()),
     }
 }
 

@@ -22,7 +22,6 @@ use super::{Refusal, json};
 use crate::deadline::Deadline;
 use crate::error::{Failure, FailureKind};
 use crate::listener::Pending;
-use crate::retained::of_statement;
 use crate::session::{Answer, Session};
 use crate::shared::Shared;
 
@@ -139,9 +138,7 @@ pub(super) async fn ask(
     };
     let bad = |message: String| Refusal::new(StatusCode::BAD_REQUEST, "request", message);
     // Values of parameters take as much as words of a text.
-    let load = shared.load.take(of_statement(body, 0), body.len());
-    let load = Deadline::new(&shared.options.limits, None).within(load);
-    let load = load.await??;
+    let load = shared.room_for(body).await?;
     let kind = header(CONTENT_TYPE)
         .split(';')
         .next()

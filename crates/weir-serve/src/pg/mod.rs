@@ -25,12 +25,12 @@ use pgwire::messages::{PgWireBackendMessage, PgWireFrontendMessage};
 use pgwire::tokio::server::{
     MaybeTls, PgWireMessageServerCodec, negotiate_tls, process_error, process_message,
 };
-use tokio::io::Interest;
 use tokio::net::TcpStream;
 use tokio_rustls::TlsAcceptor;
 use tokio_util::codec::{Framed, FramedParts};
 
 use crate::error::{Failure, FailureKind};
+use crate::gone::{has_gone, twins};
 use crate::guard::{Guarded, Lengths};
 use crate::listener::{Pending, STARTUP_MAX};
 use crate::presence::Closes;
@@ -276,27 +276,6 @@ fn give_back(socket: &mut Socket) {
     }
 }
 
-/// Two handles of one socket.
-fn twins(socket: TcpStream) -> Option<(TcpStream, TcpStream)> {
-    let socket = socket.into_std().ok()?;
-    let twin = socket.try_clone().ok()?;
-    let socket = TcpStream::from_std(socket).ok()?;
-    Some((socket, TcpStream::from_std(twin).ok()?))
-}
-
-/// Waits until the other side has closed the connection.
-async fn has_gone(socket: &TcpStream) {
-    loop {
-        tokio::time::sleep(LOOK_EVERY).await;
-        let ready = socket.ready(Interest::READABLE).now_or_never();
-        match ready {
-            Some(Ok(ready)) if ready.is_read_closed() => return,
-            Some(Err(_)) => return,
-            _ => {}
-        }
-    }
-}
-
 /// Says why a connection ends, and ends it.
 async fn refuse(socket: &mut Socket, code: &str, message: &str) -> std::io::Result<()> {
     let mut info = ErrorInfo::new("FATAL".to_owned(), code.to_owned(), message.to_owned());
@@ -311,7 +290,6 @@ async fn refuse(socket: &mut Socket, code: &str, message: &str) -> std::io::Resu
 const IDLE: &str =
     "terminating connection: another wants its place, and this one has done nothing for longest";
 const ROWS_WAIT: &str = "terminating connection: too many rows wait for their clients, and those of a cursor of this one have waited longest";
-const LOOK_EVERY: Duration = Duration::from_millis(250);
 /// Bytes of a buffer that a connection keeps while it is idle.
 const BUFFER_BYTES: usize = 64 << 10;
 /// Messages have more in them than text: names and values of parameters.

@@ -27,7 +27,9 @@ pub(super) struct Link {
     pub(super) watched: Arc<Watched>,
     /// The state of the session that it is in, and the memory that it has; `None` where it is in none.
     pub(super) session: Option<(u64, Option<usize>)>,
-    /// The folder of spilled rows, which is removed with the process.
+    /// Counts it among those that are kept for statements of values alone.
+    pub(super) prompt: Option<Arc<()>>,
+    /// Spilled rows; those of a process that is ended are removed with it.
     _spilled: TempDir,
 }
 
@@ -115,6 +117,8 @@ pub(super) struct Watched {
     holder: Mutex<Weak<Holder>>,
     /// Since when it has that.
     begun: Mutex<Instant>,
+    /// That takes next to nothing.
+    is_of_constant: AtomicBool,
     is_over: AtomicBool,
     over: Notify,
     /// The handle that ends the process, and no later one with the same number.
@@ -129,6 +133,7 @@ impl Watched {
             base_bytes: AtomicU64::new(0),
             holder: Mutex::default(),
             begun: Mutex::new(Instant::now()),
+            is_of_constant: AtomicBool::new(false),
             is_over: AtomicBool::new(false),
             over: Notify::new(),
             #[cfg(target_os = "linux")]
@@ -142,8 +147,18 @@ impl Watched {
         holder.upgrade()
     }
 
-    /// Ends the running statement, which holds more memory than is left. Its process is killed at once: its reader may wait for a
-    /// client.
+    /// Says whether the statement at work is one of values alone.
+    pub(super) fn set_of_constant(&self, is_constant: bool) {
+        self.is_of_constant.store(is_constant, Ordering::Relaxed);
+    }
+
+    /// Whether the statement at work is one of values alone, which takes next to nothing.
+    pub(super) fn is_of_constant(&self) -> bool {
+        self.is_of_constant.load(Ordering::Relaxed)
+    }
+
+    /// Ends the statement at work, which holds more memory than is left. Its process is ended at once: the one that reads from it may wait
+    /// for its client.
     pub(super) fn end_for_memory(&self) {
         self.is_over.store(true, Ordering::Relaxed);
         // The process frees its memory itself, for which it needs processor time. Where raising the priority is not permitted, this
@@ -185,8 +200,13 @@ impl Watched {
 }
 
 impl Link {
-    /// Starts a process, which takes tasks when this is done.
-    pub(super) async fn start(program: &WorkerProgram, folder: &Folder) -> Result<Self, Failure> {
+    /// Starts a process, which takes tasks when this is done. One that is kept for statements of values alone has as much of the processor as the
+    /// server, and others have less.
+    pub(super) async fn start(
+        program: &WorkerProgram,
+        folder: &Folder,
+        prompt: Option<Arc<()>>,
+    ) -> Result<Self, Failure> {
         let failed = |error: io::Error| {
             let message = format!("a process for the statement cannot be started: {error}");
             Failure::new(FailureKind::Run, message)
@@ -214,8 +234,12 @@ impl Link {
             input,
             output,
             session: None,
+            prompt,
             _spilled: spilled,
         };
+        if link.prompt.is_none() {
+            set_priority(link.watched.process, BEHIND);
+        }
         link.greeted().await?;
         match link.next(Octets::Small).await?.0 {
             Reply::Ready => {
@@ -326,6 +350,11 @@ impl Link {
     }
 }
 
+/// Octets of memory that the server's own process has and no other.
+pub(super) fn own_bytes_of_server() -> u64 {
+    own_bytes(std::process::id())
+}
+
 /// Octets of memory that a process has and no other, as far as the system tells.
 fn own_bytes(process: u32) -> u64 {
     let pages = std::fs::read_to_string(format!("/proc/{process}/statm"));
@@ -400,7 +429,9 @@ fn handle_of(process: u32) -> Option<std::os::fd::OwnedFd> {
     pidfd_open(process, PidfdFlags::empty()).ok()
 }
 
-/// The priority of a process whose statement has stepped aside, as `nice` counts it.
+/// The priority of processes of statements, as `nice` counts it: clients are heard and answered before.
+const BEHIND: i32 = 3;
+/// The same of one whose statement has stepped aside.
 const NICE: i32 = 10;
 /// The same of what is to end at once, and of the thread that looks at the memory.
 pub(super) const PROMPT: i32 = -10;

@@ -1,7 +1,7 @@
 //! The processes of a server: those that wait for a statement, and those at work.
 
 use std::path::{Component, Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::thread::Thread;
 use std::time::Duration;
@@ -12,12 +12,13 @@ use arrow::datatypes::{DataType, SchemaRef};
 use arrow::ipc::reader::StreamDecoder;
 use futures::stream::{self, StreamExt};
 use tokio::runtime::Handle;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 use weir_engine::{Described, Recipe, ScanReport, Statement};
 use weir_tables::Totals;
 
-use super::link::{Link, Octets, PROMPT, Priority, Received, Watched};
+use super::link::{Link, Octets, PROMPT, Priority, Received, Watched, own_bytes_of_server};
 use super::wire::{Progress, Reply, SessionState, Task, Work, Written, broken};
+use crate::constant::is_constant;
 use crate::error::{Failure, FailureKind};
 use crate::folder::Folder;
 use crate::options::WorkerProgram;
@@ -39,6 +40,14 @@ pub(crate) struct Pool {
     memory_limit_bytes: Option<usize>,
     idle_max: usize,
     idle: Mutex<Vec<Link>>,
+    /// One that is kept for statements of values alone.
+    spare: Mutex<Option<Link>>,
+    /// Tells that it is there.
+    spare_is_back: Notify,
+    /// Counts those that are kept for such statements, whether they are at work or not.
+    prompt: Arc<()>,
+    /// One is being started that waits for a statement.
+    is_warming: AtomicBool,
     /// Those with a statement, and those that were ended until they are gone.
     at_work: Mutex<Vec<Arc<Watched>>>,
     /// Statements that are about to have a process.
@@ -77,6 +86,10 @@ impl Pool {
             memory_limit_bytes,
             idle_max: queries_max.clamp(1, IDLE_MAX),
             idle: Mutex::default(),
+            spare: Mutex::default(),
+            spare_is_back: Notify::new(),
+            prompt: Arc::default(),
+            is_warming: AtomicBool::new(false),
             at_work: Mutex::default(),
             starting: AtomicU64::new(0),
             beyond: Arc::new(Semaphore::new(BEYOND_MAX)),
@@ -103,20 +116,26 @@ impl Pool {
 
     /// Processes that are there.
     pub(crate) fn processes(&self) -> usize {
-        lock(&self.idle).len() + lock(&self.at_work).len()
+        let spare = usize::from(lock(&self.spare).is_some());
+        lock(&self.idle).len() + lock(&self.at_work).len() + spare
     }
 
     /// Starts a process for the next statement.
     fn warm_up(self: &Arc<Self>) {
+        if self.is_warming.swap(true, Ordering::Relaxed) {
+            return;
+        }
+        let prompt = (!self.has_prompt()).then(|| Arc::clone(&self.prompt));
         let pool = Arc::downgrade(self);
         let (program, folder) = (self.program.clone(), Arc::clone(&self.folder));
         self.threads.spawn(async move {
-            // A statement that finds none says why.
-            let Ok(link) = Link::start(&program, &folder).await else {
-                return;
-            };
+            let link = Link::start(&program, &folder, prompt).await;
             if let Some(pool) = pool.upgrade() {
-                pool.put_back(link);
+                pool.is_warming.store(false, Ordering::Relaxed);
+                // A statement that finds none says why.
+                if let Ok(link) = link {
+                    pool.put_back(link);
+                }
             }
         });
     }
@@ -126,28 +145,25 @@ impl Pool {
         self: &Arc<Self>,
         session_id: u64,
         priority: &Arc<Priority>,
+        is_constant: bool,
     ) -> Result<Held, Failure> {
-        let _starting = self.room().await;
-        let idle = {
-            let mut idle = lock(&self.idle);
-            let same = idle.iter().rposition(|link| {
-                let session = link.session;
-                session.is_some_and(|(id, _)| id == session_id)
-            });
-            // The process that has been idle longest is in the state of no running session.
-            let place = same.or_else(|| (!idle.is_empty()).then_some(0));
-            place.map(|place| (idle.remove(place), idle.is_empty()))
+        let _starting = match is_constant {
+            true => Starting::new(self, None),
+            false => self.room().await,
         };
-        let link = match idle {
-            Some((link, is_last)) => {
-                if is_last {
-                    self.refill();
-                }
-                link
+        let waiting = match (self.idle_for(session_id), is_constant) {
+            (None, true) => self.spare().await,
+            (waiting, _) => waiting,
+        };
+        let link = match waiting {
+            Some(link) => link,
+            None => {
+                let prompt = is_constant.then(|| Arc::clone(&self.prompt));
+                Link::start(&self.program, &self.folder, prompt).await?
             }
-            None => Link::start(&self.program, &self.folder).await?,
         };
         priority.set_process(&link.watched);
+        link.watched.set_of_constant(is_constant);
         lock(&self.at_work).push(Arc::clone(&link.watched));
         if let Some(looks) = self.looks.get() {
             looks.unpark();
@@ -160,6 +176,48 @@ impl Pool {
             grace: GRACE,
             written: Vec::new(),
         })
+    }
+
+    /// One that waits for a statement, and was in this state of a session last where there is one.
+    fn idle_for(self: &Arc<Self>, session_id: u64) -> Option<Link> {
+        let (link, is_last) = {
+            let mut idle = lock(&self.idle);
+            let same = idle.iter().rposition(|link| {
+                let session = link.session;
+                session.is_some_and(|(id, _)| id == session_id)
+            });
+            // The one that has waited longest is of use to no session that is at work now.
+            let place = same.or_else(|| (!idle.is_empty()).then_some(0))?;
+            (idle.remove(place), idle.is_empty())
+        };
+        if is_last {
+            self.refill();
+        }
+        Some(link)
+    }
+
+    /// Whether there is a process for statements of values alone, or one starts.
+    fn has_prompt(&self) -> bool {
+        Arc::strong_count(&self.prompt) > 1
+    }
+
+    /// The process that is kept for statements of values alone, which is waited for where another has it: it has it for a moment.
+    async fn spare(&self) -> Option<Link> {
+        let back = async {
+            while self.has_prompt() {
+                let is_back = self.spare_is_back.notified();
+                let link = lock(&self.spare).take();
+                if link.is_some() {
+                    return link;
+                }
+                is_back.await;
+            }
+            None
+        };
+        tokio::time::timeout(SPARE_WITHIN, back)
+            .await
+            .ok()
+            .flatten()
     }
 
     /// The folders that a `COPY` to a name may be writing into.
@@ -194,10 +252,9 @@ impl Pool {
     }
 
     /// Octets that the processes of all statements may hold: rows that wait in the server's own process are taken from what they may hold
-    /// besides the limit.
+    /// besides the limit, and so is what that process holds otherwise, for texts of statements that are large or that were.
     fn left(&self, limit: u64) -> u64 {
-        let waiting = (self.turns.bytes() as u64).min(UNCOUNTED_BYTES);
-        limit.saturating_add(UNCOUNTED_BYTES - waiting)
+        left(limit, self.turns.bytes() as u64, own_bytes_of_server())
     }
 
     /// Counts a statement as starting, if the others hold no more than the limit. Processes that are being ended count until they
@@ -238,15 +295,26 @@ impl Pool {
         Some(limit >> halvings.min(3))
     }
 
-    /// Starts a process if none is ready.
+    /// Has a process ready again where none is, and one for statements of values alone.
     fn refill(self: &Arc<Self>) {
-        if lock(&self.idle).is_empty() && self.processes() < self.idle_max {
+        let is_wanted = lock(&self.idle).is_empty() && self.processes() <= self.idle_max;
+        if is_wanted || !self.has_prompt() {
             self.warm_up();
         }
     }
 
     fn put_back(self: &Arc<Self>, link: Link) {
         let is_large = link.watched.taken_bytes() > KEPT_BYTES;
+        if link.prompt.is_some() {
+            match is_large {
+                true => drop(link),
+                // One that was started beside it ends.
+                false => drop(lock(&self.spare).replace(link)),
+            }
+            self.spare_is_back.notify_one();
+            self.refill();
+            return;
+        }
         let mut idle = lock(&self.idle);
         if !is_large && idle.len() < self.idle_max {
             idle.push(link);
@@ -307,8 +375,9 @@ fn look_at_memory(pool: &Weak<Pool>, limit: u64) {
             std::thread::park_timeout(REST);
             continue;
         }
-        // Those that were ended already give back what they hold.
-        let held = at_work.iter().filter(|watched| !watched.is_over());
+        // Those that were ended already give back what they hold, and to end one of values alone would give back nothing to speak of.
+        let held = at_work.iter();
+        let held = held.filter(|watched| !watched.is_over() && !watched.is_of_constant());
         let held = held.map(|watched| {
             let place = watched
                 .holder()
@@ -336,8 +405,20 @@ fn look_at_memory(pool: &Weak<Pool>, limit: u64) {
     }
 }
 
-/// The statements to be ended, of those with their bytes and their numbers among those that wait for their clients, so that the
-/// rest holds no more than the limit. Those that wait go first, if they hold a notable amount; then those that hold most.
+/// Octets that the processes of statements may hold, where rows of so many wait for clients and the server's own process holds so many.
+fn left(limit: u64, waiting: u64, own: u64) -> u64 {
+    let waiting = waiting.min(UNCOUNTED_BYTES);
+    let own = own.saturating_sub(OWN_BYTES);
+    let least = limit / 2;
+    limit
+        .saturating_add(UNCOUNTED_BYTES)
+        .saturating_sub(waiting.max(own))
+        .max(least)
+}
+
+/// Those to be ended of statements with the bytes that they hold and their places among those that wait for their clients, so that the
+/// others hold no more than the limit. Those that wait go first, as they are in no hurry, where that gives back anything to
+/// speak of; behind them those that hold most.
 fn victims<T>(mut held: Vec<(u64, Option<u64>, T)>, limit: u64) -> Vec<T> {
     let all = held.iter().map(|(bytes, _, _)| *bytes);
     let mut all = all.fold(0, u64::saturating_add);
@@ -486,13 +567,16 @@ pub(crate) struct Order {
     /// The folders that the statement may write into.
     written: Vec<PathBuf>,
     work: Work,
+    /// It takes next to nothing.
+    pub(crate) is_constant: bool,
     /// That of its process.
     pub(crate) priority: Arc<Priority>,
 }
 
 impl Remote {
-    fn order(&self, log: &Log, work: Work) -> Order {
+    fn order(&self, log: &Log, statement: &Statement, work: Work) -> Order {
         Order {
+            is_constant: log.is_of_settings() && is_constant(statement),
             priority: Arc::default(),
             pool: Arc::clone(&self.pool),
             heard: Arc::clone(&self.heard),
@@ -523,20 +607,22 @@ impl Remote {
             next_id,
             writes: !statement.is_query(),
             written: target.map_or_else(Vec::new, |target| self.pool.folders_of(target)),
-            ..self.order(log, work)
+            ..self.order(log, statement, work)
         })
     }
 
     /// The description of a statement's answer.
     pub(crate) fn describe(&self, log: &Log, statement: &Statement) -> Result<Order, Failure> {
-        Ok(self.order(log, Work::Describe(Written::new(statement)?)))
+        let work = Work::Describe(Written::new(statement)?);
+        Ok(self.order(log, statement, work))
     }
 }
 
 impl Order {
     /// Hands it to a process.
     async fn give(self) -> Result<(Held, Arc<Heard>), Failure> {
-        let mut held = self.pool.take(self.session_id, &self.priority).await?;
+        let taken = (self.pool).take(self.session_id, &self.priority, self.is_constant);
+        let mut held = taken.await?;
         if self.writes {
             held.grace = WRITERS_GRACE;
         }
@@ -679,10 +765,14 @@ impl WorkerRows {
 const IDLE_MAX: usize = 4;
 /// Octets that a process may keep of its last statement: others are ended, which gives all back.
 const KEPT_BYTES: u64 = 32 << 20;
+/// How long the process that is kept for statements of values alone is waited for, before another is started.
+const SPARE_WITHIN: Duration = Duration::from_secs(1);
 /// Octets that a process that has just been started may take.
 const FRESH_BYTES: u64 = 4 << 20;
 /// Octets that processes at work hold besides what their statements take: some 16 MB each before the first.
 const UNCOUNTED_BYTES: u64 = 128 << 20;
+/// Octets of the server's own process that are not taken from what statements may hold.
+const OWN_BYTES: u64 = 64 << 20;
 /// Octets of a process before its first statement.
 const BASE_BYTES: u64 = 16 << 20;
 /// Statements that start at once where there is no memory for them.
@@ -703,6 +793,24 @@ const WRITERS_GRACE: Duration = Duration::from_secs(3);
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_the_server_holds_itself_is_taken_from_what_statements_may() {
+        let mib = |count: u64| count << 20;
+        for (waiting, own, expected) in [
+            (0, 30, 428),
+            (100, 30, 328),
+            (500, 30, 300),
+            // Rows that wait are in its memory, and count once.
+            (100, 164, 328),
+            (100, 264, 228),
+            (0, 264, 228),
+            (0, 9000, 150),
+        ] {
+            let left = left(mib(300), mib(waiting), mib(own));
+            assert_eq!(left, mib(expected), "{waiting} {own}");
+        }
+    }
 
     #[test]
     fn as_many_statements_are_ended_as_it_takes() {

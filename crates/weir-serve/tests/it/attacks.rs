@@ -749,8 +749,8 @@ fn planning_ends_when_its_time_is_over() {
     });
     // Nothing of it goes on: the one turn is free.
     served.wait_for("weir_queries_running 0");
-    // The next statement has a process.
-    until("a process", || served.has_counter("weir_processes 1"));
+    // The next statement has a process, and one of values alone.
+    until("two processes", || served.has_counter("weir_processes 2"));
 }
 
 #[test]

@@ -159,6 +159,51 @@ fn captures_that_are_dropped_have_so_many_bytes_together() {
     }
 }
 
+/// Those that took the name of one other at the same moment each gave back its bytes, so that more and more came.
+#[test]
+fn captures_that_take_the_name_of_others_are_counted_once() {
+    let served = Served::with(|options| options.limits.upload_bytes_max = 1000);
+    let send = |name: &str, size: usize| {
+        let head = format!("POST /upload?name={name} HTTP/1.1\r\nHost: localhost");
+        served.request(&head, &"x".repeat(size))
+    };
+    assert!(send("a.csv", 200).starts_with("HTTP/1.1 200"));
+    for _ in 0..20 {
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| assert!(send("a.csv", 200).starts_with("HTTP/1.1 200")));
+            }
+        });
+    }
+    assert!(send("b.csv", 801).starts_with("HTTP/1.1 413"));
+    assert!(send("b.csv", 800).starts_with("HTTP/1.1 200"));
+}
+
+#[test]
+fn captures_that_are_dropped_have_a_number() {
+    let served = Served::plain();
+    let send = |name: &str| {
+        let head = format!("POST /upload?name={name} HTTP/1.1\r\nHost: localhost");
+        served.request(&head, "x")
+    };
+    std::thread::scope(|scope| {
+        for part in 0..4 {
+            let send = &send;
+            scope.spawn(move || {
+                for number in 0..250 {
+                    let answer = send(&format!("{part}-{number}.csv"));
+                    assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+                }
+            });
+        }
+    });
+    let answer = send("more.csv");
+    assert!(answer.starts_with("HTTP/1.1 413"), "{answer}");
+    assert!(answer.contains("1000 captures"), "{answer}");
+    // One takes the place of another.
+    assert!(send("0-0.csv").starts_with("HTTP/1.1 200"));
+}
+
 #[test]
 fn a_query_ends_when_it_is_cancelled_or_its_client_has_gone() {
     use std::io::Write as _;
@@ -185,6 +230,17 @@ fn a_query_ends_when_it_is_cancelled_or_its_client_has_gone() {
     write!(
         socket,
         "{ASK}\r\nContent-Length: {}\r\n\r\n{endless}",
+        endless.len()
+    )
+    .unwrap();
+    wait_for("weir_queries_running 1");
+    drop(socket);
+    wait_for("weir_queries_running 0");
+    // What stands behind the request is not read while that is answered.
+    let mut socket = std::net::TcpStream::connect(served.http).unwrap();
+    write!(
+        socket,
+        "{ASK}\r\nContent-Length: {}\r\n\r\n{endless}GET /health HTTP/1.1\r\nHost: local",
         endless.len()
     )
     .unwrap();

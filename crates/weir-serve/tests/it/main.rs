@@ -5,6 +5,7 @@
 mod attacks;
 mod catalog;
 mod clients;
+mod ending;
 mod flight;
 mod grafana;
 mod hostile;

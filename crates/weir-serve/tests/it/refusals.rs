@@ -138,6 +138,27 @@ fn strangers_are_not_answered_over_http() {
             "Host: localhost\r\nAuthorization: Bearer sesame\r\nOrigin: http://localhost",
             "200",
         ),
+        (
+            "Host: localhost\r\nAuthorization: Bearer sesame\r\nOrigin: http://localhost\r\nOrigin: http://evil.example",
+            "403",
+        ),
+        (
+            "Host: localhost\r\nHost: evil.example\r\nAuthorization: Bearer sesame",
+            "403",
+        ),
+        // A picture of another site's page, a link there, and the page itself.
+        (
+            "Host: localhost\r\nAuthorization: Bearer sesame\r\nSec-Fetch-Site: cross-site\r\nSec-Fetch-Mode: no-cors",
+            "403",
+        ),
+        (
+            "Host: localhost\r\nAuthorization: Bearer sesame\r\nSec-Fetch-Site: cross-site\r\nSec-Fetch-Mode: navigate",
+            "200",
+        ),
+        (
+            "Host: localhost\r\nAuthorization: Bearer sesame\r\nSec-Fetch-Site: same-origin\r\nSec-Fetch-Mode: cors",
+            "200",
+        ),
     ] {
         let answer = ask(head);
         assert!(
@@ -539,4 +560,29 @@ fn what_may_write_says_how_many_rows_it_wrote() {
         std::fs::read_to_string(served.path().join("out.csv")).unwrap(),
         "a\n1\n2\n"
     );
+}
+
+/// A pipe without a writer held a turn for good.
+#[cfg(unix)]
+#[test]
+fn what_is_no_file_is_refused() {
+    let served = Served::plain();
+    for name in ["pipe.csv", "pipe.pcap", "pipe.parquet"] {
+        let pipe = served.path().join(name);
+        let made = std::process::Command::new("mkfifo").arg(pipe).status();
+        assert!(made.unwrap().success());
+        let head = "POST /query HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/sql";
+        let asked = served.request(head, &format!("SELECT * FROM '{name}'"));
+        let get = |path: &str| {
+            let head = format!("GET {path}path={name} HTTP/1.1\r\nHost: localhost");
+            served.request(&head, "")
+        };
+        for answer in [asked, get("/packet?number=1&"), get("/study/websocket?")] {
+            assert!(answer.starts_with("HTTP/1.1 404"), "{name}: {answer}");
+            assert!(
+                answer.contains("is a pipe, a socket or a device"),
+                "{name}: {answer}"
+            );
+        }
+    }
 }

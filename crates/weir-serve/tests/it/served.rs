@@ -51,7 +51,7 @@ impl Served {
             let end = async {
                 let _ = ended.await;
             };
-            runtime.block_on(server.run(end)).unwrap();
+            server.run_on(runtime, end).unwrap();
         });
         Self {
             root,

@@ -1,0 +1,56 @@
+//! What `weir serve` starts with.
+
+#[cfg(all(feature = "serve", target_os = "linux", target_env = "gnu"))]
+#[test]
+fn a_server_has_two_heaps_and_its_processes_as_many_as_they_take() {
+    use std::io::{BufRead as _, BufReader};
+    use std::process::{Command, Stdio};
+    let folder = tempfile::tempdir().unwrap();
+    let server = Command::new(env!("CARGO_BIN_EXE_weir"))
+        .args(["serve", "--listen", "127.0.0.1:0", "--http", "127.0.0.1:0"])
+        .current_dir(folder.path())
+        .env_remove("GLIBC_TUNABLES")
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn();
+    let mut server = Ended(server.unwrap());
+    let mut lines = BufReader::new(server.0.stdout.take().unwrap()).lines();
+    for scheme in ["postgresql:", "http:"] {
+        let line = lines.next().unwrap().unwrap();
+        assert!(line.starts_with(scheme), "{line}");
+    }
+    let process = server.0.id();
+    let has_settings = |process: u32| {
+        let given = std::fs::read(format!("/proc/{process}/environ")).unwrap_or_default();
+        given
+            .split(|octet| *octet == 0)
+            .any(|one| one.starts_with(b"GLIBC_TUNABLES=glibc.malloc.arena_max=2"))
+    };
+    assert!(has_settings(process));
+    let children = || {
+        let threads = std::fs::read_dir(format!("/proc/{process}/task")).unwrap();
+        let children = threads.filter_map(|thread| {
+            let children = thread.unwrap().path().join("children");
+            std::fs::read_to_string(children).ok()
+        });
+        let children = children.collect::<Vec<_>>().join(" ");
+        let children = children.split_whitespace().map(str::parse::<u32>);
+        children.collect::<Result<Vec<_>, _>>().unwrap()
+    };
+    weir_testkit::until("a process of statements without them", || {
+        let children = children();
+        !children.is_empty() && !children.into_iter().any(has_settings)
+    });
+}
+
+/// A process that ends with this.
+#[cfg(all(feature = "serve", target_os = "linux", target_env = "gnu"))]
+struct Ended(std::process::Child);
+
+#[cfg(all(feature = "serve", target_os = "linux", target_env = "gnu"))]
+impl Drop for Ended {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}

@@ -1,0 +1,32 @@
+//! Whether a client has gone: a second handle of its socket tells, whatever the first waits for. A protocol that has octets of the client which it does
+//! not take yet would not notice.
+
+use std::time::Duration;
+
+use futures::FutureExt;
+use tokio::io::Interest;
+use tokio::net::TcpStream;
+
+/// Two handles of one socket.
+pub(crate) fn twins(socket: TcpStream) -> Option<(TcpStream, TcpStream)> {
+    let socket = socket.into_std().ok()?;
+    let twin = socket.try_clone().ok()?;
+    let socket = TcpStream::from_std(socket).ok()?;
+    Some((socket, TcpStream::from_std(twin).ok()?))
+}
+
+/// Waits until the other side has closed the connection.
+pub(crate) async fn has_gone(socket: &TcpStream) {
+    loop {
+        tokio::time::sleep(LOOK_EVERY).await;
+        let ready = socket.ready(Interest::READABLE).now_or_never();
+        match ready {
+            Some(Ok(ready)) if ready.is_read_closed() => return,
+            Some(Err(_)) => return,
+            _ => {}
+        }
+    }
+}
+
+/// How often it is looked whether a client is still there.
+const LOOK_EVERY: Duration = Duration::from_millis(250);
