@@ -294,6 +294,9 @@ impl Connection {
         } else if this.is_idle_before(bytes) {
             // What came before is no head, such as a body where none is to be.
             this.begun = Vec::new();
+        } else if this.is_over_before(bytes) && self.cut(side, &this) {
+            self.message_over(side, false);
+            this.begun = Vec::new();
         }
         if self.client == Some(side) && self.pairs.is_answered_early() && head::looks_like(bytes) {
             this = Side::default();
