@@ -59,6 +59,10 @@ class Capture:
         """Packets with the flow that each belongs to."""
         return self._table("flow_packets", merge, arguments)
 
+    def flow_fragments(self, *, merge: bool = False, **arguments: object) -> Relation:
+        """Fragments of IP, with the flows of the packets that they are parts of."""
+        return self._table("flow_fragments", merge, arguments)
+
     def stream(self, *, merge: bool = False, **arguments: object) -> Relation:
         """What flows carry, put in order."""
         return self._table("stream", merge, arguments)

@@ -28,6 +28,8 @@ pub struct Options {
     /// Records that have the same bytes as one of so many right before are passed over; 0 passes over none. `editcap -d` looks
     /// at 4. Records keep their numbers.
     pub repeats_window: usize,
+    /// Writes what of a record is compared with those right before, by its link type and its bytes; `None` compares the bytes.
+    pub repeats_key: Option<fn(u32, &[u8], &mut Vec<u8>)>,
     /// Read as this format without looking at the content. An ERF file of one or two records has
     /// too little in it to be recognised.
     pub format: Option<Format>,
@@ -42,6 +44,7 @@ impl Default for Options {
             interfaces_max: INTERFACES_MAX,
             zstd_window_log_max: ZSTD_WINDOW_LOG_MAX,
             repeats_window: 0,
+            repeats_key: None,
             format: None,
         }
     }

@@ -97,7 +97,7 @@ impl<R: Read> Reader<R> {
         Ok(Self {
             stream,
             parser,
-            repeated: Repeated::of(options.repeats_window).map(Box::new),
+            repeated: Repeated::of(options).map(Box::new),
             finished: false,
             failed: false,
         })
@@ -298,7 +298,7 @@ impl<R: Read> Reader<R> {
             match (&mut self.repeated, &found) {
                 (Some(repeated), Some(one)) => {
                     let record = self.stream.record(one);
-                    if record.is_some_and(|record| repeated.is_one(record.data)) {
+                    if record.is_some_and(|it| repeated.is_one(it.link_type, it.data)) {
                         continue;
                     }
                     return Ok(found);

@@ -1,33 +1,43 @@
 //! Recognises records that repeat one of those right before them.
 
+use crate::Options;
+
 /// The records right before, as `editcap -d` looks at them: a mirrored port, or two probes, give packets twice.
 #[derive(Debug)]
 pub(crate) struct Repeated {
     window: usize,
-    /// Their bytes, in a ring.
+    /// What is compared of them, in a ring.
     before: Vec<Vec<u8>>,
     next: usize,
+    key: Option<fn(u32, &[u8], &mut Vec<u8>)>,
+    /// That of the next one.
+    own: Vec<u8>,
 }
 
 impl Repeated {
-    /// Compares each record with the `window` records before it; `None` for none.
-    pub(crate) fn of(window: usize) -> Option<Self> {
+    /// Compares each record with those before it that the options say; `None` where they say none.
+    pub(crate) fn of(options: &Options) -> Option<Self> {
+        let window = options.repeats_window.min(WINDOW_MAX);
         (window > 0).then(|| Self {
-            window: window.min(WINDOW_MAX),
+            window,
             before: Vec::new(),
             next: 0,
+            key: options.repeats_key,
+            own: Vec::new(),
         })
     }
 
-    /// Whether one of the records right before has the same bytes. A repetition counts as one of these for the next.
-    pub(crate) fn is_one(&mut self, data: &[u8]) -> bool {
-        let found = self.before.iter().any(|before| before == data);
+    /// Whether it is one of the records right before again. A repetition counts as one of these for the next.
+    pub(crate) fn is_one(&mut self, link_type: u32, data: &[u8]) -> bool {
+        self.own.clear();
+        match self.key {
+            Some(key) => key(link_type, data, &mut self.own),
+            None => self.own.extend_from_slice(data),
+        }
+        let found = self.before.contains(&self.own);
         match self.before.get_mut(self.next) {
-            Some(oldest) => {
-                oldest.clear();
-                oldest.extend_from_slice(data);
-            }
-            None => self.before.push(data.to_vec()),
+            Some(oldest) => std::mem::swap(oldest, &mut self.own),
+            None => self.before.push(std::mem::take(&mut self.own)),
         }
         self.next = (self.next + 1) % self.window;
         found

@@ -125,10 +125,14 @@ pub(crate) fn carve(
         }
         (None, None) if !carve.flow.is_empty() => {
             let flows: Vec<String> = carve.flow.iter().map(ToString::to_string).collect();
-            format!(
-                "SELECT * FROM flow_packets({captures}) WHERE flow.id IN ({})",
-                flows.join(", ")
-            )
+            let flows = flows.join(", ");
+            match is_fragmented(carve, &flows, global, messages)? {
+                true => weir_engine::packets_of_flows(&captures, &flows),
+                // In one reading, and without a row that waits for others.
+                false => {
+                    format!("SELECT * FROM flow_packets({captures}) WHERE flow.id IN ({flows})")
+                }
+            }
         }
         (None, None) => {
             return Err(Refusal::usage(
@@ -139,6 +143,32 @@ pub(crate) fn carve(
         }
     };
     copied(&select, &carve.output, global, messages)
+}
+
+/// True where packets of the flows came in fragments. Standard input is read once, so that it is not known of it.
+fn is_fragmented(
+    carve: &Carve,
+    flows: &str,
+    global: Global,
+    messages: Messages,
+) -> Result<bool, Failure> {
+    if carve.captures.iter().any(|path| path == "-") {
+        return Ok(false);
+    }
+    let captures = list(&carve.captures);
+    let sql = format!(
+        "SELECT flow.id FROM flow_fragments({captures}) WHERE flow.id IN ({flows}) LIMIT 1"
+    );
+    // What is damaged says the reading that writes.
+    let session = session(global, messages)?;
+    let mut is_any = false;
+    for statement in session.parse(&sql)? {
+        session.batches(statement, |batch| {
+            is_any |= batch.num_rows() > 0;
+            Ok(())
+        })?;
+    }
+    Ok(is_any)
 }
 
 /// Writes the packets of a call as a capture.

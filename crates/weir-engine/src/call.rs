@@ -18,3 +18,25 @@ pub fn packets_of_call(captures: &str, call_id: &str) -> String {
          p.frame.file = m.of_file ORDER BY p.frame.file, p.frame.number"
     )
 }
+
+/// The query of `packets` for those of flows, with all fragments that they came in. `captures` are the arguments of a table
+/// function, as SQL writes them; so is `flows`, a list of numbers of flows.
+///
+/// ```
+/// let query = weir_engine::packets_of_flows("'trace.pcap'", "4, 5");
+/// assert!(query.starts_with("SELECT p.*"));
+/// ```
+#[must_use]
+pub fn packets_of_flows(captures: &str, flows: &str) -> String {
+    let of = |table: &str| {
+        format!(
+            "SELECT frame.file AS of_file, frame.number AS of_number FROM {table}({captures}) WHERE flow.id IN ({flows})"
+        )
+    };
+    // A fragment that completes its packet is in both.
+    let all = format!("{} UNION {}", of("flow_packets"), of("flow_fragments"));
+    format!(
+        "SELECT p.* FROM packets({captures}) p JOIN ({all}) m ON p.frame.number = m.of_number AND \
+         p.frame.file = m.of_file ORDER BY p.frame.file, p.frame.number"
+    )
+}

@@ -65,7 +65,7 @@ mod table;
 mod window;
 
 pub use answer::{Answer, Snapshot};
-pub use call::packets_of_call;
+pub use call::{packets_of_call, packets_of_flows};
 pub use catalog::Catalog;
 pub use cluster::Cluster;
 pub use described::Described;

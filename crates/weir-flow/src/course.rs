@@ -43,6 +43,11 @@ fn of_one(flow: &Flow, sender: Sender, segment: &Segment) -> Turn {
     let [originator, responder] = &flow.sides;
     let closed = [originator, responder].map(|side| side.is(Side::DID_CLOSE));
     if segment.flags & ACK != 0 {
+        // A client that was refused has tried again, and that SYN was missed.
+        let is_of_another = is_refused(flow) && flow.side_of(sender) == 1;
+        if is_of_another && answers(originator, segment.ack) {
+            return Turn::Begins;
+        }
         // Only an answer to a SYN that was missed begins anything.
         return match originator.state == State::Inactive {
             true if closed.contains(&true) || segment.seq != responder.start => Turn::Begins,
@@ -121,7 +126,16 @@ pub(crate) fn is_over(flow: &Flow) -> bool {
         || originator.is(Side::DID_CLOSE) && responder.is(Side::DID_CLOSE)
 }
 
-/// Whether a connection has more than attempts to open it.
+/// True when nothing was seen of a connection but SYNs and the reset that refused them.
+fn is_refused(flow: &Flow) -> bool {
+    let [originator, responder] = &flow.sides;
+    responder.is(Side::DID_CLOSE)
+        && responder.state == State::Reset
+        && !flow.has_syn(1)
+        && beyond(originator.last, originator.start) <= 1
+}
+
+/// True when more was seen of a connection than attempts to open it.
 fn lives(flow: &Flow) -> bool {
     let [originator, responder] = &flow.sides;
     responder.state != State::Inactive

@@ -81,4 +81,4 @@ pub use stream::{Carrier, Part, Reassembler};
 pub use streams::{Chunk, Content, Interest, StreamCounters, StreamEnd, StreamLimits, Streams};
 pub use table::{FlowTable, Seen};
 pub use tcp::Segment;
-pub use tracker::Tracker;
+pub use tracker::{FragmentOfFlow, Tracker};

@@ -7,6 +7,7 @@ use crate::detect::{Application, Context, RtpHeader, detect, of_message};
 use crate::fragment::{
     Defragmenter, FragmentCounters, FragmentLimits, Fragmented, Nested, Origin, frame_of,
 };
+use crate::gathered::GatheredFrames;
 use crate::key::{Scope, vlan};
 use crate::openings::Openings;
 use crate::options::{Counters, Options, TUNNELS_MAX, Tunnels};
@@ -24,6 +25,39 @@ pub struct Tracker {
     checksums: Vec<ChecksumField>,
     analysis: Option<Box<Analyzing>>,
     openings: Openings,
+    fragments: Option<Box<FragmentsOfFlows>>,
+}
+
+/// A fragment of IP, and the flow of the packet that it is a part of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct FragmentOfFlow {
+    /// Number of the frame that it came in.
+    pub frame: u64,
+    /// Number of the flow, as [`Seen::number`].
+    pub flow: u64,
+}
+
+/// Fragments whose flows are known, as [`Tracker::note_fragments`] wants.
+#[derive(Debug, Default)]
+struct FragmentsOfFlows {
+    gathered: GatheredFrames,
+    found: Vec<FragmentOfFlow>,
+}
+
+impl FragmentsOfFlows {
+    /// Takes up which flow a packet belongs to that was complete with the frame `last`, or began with it. Unless it
+    /// `is_known` to be a fragment it may have been whole.
+    fn found(&mut self, last: u64, others: &[u64], flow: u64, is_known: bool) {
+        let mut all = Vec::new();
+        let gathered = self.gathered.of_all(last, others, &mut all);
+        if gathered.is_empty() && !is_known {
+            return;
+        }
+        let frames = gathered.iter().copied().chain([last]);
+        self.found
+            .extend(frames.map(|frame| FragmentOfFlow { frame, flow }));
+    }
 }
 
 /// The analysis of TCP, and what it said of the last packet.
@@ -67,7 +101,20 @@ impl Tracker {
             checksums,
             analysis: None,
             openings: Openings::default(),
+            fragments: None,
         }
+    }
+
+    /// Notes from now on which fragments flows are made of: see [`Self::take_fragments`].
+    pub fn note_fragments(&mut self) {
+        self.fragments = Some(Box::default());
+    }
+
+    /// The fragments whose flows have become known since the last time, each with its flow; one that others complete has
+    /// to wait for them.
+    pub fn take_fragments(&mut self) -> Vec<FragmentOfFlow> {
+        let fragments = self.fragments.as_mut();
+        fragments.map_or_else(Vec::new, |it| std::mem::take(&mut it.found))
     }
 
     /// Analyses TCP from now on: see [`Self::analyzed`].
@@ -113,11 +160,16 @@ impl Tracker {
     /// last one missing, and where the transport's header is cut. Flows that are over are handed to
     /// `ended`.
     #[inline]
-    pub fn packet(
-        &mut self,
-        packet: &Packet<'_>,
-        mut ended: impl FnMut(FlowRecord),
-    ) -> Option<Seen> {
+    pub fn packet(&mut self, packet: &Packet<'_>, ended: impl FnMut(FlowRecord)) -> Option<Seen> {
+        let seen = self.counted(packet, ended);
+        if let (Some(fragments), Some(seen)) = (&mut self.fragments, seen) {
+            fragments.found(packet.frame().number, &[], seen.number, false);
+        }
+        seen
+    }
+
+    #[inline]
+    fn counted(&mut self, packet: &Packet<'_>, mut ended: impl FnMut(FlowRecord)) -> Option<Seen> {
         if let Some(analyzing) = &mut self.analysis {
             analyzing.number = packet.frame().number;
             analyzing.last = None;
@@ -144,7 +196,14 @@ impl Tracker {
                 seen
             }
             Fragmented::Waits => None,
-            Fragmented::Complete { bytes, layer, .. } => {
+            Fragmented::Complete {
+                bytes,
+                layer,
+                frames,
+            } => {
+                if let Some(fragments) = &mut self.fragments {
+                    fragments.gathered.take(packet.frame().number, frames);
+                }
                 let mut decoder = self.nested.take();
                 let whole = decoder.decode_as(frame_of(packet, bytes), layer);
                 let seen = count(
@@ -173,8 +232,8 @@ impl Tracker {
         while let Some(incomplete) = self.defragmenter.take_incomplete() {
             let mut decoder = self.nested.take();
             let packet = decoder.decode_as(incomplete.frame(), incomplete.layer);
-            // The analysis is that of the last packet.
-            count(
+            // What the analysis says is of the packet that was taken up last.
+            let seen = count(
                 &mut self.table,
                 &mut self.openings,
                 &self.checksums,
@@ -183,6 +242,12 @@ impl Tracker {
                 Some(incomplete.origin),
                 &mut ended,
             );
+            if let (Some(fragments), Some(seen)) = (&mut self.fragments, seen) {
+                let first = incomplete.frame().number;
+                let mut others = incomplete.frames.clone();
+                others.retain(|frame| *frame != first);
+                fragments.found(first, &others, seen.number, true);
+            }
             self.nested.put(decoder);
         }
     }
@@ -201,7 +266,14 @@ impl Tracker {
                 self.count_incomplete(ended);
                 return None;
             }
-            Fragmented::Complete { bytes, layer, .. } => {
+            Fragmented::Complete {
+                bytes,
+                layer,
+                frames,
+            } => {
+                if let Some(fragments) = &mut self.fragments {
+                    fragments.gathered.take(packet.frame().number, frames);
+                }
                 let bytes = bytes.to_vec();
                 let mut decoder = self.nested.take();
                 let whole = decoder.decode_as(frame_of(packet, &bytes), layer);

@@ -293,6 +293,9 @@ impl Connection {
         } else if this.is_idle_before(bytes) {
             // The earlier octets are not a head, such as a body where there must be none.
             this.begun = Vec::new();
+        } else if this.is_over_before(bytes) && self.cut(side, &this) {
+            self.message_over(side, false);
+            this.begun = Vec::new();
         }
         if self.client == Some(side) && self.pairs.is_answered_early() && head::looks_like(bytes) {
             this = Side::default();

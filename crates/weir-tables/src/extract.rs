@@ -11,6 +11,7 @@ pub(crate) mod conversations;
 mod dhcp;
 mod diameter;
 mod dns;
+mod flow_fragments;
 mod flow_packets;
 mod flows;
 mod followed;
@@ -78,6 +79,7 @@ pub struct Extraction {
 pub const EXTRACTIONS: &[Extraction] = &[
     flows::EXTRACTION,
     flow_packets::EXTRACTION,
+    flow_fragments::EXTRACTION,
     stream::EXTRACTION,
     sip::EXTRACTION,
     calls::EXTRACTION,

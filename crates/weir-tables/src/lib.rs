@@ -43,6 +43,7 @@ mod predicate;
 mod program;
 mod reading;
 mod records;
+mod routed;
 mod row;
 mod scan;
 mod search;

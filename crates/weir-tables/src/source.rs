@@ -14,6 +14,7 @@ use weir_layout::Layout;
 
 use crate::Predicate;
 use crate::live::{Feed, Follow, Stop};
+use crate::routed::unrouted;
 
 /// The location of the bytes of a source.
 #[derive(Clone)]
@@ -299,7 +300,8 @@ impl Source {
         self.dedup
     }
 
-    /// The same without the records that have the same bytes as one of the four right before, as `editcap -d` drops them.
+    /// The same without the records that have the same bytes as one of the four right before, as `editcap -d` drops them, but
+    /// for what a router changes.
     #[must_use]
     pub fn without_repeats(self) -> Self {
         Self {
@@ -392,6 +394,7 @@ impl Source {
         let mut options = weir_capture::Options::default();
         if self.dedup {
             options.repeats_window = REPEATS_WINDOW;
+            options.repeats_key = Some(unrouted);
         }
         let share = BUFFERS_BYTES_MAX / readers.max(1);
         options.buffer_bytes = options.buffer_bytes.min(share.max(BUFFER_BYTES_MIN));

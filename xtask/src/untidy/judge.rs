@@ -8,7 +8,8 @@ use weir_testkit::untidy::{Account, Capture, Connections, Ends, How};
 
 use super::answers::{TableAnswers, TableRow};
 use super::tables::{
-    Dependency, FLOW_PACKETS, FLOWS, MEDIA, RowScope, SIGNALLING, STREAM, TABLES, TableRule,
+    CALL_PACKETS, Dependency, FLOW_PACKETS, FLOWS, MEDIA, RowScope, SIGNALLING, STREAM, TABLES,
+    TableRule,
 };
 
 /// Something that does not hold.
@@ -317,8 +318,16 @@ impl<'s> Judge<'s> {
     ) -> BTreeMap<Option<u64>, Vec<TableRow>> {
         let is_untidy = std::ptr::eq(side.capture, self.untidy.capture);
         let mut by_flow: BTreeMap<Option<u64>, Vec<TableRow>> = BTreeMap::new();
+        let by_record = match table.name {
+            CALL_PACKETS => flows_of_records(side.answer),
+            _ => BTreeMap::new(),
+        };
         for row in side.answer.rows(table.name) {
             let mut row = row.clone();
+            // A packet belongs to the flow of its record.
+            if let Some(flow) = number(&row, "frame.number").and_then(|it| by_record.get(&it)) {
+                row.insert("flow.id".to_owned(), (*flow).into());
+            }
             let mut flow = id(&row);
             if is_untidy && let Some(own) = flow {
                 flow = match self.flows.get(&own) {
@@ -441,6 +450,7 @@ impl<'s> Judge<'s> {
             // A packet that is not there has no row, and a connection without packets has none.
             FLOW_PACKETS => return is_lost(row),
             FLOWS => return self.is_gone(id(row)),
+            CALL_PACKETS if is_lost(row) => return true,
             // A connection that is not there at all has no rows.
             _ if self.is_gone(id(row)) => return true,
             // Datagrams have no numbers that would show how many there were.
@@ -616,7 +626,7 @@ impl FlowRows<'_> {
         for row in says {
             counts.entry(text(row)).or_default().1 += 1;
         }
-        let is_many = table.name == FLOW_PACKETS || state.is_again();
+        let is_many = [FLOW_PACKETS, CALL_PACKETS].contains(&table.name) || state.is_again();
         let is_gone = |(before, now): (i64, i64)| now < before && !(is_many && now > 0);
         let is_new = |(before, now): (i64, i64)| now > before && !(is_many && before > 0);
         let gone = said
@@ -670,6 +680,13 @@ fn added(table: &'static TableRule, says: &[TableRow], faults: &mut Vec<Discrepa
             });
         }
     }
+}
+
+/// The flow of each record.
+fn flows_of_records(answer: &TableAnswers) -> BTreeMap<u64, u64> {
+    let rows = answer.rows(FLOW_PACKETS).iter();
+    rows.filter_map(|row| Some((number(row, "frame.number")?, id(row)?)))
+        .collect()
 }
 
 /// The frames that are not there any more, from 1.

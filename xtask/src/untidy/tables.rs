@@ -190,6 +190,11 @@ pub(super) const TABLES: &[TableRule] = &[
             ],
         )
     },
+    TableRule {
+        scope: RowScope::Signalled,
+        // What a message came in is not said before its last octet is there.
+        ..own(CALL_PACKETS, &[("frame.number", WireFrame)])
+    },
     own(
         "h248",
         &[
@@ -355,6 +360,7 @@ pub(super) const TABLES: &[TableRule] = &[
 ];
 
 pub(super) const FLOW_PACKETS: &str = "flow_packets";
+pub(super) const CALL_PACKETS: &str = "call_packets";
 pub(super) const FLOWS: &str = "flows";
 pub(super) const STREAM: &str = "stream";
 

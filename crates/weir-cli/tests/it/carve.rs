@@ -9,6 +9,7 @@ use crate::shell::{folder, run};
 
 const CALLER: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
 const CALLED: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 2);
+const OTHER: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 3);
 
 fn datagram(src: Ipv4Addr, dst: Ipv4Addr, ports: (u16, u16), payload: &[u8]) -> Vec<u8> {
     let datagram = udp(src.into(), dst.into(), ports.0, ports.1, payload);
@@ -370,4 +371,43 @@ fn a_call_is_exported_with_all_segments_and_fragments_and_its_fax() {
             asked.stderr
         );
     }
+}
+
+/// The last fragment of a packet alone was written.
+#[test]
+fn a_flow_is_carved_with_all_fragments() {
+    let folder = folder("a_flow_is_carved_with_all_fragments");
+    let cut = |to: Ipv4Addr, identification: u16, payload: &[u8]| -> Vec<Vec<u8>> {
+        let datagram = udp(CALLER.into(), to.into(), 4_000, 4_001, payload);
+        let packet = Ipv4::new(CALLER, to, protocol::UDP).identification(identification);
+        let fragments = packet.fragments(&datagram, 100);
+        let framed = |packet: &Vec<u8>| ethernet([2; 6], [4; 6], ethertype::IPV4, packet);
+        fragments.iter().map(framed).collect()
+    };
+    let (one, other) = (cut(CALLED, 1, &[1; 200]), cut(OTHER, 2, &[2; 200]));
+    assert_eq!((one.len(), other.len()), (3, 3));
+    let mut packets: Vec<Vec<u8>> = Vec::new();
+    for (one, other) in one.iter().rev().zip(&other) {
+        packets.extend([one.clone(), other.clone()]);
+    }
+    // Of this one the rest never comes.
+    packets.extend(cut(CALLED, 3, &[3; 200]).into_iter().take(2));
+    packets.push(datagram(CALLER, CALLED, (4_000, 4_001), b"whole"));
+    std::fs::write(folder.join("in.pcap"), capture(&packets)).unwrap();
+    let ended = run("weir carve in.pcap --flow 1 -o out.pcap", &folder);
+    assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+    let expected = [0, 2, 4, 6, 7, 8].map(|at: usize| packets[at].len());
+    let records = std::fs::read(folder.join("out.pcap")).unwrap()[24..].to_vec();
+    assert_eq!(records.len(), expected.iter().map(|it| it + 16).sum());
+    let asked = run(
+        "weir query \"SELECT flow.id, frame.number FROM flow_fragments('in.pcap') ORDER BY 1, 2\" --format csv -q",
+        &folder,
+    );
+    let rows: Vec<&str> = asked.stdout.lines().skip(1).collect();
+    assert_eq!(
+        rows,
+        ["1,1", "1,3", "1,5", "1,7", "1,8", "2,2", "2,4", "2,6"],
+        "{}",
+        asked.stderr
+    );
 }

@@ -133,6 +133,16 @@ fn who_was_refused_and_is_let_in_is_heard() {
     );
 }
 
+/// The SYN of the attempt that was accepted was not captured, and nothing of its connection was read.
+#[test]
+fn who_was_refused_and_is_let_in_is_heard_without_the_second_syn() {
+    let missed = format!("0 > S 0 0\n 1 < RA 0 1 {EXCHANGE}");
+    check(&missed, &[REFUSED, SEEN]);
+    // What comes late of a connection that was reset begins no other one.
+    let late = "0 > S 0 0\n 1 < SA 0 1\n 2 > R 1 0\n 3 < SA 0 1";
+    check(late, &[("RSTO", 0, "", "")]);
+}
+
 #[test]
 fn a_new_initial_number_is_a_new_connection() {
     check(

@@ -399,7 +399,10 @@ fn lenient(bytes: &[u8], end: HeadEnd) -> Parsed {
     }
     let mut lines = Lines { bytes, at: 0, end };
     let Some(first) = lines.next().or_else(|| lines.cut()) else {
-        return Parsed::More;
+        return match end {
+            HeadEnd::ToCome => Parsed::More,
+            HeadEnd::Cut => begun_request(bytes),
+        };
     };
     let mut fields: Vec<(String, String)> = Vec::new();
     // A request of HTTP/0.9 is a line without anything after it.
@@ -454,6 +457,28 @@ fn lenient(bytes: &[u8], end: HeadEnd) -> Parsed {
         }
         None => Parsed::Nothing,
     }
+}
+
+/// A request whose first line has no end: its target is known where something stands behind it.
+fn begun_request(bytes: &[u8]) -> Parsed {
+    let mut words = bytes.split(|byte| *byte == b' ');
+    let (method, target) = (words.next().unwrap_or_default(), words.next());
+    if !METHODS.contains(&method) || target.is_none() {
+        return Parsed::More;
+    }
+    let target = target.filter(|_| words.next().is_some());
+    let line = RequestLine {
+        method: text(method),
+        target: text(target.unwrap_or_default()),
+        minor: 1,
+        version: Some(String::new()),
+    };
+    let head = Head {
+        line,
+        fields: Vec::new(),
+        is_malformed: true,
+    };
+    Parsed::Request(bytes.len(), head)
 }
 
 /// A first line that begins like that of a response.

@@ -69,6 +69,16 @@ impl Side {
             && !head::looks_like(&[self.begun.as_slice(), bytes].concat())
     }
 
+    /// What is begun is a head whose lines end by carriage returns alone, and these octets behind it are another one.
+    pub(super) fn is_over_before(&self, bytes: &[u8]) -> bool {
+        let ended = self.begun.split_last().map_or(&[][..], |(_, lines)| lines);
+        matches!(self.state, State::Head)
+            && ended.contains(&b'\r')
+            && !self.begun.contains(&b'\n')
+            && bytes.contains(&b'\n')
+            && head::looks_like(bytes)
+    }
+
     /// The settings that a server of HTTP/2 begins with, and what is behind them.
     pub(super) fn with_settings<'b>(&mut self, bytes: &'b [u8]) -> Option<Cow<'b, [u8]>> {
         if self.begun.is_empty() {

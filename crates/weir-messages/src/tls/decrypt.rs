@@ -17,6 +17,9 @@ use super::hello::{ClientHello, RETRY, ServerHello};
 use super::session::HANDSHAKE_OCTETS_MAX;
 use super::suites::suite_word;
 
+/// Where what is random begins in a record with a hello: behind the headers of the record and of the message, and a version.
+const RANDOM_BEGINS: usize = 5 + 4 + 2;
+
 /// The secrets of connections, by what was random in their client's hello.
 #[derive(Default, PartialEq, Eq)]
 pub struct KeyLog {
@@ -62,7 +65,14 @@ impl KeyLog {
         self.connections.is_empty()
     }
 
-    /// The number of lines that are malformed, or have another label.
+    /// Secrets are known of the connection whose client's hello begins these octets, a record with what is random in it.
+    #[must_use]
+    pub fn knows_hello(&self, bytes: &[u8]) -> bool {
+        let random = bytes.get(RANDOM_BEGINS..RANDOM_BEGINS + 32);
+        random.is_some_and(|random| self.connections.contains_key(random))
+    }
+
+    /// Lines that are none of the format, or have another label.
     #[must_use]
     pub const fn unread(&self) -> u64 {
         self.unread

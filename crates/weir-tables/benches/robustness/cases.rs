@@ -175,8 +175,10 @@ fn telephone(file: fs::File) -> io::Result<()> {
     let mut time_ns = 1_700_000_000_000_000_000;
     let mut packet = |transport: u8, segment: &[u8]| {
         time_ns += 20_000_000;
-        let packet = Ipv4::new(HERE, THERE, transport).packet(segment);
-        writer.packet(time_ns, packet.len() as u32, &packet)
+        // The longest comes in fragments.
+        let packet = Ipv4::new(HERE, THERE, transport).identification(7);
+        let mut packets = packet.fragments(segment, 200).into_iter();
+        packets.try_for_each(|packet| writer.packet(time_ns, packet.len() as u32, &packet))
     };
     let datagram = |port: u16, bytes: &[u8]| udp(HERE.into(), THERE.into(), port, port, bytes);
     let body = "v=0\r\nc=IN IP4 10.0.0.2\r\nm=audio 30000 RTP/AVP 0 101\r\na=rtpmap:101 telephone-event/8000\r\n";

@@ -152,6 +152,7 @@ const FRAME: &str = "frame.number";
 const APART: &[&str] = &[
     "flows",
     "flow_packets",
+    "flow_fragments",
     "stream",
     "calls",
     "call_packets",

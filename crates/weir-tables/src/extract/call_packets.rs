@@ -38,7 +38,7 @@ struct CallPackets {
 /// The files so far. A message may begin in one file and end in another, so that the numbers of records are extended by the number
 /// of their file.
 #[derive(Default)]
-struct Files {
+pub(super) struct Files {
     names: Vec<String>,
     numbers: HashMap<String, usize>,
     current: usize,
@@ -49,7 +49,7 @@ const RECORD_BITS: u32 = 40;
 
 impl Files {
     /// The number of a record among those of all files.
-    fn number(&mut self, file: &str, record: u64) -> u64 {
+    pub(super) fn number(&mut self, file: &str, record: u64) -> u64 {
         if self.names.get(self.current).is_none_or(|name| name != file) {
             self.current = match self.numbers.get(file) {
                 Some(known) => *known,
@@ -64,7 +64,7 @@ impl Files {
     }
 
     /// The file of such a number, and the number of the record in it.
-    fn place(&self, number: u64) -> (&str, u64) {
+    pub(super) fn place(&self, number: u64) -> (&str, u64) {
         let file = usize::try_from(number >> RECORD_BITS).ok();
         let name = file.and_then(|file| self.names.get(file));
         let record = number & ((1 << RECORD_BITS) - 1);

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::net::Ipv4Addr;
 
-use weir_messages::dhcp::{Fault, Message, type_word};
+use weir_messages::dhcp::{Fault, Message, PORTS, type_word};
 use weir_packet::{Kind, Needs, Value};
 
 use super::list::{Cache, List, Say};
@@ -29,6 +29,12 @@ impl Protocol for Dhcp {
 
     fn is_datagram(bytes: &[u8], ports: [u16; 2]) -> bool {
         Message::new(bytes, ports).is_some()
+    }
+
+    const TELLS_CUT: bool = true;
+
+    fn may_be_cut(_bytes: &[u8], ports: [u16; 2]) -> bool {
+        ports.iter().any(|port| PORTS.contains(port))
     }
 
     fn message(&mut self, bytes: &[u8], way: &Way, push: &mut Push<'_>) -> bool {

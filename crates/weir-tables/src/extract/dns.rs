@@ -3,9 +3,9 @@
 use std::cell::OnceCell;
 
 use weir_messages::dns::{
-    Ask, BEGINNING_OCTETS, Data, Dialect, LINK_LOCAL_PORT, MULTICAST_PORT, Message, PORT, Question,
-    Questions, Record, Section, find_in_stream, is_understood, looks_like_dns, may_look_like_dns,
-    opcode_word, rcode_word, type_word,
+    Ask, BEGINNING_OCTETS, Data, Dialect, Fault, LINK_LOCAL_PORT, MULTICAST_PORT, Message, PORT,
+    Question, Questions, Record, Section, find_in_stream, is_understood, looks_like_dns,
+    may_look_like_dns, opcode_word, rcode_word, type_word,
 };
 use weir_packet::{Kind, Needs, Value};
 
@@ -42,8 +42,8 @@ struct Dns {
 /// Port of NetBIOS' name service (RFC 1002).
 const NETBIOS_PORT: u16 = 137;
 
-/// Whether messages between these ports are of the protocol, whatever their bytes are.
-fn is_port(ports: [u16; 2]) -> bool {
+/// True for messages between these ports, whatever they look like.
+pub(super) fn is_port(ports: [u16; 2]) -> bool {
     let known = [PORT, MULTICAST_PORT, LINK_LOCAL_PORT];
     ports.iter().any(|port| known.contains(port))
 }
@@ -137,6 +137,12 @@ impl Protocol for Dns {
         is_understood(bytes)
     }
 
+    const TELLS_CUT: bool = true;
+
+    fn may_be_cut(_bytes: &[u8], ports: [u16; 2]) -> bool {
+        is_port(ports)
+    }
+
     fn message(&mut self, bytes: &[u8], way: &Way, push: &mut Push<'_>) -> bool {
         let Some((message, seen)) = read(bytes, way) else {
             return false;
@@ -145,6 +151,7 @@ impl Protocol for Dns {
             message,
             ask: self.questions.take(&message, seen),
             time_ns: way.time_ns,
+            is_cut: way.missing > 0,
             question: OnceCell::new(),
             name: OnceCell::new(),
             lists: [const { OnceCell::new() }; LISTS_MAX],
@@ -166,6 +173,8 @@ struct DnsItem<'m> {
     message: Message<'m>,
     ask: Ask,
     time_ns: Option<i64>,
+    /// Octets of it were not captured.
+    is_cut: bool,
     question: OnceCell<Option<Question<'m>>>,
     name: OnceCell<String>,
     /// The values of [`LISTS`], which are computed when a column needs them.
@@ -182,7 +191,15 @@ impl<'m> DnsItem<'m> {
             .get_or_init(|| self.message.questions().next())
     }
 
-    /// A list; NULL when it is empty.
+    /// What keeps the message from being understood to its end.
+    fn fault(&self) -> Option<&'static str> {
+        match self.is_cut {
+            true => Some("bytes were not captured"),
+            false => self.message.fault().map(Fault::as_str),
+        }
+    }
+
+    /// A list; NULL when nothing is in it.
     fn list(&self, index: usize) -> Option<Value<'_>> {
         let field = LISTS.get(index)?;
         let list = self.lists.get(index)?.get_or_init(|| {
@@ -340,8 +357,8 @@ static FIELDS: &[ItemField<DnsGetter>] = &[
         "Number of the record with the question of this response; NULL when an earlier one answered it", "weir"),
     ItemField::new("dns.repeat", Kind::Bool, |d| Some(Value::Bool(d.ask.is_repeat)),
         "The question came before, within five seconds and without answer, or the response did; the responses of a zone transfer do not count as such", "weir"),
-    ItemField::new("dns.fault", Kind::Text, |d| d.message.fault().map(|fault| Value::Text(fault.as_str())),
-        "What keeps the message from being understood to its end", "weir"),
+    ItemField::new("dns.fault", Kind::Text, |d| d.fault().map(Value::Text),
+        "What keeps the message from being understood to its end: bytes were not captured, or what does not fit", "weir"),
 ];
 
 /// The way in which the values of a list are collected.

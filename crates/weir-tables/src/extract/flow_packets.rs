@@ -47,7 +47,7 @@ const OWN: &[ItemField<FlowPacketGetter>] = &[
         "flow.id",
         Kind::U64,
         |c| number(c.id?),
-        "Number of the packet's flow, as in flows; NULL without IP, and of fragments before the last one",
+        "Number of the packet's flow, as in flows; NULL without IP, and of fragments before the last one, which flow_fragments has",
         "weir",
     ),
     ItemField::new(

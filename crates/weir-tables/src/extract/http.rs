@@ -328,6 +328,9 @@ fn username(exchange: &Exchange) -> Option<String> {
 fn full_uri(exchange: &Exchange) -> Option<String> {
     let request = exchange.request.as_ref()?;
     let target = &request.head.line.target;
+    if target.is_empty() {
+        return None;
+    }
     if target.contains("://") {
         return Some(target.clone());
     }
@@ -358,8 +361,10 @@ static FIELDS: &[ItemField<Say<Exchange>>] = &[
         "Method", "RFC 9110, 9"),
     ItemField::new("http.host", Kind::Text, Say::Value(host),
         "Host of the request", "RFC 9110, 7.2"),
-    ItemField::new("http.request.uri", Kind::Text, Say::Value(|e| Some(Value::Text(&e.request.as_ref()?.head.line.target))),
-        "Request target, as it is written", "RFC 9112, 3.2"),
+    ItemField::new("http.request.uri", Kind::Text, Say::Value(|e| {
+            let target = &e.request.as_ref()?.head.line.target;
+            Some(Value::Text(target)).filter(|_| !target.is_empty())
+        }), "Request target, as it is written; NULL where its end was not captured", "RFC 9112, 3.2"),
     ItemField::new("http.request.full_uri", Kind::Text, Say::Text(full_uri),
         "Request target with scheme and host", "RFC 9112, 3.3"),
     ItemField::new("http.request.version", Kind::Text, Say::Value(|e| version(e, &e.request.as_ref()?.head.line.version, request(e, |it| it.head.line.minor)?, true)),

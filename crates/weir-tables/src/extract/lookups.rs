@@ -6,7 +6,7 @@ use weir_messages::dns::{
 };
 use weir_packet::{Kind, Needs, Value};
 
-use super::dns::{begins, is_datagram, length, may_begin, read};
+use super::dns::{begins, is_datagram, is_port, length, may_begin, read};
 use super::messages::{Length, Messages, Protocol, Push, Way, columns_with_way};
 use super::value::{by_one_clock, number, seconds};
 use super::{Extraction, Item, ItemField, columns};
@@ -75,6 +75,12 @@ impl Protocol for Lookups {
 
     fn is_likely(bytes: &[u8]) -> bool {
         is_understood(bytes)
+    }
+
+    const TELLS_CUT: bool = true;
+
+    fn may_be_cut(_bytes: &[u8], ports: [u16; 2]) -> bool {
+        is_port(ports)
     }
 
     fn message(&mut self, bytes: &[u8], way: &Way, push: &mut Push<'_>) -> bool {

@@ -179,7 +179,15 @@ pub(super) trait Protocol: Default + Send + 'static {
         false
     }
 
-    /// The length of the message at the beginning of these bytes of a stream.
+    /// True where a datagram between these ports, of which these bytes were captured, is taken for a message that was cut.
+    fn may_be_cut(_bytes: &[u8], ports: [u16; 2]) -> bool {
+        Self::is_expected(ports)
+    }
+
+    /// A column says of a message that was cut that it was.
+    const TELLS_CUT: bool = false;
+
+    /// Where the message ends that these bytes of a stream begin with.
     fn length(_bytes: &[u8]) -> Length {
         Length::Broken
     }
@@ -227,10 +235,36 @@ pub(super) struct Messages<P> {
     payloads: OpenedPayloads,
     streams: Followed<Conversation<Framer<P>>>,
     lost_bytes: u64,
+    cut: CutDatagrams,
     protocol: P,
     /// The messages that were complete only at the end of the capture.
     last: Option<VecDeque<(Vec<u8>, Way)>>,
     file: String,
+}
+
+/// Datagrams that were not captured whole.
+#[derive(Debug, Default)]
+struct CutDatagrams {
+    /// Those without a row.
+    left_out: u64,
+    /// Those whose rows do not say that something is missing.
+    in_part: u64,
+}
+
+impl CutDatagrams {
+    /// Takes a datagram; `is_read` where it has a row.
+    #[inline]
+    fn take<P: Protocol>(&mut self, bytes: &[u8], way: &Way, is_read: bool) {
+        if way.missing == 0 {
+            return;
+        }
+        let count = match is_read {
+            true if !P::TELLS_CUT => &mut self.in_part,
+            false if P::may_be_cut(bytes, way.ports()) => &mut self.left_out,
+            _ => return,
+        };
+        *count = count.saturating_add(1);
+    }
 }
 
 /// Bytes of messages under way, of all streams.
@@ -242,6 +276,7 @@ impl<P: Protocol> Default for Messages<P> {
             payloads: OpenedPayloads::default(),
             streams: Followed::new(HELD_BYTES_MAX),
             lost_bytes: 0,
+            cut: CutDatagrams::default(),
             protocol: P::default(),
             last: None,
             file: String::new(),
@@ -301,6 +336,7 @@ impl<P: Protocol> Extract for Messages<P> {
             payloads,
             streams,
             lost_bytes,
+            cut,
             protocol,
             ..
         } = self;
@@ -311,9 +347,9 @@ impl<P: Protocol> Extract for Messages<P> {
             };
             match payload.carried {
                 Carried::Datagram(bytes) | Carried::Message { bytes, .. } => {
-                    if P::is_datagram(bytes, way.ports()) {
-                        protocol.message(bytes, &way, &mut push);
-                    }
+                    let is_read = P::is_datagram(bytes, way.ports())
+                        && protocol.message(bytes, &way, &mut push);
+                    cut.take::<P>(bytes, &way, is_read);
                     Interest::Follow
                 }
                 Carried::Stream(chunk) => {
@@ -332,6 +368,7 @@ impl<P: Protocol> Extract for Messages<P> {
             payloads,
             streams,
             lost_bytes,
+            cut,
             protocol,
             last,
             file,
@@ -349,9 +386,11 @@ impl<P: Protocol> Extract for Messages<P> {
                 // The first of fragments whose others did not come.
                 Carried::Datagram(bytes) | Carried::Message { bytes, .. } => {
                     let way = Way::of(payload);
-                    if P::is_datagram(bytes, way.ports()) {
+                    let is_read = P::is_datagram(bytes, way.ports());
+                    if is_read {
                         last.push_back((bytes.to_vec(), way));
                     }
+                    cut.take::<P>(bytes, &way, is_read);
                     Interest::Ignore
                 }
                 _ => Interest::Ignore,
@@ -384,6 +423,14 @@ impl<P: Protocol> Extract for Messages<P> {
             (
                 self.streams.not_understood(),
                 "TCP connections between ports of the protocol carried nothing that was understood",
+            ),
+            (
+                self.cut.left_out,
+                "datagrams are left out because too little of them was captured",
+            ),
+            (
+                self.cut.in_part,
+                "datagrams were not captured whole: their rows have what is there of them",
             ),
         ];
         let counted = own

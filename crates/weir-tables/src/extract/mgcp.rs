@@ -1,6 +1,6 @@
 //! `mgcp`: one row a message of MGCP.
 
-use weir_messages::mgcp::{Line, Message, begins, messages};
+use weir_messages::mgcp::{Line, Message, PORTS, begins, messages};
 use weir_messages::{printable, sdp};
 use weir_packet::{Kind, Needs, Value};
 
@@ -28,6 +28,10 @@ impl Protocol for Mgcp {
 
     fn is_datagram(bytes: &[u8], ports: [u16; 2]) -> bool {
         begins(bytes, ports)
+    }
+
+    fn may_be_cut(_bytes: &[u8], ports: [u16; 2]) -> bool {
+        ports.iter().any(|port| PORTS.contains(port))
     }
 
     fn message(&mut self, bytes: &[u8], way: &Way, push: &mut Push<'_>) -> bool {

@@ -1,6 +1,6 @@
 //! `ntp`: one row a packet of NTP.
 
-use weir_messages::ntp::Packet;
+use weir_messages::ntp::{PORT, Packet};
 use weir_packet::{Kind, Needs, Value};
 
 use super::messages::{Messages, Protocol, Push, Way, columns_with_way};
@@ -25,6 +25,10 @@ impl Protocol for Ntp {
 
     fn is_datagram(bytes: &[u8], ports: [u16; 2]) -> bool {
         Packet::new(bytes, ports).is_some()
+    }
+
+    fn may_be_cut(_bytes: &[u8], ports: [u16; 2]) -> bool {
+        ports.contains(&PORT)
     }
 
     fn message(&mut self, bytes: &[u8], way: &Way, push: &mut Push<'_>) -> bool {

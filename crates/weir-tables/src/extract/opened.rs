@@ -66,9 +66,9 @@ struct Tls {
 #[derive(Debug)]
 struct Sealed {
     decryptor: Decryptor,
-    /// Octets of each side that were handed on.
-    offsets: [u64; 2],
-    /// The frames of the incomplete record of each side.
+    /// Where what is handed on of each side goes on; `None` before the first of it, behind what is not sealed.
+    offsets: [Option<u64>; 2],
+    /// Where the record of each side came that is not whole yet.
     came_in: [CameIn; 2],
     was_opened: bool,
 }
@@ -327,14 +327,16 @@ impl Tls {
             return self.rest(payload, chunk, each);
         };
         let is_known = self.streams.contains_key(&chunk.connection);
-        if !is_known && chunk.offset == 0 && begins_with_hello(bytes) {
+        // Behind a CONNECT, a proxy of SOCKS or STARTTLS the hello is one whose secrets are known: other octets may look like one.
+        let is_first = chunk.offset == 0 || self.log.knows_hello(bytes);
+        if !is_known && is_first && begins_with_hello(bytes) {
             if self.streams.len() >= CONNECTIONS_MAX {
                 self.given_up = self.given_up.saturating_add(1);
                 return Interest::Ignore;
             }
             let sealed = Box::new(Sealed {
                 decryptor: Decryptor::new(Arc::clone(&self.log)),
-                offsets: [0; 2],
+                offsets: [(chunk.offset == 0).then_some(0); 2],
                 came_in: Default::default(),
                 was_opened: false,
             });
@@ -362,9 +364,10 @@ impl Tls {
                 *is_opened = true;
                 if interest == Interest::Follow && !bytes.is_empty() {
                     let offset = offsets.get_mut(side);
-                    let before = offset.as_deref().copied().unwrap_or(0);
+                    let before = offset.as_deref().copied().flatten();
+                    let before = before.unwrap_or(chunk.offset);
                     if let Some(offset) = offset {
-                        *offset = before.saturating_add(bytes.len() as u64);
+                        *offset = Some(before.saturating_add(bytes.len() as u64));
                     }
                     let content = Content::Bytes(bytes);
                     interest = pass(&of_record, chunk, content, before, each);

@@ -1,6 +1,6 @@
 //! `snmp`: one row a message of SNMP.
 
-use weir_messages::snmp::{Message, Pdu, Security, Trap, kind_word};
+use weir_messages::snmp::{Message, PORTS, Pdu, Security, Trap, kind_word};
 use weir_packet::{Kind, Needs, Value};
 
 use super::messages::{Messages, Protocol, Push, Way, columns_with_way};
@@ -31,6 +31,10 @@ impl Protocol for Snmp {
 
     fn is_datagram(bytes: &[u8], ports: [u16; 2]) -> bool {
         bytes.first() == Some(&0x30) && Message::new(bytes, ports).is_some()
+    }
+
+    fn may_be_cut(_bytes: &[u8], ports: [u16; 2]) -> bool {
+        ports.iter().any(|port| PORTS.contains(port))
     }
 
     fn message(&mut self, bytes: &[u8], way: &Way, push: &mut Push<'_>) -> bool {

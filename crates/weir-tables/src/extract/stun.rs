@@ -24,6 +24,8 @@ pub(super) const EXTRACTION: Extraction = Extraction {
 #[derive(Default)]
 struct Stun(Requests<[u8; 12]>);
 
+/// Port of servers (RFC 8489, 8).
+const PORT: u16 = 3_478;
 /// Class of requests.
 const REQUEST: u8 = 0;
 /// Class of what has no answer.
@@ -34,6 +36,10 @@ impl Protocol for Stun {
 
     fn is_datagram(bytes: &[u8], _ports: [u16; 2]) -> bool {
         Message::new(bytes).is_some()
+    }
+
+    fn may_be_cut(bytes: &[u8], ports: [u16; 2]) -> bool {
+        ports.contains(&PORT) || find(bytes) == Some(0)
     }
 
     fn begins(bytes: &[u8], _ports: [u16; 2]) -> bool {

@@ -728,6 +728,133 @@ fn media_that_were_cut_are_media() {
     }
 }
 
+/// Packets of which less than a header was captured went without a word.
+#[test]
+fn media_without_their_headers_are_counted() {
+    let description = "v=0\r\nc=IN IP4 10.0.0.1\r\nm=audio 4000 RTP/AVP 0\r\n";
+    let invite = format!(
+        "INVITE sip:b@x SIP/2.0\r\nVia: SIP/2.0/UDP x;branch=z9hG4bK1\r\nFrom: <sip:a@x>;tag=1\r\nTo: <sip:b@x>\r\n\
+         Call-ID: c\r\nCSeq: 1 INVITE\r\nContent-Type: application/sdp\r\nContent-Length: {}\r\n\r\n{description}",
+        description.len()
+    );
+    let mut packet = vec![0x80, 0, 0, 1, 0, 0, 0, 160, 0, 0, 0, 7];
+    packet.extend([0x55; 160]);
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("made.pcap");
+    for (captured, rows) in [(28 + 12, 2), (28 + 11, 0), (28 + 1, 0), (28, 0)] {
+        let file = std::io::BufWriter::new(std::fs::File::create(&path).unwrap());
+        let (variant, endian) = (PcapVariant::Nano, Endian::Little);
+        let mut writer = PcapWriter::new(file, 101, 65_535, variant, endian).unwrap();
+        let all = [
+            (5_060, invite.as_bytes()),
+            (4_000, &packet),
+            (4_000, &packet),
+        ];
+        for (time_ns, (port, datagram)) in (0..).zip(all) {
+            let to = Ipv4Addr::new(10, 0, 0, 1);
+            let segment = udp(SERVER.into(), to.into(), port, port, datagram);
+            let packet = Ipv4::new(SERVER, to, protocol::UDP).packet(&segment);
+            let most = if port == 5_060 {
+                packet.len()
+            } else {
+                captured
+            };
+            let captured = &packet[..most];
+            writer
+                .packet(time_ns, packet.len() as u32, captured)
+                .unwrap();
+        }
+        writer.into_inner().flush().unwrap();
+        for table in ["rtp", "media"] {
+            let (batch, notes) = read_with_notes(table, &[&path], 10);
+            let counted = "2 datagrams between sockets of media were cut within the header";
+            let is_counted = notes.iter().any(|it| it.contains(counted));
+            let rows = if table == "media" { rows.min(1) } else { rows };
+            assert_eq!(
+                (batch.num_rows(), is_counted),
+                (rows, rows == 0),
+                "{captured} {table} {notes:?}"
+            );
+        }
+    }
+}
+
+/// Messages of which a snap length left too little went without a word, and so did what is missing of others.
+#[test]
+fn datagrams_that_were_cut_are_counted() {
+    let snmp = b"\x30\x26\x02\x01\x01\x04\x06public\xa0\x19\x02\x01\x05\x02\x01\0\x02\x01\0\x30\x0e\x30\x0c\x06\x08\
+        +\x06\x01\x02\x01\x01\x01\0\x05\0";
+    let mut radius = b"\x01\x05\0\x1c".to_vec();
+    radius.extend([7; 16]);
+    radius.extend(b"\x01\x08abcdef");
+    let binding = b"\0\x01\0\x08\x21\x12\xa4\x42abcdefghijkl\x80\x22\0\x04weir";
+    let call = b"CRCX 1 ep@gw MGCP 1.0\r\nC: 1\r\nM: sendrecv\r\n";
+    let invite = b"OPTIONS sip:alice@example.org SIP/2.0\r\nCall-ID: c\r\n\r\n";
+    let mut ntp = [0; 48];
+    ntp[0] = 0x23;
+    let question = b"\0\x07\x01\0\0\x01\0\0\0\0\0\0\x01a\x07example\0\0\x01\0\x01";
+    let mut request = vec![0; 240];
+    request[..4].copy_from_slice(&[1, 1, 6, 0]);
+    request[236..].copy_from_slice(b"\x63\x82\x53\x63");
+    let (left_out, in_part) = ("too little of them", "were not captured whole");
+    let cases: [(&str, [u16; 2], &[u8], usize, usize, &str); 14] = [
+        ("snmp", [40_000, 161], snmp, 30, 0, left_out),
+        ("radius", [40_000, 1_812], &radius, 24, 1, in_part),
+        ("radius", [40_000, 1_812], &radius, 12, 0, left_out),
+        ("stun", [40_000, 50_000], binding, 24, 0, left_out),
+        ("stun", [40_000, 3_478], binding, 4, 0, left_out),
+        ("mgcp", [2_727, 2_427], call, 30, 1, in_part),
+        ("mgcp", [2_727, 2_427], call, 8, 0, left_out),
+        ("ntp", [123, 123], &ntp, 40, 0, left_out),
+        (
+            "sip",
+            [5_060, 5_060],
+            invite,
+            26,
+            0,
+            "within their first line",
+        ),
+        (
+            "sip",
+            [5_060, 5_060],
+            invite,
+            1,
+            0,
+            "within their first line",
+        ),
+        (
+            "sip",
+            [40_000, 40_001],
+            invite,
+            26,
+            0,
+            "within their first line",
+        ),
+        ("dns", [40_000, 53], question, 8, 0, left_out),
+        ("lookups", [40_000, 53], question, 8, 0, left_out),
+        ("dhcp", [68, 67], &request, 100, 0, left_out),
+    ];
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("made.pcap");
+    for (table, ports, datagram, captured, rows, note) in cases {
+        for (captured, rows, is_counted) in [(captured, rows, true), (datagram.len(), 1, false)] {
+            cut_between(ports, &[(true, datagram)], 28 + captured, &path);
+            let (batch, notes) = read_with_notes(table, &[&path], 10);
+            let said = notes.iter().any(|it| it.contains(note));
+            assert_eq!(
+                (batch.num_rows(), said),
+                (rows, is_counted),
+                "{table} {captured} {notes:?}"
+            );
+        }
+    }
+    // A column says it.
+    cut_between([40_000, 53], &[(true, question)], 28 + 23, &path);
+    let (batch, notes) = read_with_notes("dns", &[&path], 10);
+    assert_eq!(column(&batch, "dns.fault"), ["bytes were not captured"]);
+    assert!(notes.is_empty(), "{notes:?}");
+}
+
 /// RFC 2131, 2, and RFC 2132, 3.2 and 9.6.
 #[test]
 fn datagrams_that_were_cut_say_so() {

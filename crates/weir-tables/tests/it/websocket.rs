@@ -258,11 +258,13 @@ fn more_than_waits_for_a_missing_segment_is_said() {
         offset += bytes.len() as u32 + if number == 0 { missing } else { 0 };
     }
     let (found, lengths, notes) = said_of(conversation);
-    // Where the frames begin behind what is missing is not known.
-    let end = format!("{GAP}; not read to its end");
+    // Each segment behind what is missing is a frame.
     let first = ("a".repeat(1_000), true, None);
-    assert_eq!(found, [first, (String::new(), false, Some(end))]);
-    assert_eq!(lengths, [1_000, 0]);
+    let later = |said: Option<&str>| ("c".repeat(1_000), true, said.map(str::to_owned));
+    let mut expected = vec![first, later(Some(GAP))];
+    expected.resize(messages as usize + 1, later(None));
+    assert!(found == expected, "{} rows", found.len());
+    assert_eq!(lengths, vec![1_000; expected.len()]);
     assert_eq!(
         notes,
         [

@@ -205,6 +205,8 @@ pub struct Decoder {
     closed: bool,
     /// The start of the next frame is unknown.
     lost: bool,
+    /// Bytes were passed over because of that.
+    has_passed: bool,
     offset: u64,
 }
 
@@ -244,6 +246,7 @@ impl Decoder {
             message: None,
             closed: false,
             lost: false,
+            has_passed: false,
             offset: 0,
         }
     }
@@ -257,10 +260,15 @@ impl Decoder {
         decoder
     }
 
-    /// Skips bytes that were not captured. When they are within one frame, decoding continues after it, and the message is returned
-    /// as far as it is known; otherwise no more events follow.
+    /// So many of the next bytes were not captured. When they are within one frame, what follows is read
+    /// on, and the message is given as far as it goes; otherwise nothing is given until a piece comes that is
+    /// whole frames of the sender, where that is known, the first of which does not go on with a message.
     pub fn gap(&mut self, bytes: u64, each: &mut dyn FnMut(Event<'_>)) {
-        if self.lost || bytes == 0 {
+        if self.lost {
+            self.offset = self.offset.saturating_add(bytes);
+            return;
+        }
+        if bytes == 0 {
             return;
         }
         violate(each, ViolationKind::Gap, self.offset);
@@ -299,9 +307,12 @@ impl Decoder {
     /// Takes the next bytes, in pieces of any size, and reports what they complete. The time is linear in the bytes and in those
     /// that they inflate to.
     pub fn feed(&mut self, bytes: &[u8], each: &mut dyn FnMut(Event<'_>)) {
-        if self.lost {
+        if self.lost && !self.are_frames(bytes) {
+            self.offset = self.offset.saturating_add(bytes.len() as u64);
+            self.has_passed |= !bytes.is_empty();
             return;
         }
+        self.lost = false;
         let mut rest = bytes;
         loop {
             let Some(mut frame) = self.frame else {
@@ -335,6 +346,42 @@ impl Decoder {
         }
     }
 
+    /// True for whole frames up to the end that a sender writes behind a message or a control frame.
+    fn are_frames(&self, bytes: &[u8]) -> bool {
+        let Some(sender) = self.options.sender else {
+            return false;
+        };
+        let mut rest = bytes;
+        while let Some(header) = Header::parse(rest) {
+            let control = header.opcode.is_control();
+            let continues = header.opcode == Opcode::Continuation;
+            let is_first = rest.len() == bytes.len();
+            let is_plausible = !header.rsv2
+                && !header.rsv3
+                && !(header.rsv1 && (control || continues || self.inflater.is_none()))
+                && !matches!(header.opcode, Opcode::Reserved(_))
+                && header.mask.is_some() == (sender == Sender::Client)
+                && header.header_len == header.shortest_len()
+                && !(control && (!header.fin || header.payload_len > 125))
+                && !(is_first && continues);
+            let begin = usize::from(header.header_len);
+            let end = usize::try_from(header.payload_len)
+                .ok()
+                .and_then(|len| len.checked_add(begin));
+            let Some((frame, behind)) = end.and_then(|end| rest.split_at_checked(end)) else {
+                return false;
+            };
+            if !is_plausible || !is_text_if_said(&header, frame.get(begin..).unwrap_or_default()) {
+                return false;
+            }
+            if behind.is_empty() {
+                return true;
+            }
+            rest = behind;
+        }
+        false
+    }
+
     /// Bytes of memory that the message under way and the window take, about.
     #[must_use]
     pub fn held_bytes(&self) -> usize {
@@ -345,7 +392,8 @@ impl Decoder {
     /// The direction is over.
     pub fn finish(&mut self, each: &mut dyn FnMut(Event<'_>)) {
         let under_way = self.frame.is_some() || !self.head.is_empty() || self.message.is_some();
-        if under_way || std::mem::take(&mut self.lost) {
+        let is_lost = std::mem::take(&mut self.lost);
+        if under_way || is_lost || std::mem::take(&mut self.has_passed) {
             violate(each, ViolationKind::Cut, self.offset);
             self.frame = None;
             self.head.clear();
@@ -566,6 +614,16 @@ fn close_is_valid(payload: &[u8]) -> bool {
     }
 }
 
+/// False for the payload of a whole text that is no UTF-8.
+fn is_text_if_said(header: &Header, payload: &[u8]) -> bool {
+    if header.opcode != Opcode::Text || !header.fin || header.rsv1 {
+        return true;
+    }
+    let mut text = payload.to_vec();
+    mask(header.mask.unwrap_or_default(), 0, &mut text);
+    std::str::from_utf8(&text).is_ok()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -590,6 +648,57 @@ mod tests {
             }
         }
         whole
+    }
+
+    /// One lost segment of many frames ended the reading of its direction.
+    #[test]
+    fn frames_behind_a_gap_are_found_at_the_beginning_of_a_piece() {
+        let hello: &[u8] = b"\x81\x85\x01\x02\x03\x04Igohn\x89\x80\x01\x02\x03\x04";
+        let gap = "bytes were not captured";
+        let cut = "not read to its end";
+        let cases: &[(&[Piece<'_>], &[&str])] = &[
+            (
+                &[(hello, 20), (hello, 0)],
+                &["Hello true", " true", gap, "Hello true", " true"],
+            ),
+            (
+                &[(hello, 20), (hello, 9), (hello, 0)],
+                &[
+                    "Hello true",
+                    " true",
+                    gap,
+                    "Hello true",
+                    " true",
+                    gap,
+                    "Hello true",
+                    " true",
+                ],
+            ),
+            // The rest of something, what is not masked, and a message whose beginning is missing.
+            (
+                &[(hello, 20), (&hello[3..], 0), (hello, 0)],
+                &["Hello true", " true", gap, "Hello true", " true", cut],
+            ),
+            (
+                &[(hello, 20), (b"\x81\x05Hello", 0)],
+                &["Hello true", " true", gap, cut],
+            ),
+            (
+                &[(hello, 20), (b"\x80\x80\x01\x02\x03\x04", 0)],
+                &["Hello true", " true", gap, cut],
+            ),
+            (
+                &[(hello, 20), (b"\x81\x81\0\0\0\0\xff", 0)],
+                &["Hello true", " true", gap, cut],
+            ),
+        ];
+        for (pieces, expected) in cases {
+            let options = DecoderOptions {
+                sender: Some(Sender::Client),
+                ..DecoderOptions::default()
+            };
+            assert_eq!(with_gaps(pieces, options), *expected);
+        }
     }
 
     #[test]

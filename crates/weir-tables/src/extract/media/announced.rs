@@ -41,6 +41,11 @@ impl Announcement {
         end != 0 && end < other.order && !self.is_of_call(other)
     }
 
+    /// The call has ended.
+    fn is_over(&self) -> bool {
+        self.end.0.load(Ordering::Relaxed) != 0
+    }
+
     fn is_of_call(&self, other: &Self) -> bool {
         self.by == other.by && self.call_id == other.call_id
     }
@@ -200,15 +205,21 @@ impl Announced {
             return Some(found);
         }
         let is_of_both = |it: &&Arc<Announcement>| beside.iter().any(|other| other.is_of_call(it));
-        let call = media.iter().rev().find(is_of_both).or(media.last())?;
-        let of_call = || media.iter().rev().filter(|it| it.is_of_call(call));
         let packet = RtpPacket::cut(bytes, way.missing);
+        let has_type = |it: &&Arc<Announcement>| {
+            let payload_type = packet.as_ref().map(RtpPacket::payload_type);
+            payload_type.is_some_and(|it_has| it.media.codec(it_has).is_some())
+        };
+        let latest = || media.iter().rev();
+        // Of calls that go on between the same sockets it is one that announced the payload type.
+        let call = latest().find(|it| is_of_both(it) && has_type(it) && !it.is_over());
+        let call = call
+            .or_else(|| latest().find(is_of_both))
+            .or(media.last())?;
+        let of_call = || latest().filter(|it| it.is_of_call(call));
         let named = packet.and_then(|packet| of_call().find(|it| is_named(&packet, &it.media)));
         named
-            .or_else(|| {
-                let payload_type = bytes.get(1)? & 0x7f;
-                of_call().find(|it| it.media.codec(payload_type).is_some())
-            })
+            .or_else(|| of_call().find(has_type))
             .or_else(|| of_call().next())
     }
 }
@@ -409,6 +420,29 @@ mod tests {
         // After a pause the source belongs to the later call.
         assert_eq!(
             found(&mut announced, &way(here, there, 5_000), &packet(0, 1, "")),
+            "b audio"
+        );
+    }
+
+    /// Both calls announced both sockets, and the packets were taken for those of the later one.
+    #[test]
+    fn calls_at_once_on_the_same_sockets_are_told_apart_by_their_payload_types() {
+        let mut announced = Announced::default();
+        let (here, there) = (end(1, 4_000), end(2, 5_000));
+        for (call, payload_type) in [("a", 0), ("b", 8)] {
+            let audio = format!("m=audio {{port}} RTP/AVP {payload_type}\n");
+            announce(&mut announced, call, here, &audio);
+            announce(&mut announced, call, there, &audio);
+        }
+        let to_there = way(here, there, 0);
+        for (payload_type, expected) in [(0, "a audio"), (8, "b audio"), (18, "b audio")] {
+            let packet = packet(payload_type, u32::from(payload_type) + 1, "");
+            assert_eq!(found(&mut announced, &to_there, &packet), expected);
+        }
+        // What has ended has no packets any more.
+        announced.end_call("a");
+        assert_eq!(
+            found(&mut announced, &to_there, &packet(0, 99, "")),
             "b audio"
         );
     }

@@ -146,6 +146,8 @@ pub(in crate::extract) struct MediaFinder {
     known_forgotten: u64,
     /// Datagrams of RTCP that were not captured whole.
     rtcp_cut: u64,
+    /// Datagrams of media that were not captured as far as their header goes.
+    headers_cut: u64,
 }
 
 /// Packets that may be the first of a stream.
@@ -175,13 +177,15 @@ const SEQUENCE_STEP_MAX: u16 = 16;
 const TIMESTAMP_STEP_MAX: u32 = 90_000 * 60;
 /// The payload type that events mostly have where SDP does not give it.
 const EVENTS: u8 = 101;
-/// The magic cookie behind type and length of a STUN message (RFC 8489, 5).
+/// Octets of a datagram of UDPTL with the least that it carries (ITU-T T.38, 9.1).
+const UDPTL_OCTETS_MIN: usize = 4;
+/// What messages of STUN have behind their type and length (RFC 8489, 5).
 const STUN_COOKIE: [u8; 4] = [0x21, 0x12, 0xa4, 0x42];
 /// Ports of gateways and call agents of MGCP (RFC 3435, 3.5).
 const MGCP_PORTS: [u16; 2] = [2_427, 2_727];
 
 impl MediaFinder {
-    fn counted(&self) -> [(u64, &'static str); 3] {
+    fn counted(&self) -> [(u64, &'static str); 4] {
         [
             (
                 self.announced.forgotten(),
@@ -194,6 +198,10 @@ impl MediaFinder {
             (
                 self.rtcp_cut,
                 "datagrams of RTCP were not captured whole, and are left out from where they were cut",
+            ),
+            (
+                self.headers_cut,
+                "datagrams between sockets of media were cut within the header, and are left out",
             ),
         ]
     }
@@ -255,6 +263,9 @@ impl MediaFinder {
         payload: &Payload<'_>,
         each: &mut OnDatagram<'_>,
     ) {
+        if bytes.is_empty() && payload.missing > 0 {
+            return self.count_cut(bytes, &Way::of(payload));
+        }
         // Neither STUN, DTLS nor text begins so (RFC 7983).
         if bytes.first().is_none_or(|first| first >> 6 != 2) {
             if let Some(by) = gateway(bytes, payload) {
@@ -268,7 +279,7 @@ impl MediaFinder {
         let pair = (way.src, way.dst);
         let announced = self.announced.of_packet(&way, bytes);
         let announced = match announced {
-            Some(fax) if fax.media.is_fax() => return fax_sight(bytes, way, fax, each),
+            Some(fax) if fax.media.is_fax() => return self.fax_of(bytes, way, fax, each),
             other => other,
         };
         let is_sure = announced.is_some() || self.known.contains_key(&pair);
@@ -277,7 +288,7 @@ impl MediaFinder {
             return each(&Sight::Rtcp(bytes, way, announced.as_deref()));
         }
         let Some(packet) = RtpPacket::cut(bytes, way.missing) else {
-            return;
+            return self.count_cut(bytes, &way);
         };
         if !is_sure && (self.only_announced || !self.goes_on(&packet, bytes, &way, each)) {
             return;
@@ -289,15 +300,38 @@ impl MediaFinder {
         }));
     }
 
+    /// Counts a datagram of which less than a header was captured, where it is known that media are between its sockets.
+    #[cold]
+    fn count_cut(&mut self, bytes: &[u8], way: &Way) {
+        let is_sure = self.known.contains_key(&(way.src, way.dst))
+            || self.announced.of_packet(way, bytes).is_some();
+        if way.missing > 0 && is_sure {
+            self.headers_cut = self.headers_cut.saturating_add(1);
+        }
+    }
+
     /// Takes a datagram that cannot be RTP, and may be a fax.
     fn fax(&mut self, bytes: &[u8], way: Way, each: &mut OnDatagram<'_>) {
         let announced = self.announced.of_packet(&way, bytes);
         if let Some(fax) = announced.filter(|it| it.media.is_fax()) {
-            fax_sight(bytes, way, fax, each);
+            self.fax_of(bytes, way, fax, each);
         }
     }
 
-    /// Whether a packet proves that there is a stream; reports the packets before it.
+    fn fax_of(
+        &mut self,
+        bytes: &[u8],
+        way: Way,
+        announced: Arc<Announcement>,
+        each: &mut OnDatagram<'_>,
+    ) {
+        if bytes.len() < UDPTL_OCTETS_MIN {
+            return self.count_cut(bytes, &way);
+        }
+        fax_sight(bytes, way, announced, each);
+    }
+
+    /// True when a packet is the one that makes it sure that there is a stream; hands on those before it.
     fn goes_on(
         &mut self,
         packet: &RtpPacket<'_>,

@@ -89,6 +89,8 @@ pub(crate) struct SipFinder {
     open: Followed<SipCarrier>,
     web_sockets: Connections,
     lost_bytes: u64,
+    /// Datagrams of which less than the first line was captured.
+    cut: u64,
 }
 
 impl Default for SipFinder {
@@ -97,6 +99,7 @@ impl Default for SipFinder {
             open: Followed::new(HELD_BYTES_MAX),
             web_sockets: Connections::default(),
             lost_bytes: 0,
+            cut: 0,
         }
     }
 }
@@ -168,8 +171,8 @@ fn way(payload: &Payload<'_>, transport: SipTransport) -> SipWay {
 }
 
 impl SipFinder {
-    /// The counters of what was not read, or given up for limits.
-    pub(crate) const fn counted(&self) -> [(u64, &'static str); 2] {
+    /// What was not read, or given up for the limits: how many, and of what.
+    pub(crate) const fn counted(&self) -> [(u64, &'static str); 3] {
         [
             (
                 self.open.given_up(),
@@ -178,6 +181,10 @@ impl SipFinder {
             (
                 self.lost_bytes,
                 "bytes of TCP streams belong to no whole message",
+            ),
+            (
+                self.cut,
+                "datagrams are left out because they were cut within their first line",
             ),
         ]
     }
@@ -199,7 +206,12 @@ impl SipFinder {
             Carried::Stream(chunk) => return self.chunk(payload, chunk, each),
             _ => return Interest::Ignore,
         };
-        if looks_like_sip(bytes) {
+        let is_begun = looks_like_sip(bytes);
+        if payload.missing > 0 && !bytes.contains(&b'\n') {
+            let ports = [payload.key.low().port, payload.key.high().port];
+            let is_sip = is_begun || ports.contains(&SIP_PORT);
+            self.cut = self.cut.saturating_add(is_sip.into());
+        } else if is_begun {
             each(&SipMessage {
                 bytes,
                 way: way(payload, transport),
@@ -219,6 +231,7 @@ impl SipFinder {
             open,
             web_sockets,
             lost_bytes,
+            ..
         } = self;
         let ports = [chunk.source().port, chunk.destination().port];
         // A WebSocket may come after another request.

@@ -156,3 +156,96 @@ fn sealed_messages_of_calls_have_all_of_their_segments() {
         assert_eq!(found, expected, "by {octets}");
     }
 }
+
+/// Puts a request to a proxy, and its answer, before what each connection of TCP of a capture of raw IP carries.
+fn behind_connect(capture: &Path, into: &Path) {
+    let request = b"CONNECT server.example:443 HTTP/1.1\r\nHost: server.example:443\r\n\r\n";
+    let answer = b"HTTP/1.1 200 Connection established\r\n\r\n";
+    let mut reader = Reader::new(BufReader::new(File::open(capture).unwrap())).unwrap();
+    let file = BufWriter::new(File::create(into).unwrap());
+    let mut writer = PcapWriter::new(file, 101, 65_535, PcapVariant::Nano, Endian::Little).unwrap();
+    let number = |packet: &[u8], at: usize| {
+        u32::from_be_bytes(packet[IP + at..IP + at + 4].try_into().unwrap())
+    };
+    let with = |headers: &[u8], seq: u32, ack: u32, data: &[u8]| {
+        let mut packet = [headers, data].concat();
+        let length = packet.len() as u16;
+        packet[2..4].copy_from_slice(&length.to_be_bytes());
+        packet[IP + 4..IP + 8].copy_from_slice(&seq.to_be_bytes());
+        packet[IP + 8..IP + 12].copy_from_slice(&ack.to_be_bytes());
+        packet
+    };
+    // The client's port, and whether it has sent something.
+    let mut clients: Vec<(u16, bool)> = Vec::new();
+    while let Some(record) = reader.next().unwrap() {
+        let time = record.time_ns.unwrap() as u64;
+        let mut put = |packet: &[u8]| writer.packet(time, packet.len() as u32, packet).unwrap();
+        let port = |at: usize| u16::from_be_bytes([record.data[IP + at], record.data[IP + at + 1]]);
+        let is_tcp = record.data[9] == 6;
+        if is_tcp && record.data[IP + 13] & 0x12 == 2 {
+            clients.push((port(0), false));
+        }
+        let client = clients
+            .iter_mut()
+            .find(|it| [port(0), port(2)].contains(&it.0));
+        let Some(client) = client.filter(|_| is_tcp) else {
+            put(record.data);
+            continue;
+        };
+        let (headers, data) = record.data.split_at(IP + TCP);
+        let (seq, ack) = (number(headers, 4), number(headers, 8));
+        let is_there = port(0) == client.0;
+        if !client.1 && is_there && !data.is_empty() {
+            client.1 = true;
+            put(&with(headers, seq, ack, request));
+            let mut back = headers.to_vec();
+            back[12..16].copy_from_slice(&headers[16..20]);
+            back[16..20].copy_from_slice(&headers[12..16]);
+            back[IP..IP + 2].copy_from_slice(&headers[IP + 2..IP + 4]);
+            back[IP + 2..IP + 4].copy_from_slice(&headers[IP..IP + 2]);
+            put(&with(
+                &back,
+                ack,
+                seq.wrapping_add(request.len() as u32),
+                answer,
+            ));
+        }
+        let shift = |is_there: bool| match (client.1, is_there) {
+            (false, _) => 0,
+            (true, true) => request.len() as u32,
+            (true, false) => answer.len() as u32,
+        };
+        let (seq, ack) = (
+            seq.wrapping_add(shift(is_there)),
+            ack.wrapping_add(shift(!is_there)),
+        );
+        put(&with(headers, seq, ack, data));
+    }
+    writer.into_inner().flush().unwrap();
+}
+
+/// TLS was read with secrets at the beginning of a connection only.
+#[test]
+fn what_is_sealed_behind_a_proxy_is_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("behind.pcap");
+    behind_connect(&file("sessions.pcap"), &path);
+    let keys = file("keys.log");
+    let columns = [
+        "http.request.method",
+        "http.request.uri",
+        "http.response.body_len",
+    ];
+    let (direct, _) = read("http", &file("sessions.pcap"), Some(&keys));
+    let (behind, notes) = read("http", &path, Some(&keys));
+    assert!(notes.is_empty(), "{notes:?}");
+    let (direct, behind) = (lines(&direct, &columns), lines(&behind, &columns));
+    let (asked, inside): (Vec<_>, Vec<_>) = behind
+        .into_iter()
+        .partition(|line| line.starts_with("CONNECT"));
+    assert!(asked.len() >= 10, "{asked:?}");
+    assert_eq!(inside, direct);
+    // Without secrets there are the requests to the proxy alone.
+    let (sealed, _) = read("http", &path, None);
+    assert_eq!(sealed.num_rows(), asked.len());
+}

@@ -1,0 +1,96 @@
+//! `flow_fragments`: one row a fragment of IP, with the flow of the packet that it is a part of.
+
+use std::collections::VecDeque;
+
+use weir_flow::{FragmentOfFlow, Tracker};
+use weir_packet::{Kind, Needs, Value};
+
+use super::call_packets::Files;
+use super::value::number;
+use super::{Extract, Extraction, Item, ItemField, columns, push_item};
+use crate::Row;
+use crate::scan::Rows;
+
+/// See the module.
+pub(super) const EXTRACTION: Extraction = Extraction {
+    name: "flow_fragments",
+    doc: "one row a fragment of IP, with the number of the flow of the packet that it is a part of",
+    columns: || columns(&["frame.file"], FIELDS),
+    needs: &[Needs::Transport],
+    start: |settings| {
+        let mut tracker = Tracker::new(settings.flows.clone());
+        tracker.note_fragments();
+        Box::new(FlowFragments {
+            tracker,
+            files: Files::default(),
+            last: None,
+        })
+    },
+    arguments: super::settings::FLOWS,
+    aliases: &[],
+};
+
+struct FlowFragments {
+    tracker: Tracker,
+    files: Files,
+    /// Those of packets that were not complete when the capture ended.
+    last: Option<VecDeque<FragmentOfFlow>>,
+}
+
+/// A fragment, by its record.
+struct FragmentRow {
+    record: u64,
+    flow: u64,
+}
+
+impl FlowFragments {
+    fn push(&self, rows: &mut Rows, fragment: FragmentOfFlow) {
+        let (file, record) = self.files.place(fragment.frame);
+        let flow = fragment.flow;
+        push_item(rows, file, &FragmentRow { record, flow });
+    }
+}
+
+impl Extract for FlowFragments {
+    fn packet(&mut self, row: &Row<'_>, rows: &mut Rows) {
+        let number = self.files.number(row.file, row.packet.frame().number);
+        let packet = row.packet.with_number(number);
+        self.tracker.packet(&packet, |_| {});
+        for fragment in self.tracker.take_fragments() {
+            self.push(rows, fragment);
+        }
+    }
+
+    fn finish(&mut self, rows: &mut Rows) -> bool {
+        let tracker = &mut self.tracker;
+        let mut last = self.last.take().unwrap_or_else(|| {
+            tracker.finish(|_| {});
+            tracker.take_fragments().into()
+        });
+        while !rows.is_full() {
+            let Some(fragment) = last.pop_front() else {
+                break;
+            };
+            self.push(rows, fragment);
+        }
+        let has_more = !last.is_empty();
+        self.last = Some(last);
+        has_more
+    }
+}
+
+impl Item for FragmentRow {
+    fn value(&self, index: usize) -> Option<Value<'_>> {
+        (FIELDS.get(index)?.get)(self)
+    }
+}
+
+type FragmentGetter = for<'i> fn(&'i FragmentRow) -> Option<Value<'i>>;
+
+#[rustfmt::skip]
+static FIELDS: &[ItemField<FragmentGetter>] = &[
+    ItemField::new("frame.number", Kind::U64, |f| number(f.record),
+        "Number of the record that the fragment came in, from 1", "weir"),
+    ItemField::new("flow.id", Kind::U64, |f| number(f.flow),
+        "Number of the flow of the packet that it is a part of, as in flows", "weir"),
+];
