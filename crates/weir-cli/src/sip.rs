@@ -114,7 +114,11 @@ fn ladder(args: &LadderArgs, global: Global, messages: Messages) -> Result<ExitC
         None => None,
     };
     if format == LadderFormat::Png && target.is_none() && io::stdout().is_terminal() {
-        return Err(Refusal::usage("a terminal shows no PNG", "-o ladder.png writes it").into());
+        return Err(Refusal::usage(
+            "a PNG cannot be shown on a terminal",
+            "-o ladder.png writes it",
+        )
+        .into());
     }
     let session = Session::new(&weir_engine::Options::default(), messages, !global.quiet)?;
     let call_id = match &args.call_id {

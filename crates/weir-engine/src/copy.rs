@@ -221,7 +221,7 @@ fn take_overwrite(copy: &mut CopyToStatement) -> Result<bool, Error> {
         None => Ok(overwrite),
         Some(found) => Err(Error::new(
             ErrorKind::Plan,
-            format!("overwrite is true or false, not {found}"),
+            format!("overwrite must be true or false, not {found}"),
         )),
     }
 }
@@ -432,7 +432,7 @@ impl CaptureCopy {
         if matches!(copy.source, CopyToSource::Relation(_)) {
             return Err(Error::new(
                 ErrorKind::Plan,
-                "a query is copied into a capture, not a table",
+                "COPY … TO a capture takes a query, not a table",
             )
             .with_hint("COPY (SELECT * FROM 'a.pcap' WHERE …) TO 'x.pcap'"));
         }

@@ -392,7 +392,7 @@ impl Resolver<'_> {
             Some(feed) => Ok(vec![deduplicated(Source::feed(Arc::clone(feed)), reads)]),
             None => Err(Error::new(
                 ErrorKind::Plan,
-                "live stands for the packets of an interface, and none is captured from",
+                "live stands for the packets of an interface, and no interface is captured",
             )
             .with_hint(
                 "weir live -i eth0 \"SELECT … FROM sip(live)\"; the names of captures stand in single quotes",

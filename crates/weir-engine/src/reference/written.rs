@@ -215,7 +215,7 @@ impl Reads {
         *target = value.ok_or_else(|| {
             Error::new(
                 ErrorKind::Plan,
-                format!("{key} is true or false: {key} => true"),
+                format!("{key} must be true or false: {key} => true"),
             )
         })?;
         Ok(())
@@ -241,7 +241,7 @@ fn set(
     };
     extraction
         .set(settings, key, value)
-        .map_err(|wants| Error::new(ErrorKind::Plan, format!("{key} is {wants}")))
+        .map_err(|wants| Error::new(ErrorKind::Plan, format!("{key} must be {wants}")))
 }
 
 /// How late records may be: `INTERVAL '1 second'`.
@@ -249,7 +249,7 @@ fn lateness(value: &FunctionArgExpr) -> Result<Duration, Error> {
     interval(value).ok_or_else(|| {
         Error::new(
             ErrorKind::Plan,
-            "lateness is an interval without months: lateness => INTERVAL '1 second'",
+            "lateness must be an interval without months: lateness => INTERVAL '1 second'",
         )
     })
 }
