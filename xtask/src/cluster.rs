@@ -126,17 +126,43 @@ pub(crate) fn run() -> Result<Vec<Comparison>> {
     measured
 }
 
-fn measure(weir: &str, folder: &Path, bytes: u64) -> Result<Vec<Comparison>> {
+/// The captures that questions read: those of a day, and a small one.
+fn make_traces(folder: &Path, bytes: u64) -> Result<()> {
     for number in 0..FILES {
-        let path = folder.join(format!("day/{number}.pcap"));
-        trace::make(
-            "ethernet",
-            bytes / FILES,
-            BufWriter::new(File::create(path)?),
-        )?;
+        let day = File::create(folder.join(format!("day/{number}.pcap")))?;
+        trace::make("ethernet", bytes / FILES, BufWriter::new(day))?;
     }
     let small = File::create(folder.join("small.pcap"))?;
     trace::make("ethernet", 100_000, BufWriter::new(small))?;
+    Ok(())
+}
+
+/// The medians of time and processor time, each of the cluster and of the one process, which give the same rows.
+fn beside(cluster: &Cluster, asked: &Subject, alone: &Subject) -> Result<([f64; 2], [f64; 2])> {
+    let (mut costs, mut alone_costs) = (Vec::new(), Vec::new());
+    for round in 0..=ROUNDS {
+        let before = cluster.cpu();
+        let (mut cost, rows) = asked.run()?;
+        // What is removed after the answer is part of it.
+        settled(cluster);
+        cost.cpu += cluster.cpu() - before;
+        let (alone_cost, alone_rows) = alone.run()?;
+        if rows != alone_rows {
+            bail!("the cluster says {rows}, one process {alone_rows}");
+        }
+        if round > 0 {
+            costs.push(cost);
+            alone_costs.push(alone_cost);
+        }
+    }
+    Ok((
+        [&costs, &alone_costs].map(|costs| median(costs, |cost| cost.wall)),
+        [&costs, &alone_costs].map(|costs| median(costs, |cost| cost.cpu)),
+    ))
+}
+
+fn measure(weir: &str, folder: &Path, bytes: u64) -> Result<Vec<Comparison>> {
+    make_traces(folder, bytes)?;
     let cluster = Cluster::start(weir, folder)?;
     // The first question waits until there are executors.
     let of = |name: &str, more: &[&str], sql: &str| {
@@ -155,24 +181,7 @@ fn measure(weir: &str, folder: &Path, bytes: u64) -> Result<Vec<Comparison>> {
     );
     for (name, sql) in QUESTIONS.iter().copied().chain([("nothing", NOTHING)]) {
         let (asked, alone) = (of("cluster", &there, sql), of("process", &here, sql));
-        let (mut costs, mut alone_costs) = (Vec::new(), Vec::new());
-        for round in 0..=ROUNDS {
-            let before = cluster.cpu();
-            let (mut cost, rows) = asked.run()?;
-            // What is removed after the answer is part of it.
-            settled(&cluster);
-            cost.cpu += cluster.cpu() - before;
-            let (alone_cost, alone_rows) = alone.run()?;
-            if rows != alone_rows {
-                bail!("{name}: the cluster says {rows}, one process {alone_rows}");
-            }
-            if round > 0 {
-                costs.push(cost);
-                alone_costs.push(alone_cost);
-            }
-        }
-        let wall = [&costs, &alone_costs].map(|costs| median(costs, |cost| cost.wall));
-        let cpu = [&costs, &alone_costs].map(|costs| median(costs, |cost| cost.cpu));
+        let (wall, cpu) = beside(&cluster, &asked, &alone).context(name)?;
         println!(
             "{name:<12} {:>12.3} {:>12.3} {:>12.3} {:>12.3} {:>8.2}",
             wall[0],

@@ -11,6 +11,8 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 
+use crate::source::RustSource;
+
 /// What follows another in a sentence, each word one of several; some words before or behind make it plain English.
 struct Phrase {
     words: &'static [&'static [&'static str]],
@@ -254,7 +256,7 @@ fn in_document(text: &str) -> Vec<PhrasePlace> {
 }
 
 /// The phrases in a text, each with the words beside it.
-fn phrases(text: &str) -> Vec<String> {
+pub(crate) fn phrases(text: &str) -> Vec<String> {
     let mut found = Vec::new();
     for (sentence, end) in sentences(text) {
         if sentence.split_whitespace().next() == Some("Who") && end != Some('?') {
@@ -317,117 +319,6 @@ fn sentences(text: &str) -> Vec<(&str, Option<char>)> {
     }
     found.push((text.get(begin..).unwrap_or_default(), None));
     found
-}
-
-/// A Rust source taken apart.
-struct RustSource {
-    /// Comments and string literals with the lines where they begin. Comments on lines that follow one another are
-    /// one; their paragraphs end with a line end.
-    prose: Vec<(usize, String)>,
-    /// What is left, line by line.
-    code: String,
-}
-
-impl RustSource {
-    fn read(source: &str) -> Self {
-        let mut this = Self {
-            prose: Vec::new(),
-            code: String::new(),
-        };
-        let mut rest = source;
-        let mut line = 1;
-        // The line of the last comment, while only blanks have come after it.
-        let mut comment = None;
-        while let Some(c) = rest.chars().next() {
-            let taken = if rest.starts_with("//") {
-                let len = rest.find('\n').unwrap_or(rest.len());
-                let text = rest.get(..len).unwrap_or_default();
-                let text = text.trim_start_matches(['/', '!']).trim();
-                let text = if text.is_empty() { "\n" } else { text };
-                match this.prose.last_mut() {
-                    Some((_, before)) if comment.is_some_and(|at| at + 1 == line) => {
-                        before.push(' ');
-                        before.push_str(text);
-                    }
-                    _ => this.prose.push((line, text.to_owned())),
-                }
-                comment = Some(line);
-                len
-            } else if rest.starts_with("/*") {
-                let len = rest.find("*/").map_or(rest.len(), |at| at + 2);
-                let text = rest.get(2..len).unwrap_or_default();
-                this.prose.push((line, text.to_owned()));
-                len
-            } else if let Some((text, len)) = this.literal(rest) {
-                comment = None;
-                if let Some(text) = text {
-                    this.prose.push((line, text));
-                }
-                this.code.push(' ');
-                len
-            } else {
-                comment = comment.filter(|_| c.is_whitespace());
-                this.code.push(c);
-                c.len_utf8()
-            };
-            let (passed, left) = rest.split_at(taken);
-            let ends = passed.matches('\n').count();
-            if c != '\n' {
-                this.code.extend(std::iter::repeat_n('\n', ends));
-            }
-            line += ends;
-            rest = left;
-        }
-        this
-    }
-
-    /// The text of a string that begins here, or nothing for a character, and its length in the source.
-    fn literal(&self, rest: &str) -> Option<(Option<String>, usize)> {
-        let is_in_name = self
-            .code
-            .chars()
-            .next_back()
-            .is_some_and(|c| c.is_alphanumeric() || c == '_');
-        if let Some(raw) = rest
-            .strip_prefix('r')
-            .filter(|_| !is_in_name || self.code.ends_with(['b', 'c']))
-        {
-            let hashes = raw.bytes().take_while(|&byte| byte == b'#').count();
-            let text = raw.get(hashes..)?.strip_prefix('"')?;
-            let close = format!("\"{}", "#".repeat(hashes));
-            let len = text.find(&close).unwrap_or(text.len());
-            let whole = 2 + hashes + len + close.len();
-            return Some((Some(text.get(..len)?.to_owned()), whole.min(rest.len())));
-        }
-        if let Some(text) = rest.strip_prefix('"') {
-            let mut content = String::new();
-            let mut chars = text.char_indices();
-            while let Some((at, c)) = chars.next() {
-                match c {
-                    '"' => return Some((Some(content), at + 2)),
-                    '\\' => match chars.next()?.1 {
-                        'n' => content.push('\n'),
-                        '\n' => content.push(' '),
-                        other => content.push(other),
-                    },
-                    '\n' => content.push(' '),
-                    c => content.push(c),
-                }
-            }
-            return Some((Some(content), rest.len()));
-        }
-        let text = rest.strip_prefix('\'')?;
-        let mut chars = text.char_indices();
-        let is_escape = chars.next()?.1 == '\\';
-        if is_escape {
-            chars.next()?;
-            let (at, _) = chars.find(|&(_, c)| c == '\'')?;
-            return Some((None, at + 2));
-        }
-        // A lifetime has no quote behind its first letter.
-        let (at, c) = chars.next()?;
-        (c == '\'').then_some((None, at + 2))
-    }
 }
 
 const LIST: &str = "xtask/dialect.txt";

@@ -40,20 +40,7 @@ struct Outcome {
 /// `cargo xtask fuzz [--minutes N] [TARGET…]`: the corpus of each target, and then inputs that grow from it with
 /// a seed of their own each time, for `N` minutes over all targets on all processors.
 pub(crate) fn command(words: &[&str]) -> Result<()> {
-    let (mut minutes, mut asked) = (MINUTES, Vec::new());
-    let mut words = words.iter();
-    while let Some(&word) = words.next() {
-        if word == "--minutes" {
-            let number = words.next().context("--minutes takes a number")?;
-            minutes = number
-                .parse()
-                .ok()
-                .filter(|minutes: &f64| minutes.is_finite() && *minutes > 0.0)
-                .with_context(|| format!("--minutes takes a number above 0, and got {number}"))?;
-        } else {
-            asked.push(word);
-        }
-    }
+    let (minutes, asked) = arguments(words)?;
     let fuzz = root()?.join("fuzz");
     let mut targets = targets(&fuzz)?;
     if let Some(unknown) = asked
@@ -94,8 +81,32 @@ pub(crate) fn command(words: &[&str]) -> Result<()> {
         targets.len()
     );
     let outcomes = all(&fuzz, &target_dir, &targets, seconds, seed, processors);
+    judged(outcomes?)
+}
+
+/// The minutes and the targets that words ask for.
+fn arguments<'w>(words: &[&'w str]) -> Result<(f64, Vec<&'w str>)> {
+    let (mut minutes, mut asked) = (MINUTES, Vec::new());
+    let mut words = words.iter();
+    while let Some(&word) = words.next() {
+        if word == "--minutes" {
+            let number = words.next().context("--minutes takes a number")?;
+            minutes = number
+                .parse()
+                .ok()
+                .filter(|minutes: &f64| minutes.is_finite() && *minutes > 0.0)
+                .with_context(|| format!("--minutes takes a number above 0, and got {number}"))?;
+        } else {
+            asked.push(word);
+        }
+    }
+    Ok((minutes, asked))
+}
+
+/// Says what each target came to; fails where an input broke a promise.
+fn judged(outcomes: Vec<Outcome>) -> Result<()> {
     let mut found = Vec::new();
-    for outcome in outcomes? {
+    for outcome in outcomes {
         match &outcome.found {
             None => eprintln!(
                 "ok      {}: {} inputs, at most {} MiB",

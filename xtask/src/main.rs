@@ -14,6 +14,7 @@ mod limit;
 mod live;
 mod measure;
 mod memory;
+mod messages;
 mod page;
 mod payload;
 mod peers;
@@ -23,6 +24,7 @@ mod python_bench;
 mod robustness;
 mod scan;
 mod serve;
+mod source;
 mod start;
 mod suite;
 mod tables;
@@ -62,6 +64,10 @@ fn main() -> ExitCode {
         ["tidy"] => tidy::run(),
         ["tidy", "--dialect"] => root().and_then(|root| dialect::list(&root, None)),
         ["tidy", "--dialect", name] => root().and_then(|root| dialect::list(&root, Some(name))),
+        ["tidy", "--messages"] => root().and_then(|root| {
+            print!("{}", messages::written(&messages::all(&root)?));
+            Ok(())
+        }),
         ["fuzz", rest @ ..] => fuzz::command(rest),
         ["sanitize"] => gate::sanitize(),
         ["python"] => python::check(python::Build::Alone),
@@ -102,6 +108,7 @@ cargo xtask ci --full                the whole gate: documents, licences, packag
 cargo xtask ci [--full] --from STEP  the gate from a step on, which had failed before
 cargo xtask tidy                     rules on the sources that no other tool knows
 cargo xtask tidy --dialect [CRATE]   the phrases that xtask/dialect.txt counts, with their places
+cargo xtask tidy --messages          every message that users can read, as xtask/messages.txt has them
 cargo xtask fuzz [--minutes N] [TARGET…]
                                      every fuzz target: its corpus, and N minutes (2) of free seeds on all cores
 cargo xtask sanitize                 the dictionary's tests under address sanitizer, valgrind and miri

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use anyhow::{Result, bail};
 
-use crate::{dialect, root, truth};
+use crate::{dialect, messages, root, truth};
 
 /// Lines of a source file, at most, its tests apart (house rule: look for the second noun at 800).
 const FILE_LINES_MAX: usize = 1_200;
@@ -21,6 +21,7 @@ pub(crate) fn run() -> Result<()> {
     }
     faults.extend(truth::faults(&root)?);
     faults.extend(dialect::faults(&root)?);
+    faults.extend(messages::faults(&root)?);
     if !faults.is_empty() {
         bail!("tidy found {} faults:\n{}", faults.len(), faults.join("\n"));
     }

@@ -5,7 +5,9 @@
 //! column what has to be as it was, [`judge`] holds the answers against each other.
 
 mod answers;
+mod fate;
 mod judge;
+mod labels;
 mod tables;
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -145,16 +145,7 @@ fn encrypted(cipher: &Aes128, block: u128) -> u128 {
 /// The 32 bytes that 64 hexadecimal digits are.
 fn hexadecimal(text: &[u8]) -> Option<[u8; 32]> {
     let mut bytes = [0; 32];
-    if text.len() != 64 {
-        return None;
-    }
-    for (byte, digits) in bytes.iter_mut().zip(text.chunks_exact(2)) {
-        let digits = std::str::from_utf8(digits).ok()?;
-        if !digits.bytes().all(|digit| digit.is_ascii_hexdigit()) {
-            return None;
-        }
-        *byte = u8::from_str_radix(digits, 16).ok()?;
-    }
+    hex::decode_to_slice(text, &mut bytes).ok()?;
     Some(bytes)
 }
 

@@ -24,7 +24,7 @@ pub(crate) use live::Live;
 pub(crate) use output::{OutputArgs, Rows, parse_rows};
 pub(crate) use query::{Hdlc, Query};
 use refused::refuse;
-pub(crate) use resources::{Databases, Resources};
+pub(crate) use resources::{Databases, Resources, Zone};
 
 /// The whole command line.
 #[derive(Debug, Parser)]

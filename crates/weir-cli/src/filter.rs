@@ -136,7 +136,7 @@ pub(crate) fn carve(
         }
         (None, None) => {
             return Err(Refusal::usage(
-                "no option chooses packets",
+                "no option says which packets",
                 "--flow 5, --call-id 'a84b4c76e66710', or --filter 'tcp.port == 443'",
             )
             .into());

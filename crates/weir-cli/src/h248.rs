@@ -248,14 +248,6 @@ fn print(octets: &[u8]) -> Result<bool, Failure> {
     }
 }
 
-fn hex(octets: &[u8]) -> String {
-    let digit = |value: u8| char::from_digit(u32::from(value), 16).unwrap_or('0');
-    octets
-        .iter()
-        .flat_map(|octet| [digit(octet >> 4), digit(octet & 15)])
-        .collect()
-}
-
 const EXAMPLES: &str = "\
 Examples:
   weir h248 decode message.ber
@@ -295,6 +287,5 @@ mod tests {
             let erl = target.encoding() == Encoding::Erl;
             assert_eq!(erl, target.extension() == "erl");
         }
-        assert_eq!(hex(&[0, 0x7f, 0xff]), "007fff");
     }
 }

@@ -113,7 +113,7 @@ fn options(
     options.tee = tee.cloned();
     options.overwrite = global.overwrite;
     options.encoder = Some(Arc::new(FileEncoder));
-    options.time_zone = live.time_zone.clone();
+    options.time_zone = live.zone.time_zone.clone();
     options.geoip.clone_from(&live.databases.geoip);
     options
 }

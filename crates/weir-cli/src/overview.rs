@@ -33,7 +33,7 @@ pub(crate) fn run(
 ) -> Result<ExitCode, Failure> {
     let format = summary.output.format()?;
     let mut options = weir_engine::Options::default();
-    options.time_zone = summary.output.time_zone.clone();
+    options.time_zone = summary.output.zone.time_zone.clone();
     let session = Session::new(&options, messages, !global.quiet)?;
     let files: Vec<String> = summary
         .files

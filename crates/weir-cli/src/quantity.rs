@@ -37,7 +37,7 @@ pub(crate) fn parse_size(text: &str) -> Result<usize, String> {
 /// A time that is not 0.
 pub(crate) fn parse_period(text: &str) -> Result<Duration, String> {
     match parse_duration(text)? {
-        Duration::ZERO => Err("expected more than no time at all".to_owned()),
+        Duration::ZERO => Err("expected a time above 0".to_owned()),
         period => Ok(period),
     }
 }

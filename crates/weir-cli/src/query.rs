@@ -247,7 +247,7 @@ fn options(query: &Query, global: Global) -> weir_engine::Options {
     }
     options.merge = query.merge;
     options.lateness = query.lateness;
-    options.time_zone = query.time_zone.clone();
+    options.time_zone = query.zone.time_zone.clone();
     options.geoip.clone_from(&query.resources.databases.geoip);
     options.follow = query.follow;
     options.decode.erf_hdlc = match query.hdlc {

@@ -10,7 +10,7 @@ use std::process::ExitCode;
 use clap::{Args, ValueEnum};
 use weir_engine::{Parameter, tokens};
 
-use crate::args::Global;
+use crate::args::{Global, Zone};
 use crate::message::Messages;
 use crate::refusal::Refusal;
 use crate::session::{Failure, Session};
@@ -52,9 +52,8 @@ pub(crate) struct DocumentArgs {
     /// Write to a file instead of standard output
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// Write times in this zone: Europe/Berlin, +02:00, or local
-    #[arg(long = "tz", env = "WEIR_TZ", value_name = "ZONE")]
-    pub(crate) time_zone: Option<String>,
+    #[command(flatten)]
+    pub(crate) zone: Zone,
 }
 
 /// How a document is written.
@@ -107,7 +106,7 @@ pub(crate) fn run(
 ) -> Result<ExitCode, Failure> {
     let format = report.output.format()?;
     let mut options = weir_engine::Options::default();
-    options.time_zone = report.output.time_zone.clone();
+    options.time_zone = report.output.zone.time_zone.clone();
     let session = Session::new(&options, messages, !global.quiet)?;
     if report.file.as_os_str() == "-" {
         session.take_stdin();

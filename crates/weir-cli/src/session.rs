@@ -315,7 +315,9 @@ impl Session {
                 self.end_on_interrupt();
                 let when = match (answer.streams(), answer.snapshot().is_some()) {
                     (true, _) => "rows are given as they come",
-                    (false, true) if refresh.every.is_some() => "groups are shown as they stand",
+                    (false, true) if refresh.every.is_some() => {
+                        "groups are shown as they are so far"
+                    }
                     _ => "the answer is given at the end",
                 };
                 self.messages.note(&format!("{when}; Ctrl-C ends it"));

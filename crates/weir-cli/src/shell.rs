@@ -24,7 +24,7 @@ use std::sync::Arc;
 
 use clap::Args;
 
-use crate::args::{Global, Resources, Rows, parse_rows};
+use crate::args::{Global, Resources, Rows, Zone, parse_rows};
 use crate::encoder::FileEncoder;
 use crate::message::Messages;
 use crate::session::{Failure, Session};
@@ -54,14 +54,8 @@ pub(crate) struct Shell {
     /// Rows of a table that a terminal shows, or 'all' [default: 40, or all with a pager]
     #[arg(long, value_name = "N", value_parser = parse_rows, help_heading = "Output")]
     pub(crate) rows: Option<Rows>,
-    /// Write times in this zone: Europe/Berlin, +02:00, or local
-    #[arg(
-        long = "tz",
-        env = "WEIR_TZ",
-        value_name = "ZONE",
-        help_heading = "Output"
-    )]
-    pub(crate) time_zone: Option<String>,
+    #[command(flatten)]
+    pub(crate) zone: Zone,
     /// What a query may use.
     #[command(flatten)]
     pub(crate) resources: Resources,
@@ -77,7 +71,9 @@ impl Shell {
             file: None,
             format: None,
             rows: None,
-            time_zone: std::env::var("WEIR_TZ").ok(),
+            zone: Zone {
+                time_zone: std::env::var("WEIR_TZ").ok(),
+            },
             resources: Resources::default(),
             no_config: false,
         }
@@ -93,7 +89,7 @@ impl Shell {
             .or(config.threads)
             .map(NonZeroUsize::get);
         options.memory_limit_bytes = self.resources.memory_limit.or(config.memory_limit);
-        options.time_zone = self.time_zone.clone().or(config.time_zone.clone());
+        options.time_zone = self.zone.time_zone.clone().or(config.time_zone.clone());
         let geoip = &self.resources.databases.geoip;
         options.geoip = match geoip.is_empty() {
             true => config.geoip.clone(),
@@ -208,7 +204,7 @@ fn at_terminal(shell: &Shell, global: Global, messages: Messages) -> Result<Exit
         timer: config.timer,
         stats: config.stats,
         pager: config.pager(),
-        time_zone: shell.time_zone.clone().or(config.time_zone.clone()),
+        time_zone: shell.zone.time_zone.clone().or(config.time_zone.clone()),
         all_columns: config.all_columns,
     };
     let mut work = Work::new(session, settings, places.views.clone(), global, messages);

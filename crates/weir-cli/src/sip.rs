@@ -7,12 +7,9 @@ use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use arrow::array::{Array, ArrayRef, AsArray, StringArray};
-use arrow::compute::cast;
-use arrow::datatypes::DataType;
+use arrow::array::{Array, StringArray};
 use clap::{Args, Subcommand, ValueEnum};
-use weir_engine::CallLadder;
-use weir_packet::Address;
+use weir_engine::{CallLadder, texts};
 use weir_sip::Ladder;
 
 use crate::args::Global;
@@ -117,7 +114,11 @@ fn ladder(args: &LadderArgs, global: Global, messages: Messages) -> Result<ExitC
         None => None,
     };
     if format == LadderFormat::Png && target.is_none() && io::stdout().is_terminal() {
-        return Err(Refusal::usage("a terminal shows no PNG", "-o ladder.png writes it").into());
+        return Err(Refusal::usage(
+            "a PNG cannot be shown on a terminal",
+            "-o ladder.png writes it",
+        )
+        .into());
     }
     let session = Session::new(&weir_engine::Options::default(), messages, !global.quiet)?;
     let call_id = match &args.call_id {
@@ -257,18 +258,6 @@ fn paths(files: &[String]) -> String {
 /// A literal of SQL.
 fn quoted(text: &str) -> String {
     format!("'{}'", text.replace('\'', "''"))
-}
-
-/// Texts, and addresses as texts.
-fn texts(array: &ArrayRef) -> Result<StringArray, arrow::error::ArrowError> {
-    if let Some(addresses) = array.as_binary_view_opt() {
-        let shown = addresses.iter().map(|bytes| {
-            let address = Address::from_bytes(bytes?)?;
-            Some(address.to_string())
-        });
-        return Ok(shown.collect());
-    }
-    Ok(cast(array, &DataType::Utf8)?.as_string::<i32>().clone())
 }
 
 fn at(array: &StringArray, row: usize) -> Option<&str> {

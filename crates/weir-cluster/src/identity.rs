@@ -110,12 +110,16 @@ impl Keys {
         SystemRandom::new()
             .fill(&mut bytes)
             .map_err(|_| Error::new("the system gives no random numbers"))?;
-        Ok(hex(&bytes))
+        Ok(hex::encode(&bytes))
     }
 
     /// The token for clients, which has no key of a member.
     pub(crate) fn client_token(&self) -> String {
-        format!("{CLIENT}{}{}", hex(&self.client), hex(&self.member_public))
+        format!(
+            "{CLIENT}{}{}",
+            hex::encode(&self.client),
+            hex::encode(&self.member_public)
+        )
     }
 
     pub(crate) const fn role(&self) -> Role {
@@ -307,23 +311,9 @@ fn der(tag: u8, parts: &[&[u8]]) -> Vec<u8> {
     value
 }
 
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
 fn from_hex(text: &str) -> Option<Vec<u8>> {
-    let digits = text.as_bytes();
-    if !digits.len().is_multiple_of(2) || digits.len() > HEX_MAX {
-        return None;
-    }
-    let pairs = digits.chunks_exact(2).map(|pair| {
-        let pair = std::str::from_utf8(pair).ok()?;
-        pair.bytes()
-            .all(|digit| digit.is_ascii_hexdigit())
-            .then_some(())?;
-        u8::from_str_radix(pair, 16).ok()
-    });
-    pairs.collect()
+    let text = Some(text).filter(|text| text.len() <= HEX_MAX)?;
+    hex::decode(text).ok()
 }
 
 /// The server name in the certificates of a token, which does not depend on the host. The domain `.invalid` is reserved (RFC 2606).
@@ -372,7 +362,7 @@ mod tests {
         assert_eq!(client.client_token(), token);
         assert_eq!(client.member_public, member.member_public);
         assert!(client.certificates().is_err());
-        assert!(!token.contains(&hex(&member.member.unwrap())));
+        assert!(!token.contains(&hex::encode(&member.member.unwrap())));
         // Another token comes to other keys, and the same one to the same.
         let other = Keys::of("0123456789abcdeF").unwrap();
         assert_ne!(other.client, member.client);

@@ -261,6 +261,29 @@ async fn wanted(ended: &mut watch::Receiver<bool>) {
     }
 }
 
+/// What an executor that listens at this port does its tasks with.
+fn equipment(options: &ExecutorOptions, port: u16) -> Result<Equipment, Error> {
+    let state = engine_state(&options.geoip)?;
+    let cores = options.cores.max(1);
+    let mut settings = PieceSettings::default();
+    settings.memory_limit_bytes = options.memory_limit_bytes.map(|bytes| bytes / cores);
+    settings.threads = Some(1);
+    settings.geoip.clone_from(&options.geoip);
+    settings.roots.clone_from(&options.roots);
+    let settings = Arc::new(settings);
+    let advertise = options.advertise.clone();
+    Ok(Equipment {
+        host: advertise.unwrap_or_else(|| host(options.listen)),
+        port,
+        cores,
+        work_dir: options.work.path().to_string_lossy().into_owned(),
+        memory_limit_bytes: options.memory_limit_bytes,
+        trust: options.trust.clone(),
+        config: Arc::new(move || config().with_extension(Arc::clone(&settings))),
+        functions: BallistaFunctionRegistry::from(&state),
+    })
+}
+
 /// Runs tasks until `ended`; `serves` is set once a graceful shutdown makes sense.
 async fn serve_tasks(
     options: &ExecutorOptions,
@@ -270,7 +293,6 @@ async fn serve_tasks(
     let trust = &options.trust;
     guarded(options.listen, options.trusted_network, trust)?;
     host_and_port(&options.scheduler)?;
-    let work_dir = options.work.path().to_string_lossy().into_owned();
     introduced(&options.scheduler, trust).await?;
     // Rows and tasks are served at one port.
     let failed = |error: std::io::Error| Error::new(format!("{}: {error}", options.listen));
@@ -278,28 +300,8 @@ async fn serve_tasks(
         .await
         .map_err(failed)?;
     let port = door.local_addr().map_err(failed)?.port();
-    let state = engine_state(&options.geoip)?;
-    let mut settings = PieceSettings::default();
-    settings.memory_limit_bytes = options
-        .memory_limit_bytes
-        .map(|bytes| bytes / options.cores.max(1));
-    settings.threads = Some(1);
-    settings.geoip.clone_from(&options.geoip);
-    settings.roots.clone_from(&options.roots);
-    let settings = Arc::new(settings);
-    let advertise = options.advertise.clone();
-    let equipment = Equipment {
-        host: advertise.unwrap_or_else(|| host(options.listen)),
-        port,
-        cores: options.cores.max(1),
-        work_dir,
-        memory_limit_bytes: options.memory_limit_bytes,
-        trust: trust.clone(),
-        config: Arc::new(move || config().with_extension(Arc::clone(&settings))),
-        functions: BallistaFunctionRegistry::from(&state),
-    };
     let (finishes, finished) = mpsc::unbounded_channel();
-    let worker = Arc::new(Worker::new(equipment, finishes)?);
+    let worker = Arc::new(Worker::new(equipment(options, port)?, finishes)?);
     let scheduler = trust.channel(&trust.calm_endpoint(&options.scheduler)?);
     let mut teller = Teller::new(&worker, scheduler);
     let ends = |said: String| {

@@ -220,7 +220,7 @@ fn take_overwrite(copy: &mut CopyToStatement) -> Result<bool, Error> {
         None => Ok(overwrite),
         Some(found) => Err(Error::new(
             ErrorKind::Plan,
-            format!("overwrite is true or false, not {found}"),
+            format!("overwrite must be true or false, not {found}"),
         )),
     }
 }
@@ -431,7 +431,7 @@ impl CaptureCopy {
         if matches!(copy.source, CopyToSource::Relation(_)) {
             return Err(Error::new(
                 ErrorKind::Plan,
-                "a query is copied into a capture, not a table",
+                "COPY … TO a capture takes a query, not a table",
             )
             .with_hint("COPY (SELECT * FROM 'a.pcap' WHERE …) TO 'x.pcap'"));
         }

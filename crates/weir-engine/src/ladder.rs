@@ -333,8 +333,11 @@ fn whole(
     Some(format!("{line}\n{}\n\n{body}", head.trim_end()))
 }
 
-/// Texts, and addresses as texts.
-fn texts(array: &ArrayRef) -> Result<StringArray, ArrowError> {
+/// A column as texts, addresses as they are written.
+///
+/// # Errors
+/// When it has a type that is not text and cannot become it.
+pub fn texts(array: &ArrayRef) -> Result<StringArray, ArrowError> {
     if let Some(addresses) = array.as_binary_view_opt() {
         let shown = addresses.iter().map(|bytes| {
             let address = Address::from_bytes(bytes?)?;

@@ -70,7 +70,7 @@ pub use catalog::Catalog;
 pub use cluster::Cluster;
 pub use described::Described;
 pub use engine::{Engine, Planned};
-pub use ladder::{CallLadder, MediaStream, socket};
+pub use ladder::{CallLadder, MediaStream, socket, texts};
 pub use offered::{Ended, Offered};
 pub use options::{Options, SharedMemory};
 pub use piece::{

@@ -6,9 +6,8 @@
 use std::fmt;
 use std::sync::Arc;
 
-use crate::plan_node::no_expressions;
+use crate::plan_node::{no_expressions, one_input};
 use datafusion::common::config::ConfigOptions;
-use datafusion::common::internal_err;
 use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
 use datafusion::error::Result;
 use datafusion::execution::TaskContext;
@@ -83,21 +82,9 @@ impl ExecutionPlan for CountedRows {
         vec![true]
     }
 
-    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
-        vec![&self.input]
-    }
-
     no_expressions!();
 
-    fn with_new_children(
-        self: Arc<Self>,
-        children: Vec<Arc<dyn ExecutionPlan>>,
-    ) -> Result<Arc<dyn ExecutionPlan>> {
-        match <[_; 1]>::try_from(children) {
-            Ok([input]) => Ok(Arc::new(Self { input })),
-            Err(_) => internal_err!("counted rows have one input"),
-        }
-    }
+    one_input!(|node, input| Self { input });
 
     fn execute(
         &self,

@@ -39,4 +39,26 @@ macro_rules! no_inputs {
     };
 }
 
-pub(crate) use {no_expressions, no_inputs};
+/// The methods of an [`ExecutionPlan`](datafusion::physical_plan::ExecutionPlan) about its one input, which is its field `input`: of the
+/// node and another input makes `$made` the node above that one.
+macro_rules! one_input {
+    (|$node:ident, $input:ident| $made:expr) => {
+        fn children(&self) -> Vec<&std::sync::Arc<dyn datafusion::physical_plan::ExecutionPlan>> {
+            vec![&self.input]
+        }
+
+        fn with_new_children(
+            self: std::sync::Arc<Self>,
+            children: Vec<std::sync::Arc<dyn datafusion::physical_plan::ExecutionPlan>>,
+        ) -> datafusion::error::Result<std::sync::Arc<dyn datafusion::physical_plan::ExecutionPlan>>
+        {
+            let $node = &*self;
+            match <[_; 1]>::try_from(children) {
+                Ok([$input]) => Ok(std::sync::Arc::new($made)),
+                Err(_) => datafusion::common::internal_err!("{} has one input", $node.name()),
+            }
+        }
+    };
+}
+
+pub(crate) use {no_expressions, no_inputs, one_input};

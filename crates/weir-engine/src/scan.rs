@@ -256,7 +256,8 @@ pub(crate) fn take_stdin(sources: &[Source], scan_report: &ScanReport) -> Result
     let from_stdin = sources.iter().any(Source::is_stdin);
     if from_stdin && !scan_report.take_stdin() {
         return Err(DataFusionError::Plan(
-            "standard input can be read once only: what else reads it has it".to_owned(),
+            "standard input can be read only once, and another part of the statement reads it"
+                .to_owned(),
         ));
     }
     Ok(())

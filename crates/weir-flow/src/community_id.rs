@@ -3,8 +3,9 @@
 use std::fmt;
 use std::net::IpAddr;
 
+use sha1::{Digest, Sha1};
+
 use crate::key::{Endpoint, FlowKey};
-use crate::sha1;
 
 /// A Community ID, version 1: `1:` and the base 64 of a SHA-1.
 ///
@@ -47,7 +48,7 @@ impl CommunityId {
             add(&low.port.to_be_bytes());
             add(&high.port.to_be_bytes());
         }
-        let digest = sha1::digest(message.get(..len).unwrap_or_default());
+        let digest = Sha1::digest(message.get(..len).unwrap_or_default());
         let mut text = *b"1:0000000000000000000000000000";
         let groups = digest.chunks(3);
         for (place, group) in text[2..].chunks_mut(4).zip(groups) {

@@ -83,7 +83,31 @@ struct KnownConversation {
     ends: [DirectionState; 2],
 }
 
-/// The state of a direction of TCP.
+impl KnownConversation {
+    /// Takes from a segment where the numbers of both directions start, and, from a SYN, how far windows are shifted.
+    fn learn(&mut self, side: usize, segment: &Segment, scale: Option<u8>) {
+        let has = |flags: u8| segment.flags & flags != 0;
+        let [low, high] = &mut self.ends;
+        let (end, peer) = match side {
+            0 => (low, high),
+            _ => (high, low),
+        };
+        if has(SYN) {
+            end.start = Some(segment.seq);
+            end.scale = scale.map_or(Scale::None, Scale::By);
+            // Both must offer it (RFC 7323, 2.2).
+            if has(ACK) && [end.scale, peer.scale].contains(&Scale::None) {
+                (end.scale, peer.scale) = (Scale::None, Scale::None);
+            }
+        }
+        end.start.get_or_insert(segment.seq.wrapping_sub(1));
+        if has(ACK) {
+            peer.start.get_or_insert(segment.ack.wrapping_sub(1));
+        }
+    }
+}
+
+/// What is known of a direction of TCP.
 #[derive(Clone, Copy, Debug, Default)]
 struct DirectionState {
     /// The number from which others are counted.
@@ -296,31 +320,13 @@ impl Conversations {
             return Some(said);
         }
         let known = self.known.get_mut(&key)?;
-        let [low, high] = &mut known.ends;
-        let (end, peer) = match side {
-            0 => (low, high),
-            _ => (high, low),
+        let scale = self.scale.filter(|_| has(SYN)).and_then(|get| get(packet));
+        known.learn(side, &segment, scale);
+        let [end, peer] = match (known.ends, side) {
+            (ends, 0) => ends,
+            ([low, high], _) => [high, low],
         };
-        let begin = match has(SYN) {
-            true => segment.seq,
-            false => segment.seq.wrapping_sub(1),
-        };
-        if has(SYN) {
-            end.start = Some(begin);
-        }
-        let start = *end.start.get_or_insert(begin);
-        if has(ACK) {
-            peer.start.get_or_insert(segment.ack.wrapping_sub(1));
-        }
-        if has(SYN) {
-            let scale = self.scale.and_then(|get| get(packet));
-            end.scale = scale.map_or(Scale::None, Scale::By);
-            // Both must offer it (RFC 7323, 2.2).
-            if has(ACK) && [end.scale, peer.scale].contains(&Scale::None) {
-                (end.scale, peer.scale) = (Scale::None, Scale::None);
-            }
-        }
-        let seq = segment.seq.wrapping_sub(start);
+        let seq = segment.seq.wrapping_sub(end.start.unwrap_or(0));
         if !is_whole {
             said.times_ns = None;
             said.numbers = Some(Relative {

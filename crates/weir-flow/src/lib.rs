@@ -54,7 +54,6 @@ mod ports;
 mod ranges;
 mod record;
 mod sctp;
-mod sha1;
 mod sighting;
 mod slab;
 mod stream;

@@ -396,7 +396,7 @@ fn numbers_of(bytes: &BinaryViewArray, order: Option<&ArrayRef>) -> Result<UInt6
                 number_of(&reversed)
             }
             (_, other) => {
-                return exec_err!("the order of bytes is 'big' or 'little', not '{other}'");
+                return exec_err!("the order of bytes must be 'big' or 'little', not '{other}'");
             }
         });
     }

@@ -82,7 +82,7 @@ impl AggregateUDFImpl for ApproxTopK {
         });
         let Some(wanted) = wanted.filter(|wanted| (1..=WANTED_MAX).contains(wanted)) else {
             return plan_err!(
-                "how many values {APPROX_TOP_K} gives is a constant from 1 to {WANTED_MAX}"
+                "how many values {APPROX_TOP_K} gives must be a constant from 1 to {WANTED_MAX}"
             );
         };
         let DataType::List(item) = args.return_field.data_type() else {

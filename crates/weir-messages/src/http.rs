@@ -306,29 +306,7 @@ impl Connection {
             this.first = this.next;
         }
         self.place = this.first;
-        if this.begun.is_empty() {
-            let done = self.read(side, &mut this.state, bytes, stamp);
-            this.begun = bytes.get(done..).unwrap_or_default().to_vec();
-            this.first = behind(this.first, done);
-        } else if matches!(this.state, State::Head) && !bytes.contains(&b'\n') {
-            // No head ends here: it is not read again and again.
-            this.begun.extend_from_slice(bytes);
-        } else {
-            let mut begun = std::mem::take(&mut this.begun);
-            begun.extend_from_slice(bytes);
-            let done = self.read(side, &mut this.state, &begun, stamp);
-            begun.drain(..done.min(begun.len()));
-            // The rest came with the last octets, unless it was discarded.
-            this.first = match (done, this.next) {
-                (0, _) => this.first,
-                (_, Some(next)) => behind(this.first, done).map(|it| Place {
-                    received: next.received,
-                    ..it
-                }),
-                (_, None) => None,
-            };
-            this.begun = begun;
-        }
+        self.read_on(side, &mut this, bytes, stamp);
         if self.tunnel == Some(0) {
             this = Side::searching();
         }
@@ -562,6 +540,51 @@ impl Connection {
         }
     }
 
+    /// Reads what a side has kept, and the octets behind it; keeps of them what is not read yet.
+    fn read_on(&mut self, side: usize, this: &mut Side, bytes: &[u8], stamp: Stamp) {
+        if this.begun.is_empty() {
+            let done = self.read(side, &mut this.state, bytes, stamp);
+            this.begun = bytes.get(done..).unwrap_or_default().to_vec();
+            this.first = behind(this.first, done);
+        } else if matches!(this.state, State::Head) && !bytes.contains(&b'\n') {
+            // No head ends here: it is not read again and again.
+            this.begun.extend_from_slice(bytes);
+        } else {
+            let mut begun = std::mem::take(&mut this.begun);
+            begun.extend_from_slice(bytes);
+            let done = self.read(side, &mut this.state, &begun, stamp);
+            begun.drain(..done.min(begun.len()));
+            // What is left of them came with the last octets, unless nothing is done with.
+            this.first = match (done, this.next) {
+                (0, _) => this.first,
+                (_, Some(next)) => behind(this.first, done).map(|it| Place {
+                    received: next.received,
+                    ..it
+                }),
+                (_, None) => None,
+            };
+            this.begun = begun;
+        }
+    }
+
+    /// True when octets in place of a head belong to HTTP/2, or may, as far as they came: those that an upgrade agreed on,
+    /// or its preface, behind which the connection is one of HTTP/2.
+    fn goes_over(&mut self, side: usize, rest: &[u8]) -> bool {
+        if self.is_of_upgrade(side, rest) {
+            self.is_ahead = true;
+            return true;
+        }
+        let preface = rest.get(..two::PREFACE.len()).unwrap_or(rest);
+        if !two::PREFACE.starts_with(preface) {
+            return false;
+        }
+        if preface.len() == two::PREFACE.len() {
+            let two = two::Http2Connection::new(side, self.pairs.depth());
+            self.two = Some(Box::new(two));
+        }
+        true
+    }
+
     /// Reads what is whole; gives how many octets are done with.
     fn read(&mut self, side: usize, state: &mut State, bytes: &[u8], stamp: Stamp) -> usize {
         let mut at = 0;
@@ -589,18 +612,7 @@ impl Connection {
                         at += 1;
                         continue;
                     }
-                    if self.is_of_upgrade(side, rest) {
-                        self.is_ahead = true;
-                        return at;
-                    }
-                    let preface = rest.get(..two::PREFACE.len()).unwrap_or(rest);
-                    if two::PREFACE.starts_with(preface) {
-                        if preface.len() == two::PREFACE.len() {
-                            self.two = Some(Box::new(two::Http2Connection::new(
-                                side,
-                                self.pairs.depth(),
-                            )));
-                        }
+                    if self.goes_over(side, rest) {
                         return at;
                     }
                     match self.head(side, rest, behind(self.place, at), stamp) {

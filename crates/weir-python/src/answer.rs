@@ -118,7 +118,11 @@ impl RowReader {
     fn pull(self, py: Python<'_>) -> (Option<Self>, PyResult<Option<RecordBatch>>) {
         if self.process != std::process::id() {
             let message = "this result was begun in another process, whose threads are not here";
-            let error = failure(ErrorClass::Run, message, Some("ask again in this process"));
+            let error = failure(
+                ErrorClass::Run,
+                message,
+                Some("run the query again in this process"),
+            );
             return (None, Err(error));
         }
         if self.is_over {
@@ -239,7 +243,7 @@ impl Answer {
             failure(
                 ErrorClass::Run,
                 message,
-                Some("ask again, or keep what was read: table = result.arrow()"),
+                Some("run the query again, or keep what was read: table = result.arrow()"),
             )
         })
     }

@@ -55,7 +55,7 @@ fn parameter(value: &Bound<'_, PyAny>, depth: usize) -> PyResult<Parameter> {
         }
         "plain" if depth < DEPTH_MAX => parameter(&plain, depth + 1),
         _ => Err(PyTypeError::new_err(format!(
-            "no value of a query can be made of {}",
+            "a parameter of a query cannot be a value of type {}",
             value.get_type().name()?
         ))),
     }

@@ -1,8 +1,11 @@
 //! Addresses of objects, how they are parsed, and how they are shown without their secrets.
 
+use std::borrow::Cow;
+
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use http::HeaderValue;
+use percent_encoding::percent_decode_str;
 use url::Url;
 use weir_capture::redacted;
 
@@ -146,7 +149,10 @@ impl WebAddress {
         let mut authorization = None;
         if !url.username().is_empty() || url.password().is_some() {
             let decoded = |part: &str| {
-                percent_decoded(part).ok_or_else(|| wrong("user or password are not UTF-8"))
+                percent_decode_str(part)
+                    .decode_utf8()
+                    .map(Cow::into_owned)
+                    .map_err(|_| wrong("user or password are not UTF-8"))
             };
             let user = decoded(url.username())?;
             let password = decoded(url.password().unwrap_or_default())?;
@@ -166,26 +172,6 @@ impl WebAddress {
     fn shown(&self) -> String {
         redacted(self.url.as_str()).into_owned()
     }
-}
-
-/// Decodes percent-encoding (RFC 3986, 2.1); `None` when the bytes are not UTF-8.
-fn percent_decoded(text: &str) -> Option<String> {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let Some((first, after)) = rest.split_first() {
-        let digit = |byte: Option<&u8>| char::from(*byte?).to_digit(16);
-        match (first, digit(after.first()), digit(after.get(1))) {
-            (b'%', Some(high), Some(low)) => {
-                bytes.push(u8::try_from(high * 16 + low).ok()?);
-                rest = after.get(2..).unwrap_or_default();
-            }
-            _ => {
-                bytes.push(*first);
-                rest = after;
-            }
-        }
-    }
-    String::from_utf8(bytes).ok()
 }
 
 fn is_below(key: &str, folder: &str) -> bool {

@@ -58,7 +58,7 @@ impl Error {
             name,
             "it has changed since it was found",
         )
-        .with_hint("ask again: what was read so far is of the version before")
+        .with_hint("run it again: what was read so far is of the previous version")
     }
 
     pub(crate) fn interrupted(name: &str) -> Self {
@@ -74,7 +74,7 @@ impl Error {
             E::PermissionDenied { .. } => (ErrorKind::Denied, "access is denied (403)".to_owned()),
             E::Unauthenticated { .. } => (
                 ErrorKind::Denied,
-                "credentials are asked for (401)".to_owned(),
+                "credentials are required (401)".to_owned(),
             ),
             E::Precondition { .. } | E::NotModified { .. } => return Self::changed(name),
             E::InvalidPath { .. } => (
@@ -169,7 +169,7 @@ fn of_transport(error: &object_store::Error) -> (ErrorKind, String) {
     let Some(http) = find::<HttpError>(error) else {
         return (
             ErrorKind::Server,
-            "the answer of the server is not understood".to_owned(),
+            "the response of the server is not understood".to_owned(),
         );
     };
     let reason = root(http).to_string();

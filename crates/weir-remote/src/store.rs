@@ -44,7 +44,7 @@ impl Settings {
             };
             let Some(setting) = setting else {
                 return Err(
-                    Error::new(ErrorKind::Address, name, "no option of a store has this name")
+                    Error::new(ErrorKind::Address, name, "object stores have no option of this name")
                         .with_hint("aws_region, aws_endpoint_url, google_service_account, azure_storage_account_name and others, as the variables of the environment"),
                 );
             };

@@ -111,7 +111,7 @@ impl Stores {
         match &address {
             Address::Web(web) => {
                 if web.url.path().contains('*') {
-                    let what = "an address of the web has no list of files";
+                    let what = "a web address has no list of files";
                     return Err(Error::new(ErrorKind::Unsupported, pattern, what).with_hint(
                         "name each of them: FROM ['https://…/a.pcap', 'https://…/b.pcap']",
                     ));
@@ -218,7 +218,7 @@ impl Stores {
             }
             Address::Store(of) => Ok(of),
             Address::Web(_) => {
-                let what = "nothing is written to an address of the web";
+                let what = "a web address cannot be written to";
                 Err(Error::new(ErrorKind::Unsupported, &shown, what)
                     .with_hint("s3://, gs:// and az:// are written to"))
             }

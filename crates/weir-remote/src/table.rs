@@ -61,7 +61,7 @@ impl ObjectTable {
         let entry = entries.objects.get(path).cloned();
         entry.ok_or_else(|| object_store::Error::NotFound {
             path: path.to_string(),
-            source: "it was not put into the table".into(),
+            source: "it is not part of the table".into(),
         })
     }
 

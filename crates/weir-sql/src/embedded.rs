@@ -49,9 +49,7 @@ impl Parameter {
             Self::Float(value) if value.is_sign_negative() => negative(format!("{:e}", -value)),
             Self::Float(value) => number(format!("{value:e}")),
             Self::Text(text) => literal(Value::SingleQuotedString(text.clone())),
-            Self::Bytes(bytes) => literal(Value::HexStringLiteral(
-                bytes.iter().map(|byte| format!("{byte:02x}")).collect(),
-            )),
+            Self::Bytes(bytes) => literal(Value::HexStringLiteral(hex::encode(bytes))),
             Self::Time(text) => written(&format!("TIMESTAMP '{}'", text.replace('\'', "''")))?,
             Self::List(values) => {
                 let elem: Result<Vec<Expr>, Error> = values.iter().map(Self::expression).collect();

@@ -138,7 +138,9 @@ fn with_texts(select: &mut Select) -> Result<(), Error> {
         )
     };
     let [from] = select.from.as_mut_slice() else {
-        return Err(refused("stream_text asks one table of flows"));
+        return Err(refused(
+            "stream_text can be used with one table of flows only",
+        ));
     };
     let TableFactor::Table {
         alias,
@@ -147,7 +149,7 @@ fn with_texts(select: &mut Select) -> Result<(), Error> {
     } = &mut from.relation
     else {
         return Err(refused(
-            "stream_text asks a table of flows, such as flows('trace.pcap')",
+            "stream_text needs a table of flows, such as flows('trace.pcap')",
         ));
     };
     let paths = args

@@ -100,7 +100,7 @@ impl Statement {
             None => Ok(()),
             Some(what) => Err(Error::new(
                 ErrorKind::Refused,
-                format!("{what} is refused: only questions are answered here"),
+                format!("{what} is refused: only queries are answered here"),
             )),
         }
     }

@@ -697,7 +697,7 @@ fn with_numbers(mut tokens: Vec<TokenWithSpan>) -> Result<Vec<TokenWithSpan>, Er
         if unnamed > 0 && named {
             return Err(Error::new(
                 ErrorKind::Syntax,
-                "parameters are all ? or all $1, $2 and so on",
+                "parameters must be all ? or all $1, $2 and so on",
             ));
         }
     }

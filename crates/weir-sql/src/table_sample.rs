@@ -54,7 +54,10 @@ impl Sample {
             return Err(refused("TABLESAMPLE without a size"));
         };
         let Some(size) = number(&quantity.value) else {
-            let message = format!("the size of a sample is a number, not {}", quantity.value);
+            let message = format!(
+                "the size of a sample must be a number, not {}",
+                quantity.value
+            );
             return Err(Error::new(ErrorKind::Plan, message).with_hint(EXAMPLES));
         };
         let by_blocks = match name {
@@ -79,11 +82,11 @@ impl Sample {
             None => None,
             Some(seed) => Some(match &seed.value.value {
                 Value::Number(digits, _) => digits.parse().map_err(|_| {
-                    let message = format!("a seed is a whole number, not {digits}");
+                    let message = format!("a seed must be a whole number, not {digits}");
                     Error::new(ErrorKind::Plan, message).with_hint("REPEATABLE (42)")
                 })?,
                 other => {
-                    let message = format!("a seed is a whole number, not {other}");
+                    let message = format!("a seed must be a whole number, not {other}");
                     return Err(Error::new(ErrorKind::Plan, message).with_hint("REPEATABLE (42)"));
                 }
             }),
@@ -113,7 +116,8 @@ fn part(size: f64, whole: f64, unit: &str) -> Result<f64, Error> {
     match (0.0..=whole).contains(&size) {
         true => Ok(size / whole),
         false => {
-            let message = format!("a sample is from 0 to {whole} {unit}, not {size}");
+            let message =
+                format!("the size of a sample must be from 0 to {whole} {unit}, not {size}");
             Err(Error::new(ErrorKind::Plan, message).with_hint(EXAMPLES))
         }
     }
@@ -124,7 +128,7 @@ fn count(size: f64) -> Result<u64, Error> {
     match size >= 0.0 && size.fract() == 0.0 && size < 9e15 {
         true => Ok(size as u64),
         false => {
-            let message = format!("a sample has a whole number of rows, not {size}");
+            let message = format!("a sample must have a whole number of rows, not {size}");
             Err(Error::new(ErrorKind::Plan, message).with_hint(EXAMPLES))
         }
     }

@@ -30,7 +30,7 @@ pub fn study_csv(study: &StudyResult, times: Option<&CpuTimes>) -> String {
             let _ = writeln!(
                 text,
                 "{direction},{},{},{},{},{},{},{},{},{},{micros},{},{},{}",
-                quoted(kind),
+                csv_value(kind),
                 setting.takeover,
                 setting.window_bits,
                 setting.level,
@@ -217,8 +217,9 @@ fn setting_json(setting: Setting) -> Value {
     })
 }
 
-/// A value of a CSV line (RFC 4180).
-fn quoted(text: &str) -> String {
+/// A value of a CSV line (RFC 4180), in quotes where it needs them.
+#[must_use]
+pub fn csv_value(text: &str) -> String {
     if text.contains([',', '"', '\n', '\r']) {
         format!("\"{}\"", text.replace('"', "\"\""))
     } else {

@@ -52,7 +52,7 @@ pub use deflate::{
     Inflated, Inflater, NegotiationError, NegotiationErrorKind, Offer, ServerPolicy, parse_offers,
     parse_response,
 };
-pub use export::{advice_csv, advice_json, study_csv, study_json};
+pub use export::{advice_csv, advice_json, csv_value, study_csv, study_json};
 pub use input::{
     Each, Format, InputError, InputErrorKind, InputMessage, InputOptions, InputReader, InputReport,
     Prefix, read_messages,

@@ -7,6 +7,8 @@ use serde_json::Value;
 use weir_testkit::untidy::{Account, Capture, Connections, Ends, How};
 
 use super::answers::{TableAnswers, TableRow};
+use super::fate::ConnectionFate;
+use super::labels::{Labels, timestamp};
 use super::tables::{
     CALL_PACKETS, Dependency, FLOW_PACKETS, FLOWS, MEDIA, RowScope, SIGNALLING, STREAM, TABLES,
     TableRule,
@@ -56,93 +58,6 @@ pub(super) fn faults(
         }
     }
     faults
-}
-
-/// What happened to a connection.
-#[derive(Clone, Debug, Default)]
-struct ConnectionFate {
-    hows: BTreeSet<How>,
-    /// The times between its packets are others.
-    is_retimed: bool,
-    /// Times in the capture are others.
-    has_other_times: bool,
-    /// It is a connection of TCP.
-    is_tcp: bool,
-    /// The first frame that was touched, from 1.
-    first: Option<u64>,
-}
-
-impl ConnectionFate {
-    fn lacks(&self) -> bool {
-        self.hows
-            .iter()
-            .any(|how| matches!(how, How::Lost | How::Cut(_)))
-    }
-
-    fn has(&self, is: fn(&How) -> bool) -> bool {
-        self.hows.iter().any(is)
-    }
-
-    fn is_again(&self) -> bool {
-        !self.is_tcp && self.has(|how| matches!(how, How::Doubled))
-    }
-
-    /// True when a column of this kind has to be as it was.
-    fn keeps(&self, kind: Dependency) -> bool {
-        let is_moved = self.has(|how| matches!(how, How::Moved));
-        let is_longer = self.has(|how| matches!(how, How::Records(_)));
-        let has_other_packets = self.has(|how| {
-            matches!(
-                how,
-                How::Doubled | How::Moved | How::Split(_) | How::Records(_) | How::Added
-            )
-        });
-        match kind {
-            Dependency::None => false,
-            Dependency::Content => true,
-            Dependency::Frame | Dependency::Time => !is_moved && !self.is_again() && !self.lacks(),
-            Dependency::Span => !is_moved && !self.is_again() && !self.lacks() && !self.is_retimed,
-            Dependency::Wire | Dependency::WireFrame | Dependency::LastTime => {
-                !has_other_packets && !self.lacks() && !self.is_retimed
-            }
-            Dependency::Stream => !is_longer && !self.is_again() && !self.lacks(),
-            Dependency::Clock => !self.is_again() && !self.lacks() && !self.has_other_times,
-            Dependency::Sum => !self.is_again() && !self.lacks(),
-            Dependency::Doubt => !self.lacks(),
-        }
-    }
-
-    fn join(&mut self, other: &Self) {
-        self.hows.extend(&other.hows);
-        self.is_retimed |= other.is_retimed;
-        self.first = match (self.first, other.first) {
-            (Some(one), Some(two)) => Some(one.min(two)),
-            (one, two) => one.or(two),
-        };
-    }
-
-    fn names(&self) -> BTreeSet<&'static str> {
-        let is_shown = |how: &&How| !self.lacks() || matches!(how, How::Lost | How::Cut(_));
-        let mut names: BTreeSet<_> = self.hows.iter().filter(is_shown).map(name).collect();
-        if self.is_retimed && !self.lacks() {
-            names.insert("retimed");
-        }
-        names
-    }
-}
-
-pub(super) fn name(how: &How) -> &'static str {
-    match how {
-        How::Lost => "lost",
-        How::Doubled => "doubled",
-        How::Moved => "moved",
-        How::Cut(_) => "cut",
-        How::Split(_) => "split",
-        How::Records(_) => "records",
-        How::Tagged(_) => "tagged",
-        How::Added => "attempts",
-        _ => "other",
-    }
 }
 
 struct Judge<'s> {
@@ -742,56 +657,6 @@ fn retimed(tidy: &JudgedCapture<'_>, account: &Account) -> BTreeSet<u64> {
         .collect()
 }
 
-/// Times of both captures that belong together, as the same frames have them, where they differ.
-#[derive(Debug, Default)]
-struct Labels {
-    /// Of each time, and whether it is one of the untidy capture, its set of times by another member.
-    sets: BTreeMap<(String, bool), (String, bool)>,
-}
-
-impl Labels {
-    fn new(untidy: &Capture, account: &Account) -> Self {
-        let mut labels = Self::default();
-        if account.times.values().all(|shift| *shift == 0) {
-            return labels;
-        }
-        for frame in &untidy.frames {
-            if let Some(origin) = frame.origin {
-                let shift = account.times.get(&origin).copied().unwrap_or(0);
-                let before = timestamp(frame.time_ns.wrapping_sub(shift as u64));
-                labels.join((before, false), (timestamp(frame.time_ns), true));
-            }
-        }
-        labels
-    }
-
-    fn join(&mut self, one: (String, bool), two: (String, bool)) {
-        let (one, two) = (self.root(one), self.root(two));
-        if one != two {
-            self.sets.insert(one.clone().max(two.clone()), one.min(two));
-        }
-    }
-
-    fn root(&self, mut time: (String, bool)) -> (String, bool) {
-        while let Some(next) = self.sets.get(&time) {
-            time = next.clone();
-        }
-        time
-    }
-
-    /// What all times of a set have for a name; `None` of a time that belongs to no other.
-    fn of(&self, time: &str, is_untidy: bool) -> Option<String> {
-        if self.sets.is_empty() {
-            return None;
-        }
-        let (time, is_untidy) = self.root((time.to_owned(), is_untidy));
-        Some(format!(
-            "{time}{}",
-            if is_untidy { " (untidy)" } else { "" }
-        ))
-    }
-}
-
 /// The octets of each direction of a stream; `None` for those that are missing.
 fn directions(rows: &[TableRow]) -> BTreeMap<String, Vec<Option<u8>>> {
     let mut directions: BTreeMap<String, Vec<Option<u8>>> = BTreeMap::new();
@@ -893,26 +758,6 @@ fn ends(row: &TableRow) -> Option<Ends> {
     let src = (address("addr.src")?, port("port.src").unwrap_or(0));
     let dst = (address("addr.dst")?, port("port.dst").unwrap_or(0));
     Some(Ends::new(protocol, src, dst))
-}
-
-/// A time as the program writes it.
-pub(super) fn timestamp(time_ns: u64) -> String {
-    let (seconds, ns) = (time_ns / 1_000_000_000, time_ns % 1_000_000_000);
-    let (days, second) = (seconds / 86_400, seconds % 86_400);
-    // Days since 0000-03-01, in years that begin with March.
-    let days = days + 719_468;
-    let era = days / 146_097;
-    let day = days % 146_097;
-    let year = (day - day / 1_460 + day / 36_524 - day / 146_096) / 365;
-    let day = day - (365 * year + year / 4 - year / 100);
-    let month = (5 * day + 2) / 153;
-    let day = day - (153 * month + 2) / 5 + 1;
-    let (year, month) = match month {
-        0..=9 => (era * 400 + year, month + 3),
-        _ => (era * 400 + year + 1, month - 9),
-    };
-    let (hour, minute, second) = (second / 3_600, second / 60 % 60, second % 60);
-    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{ns:09}Z")
 }
 
 /// Numbers of flows that no flow of the tidy capture has.

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use clap::Args;
 
-use super::{Databases, OutputArgs};
+use super::{Databases, OutputArgs, Zone};
 use crate::interface::SourceArgs;
 use crate::quantity::{parse_period, parse_size};
 
@@ -24,14 +24,8 @@ pub(crate) struct Live {
     /// SQL, one statement over the table live
     #[arg(value_name = "SQL")]
     pub(crate) sql: Option<String>,
-    /// Write times in this zone: Europe/Berlin, +02:00, or local
-    #[arg(
-        long = "tz",
-        env = "WEIR_TZ",
-        value_name = "ZONE",
-        help_heading = "Output"
-    )]
-    pub(crate) time_zone: Option<String>,
+    #[command(flatten)]
+    pub(crate) zone: Zone,
     /// Where functions look addresses up.
     #[command(flatten)]
     pub(crate) databases: Databases,

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 
-use super::{OutputArgs, Resources};
+use super::{OutputArgs, Resources, Zone};
 use crate::quantity::{parse_duration, parse_period};
 
 /// `weir query`.
@@ -82,17 +82,8 @@ pub(crate) struct Query {
             forbids code that is made while a program runs. EXPLAIN says what is compiled, or why nothing is"
     )]
     pub(crate) no_compile: bool,
-    /// Write times in this zone: Europe/Berlin, +02:00, or local
-    #[arg(
-        long = "tz",
-        env = "WEIR_TZ",
-        value_name = "ZONE",
-        help_heading = "Output",
-        long_help = "Write times in this zone: a name of the time zone database such as Europe/Berlin, \
-            an offset such as +02:00, or local for that of this machine. Arrow and Parquet keep the \
-            instants and name the zone. Times in SQL without an offset are UTC all the same"
-    )]
-    pub(crate) time_zone: Option<String>,
+    #[command(flatten)]
+    pub(crate) zone: Zone,
     /// Merge the captures of one FROM in the order of time
     #[arg(
         long,

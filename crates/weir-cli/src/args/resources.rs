@@ -1,4 +1,4 @@
-//! Arguments of what a query may use.
+//! Arguments of what a query may use, and of the time zone of its answer.
 
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -49,4 +49,20 @@ pub(crate) struct Databases {
         help_heading = "Resources"
     )]
     pub(crate) geoip: Vec<PathBuf>,
+}
+
+/// The time zone of an answer.
+#[derive(Args, Clone, Debug, Default)]
+pub(crate) struct Zone {
+    /// Write times in this zone: Europe/Berlin, +02:00, or local
+    #[arg(
+        long = "tz",
+        env = "WEIR_TZ",
+        value_name = "ZONE",
+        help_heading = "Output",
+        long_help = "Write times in this zone: a name of the time zone database such as Europe/Berlin, \
+            an offset such as +02:00, or local for that of this machine. Arrow and Parquet keep the \
+            instants and name the zone. Times in SQL without an offset are UTC all the same"
+    )]
+    pub(crate) time_zone: Option<String>,
 }

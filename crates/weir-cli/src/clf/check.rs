@@ -131,7 +131,7 @@ pub(super) fn index(logs: &Logs, global: Global, messages: Messages) -> Result<E
         ));
         if made.damaged > 0 {
             messages.error(&format!(
-                "{}: {} places are no record",
+                "{}: {} places are not records",
                 path.display(),
                 made.damaged
             ));

@@ -66,8 +66,8 @@ pub(super) fn run(
 fn close(searched: Searched, messages: Messages) -> ExitCode {
     if searched.damaged > 0 {
         messages.error(&match searched.damaged {
-            1 => "a place that was read is no record".to_owned(),
-            more => format!("{more} places that were read are no record"),
+            1 => "a place in the log is not a record".to_owned(),
+            more => format!("{more} places in the log are not records"),
         });
         messages.hint("weir clf check says where");
     }

@@ -177,7 +177,7 @@ fn open(write: &Write, messages: Messages) -> Result<Log, Failure> {
     }
     if repair.damaged > 0 {
         messages.warning(&format!(
-            "{}: {} places are no record",
+            "{}: {} places are not records",
             path.display(),
             repair.damaged
         ));

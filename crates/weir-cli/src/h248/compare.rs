@@ -60,7 +60,7 @@ fn parse_measurement(text: &str) -> Result<Duration, String> {
         Err(_) => parse_period(text)?,
     };
     match time {
-        Duration::ZERO => Err("expected more than no time at all".to_owned()),
+        Duration::ZERO => Err("expected a time above 0".to_owned()),
         time if time > MEASUREMENT_MAX => Err("expected ten seconds at most".to_owned()),
         time => Ok(time),
     }

@@ -12,7 +12,7 @@ use weir_h248::{
 
 use super::decode::report;
 use super::input::{self, Found, Next, Summary};
-use super::{Context, InputArgs, ReadArgs, Target, WriteArgs, exit, hex, print};
+use super::{Context, InputArgs, ReadArgs, Target, WriteArgs, exit, print};
 use crate::args::Global;
 use crate::refusal::Refusal;
 use crate::session::Failure;
@@ -186,7 +186,7 @@ impl Job<'_> {
             .saturating_add(message.extensions.len())
             .saturating_sub(fits.count());
         if self.write.to_hex {
-            out = hex(&out).into_bytes();
+            out = hex::encode(&out).into_bytes();
             out.push(b'\n');
         }
         Ok(out)

@@ -258,16 +258,12 @@ impl MessageWalk<'_, '_> {
 
 /// The octets of hexadecimal digits, with white space between them or not.
 fn unhex(text: &[u8]) -> Option<Vec<u8>> {
-    let mut digits = text
+    let digits: Vec<u8> = text
         .iter()
+        .copied()
         .filter(|octet| !octet.is_ascii_whitespace())
-        .map(|octet| char::from(*octet).to_digit(16));
-    let mut octets = Vec::new();
-    while let Some(high) = digits.next() {
-        let (high, low) = (high?, digits.next()??);
-        octets.push(u8::try_from(high << 4 | low).ok()?);
-    }
-    Some(octets)
+        .collect();
+    hex::decode(digits).ok()
 }
 
 #[cfg(test)]

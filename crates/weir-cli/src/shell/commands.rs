@@ -235,7 +235,7 @@ pub(super) fn wants(verb: Verb, given: &str) -> Refusal {
             format!("{} {}", command.name, command.arguments)
         });
     let message = match given {
-        "" => "something is missing behind the command".to_owned(),
+        "" => "the command needs an argument".to_owned(),
         given => format!("what is '{given}'?"),
     };
     Refusal::usage(message, usage)

@@ -67,7 +67,7 @@ impl Views {
     pub(super) fn save(&self) -> Result<&Path, Failure> {
         let Some(path) = &self.path else {
             return Err(Failure::environment(
-                "there is no place where views are kept".to_owned(),
+                "there is no file to keep views in".to_owned(),
             )
             .with_hint("a shell at a terminal without --no-config keeps them in the user's data folder"));
         };

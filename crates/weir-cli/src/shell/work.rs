@@ -631,7 +631,7 @@ impl Work {
         if let Some(before) = self.output.take() {
             before.target.keep()?;
             self.messages
-                .note(&format!("{} is whole", before.path.display()));
+                .note(&format!("{} is complete", before.path.display()));
         }
         if path.is_empty() {
             return Ok(());

@@ -27,7 +27,7 @@ use self::saving::{Saving, Store};
 use self::spool::Spool;
 use self::view::View;
 use super::paths;
-use crate::args::{Databases, Global, Live, OutputArgs};
+use crate::args::{Databases, Global, Live, OutputArgs, Zone};
 use crate::interface::{LiveCounts, SourceArgs};
 use crate::message::Messages;
 use crate::quantity::parse_size;
@@ -203,7 +203,7 @@ fn rows(args: &CallsArgs, global: Global, messages: Messages) -> Result<ExitCode
 fn live(args: &CallsArgs, sql: String) -> Live {
     Live {
         sql: Some(sql),
-        time_zone: None,
+        zone: Zone::default(),
         databases: Databases::default(),
         source: args.source.clone(),
         list_interfaces: false,

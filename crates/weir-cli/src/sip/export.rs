@@ -8,10 +8,10 @@ use arrow::array::{Array, ArrayRef, AsArray, RecordBatch};
 use arrow::compute::cast;
 use arrow::datatypes::{DataType, Int64Type, UInt32Type};
 use clap::Args;
-use weir_engine::socket;
+use weir_engine::{socket, texts};
 use weir_messages::rtp::audio::{Law, SAMPLE_RATE, Track};
 
-use super::{at, merged, no_call, paths, quoted, texts};
+use super::{at, merged, no_call, paths, quoted};
 use crate::args::Global;
 use crate::message::Messages;
 use crate::refusal::Refusal;

@@ -329,7 +329,7 @@ impl Totals {
         }
         if self.no_message > 0 {
             messages.error(&format!(
-                "{} records are no message: payload missing, base64 damaged, or not JSON",
+                "{} records are not messages: payload missing, base64 damaged, or not JSON",
                 self.no_message
             ));
             self.damaged = true;

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use weir_tables::{WebSocketEnds, WebSocketSight};
-use weir_ws::{ConnectionEvent, Direction, Event, Message, ViolationKind};
+use weir_ws::{ConnectionEvent, Direction, Event, Message, ViolationKind, csv_value};
 
 mod page;
 
@@ -382,12 +382,12 @@ impl Audit {
             let target = ends.handshake.as_ref().map_or("", |it| it.target.as_str());
             text.push_str(&format!(
                 "{},{},{},{},{},{},{},{}",
-                quoted(&capture),
+                csv_value(&capture),
                 ends.connection,
                 end_text(ends.client),
                 end_text(ends.server),
-                quoted(target),
-                quoted(connection.agreed()),
+                csv_value(target),
+                csv_value(connection.agreed()),
                 ends.mid_stream,
                 direction.name(),
             ));
@@ -474,15 +474,6 @@ impl ConnectionLine {
 
 fn end_text(end: weir_flow::Endpoint) -> String {
     std::net::SocketAddr::new(end.address, end.port).to_string()
-}
-
-/// A value of a CSV line (RFC 4180).
-fn quoted(text: &str) -> String {
-    if text.contains([',', '"', '\n', '\r']) {
-        format!("\"{}\"", text.replace('"', "\"\""))
-    } else {
-        text.to_owned()
-    }
 }
 
 type ReportLine = (&'static str, fn(&Sums) -> String);

@@ -268,7 +268,7 @@ fn a_count_over_a_damaged_log_exits_1() {
             assert_eq!(output.status.code(), Some(1), "{words:?}");
             let said = String::from_utf8_lossy(&output.stderr);
             assert!(
-                said.contains("error: a place that was read is no record"),
+                said.contains("error: a place in the log is not a record"),
                 "{said}"
             );
         }

@@ -160,7 +160,7 @@ fn what_is_written_into_a_store_is_what_is_written_into_a_file() {
         (
             "weir query \"COPY (SELECT 1 AS a) TO 'https://example.org/x.csv?signature=SECRET'\"",
             2,
-            "https://example.org/x.csv?…: nothing is written to an address of the web",
+            "https://example.org/x.csv?…: a web address cannot be written to",
         ),
     ] {
         let ended = with_store(line, &folder, &moto);

@@ -557,7 +557,7 @@ const WRONG: [(&str, u8, &str, &str); 104] = [
     (
         "weir query \"COPY (SELECT * FROM 'call.pcap') TO 'x.pcap' OPTIONS (overwrite maybe)\"",
         2,
-        "overwrite is true or false",
+        "overwrite must be true or false",
         "",
     ),
     (
@@ -693,7 +693,7 @@ const WRONG: [(&str, u8, &str, &str); 104] = [
     (
         "weir query \"SELECT 1 FROM packets('call.pcap', merge => 5)\"",
         2,
-        "merge is true or false",
+        "merge must be true or false",
         "",
     ),
     (

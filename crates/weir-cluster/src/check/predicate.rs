@@ -26,6 +26,11 @@ fn some(node: Option<&LogicalExprNode>, depth: usize) -> Checked {
     }
 }
 
+fn both(one: Option<&LogicalExprNode>, other: Option<&LogicalExprNode>, depth: usize) -> Checked {
+    some(one, depth)?;
+    some(other, depth)
+}
+
 fn expression(node: &LogicalExprNode, depth: usize) -> Checked {
     let depth = deeper(depth, 1)?;
     let Some(kind) = &node.expr_type else {
@@ -51,8 +56,7 @@ fn expression(node: &LogicalExprNode, depth: usize) -> Checked {
         ExprType::IsNotUnknown(of) => some(of.expr.as_deref(), depth),
         ExprType::Between(of) => {
             some(of.expr.as_deref(), depth)?;
-            some(of.low.as_deref(), depth)?;
-            some(of.high.as_deref(), depth)
+            both(of.low.as_deref(), of.high.as_deref(), depth)
         }
         ExprType::Case(of) => {
             for of in of.expr.iter().chain(&of.else_expr) {
@@ -75,18 +79,9 @@ fn expression(node: &LogicalExprNode, depth: usize) -> Checked {
             some(of.expr.as_deref(), depth)?;
             all(&of.list, depth)
         }
-        ExprType::Like(of) => {
-            some(of.expr.as_deref(), depth)?;
-            some(of.pattern.as_deref(), depth)
-        }
-        ExprType::Ilike(of) => {
-            some(of.expr.as_deref(), depth)?;
-            some(of.pattern.as_deref(), depth)
-        }
-        ExprType::SimilarTo(of) => {
-            some(of.expr.as_deref(), depth)?;
-            some(of.pattern.as_deref(), depth)
-        }
+        ExprType::Like(of) => both(of.expr.as_deref(), of.pattern.as_deref(), depth),
+        ExprType::Ilike(of) => both(of.expr.as_deref(), of.pattern.as_deref(), depth),
+        ExprType::SimilarTo(of) => both(of.expr.as_deref(), of.pattern.as_deref(), depth),
         ExprType::ScalarUdfExpr(of) => {
             function(&of.fun_name, of.fun_definition.as_ref())?;
             all(&of.args, depth)

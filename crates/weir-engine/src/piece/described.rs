@@ -103,7 +103,7 @@ impl ScanDescription {
             None => Table::packets(),
             Some(name) => match Extraction::named(name) {
                 Some(extraction) => Table::extracted(extraction),
-                None => return plan_err!("this weir has no table {name}"),
+                None => return plan_err!("this version of weir has no table {name}"),
             },
         };
         let table = match self.columns.iter().any(|name| name == RECORD_COLUMN) {
@@ -123,7 +123,7 @@ impl ScanDescription {
         };
         let names = table.columns().iter().map(|column| &*column.name);
         if !names.eq(self.columns.iter().map(String::as_str)) {
-            return plan_err!("this weir does not have the columns that are asked for");
+            return plan_err!("this version of weir lacks columns of the plan");
         }
         match self.projection.iter().max() {
             Some(most) if *most >= table.columns().len() => {

@@ -6,7 +6,7 @@ use weir_capture::{ArchiveMember, Compression, uncompressed_name};
 use weir_functions::{Error, ErrorKind};
 use weir_tables::Location;
 
-use super::file_name;
+use super::files::file_name;
 use crate::delimited::BYTE_ORDER_MARK;
 
 /// The kind of a file.

@@ -7,8 +7,10 @@ use weir_capture::{Archive, ArchiveMember, shown};
 use weir_functions::{Error, ErrorKind};
 use weir_tables::Location;
 
+use super::Resolver;
 use super::file_kind::{FileKind, kind_of};
-use super::{NAMES_TOLD, Resolver, expand, file_name, not_opened};
+use super::files::file_name;
+use super::paths::{expand, not_opened};
 use crate::hive;
 
 impl Resolver<'_> {
@@ -139,3 +141,6 @@ const FOLDERS_MAX: usize = 16;
 fn of_member(member: Arc<ArchiveMember>) -> Location {
     Location::Object(member)
 }
+
+/// Names of files that were left out, in one note.
+const NAMES_TOLD: usize = 5;

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use crate::plan_node::no_expressions;
+use crate::plan_node::{no_expressions, one_input};
 use arrow::array::{BooleanArray, RecordBatch};
 use arrow::compute::filter_record_batch;
 use datafusion::common::internal_err;
@@ -104,10 +104,6 @@ impl ExecutionPlan for SampleExec {
         &self.properties
     }
 
-    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
-        vec![&self.input]
-    }
-
     fn benefits_from_input_partitioning(&self) -> Vec<bool> {
         vec![false]
     }
@@ -118,15 +114,7 @@ impl ExecutionPlan for SampleExec {
 
     no_expressions!();
 
-    fn with_new_children(
-        self: Arc<Self>,
-        children: Vec<Arc<dyn ExecutionPlan>>,
-    ) -> Result<Arc<dyn ExecutionPlan>> {
-        match <[_; 1]>::try_from(children) {
-            Ok([input]) => Ok(Arc::new(Self::new(input, self.draw, self.seed))),
-            Err(_) => internal_err!("a sample has one input"),
-        }
-    }
+    one_input!(|node, input| Self::new(input, node.draw, node.seed));
 
     fn execute(
         &self,

@@ -8,7 +8,6 @@ use arrow::array::{Array, ArrayRef};
 use arrow::compute::take;
 use arrow::datatypes::{DataType, SchemaRef};
 use arrow::record_batch::{RecordBatch, RecordBatchOptions};
-use datafusion::common::internal_err;
 use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::error::{DataFusionError, Result};
 use datafusion::execution::TaskContext;
@@ -35,6 +34,7 @@ use super::assign::{Assigner, Window};
 use super::groups::Groups;
 use super::pieces::in_pieces;
 use super::time_order::in_time_order;
+use crate::plan_node::one_input;
 
 /// Aggregates by a window and other keys. Where its input is in the order of what the windows cut,
 /// groups leave as soon as their window is over, and only open ones are held.
@@ -167,10 +167,6 @@ impl ExecutionPlan for WindowAggregate {
         &self.properties
     }
 
-    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
-        vec![&self.input]
-    }
-
     fn input_distribution_requirements(&self) -> InputDistributionRequirements {
         InputDistributionRequirements::new(vec![Distribution::SinglePartition])
     }
@@ -203,19 +199,7 @@ impl ExecutionPlan for WindowAggregate {
         Ok(recursion)
     }
 
-    fn with_new_children(
-        self: Arc<Self>,
-        children: Vec<Arc<dyn ExecutionPlan>>,
-    ) -> Result<Arc<dyn ExecutionPlan>> {
-        match <[_; 1]>::try_from(children) {
-            Ok([input]) => Ok(Arc::new(Self::new(
-                input,
-                Arc::clone(&self.spec),
-                self.streaming,
-            ))),
-            Err(_) => internal_err!("a window aggregate has one input"),
-        }
-    }
+    one_input!(|node, input| Self::new(input, Arc::clone(&node.spec), node.streaming));
 
     fn execute(
         &self,

@@ -71,7 +71,7 @@ impl WindowFunction {
             _ => "",
         };
         if !usage.is_empty() {
-            return plan_err!("{} is written like {usage}", self.name);
+            return plan_err!("{} must be called as {usage}", self.name);
         }
         let Some(first) = kinds.first() else {
             return plan_err!("{} takes arguments", self.name);
@@ -114,7 +114,9 @@ pub(crate) const GAP: &str = "the gap between sessions";
 /// Refuses windows that leave records out, or that are too many at once.
 pub(crate) fn check_hop(size: i64, slide: i64) -> Result<()> {
     if slide > size {
-        return plan_err!("the slide is longer than the window: records in between are in none");
+        return plan_err!(
+            "the slide is longer than the window, so that records in between would be in no window"
+        );
     }
     let windows = size.div_euclid(slide);
     if windows > HOPS_MAX {
@@ -156,7 +158,7 @@ impl ScalarUDFImpl for WindowFunction {
             return Ok(window.clone());
         }
         if self.name != TUMBLE {
-            return exec_err!("{} stands in GROUP BY, by itself", self.name);
+            return exec_err!("{} must stand in GROUP BY, by itself", self.name);
         }
         let [times, size] = args.args.as_slice() else {
             return exec_err!("tumble got {} arguments", args.args.len());
@@ -190,7 +192,9 @@ impl ScalarUDFImpl for WindowFunction {
 
 /// The error for a length that is not the same for all rows.
 pub(crate) fn not_constant(what: &str) -> DataFusionError {
-    DataFusionError::Plan(format!("{what} is a constant, the same for all records"))
+    DataFusionError::Plan(format!(
+        "{what} must be a constant, the same for all records"
+    ))
 }
 
 fn tumble(times: &ArrayRef, size: i64, window: &DataType) -> Result<ArrayRef> {

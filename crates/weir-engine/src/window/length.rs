@@ -27,7 +27,7 @@ pub(crate) fn length(window: &DataType, value: &ScalarValue, what: &str) -> Resu
     };
     let length = if is_time && has_months {
         return plan_err!(
-            "{what} has no months or years, which are not all of one length; write days"
+            "{what} cannot have months or years, which are not all of one length; write days"
         );
     } else if is_time && is_interval(value) {
         nanoseconds(value)
@@ -37,17 +37,17 @@ pub(crate) fn length(window: &DataType, value: &ScalarValue, what: &str) -> Resu
             _ => None,
         }
     } else if is_time {
-        return plan_err!("{what} is an interval, such as INTERVAL '1 second', not {value}");
+        return plan_err!("{what} must be an interval, such as INTERVAL '1 second', not {value}");
     } else {
         let found = match is_interval(value) {
             true => "an interval".to_owned(),
             false => value.to_string(),
         };
-        return plan_err!("{what} is a whole number where numbers are cut, not {found}");
+        return plan_err!("{what} must be a whole number for windows over numbers, not {found}");
     };
     match length {
         Some(length) if length > 0 => Ok(length),
-        Some(_) => plan_err!("{what} is more than zero"),
+        Some(_) => plan_err!("{what} must be greater than zero"),
         None => plan_err!("{what} is out of range"),
     }
 }

@@ -38,13 +38,13 @@ fn aggregate_with_keys(aggregate: Aggregate) -> Result<Transformed<LogicalPlan>>
                         .iter()
                         .any(|expr| function(expr).is_some())
                 {
-                    return plan_err!("a window is no part of GROUPING SETS, ROLLUP or CUBE");
+                    return plan_err!("a window cannot be part of GROUPING SETS, ROLLUP or CUBE");
                 }
             }
             return Ok(Transformed::no(LogicalPlan::Aggregate(aggregate)));
         }
         1 => {}
-        _ => return plan_err!("GROUP BY has one window, of hop, session and closed_by"),
+        _ => return plan_err!("GROUP BY can have only one of hop, session and closed_by"),
     }
     let keys: Vec<Expr> = aggregate
         .group_expr

@@ -6,7 +6,6 @@ use std::sync::Arc;
 use arrow::array::{Int64Array, UInt32Array};
 use arrow::compute::{SortOptions, interleave_record_batch, take_record_batch};
 use arrow::record_batch::RecordBatch;
-use datafusion::common::internal_err;
 use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::error::Result;
 use datafusion::execution::TaskContext;
@@ -25,6 +24,7 @@ use futures::StreamExt;
 
 use super::length::to_numbers;
 use super::pieces::in_pieces;
+use crate::plan_node::one_input;
 use crate::scan_report::ScanReport;
 
 /// The order of time: rows without a time stand behind the others.
@@ -91,10 +91,6 @@ impl ExecutionPlan for TimeOrder {
         &self.properties
     }
 
-    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
-        vec![&self.input]
-    }
-
     fn input_distribution_requirements(&self) -> InputDistributionRequirements {
         InputDistributionRequirements::new(vec![Distribution::SinglePartition])
     }
@@ -106,19 +102,7 @@ impl ExecutionPlan for TimeOrder {
         f(&self.time)
     }
 
-    fn with_new_children(
-        self: Arc<Self>,
-        children: Vec<Arc<dyn ExecutionPlan>>,
-    ) -> Result<Arc<dyn ExecutionPlan>> {
-        match <[_; 1]>::try_from(children) {
-            Ok([input]) => Ok(Arc::new(Self::new(
-                input,
-                Arc::clone(&self.time),
-                self.lateness_ns,
-            ))),
-            Err(_) => internal_err!("the order of time has one input"),
-        }
-    }
+    one_input!(|node, input| Self::new(input, Arc::clone(&node.time), node.lateness_ns));
 
     fn execute(
         &self,

@@ -274,7 +274,7 @@ fn a_count_is_of_rows_and_all_packets_are_kept() {
 fn live_stands_alone_and_for_an_interface() {
     samples::enter();
     let failure = rows(&Options::default(), "SELECT * FROM sip(live)").unwrap_err();
-    assert!(failure.to_string().contains("none is captured from"));
+    assert!(failure.to_string().contains("no interface is captured"));
     assert!(failure.hint().unwrap().contains("weir live -i"));
     let (options, _) = live("demo/voip.pcap");
     let failure = rows(&options, "SELECT * FROM sip(live, 'demo/voip.pcap')").unwrap_err();

@@ -57,92 +57,14 @@ impl<'a> Parser<'a> {
         loop {
             let (token, _) = self.token()?;
             let bare = matches!(self.peek(), b',' | b'}');
-            let parameter = match token {
-                Token::Mux
-                | Token::Modem
-                | Token::Media
-                | Token::DigitMap
-                | Token::ObservedEvents
-                | Token::Packages
-                | Token::Statistics
-                    if bare =>
-                {
-                    let item = match token {
-                        Token::Mux => AuditToken::Mux,
-                        Token::Modem => AuditToken::Modem,
-                        Token::Media => AuditToken::Media,
-                        Token::DigitMap => AuditToken::DigitMap,
-                        Token::ObservedEvents => AuditToken::ObservedEvents,
-                        Token::Packages => AuditToken::Packages,
-                        _ => AuditToken::Statistics,
-                    };
-                    empty.add(item);
-                    None
-                }
-                Token::Error => {
-                    let error = within!(self, "Error", self.error_rest())?;
-                    Some(AuditReturnParameter::Error(self.arena.keep(error)))
-                }
-                Token::Media => Some(AuditReturnParameter::Media(within!(
-                    self,
-                    "Media",
-                    self.media()
-                )?)),
-                Token::Events => Some(AuditReturnParameter::Events(within!(
-                    self,
-                    "Events",
-                    self.events()
-                )?)),
-                Token::Signals => Some(AuditReturnParameter::Signals(within!(
-                    self,
-                    "Signals",
-                    self.signals()
-                )?)),
-                Token::DigitMap => Some(AuditReturnParameter::DigitMap(within!(
-                    self,
-                    "DigitMap",
-                    self.digit_map()
-                )?)),
-                Token::ObservedEvents => Some(AuditReturnParameter::ObservedEvents(within!(
-                    self,
-                    "ObservedEvents",
-                    self.observed_events()
-                )?)),
-                Token::EventBuffer => Some(AuditReturnParameter::EventBuffer(within!(
-                    self,
-                    "EventBuffer",
-                    self.event_buffer()
-                )?)),
-                Token::Statistics => {
-                    let statistics = within!(self, "Statistics", self.statistics())?;
-                    if statistics.is_empty() {
-                        // Empty braces are equal to none.
-                        empty.add(AuditToken::Statistics);
-                        None
-                    } else {
-                        Some(AuditReturnParameter::Statistics(statistics))
-                    }
-                }
-                Token::Packages => Some(AuditReturnParameter::Packages(within!(
-                    self,
-                    "Packages",
-                    self.packages()
-                )?)),
-                Token::Mux => Some(AuditReturnParameter::Mux(within!(self, "Mux", self.mux())?)),
-                Token::Modem => Some(AuditReturnParameter::Modem(within!(
-                    self,
-                    "Modem",
-                    self.modem()
-                )?)),
-                _ => {
-                    return self.fail_word(
-                        ErrorKind::Syntax,
-                        "Media, Events, Signals, DigitMap, ObservedEvents, EventBuffer, \
-                         Statistics, Packages, Mux, Modem or Error",
-                    );
-                }
-            };
-            parameters.extend(parameter);
+            match empty_item(token).filter(|_| bare) {
+                Some(item) => _ = empty.add(item),
+                None => match self.audit_return_parameter(token)? {
+                    // Braces with nothing between them are as good as none.
+                    AuditReturnParameter::Statistics([]) => _ = empty.add(AuditToken::Statistics),
+                    parameter => parameters.push(parameter),
+                },
+            }
             if !self.more()? {
                 break;
             }
@@ -155,6 +77,38 @@ impl<'a> Parser<'a> {
             parameters.push(AuditReturnParameter::Empty(self.arena.keep(empty)));
         }
         Ok(parameters.into_bump_slice())
+    }
+
+    /// What stands behind a descriptor's word, which has been read.
+    fn audit_return_parameter(&mut self, token: Token) -> Res<AuditReturnParameter<'a>> {
+        use AuditReturnParameter as P;
+        Ok(match token {
+            Token::Error => {
+                let error = within!(self, "Error", self.error_rest())?;
+                P::Error(self.arena.keep(error))
+            }
+            Token::Media => P::Media(within!(self, "Media", self.media())?),
+            Token::Events => P::Events(within!(self, "Events", self.events())?),
+            Token::Signals => P::Signals(within!(self, "Signals", self.signals())?),
+            Token::DigitMap => P::DigitMap(within!(self, "DigitMap", self.digit_map())?),
+            Token::ObservedEvents => {
+                P::ObservedEvents(within!(self, "ObservedEvents", self.observed_events())?)
+            }
+            Token::EventBuffer => {
+                P::EventBuffer(within!(self, "EventBuffer", self.event_buffer())?)
+            }
+            Token::Statistics => P::Statistics(within!(self, "Statistics", self.statistics())?),
+            Token::Packages => P::Packages(within!(self, "Packages", self.packages())?),
+            Token::Mux => P::Mux(within!(self, "Mux", self.mux())?),
+            Token::Modem => P::Modem(within!(self, "Modem", self.modem())?),
+            _ => {
+                return self.fail_word(
+                    ErrorKind::Syntax,
+                    "Media, Events, Signals, DigitMap, ObservedEvents, EventBuffer, \
+                     Statistics, Packages, Mux, Modem or Error",
+                );
+            }
+        })
     }
 
     fn media(&mut self) -> Res<&'a MediaDescriptor<'a>> {
@@ -593,4 +547,18 @@ impl<'a> DigitMapValue<'a> {
             duration_timer,
         })
     }
+}
+
+/// What a descriptor's word stands for where nothing follows it: a descriptor that is empty.
+fn empty_item(token: Token) -> Option<AuditToken> {
+    Some(match token {
+        Token::Mux => AuditToken::Mux,
+        Token::Modem => AuditToken::Modem,
+        Token::Media => AuditToken::Media,
+        Token::DigitMap => AuditToken::DigitMap,
+        Token::ObservedEvents => AuditToken::ObservedEvents,
+        Token::Packages => AuditToken::Packages,
+        Token::Statistics => AuditToken::Statistics,
+        _ => return None,
+    })
 }

@@ -26,19 +26,7 @@ impl<'a> Parser<'a> {
         self.service_changes = record.saturating_add(1);
         let mut method = None;
         let mut reason = None;
-        let mut parm = ServiceChangeParm {
-            method: ServiceChangeMethod::Forced,
-            address: None,
-            version: None,
-            profile: None,
-            reason: &[],
-            delay: None,
-            mgc_id: None,
-            timestamp: None,
-            non_standard: None,
-            info: None,
-            incomplete: false,
-        };
+        let mut parm = UNREAD_PARM;
         let mut tokens = AuditTokens::empty();
         let mut properties = self.arena.growing(0);
         self.open()?;
@@ -81,12 +69,7 @@ impl<'a> Parser<'a> {
                 _ => match (TimeNotation::parse(word), word) {
                     (Some(time), _) => once!(self, parm.timestamp, time),
                     (None, [b'X' | b'x', b'-' | b'+', ..]) => {
-                        let (value, extra) = self.parm_value()?;
-                        let name = Name::Text(word);
-                        self.extensions.push(Extension {
-                            record,
-                            content: ExtensionContent::Text(PropertyParm { name, value, extra }),
-                        });
+                        self.service_change_extension(record, word)?;
                     }
                     (None, _) => self.audit_item(token, &mut tokens, &mut properties)?,
                 },
@@ -111,6 +94,16 @@ impl<'a> Parser<'a> {
             }));
         }
         Ok(parm)
+    }
+
+    fn service_change_extension(&mut self, record: u32, word: &'a [u8]) -> Res<()> {
+        let (value, extra) = self.parm_value()?;
+        let name = Name::Text(word);
+        self.extensions.push(Extension {
+            record,
+            content: ExtensionContent::Text(PropertyParm { name, value, extra }),
+        });
+        Ok(())
     }
 
     pub(super) fn service_change_res_parm(&mut self) -> Res<ServiceChangeResParm<'a>> {
@@ -218,3 +211,18 @@ impl<'a> Parser<'a> {
             .map(|version| version as u8)
     }
 }
+
+/// A service change of which nothing has been read; the method stands for one until it is.
+const UNREAD_PARM: ServiceChangeParm<'static> = ServiceChangeParm {
+    method: ServiceChangeMethod::Forced,
+    address: None,
+    version: None,
+    profile: None,
+    reason: &[],
+    delay: None,
+    mgc_id: None,
+    timestamp: None,
+    non_standard: None,
+    info: None,
+    incomplete: false,
+};

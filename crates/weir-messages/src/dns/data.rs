@@ -135,20 +135,7 @@ impl<'m> Data<'m> {
             A => Self::A(octets.try_into().ok()?),
             28 => Self::Aaaa(octets.try_into().ok()?),
             2..=5 | 7..=9 | 12 | 39 => Self::Name(name(0)),
-            6 => {
-                let primary = name(0);
-                let mailbox = Name::new(record.message, primary.end()?);
-                let at = mailbox.end()?;
-                let mut numbers = [0; 5];
-                for (index, place) in numbers.iter_mut().enumerate() {
-                    *place = u32_be_at(record.message, at + 4 * index)?;
-                }
-                Self::Soa {
-                    primary,
-                    mailbox,
-                    numbers,
-                }
-            }
+            6 => Self::soa(name(0), record.message)?,
             10 => Self::Null(octets),
             13 => {
                 let mut strings = Strings(octets);
@@ -210,7 +197,22 @@ impl<'m> Data<'m> {
         })
     }
 
-    /// The fault of the data.
+    /// SOA: two names of any length, and the numbers behind them.
+    fn soa(primary: Name<'m>, message: &'m [u8]) -> Option<Self> {
+        let mailbox = Name::new(message, primary.end()?);
+        let at = mailbox.end()?;
+        let mut numbers = [0; 5];
+        for (index, place) in numbers.iter_mut().enumerate() {
+            *place = u32_be_at(message, at + 4 * index)?;
+        }
+        Some(Self::Soa {
+            primary,
+            mailbox,
+            numbers,
+        })
+    }
+
+    /// What is wrong with them.
     pub(super) fn fault(&self) -> Option<Fault> {
         match self {
             Self::Damaged => Some(Fault::Data),

@@ -223,18 +223,7 @@ impl Http2Connection {
                 }
                 DirectionState::Frame => {
                     if fill(&mut this.begun, &mut rest, FRAME_HEADER) {
-                        let header = header(&this.begun).unwrap_or_default();
-                        this.begun.clear();
-                        self.begins(side, header);
-                        this.state = state_of(header, &this.block);
-                        if let DirectionState::Lost = this.state {
-                            self.lose(side, &mut this, Fault::Fields, each);
-                        } else if header.kind == RESET {
-                            self.reset(side, header.stream, each);
-                        }
-                        if header.length == 0 && !matches!(this.state, DirectionState::Lost) {
-                            self.frame_done(side, &mut this, header, stamp, each);
-                        }
+                        self.frame_begins(side, &mut this, stamp, each);
                     }
                 }
                 DirectionState::Kept(header) => {
@@ -249,27 +238,9 @@ impl Http2Connection {
                     left,
                     padding,
                 } => {
-                    if *left == header.length
-                        && header.flags & PADDED != 0
-                        && let Some((first, behind)) = rest.split_first()
-                    {
-                        rest = behind;
-                        *left -= 1;
-                        *padding = usize::from(*first).min(*left);
-                        header.flags &= !PADDED;
-                    }
-                    let (taken, behind) = rest.split_at(rest.len().min(*left));
-                    let data = (*left).saturating_sub(*padding).min(taken.len());
-                    *left -= taken.len();
-                    rest = behind;
-                    let header = *header;
-                    let is_done = *left == 0;
-                    self.data(
-                        side,
-                        header.stream,
-                        taken.get(..data).unwrap_or_default(),
-                        each,
-                    );
+                    let data = data_of(header, left, padding, &mut rest);
+                    let (header, is_done) = (*header, *left == 0);
+                    self.data(side, header.stream, data, each);
                     if is_done {
                         this.state = DirectionState::Frame;
                         self.ended(side, header, each);
@@ -291,6 +262,28 @@ impl Http2Connection {
         match self.is_over {
             true => ConnectionState::Over,
             false => ConnectionState::More,
+        }
+    }
+
+    /// Takes up a frame whose header is whole.
+    fn frame_begins(
+        &mut self,
+        side: usize,
+        this: &mut Http2Side,
+        stamp: Stamp,
+        each: &mut dyn FnMut(Event<'_>),
+    ) {
+        let header = header(&this.begun).unwrap_or_default();
+        this.begun.clear();
+        self.begins(side, header);
+        this.state = state_of(header, &this.block);
+        if let DirectionState::Lost = this.state {
+            self.lose(side, this, Fault::Fields, each);
+        } else if header.kind == RESET {
+            self.reset(side, header.stream, each);
+        }
+        if header.length == 0 && !matches!(this.state, DirectionState::Lost) {
+            self.frame_done(side, this, header, stamp, each);
         }
     }
 
@@ -751,6 +744,30 @@ fn state_of(header: Header, block: &Option<(Header, u32, Vec<u8>)>) -> Direction
         PRIORITIES | PRIORITY_UPDATE if is_short => DirectionState::Kept(header),
         _ => DirectionState::Passed(header.length),
     }
+}
+
+/// The data that `rest` begins with, as far as they are of the frame. The padding is passed over, and so is its length
+/// in front of the data.
+fn data_of<'b>(
+    header: &mut Header,
+    left: &mut usize,
+    padding: &mut usize,
+    rest: &mut &'b [u8],
+) -> &'b [u8] {
+    if *left == header.length
+        && header.flags & PADDED != 0
+        && let Some((first, behind)) = rest.split_first()
+    {
+        *rest = behind;
+        *left -= 1;
+        *padding = usize::from(*first).min(*left);
+        header.flags &= !PADDED;
+    }
+    let (taken, behind) = rest.split_at(rest.len().min(*left));
+    let data = (*left).saturating_sub(*padding).min(taken.len());
+    *left -= taken.len();
+    *rest = behind;
+    taken.get(..data).unwrap_or_default()
 }
 
 /// Moves octets until there are `count`; true when there are.

@@ -13,7 +13,6 @@ use x509_parser::parse_x509_certificate;
 use x509_parser::public_key::PublicKey;
 use x509_parser::x509::X509Name;
 
-use super::fingerprint::hex;
 use super::validity::with_usual_times;
 
 /// A certificate.
@@ -58,8 +57,8 @@ impl Certificate {
     #[must_use]
     pub fn parse(der: &[u8]) -> Self {
         let mut read = Self {
-            sha256: hex(&Sha256::digest(der)),
-            sha1: hex(&Sha1::digest(der)),
+            sha256: hex::encode(Sha256::digest(der)),
+            sha1: hex::encode(Sha1::digest(der)),
             ..Self::default()
         };
         if let Ok((_, certificate)) = parse_x509_certificate(der) {
@@ -80,7 +79,7 @@ impl Certificate {
     /// Takes the fields of a certificate, except its times.
     fn fill(&mut self, certificate: &X509Certificate<'_>) {
         self.version = certificate.version.0.saturating_add(1);
-        self.serial = hex(certificate.raw_serial()).to_uppercase();
+        self.serial = hex::encode(certificate.raw_serial()).to_uppercase();
         self.subject = name_text(&certificate.subject);
         self.issuer = name_text(&certificate.issuer);
         let (kind, bits) = match certificate.public_key().parsed() {
@@ -142,7 +141,7 @@ fn name_text(name: &X509Name<'_>) -> String {
                 Some(value) => push_escaped(&value, &mut text),
                 None => {
                     text.push('#');
-                    text.push_str(&hex(attribute.as_slice()));
+                    text.push_str(&hex::encode(attribute.as_slice()));
                 }
             }
         }

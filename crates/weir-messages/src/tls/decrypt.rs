@@ -83,9 +83,10 @@ impl KeyLog {
             .split(u8::is_ascii_whitespace)
             .filter(|word| !word.is_empty());
         let (label, random, secret) = (words.next()?, words.next()?, words.next()?);
-        let random: [u8; 32] = hex(random)?.try_into().ok()?;
-        let secret =
-            hex(secret).filter(|secret| (1..=SECRET_OCTETS_MAX).contains(&secret.len()))?;
+        let random: [u8; 32] = hex::decode(random).ok()?.try_into().ok()?;
+        let secret = hex::decode(secret)
+            .ok()
+            .filter(|secret| (1..=SECRET_OCTETS_MAX).contains(&secret.len()))?;
         let place = |secrets: &mut Secrets| -> Option<()> {
             let [client_handshake, server_handshake] = &mut secrets.handshake;
             let [client_traffic, server_traffic] = &mut secrets.traffic;
@@ -122,15 +123,7 @@ impl fmt::Debug for KeyLog {
 /// The maximum length of a secret: that of SHA-384.
 const SECRET_OCTETS_MAX: usize = 48;
 
-fn hex(digits: &[u8]) -> Option<Vec<u8>> {
-    let pairs = digits.chunks(2).map(|pair| {
-        let digit = |at: usize| char::from(*pair.get(at)?).to_digit(16);
-        u8::try_from(digit(0)? << 4 | digit(1)?).ok()
-    });
-    pairs.collect()
-}
-
-/// The cipher of records, and the hash of their key derivation.
+/// What seals records, and with which hash its keys are derived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Suite {
     Aes128,

@@ -35,7 +35,7 @@ pub fn ja3_text(hello: &ClientHello) -> String {
 /// JA3: how a client says hello.
 #[must_use]
 pub fn ja3(hello: &ClientHello) -> String {
-    hex(&Md5::digest(ja3_text(hello)))
+    hex::encode(Md5::digest(ja3_text(hello)))
 }
 
 /// The text of which JA3S is the digest: version, cipher suite, extensions.
@@ -48,7 +48,7 @@ pub fn ja3s_text(hello: &ServerHello) -> String {
 /// JA3S: how a server answers a client.
 #[must_use]
 pub fn ja3s(hello: &ServerHello) -> String {
-    hex(&Md5::digest(ja3s_text(hello)))
+    hex::encode(Md5::digest(ja3s_text(hello)))
 }
 
 /// JA4: the fingerprint of a client hello, independent of the order of its lists.
@@ -143,16 +143,7 @@ fn listed(numbers: &[u16]) -> String {
 }
 
 fn short(text: &str) -> String {
-    let mut digest = hex(&Sha256::digest(text));
+    let mut digest = hex::encode(Sha256::digest(text));
     digest.truncate(12);
     digest
-}
-
-/// Octets in hexadecimal digits.
-pub(super) fn hex(octets: &[u8]) -> String {
-    let mut text = String::with_capacity(octets.len() * 2);
-    for octet in octets {
-        let _ = write!(text, "{octet:02x}");
-    }
-    text
 }

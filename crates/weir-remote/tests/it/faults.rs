@@ -205,7 +205,7 @@ fn what_cannot_be_had_is_one_line_without_secrets() {
         (
             status(401),
             ErrorKind::Denied,
-            "credentials are asked for (401)",
+            "credentials are required (401)",
         ),
         (status(404), ErrorKind::NotFound, "there is no such object"),
         (status(500), ErrorKind::Server, "the server answers 500"),

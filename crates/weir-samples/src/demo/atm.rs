@@ -84,9 +84,13 @@ pub(super) fn atm_erf(rng: &mut Rng) -> io::Result<(Vec<u8>, u64)> {
         records.push((START_NS + second * 10_000_000_000, cell));
     }
     records.sort_by_key(|(time_ns, _)| *time_ns);
+    written(&records)
+}
 
+/// The records as a file, and their number.
+fn written(records: &[(u64, ErfCell)]) -> io::Result<(Vec<u8>, u64)> {
     let mut writer = ErfWriter::new(Vec::new());
-    for (time_ns, cell) in &records {
+    for (time_ns, cell) in records {
         let multi = matches!(cell.kind, erf_type::MC_ATM | erf_type::MC_AAL5);
         let varying = if cell.bytes.len() == 52 {
             0

@@ -194,7 +194,7 @@ const CLAUSES: &[(&str, &str)] = &[
         "SELECT a FROM t TABLESAMPLE BERNOULLI (10 ROWS)",
         "without BERNOULLI",
     ),
-    ("SELECT a FROM t TABLESAMPLE (a)", "is a number"),
+    ("SELECT a FROM t TABLESAMPLE (a)", "must be a number"),
     (
         "SELECT a FROM (SELECT 1) TABLESAMPLE (10 PERCENT) REPEATABLE (0.5)",
         "seed",

@@ -44,8 +44,7 @@ fn own_time(
 }
 
 fn hex(octets: &[u8]) -> Option<String> {
-    let digits = octets.iter().map(|octet| format!("{octet:02x}"));
-    Some(digits.collect::<String>()).filter(|text| !text.is_empty())
+    Some(hex::encode(octets)).filter(|text| !text.is_empty())
 }
 
 /// The group of the keys that were exchanged.

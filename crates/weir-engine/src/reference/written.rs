@@ -1,0 +1,303 @@
+//! What references mean as they are written: names of files, and calls of table functions with their arguments.
+
+use std::path::Path;
+use std::time::Duration;
+
+use arrow::compute::kernels::cast_utils::parse_interval_month_day_nano;
+use datafusion::common::ScalarValue;
+use datafusion::sql::sqlparser::ast::{
+    Expr, FunctionArg, FunctionArgExpr, Ident, ObjectName, ObjectNamePart, Value,
+};
+use weir_functions::similar::similar;
+use weir_functions::{Error, ErrorKind};
+use weir_sql::Statement;
+use weir_tables::{EXTRACTIONS, Extraction, Setting, Settings};
+
+use crate::window::nanoseconds;
+
+/// What a table factor of a statement refers to.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Reference {
+    /// Files whose kind is found by content.
+    Files(Vec<String>),
+    /// `packets(…)`: captures, with how they are read.
+    Packets(Vec<String>, Reads),
+    /// `records(…, 'layout.toml')`.
+    Records(Vec<String>, String, Reads),
+    /// `clf(…)`: SIP logs with all their segments.
+    Clf(Vec<String>),
+    /// `sip(…)` and the like: what the packets of captures carry.
+    Extracted(&'static Extraction, Vec<String>, Reads, Settings),
+}
+
+/// Named arguments of the table functions.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Reads {
+    pub(super) merge: bool,
+    pub(super) sorted: bool,
+    pub(super) lateness: Option<Duration>,
+    pub(super) follow: bool,
+    /// Packets that repeat one right before are left out.
+    pub(super) dedup: bool,
+    /// In place of paths stands `live`: packets as they arrive.
+    pub(super) live: bool,
+}
+
+/// The table of packets as they arrive, and what stands for them among the arguments of a table function.
+pub(super) const LIVE: &str = "live";
+
+impl Reference {
+    /// What a name in FROM refers to; `None` for tables that the session knows itself.
+    pub(super) fn read(
+        name: &ObjectName,
+        arguments: Option<&[FunctionArg]>,
+    ) -> Result<Option<Self>, Error> {
+        if let Some(arguments) = arguments {
+            return Self::function(&name.to_string().to_ascii_lowercase(), arguments);
+        }
+        let parts: Vec<&Ident> = name.0.iter().filter_map(ObjectNamePart::as_ident).collect();
+        let [part] = parts.as_slice() else {
+            // trace.pcap without quotes, when there is such a file.
+            let path = name.to_string();
+            return Ok(Path::new(&path).is_file().then(|| Self::Files(vec![path])));
+        };
+        let quoted = part.quote_style == Some('\'');
+        let like_a_path = part.quote_style.is_some() && part.value.contains(['.', '/', '*']);
+        let is_file = quoted || like_a_path || part.value == "-";
+        Ok(is_file.then(|| Self::Files(vec![part.value.clone()])))
+    }
+
+    /// What `DESCRIBE` names: a file, or a table function, which stands whole in one name.
+    pub(super) fn described(name: &ObjectName) -> Result<Option<Self>, Error> {
+        if let [ObjectNamePart::Identifier(ident)] = name.0.as_slice()
+            && ident.value.ends_with(')')
+            && let Some((function, arguments)) = Statement::call_of(&ident.value)
+        {
+            return Self::read(&function, Some(&arguments));
+        }
+        Self::read(name, None)
+    }
+
+    fn function(name: &str, arguments: &[FunctionArg]) -> Result<Option<Self>, Error> {
+        if OF_DATAFUSION.contains(&name) {
+            return Ok(None);
+        }
+        if !functions().any(|known| known == name) {
+            return Err(unknown_function(name));
+        }
+        let mut texts = Vec::new();
+        let mut is_live = false;
+        let mut reads = Reads::default();
+        let mut settings = Settings::default();
+        let extraction = Extraction::named(name);
+        let mut set = |key: &str, value: &FunctionArgExpr| match extraction {
+            Some(extraction) if extraction.arguments().any(|known| known == key) => {
+                set(extraction, &mut settings, key, value)
+            }
+            _ => reads.set(name, key, value, extraction),
+        };
+        for argument in arguments {
+            match argument {
+                FunctionArg::Unnamed(FunctionArgExpr::Expr(Expr::Identifier(ident)))
+                    if ident.quote_style.is_none() && ident.value.eq_ignore_ascii_case(LIVE) =>
+                {
+                    is_live = true;
+                }
+                FunctionArg::Unnamed(FunctionArgExpr::Expr(expr)) => {
+                    texts.extend(strings(name, expr)?);
+                }
+                FunctionArg::Named { name: key, arg, .. } => {
+                    set(&key.value.to_ascii_lowercase(), arg)?;
+                }
+                FunctionArg::ExprNamed { name: key, arg, .. } => {
+                    set(&key.to_string().to_ascii_lowercase(), arg)?;
+                }
+                FunctionArg::Unnamed(_) => return Err(wrong_argument(name, &argument.to_string())),
+            }
+        }
+        reads.live = is_live;
+        if is_live && !texts.is_empty() {
+            return Err(Error::new(
+                ErrorKind::Plan,
+                format!("{name}(live, …): packets that are still to come are read alone"),
+            )
+            .with_hint("UNION ALL puts rows of captures beside them"));
+        }
+        match name {
+            "records" | "clf" if reads.dedup => Err(Error::new(
+                ErrorKind::Plan,
+                format!("{name} has no argument dedup: packets are compared, and nothing else"),
+            )),
+            "packets" if is_live || !texts.is_empty() => Ok(Some(Self::Packets(texts, reads))),
+            "clf" if !texts.is_empty() => Ok(Some(Self::Clf(texts))),
+            "clf" => Err(Error::new(
+                ErrorKind::Plan,
+                "clf needs a path: clf('calls.clf')",
+            )),
+            "records" if texts.len() >= 2 => {
+                let layout = texts.pop().unwrap_or_default();
+                Ok(Some(Self::Records(texts, layout, reads)))
+            }
+            "records" => Err(Error::new(
+                ErrorKind::Plan,
+                "records needs a file and a layout: records('trace.bin', 'layout.toml')",
+            )),
+            _ => match extraction {
+                Some(extraction) if is_live || !texts.is_empty() => {
+                    Ok(Some(Self::Extracted(extraction, texts, reads, settings)))
+                }
+                _ => Err(Error::new(
+                    ErrorKind::Plan,
+                    format!("{name} needs a path: {name}('trace.pcap')"),
+                )),
+            },
+        }
+    }
+}
+
+fn unknown_function(name: &str) -> Error {
+    let near = similar(name, functions().chain(OF_DATAFUSION.iter().copied()));
+    let hint = match (near.first(), weir_tables::names::not_decoded(name)) {
+        (Some(near), _) => format!("did you mean {near}(…)?"),
+        (None, Some(told)) => told,
+        (None, None) => {
+            let known: Vec<&str> = functions().collect();
+            format!(
+                "there are {}; a file of its own stands in FROM 'x.parquet'",
+                known.join(", ")
+            )
+        }
+    };
+    let error = Error::new(ErrorKind::Plan, format!("no table function named {name}"));
+    error.with_hint(hint)
+}
+
+impl Reads {
+    fn set(
+        &mut self,
+        function: &str,
+        key: &str,
+        value: &FunctionArgExpr,
+        extraction: Option<&Extraction>,
+    ) -> Result<(), Error> {
+        if key.eq_ignore_ascii_case("lateness") {
+            self.lateness = Some(lateness(value)?);
+            return Ok(());
+        }
+        let value = match value {
+            FunctionArgExpr::Expr(Expr::Value(value)) => match value.value {
+                Value::Boolean(value) => Some(value),
+                _ => None,
+            },
+            _ => None,
+        };
+        let target = match key.to_ascii_lowercase().as_str() {
+            "merge" => &mut self.merge,
+            "sorted" => &mut self.sorted,
+            "follow" => &mut self.follow,
+            "dedup" => &mut self.dedup,
+            other => {
+                let known = ["merge", "sorted", "follow", "dedup", "lateness"];
+                let others = extraction.into_iter().flat_map(Extraction::arguments);
+                let near = similar(other, known.into_iter().chain(others));
+                let error = Error::new(
+                    ErrorKind::Plan,
+                    format!("{function} has no argument {other}"),
+                );
+                return Err(match near.first() {
+                    Some(near) => error.with_hint(format!("did you mean {near} => …?")),
+                    None => error.with_hint(
+                        "merge => true, sorted => true, follow => true, dedup => true and lateness => INTERVAL '1 second' are known",
+                    ),
+                });
+            }
+        };
+        *target = value.ok_or_else(|| {
+            Error::new(
+                ErrorKind::Plan,
+                format!("{key} must be true or false: {key} => true"),
+            )
+        })?;
+        Ok(())
+    }
+}
+
+/// Sets an argument that only some tables have.
+fn set(
+    extraction: &Extraction,
+    settings: &mut Settings,
+    key: &str,
+    value: &FunctionArgExpr,
+) -> Result<(), Error> {
+    let literal = match value {
+        FunctionArgExpr::Expr(Expr::Value(value)) => Some(&value.value),
+        _ => None,
+    };
+    let value = match literal {
+        Some(Value::Boolean(flag)) => Some(Setting::Flag(*flag)),
+        Some(Value::SingleQuotedString(word)) => Some(Setting::Word(word)),
+        Some(Value::Number(number, _)) => number.parse().ok().map(Setting::Number),
+        _ => interval(value).map(Setting::Duration),
+    };
+    extraction
+        .set(settings, key, value)
+        .map_err(|wants| Error::new(ErrorKind::Plan, format!("{key} must be {wants}")))
+}
+
+/// How late records may be: `INTERVAL '1 second'`.
+fn lateness(value: &FunctionArgExpr) -> Result<Duration, Error> {
+    interval(value).ok_or_else(|| {
+        Error::new(
+            ErrorKind::Plan,
+            "lateness must be an interval without months: lateness => INTERVAL '1 second'",
+        )
+    })
+}
+
+/// The length of an interval that has no months.
+fn interval(value: &FunctionArgExpr) -> Option<Duration> {
+    let FunctionArgExpr::Expr(Expr::Interval(interval)) = value else {
+        return None;
+    };
+    let Expr::Value(value) = interval.value.as_ref() else {
+        return None;
+    };
+    let text = value.value.clone().into_string()?;
+    let unit = interval.leading_field.as_ref();
+    let text = unit.map_or_else(|| text.clone(), |unit| format!("{text} {unit}"));
+    let interval = parse_interval_month_day_nano(&text).ok()?;
+    let ns = nanoseconds(&ScalarValue::IntervalMonthDayNano(Some(interval)))?;
+    Some(Duration::from_nanos(u64::try_from(ns).ok()?))
+}
+
+fn strings(function: &str, expr: &Expr) -> Result<Vec<String>, Error> {
+    match expr {
+        Expr::Value(value) => match &value.value {
+            Value::SingleQuotedString(text) | Value::DoubleQuotedString(text) => {
+                Ok(vec![text.clone()])
+            }
+            _ => Err(wrong_argument(function, &expr.to_string())),
+        },
+        Expr::Array(array) => {
+            let items = array.elem.iter().map(|item| strings(function, item));
+            Ok(items.collect::<Result<Vec<_>, _>>()?.concat())
+        }
+        _ => Err(wrong_argument(function, &expr.to_string())),
+    }
+}
+
+fn wrong_argument(function: &str, found: &str) -> Error {
+    Error::new(
+        ErrorKind::Plan,
+        format!("{function} takes paths in single quotes, not {found}"),
+    )
+}
+
+/// Table functions that DataFusion has.
+const OF_DATAFUSION: &[&str] = &["generate_series", "range", "unnest"];
+
+/// The table functions.
+fn functions() -> impl Iterator<Item = &'static str> {
+    let extracted = EXTRACTIONS.iter().map(|extraction| extraction.name);
+    ["packets", "records", "clf"].into_iter().chain(extracted)
+}

@@ -1,0 +1,94 @@
+//! What happened to a connection, and which columns have to be as they were for all that.
+
+use std::collections::BTreeSet;
+
+use weir_testkit::untidy::How;
+
+use super::tables::Dependency;
+
+/// What happened to a connection.
+#[derive(Clone, Debug, Default)]
+pub(super) struct ConnectionFate {
+    pub(super) hows: BTreeSet<How>,
+    /// The times between its packets are others.
+    pub(super) is_retimed: bool,
+    /// Times in the capture are others.
+    pub(super) has_other_times: bool,
+    /// It is a connection of TCP.
+    pub(super) is_tcp: bool,
+    /// The first frame that was touched, from 1.
+    pub(super) first: Option<u64>,
+}
+
+impl ConnectionFate {
+    pub(super) fn lacks(&self) -> bool {
+        self.hows
+            .iter()
+            .any(|how| matches!(how, How::Lost | How::Cut(_)))
+    }
+
+    pub(super) fn has(&self, is: fn(&How) -> bool) -> bool {
+        self.hows.iter().any(is)
+    }
+
+    pub(super) fn is_again(&self) -> bool {
+        !self.is_tcp && self.has(|how| matches!(how, How::Doubled))
+    }
+
+    /// True when a column of this kind has to be as it was.
+    pub(super) fn keeps(&self, kind: Dependency) -> bool {
+        let is_moved = self.has(|how| matches!(how, How::Moved));
+        let is_longer = self.has(|how| matches!(how, How::Records(_)));
+        let has_other_packets = self.has(|how| {
+            matches!(
+                how,
+                How::Doubled | How::Moved | How::Split(_) | How::Records(_) | How::Added
+            )
+        });
+        match kind {
+            Dependency::None => false,
+            Dependency::Content => true,
+            Dependency::Frame | Dependency::Time => !is_moved && !self.is_again() && !self.lacks(),
+            Dependency::Span => !is_moved && !self.is_again() && !self.lacks() && !self.is_retimed,
+            Dependency::Wire | Dependency::WireFrame | Dependency::LastTime => {
+                !has_other_packets && !self.lacks() && !self.is_retimed
+            }
+            Dependency::Stream => !is_longer && !self.is_again() && !self.lacks(),
+            Dependency::Clock => !self.is_again() && !self.lacks() && !self.has_other_times,
+            Dependency::Sum => !self.is_again() && !self.lacks(),
+            Dependency::Doubt => !self.lacks(),
+        }
+    }
+
+    pub(super) fn join(&mut self, other: &Self) {
+        self.hows.extend(&other.hows);
+        self.is_retimed |= other.is_retimed;
+        self.first = match (self.first, other.first) {
+            (Some(one), Some(two)) => Some(one.min(two)),
+            (one, two) => one.or(two),
+        };
+    }
+
+    pub(super) fn names(&self) -> BTreeSet<&'static str> {
+        let is_shown = |how: &&How| !self.lacks() || matches!(how, How::Lost | How::Cut(_));
+        let mut names: BTreeSet<_> = self.hows.iter().filter(is_shown).map(name).collect();
+        if self.is_retimed && !self.lacks() {
+            names.insert("retimed");
+        }
+        names
+    }
+}
+
+fn name(how: &How) -> &'static str {
+    match how {
+        How::Lost => "lost",
+        How::Doubled => "doubled",
+        How::Moved => "moved",
+        How::Cut(_) => "cut",
+        How::Split(_) => "split",
+        How::Records(_) => "records",
+        How::Tagged(_) => "tagged",
+        How::Added => "attempts",
+        _ => "other",
+    }
+}
