@@ -504,7 +504,10 @@ fn a_request_without_the_end_of_its_line_is_one() {
         ("get /a HT", None),
     ] {
         let seen = [Seen::Client(begun), Seen::ClientGap(50)];
-        let told: Vec<_> = told.iter().map(|it| (*it, 0, Some(Fault::Malformed))).collect();
+        let told: Vec<_> = told
+            .iter()
+            .map(|it| (*it, 0, Some(Fault::Malformed)))
+            .collect();
         are(&seen, &told);
         are(&seen[..1], &told);
     }
