@@ -179,6 +179,12 @@ impl Session {
                 ),
             ));
         }
+        // Those that stand in values and comments are no ends of statements.
+        let ends = sql.bytes().filter(|byte| *byte == b';').count();
+        if ends > STATEMENTS_MAX && weir_engine::statements(sql).0.len() > STATEMENTS_MAX {
+            let message = format!("a text has {STATEMENTS_MAX} statements at most");
+            return Err(Failure::new(FailureKind::Limit, message));
+        }
         match sql.len() {
             // The connections of this thread go on meanwhile.
             LONG_TEXT_BYTES.. => tokio::task::block_in_place(|| parse(sql)),
@@ -807,6 +813,8 @@ impl Drop for Answer {
     }
 }
 
+/// Statements of a text: each takes some kilobytes, however short it is.
+const STATEMENTS_MAX: usize = 1000;
 /// The length of a text that takes a while to parse.
 const LONG_TEXT_BYTES: usize = 64 << 10;
 /// Batches that wait for their reader.

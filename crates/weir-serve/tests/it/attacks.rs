@@ -236,6 +236,7 @@ fn what_is_too_deep_or_too_large_is_refused_and_the_server_goes_on() {
             "folders of a function",
             format!("SELECT * FROM dns('{}x.pcap')", "**/".repeat(300_000)),
         ),
+        ("statements", "SELECT 1;".repeat(60_000)),
         ("parameter", "SELECT $10000000000".to_owned()),
         (
             "parameter of the catalog",
