@@ -205,7 +205,7 @@ mod tests {
             tonic::Status::from(refused).code(),
             tonic::Code::ResourceExhausted
         );
-        // One that has ended makes room once nobody is expected to ask for it, or as soon as its client says so.
+        // A job that has ended makes room when its client has had time to ask for it, or as soon as the client forgets it.
         let fail = async |id: &str| {
             let job = JobId::from(id.to_owned());
             plans

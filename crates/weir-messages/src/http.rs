@@ -291,7 +291,7 @@ impl Connection {
             this.state = State::Head;
             this.has_begun = true;
         } else if this.is_idle_before(bytes) {
-            // The earlier octets are not a head, such as a body where there must be none.
+            // The earlier octets are not a head, such as a body that is not permitted there.
             this.begun = Vec::new();
         } else if this.is_over_before(bytes) && self.cut(side, &this) {
             self.message_over(side, false);

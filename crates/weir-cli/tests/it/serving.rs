@@ -5,6 +5,8 @@
 fn a_server_has_two_heaps_and_its_processes_as_many_as_they_take() {
     use std::io::{BufRead as _, BufReader};
     use std::process::{Command, Stdio};
+
+    use weir_testkit::Limited as _;
     let folder = tempfile::tempdir().unwrap();
     let server = Command::new(env!("CARGO_BIN_EXE_weir"))
         .args(["serve", "--listen", "127.0.0.1:0", "--http", "127.0.0.1:0"])
@@ -12,7 +14,7 @@ fn a_server_has_two_heaps_and_its_processes_as_many_as_they_take() {
         .env_remove("GLIBC_TUNABLES")
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
-        .spawn();
+        .spawn_limited();
     let mut server = Ended(server.unwrap());
     let mut lines = BufReader::new(server.0.stdout.take().unwrap()).lines();
     for scheme in ["postgresql:", "http:"] {

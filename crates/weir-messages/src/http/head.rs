@@ -159,7 +159,7 @@ fn is_status(bytes: &[u8]) -> bool {
 }
 
 /// The offset of the first message of a side within octets that begin with the rest of something else (after a loss, or a body
-/// where there must be none): at the version and code of a response, or the whole first line of a request.
+/// that is not permitted there): at the version and code of a response, or the whole first line of a request.
 pub(super) fn find_beginning(bytes: &[u8], of_client: bool) -> Option<usize> {
     let is_response = |at: &usize| {
         let line = bytes.get(*at..).unwrap_or_default();

@@ -54,8 +54,8 @@ impl Side {
         }
     }
 
-    /// Whether the waiting octets are not the beginning of a head, as these octets after them are one: such as a body where there
-    /// must be none.
+    /// Whether the waiting octets are not the beginning of a head, as these octets after them are one: such as a body
+    /// that is not permitted there.
     pub(super) fn is_idle_before(&self, bytes: &[u8]) -> bool {
         // The first line of a request may go on with its version.
         let is_of_version = || self.begun.ends_with(b" ") && head::may_become(&self.begun);
