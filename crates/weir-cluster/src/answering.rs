@@ -306,7 +306,7 @@ mod tests {
     use super::*;
 
     fn polled(body: &mut Body) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
-        let mut context = Context::from_waker(std::task::Waker::noop());
+        let mut context = Context::from_waker(Waker::noop());
         Pin::new(body).poll_frame(&mut context)
     }
 

@@ -183,8 +183,9 @@ mod tests {
     use super::*;
 
     async fn plans() -> Plans {
-        let cluster = BallistaCluster::new_from_config(&SchedulerConfig::default());
-        Plans::new(cluster.await.unwrap().job_state())
+        let config = SchedulerConfig::default();
+        let cluster = BallistaCluster::new_from_config(&config).await.unwrap();
+        Plans::new(cluster.job_state())
     }
 
     /// Clients queued plans of 16 MiB until there was no memory.

@@ -74,13 +74,10 @@ const WILD_MAX: usize = 32;
 /// The local files that a pattern means.
 pub(super) fn expand(pattern: &str, root: Option<&Root>) -> Result<Vec<PathBuf>, Error> {
     if let Some(root) = root {
-        // What stands outside is not even looked for: a message would tell whether it is there.
+        // Files outside the root are not searched for: a message would show whether they exist.
         let inside = root.inside(pattern)?;
         let found = weir_capture::expand(&inside).map_err(|error| not_opened(&error))?;
-        for path in &found {
-            root.check(path)?;
-        }
-        return Ok(found);
+        return root.kept(&inside, found);
     }
     if pattern == "-" {
         return Ok(vec![PathBuf::from("-")]);
