@@ -673,7 +673,7 @@ impl PgConnection {
                 if fields.len() != prepared.fields.len()
                     || !fields.iter().zip(prepared.fields.iter()).all(same)
                 {
-                    let message = "the columns of the answer are others than when it was prepared";
+                    let message = "cached plan must not change result type";
                     return Err(refused(
                         &Failure::new(FailureKind::Plan, message).with_hint(
                             "prepare it again, or give the parameters types: $1::bigint",
