@@ -183,8 +183,9 @@ mod tests {
         assert!(body.until.deadline() <= limit);
         // That time is over.
         body.until.as_mut().reset(tokio::time::Instant::now());
-        let Poll::Ready(Some(Err(error))) = polled(&mut body) else {
-            panic!("the request is still waited for");
+        let next = std::future::poll_fn(|context| Pin::new(&mut body).poll_frame(context));
+        let Some(Err(error)) = next.await else {
+            panic!("the request has come");
         };
         let status = Status::from_error(Box::new(error));
         assert_eq!(status.code(), tonic::Code::DeadlineExceeded);
