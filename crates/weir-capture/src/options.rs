@@ -2,6 +2,9 @@
 
 use crate::{Format, Pieces};
 
+/// Writes what of a record is compared with others, by its link type and its bytes.
+pub type RepeatsKey = fn(u32, &[u8], &mut Vec<u8>);
+
 /// The options of reading a capture. Take [`Options::default`] and change what you need.
 ///
 /// ```
@@ -29,7 +32,7 @@ pub struct Options {
     /// at 4. Records keep their numbers.
     pub repeats_window: usize,
     /// Writes what of a record is compared with those right before, by its link type and its bytes; `None` compares the bytes.
-    pub repeats_key: Option<fn(u32, &[u8], &mut Vec<u8>)>,
+    pub repeats_key: Option<RepeatsKey>,
     /// Read as this format without looking at the content. An ERF file of one or two records has
     /// too little in it to be recognised.
     pub format: Option<Format>,

@@ -1,6 +1,6 @@
 //! Recognises records that repeat one of those right before them.
 
-use crate::Options;
+use crate::options::{Options, RepeatsKey};
 
 /// The records right before, as `editcap -d` looks at them: a mirrored port, or two probes, give packets twice.
 #[derive(Debug)]
@@ -9,7 +9,7 @@ pub(crate) struct Repeated {
     /// What is compared of them, in a ring.
     before: Vec<Vec<u8>>,
     next: usize,
-    key: Option<fn(u32, &[u8], &mut Vec<u8>)>,
+    key: Option<RepeatsKey>,
     /// That of the next one.
     own: Vec<u8>,
 }
