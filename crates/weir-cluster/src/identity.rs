@@ -110,15 +110,15 @@ impl Keys {
         SystemRandom::new()
             .fill(&mut bytes)
             .map_err(|_| Error::new("the system gives no random numbers"))?;
-        Ok(hex::encode(&bytes))
+        Ok(hex::encode(bytes))
     }
 
     /// The token for clients, which has no key of a member.
     pub(crate) fn client_token(&self) -> String {
         format!(
             "{CLIENT}{}{}",
-            hex::encode(&self.client),
-            hex::encode(&self.member_public)
+            hex::encode(self.client),
+            hex::encode(self.member_public)
         )
     }
 
@@ -362,7 +362,7 @@ mod tests {
         assert_eq!(client.client_token(), token);
         assert_eq!(client.member_public, member.member_public);
         assert!(client.certificates().is_err());
-        assert!(!token.contains(&hex::encode(&member.member.unwrap())));
+        assert!(!token.contains(&hex::encode(member.member.unwrap())));
         // Another token comes to other keys, and the same one to the same.
         let other = Keys::of("0123456789abcdeF").unwrap();
         assert_ne!(other.client, member.client);
