@@ -434,8 +434,10 @@ mod tests {
     #[tokio::test]
     async fn what_waits_to_begin_is_refused_when_the_server_ends() {
         let root = tempfile::tempdir().unwrap();
-        let mut options = Options::default();
-        options.roots = vec![root.path().to_path_buf()];
+        let mut options = Options {
+            roots: vec![root.path().to_path_buf()],
+            ..Options::default()
+        };
         options.limits.queries_max = 1;
         let (end, ending) = watch::channel(false);
         let shared = Shared::of_worker(options, Handle::current(), ending).unwrap();

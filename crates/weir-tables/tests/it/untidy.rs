@@ -779,6 +779,9 @@ fn media_without_their_headers_are_counted() {
     }
 }
 
+/// A table, the ports of a datagram, its octets, how many of them are captured, the rows of it then, and the note.
+type CutCase<'c> = (&'c str, [u16; 2], &'c [u8], usize, usize, &'c str);
+
 /// Messages of which a snap length left too little went without a word, and so did what is missing of others.
 #[test]
 fn datagrams_that_were_cut_are_counted() {
@@ -797,7 +800,7 @@ fn datagrams_that_were_cut_are_counted() {
     request[..4].copy_from_slice(&[1, 1, 6, 0]);
     request[236..].copy_from_slice(b"\x63\x82\x53\x63");
     let (left_out, in_part) = ("too little of them", "were not captured whole");
-    let cases: [(&str, [u16; 2], &[u8], usize, usize, &str); 14] = [
+    let cases: [CutCase<'_>; 14] = [
         ("snmp", [40_000, 161], snmp, 30, 0, left_out),
         ("radius", [40_000, 1_812], &radius, 24, 1, in_part),
         ("radius", [40_000, 1_812], &radius, 12, 0, left_out),
