@@ -1,11 +1,12 @@
-//! How does the allocator of glibc serve a process that lives long?
+//! The settings of the allocator of glibc for a process that runs for a long time.
 //!
 //! It has eight heaps for each core, and each keeps what the largest texts of statements took in it: a server that has parsed some of a megabyte holds
 //! hundreds of megabytes for good, beside what its limit of memory counts.
 
 use std::ffi::OsStr;
 
-/// What the allocator reads when a program starts: two heaps, which give back what is free at their ends, and blocks of their own for what is large.
+/// The tunables that the allocator reads when a program starts: two heaps, which return free memory at their ends, and separate
+/// mappings for large blocks.
 const SETTINGS: &str = "glibc.malloc.arena_max=2:glibc.malloc.trim_threshold=1048576:\
      glibc.malloc.mmap_threshold=262144:glibc.malloc.top_pad=131072";
 /// The variable of the environment that it reads them from.
@@ -21,7 +22,7 @@ pub(crate) fn start_with_settings() {
     };
     if std::env::var_os(VARIABLE).is_none() {
         let mut command = std::process::Command::new(program);
-        // It comes back where the program is not there any more: then this one goes on as it is.
+        // `exec` returns only when the program file no longer exists: this process then continues with the default settings.
         let _ = command
             .arg0(name)
             .args(words)

@@ -60,7 +60,7 @@ fn unreadable(path: &Path, error: &io::Error) -> Failure {
     Failure::file(path, error)
 }
 
-/// What writing came to. A reader that has gone is no failure.
+/// The outcome of writing. A reader that has closed its end is no failure.
 fn wrote(outcome: io::Result<()>) -> Result<bool, Failure> {
     match outcome {
         Ok(()) => Ok(true),

@@ -370,7 +370,7 @@ impl ClusterHandle {
         })
     }
 
-    /// What an engine sends plans to.
+    /// The client that an engine sends plans to.
     pub(crate) fn client(&self) -> Arc<Client> {
         Arc::new(self.client.clone())
     }
@@ -402,9 +402,9 @@ fn failed(error: weir_cluster::Error) -> Failure {
 }
 
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
-/// How long threads that still work are waited for at the end.
+/// The time for which the program waits at the end for threads that still run.
 const THREADS_END: Duration = Duration::from_millis(500);
-/// How long the end of the program waits for a scheduler to hear of it.
+/// The time for which the end of the program waits until the scheduler has the message.
 const SETTLE: Duration = Duration::from_secs(2);
 /// Partitions of groups and joins without --threads: few messages, and work for some machines.
 const PARTITIONS: usize = 8;

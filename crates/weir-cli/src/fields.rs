@@ -36,7 +36,7 @@ pub(crate) fn matching(pattern: Option<&str>) -> Result<RecordBatch, Failure> {
         .iter()
         .flat_map(|(name, table)| {
             let columns = table.columns().iter();
-            // What a table has of the packet stands with packets.
+            // Columns of the packet itself are listed under packets.
             let own = columns.filter(|column| {
                 table.extraction().is_none() || !matches!(column.origin, Origin::Packet(..))
             });

@@ -128,7 +128,7 @@ pub(crate) fn carve(
             let flows = flows.join(", ");
             match is_fragmented(carve, &flows, global, messages)? {
                 true => weir_engine::packets_of_flows(&captures, &flows),
-                // In one reading, and without a row that waits for others.
+                // This query reads the captures once, and no row waits for others.
                 false => {
                     format!("SELECT * FROM flow_packets({captures}) WHERE flow.id IN ({flows})")
                 }
@@ -145,7 +145,7 @@ pub(crate) fn carve(
     copied(&select, &carve.output, global, messages)
 }
 
-/// True where packets of the flows came in fragments. Standard input is read once, so that it is not known of it.
+/// Whether packets of the flows came in fragments. Standard input can be read only once, so that the answer for it is false.
 fn is_fragmented(
     carve: &Carve,
     flows: &str,
@@ -159,7 +159,7 @@ fn is_fragmented(
     let sql = format!(
         "SELECT flow.id FROM flow_fragments({captures}) WHERE flow.id IN ({flows}) LIMIT 1"
     );
-    // What is damaged says the reading that writes.
+    // Damage is reported by the later reading, which writes.
     let session = session(global, messages)?;
     let mut is_any = false;
     for statement in session.parse(&sql)? {

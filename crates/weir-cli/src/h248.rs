@@ -166,7 +166,7 @@ impl Target {
         matches!(self, Self::Pretty | Self::Compact)
     }
 
-    /// Of file names.
+    /// The extension of file names.
     fn extension(self) -> &'static str {
         match self {
             Self::Pretty | Self::Compact => "txt",
@@ -225,7 +225,7 @@ pub(crate) fn run(h248: &H248, global: Global, messages: Messages) -> Result<Exi
     }
 }
 
-/// What every command has at hand.
+/// The state that all commands share.
 #[derive(Clone, Copy)]
 struct Context {
     messages: Messages,

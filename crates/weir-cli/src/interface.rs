@@ -1,5 +1,4 @@
-//! Where a command takes packets from that are still to come, an interface or a collector of HEP: the arguments that say
-//! how, its opening and its end, and what was counted.
+//! Live sources of packets, an interface or a collector of HEP: the arguments of commands, the opening, the end, and the counters.
 
 use std::io::{self, Read};
 use std::net::SocketAddr;
@@ -92,7 +91,7 @@ pub(crate) struct SourceArgs {
 }
 
 impl SourceArgs {
-    /// True when packets are to come from somewhere.
+    /// Whether a live source is given.
     pub(crate) const fn is_named(&self) -> bool {
         self.capture.interface.is_some() || self.hep.is_some()
     }
@@ -112,7 +111,7 @@ impl SourceArgs {
     }
 }
 
-/// Where packets come from, before they come.
+/// A live source before its first packet.
 #[derive(Debug)]
 pub(crate) enum Source {
     Interface(Interface),
@@ -186,7 +185,7 @@ impl LiveCounts {
     }
 }
 
-/// What the kernel can decide of a predicate; empty when that is nothing.
+/// The part of a predicate that the kernel can evaluate; empty when there is none.
 pub(crate) fn filter(wanted: Option<&Predicate>, link_type: u32) -> Vec<Instruction> {
     let filter = wanted.and_then(|wanted| bpf::compile(wanted, LinkType(link_type)));
     let instruction = |from: &bpf::Instruction| Instruction {

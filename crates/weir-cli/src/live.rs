@@ -118,14 +118,14 @@ fn options(
     options
 }
 
-/// Where packets are kept.
+/// The storage of packets.
 enum Keeping {
     File(Box<GrowingFile>),
     Ring(Ring),
 }
 
-/// Gives the capture its name, unless it has it already. A question that fails leaves the capture that
-/// was there, and the packets that came meanwhile, if any did.
+/// Gives the capture its name, unless it has it already. A query that fails keeps the earlier capture, and the packets that were
+/// captured meanwhile, if there are any.
 fn close(
     file: GrowingFile,
     path: &Path,
@@ -174,7 +174,7 @@ fn list() -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Where the packets go that are taken up, and how many there may be.
+/// The destination of packets that are kept, and their maximum number.
 fn tee(
     live: &Live,
     source: &Source,

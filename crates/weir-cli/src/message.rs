@@ -20,7 +20,7 @@ pub(crate) enum ColorChoice {
 }
 
 impl ColorChoice {
-    /// What WEIR_COLOR says, where no switch can.
+    /// The choice of the environment variable WEIR_COLOR, for places without a switch.
     pub(crate) fn of_environment() -> Self {
         let word = std::env::var("WEIR_COLOR").unwrap_or_default();
         <Self as clap::ValueEnum>::from_str(&word, true).unwrap_or_default()
@@ -49,7 +49,7 @@ pub(crate) enum Level {
     Error,
     /// The answer stands but needs care.
     Warning,
-    /// What was left out or done on the side.
+    /// A note about something that was left out or done in addition.
     Note,
     /// The next thing to try.
     Hint,
@@ -85,7 +85,7 @@ pub(crate) struct Messages {
 }
 
 impl Messages {
-    /// With colour as chosen; `quiet` keeps notes back, never errors, warnings and hints.
+    /// A printer with the chosen colour; `quiet` suppresses notes, but never errors, warnings and hints.
     pub(crate) fn new(choice: ColorChoice, quiet: bool) -> Self {
         Self {
             colour: choice.applies(std::io::stderr().is_terminal()),

@@ -1,4 +1,4 @@
-//! How far is the work, on a terminal, without the worker knowing of it?
+//! A progress bar on a terminal, which the worker does not know of.
 //!
 //! The worker counts in atomics; a thread here reads them ten times a second and draws a bar on
 //! standard error, once the work has lasted long enough to be worth one. The bar is gone before
@@ -17,7 +17,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use weir_output as output;
 
-/// What a worker has done so far.
+/// The work that is done so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Done {
     /// Bytes of input read.
@@ -31,7 +31,7 @@ pub(crate) struct Done {
 }
 
 impl Done {
-    /// Where a bar stands, and where its end is, when that is known.
+    /// The position of a bar and its end, if that is known.
     fn place(self) -> (u64, Option<u64>) {
         match self.pieces {
             Some((pieces, all)) => (pieces.min(all), Some(all)),
@@ -44,7 +44,7 @@ impl Done {
     }
 }
 
-/// What passes on its way from files to a worker, counted. Clones count together.
+/// The counters of data on the way from files to a worker. Clones share their counters.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Passing(Arc<PassingCounts>);
 
@@ -99,7 +99,7 @@ fn shown() -> std::sync::MutexGuard<'static, Option<ProgressBar>> {
     SHOWN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// True when standard output is a file, so that no screen has what is written to it.
+/// Whether standard output is a file, so that a bar on the screen disturbs nothing.
 pub(crate) fn stdout_is_file() -> bool {
     let stdout = io::stdout().as_fd().try_clone_to_owned();
     stdout
@@ -185,7 +185,7 @@ impl Progress {
         }))
     }
 
-    /// Takes the bar off the screen for good. Returns when it is gone.
+    /// Removes the bar from the screen for good, and returns when it is removed.
     pub(crate) fn finish(&self) {
         if let Some(ticker) = &self.0 {
             ticker.finish();
@@ -312,7 +312,7 @@ fn message(done: Done, elapsed: Duration) -> String {
     let rate = (done.bytes as f64 / seconds) as u64;
     let mut text = amount(done.bytes);
     if let Some((pieces, all)) = done.pieces {
-        // What lies in the pieces that are under way is not known before they are done.
+        // The number of records in the running parts is unknown until they are complete.
         let records = output::grouped(done.records);
         let elapsed = clock(elapsed.as_secs());
         return format!("{pieces} of {all} pieces, {text}, {records} records, {elapsed}");

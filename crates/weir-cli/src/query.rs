@@ -42,7 +42,7 @@ pub(crate) fn run(query: &Query, global: Global, messages: Messages) -> Result<E
     }
     #[cfg(feature = "cluster")]
     let _settle = Settle(cluster.as_ref());
-    // What runs elsewhere is to be ended there.
+    // A query that runs on a cluster must be cancelled there.
     let interrupts = options.cluster.as_ref().map(|_| Interrupts::begin());
     let session = Session::new(&options, messages, !query.no_progress && !global.quiet)?;
     let mut statements = statements(query, &session)?;
@@ -84,12 +84,12 @@ pub(crate) fn run(query: &Query, global: Global, messages: Messages) -> Result<E
             None => Ok(Reader::Listens),
         });
         match outcome {
-            // What has a file of its own is whole; one file for all is so after the last answer.
+            // An output with a file of its own is complete here; a file for all answers is complete after the last one.
             Ok(Reader::Listens) => places.keep_own(own)?,
             Ok(Reader::Gone) => return Ok(ExitCode::SUCCESS),
             Err(failure) => {
                 places.give_up(messages);
-                // What was found damaged until here is still said, before the failure.
+                // Damage found so far is reported before the failure.
                 session.close(query.stats);
                 return Err(failure);
             }
@@ -121,13 +121,13 @@ fn statements(query: &Query, session: &Session) -> Result<VecDeque<Statement>, F
     Ok(statements)
 }
 
-/// Where answers go, one after another.
+/// The destinations of answers in sequence.
 struct AnswerPlaces<'q> {
     query: &'q Query,
     global: Global,
     /// Standard output is one.
     terminal: bool,
-    /// How many there are.
+    /// The number of answers.
     answers: usize,
     targets: Vec<Target>,
     /// The number of the next.
@@ -136,7 +136,7 @@ struct AnswerPlaces<'q> {
     written: Arc<AtomicBool>,
 }
 
-/// Where one answer goes.
+/// The destination of one answer.
 struct AnswerPlace {
     output: weir_output::Options,
     out: Box<dyn Write + Send>,
@@ -184,7 +184,7 @@ impl AnswerPlaces<'_> {
         })
     }
 
-    /// Gives a file its name that is for one answer alone.
+    /// Gives a file for a single answer its name.
     fn keep_own(&self, own: Option<usize>) -> Result<(), Failure> {
         match own.and_then(|own| self.targets.get(own)) {
             Some(target) => target.keep(),

@@ -11,9 +11,9 @@ pub(crate) enum Refusal {
     Shown(clap::Error),
     /// The line does not parse.
     Usage {
-        /// What is wrong.
+        /// The error.
         message: String,
-        /// What to try.
+        /// The hints about what to try.
         hints: Vec<String>,
     },
 }

@@ -153,7 +153,7 @@ pub(crate) fn run(
     Ok(session.close(false))
 }
 
-/// What stands over a section.
+/// The heading of a section.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Heading {
     pub(crate) title: String,
@@ -169,7 +169,7 @@ impl Heading {
         }
     }
 
-    /// What the comment in front of a statement says.
+    /// The heading in the comment before a statement.
     fn of(statement: &str, number: usize) -> Self {
         let comments = statement.lines().map(str::trim);
         let comments = comments.map_while(|line| line.strip_prefix("--"));
@@ -187,7 +187,7 @@ impl Heading {
     }
 }
 
-/// True when a statement has a place for the parameter.
+/// Whether a statement has a placeholder for the parameter.
 fn names_parameter(statement: &str, name: &str) -> bool {
     tokens(statement).iter().any(|token| {
         let word = statement.get(token.range.clone()).unwrap_or_default();

@@ -145,7 +145,7 @@ impl RingState {
         Ok(())
     }
 
-    /// Gives the file its name, unless nothing is in it, and removes what is older than wanted.
+    /// Gives the file its name, unless it is empty, and removes files beyond the limits.
     fn end_file(&mut self) -> io::Result<()> {
         let Some(growing) = self.growing.take() else {
             return Ok(());

@@ -1,4 +1,4 @@
-//! Where passwords and tokens come from.
+//! The sources of passwords and tokens.
 
 use std::path::Path;
 

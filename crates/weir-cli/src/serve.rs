@@ -187,7 +187,7 @@ pub(crate) fn run(serve: &Serve, global: Global, messages: Messages) -> Result<E
     Ok(ExitCode::SUCCESS)
 }
 
-/// What a server and the processes that answer its statements both have.
+/// The options that a server and its worker processes share.
 fn options(serve: &Serve, global: Global) -> Result<Options, Failure> {
     let mut options = Options::default();
     options.roots.clone_from(&serve.roots);

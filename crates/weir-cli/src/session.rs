@@ -179,14 +179,14 @@ pub(crate) struct Session {
     named_debug_build: AtomicBool,
 }
 
-/// What had been read when what is reported on next began.
+/// The counts at the beginning of the next report.
 struct Since {
     totals: Totals,
     planned_bytes: u64,
     started: Instant,
 }
 
-/// What listens to an answer beside its output.
+/// The observers of an answer beside its output.
 pub(crate) struct Heed<'h> {
     /// Gets every batch that is written.
     pub(crate) each: &'h mut dyn FnMut(&RecordBatch),
@@ -194,7 +194,7 @@ pub(crate) struct Heed<'h> {
     pub(crate) interrupts: Option<Interrupts>,
 }
 
-/// What became of an answer.
+/// The outcome of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Answered {
     /// Whether more is wanted.
@@ -248,7 +248,7 @@ impl Session {
         Ok(self.engine.parse(sql)?)
     }
 
-    /// What runs the statements.
+    /// The engine that runs the statements.
     pub(crate) fn engine(&self) -> &Engine {
         &self.engine
     }
@@ -292,7 +292,7 @@ impl Session {
         Ok(answered.reader)
     }
 
-    /// As [`Session::answer`], with hooks that the shell gives.
+    /// The same as [`Session::answer`], with hooks of the shell.
     pub(crate) fn answer_heeding(
         &self,
         planned: Planned,

@@ -99,7 +99,7 @@ impl Shell {
     }
 }
 
-/// What `weir` without a word stands for.
+/// The meaning of `weir` without a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Alone {
     /// Standard input and output are a terminal.
@@ -111,7 +111,7 @@ pub(crate) enum Alone {
 }
 
 impl Alone {
-    /// What it is in this process.
+    /// The meaning in this process.
     pub(crate) fn here() -> Self {
         match (io::stdin().is_terminal(), io::stdout().is_terminal()) {
             (true, true) => Self::Shell,

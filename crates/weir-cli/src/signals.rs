@@ -1,4 +1,4 @@
-//! What happens when a signal asks the program to end?
+//! The handling of signals that ask the program to end.
 //!
 //! One thread waits for Ctrl-C, SIGTERM and SIGHUP. A command that has a good end of its own
 //! ([`end_gracefully`]) is asked for it by the first of them; otherwise, and at the second, temporary files are
@@ -16,13 +16,13 @@ use signal_hook::iterator::Signals;
 use signal_hook::low_level::emulate_default_handler;
 use tokio::sync::watch;
 
-/// What brings the command to its own end.
+/// The flags that end the command in order.
 static ENDS: Mutex<Vec<Arc<AtomicBool>>> = Mutex::new(Vec::new());
 
 /// Sends each Ctrl-C to the shell.
 static INTERRUPTS: OnceLock<watch::Sender<()>> = OnceLock::new();
 
-/// How often Ctrl-C came since the shell began to wait for it.
+/// The number of Ctrl-C since the shell began to wait for one.
 static UNHEEDED: AtomicU32 = AtomicU32::new(0);
 
 /// Receives each Ctrl-C, for a shell that ends the running statement by it and not the program.
@@ -37,7 +37,7 @@ impl Interrupts {
         Self(sender.subscribe())
     }
 
-    /// True when one has come.
+    /// Whether one has arrived.
     pub(crate) fn came(&self) -> bool {
         self.0.has_changed().unwrap_or(false)
     }
@@ -111,7 +111,7 @@ fn ignored_in(status: &str) -> Option<u64> {
     u64::from_str_radix(line?.trim(), 16).ok()
 }
 
-/// What does not end by so many is ended with the program.
+/// A command that ignores this number of interrupts is ended with the program.
 const UNHEEDED_MAX: u32 = 2;
 
 /// Exit status of a program that was interrupted in its own end.

@@ -126,7 +126,7 @@ fn ladder(args: &LadderArgs, global: Global, messages: Messages) -> Result<ExitC
         None => only_call(&session, &args.files)?,
     };
     let Some(ladder) = drawn(&session, &args.files, &call_id)? else {
-        // What was found damaged may be why.
+        // Damage may be the reason.
         session.close(false);
         return Err(no_call(&args.files, &call_id));
     };

@@ -1,4 +1,4 @@
-//! Where does output go that the user names? One place for every command that writes a file.
+//! The output files that the user names, for every command that writes one.
 //!
 //! A file takes its name when it is whole (weir-file says what is promised), and a capture is not
 //! replaced unless the user says so.

@@ -117,7 +117,7 @@ pub(super) fn index(logs: &Logs, global: Global, messages: Messages) -> Result<E
     for path in &logs.logs {
         let failed = |error: std::io::Error| Failure::file(path, &error);
         let mut reader = reader(path, &Passing::default())?;
-        // What begins like no form is refused.
+        // A file whose first bytes belong to no form is refused.
         let _ = reader.next().map_err(|error| unreadable(path, &error))?;
         let segment = Segment::open(path).map_err(failed)?;
         let made = index_passing(&segment, &passed).map_err(|error| refused(path, &error))?;

@@ -148,7 +148,7 @@ impl Packets {
             .finish(&mut |message| each(message.bytes, &passage(message)));
     }
 
-    /// What was not read.
+    /// The notes about records that were not read.
     fn notes(&self) -> Vec<String> {
         self.messages.notes()
     }

@@ -99,7 +99,7 @@ impl Output {
         }
     }
 
-    /// Gives a record; breaks when no more are wanted.
+    /// Adds a record; breaks when no more are wanted.
     pub(super) fn push(&mut self, found: &Found<'_>) -> ControlFlow<()> {
         self.give(&found.record, found.written, found.form)
     }
@@ -116,7 +116,7 @@ impl Output {
         }
         self.left = self.left.map(|left| left.saturating_sub(1));
         if self.form == form {
-            // As it stands in the log, to the byte.
+            // The record is written as in the log, byte by byte.
             self.pending.extend_from_slice(written);
         } else {
             self.encoder.push(record);

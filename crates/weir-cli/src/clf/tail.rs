@@ -15,7 +15,7 @@ use crate::message::Messages;
 use crate::progress::Progress;
 use crate::session::Failure;
 
-/// How often a log is looked at that nothing was written to.
+/// The interval between checks of a log that did not grow.
 const PATIENCE: Duration = Duration::from_millis(100);
 
 pub(super) fn run(tail: &Tail, messages: Messages) -> Result<ExitCode, Failure> {

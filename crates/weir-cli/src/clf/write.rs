@@ -26,7 +26,7 @@ struct Log {
     reopen: Arc<AtomicBool>,
 }
 
-/// What was done.
+/// The counts of a run.
 #[derive(Default)]
 pub(super) struct Tally {
     records: u64,
@@ -40,7 +40,7 @@ pub(super) struct Job<'w> {
     log: Log,
     recorder: Recorder,
     pub(super) tally: Tally,
-    /// What passes of the inputs.
+    /// The progress through the inputs.
     pub(super) passing: Passing,
     /// An end was asked for.
     pub(super) stop: Stop,
@@ -55,14 +55,14 @@ pub(super) fn run(write: &Write, global: Global, messages: Messages) -> Result<E
             File::open(input).map_err(|error| Failure::file(input, &error))?;
         }
     }
-    // Before the log is made: an interface that may not be captured on, or an address that is taken, leaves none.
+    // The source is opened before the log is created, so that an interface without permission, or an address in use, leaves no log.
     let source = write.source.open()?;
     let extras = Extras {
         headers: write.header.clone(),
         body: write.body,
         message: write.message,
     };
-    // What has no end shows no progress.
+    // An input without an end shows no progress.
     let is_quiet = global.quiet || source.is_some();
     let inputs = write.inputs.iter().map(PathBuf::as_path);
     let (progress, passing) = Progress::of_files(is_quiet, inputs);

@@ -119,7 +119,7 @@ impl Stopwatch {
 
     /// Nanoseconds a run.
     fn time(&mut self, work: &mut dyn FnMut()) -> f64 {
-        // As many runs as the time takes; the runs that find it out warm caches up.
+        // The number of runs follows from the time of one; the runs that measure it also warm the caches.
         let mut runs = 1_u32;
         while runs < 1 << 24 && self.runs(runs, work) < self.at_least {
             runs = runs.saturating_mul(2);

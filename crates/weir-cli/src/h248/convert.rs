@@ -88,7 +88,7 @@ pub(super) fn run(args: &Convert, context: Context) -> Result<ExitCode, Failure>
     job.run(&args.input, context).map(exit)
 }
 
-/// What is read and written, and how.
+/// The input and output of a conversion.
 struct Job<'j> {
     from: Option<Encoding>,
     decode: DecodeOptions,
@@ -97,7 +97,7 @@ struct Job<'j> {
     output: Option<&'j Path>,
 }
 
-/// Where the next message goes.
+/// The destination of the next message.
 enum Sink<'j> {
     /// All to standard output.
     Stdout,
@@ -108,7 +108,7 @@ enum Sink<'j> {
 }
 
 impl Job<'_> {
-    /// Gives whether something was damaged.
+    /// Converts all input; returns whether a message was damaged.
     fn run(&self, input: &InputArgs, context: Context) -> Result<bool, Failure> {
         let mut sink = self.sink(input, context.global)?;
         let mut written = 0_u64;

@@ -16,9 +16,9 @@ use crate::session::Failure;
 
 /// A message, and where it was found.
 pub(super) struct Found {
-    /// For messages to the user: the path, and the record of a capture.
+    /// The name in messages to the user: the path, and the record of a capture.
     pub(super) name: String,
-    /// For the names of files: the same without folders above the path given and without extension.
+    /// The name for output files: the path relative to the given one, without its extension.
     pub(super) stem: PathBuf,
     pub(super) octets: Vec<u8>,
 }
@@ -30,7 +30,7 @@ pub(super) enum Next {
     Stop,
 }
 
-/// What was read.
+/// The counts of the messages that were read.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Summary {
     /// Messages that were found.
@@ -41,13 +41,13 @@ pub(super) struct Summary {
 
 /// Octets that a file with one message may have; a message may have as many.
 const FILE_BYTES_MAX: u64 = 1 << 20;
-/// How deep folders may lie in one another.
+/// The maximum depth of nested folders.
 const FOLDERS_MAX: usize = 32;
 
 type OnMessage<'e> = dyn FnMut(Found) -> Result<Next, Failure> + 'e;
 
-/// Gives every message to `each`, in the order of the paths; folders in the order of names. Damage of a
-/// capture is reported, and reading goes on with the next path.
+/// Passes every message to `each`, in the order of the paths; folders in the order of names. Damage of a capture is reported, and
+/// reading continues with the next path.
 pub(super) fn messages(
     input: &InputArgs,
     context: Context,
@@ -221,7 +221,7 @@ impl MessageWalk<'_, '_> {
             }
             let several = lifted.len() > 1;
             for (at, (number, octets)) in lifted.drain(..).enumerate() {
-                // What only the end of the capture gave belongs to no record.
+                // Messages that only the end of the capture completed belong to no record.
                 let mut place = match number {
                     0 => "end".to_owned(),
                     number => number.to_string(),

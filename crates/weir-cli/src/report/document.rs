@@ -124,7 +124,7 @@ impl Document {
             true => Options::terminal(Format::Table, colour),
             false => Options::plain(Format::Table),
         };
-        // What a section leaves out it says itself.
+        // A section reports itself what it leaves out.
         options.rows_max = None;
         for section in &self.sections {
             written.push_str(&format!("\n{}\n", text::escaped(&section.heading.title)));

@@ -16,11 +16,11 @@ use weir_output::text::is_control;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct CatalogColumn {
     pub(super) name: String,
-    /// What it means, or its type where no more is known.
+    /// The meaning of the name, or its type if there is no description.
     pub(super) meaning: String,
 }
 
-/// What the statements of a session have made.
+/// The tables that the statements of a session have made.
 #[derive(Debug, Default)]
 pub(super) struct SessionTables {
     names: Vec<String>,
@@ -127,7 +127,7 @@ impl Catalog {
 
     /// The columns that the engine says a table has.
     fn asked(&self, text: &str) -> Arc<[CatalogColumn]> {
-        // What is far away is not asked with every key.
+        // Remote files are not looked up with every key.
         if text.contains("://") {
             return Arc::default();
         }
@@ -178,7 +178,7 @@ fn is_rows(file: &str) -> bool {
     ROWS.iter().any(|end| name.ends_with(end))
 }
 
-/// How the names of such files end.
+/// The extensions of such files.
 pub(super) const ROWS: &[&str] = &[
     ".csv", ".tsv", ".json", ".ndjson", ".jsonl", ".parquet", ".pq", ".arrow", ".ipc", ".arrows",
 ];

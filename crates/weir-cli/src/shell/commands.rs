@@ -3,7 +3,7 @@
 use crate::message::Messages;
 use crate::refusal::Refusal;
 
-/// What a command is for.
+/// The purpose of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Verb {
     AllColumns,
@@ -182,7 +182,7 @@ const OTHERS: &[(&str, Verb)] = &[
     ("\\h", Verb::Help),
 ];
 
-/// What a line asks for, and with what.
+/// The command of a line and its argument.
 ///
 /// # Errors
 /// When no command has the name, or several begin with it.
@@ -263,7 +263,7 @@ pub(super) fn help(pattern: &str, width: Option<u16>) -> String {
     text
 }
 
-/// On or off, as a command has it behind it.
+/// The value on or off of a command's argument.
 pub(super) fn switch(verb: Verb, word: &str, now: bool) -> Result<bool, Refusal> {
     match word {
         "on" | "yes" | "true" | "1" => Ok(true),

@@ -1,4 +1,4 @@
-//! What could stand at a place of a text that is being written?
+//! The completions at a place of a text that is being written.
 
 use std::ops::Range;
 use std::path::Path;
@@ -28,11 +28,11 @@ pub(super) struct Candidate {
 pub(super) struct TableUse {
     pub(super) origin: Origin,
     pub(super) alias: Option<String>,
-    /// As it is written.
+    /// The text of the completion.
     pub(super) text: String,
 }
 
-/// What a table is.
+/// The origin of a table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Origin {
     /// A file, or several.
@@ -41,7 +41,7 @@ pub(super) enum Origin {
     Call(String),
     /// A name alone, in lower case.
     Name(String),
-    /// What the statement says itself.
+    /// A table that the statement defines itself.
     Other,
 }
 
@@ -125,7 +125,7 @@ impl StatementWords<'_> {
         matches!(self.kind(at), Some(TokenKind::Name | TokenKind::Keyword))
     }
 
-    /// Takes up the tables of a list that begins here; gives the place behind it.
+    /// Adds the tables of a list that begins here, and returns the place after it.
     fn list(&self, mut at: usize, tables: &mut Vec<TableUse>) -> usize {
         loop {
             let start = at;
@@ -158,7 +158,7 @@ impl StatementWords<'_> {
         }
     }
 
-    /// What a table is that begins here, and the place behind it.
+    /// The origin of the table that begins here, and the place after it.
     fn table(&self, at: &mut usize) -> Option<Origin> {
         let here = *at;
         *at += 1;
@@ -202,7 +202,7 @@ impl StatementWords<'_> {
     }
 }
 
-/// What could stand where the text is being written, the likeliest first.
+/// The completions at the cursor, the most likely first.
 pub(super) fn complete(line: &str, place: usize, catalog: &Catalog) -> Vec<Candidate> {
     let Some(before) = line.get(..place) else {
         return Vec::new();
@@ -593,7 +593,7 @@ fn is_readable(value: &str) -> bool {
     captures.iter().chain(ROWS).any(|end| name.ends_with(end))
 }
 
-/// Where the word begins that a text ends with: names with their dots.
+/// The start of the word at the end of a text: names with their dots.
 fn word_start(text: &str) -> usize {
     let behind = |character: char| !(character.is_alphanumeric() || matches!(character, '_' | '.'));
     text.rfind(behind).map_or(0, |at| {
@@ -618,7 +618,7 @@ fn identifier(name: &str) -> String {
 /// Words that tables stand behind.
 const FROM: &[&str] = &["FROM", "JOIN"];
 
-/// What stands in front of a file's name.
+/// The tokens before the name of a file.
 const BEFORE_FILES: &[&str] = &["FROM", "JOIN", ",", "(", "[", "TO"];
 
 /// Words that stand behind a table, and are not its name.

@@ -30,9 +30,9 @@ pub(super) struct Config {
     pub(super) timer: bool,
     /// As `--stats` of `weir query`.
     pub(super) stats: bool,
-    /// What shows long answers, instead of $PAGER; empty for nothing.
+    /// The program that shows long answers, instead of $PAGER; empty for none.
     pub(super) pager: Option<String>,
-    /// How many inputs are kept.
+    /// The number of inputs in the history.
     pub(super) history: usize,
     /// As `--threads`.
     pub(super) threads: Option<NonZeroUsize>,

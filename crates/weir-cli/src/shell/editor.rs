@@ -150,7 +150,7 @@ fn editor(
     }
 }
 
-/// What was typed, in a file for its user alone: statements may name what others shall not know.
+/// The history in a file that only its user can read: statements may name confidential things.
 fn kept(path: &Path, lines: usize) -> io::Result<FileBackedHistory> {
     if let Some(folder) = path.parent() {
         make_folder(folder)?;
@@ -195,7 +195,7 @@ impl Validator for Wholes {
     }
 }
 
-/// What stands in front of lines.
+/// The prompts before lines.
 struct Marks;
 
 impl Prompt for Marks {

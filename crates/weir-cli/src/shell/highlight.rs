@@ -8,7 +8,7 @@ use weir_engine::{TokenKind, tokens};
 use super::complete::KEYWORDS;
 use super::input::is_command;
 
-/// What is coloured alike.
+/// The part of a statement that has one colour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum HighlightPart {
     Plain,

@@ -1,15 +1,15 @@
-//! What is shown behind the cursor while a text is written: how it went on before, or could go on, or what the last
-//! name means.
+//! The hint behind the cursor while a text is written: its continuation in the history, a completion, or the meaning of the last
+//! name.
 
 use reedline::{Color, DefaultHinter, Hinter, History};
 
 use super::catalog::Catalog;
 use super::complete::complete;
 
-/// What is shown.
+/// The hint that is shown.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Hint {
-    /// What the right arrow takes over.
+    /// The text that the right arrow accepts.
     pub(super) rest: String,
     /// A meaning that is only shown.
     pub(super) meaning: String,
@@ -88,7 +88,7 @@ impl Hinter for Hints {
     ) -> String {
         self.rest.clear();
         self.is_of_history = false;
-        // Without colour, a hint would look like text that the user has typed.
+        // A hint without colour would look like text that the user has typed.
         if place < line.len() || !use_ansi_coloring {
             return String::new();
         }

@@ -90,7 +90,7 @@ impl PendingLines {
         self.waiting.clear();
     }
 
-    /// True when the next line goes on with a statement.
+    /// Whether the next line continues a statement.
     pub(super) fn is_waiting(&self) -> bool {
         !self.waiting.trim().is_empty()
     }
@@ -105,7 +105,7 @@ pub(super) fn is_command(line: &str) -> bool {
             .is_some_and(|rest| !rest.starts_with(|character: char| character.is_ascii_digit()))
 }
 
-/// True when a text that is being written can be answered as it stands.
+/// Whether a text that is being written can be run as it is.
 pub(super) fn is_whole(text: &str) -> bool {
     text.trim().is_empty() || is_command(text) || statements(text).1
 }

@@ -34,7 +34,7 @@ impl Latest {
         }
     }
 
-    /// Takes rows up.
+    /// Adds rows.
     pub(super) fn push(&mut self, batch: &RecordBatch) {
         self.bytes = self.bytes.saturating_add(batch.get_array_memory_size());
         if self.is_too_large || self.bytes > BYTES_MAX {

@@ -16,7 +16,7 @@ pub(super) struct Paged {
 }
 
 enum PagerState {
-    /// It may still fit.
+    /// The rows so far, which may still fit.
     Waiting {
         text: Vec<u8>,
         lines: usize,
@@ -55,7 +55,7 @@ impl Paged {
         let mut command = Command::new("sh");
         command.args(["-c", &self.command]).stdin(Stdio::piped());
         if std::env::var_os("LESS").is_none() {
-            // What git gives it: colours are colours, and the text stays on the screen.
+            // These are the options of git: colours are kept, and the text stays on the screen.
             command.env("LESS", "FRX");
         }
         match command.spawn() {
@@ -133,7 +133,7 @@ mod tests {
         let mut paged = Paged::new(&command, 6, 10);
         paged.write_all(b"1\n2\n3\n").unwrap();
         assert!(matches!(paged.state, PagerState::Waiting { lines: 3, .. }));
-        // It takes two lines of the screen.
+        // The line takes two lines of the screen.
         paged.write_all("日本語日本語\n".as_bytes()).unwrap();
         assert!(matches!(paged.state, PagerState::Paging(_)));
         paged.write_all(b"5\n").unwrap();

@@ -1,4 +1,4 @@
-//! Where the shell keeps what is its user's, by the XDG Base Directory Specification.
+//! The files of the shell's user, by the XDG Base Directory Specification.
 
 use std::env;
 use std::path::PathBuf;
@@ -11,7 +11,7 @@ pub(super) struct Places {
     /// Statements that are run at start. They are read from the user's own folder only: the working folder may come from
     /// another person, as its captures do.
     pub(super) statements: Option<PathBuf>,
-    /// What was typed.
+    /// The history of inputs.
     pub(super) history: Option<PathBuf>,
     /// Views that were saved.
     pub(super) views: Option<PathBuf>,

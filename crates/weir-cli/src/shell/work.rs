@@ -1,4 +1,4 @@
-//! What lines ask for is done here: statements answered, commands obeyed.
+//! The execution of input lines: statements and commands.
 
 use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
@@ -30,7 +30,7 @@ use crate::{fields, functions};
 use weir_output::plot::{Form, Kind};
 use weir_output::{self as output, Format, Writer, terminal_height};
 
-/// How answers are given.
+/// The settings of answers.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Settings {
     pub(super) format: Option<Format>,
@@ -50,7 +50,7 @@ pub(super) enum Next {
     Ends,
 }
 
-/// How and where an answer is written, with the file that is whole after it.
+/// The format and destination of an answer, with the file that is complete after it.
 type Destination = (output::Options, Box<dyn Write + Send>, Option<Target>);
 
 /// A session at work, with what lines have set so far.
@@ -60,9 +60,9 @@ pub(super) struct Work {
     settings: Settings,
     /// The chart that is drawn of what is answered now.
     plot: Option<Kind>,
-    /// Where all answers go, if not to standard output.
+    /// The destination of all answers, if it is not standard output.
     output: Option<OutputFile>,
-    /// Where the next answer goes.
+    /// The destination of the next answer.
     once: Option<PathBuf>,
     views: Views,
     opened: Option<Opened>,
@@ -119,13 +119,13 @@ impl Work {
         }
     }
 
-    /// From now on Ctrl-C ends the running statement, and not the program.
+    /// Makes Ctrl-C end the running statement from now on, instead of the program.
     pub(super) fn heed_interrupts(&mut self) {
         self.heeds_interrupts = true;
         drop(Interrupts::begin());
     }
 
-    /// What runs the statements.
+    /// The session that runs the statements.
     pub(super) fn session(&self) -> &Arc<Session> {
         &self.session
     }
@@ -364,7 +364,7 @@ impl Work {
         Ok(answered.rows)
     }
 
-    /// How and where the next answer is written, with the file that is whole after it.
+    /// The format and destination of the next answer, with the file that is complete after it.
     fn destination(&mut self) -> Result<Destination, Failure> {
         if let Some(path) = self.once.take() {
             let options = self.file_options(&path)?;
@@ -606,7 +606,7 @@ impl Work {
         line.extend(call_id.iter().flat_map(|id| ["--call-id", unquoted(id)]));
         line.extend(["--", opened.file.as_str()]);
         let cli = args::parse(line.into_iter().map(Into::into))?;
-        // Its exit status is of no use here: what was wrong it has said.
+        // The exit status is not used here, as the command has reported its errors.
         crate::run(&cli, self.messages)?;
         Ok(())
     }
@@ -662,10 +662,10 @@ impl Work {
         Ok(())
     }
 
-    /// What is written is whole; gives the exit status.
+    /// Completes the outputs, and returns the exit status.
     pub(super) fn close(mut self) -> Result<ExitCode, Failure> {
         self.output_to("")?;
-        // At a terminal damage was reported when it was found, and is no exit status.
+        // Damage at a terminal was reported when it was found, and does not change the exit status.
         let damage = self.found_damage && !self.heeds_interrupts;
         Ok(ExitCode::from(u8::from(damage)))
     }

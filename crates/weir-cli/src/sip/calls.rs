@@ -117,7 +117,7 @@ pub(super) fn run(
     if let Some(counts) = counts {
         counts.tell(&source, "--buffer gives them more room", messages);
     }
-    // What was left out of folders and archives.
+    // The session reports files of folders and archives that were left out.
     session.close(false);
     for note in book.notes() {
         messages.note(&note);
@@ -132,7 +132,7 @@ pub(super) fn run(
     Ok(ExitCode::from(u8::from(!book.damage.is_empty())))
 }
 
-/// Where packets come from, what is counted of those that are still to come, and what it is called.
+/// The source of packets, the counters of live packets, and the name of the source.
 fn origin(
     args: &CallsArgs,
     session: &Session,
@@ -217,7 +217,7 @@ fn live(args: &CallsArgs, sql: String) -> Live {
     }
 }
 
-/// What a row says of a call.
+/// The columns of a row about a call.
 const COLUMNS: &str = "call.number, sip.call_id, call.first, call.from, call.to, call.state, call.status, \
     call.duration, call.messages, call.mos, addr.src, port.src, addr.dst, port.dst";
 

@@ -318,7 +318,7 @@ mod tests {
         };
         assert_eq!(heard.side(&called, &caller), 1);
         assert_eq!(heard.side(&caller, &called), 0);
-        // On one machine, ports tell.
+        // Both sides have the same address, and ports distinguish them.
         let (one, other) = (end("127.0.0.1", 6_000), end("127.0.0.1", 6_002));
         let mut heard = Heard::default();
         assert_eq!(heard.side(&one, &other), 0);

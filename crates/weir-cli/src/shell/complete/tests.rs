@@ -1,4 +1,4 @@
-//! What is offered at which place of a statement.
+//! Tests of the completions at places of a statement.
 
 use std::sync::{Arc, Mutex};
 
@@ -44,7 +44,7 @@ fn columns_are_those_of_the_tables_of_the_statement() {
         "{values:?}"
     );
     assert!(!meaning.is_empty());
-    // Where FROM comes later, packets are likely.
+    // Packets are likely while the statement has no FROM yet.
     assert_eq!(at_bar("SELECT ip.|", &catalog).0, values);
     // Those of another statement do not count.
     let (values, _) = at_bar(
@@ -80,7 +80,7 @@ fn functions_and_words_follow_columns() {
     assert!(meaning.contains("network"), "{meaning}");
     assert!(at_bar("SEL|", &catalog).0.contains(&"SELECT".to_owned()));
     assert!(at_bar("sel|", &catalog).0.contains(&"select".to_owned()));
-    // What nothing begins with is looked for within names.
+    // A prefix without a match is searched within names.
     let (values, _) = at_bar("SELECT ttl|", &catalog);
     assert!(values.contains(&"ip.ttl".to_owned()), "{values:?}");
     for text in ["SELECT 'ip.|", "-- ip.|", "SELECT 1 WHERE x = 'a|"] {

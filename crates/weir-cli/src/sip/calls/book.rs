@@ -52,10 +52,10 @@ pub(super) struct CallRow {
     pub(super) from: String,
     pub(super) to: String,
     is_caller_known: bool,
-    /// How the call stands; the method of what is no call.
+    /// The state of the call; the method of a transaction that is no call.
     pub(super) state: String,
     pub(super) is_call: bool,
-    /// It was refused.
+    /// Whether the call was refused.
     pub(super) is_failure: bool,
     /// The last response to what began it.
     pub(super) reply: Option<(u16, String)>,
@@ -67,7 +67,7 @@ pub(super) struct CallRow {
     /// Messages, those that are not kept among them.
     pub(super) messages: u64,
     entries: Vec<CallEntry>,
-    /// What a filter looks at, in lower case.
+    /// The text that a filter searches, in lower case.
     sought: String,
     bytes: usize,
     /// The streams that have an entry: their sockets and their protocol.
@@ -112,7 +112,7 @@ impl Book {
         }
     }
 
-    /// Takes a packet; true when it belongs to a call, or may turn out to.
+    /// Adds a packet; true when it belongs to a call, or may turn out to.
     pub(super) fn packet(&mut self, packet: &Packet<'_>) -> bool {
         let Self { watch, pages, .. } = self;
         self.packets = self.packets.saturating_add(1);
@@ -154,7 +154,7 @@ impl Book {
         self.pages.now_ns
     }
 
-    /// How a call sounds so far.
+    /// The quality of a call's sound so far.
     pub(super) fn sound(&self, row: &CallRow) -> CallSound {
         match row.streams.is_empty() {
             true => CallSound::default(),
@@ -162,7 +162,7 @@ impl Book {
         }
     }
 
-    /// What was given up for limits, in words.
+    /// The notes about what was dropped because of limits.
     pub(super) fn notes(&self) -> Vec<String> {
         let mut notes = self.watch.notes();
         if self.forgotten() > 0 {
@@ -177,7 +177,7 @@ impl Book {
 }
 
 impl Pages {
-    /// Takes up what a packet brought; true when it belongs to a call.
+    /// Adds the messages of a packet; true when it belongs to a call.
     fn take(&mut self, sight: &CallSight<'_>) -> bool {
         match sight {
             CallSight::Message {
@@ -432,7 +432,7 @@ impl CallRow {
         u64::try_from(ns).ok().map(|ns| ns / 1_000_000_000)
     }
 
-    /// True when each of these words, which are in lower case, is somewhere in it.
+    /// Whether the call contains each of these words, which are in lower case.
     pub(super) fn has(&self, words: &[String]) -> bool {
         words.iter().all(|word| {
             self.sought.contains(word)
@@ -504,7 +504,7 @@ fn party(user: Option<&[u8]>, host: &[u8], uri: &[u8]) -> String {
 
 /// Calls of which something is known, at one time.
 const ROWS_MAX: usize = 200_000;
-/// What is kept beside the bytes of a message, in the rough.
+/// The approximate memory of a message in addition to its bytes.
 const ENTRY_BYTES: usize = 176;
 const ROW_BYTES: usize = 512;
 const PARTY_CHARS_MAX: usize = 256;

@@ -12,7 +12,7 @@ use super::book::Book;
 use super::view::{Prompt, Screen, View};
 use weir_output::text::{fitted, width};
 
-/// How things look: with colour, or without.
+/// The styles, with colour or without.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Theme {
     pub(super) colour: bool,
@@ -26,7 +26,7 @@ impl Theme {
         }
     }
 
-    /// What was refused is red, and without colour bold.
+    /// Refused calls are red, and without colour bold.
     fn failure(self) -> Style {
         match self.colour {
             true => Style::new().fg(Color::Red),
@@ -69,7 +69,7 @@ pub(super) fn draw(
         (None, Some((text, false))) => (text.clone(), Style::new()),
         (None, None) => (help(view, foot.width), theme.of(Color::DarkGray)),
     };
-    // What is typed is seen at its end.
+    // The end of the typed text is visible.
     let room = usize::from(foot.width);
     let text = match view.prompt {
         Some(_) if width(&text) > room => ending(&text, room),
@@ -193,7 +193,7 @@ mod tests {
     use super::super::keys::KeyPress;
     use super::*;
 
-    /// What a terminal of this size shows.
+    /// The screen of a terminal of this size.
     fn shown(view: &mut View, book: &Book, columns: u16, lines: u16, colour: bool) -> Buffer {
         let mut terminal = Terminal::new(TestBackend::new(columns, lines)).unwrap();
         terminal
@@ -350,7 +350,7 @@ mod tests {
                 }
             }
         }
-        // What is open may be forgotten meanwhile.
+        // The open call may be dropped meanwhile.
         let mut view = View::new(false);
         view.key(KeyPress::Enter, &book);
         book = Book::new(1);

@@ -1,4 +1,4 @@
-//! What was typed, apart from the terminal that it was typed on.
+//! Key presses, independent of the terminal.
 
 use ratatui::crossterm::event::{Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 

@@ -35,7 +35,7 @@ impl SharedBook {
         }
     }
 
-    /// Looks at the book.
+    /// Locks the book.
     pub(super) fn look(&self) -> MutexGuard<'_, Book> {
         self.wanted.store(true, Ordering::Relaxed);
         let book = self.book.lock().unwrap_or_else(PoisonError::into_inner);
@@ -51,7 +51,7 @@ impl SharedBook {
     }
 }
 
-/// Where packets come from.
+/// The source of packets.
 pub(super) enum Origin {
     /// Captures, in the order of time.
     Captures(Merge<Box<dyn Read + Send>>, Vec<String>),
@@ -157,7 +157,7 @@ pub(super) fn read(origin: Origin, shared: &SharedBook, stop: &Stop, spool: Opti
     shared.write().finish();
 }
 
-/// What packets go through.
+/// The processing of each packet.
 struct Taking<'t> {
     decoder: Decoder,
     shared: &'t SharedBook,

@@ -10,12 +10,12 @@ use super::spool::Spool;
 use crate::args::Global;
 use crate::message::Messages;
 
-/// Where the packets of calls can be had again.
+/// The store from which packets of calls can be read again.
 #[derive(Clone)]
 pub(super) enum Store {
     /// The captures that were named.
     Captures(Vec<String>),
-    /// What was kept of packets that come once.
+    /// The packets that were kept from a source that cannot be read again.
     Spool(Arc<Spool>),
 }
 

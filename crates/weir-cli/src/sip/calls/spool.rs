@@ -95,7 +95,7 @@ impl Spool {
             kept.wire_len = record.wire_len;
             half.writer.write(&kept).map_err(io_error)?;
         }
-        // What came before the first that is kept was all that came, unless something was let go.
+        // The packets before the first kept one were all packets, unless some were dropped.
         Ok(if halves.next > 2 { first } else { 0 })
     }
 
@@ -127,7 +127,7 @@ fn io_error(error: WriteError) -> io::Error {
     io::Error::other(error.to_string())
 }
 
-/// What pcapng takes beside a record's data, at most.
+/// The maximum overhead of a record in pcapng.
 const RECORD_BYTES: u64 = 36;
 
 #[cfg(test)]

@@ -26,7 +26,7 @@ pub(super) enum Prompt {
     Save(String),
 }
 
-/// What is to be done about a key, beside showing something else.
+/// The action that a key asks for, beside a change of the view.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Action {
     Nothing,
@@ -35,7 +35,7 @@ pub(super) enum Action {
     Save(u64, PathBuf),
 }
 
-/// What is looked at.
+/// The part of the program that is shown.
 #[derive(Debug)]
 pub(super) struct View {
     pub(super) screen: Screen,
@@ -107,13 +107,13 @@ impl View {
         let Some(selected) = self.selected else {
             return 0;
         };
-        // Where it is no longer listed, the one behind it is.
+        // The call after it is selected if it is no longer listed.
         listed
             .partition_point(|row| row.number < selected)
             .min(last)
     }
 
-    /// Takes a key.
+    /// Processes a key.
     pub(super) fn key(&mut self, key: KeyPress, book: &Book) -> Action {
         self.status = None;
         if key == KeyPress::Interrupt {
@@ -183,7 +183,7 @@ impl View {
             KeyPress::Enter => {
                 if let Some(number) = self.chosen(book) {
                     self.open = number;
-                    // What is looked at stays where it is in the list.
+                    // The selected call keeps its place in the list.
                     self.selected = Some(number);
                     self.follows = false;
                     self.screen = Screen::Ladder;
@@ -249,7 +249,7 @@ impl View {
         Action::Nothing
     }
 
-    /// To the next message with a text, or the one before.
+    /// Moves to the next message with a text, or to the previous one.
     fn turn(&mut self, book: &Book, forward: bool) {
         let Some(ladder) = book.row(self.open).map(CallRow::ladder) else {
             self.screen = Screen::List;
@@ -294,7 +294,7 @@ impl View {
     }
 }
 
-/// Where a key leads among places up to `last`; nothing when it leads nowhere.
+/// The place that a key leads to among places up to `last`; `None` when the key does not move.
 fn moved(key: KeyPress, place: usize, last: usize, room: usize) -> Option<usize> {
     let page = room.saturating_sub(1).max(1);
     let place = match key {
@@ -380,7 +380,7 @@ mod tests {
         assert_eq!(listed(&view, &book), [0, 1, 2]);
         typed(&mut view, &book, "a");
         assert_eq!(listed(&view, &book), [0, 1, 2, 3]);
-        // In the filter, letters are letters.
+        // Letters are text in the filter.
         typed(&mut view, &book, "/qs");
         assert_eq!(view.filter, "qs");
         view.key(KeyPress::Backspace, &book);

@@ -10,7 +10,7 @@ use crate::sip::calls::book::Book;
 use crate::sip::calls::view::View;
 use weir_output::text::{escaped, width};
 
-/// Where pillars stand.
+/// The columns of the pillars.
 struct Grid {
     /// Cells of the times at the left.
     times: usize,
@@ -31,7 +31,7 @@ impl Grid {
             .checked_div(columns.max(1))
             .unwrap_or_default()
             .clamp(PITCH_MIN, PITCH_MAX);
-        // Where all have room, none is out of sight.
+        // No pillar is out of sight if there is room for all.
         let is_whole = pitch.saturating_mul(columns).saturating_add(times) <= cells;
         Self {
             times,
