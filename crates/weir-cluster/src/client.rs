@@ -52,8 +52,9 @@ use crate::codec::WeirCodec;
 use crate::doors::{PIECES, READERS, READY, RECORDS, SOURCE_BYTES};
 use crate::error::Error;
 use crate::fetch::{FetchError, Location, connect, fetch};
+use crate::retry;
 use crate::server::{UNANSWERED_MAX, engine_state};
-use crate::trust::{CONNECT, Trust, chain};
+use crate::trust::{CONNECT, Trust, chain, is_hung_up};
 
 /// A client of the scheduler at an address. Clones share their state.
 #[derive(Clone, Debug)]
@@ -434,10 +435,16 @@ impl Client {
         let endpoint = trust
             .calm_endpoint(scheduler)
             .map_err(|error| DataFusionError::Execution(error.to_string()))?;
-        trust.connected(&endpoint).await.map_err(|error| {
+        let connect = || async {
+            let connected = trust.connected(&endpoint).await;
+            connected.map_err(|error| chain(&error))
+        };
+        // A handshake may be under way when newer connections need the place.
+        let connected = retry::attempts(connect, |said| is_hung_up(said)).await;
+        connected.map_err(|said| {
             DataFusionError::Execution(format!(
                 "no scheduler answers at {scheduler}: {}",
-                trust.unconnected(&chain(&error))
+                trust.unconnected(&said)
             ))
         })
     }
@@ -450,9 +457,13 @@ impl Client {
         } = &*self.inner;
         let until = Instant::now() + EXECUTORS;
         loop {
-            let nothing = GetJobStatusParams::default();
-            let mut asking = SchedulerGrpcClient::new(channel.clone());
-            let asked = asking.get_job_status(nothing);
+            let asked = retry::request(|| {
+                let mut scheduler = SchedulerGrpcClient::new(channel.clone());
+                async move {
+                    let nothing = GetJobStatusParams::default();
+                    scheduler.get_job_status(nothing).await
+                }
+            });
             let said = match tokio::time::timeout(CONNECT, asked).await {
                 Ok(Ok(answered)) => match number(answered.metadata(), READY) {
                     Some(ready) if ready > 0 => return Ok(true),
@@ -575,8 +586,14 @@ impl Client {
         let mut is_known = false;
         let mut wait = ASK_FIRST;
         loop {
-            let asked = GetJobStatusParams { job_id: id.clone() };
-            let told = match scheduler.get_job_status(asked).await {
+            let asked = retry::request(|| {
+                let (mut scheduler, job_id) = (scheduler.clone(), id.clone());
+                async move {
+                    let asked = GetJobStatusParams { job_id };
+                    scheduler.get_job_status(asked).await
+                }
+            });
+            let told = match asked.await {
                 Ok(told) => {
                     watched.tell(told.metadata());
                     told.into_inner().status
@@ -606,14 +623,19 @@ impl Client {
 
     /// Gets the counters and located errors of the executors.
     async fn reports(&self, job: &Job, channel: Channel) -> DfResult<Reports> {
-        let mut scheduler = SchedulerGrpcClient::new(channel)
+        let scheduler = SchedulerGrpcClient::new(channel)
             .max_encoding_message_size(MESSAGE_BYTES_MAX)
             .max_decoding_message_size(usize::MAX);
-        let asked = GetJobMetricsParams {
-            job_id: job.id.clone().unwrap_or_default(),
-        };
-        let answered = scheduler.get_job_metrics(asked).await;
-        let answered = answered.map_err(|status| {
+        let answered = retry::request(|| {
+            let (mut scheduler, id) = (scheduler.clone(), job.id.clone());
+            async move {
+                let job_id = id.unwrap_or_default();
+                scheduler
+                    .get_job_metrics(GetJobMetricsParams { job_id })
+                    .await
+            }
+        });
+        let answered = answered.await.map_err(|status| {
             DataFusionError::Execution(format!(
                 "the metrics of the job are not available: {}",
                 status.message()

@@ -42,6 +42,7 @@ mod own;
 mod plans;
 mod pool;
 mod proof;
+mod retry;
 mod rows;
 mod server;
 mod shuffle;

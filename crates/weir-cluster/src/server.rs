@@ -30,7 +30,8 @@ use crate::client::{MESSAGE_BYTES_MAX, said_by};
 use crate::codec::WeirCodec;
 use crate::doors;
 use crate::error::Error;
-use crate::trust::{Trust, chain};
+use crate::retry;
+use crate::trust::{Trust, chain, is_hung_up};
 use crate::work::WorkFolder;
 use crate::worker::{Equipment, Teller, Worker};
 
@@ -303,7 +304,7 @@ async fn serve_tasks(
     let (finishes, finished) = mpsc::unbounded_channel();
     let worker = Arc::new(Worker::new(equipment(options, port)?, finishes)?);
     let scheduler = trust.channel(&trust.calm_endpoint(&options.scheduler)?);
-    let mut teller = Teller::new(&worker, scheduler);
+    let teller = Teller::new(&worker, scheduler);
     let ends = |said: String| {
         Error::new(format!(
             "the executor of {} ends: {said}",
@@ -410,12 +411,16 @@ async fn asked(
     endpoint: &Endpoint,
     trust: &Trust,
 ) -> Result<Result<(), Status>, tonic::transport::Error> {
-    let channel = trust.connected(endpoint).await?;
-    let nothing = GetJobStatusParams::default();
-    let asked = SchedulerGrpcClient::new(channel)
-        .get_job_status(nothing)
-        .await;
-    Ok(asked.map(|_| ()))
+    let connect = || trust.connected(endpoint);
+    let channel = retry::attempts(connect, |error| is_hung_up(&chain(error))).await?;
+    let asked = retry::request(|| {
+        let mut scheduler = SchedulerGrpcClient::new(channel.clone());
+        async move {
+            let nothing = GetJobStatusParams::default();
+            scheduler.get_job_status(nothing).await
+        }
+    });
+    Ok(asked.await.map(|_| ()))
 }
 
 /// Rejects an address that other machines can reach, if there is no authentication.

@@ -342,7 +342,8 @@ pub(crate) async fn admitted(State(trust): State<Trust>, request: Request, next:
     }
 }
 
-fn is_hung_up(said: &str) -> bool {
+/// Whether the text of an error is that of a peer that closes the connection.
+pub(crate) fn is_hung_up(said: &str) -> bool {
     [
         "broken pipe",
         "Broken pipe",

@@ -47,6 +47,7 @@ use crate::client::MESSAGE_BYTES_MAX;
 use crate::codec::WeirCodec;
 use crate::error::Error;
 use crate::pool::ConnectionPool;
+use crate::retry;
 use crate::shuffle::ValidatingEngine;
 use crate::trust::Trust;
 
@@ -314,20 +315,25 @@ impl Teller {
     }
 
     /// Registers the executor. The scheduler connects to its port before it responds.
-    pub(crate) async fn register(&mut self) -> Result<(), Error> {
-        let metadata = Some(self.registration.clone());
-        let registered = self
-            .scheduler
-            .register_executor(RegisterExecutorParams { metadata })
-            .await;
+    pub(crate) async fn register(&self) -> Result<(), Error> {
+        let registered = retry::request(|| {
+            let mut scheduler = self.scheduler.clone();
+            let metadata = Some(self.registration.clone());
+            async move {
+                scheduler
+                    .register_executor(RegisterExecutorParams { metadata })
+                    .await
+            }
+        });
         registered
+            .await
             .map(|_| ())
             .map_err(|status| Error::new(status.message()))
     }
 
     /// Sends heartbeats; returns an error after several failed ones in a row. A scheduler that has removed the executor registers it
     /// again at a heartbeat.
-    pub(crate) async fn live(mut self, every: Duration) -> Error {
+    pub(crate) async fn live(self, every: Duration) -> Error {
         let mut unheard = 0;
         loop {
             match self
@@ -346,7 +352,7 @@ impl Teller {
         }
     }
 
-    async fn beat(&mut self, status: executor_status::Status) -> Result<(), String> {
+    async fn beat(&self, status: executor_status::Status) -> Result<(), String> {
         let told = HeartBeatParams {
             executor_id: self.registration.id.clone(),
             metrics: Vec::new(),
@@ -355,14 +361,18 @@ impl Teller {
             }),
             metadata: Some(self.registration.clone()),
         };
-        let heard = self.scheduler.heart_beat_from_executor(told).await;
+        let heard = retry::request(|| {
+            let (mut scheduler, told) = (self.scheduler.clone(), told.clone());
+            async move { scheduler.heart_beat_from_executor(told).await }
+        });
         heard
+            .await
             .map(|_| ())
             .map_err(|status| status.message().to_owned())
     }
 
     /// Reports the statuses of ended tasks, until the sender is dropped.
-    pub(crate) async fn tell(mut self, mut finished: mpsc::UnboundedReceiver<TaskStatus>) {
+    pub(crate) async fn tell(self, mut finished: mpsc::UnboundedReceiver<TaskStatus>) {
         let mut task_status = Vec::new();
         while finished.recv_many(&mut task_status, STATUSES_MAX).await > 0 {
             let told = std::mem::take(&mut task_status);
@@ -381,13 +391,16 @@ impl Teller {
 
     /// Reports statuses. True when the scheduler refuses them: each job would wait for its task for ever. A scheduler that has ended
     /// the job ignores the status, and one that was restarted repeats the tasks.
-    async fn is_refused(&mut self, task_status: Vec<TaskStatus>) -> bool {
+    async fn is_refused(&self, task_status: Vec<TaskStatus>) -> bool {
         let told = UpdateTaskStatusParams {
             executor_id: self.registration.id.clone(),
             task_status,
         };
-        let answered = self.scheduler.update_task_status(told).await;
-        let code = answered.err().map(|status| status.code());
+        let answered = retry::request(|| {
+            let (mut scheduler, told) = (self.scheduler.clone(), told.clone());
+            async move { scheduler.update_task_status(told).await }
+        });
+        let code = answered.await.err().map(|status| status.code());
         // The latter two are those of a message that is too large.
         matches!(
             code,

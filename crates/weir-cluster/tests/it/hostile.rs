@@ -2,6 +2,7 @@
 //! file is touched, and the cluster goes on answering.
 
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use arrow_flight::flight_service_client::FlightServiceClient;
@@ -30,7 +31,7 @@ use prost::Message;
 use tonic::transport::{Channel, Endpoint};
 use tonic::{Code, Request, Status};
 use weir_cluster::{
-    Client, ExecutorOptions, Scheduler, SchedulerOptions, WorkFolder, run_executor,
+    Client, ExecutorOptions, LocalCluster, Scheduler, SchedulerOptions, WorkFolder, run_executor,
 };
 
 use crate::samples::{Asks, cluster, enter};
@@ -662,7 +663,7 @@ fn an_executor_with_a_root_fetches_no_address() {
         let asks = Asks::by(Client::new(at, 2).unwrap());
         let planned = std::sync::atomic::AtomicUsize::new(0);
         let asked = asks.ask_after(&sql.replace('@', &address), || {
-            planned.store(web.requests(), std::sync::atomic::Ordering::Relaxed);
+            planned.store(web.requests(), Ordering::Relaxed);
         });
         let since = web.requests() - planned.into_inner();
         match is_kept_in {
@@ -676,34 +677,67 @@ fn an_executor_with_a_root_fetches_no_address() {
     }
 }
 
+/// Opens a connection that completes no request: some say nothing, and some begin one.
+fn open_silent(to: &str, number: usize) -> std::net::TcpStream {
+    use std::io::Write as _;
+
+    let mut stream = std::net::TcpStream::connect(to).unwrap();
+    let said: &[u8] = match number % 3 {
+        0 => b"",
+        1 => b"PRI * HTTP/2.0\r\n",
+        _ => b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0",
+    };
+    // It may have been closed already.
+    let _ = stream.write_all(said);
+    stream
+}
+
 /// Idle connections do not exhaust the file descriptors of a process: there are more of them here than a low limit, and the
-/// oldest ones are closed in favour of new ones.
+/// oldest ones are closed in favour of new ones. A client whose connection is among those that are closed connects again.
 #[test]
 fn idle_connections_do_not_block_others() {
-    let doors = Doors::open();
-    let scheduler = cluster().scheduler().to_string();
-    for door in [&scheduler, &doors.executor] {
-        let silent: Vec<_> = (0..260)
-            .map(|number| {
-                use std::io::Write as _;
-                let mut stream = std::net::TcpStream::connect(door).unwrap();
-                // Some begin a request, and do not complete it.
-                let said: &[u8] = match number % 3 {
-                    0 => b"",
-                    1 => b"PRI * HTTP/2.0\r\n",
-                    _ => b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0",
-                };
-                // It may have been closed already.
-                let _ = stream.write_all(said);
-                stream
-            })
-            .collect();
+    // Other tests have no part in this.
+    let folder = enter().join("idle");
+    std::fs::create_dir_all(&folder).unwrap();
+    let attacked = LocalCluster::start_below(&folder, 1, None).unwrap();
+    let expected = Asks::here().ask(QUESTION).unwrap().sorted().rows;
+    let client = attacked.client(3).unwrap();
+    let answers = |client: &Client| {
+        let answered = Asks::by(client.clone()).ask(QUESTION).unwrap();
+        assert_eq!(answered.sorted().rows, expected);
+    };
+    answers(&client);
+    for to in [
+        attacked.scheduler().to_string(),
+        client.executors()[0].clone(),
+    ] {
+        let silent: Vec<_> = (0..260).map(|number| open_silent(&to, number)).collect();
         let begun = std::time::Instant::now();
-        doors.answers();
+        answers(&client);
         assert!(begun.elapsed() < Duration::from_secs(10));
         // The number of open ones is that of pending connections.
         weir_testkit::until("closed connections", || {
             silent.iter().filter(|stream| is_open(stream)).count() <= 64
+        });
+        // They do not end coming.
+        let is_answered = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                let mut silent = std::collections::VecDeque::new();
+                let mut number = 0;
+                while !is_answered.load(Ordering::Relaxed) {
+                    number += 1;
+                    silent.push_back(open_silent(&to, number));
+                    silent.drain(..silent.len().saturating_sub(500));
+                }
+            });
+            let answered: Vec<_> = (0..20)
+                .map(|_| Asks::by(attacked.client(3).unwrap()).ask(QUESTION))
+                .collect();
+            is_answered.store(true, Ordering::Relaxed);
+            for answered in answered {
+                assert_eq!(answered.unwrap().sorted().rows, expected);
+            }
         });
     }
 }
