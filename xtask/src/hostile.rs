@@ -6,6 +6,7 @@
 //! that client waited, the memory of the server and of the processes of its statements, and whether a file was changed.
 
 mod cluster;
+mod held;
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -3,7 +3,7 @@
 //! Two clusters run, each of a scheduler and two executors: one with a token, and one without. In the second each connection
 //! leads through a recorder, so that what is changed and sent again are the messages of a client, of executors and of a scheduler
 //! (gRPC and Arrow Flight, over HTTP/2); of the first it is the handshakes of TLS. Between them a client asks each cluster a
-//! statement that an executor answers.
+//! statement that an executor answers, and at the end beside connections and requests that are begun and not ended.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -19,6 +19,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail};
 use weir_testkit::{Rng, mutate};
 
+use super::held::{HOLDS, Held, Hold};
 use super::{HostileArgs, below, own_bytes};
 
 /// Attacks two clusters of this program, over the captures below a folder.
@@ -51,6 +52,11 @@ pub(super) fn attack(program: &Path, root: &Path, options: &HostileArgs) -> Resu
         ("without a token", &mut open),
         ("with a token", &mut closed),
     ] {
+        for hold in HOLDS {
+            if !cluster.answers_beside(name, hold) {
+                wrong.push(format!("{name}: no answer beside {}", hold.name));
+            }
+        }
         // What strangers have registered without a token is missed after a while.
         let answers = (0..RECOVERY).any(|_| cluster.ask(QUESTION).is_ok());
         cluster.look();
@@ -261,6 +267,30 @@ impl Cluster {
             true => Ok(took),
             false => bail!("{sql}: {}", String::from_utf8_lossy(&output.stderr)),
         }
+    }
+
+    /// Whether statements are answered while connections and requests are held at all ports. Prints how long they took.
+    fn answers_beside(&mut self, name: &str, hold: Hold) -> bool {
+        let held: Vec<Held> = self
+            .doors
+            .iter()
+            .enumerate()
+            .map(|(place, door)| Held::open(hold, *door, place == 0))
+            .collect();
+        let mut waits: Vec<_> = (0..HELD_QUESTIONS)
+            .filter_map(|_| self.ask(QUESTION).ok())
+            .collect();
+        drop(held);
+        waits.sort_unstable();
+        let seconds = |wait: Option<&Duration>| wait.map_or(f64::NAN, Duration::as_secs_f64);
+        println!(
+            "{name}: beside {} at each port {} of {HELD_QUESTIONS} answers, median {:.3} s, most {:.3} s",
+            hold.name,
+            waits.len(),
+            seconds(waits.get(waits.len() / 2)),
+            seconds(waits.last())
+        );
+        !waits.is_empty()
     }
 
     /// Asks a statement, and looks at memory and open files.
@@ -495,7 +525,7 @@ fn send(door: SocketAddr, octets: &[u8], random: &mut Rng, half_open: &mut Vec<T
 }
 
 /// What a client of HTTP/2 begins with (RFC 9113, 3.4).
-const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+pub(super) const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 /// The statements whose messages are recorded and changed.
 const STATEMENTS: &[&str] = &[
     "SELECT count(*) FROM 'office.pcapng'",
@@ -505,6 +535,8 @@ const STATEMENTS: &[&str] = &[
 ];
 /// The statement whose answers are timed meanwhile.
 const QUESTION: &str = "SELECT count(*) FROM 'voip.pcap'";
+/// The number of answers that are timed beside what is held.
+const HELD_QUESTIONS: usize = 5;
 const ANSWER_WITHIN: Duration = Duration::from_secs(20);
 /// Statements that may fail once nothing is sent any more.
 const RECOVERY: u32 = 10;
