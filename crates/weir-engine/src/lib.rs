@@ -48,6 +48,7 @@ mod over;
 mod passes;
 mod piece;
 mod plan_node;
+mod predicate_subquery;
 mod pushdown;
 mod reference;
 mod remote;

@@ -15,6 +15,7 @@ use crate::fuse::FuseAggregates;
 use crate::options::Options;
 use crate::over::CountWindowRows;
 use crate::piece::{CutIntoPieces, PlannedStatement, SendAway};
+use crate::predicate_subquery::MarkPredicateSubqueries;
 use crate::repeated;
 use crate::scan_report::ScanReport;
 use crate::share::ShareReadings;
@@ -26,6 +27,12 @@ type PhysicalRules = Vec<Arc<dyn PhysicalOptimizerRule + Send + Sync>>;
 /// The rules over logical plans.
 pub(crate) fn logical(options: &Options) -> Result<LogicalRules, Error> {
     let mut rules = repeated::optimizer_rules();
+    // That rule plans the predicates that this one leaves.
+    let place = place_of(
+        rules.iter().map(|rule| rule.name()),
+        &["decorrelate_predicate_subquery"],
+    )?;
+    rules.insert(place, Arc::new(MarkPredicateSubqueries));
     if options.memory_limit_bytes.is_some() {
         // DataFusion's own takes fewer.
         let place = place_of(

@@ -234,6 +234,11 @@ fn not_supported(message: &str) -> Wording {
             Some(hint.to_owned()),
         );
     }
+    if let Some((_, expression)) = message.split_once("does not support logical expression ")
+        && let Some(wording) = of_unplanned_subquery(expression)
+    {
+        return wording;
+    }
     // Some messages go on with the planner's own notation of the whole expression.
     let short = message.split(['(', '{']).next().unwrap_or(message);
     let short = if short.contains("logical expression") {
@@ -243,6 +248,55 @@ fn not_supported(message: &str) -> Wording {
     };
     (format!("not supported: {short}"), None)
 }
+
+/// The error of a subquery for which the optimizer has no join, by the planner's notation of its expression.
+fn of_unplanned_subquery(expression: &str) -> Option<Wording> {
+    let (what, hint) = if expression.starts_with("ScalarSubquery")
+        || expression.starts_with("OuterReferenceColumn")
+    {
+        (
+            "a subquery in an expression that compares columns of the outer query otherwise than by =",
+            "write it as a JOIN",
+        )
+    } else if expression.starts_with("InSubquery") || expression.starts_with("Exists") {
+        (
+            "IN (SELECT …) and EXISTS in the condition of a JOIN",
+            "write it in WHERE",
+        )
+    } else {
+        return None;
+    };
+    Some((format!("not supported: {what}"), Some(hint.to_owned())))
+}
+
+/// The error of a subquery at a place where the planner takes none, or of its columns and rows.
+fn of_subqueries(message: &str) -> Option<Wording> {
+    if let Some(names) = message.strip_prefix(COLUMNS_OF_SUBQUERY) {
+        let count = names.split(", ").count();
+        let said = format!("a subquery in an expression has {count} columns, and not one");
+        return Some((said, None));
+    }
+    if message.starts_with("Correlated scalar subquery must be aggregated") {
+        let hint = "an aggregate such as max(…) makes one row of many";
+        return Some((
+            "a subquery that stands for a value and names columns of the outer query may have many rows".to_owned(),
+            Some(hint.to_owned()),
+        ));
+    }
+    if message.starts_with("In/Exist/SetComparison subquery can only be used in")
+        && message.contains("was used in [Sort")
+    {
+        let hint = "name it in the SELECT list, and order by that name";
+        return Some((
+            "not supported: IN (SELECT …) and EXISTS in ORDER BY".to_owned(),
+            Some(hint.to_owned()),
+        ));
+    }
+    None
+}
+
+/// The beginning of the message about a subquery with several columns, which are named behind it.
+const COLUMNS_OF_SUBQUERY: &str = "Too many columns! The subquery should only return one column: ";
 
 /// Arrow's message names the two numbers, or is ours of a sum.
 fn overflowed(message: &str) -> String {
@@ -271,6 +325,7 @@ fn in_own_words(message: &str, columns: &[String]) -> Wording {
     of_arguments(message)
         .or_else(|| of_names(message, columns))
         .or_else(|| of_types(message))
+        .or_else(|| of_subqueries(message))
         .unwrap_or_else(|| (message.to_owned(), None))
 }
 

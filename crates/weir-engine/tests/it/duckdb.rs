@@ -334,6 +334,90 @@ fn a_list_with_a_division_by_zero_fails_here_and_is_passed_over_by_duckdb() {
     assert!(refused.contains("a division by zero"), "{refused}");
 }
 
+/// A predicate over a subquery of the table u, for a row of the table t. Some columns of both have NULLs.
+fn subquery_predicate(random: &mut Rng) -> String {
+    let not = pick(&["", "NOT "], random);
+    let value = pick(&["t.a", "t.b", "t.a + 1", "2", "NULL"], random);
+    let rows = pick(
+        &[
+            "u",
+            "u WHERE y > 1",
+            "u WHERE y > 7",
+            "u WHERE x = t.a",
+            "u WHERE x = t.b AND y > 1",
+            "u WHERE x IS NOT NULL",
+        ],
+        random,
+    );
+    match random.below(3) {
+        0 => format!("{not}EXISTS (SELECT 1 FROM {rows})"),
+        1 => format!("{value} {not}IN (SELECT y FROM {rows})"),
+        _ => format!("{value} {not}IN (SELECT x FROM {rows})"),
+    }
+}
+
+fn subquery_condition(random: &mut Rng, depth: u64) -> String {
+    if depth == 0 {
+        return match random.below(4) {
+            0 => "t.a > 1".to_owned(),
+            _ => subquery_predicate(random),
+        };
+    }
+    let (left, right) = (
+        subquery_condition(random, depth - 1),
+        subquery_condition(random, depth - 1),
+    );
+    match random.below(6) {
+        0 => format!("({left} OR {right})"),
+        1 => format!("({left} AND {right})"),
+        2 => format!("NOT ({left})"),
+        3 => format!("({left}) IS NULL"),
+        4 => format!("CASE WHEN {left} THEN {right} ELSE {left} END"),
+        _ => format!("({left}) = ({right})"),
+    }
+}
+
+/// IN and EXISTS had no plan outside of WHERE, and under NOT, OR and IS NULL they were false where they are NULL.
+#[test]
+fn predicates_over_subqueries_are_those_of_duckdb() {
+    samples::enter();
+    let mut random = Rng::new(61);
+    let statements: Vec<String> = (0..400)
+        .map(|index| {
+            let depth = random.below(3);
+            let condition = subquery_condition(&mut random, depth);
+            let asked = match index % 4 {
+                0 => format!("SELECT t.a, t.b, {condition} AS c FROM t"),
+                1 => format!("SELECT {condition} AS c, count(*) FROM t GROUP BY 1"),
+                2 => format!("SELECT count(*) FILTER (WHERE {condition}), count(t.b) FROM t"),
+                _ => format!("SELECT t.a, t.b FROM t WHERE {condition}"),
+            };
+            format!(
+                "WITH t(a, b) AS (VALUES (1, 1), (2, NULL), (3, 2), (NULL, 4), (5, 3)), \
+                 u(x, y) AS (VALUES (1, 2), (2, 3), (NULL, 1), (5, 5), (1, 1)) {asked}"
+            )
+        })
+        .collect();
+    let Some(theirs) = duckdb(&statements) else {
+        return;
+    };
+    let runner = Runner::new(&weir_engine::Options::default());
+    let mut wrong = String::new();
+    for (sql, theirs) in statements.iter().zip(theirs) {
+        let theirs = theirs.unwrap_or_else(|error| panic!("{sql}: {error}"));
+        match runner.rows(sql) {
+            Ok(ours) if agree(&ours.rows, &theirs) => {}
+            Ok(ours) => {
+                let _ = writeln!(wrong, "{sql}: {:?}, DuckDB {theirs:?}", ours.rows);
+            }
+            Err(error) => {
+                let _ = writeln!(wrong, "{sql}: {error}, DuckDB {theirs:?}");
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong}");
+}
+
 /// The columns that both have, and how weir writes them into the file that DuckDB reads.
 const COLUMNS: &[&str] = &[
     "frame.number",
