@@ -160,8 +160,21 @@ impl Trust {
     /// # Errors
     /// When there is no room for private sockets.
     pub(crate) fn endpoints(&self) -> Result<EndpointOverrideFn, Error> {
+        self.limited_endpoints(CONNECT, TAKEN)
+    }
+
+    /// As [`Self::endpoints`], with a time for connecting and one for the answer to a request. Tasks wait for both where an executor
+    /// does not answer, before another executor gets them.
+    fn limited_endpoints(
+        &self,
+        connect: Duration,
+        answer: Duration,
+    ) -> Result<EndpointOverrideFn, Error> {
+        let limited = move |endpoint: Endpoint| endpoint.connect_timeout(connect).timeout(answer);
         if self.tls.is_none() {
-            return Ok(Arc::new(|endpoint| Ok(endpoint.user_agent(agent())?)));
+            return Ok(Arc::new(move |endpoint| {
+                Ok(limited(endpoint.user_agent(agent())?))
+            }));
         }
         let folder = std::env::temp_dir();
         let create_in = |parent: &Path| Forwarder::create_in(parent, Dial::new(self.clone()));
@@ -176,7 +189,7 @@ impl Trust {
         Ok(Arc::new(move |endpoint| {
             let path = forwarder.socket(endpoint.uri())?;
             let endpoint = Endpoint::from_shared(format!("unix:{}", path.display()))?;
-            Ok(calm(endpoint.user_agent(agent())?))
+            Ok(limited(calm(endpoint.user_agent(agent())?)))
         }))
     }
 
@@ -396,10 +409,15 @@ const CLIENT_CALLS: [&str; 7] = [
 ];
 const SHOWN_MAX: usize = 40;
 pub(crate) const CONNECT: Duration = Duration::from_secs(5);
+/// The time within which an executor answers that it takes tasks.
+const TAKEN: Duration = Duration::from_secs(10);
 const KEEP_ALIVE: Duration = Duration::from_secs(10);
 
 #[cfg(test)]
 mod tests {
+    use ballista_core::serde::protobuf::LaunchMultiTaskParams;
+    use ballista_core::serde::protobuf::executor_grpc_client::ExecutorGrpcClient;
+
     use super::*;
 
     fn headers(agent: &str) -> HeaderMap {
@@ -424,6 +442,31 @@ mod tests {
         assert!(!refused.contains("0123456789"), "{refused}");
         assert!(!format!("{trust:?}").contains("0123456789"));
         assert!(!agent().contains("0123456789"));
+    }
+
+    /// An executor that accepts connections and answers nothing held its tasks for 20 seconds.
+    #[test]
+    fn an_executor_without_an_answer_is_given_up() {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .unwrap();
+        runtime.block_on(async {
+            let silent = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+            let address = silent.local_addr().unwrap();
+            for trust in [Trust::default(), with("0123456789abcdef")] {
+                let limited = trust
+                    .limited_endpoints(Duration::from_secs(600), Duration::from_millis(20))
+                    .unwrap();
+                let endpoint = Endpoint::from_shared(format!("http://{address}")).unwrap();
+                let endpoint = limited(endpoint).unwrap();
+                let mut executor = ExecutorGrpcClient::new(endpoint.connect_lazy());
+                let tasks = LaunchMultiTaskParams::default();
+                let refused = executor.launch_multi_task(tasks).await.unwrap_err();
+                let said = chain(&refused);
+                assert!(said.contains("imeout expired"), "{said}");
+            }
+        });
     }
 
     #[test]
