@@ -130,7 +130,7 @@ fn options(bits: &mut Bits<'_>) -> Options {
     options
 }
 
-/// What a packet says of itself holds together.
+/// Checks that the properties of a packet are consistent.
 pub(crate) fn check(packet: &Packet<'_>) {
     let data = packet.frame().data;
     let mut seen = Vec::new();
@@ -216,7 +216,7 @@ pub(crate) fn read_all(packet: &Packet<'_>) {
     }
 }
 
-/// True when two packets have the same value.
+/// Returns true when two packets have the same value.
 fn same(get: Get, one: &Packet<'_>, other: &Packet<'_>) -> bool {
     match get {
         Get::Bool(get) => get(one) == get(other),

@@ -53,7 +53,7 @@ pub fn run(bytes: &[u8]) {
     let refused = scanned.scan(&table, &projection, Some(&refused), batch_rows, None, false);
     assert_eq!(all.records, all.rows as u64);
     assert_eq!(all.records, passed.records);
-    // What is neither true nor false is in neither.
+    // A row whose predicate is NULL passes neither the predicate nor its negation.
     assert!(passed.rows + refused.rows <= all.rows);
 
     // The columns beside it and the order of the files change nothing about a column.
@@ -84,7 +84,7 @@ struct Scanned {
     layout: Option<Arc<Layout>>,
 }
 
-/// What a scan gave.
+/// The result of a scan.
 struct Given {
     batches: Vec<RecordBatch>,
     rows: usize,

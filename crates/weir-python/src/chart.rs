@@ -1,4 +1,4 @@
-//! Which chart fits the columns of an answer.
+//! The choice of a chart for the columns of an answer.
 
 use pyo3::prelude::*;
 use weir_page::chart::{Choice, Column, Kind, Values, choose, choose_kind, slots};
@@ -54,7 +54,7 @@ pub(crate) fn chart_is_amount(name: &str) -> bool {
     Column { name, values }.is_amount()
 }
 
-/// How often values fall into slots of one width: where the first begins, the width, and the counts.
+/// The histogram of values in bins of equal width: the start of the first bin, the width, and the counts.
 #[pyfunction]
 pub(crate) fn chart_slots(values: Vec<f64>) -> Option<(f64, f64, Vec<u64>)> {
     slots(&values).map(|slots| (slots.first, slots.width, slots.counts))

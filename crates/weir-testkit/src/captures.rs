@@ -1,4 +1,4 @@
-//! Which of the captures beside the checkout do tests read?
+//! The list of captures beside the checkout that tests read.
 //!
 //! Those that `captures.txt` lists, which is a file of the project: a test that takes every eighth of them takes the
 //! same ones wherever it runs. A capture more in the folders is not judged, and [`crate::unlisted`] names it; one
@@ -20,9 +20,9 @@ pub const FOLDERS: [&str; 3] = ["captures", "sip", "websocket"];
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Listed {
-    /// Its path from the folder that was asked for, with `/` between the parts.
+    /// The path relative to the requested folder, with `/` as separator.
     pub name: String,
-    /// Where it is.
+    /// The absolute path.
     pub path: PathBuf,
     /// False when only its name says that it is a capture.
     pub is_capture: bool,
@@ -42,7 +42,7 @@ pub fn listed(folder: &str) -> Vec<Listed> {
     files
 }
 
-/// As [`listed`], with the files that only their name calls captures, to compare how these are refused.
+/// The files of [`listed`], and files whose names alone say that they are captures, to compare how these are refused.
 ///
 /// # Panics
 ///
@@ -67,7 +67,7 @@ pub fn data() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data")
 }
 
-/// Where the list is.
+/// The path of the list.
 #[must_use]
 pub fn list_path() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("captures.txt")
@@ -213,11 +213,11 @@ fn files_of(data: &Path) -> io::Result<Vec<String>> {
     Ok(found)
 }
 
-/// What is in front of a path whose file is no capture.
+/// The prefix of a path whose file is no capture.
 const NO_CAPTURE: &str = "! ";
 /// Names in one line of what is missing or not listed.
 const NAMES_MAX: usize = 20;
-/// What the list says of itself.
+/// The comment at the top of the list.
 const HEAD: &str = "\
 # The captures in ../shared/data that tests read: others there are counted and named, not judged. Behind a ! are files
 # that only their name calls captures. WEIR_BLESS=1 cargo test -p weir-capture --test it captures_are_listed renews it.

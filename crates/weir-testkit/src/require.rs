@@ -1,4 +1,4 @@
-//! What a test does when the peer that judges it is not there, and with captures that it does not know.
+//! The handling of tests whose peer is not installed, and of captures that the list does not name.
 //!
 //! On a developer's machine a test without its peer is skipped, and `cargo xtask test` counts and names it at its end.
 //! A gate lists in `WEIR_REQUIRE` what it has installed, as in `tshark,zeek-baselines,erlang`, and there a missing

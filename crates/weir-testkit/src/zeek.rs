@@ -10,11 +10,11 @@ use std::{fs, io};
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Case {
-    /// Its name, such as `core.tunnels.gre`.
+    /// The name of the test, such as `core.tunnels.gre`.
     pub name: String,
     /// The capture that it reads.
     pub capture: PathBuf,
-    /// True when an option has Zeek take packets with wrong checksums.
+    /// True when an option makes Zeek accept packets with wrong checksums.
     pub ignores_checksums: bool,
     /// The lines of the log.
     pub expected: Vec<Row>,
@@ -46,7 +46,7 @@ pub fn cases(log: &str, compared: &str) -> io::Result<Vec<Case>> {
         cases.extend(others.filter(|case| !known.contains(&case.name)));
     }
     if cases.is_empty() {
-        // Of some logs only the sources have tests.
+        // Some logs have tests only in Zeek's sources.
         let peer = match data.join("zeek").is_dir() {
             true => "zeek-sources",
             false => "zeek-baselines",

@@ -516,5 +516,5 @@ fn write(target: &str, seeds: &[Seed]) -> io::Result<()> {
     Ok(())
 }
 
-/// In November 2023.
+/// A time in November 2023, in nanoseconds.
 const TIME_NS: u64 = 1_700_000_000_123_456_789;

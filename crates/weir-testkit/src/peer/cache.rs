@@ -29,7 +29,7 @@ pub(super) struct AnswerCache {
     /// Nothing is kept without one.
     folder: Option<PathBuf>,
     bytes_max: u64,
-    /// True where answers of earlier processes do not count.
+    /// True when answers of earlier processes are ignored.
     is_anew: bool,
     /// The answers that this process has kept.
     own: Mutex<HashSet<blake3::Hash>>,
@@ -59,7 +59,8 @@ impl AnswerCache {
         drop(own);
         let path = self.path(key)?;
         let answer = parsed(&fs::read(&path).ok()?)?;
-        // What is used stays; nothing is lost when another process removes it now.
+        // The new time keeps used answers in the cache; a failure is harmless when another process removes the file at the same
+        // time.
         let used = File::options().write(true).open(&path);
         let _ = used.and_then(|file| file.set_modified(SystemTime::now()));
         Some(answer)
@@ -122,7 +123,7 @@ impl AnswerCache {
         let mut files = Vec::new();
         for entry in fs::read_dir(folder)? {
             let entry = entry?;
-            // What another process has removed has no metadata.
+            // A file that another process has removed has no metadata.
             if let Ok(metadata) = entry.metadata()
                 && metadata.is_file()
             {

@@ -120,10 +120,10 @@ fn pcap(bytes: &[u8], magic: &[u8]) -> Result<Capture, String> {
     Ok(capture)
 }
 
-/// What a section says of an interface.
+/// The description of an interface in a section.
 #[derive(Clone, Copy)]
 struct Described {
-    /// Its number among those of all sections.
+    /// The number of the interface, counted over all sections.
     number: u32,
     resolution: u8,
     offset_s: i64,

@@ -34,7 +34,7 @@ fn the_same_bytes_everywhere() {
         let (file, trace) = generate(generator, 1, 1_000_000);
         found.push_str(&format!("{name} {} {:016x}\n", trace.records, hash(&file)));
     }
-    // After a deliberate change of a generator, put here what is found.
+    // A deliberate change of a generator needs the new hashes in `EXPECTED`.
     assert_eq!(found, EXPECTED, "found:\n{found}");
 }
 
