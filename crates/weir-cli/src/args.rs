@@ -1,4 +1,4 @@
-//! What can the user say on the command line?
+//! The definitions of the command line.
 //!
 //! The definitions give help, completions and manual pages alike. A line that does not parse
 //! becomes a [`Refusal`]: `error:` and `hint:` lines, exit status 2.
@@ -43,7 +43,7 @@ pub(crate) struct Cli {
     /// Switches of every command.
     #[command(flatten)]
     pub(crate) global: Global,
-    /// What to do.
+    /// The command.
     #[command(subcommand)]
     pub(crate) command: Command,
 }
@@ -82,7 +82,7 @@ pub(crate) struct Global {
 /// The commands.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    // What these say of themselves stands at their types: a doc comment here would win.
+    // The help of these commands is at their types; a doc comment here would replace it.
     Query(Query),
     Shell(Box<crate::shell::Shell>),
     Summary(crate::overview::Summary),
@@ -135,7 +135,7 @@ pub(crate) enum Command {
 pub(crate) struct Fields {
     /// Only those whose name, meaning or layer contains this, without regard to case
     pub(crate) pattern: Option<String>,
-    /// Where the rows go, and how.
+    /// The output options.
     #[command(flatten)]
     pub(crate) output: OutputArgs,
 }
@@ -145,7 +145,7 @@ pub(crate) struct Fields {
 pub(crate) struct Functions {
     /// Only those whose name or meaning contains this, without regard to case
     pub(crate) pattern: Option<String>,
-    /// Where the rows go, and how.
+    /// The output options.
     #[command(flatten)]
     pub(crate) output: OutputArgs,
 }
@@ -189,7 +189,7 @@ pub(crate) fn parse(line: impl IntoIterator<Item = OsString>) -> Result<Cli, Ref
     Cli::try_parse_from(&line).map_err(|error| refuse(error, &line))
 }
 
-/// What to write in place of what a line says in an old way, which goes on working.
+/// The notes about old names of options and numbers without a unit, which still work.
 pub(crate) fn outdated(line: &[OsString]) -> Vec<String> {
     let words: Vec<&str> = line.iter().filter_map(|word| word.to_str()).collect();
     let command = words.get(1).copied().unwrap_or_default();
@@ -241,7 +241,7 @@ pub(crate) fn write_version(out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "weir {VERSION}")
 }
 
-/// Whether `weir --version --verbose` is asked, in any order.
+/// Whether the line is `weir --version --verbose`, in any order.
 pub(crate) fn asks_for_build(line: &[OsString]) -> bool {
     let words: Vec<&str> = line
         .iter()
@@ -322,7 +322,7 @@ fn man_page(command: clap::Command, pages: &mut Vec<(String, Vec<u8>)>) -> io::R
     Ok(())
 }
 
-/// What `weir --version` says. A debug program answers several times more slowly than a release program.
+/// The text of `weir --version`, with the build profile: a debug program runs several times more slowly than a release program.
 const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " (", env!("WEIR_PROFILE"), ")");
 
 const TOP_EXAMPLES: &str = "\

@@ -119,7 +119,7 @@ struct Network {
     lost_after: Duration,
 }
 
-/// How the parts of a cluster know each other.
+/// The certificates and the token by which the nodes of a cluster authenticate each other.
 #[derive(Args, Debug)]
 pub(crate) struct KnownBy {
     /// The certificate that is shown to the other parts of a cluster, in PEM
@@ -170,7 +170,7 @@ pub(crate) struct KnownBy {
 }
 
 impl KnownBy {
-    /// How the parts of a cluster know each other; those of one machine by the token of their user, where none is given.
+    /// The credentials of a node. Without any, the nodes of one machine use the token of their user.
     fn trust(&self, is_here: bool) -> Result<Trust, Failure> {
         let files = match (&self.tls_cert, &self.tls_key, &self.tls_ca) {
             (Some(certificate), Some(key), Some(authorities)) => Some(TlsFiles {
@@ -336,7 +336,7 @@ pub(crate) struct ClusterHandle {
 }
 
 impl ClusterHandle {
-    /// The cluster at `HOST:PORT`, or one that is started here for `local`.
+    /// The cluster at `HOST:PORT`, or a new one in this process for `local`.
     pub(crate) fn at(
         name: &str,
         known: &KnownBy,
@@ -381,7 +381,7 @@ impl ClusterHandle {
     }
 }
 
-/// Whether a host and port are of this machine, and of nothing that others reach.
+/// Whether a host is this machine's loopback, which no other machine reaches.
 fn is_of_this_machine(name: &str) -> bool {
     let Ok((host, _)) = host_and_port(name) else {
         return false;

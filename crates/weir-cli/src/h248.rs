@@ -34,7 +34,7 @@ use crate::session::Failure;
     arg_required_else_help = true
 )]
 pub(crate) struct H248 {
-    /// What to do.
+    /// The command.
     #[command(subcommand)]
     command: H248Command,
 }
@@ -48,7 +48,7 @@ enum H248Command {
     Compare(compare::Compare),
 }
 
-/// Where messages come from: shared by all commands.
+/// The input options, shared by all commands.
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Input")]
 struct InputArgs {
@@ -60,7 +60,7 @@ struct InputArgs {
     hex: bool,
 }
 
-/// How messages are read: shared by the commands that do not check them.
+/// The options of decoding, shared by the commands that do not check messages.
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Input")]
 struct ReadArgs {
@@ -177,7 +177,7 @@ impl Target {
     }
 }
 
-/// How messages are written.
+/// The options of encoding.
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Output")]
 struct WriteArgs {

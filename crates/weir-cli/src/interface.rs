@@ -17,7 +17,7 @@ use crate::quantity::{parse_period, parse_size};
 use crate::session::Failure;
 use weir_output::grouped;
 
-/// How packets are captured.
+/// The options of capturing.
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Capturing")]
 pub(crate) struct InterfaceArgs {
@@ -96,7 +96,7 @@ impl SourceArgs {
         self.capture.interface.is_some() || self.hep.is_some()
     }
 
-    /// Opens what was named, under its name; packets come once it is started. `None` when nothing was named.
+    /// Opens the named source and returns it with its name; packets arrive after it is started. `None` without a named source.
     pub(crate) fn open(&self) -> Result<Option<(String, Source)>, Failure> {
         if let Some(address) = self.hep {
             let collector = Collector::bind(address)?;

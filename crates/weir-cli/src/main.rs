@@ -49,7 +49,7 @@ use session::Failure;
 
 fn main() -> ExitCode {
     let line: Vec<_> = std::env::args_os().collect();
-    // The parser is not built, and no thread begun, for an answer that reads nothing.
+    // The version needs neither the parser nor threads.
     if args::asks_for_version(&line) {
         return match printed(args::write_version(&mut io::stdout())) {
             Ok(code) => code,

@@ -42,7 +42,7 @@ pub(crate) struct Report {
     output: DocumentArgs,
 }
 
-/// Where a document goes, and how.
+/// The destination and the format of a document.
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Output")]
 pub(crate) struct DocumentArgs {
@@ -56,7 +56,7 @@ pub(crate) struct DocumentArgs {
     pub(crate) zone: Zone,
 }
 
-/// How a document is written.
+/// The formats of documents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum DocumentFormat {
     /// Headings and tables
@@ -68,7 +68,7 @@ pub(crate) enum DocumentFormat {
 }
 
 impl DocumentArgs {
-    /// How it is to be written.
+    /// The format of the document.
     ///
     /// # Errors
     /// When the name of the file asks for something else.

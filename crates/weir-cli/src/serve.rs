@@ -222,7 +222,7 @@ fn options(serve: &Serve, global: Global) -> Result<Options, Failure> {
     Ok(options)
 }
 
-/// This program, with the arguments that it was started with, as one that runs statements.
+/// The command line of worker processes: this program with its own arguments and `--worker`.
 fn this_program() -> Result<WorkerProgram, Failure> {
     // The file that this process was started from, even where another has taken its name since.
     let own = PathBuf::from("/proc/self/exe");

@@ -56,7 +56,7 @@ pub(crate) struct Shell {
     pub(crate) rows: Option<Rows>,
     #[command(flatten)]
     pub(crate) zone: Zone,
-    /// What a query may use.
+    /// The limits and databases of a query.
     #[command(flatten)]
     pub(crate) resources: Resources,
     /// Heed no settings, statements, views and history that are kept at home

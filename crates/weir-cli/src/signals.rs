@@ -91,7 +91,7 @@ fn wait(mut signals: Signals) {
         if asked {
             process::exit(INTERRUPTED);
         }
-        // Shells and schedulers tell a program that a signal ended from one that failed.
+        // The default action ends the process by the signal, which shells and schedulers distinguish from a failure.
         let _ = emulate_default_handler(signal);
         process::exit(INTERRUPTED);
     }

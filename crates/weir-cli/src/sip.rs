@@ -29,7 +29,7 @@ pub(crate) struct Sip {
 
 #[derive(Debug, Subcommand)]
 enum SipCommand {
-    // What they say of themselves stands at their types.
+    // The help of these commands is at their types.
     Calls(Box<calls::CallsArgs>),
     Ladder(LadderArgs),
     Export(export::ExportArgs),

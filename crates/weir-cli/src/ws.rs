@@ -156,7 +156,7 @@ struct Stats {
     report: ReportArgs,
 }
 
-/// What is read, and how.
+/// The input options.
 #[derive(Args, Debug)]
 struct InputArgs {
     /// Transcripts, archives or captures; '-' for standard input
@@ -283,7 +283,7 @@ enum Build {
     Ng,
 }
 
-/// How the report is written.
+/// The output options of a report.
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Output")]
 struct ReportArgs {

@@ -26,7 +26,7 @@ pub(crate) struct Live {
     pub(crate) sql: Option<String>,
     #[command(flatten)]
     pub(crate) zone: Zone,
-    /// Where functions look addresses up.
+    /// The databases of the GeoIP functions.
     #[command(flatten)]
     pub(crate) databases: Databases,
     #[command(flatten)]
@@ -75,7 +75,7 @@ pub(crate) struct Live {
             [default: 1s on a terminal, and only at the end elsewhere]"
     )]
     pub(crate) every: Option<Duration>,
-    /// Where the rows go, and how.
+    /// The output options.
     #[command(flatten)]
     pub(crate) output: OutputArgs,
     /// Say on standard error what was read and passed over, and how fast

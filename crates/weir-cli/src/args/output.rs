@@ -1,4 +1,4 @@
-//! Where rows go, and how.
+//! The options for the destination and format of rows.
 
 use std::path::{Path, PathBuf};
 
@@ -10,7 +10,7 @@ use crate::refusal::Refusal;
 use weir_output::plot::{Form, Kind, Plot};
 use weir_output::{self as output, Format};
 
-/// Where rows go, and how: shared by the commands that give rows.
+/// The options for the destination and format of rows, which all commands with rows share.
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Output")]
 pub(crate) struct OutputArgs {
@@ -137,7 +137,7 @@ impl OutputArgs {
         Ok((file.as_os_str() != "-").then_some(file))
     }
 
-    /// How to write to `file`, or without one to standard output, which may be a terminal.
+    /// The options of the writer for `file`, or for standard output without one; standard output may be a terminal.
     pub(crate) fn options(
         &self,
         file: Option<&Path>,

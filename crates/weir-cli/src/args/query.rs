@@ -30,10 +30,10 @@ pub(crate) struct Query {
     /// Read the SQL from a file, '-' for standard input
     #[arg(short, long, value_name = "FILE")]
     pub(crate) file: Option<PathBuf>,
-    /// Where the rows go, and how.
+    /// The output options.
     #[command(flatten)]
     pub(crate) output: OutputArgs,
-    /// What the query may use.
+    /// The limits and databases of a query.
     #[command(flatten)]
     pub(crate) resources: Resources,
     /// Have a cluster answer: HOST:PORT of its scheduler, or 'local'
@@ -143,7 +143,7 @@ pub(crate) struct Query {
     pub(crate) no_progress: bool,
 }
 
-/// What HDLC records in ERF files carry.
+/// The protocol inside HDLC records of ERF files.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Hdlc {
     /// Detected from the first bytes of each frame

@@ -1,4 +1,4 @@
-//! What the user can say behind `weir clf`.
+//! The arguments of `weir clf`.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -58,7 +58,7 @@ pub(crate) enum ClfCommand {
     Anonymize(Anonymize),
 }
 
-/// The forms, as they are named on the command line.
+/// The names of the forms on the command line.
 #[derive(Clone, Copy, Debug, Default, ValueEnum)]
 pub(crate) enum FormName {
     /// RFC 6873 with RFC 7355
@@ -135,7 +135,7 @@ pub(crate) struct Write {
     pub(crate) source: SourceArgs,
 }
 
-/// What records are looked for.
+/// The conditions on records.
 #[derive(Args, Debug, Default)]
 #[command(next_help_heading = "Which records")]
 pub(crate) struct Filter {

@@ -31,7 +31,7 @@ pub(super) struct Decode {
     view: View,
 }
 
-/// How messages are shown.
+/// The ways to show messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum View {
     /// Pretty text

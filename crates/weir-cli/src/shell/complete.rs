@@ -65,7 +65,7 @@ impl TableUse {
     }
 }
 
-/// The tables that a statement asks, as far as it is written.
+/// The tables that an unfinished statement names so far.
 pub(super) fn tables_of(sql: &str) -> Vec<TableUse> {
     let all = tokens(sql);
     let words = StatementWords { sql, tokens: &all };
@@ -252,7 +252,7 @@ fn statement(line: &str, before: &str, catalog: &Catalog) -> Vec<Candidate> {
     }
     let word_start = word_start(before);
     let word = before.get(word_start..).unwrap_or_default();
-    // The word in front of the one that is written.
+    // The word before the one at the cursor.
     let in_front = written
         .iter()
         .rposition(|token| token.range.end <= word_start);
@@ -531,7 +531,7 @@ fn files(path: &str, end: usize, quote: Quote<'_>) -> Vec<Candidate> {
     };
     let mut found: Vec<(String, bool)> = Vec::new();
     for entry in entries.take(ENTRIES_MAX).flatten() {
-        // A name that is no text cannot be written, and one that steers the terminal is not shown.
+        // A name that is not UTF-8 cannot be typed, and a name with control characters could change the terminal.
         let Ok(name) = entry.file_name().into_string() else {
             continue;
         };

@@ -92,7 +92,7 @@ struct Opened {
 }
 
 impl Work {
-    /// A session with nothing done yet.
+    /// A session before its first statement.
     pub(super) fn new(
         session: Session,
         settings: Settings,
@@ -192,7 +192,7 @@ impl Work {
         failures
     }
 
-    /// Makes a capture the one that is looked at.
+    /// Opens a capture in place of the one before.
     pub(super) fn open(&mut self, file: &str) -> Result<(), Failure> {
         self.show_packets(file, None)?;
         if let Some(before) = self.opened.take() {
@@ -417,7 +417,7 @@ impl Work {
     fn file_options(&self, path: &Path) -> Result<output::Options, Failure> {
         let is_picture = Form::of_path(path).is_some_and(Form::is_picture);
         let args = OutputArgs {
-            // The name of a picture asks for one, whatever the format on the screen is.
+            // The extension of a picture decides the format, whatever the format on the screen is.
             format: Format::of_path(path).or(self.settings.format.filter(|_| !is_picture)),
             output: vec![path.to_owned()],
             plot: self.plot,

@@ -64,7 +64,7 @@ pub(super) struct CallsArgs {
     /// Disk space for packets that come once, so that calls can be saved; beyond it the oldest are let go
     #[arg(long, value_name = "SIZE", value_parser = parse_size, default_value = "512m", help_heading = "Resources")]
     spool: usize,
-    /// Where the rows go, and how.
+    /// The output options.
     #[command(flatten)]
     output: OutputArgs,
 }

@@ -43,7 +43,7 @@ impl Theme {
     }
 }
 
-/// Draws the screen that is looked at, whatever its size.
+/// Draws the current screen into an area of any size.
 pub(super) fn draw(
     buffer: &mut Buffer,
     area: Rect,

@@ -114,7 +114,7 @@ impl Drop for Taken {
     }
 }
 
-/// A terminal that has gone takes nothing back.
+/// Errors are ignored: a terminal that is gone needs no restoring.
 fn give_back() {
     let _ = disable_raw_mode();
     let _ = execute!(io::stdout(), LeaveAlternateScreen, cursor::Show);
