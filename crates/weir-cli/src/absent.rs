@@ -11,7 +11,7 @@ use crate::session::Failure;
 #[derive(Args, Debug)]
 #[command(after_help = GET)]
 pub(crate) struct Absent {
-    /// What the command would take
+    /// Arguments of the command
     #[arg(hide = true, trailing_var_arg = true, allow_hyphen_values = true)]
     _arguments: Vec<OsString>,
 }

@@ -65,16 +65,16 @@ pub(crate) struct Global {
             unless NO_COLOR is set or TERM is dumb"
     )]
     pub(crate) color: ColorChoice,
-    /// No notes and no progress; errors and warnings are still said
+    /// Show no notes and no progress; errors and warnings are still shown
     #[arg(short, long, global = true)]
     pub(crate) quiet: bool,
-    /// Let output take the place of a capture
+    /// Allow output to replace an existing capture
     #[arg(
         long,
         global = true,
         help_heading = "Output",
-        long_help = "Let output take the place of a capture that is there. Other files are replaced without \
-            being asked for; in any case only when the new one is whole"
+        long_help = "Allow output to replace an existing capture. Other files are replaced without this option. A file is \
+            replaced only when the new one is complete"
     )]
     pub(crate) overwrite: bool,
 }
@@ -104,12 +104,12 @@ pub(crate) enum Command {
     Sip(crate::sip::Sip),
     #[cfg(feature = "serve")]
     Serve(Box<crate::serve::Serve>),
-    /// Answer SQL clients and browsers (not in this build)
+    /// Serve SQL clients and browsers (not in this build)
     #[cfg(not(feature = "serve"))]
     Serve(crate::absent::Absent),
     #[cfg(feature = "cluster")]
     Cluster(Box<crate::cluster::Cluster>),
-    /// Answer SQL on several machines (not in this build)
+    /// Run SQL queries on several machines (not in this build)
     #[cfg(not(feature = "cluster"))]
     Cluster(crate::absent::Absent),
     /// Print a completion script for a shell
@@ -133,7 +133,7 @@ pub(crate) enum Command {
     after_help = FIELDS_EXAMPLES
 )]
 pub(crate) struct Fields {
-    /// Only those whose name, meaning or layer contains this, without regard to case
+    /// Only columns whose name, meaning or layer contains this text, in upper or lower case
     pub(crate) pattern: Option<String>,
     /// The output options.
     #[command(flatten)]
@@ -143,7 +143,7 @@ pub(crate) struct Fields {
 /// `weir functions` and `weir tables`.
 #[derive(Args, Debug)]
 pub(crate) struct Functions {
-    /// Only those whose name or meaning contains this, without regard to case
+    /// Only entries whose name or meaning contains this text, in upper or lower case
     pub(crate) pattern: Option<String>,
     /// The output options.
     #[command(flatten)]
@@ -157,10 +157,10 @@ pub(crate) struct Functions {
     after_help = DEMO_EXAMPLES
 )]
 pub(crate) struct Demo {
-    /// Where to write the captures; made if it is missing
+    /// Folder for the captures; created if it is missing
     #[arg(default_value = "demo")]
     pub(crate) dir: PathBuf,
-    /// Use the captures that are there already instead of writing them anew
+    /// Use the existing captures instead of writing them again
     #[arg(long)]
     pub(crate) keep: bool,
     /// Write the captures only
@@ -334,8 +334,8 @@ Examples:
   weir fields vlan
       columns that have to do with VLANs
 
-Exit status: 0 done; 1 done, and damage was found (all that is good was delivered); 2 usage, names,
-SQL or environment: it was not begun; 3 it failed while it ran.";
+Exit status: 0 success; 1 success, but damage was found (all good data was delivered); 2 usage,
+names, SQL or environment: nothing was run; 3 failure while running.";
 
 const FIELDS_EXAMPLES: &str = "\
 Examples:

@@ -1,8 +1,8 @@
 //! The `weir` command: SQL over network traffic and signalling.
 //!
 //! `main` reads the command line and hands over to one module a command. Standard output is data,
-//! standard error is everything else. Exit status: 0 done; 1 done, with damage found on the way; 2 usage,
-//! names, SQL or environment: it was not begun; 3 failed while it ran.
+//! standard error is everything else. Exit status: 0 success; 1 success, but damage was found; 2 usage,
+//! names, SQL or environment: nothing was run; 3 failure while running.
 
 #[cfg(not(all(feature = "cluster", feature = "serve")))]
 mod absent;

@@ -21,11 +21,11 @@ pub(crate) use document::Document;
 /// `weir report`.
 #[derive(Args, Debug)]
 #[command(
-    about = "Answer the queries of a file as one document",
-    long_about = "Answer the queries of a file as one document: text, a page of HTML, or JSON.\n\n\
-        Each query that gives rows is a section. Of the comment in front of it the first line is the heading, the others \
-        stand below. $day in a query is the value of --param day=…. Two columns, a text and a number, are drawn as bars \
-        on a page, too.",
+    about = "Write the answers to the queries of a file as one document",
+    long_about = "Write the answers to the queries of a file as one document: text, an HTML page, or JSON.\n\n\
+        Each query with rows is a section. The first line of the comment before the query is the heading, and \
+        the other lines follow it. $day in a query is the value of --param day=…. An HTML page also draws two \
+        columns, a text and a number, as bars.",
     after_help = EXAMPLES
 )]
 pub(crate) struct Report {
@@ -46,7 +46,7 @@ pub(crate) struct Report {
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Output")]
 pub(crate) struct DocumentArgs {
-    /// How it is written [default: by the name of -o, or text]
+    /// Format of the document [default: by the name of -o, or text]
     #[arg(long, value_name = "FORMAT")]
     format: Option<DocumentFormat>,
     /// Write to a file instead of standard output

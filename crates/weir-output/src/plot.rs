@@ -33,9 +33,9 @@ pub enum Kind {
     /// A bar for each name
     #[value(alias = "bar")]
     Bars,
-    /// How often an amount is how large
+    /// The number of rows in each range of an amount
     Histogram,
-    /// How much there is of what, and when
+    /// Amounts by name and time, as colours
     #[value(alias = "heatmap")]
     Heat,
 }

@@ -18,7 +18,7 @@ use crate::signals;
 pub(super) struct LiveArgs {
     #[command(flatten)]
     pub(super) capture: InterfaceArgs,
-    /// End after so many text and binary messages, such as 1000 or 10k
+    /// Stop after N text and binary messages, such as 1000 or 10k
     #[arg(short, long, value_name = "N", requires = "interface", value_parser = parse_count, help_heading = "Capturing")]
     count: Option<u64>,
 }

@@ -254,10 +254,10 @@ fn help_says_how_commands_end() {
     let help = run("weir --help", &folder).stdout;
     let flat = help.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(
-        flat.contains("Exit status: 0 done; 1 done, and damage was found"),
+        flat.contains("Exit status: 0 success; 1 success, but damage was found"),
         "{flat}"
     );
-    assert!(flat.contains("3 it failed while it ran"), "{flat}");
+    assert!(flat.contains("3 failure while running"), "{flat}");
 }
 
 /// What a newcomer typed: the exit status, a part of the error, a part of the hint. Where a hint of SQL or
