@@ -17,7 +17,7 @@ use crate::installed;
 use crate::measure::{Subject, alternate, median};
 use crate::scan::{megabytes, program};
 
-/// What is looked for. It stands on a line of its own, so that grep, which counts lines, counts packets.
+/// The searched text. It is on a separate line, so that the lines that grep counts are packets.
 const TEXT: &str = "password=hunter2";
 /// One packet in so many has it.
 const EVERY: u32 = 997;
