@@ -9,17 +9,17 @@ use weir_capture::{Compression, Error, Format, Options, Reader, record_bytes_max
 use crate::bits::Bits;
 use crate::dribble::Dribble;
 
-/// Bytes as pcap, whatever they begin with.
+/// Reads arbitrary bytes as pcap.
 pub fn pcap(bytes: &[u8]) {
     check(bytes, Some(Format::Pcap));
 }
 
-/// Bytes as pcapng, whatever they begin with.
+/// Reads arbitrary bytes as pcapng.
 pub fn pcapng(bytes: &[u8]) {
     check(bytes, Some(Format::Pcapng));
 }
 
-/// Bytes as snoop, and as NetMon, whatever they begin with.
+/// Reads arbitrary bytes as snoop, and as NetMon.
 pub fn others(bytes: &[u8]) {
     check(bytes, Some(Format::Snoop));
     check(bytes, Some(Format::NetMon));
@@ -124,7 +124,7 @@ pub(crate) fn check(bytes: &[u8], format: Option<Format>) {
     tight.block_bytes_max = 64;
     tight.interfaces_max = 2;
     let few = read(bytes, &tight);
-    // pcap's variants are told apart by plausible lengths, which a limit changes.
+    // The variants of pcap are recognized by plausible lengths, which a limit changes.
     if !matches!(format, None | Some(Format::Pcap)) {
         assert_eq!(few.records[..], whole.records[..few.records.len()]);
     }

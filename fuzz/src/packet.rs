@@ -9,8 +9,7 @@ use weir_packet::{
 
 use crate::bits::Bits;
 
-/// One packet. The input begins with its link type, the options, the wire length and the columns
-/// that a second decoder is asked for alone.
+/// Decodes one packet. The input starts with its link type, the options, the wire length and the columns for a second decoder.
 pub fn decode(bytes: &[u8]) {
     let mut bits = Bits(bytes);
     let link_type = link_type(&mut bits);

@@ -389,7 +389,7 @@ impl ArrowStream {
         self.reader = None;
         let text = error.value(py).to_string();
         if self.foreign && error.is_instance_of::<PyKeyboardInterrupt>(py) {
-            // The interpreter raises it when the library has come back; if that fails, its error says so.
+            // The interpreter raises the interrupt when the library has returned; if that fails, the error's own text remains.
             let _ = py
                 .import("_thread")
                 .and_then(|module| module.call_method0("interrupt_main"));

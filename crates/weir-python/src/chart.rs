@@ -6,8 +6,8 @@ use weir_page::chart::{Choice, Column, Kind, Values, choose, choose_kind, slots}
 /// Kind, what lies along the bottom, amounts, and what splits them: by the numbers of columns.
 type Chosen = (&'static str, Vec<usize>, Vec<usize>, Option<usize>);
 
-/// The chart of columns (name, and number, time, nested or name), of which so many rows have so many different values
-/// each; of a kind where one is asked for.
+/// The chart for columns (name, and number, time, nested or name) with `rows` rows and these numbers of distinct values; `kind`
+/// restricts the choice.
 #[pyfunction]
 pub(crate) fn chart_choose(
     columns: Vec<(String, String)>,

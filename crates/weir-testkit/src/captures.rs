@@ -28,9 +28,9 @@ pub struct Listed {
     pub is_capture: bool,
 }
 
-/// The captures of the list below `folder` of `../shared/data`, such as `captures` or `websocket/captures`, in the
-/// order of their names. What is listed and not there is missing; where there is no such folder, nothing is given,
-/// and the test that asked says what it therefore does not check.
+/// The captures of the list below `folder` of `../shared/data`, such as `captures` or `websocket/captures`, sorted by name.
+/// Listed files that do not exist are reported as missing; without such a folder the result is empty, and the calling test
+/// reports what it does not check.
 ///
 /// # Panics
 ///
@@ -81,7 +81,7 @@ pub struct List {
 }
 
 impl List {
-    /// The list of the project. It is read and not compiled in, so that a renewed one builds nothing anew.
+    /// Loads the list of the project. The file is read at run time, so that a new list needs no new build.
     ///
     /// # Panics
     ///
@@ -113,8 +113,7 @@ impl List {
         }
     }
 
-    /// A list of all that is there: the files below the [`FOLDERS`] of `data` that are captures, and those whose
-    /// name says so.
+    /// A new list: the files below the [`FOLDERS`] of `data` that are captures, and those whose names say that they are.
     ///
     /// # Errors
     ///

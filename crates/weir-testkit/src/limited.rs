@@ -179,7 +179,7 @@ struct Process {
     group: u32,
     /// The state of proc(5): `Z` has ended, and its parent has not asked for its status.
     state: u8,
-    /// Ticks since the system's start, by which a later process of the same number is told apart.
+    /// The start time in ticks since boot, which distinguishes a later process with the same id.
     began: u64,
 }
 
@@ -280,7 +280,7 @@ mod tests {
         );
     }
 
-    /// Starts a shell as the first process of a group, which says so when all that `script` starts is there.
+    /// Starts a shell as the leader of a new process group; it prints a line when all processes of `script` have started.
     fn group(script: &str) -> Child {
         let mut shell = Command::new("sh")
             .args(["-c", script])

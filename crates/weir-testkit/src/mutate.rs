@@ -111,7 +111,7 @@ fn splice(random: &mut Rng, bytes: &mut Vec<u8>, other: &[u8]) {
     bytes.extend_from_slice(&other[from..]);
 }
 
-/// Changes some bytes, whatever they mean.
+/// Changes some bytes, without knowledge of the format.
 pub fn bytes(random: &mut Rng, bytes: &mut Vec<u8>) {
     if bytes.is_empty() {
         let new = random.between(1, 40) as usize;

@@ -72,8 +72,8 @@ impl Answer {
         String::from_utf8_lossy(&self.stdout).into_owned()
     }
 
-    /// True of what the next run would say, too. A program that a signal ended, or that failed and gave nothing, may have had
-    /// too little of memory or of open files.
+    /// Returns true when the next run would give the same answer. A program that a signal ended, or that failed without output,
+    /// may have lacked memory or open files.
     fn is_lasting(&self) -> bool {
         self.is_success() || (self.code.is_some() && !self.stdout.is_empty())
     }
@@ -116,7 +116,7 @@ impl Question {
         self
     }
 
-    /// The answer: the one that is kept, or the program's own.
+    /// The answer: the cached one, or that of a run of the program.
     ///
     /// # Errors
     /// The program is not there or cannot be started, or a file cannot be read.

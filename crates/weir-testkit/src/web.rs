@@ -439,7 +439,7 @@ mod tests {
     #[test]
     fn requests_under_way_are_counted_until_they_have_their_answers() {
         let server = WebServer::start(Faults::default());
-        // More than the system keeps for a client that reads nothing.
+        // The body is larger than the send buffers of the system for a client that does not read.
         server.put("a", vec![7; 64 << 20]);
         let ask = || {
             let mut stream = TcpStream::connect(server.host()).unwrap();

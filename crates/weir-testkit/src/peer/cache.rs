@@ -66,7 +66,7 @@ impl AnswerCache {
         Some(answer)
     }
 
-    /// Keeps an answer. Where that cannot be done the program is asked again next time.
+    /// Stores an answer. After a failure to store it the program runs again next time.
     pub(super) fn keep(&self, key: &blake3::Hash, answer: &Answer) {
         match self.try_keep(key, answer) {
             Ok(true) => {

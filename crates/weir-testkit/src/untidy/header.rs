@@ -17,7 +17,7 @@ pub struct Ends {
 }
 
 impl Ends {
-    /// The ends of what goes from one socket to another. Ports are those of TCP and UDP alone.
+    /// The ends of a packet from one socket to another. Only TCP and UDP have ports.
     #[must_use]
     pub fn new(protocol: u8, src: (IpAddr, u16), dst: (IpAddr, u16)) -> Self {
         let has_ports = matches!(protocol, TCP | UDP);
@@ -310,7 +310,7 @@ fn ip_offset(link_type: u16, bytes: &[u8]) -> Option<usize> {
             }
             is_ip(u16_at(bytes, at)?).then_some(at + 2)
         }
-        // Those of OpenBSD and others, as they are in files, and of IPv4 and IPv6 alone.
+        // The link types of raw IP of OpenBSD and others, as files have them, and those for IPv4 or IPv6 only.
         link::RAW | 12 | 14 | 228 | 229 => Some(0),
         link::NULL | link::LOOP => Some(4),
         link::LINUX_SLL => is_ip(u16_at(bytes, 14)?).then_some(16),

@@ -215,7 +215,7 @@ impl Dose {
         )
     }
 
-    /// A dose of half as much; `None` when there would be nothing left of it.
+    /// The same dose with half the amount; `None` when no amount would remain.
     #[must_use]
     pub fn halved(self) -> Option<Self> {
         let mut half = self;

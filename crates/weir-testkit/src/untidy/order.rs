@@ -138,5 +138,5 @@ fn overtaking(
     is_out_of_order.then_some((ends, count))
 }
 
-/// No frame is overtaken by one that was sent so much later: a receiver would have asked for it again.
+/// The longest time by which a frame may be overtaken: a receiver would have requested it again after that.
 const OVERTAKEN_NS_MAX: u64 = 50_000_000;

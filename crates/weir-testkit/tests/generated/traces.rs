@@ -54,7 +54,7 @@ fn tshark_finds_nothing_wrong() {
     let scratch = Scratch::new("traces");
     for (name, generator) in GENERATORS {
         if name == "atm.bin" {
-            // No header names this format, so that nothing recognises it; see the test below.
+            // This format has no header, so tshark cannot detect it; see the test below.
             continue;
         }
         let (bytes, trace) = generate(generator, 1, 600_000);
