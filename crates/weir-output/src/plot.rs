@@ -23,7 +23,7 @@ use weir_page::chart;
 use super::pipe::Pipe;
 use super::{Encoder, Error, Options, Summary, grouped};
 
-/// Which chart is asked for.
+/// The kind of a chart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum Kind {
     /// The one that fits the columns
@@ -40,7 +40,7 @@ pub enum Kind {
     Heat,
 }
 
-/// What a chart is drawn as.
+/// The form of a drawn chart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
     /// Characters.
@@ -75,9 +75,9 @@ impl Form {
 /// A chart instead of rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Plot {
-    /// Which.
+    /// The kind of the chart.
     pub kind: Kind,
-    /// As what.
+    /// The form of the chart.
     pub form: Form,
 }
 

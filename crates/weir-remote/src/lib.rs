@@ -1,4 +1,4 @@
-//! How are the bytes of an object in a store read and written as if it were a file?
+//! Objects in stores and on the web, read and written like files.
 //!
 //! ```no_run
 //! use std::io::Read as _;

@@ -1,5 +1,5 @@
-//! Which statements take next to nothing? Those that read no table, call no function and consist of a few short values: clients send
-//! them to see whether the server answers, and have their answer before statements that take long.
+//! The recognition of trivial statements, which read no table, call no function and consist of a few short values. Clients send
+//! them to test the connection, and get their answers before long statements.
 
 use datafusion::sql::parser::Statement as DfStatement;
 use datafusion::sql::sqlparser::ast::{

@@ -28,5 +28,5 @@ pub(crate) async fn has_gone(socket: &TcpStream) {
     }
 }
 
-/// How often it is looked whether a client is still there.
+/// The interval between checks whether a client is still connected.
 const LOOK_EVERY: Duration = Duration::from_millis(250);

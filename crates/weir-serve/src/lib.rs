@@ -1,4 +1,4 @@
-//! How do other programs ask weir?
+//! A server that answers SQL over the PostgreSQL protocol, HTTP and Arrow Flight SQL.
 //!
 //! ```no_run
 //! # async fn example() -> Result<(), weir_serve::Error> {

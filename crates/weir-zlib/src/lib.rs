@@ -1,4 +1,4 @@
-//! What does stock zlib itself say?
+//! A safe interface to stock zlib.
 //!
 //! Raw deflate and inflate with every parameter of `deflateInit2`, each message flushed as
 //! RFC 7692 section 7.2.1 asks, and the bytes that zlib allocates counted by its own hooks. Tests
@@ -208,7 +208,7 @@ impl Deflate {
         }
     }
 
-    /// What zlib has allocated for the stream.
+    /// The memory that zlib has allocated for the stream.
     #[must_use]
     pub fn allocated(&self) -> Allocated {
         self.inner.allocated()
@@ -272,7 +272,7 @@ impl Inflate {
         }
     }
 
-    /// What zlib has allocated for the stream.
+    /// The memory that zlib has allocated for the stream.
     #[must_use]
     pub fn allocated(&self) -> Allocated {
         self.inner.allocated()

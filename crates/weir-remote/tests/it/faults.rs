@@ -69,7 +69,7 @@ fn every_fifth_body_broken_gives_the_same_bytes() {
             ..Faults::default()
         });
         server.put("a", content.clone());
-        // Of what is read whole, the first body is the one of looking for it.
+        // Without ranges, the first body is the one that opening the object reads.
         let object = one(&stores(), &server.url("a"));
         assert!(whole(&object).unwrap() == content, "{ranges} {e_tags}");
     }

@@ -25,7 +25,7 @@ use super::views::{captured, each_batch, place, quoted};
 use crate::error::{Failure, FailureKind};
 use crate::shared::Shared;
 
-/// Which capture is studied.
+/// The capture of a study.
 #[derive(Debug, Deserialize)]
 pub(super) struct Studied {
     path: String,

@@ -426,7 +426,7 @@ pub(super) async fn packet(
     let failed = |error: weir_capture::Error| {
         Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, "run", error.to_string())
     };
-    // Its folder is removed when the packet has been read.
+    // The folder must exist until the packet has been read.
     let Captured {
         folder: _folder,
         file,

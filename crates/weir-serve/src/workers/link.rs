@@ -425,7 +425,7 @@ async fn read_frame(output: &mut ChildStdout, wanted: Octets<'_>) -> io::Result<
 fn handle_of(process: u32) -> Option<std::os::fd::OwnedFd> {
     use rustix::process::{Pid, PidfdFlags, pidfd_open};
     let process = Pid::from_raw(i32::try_from(process).ok()?)?;
-    // Where the system has no such handles, the process ends when its reader notices.
+    // On systems without process handles, the process ends when its reader notices.
     pidfd_open(process, PidfdFlags::empty()).ok()
 }
 

@@ -295,7 +295,7 @@ impl Pool {
         Some(limit >> halvings.min(3))
     }
 
-    /// Has a process ready again where none is, and one for statements of values alone.
+    /// Starts a process if none is idle, and one for trivial statements if that is missing.
     fn refill(self: &Arc<Self>) {
         let is_wanted = lock(&self.idle).is_empty() && self.processes() <= self.idle_max;
         if is_wanted || !self.has_prompt() {
@@ -567,7 +567,7 @@ pub(crate) struct Order {
     /// The folders that the statement may write into.
     written: Vec<PathBuf>,
     work: Work,
-    /// It takes next to nothing.
+    /// True for a trivial statement.
     pub(crate) is_constant: bool,
     /// That of its process.
     pub(crate) priority: Arc<Priority>,
@@ -765,7 +765,7 @@ impl WorkerRows {
 const IDLE_MAX: usize = 4;
 /// Octets that a process may keep of its last statement: others are ended, which gives all back.
 const KEPT_BYTES: u64 = 32 << 20;
-/// How long the process that is kept for statements of values alone is waited for, before another is started.
+/// The time to wait for the process reserved for trivial statements before another is started.
 const SPARE_WITHIN: Duration = Duration::from_secs(1);
 /// Octets that a process that has just been started may take.
 const FRESH_BYTES: u64 = 4 << 20;

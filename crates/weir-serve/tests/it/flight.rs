@@ -80,7 +80,7 @@ const COMPRESSED_HEADER: &str = "\
     0000000000000000000000000000000000000000290000000000000000000000010000006400000000000000000000000000\
     0000";
 
-/// What is allocated for a compressed buffer stands in front of it.
+/// The size of a compressed buffer's allocation precedes the buffer.
 #[test]
 fn compressed_values_of_parameters_are_refused_before_they_are_read() {
     let served = Served::plain();
@@ -176,7 +176,7 @@ fn cells(batches: &[RecordBatch]) -> Vec<Vec<String>> {
     rows
 }
 
-/// What the engine says itself, which is what the command line prints.
+/// The answer of the engine itself, which the command line prints.
 async fn of_engine(served: &Served, sql: &str) -> Vec<Vec<String>> {
     let mut options = weir_engine::Options::default();
     options.roots = vec![served.path().canonicalize().unwrap()];
@@ -351,7 +351,7 @@ fn prepared_statements_take_values() {
             "{message}"
         );
         prepared.close().await.unwrap();
-        // Without values the places are empty.
+        // Unset parameters have no values.
         let mut prepared = client
             .prepare("SELECT $1 + 1".to_owned(), None)
             .await
@@ -452,7 +452,7 @@ fn a_cancel_and_a_dropped_stream_end_the_scan() {
         );
         // The connection goes on.
         assert_eq!(cells(&ask(&mut client, "SELECT 1").await.unwrap()), [["1"]]);
-        // So does the action that Flight SQL had for it before Flight itself had one.
+        // The older action of Flight SQL for the same purpose works, too.
         let mut asking = client.clone();
         let again = info.endpoint[0].ticket.clone().unwrap();
         let asked = tokio::spawn(async move { asking.do_get(again).await?.try_next().await });
@@ -706,7 +706,7 @@ fn tickets_and_handles_of_others_are_nothing() {
     });
 }
 
-/// What a server that may write does of it here: an engine lives as long as a statement, so tables are not kept.
+/// Statements that write, on a server that may write: an engine lives as long as a statement, so tables are not kept.
 #[test]
 fn what_writes_works_or_says_why_not() {
     let served = Served::with(|options| options.allow_write = true);
