@@ -55,13 +55,13 @@ struct PacketWriter<'p> {
     new: &'p mut [u8],
 }
 
-/// What checksums of transports cover beside their own bytes: addresses as they were and are.
+/// The part of a transport checksum outside its own bytes: the change of the addresses, and the new addresses.
 #[derive(Clone, Copy, Debug, Default)]
 struct Pseudo {
     change: Change,
     /// The sum of the new addresses.
     sum: u64,
-    /// What is carried goes on in other fragments, which become zeros.
+    /// True when the payload continues in other fragments, which become zeros.
     goes_on: bool,
 }
 
@@ -313,7 +313,7 @@ impl PacketWriter<'_> {
         }
     }
 
-    /// What IP carries.
+    /// Rewrites the payload of IP.
     fn transport(&mut self, protocol: u8, at: usize, end: usize, pseudo: Pseudo, depth: u8) {
         match protocol {
             6 => self.tcp(at, end, pseudo),
@@ -333,7 +333,7 @@ impl PacketWriter<'_> {
 
     fn tcp(&mut self, at: usize, end: usize, pseudo: Pseudo) {
         if !self.keep(at, 20) {
-            // What an error quotes may end early.
+            // A packet quoted in an ICMP error may be truncated.
             self.keep(at, 8);
             return;
         }

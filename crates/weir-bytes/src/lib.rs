@@ -1,4 +1,4 @@
-//! How do I read a number or a field out of bytes that I do not trust?
+//! Bounded reading of numbers and fields from untrusted bytes.
 //!
 //! Three ways, all bounded and free of panics and allocation:
 //!
@@ -87,13 +87,13 @@ impl<'a> Reader<'a> {
         self.bytes.get(self.offset..).unwrap_or_default()
     }
 
-    /// How many bytes are left.
+    /// The number of bytes left.
     #[must_use]
     pub fn remaining(&self) -> usize {
         self.bytes.len().saturating_sub(self.offset)
     }
 
-    /// True when nothing is left.
+    /// Returns true when no byte is left.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.remaining() == 0

@@ -262,7 +262,7 @@ async fn wanted(ended: &mut watch::Receiver<bool>) {
     }
 }
 
-/// What an executor that listens at this port does its tasks with.
+/// The configuration of an executor that listens at this port.
 fn equipment(options: &ExecutorOptions, port: u16) -> Result<Equipment, Error> {
     let state = engine_state(&options.geoip)?;
     let cores = options.cores.max(1);

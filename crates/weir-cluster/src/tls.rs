@@ -33,13 +33,13 @@ pub(crate) struct Tls {
     known: PeerIdentity,
 }
 
-/// How a peer is known, once its certificate is verified.
+/// The way to identify a peer after its certificate is verified.
 enum PeerIdentity {
-    /// By its certificate of files.
+    /// A certificate from files identifies the peer.
     Files,
-    /// By its certificate of files, and a proof of the token.
+    /// A certificate from files and a proof of the token identify the peer.
     Proof(Arc<Keys>),
-    /// By its certificate, which is made of the token. These are those of both roles.
+    /// A certificate derived from the token identifies the peer. The list has the certificates of both roles.
     Token(Vec<(Role, CertificateDer<'static>)>),
 }
 
@@ -47,7 +47,7 @@ enum PeerIdentity {
 type Identity = (Vec<CertificateDer<'static>>, PrivateKeyDer<'static>);
 
 impl Tls {
-    /// With certificates of files, and a proof of the token if there is one.
+    /// Creates the TLS configuration with certificates from files, and a proof of the token if there is one.
     ///
     /// # Errors
     /// When a file is not readable or not PEM, or the key does not match the certificate.
@@ -74,7 +74,7 @@ impl Tls {
         })
     }
 
-    /// With certificates that are made of the token.
+    /// Creates the TLS configuration with certificates derived from the token.
     ///
     /// # Errors
     /// When the seeds are not keys, which does not happen.
@@ -105,7 +105,7 @@ impl Tls {
         })
     }
 
-    /// With certificates that are made of one token, in place of files, and a proof of another one.
+    /// Creates the TLS configuration with certificates derived from one token, in place of files, and a proof of another token.
     #[cfg(test)]
     pub(crate) fn with_proof(files: &Keys, keys: &Keys) -> Self {
         let identity = || {

@@ -1,4 +1,4 @@
-//! Which code does DEFLATE give a length or a distance, and which codes would zlib choose?
+//! The codes of DEFLATE for lengths and distances, and the Huffman codes that zlib would choose.
 //!
 //! ```
 //! use weir_deflate::{TreeBuilder, length_code};

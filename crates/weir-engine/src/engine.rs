@@ -53,7 +53,7 @@ pub struct Planned {
 }
 
 impl Planned {
-    /// For each column of the answer that is an address, the column of a table that it comes from unchanged; `None` for all other
+    /// The origins of the answer's address columns: the table column that each comes from unchanged; `None` for all other
     /// columns.
     #[must_use]
     pub fn address_origins(&self) -> &[Option<String>] {
@@ -273,7 +273,7 @@ impl Engine {
         self.check(&statement)?;
         prepared::check(&statement)?;
         if let Some(inner) = prepared::inner(&statement) {
-            // It runs with its values, and is planned now to find its errors.
+            // The prepared statement runs later with its values; planning it now finds its errors.
             let logical = self.logical(inner, false).await?;
             prepared::check_types(&logical.plan)?;
             self.prepared().keep(&statement)?;

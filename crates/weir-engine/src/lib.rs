@@ -1,4 +1,4 @@
-//! What do the captures say to this SQL?
+//! SQL over captures, on DataFusion.
 //!
 //! ```no_run
 //! # async fn example() -> Result<(), weir_engine::Error> {

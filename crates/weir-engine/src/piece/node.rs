@@ -571,7 +571,7 @@ impl Named {
             let Ok(address) = std::str::from_utf8(&self.location) else {
                 return exec_err!("an address is not UTF-8");
             };
-            // As in statements, an engine that is confined to folders sends no requests to other machines.
+            // An engine that is confined to folders sends no requests to other machines, as in statements.
             if let Some(root) = root {
                 return Err(failed(root.refusal(&weir_capture::redacted(address))));
             }

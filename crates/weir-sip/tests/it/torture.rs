@@ -7,7 +7,7 @@ use weir_sip::{FaultKind, Limits, Message, Severity};
 
 use Verdict::{Invalid, Valid};
 
-/// What RFC 4475 says of a message.
+/// The verdict of RFC 4475 on a message.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Verdict {
     /// Well-formed: an element processes it. It may still be refused for what it asks.
