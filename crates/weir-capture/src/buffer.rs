@@ -158,7 +158,7 @@ impl<R: Read> Buffer<R> {
                 Ok(0) => self.ended = true,
                 Ok(read) => self.end += read,
                 Err(error) => {
-                    // After a pause there may be more.
+                    // The input may have more bytes after a pause.
                     let paused = error.is_pause();
                     self.failure = Some(error);
                     if paused {

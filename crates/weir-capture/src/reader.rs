@@ -212,8 +212,8 @@ impl<R: Read> Reader<R> {
         self.stream.number + 1
     }
 
-    /// For ERF, a bit for each port that had a record; for pcapng, for each of the first eight interfaces whose packets are like
-    /// those of the first. Records of others are not skipped.
+    /// The ports or interfaces with records: for ERF, a bit for each port that had a record; for pcapng, a bit for each of the
+    /// first eight interfaces whose packets are like those of the first. Records of others are not skipped.
     #[must_use]
     pub fn ports(&self) -> u8 {
         match &self.parser {

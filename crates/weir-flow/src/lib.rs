@@ -1,4 +1,4 @@
-//! Which packets belong together, and what do they say when they are put together?
+//! The grouping of packets into flows, streams, fragments and messages.
 //!
 //! ```
 //! use weir_flow::{Options, Tracker};

@@ -70,7 +70,7 @@ impl OpeningSide {
         self.stream.held() + self.run.capacity()
     }
 
-    /// Takes a segment. The application of the octets that are now in order; `None` when there are none.
+    /// Adds a segment, and returns the application of the octets that are now in order; `None` when there are none.
     fn take(
         &mut self,
         (seq, payload, len): (u32, &[u8], u32),
@@ -117,7 +117,7 @@ impl OpeningSide {
 }
 
 impl Openings {
-    /// Takes the payload of a segment, until the application of its connection is known.
+    /// Adds the payload of a segment, until the application of its connection is known.
     pub(crate) fn segment(
         &mut self,
         table: &mut FlowTable,

@@ -46,8 +46,8 @@ struct FragmentsOfFlows {
 }
 
 impl FragmentsOfFlows {
-    /// Takes up which flow a packet belongs to that was complete with the frame `last`, or began with it. Unless it
-    /// `is_known` to be a fragment it may have been whole.
+    /// Adds the fragments of a packet of this flow that was complete with the frame `last`, or began with it. The packet may have
+    /// been whole unless it `is_known` to be a fragment.
     fn found(&mut self, last: u64, others: &[u64], flow: u64, is_known: bool) {
         let mut all = Vec::new();
         let gathered = self.gathered.of_all(last, others, &mut all);
@@ -232,7 +232,7 @@ impl Tracker {
         while let Some(incomplete) = self.defragmenter.take_incomplete() {
             let mut decoder = self.nested.take();
             let packet = decoder.decode_as(incomplete.frame(), incomplete.layer);
-            // What the analysis says is of the packet that was taken up last.
+            // The analysis of this packet replaces that of the packet before.
             let seen = count(
                 &mut self.table,
                 &mut self.openings,

@@ -393,7 +393,7 @@ impl<'m> Walk<'m> {
         let at = name.end()?;
         match name.fault() {
             Some(Fault::Short) => return None,
-            // After such a name nothing is reliable: the entry is the last one.
+            // The entry after a damaged name is the last one, because nothing after it is reliable.
             Some(fault) => self.stop(fault),
             None => {}
         }

@@ -192,7 +192,7 @@ fn the_limit_on_a_record_depends_on_the_link_type_and_on_the_options() {
 
 #[test]
 fn a_pipe_gives_its_first_packet_before_the_second_comes() {
-    // Gives one part a call, and fails the test when asked for more than there is.
+    // The reader returns one part per call, and fails the test when it is read beyond the last part.
     struct Parts(Vec<Vec<u8>>);
     impl std::io::Read for Parts {
         fn read(&mut self, out: &mut [u8]) -> std::io::Result<usize> {

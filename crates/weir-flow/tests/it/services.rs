@@ -57,7 +57,7 @@ impl Connection {
     }
 }
 
-/// What is sent, one after the other: by the client (`>`) or the server (`<`).
+/// The messages in their order, sent by the client (`>`) or the server (`<`).
 type Turns<'t> = &'t [(char, &'t [u8])];
 
 /// The service where each turn is cut into pieces of as many octets as `len` says.
@@ -192,7 +192,7 @@ fn segments_out_of_order_twice_or_missing_leave_a_service_to_be_found() {
         }
         assert_eq!(connection.service(), Some("sip"), "{order:?}");
     }
-    // What comes first is missing, or was before the capture.
+    // The first octets are missing, or were sent before the capture.
     let mut connection = Connection::new(5_070);
     connection.next[0] += 100;
     connection.send(0, tcp_flags::ACK, line);

@@ -71,7 +71,7 @@ fn register(wire: &mut Wire, at_ms: u64, phone: WireEnd, user: &str, is_known: b
     wire.datagram(at_ms + 27, EXCHANGE, phone, &outcome);
 }
 
-/// What describes a stream of voice (RFC 4566).
+/// The description of a voice stream (RFC 4566).
 fn sdp(user: &str, voice: WireEnd) -> String {
     let (address, port) = voice;
     format!(

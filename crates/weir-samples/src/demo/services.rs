@@ -1,5 +1,5 @@
-//! What machines of a small site ask of others: an address, names, the time, pages, a look at a counter, and some
-//! things that should not be there.
+//! The requests of machines of a small site: an address, names, the time, pages, a counter, and some traffic that should not be
+//! there.
 
 use super::wire::{ACK, SYN, Wire, WireConnection, WireEnd};
 use crate::Rng;

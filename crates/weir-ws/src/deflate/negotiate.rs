@@ -425,7 +425,7 @@ impl<'a> Extensions<'a> {
             match characters.next()? {
                 '"' => {
                     self.rest = characters.as_str();
-                    // Without its quotes, the value has to be a token (section 9.1).
+                    // The value without its quotes must be a token (section 9.1).
                     return (!value.is_empty() && value.bytes().all(is_token)).then_some(value);
                 }
                 '\\' => value.push(characters.next()?),
