@@ -190,7 +190,7 @@ fn erf_capture(write: &mut Sink<'_>) {
     });
 }
 
-/// CPU milliseconds of reading a file into one buffer and looking at nothing.
+/// CPU milliseconds of reading a file into one buffer without parsing it.
 fn read_alone(path: &Path) -> f64 {
     let before = thread_cpu_ms();
     let mut file = File::open(path).expect("opened");

@@ -68,7 +68,7 @@ impl<R: Read> Reader<R> {
         Self::of(Buffer::new(source, options)?, options)
     }
 
-    /// A reader as [`Reader::with_options`], of a source that is not compressed, whatever it begins with.
+    /// A reader like [`Reader::with_options`] of an uncompressed source, whose first bytes are not checked.
     pub(crate) fn of_plain(source: R, options: &Options) -> Result<Self, Error> {
         Self::of(Buffer::of_plain(source, options), options)
     }

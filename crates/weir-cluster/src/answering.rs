@@ -54,8 +54,8 @@ struct OpenAnswer {
 struct Under {
     /// The rest of the answer; `None` before its start and after it was released.
     body: Option<Body>,
-    /// Since when its client has had the rest of its request to send, or has taken nothing of what is there; `None` while the server is at
-    /// work.
+    /// The time since which the client has not sent the rest of its request, or has taken nothing of the available answer; `None`
+    /// while the server is at work.
     waits: Option<Instant>,
     is_let_go: bool,
     /// The task that waits for the rest of the request.
@@ -316,7 +316,7 @@ mod tests {
         let answers = Answers::new(3, Duration::ZERO);
         let of = async |connection| answers.enter(connection).await.begin(Body::from("rows"));
         let (mut one, mut other, mut third) = (of(1).await, of(2).await, of(2).await);
-        // The next waits for the one that waits longest, of the connection with most answers.
+        // The next answer waits for the longest waiting one of the connection with the most answers.
         let mut next = of(3).await;
         assert!(matches!(polled(&mut other), Poll::Ready(Some(Err(_)))));
         for taken in [&mut one, &mut third, &mut next] {

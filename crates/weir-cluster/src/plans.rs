@@ -114,8 +114,8 @@ impl Plans {
         }
     }
 
-    /// Removes the plans of jobs that have ended and are forgotten; where there `is_need`, those of others that have ended some time
-    /// ago, too.
+    /// Removes the plans of jobs that have ended and are forgotten; if there `is_need`, also those of other jobs that ended some
+    /// time ago.
     pub(crate) async fn remove_ended(&self, now_ms: u64, is_need: bool) {
         let known: Vec<_> = {
             let held = lock(&self.held);
@@ -134,7 +134,7 @@ impl Plans {
             if !is_over {
                 continue;
             }
-            // Ballista has nothing but a line in its log against a job that is gone.
+            // An error for a job that is gone is only a line in Ballista's log.
             let _ = self.jobs.remove_job(&job).await;
             let mut held = lock(&self.held);
             if let Some(place) = held.plans.iter().position(|plan| plan.job == job)
@@ -150,7 +150,7 @@ fn fate(status: Option<&JobStatus>, now_ms: u64) -> Fate {
     let status = status.and_then(|status| status.status.as_ref());
     match status {
         Some(job_status::Status::Running(_)) => Fate::Needed,
-        // The planner has panicked at one that is queued for longer.
+        // A job that is queued for longer made the planner panic.
         Some(job_status::Status::Queued(of)) if now_ms.saturating_sub(of.queued_at) > QUEUED_MS => {
             Fate::Gone
         }

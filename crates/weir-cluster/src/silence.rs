@@ -100,8 +100,9 @@ impl Connections {
         open.admitted.retain(|(of, _)| !Arc::ptr_eq(of, known));
     }
 
-    /// Closes the older half of the connections that are not authenticated, if there are many of them. Otherwise closes the one whose
-    /// last request is the oldest of those for which nothing is done: a new peer is not authenticated yet.
+    /// Closes the older half of the connections that are not authenticated, if there are many. Otherwise it closes the
+    /// authenticated one with the oldest last request among those without work in progress, because a new peer is not
+    /// authenticated yet.
     fn make_room(&self, answers: &Answers) {
         let mut open = self.open();
         if open.pending.len() <= SPARED_MAX {
@@ -467,7 +468,7 @@ mod tests {
         });
     }
 
-    /// A peer whose requests are refused does not keep its place as long as one that may be authenticated.
+    /// A peer whose requests are refused loses its place sooner than one that may still be authenticated.
     #[test]
     fn a_connection_whose_request_was_refused_is_closed_soon() {
         run(async {

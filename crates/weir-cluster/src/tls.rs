@@ -130,7 +130,7 @@ impl Tls {
         self
     }
 
-    /// The handshake of a client that has the certificates, and proves nothing.
+    /// The client's handshake, with the certificates and without a proof.
     #[cfg(test)]
     pub(crate) async fn shake_hands<S>(&self, stream: S) -> io::Result<client::TlsStream<S>>
     where
@@ -141,7 +141,7 @@ impl Tls {
         connector.connect(name, stream).await
     }
 
-    /// The handshake of a server that has the certificates, and proves nothing.
+    /// The server's handshake, with the certificates and without a proof.
     #[cfg(test)]
     pub(crate) async fn take_hands<S>(&self, stream: S) -> io::Result<server::TlsStream<S>>
     where

@@ -583,7 +583,7 @@ fn config(options: &Options) -> Result<SessionConfig, Error> {
         let optimizer = &mut config.options_mut().optimizer;
         optimizer.enable_dynamic_filter_pushdown = false;
         optimizer.enable_physical_uncorrelated_scalar_subquery = false;
-        // A machine with some of the tasks does not know which rows of one side match nothing in the others.
+        // A machine with some of the tasks does not know which rows of one side have no match in the others' rows.
         optimizer.prefer_hash_join = false;
         optimizer.hash_join_single_partition_threshold = 0;
         optimizer.hash_join_single_partition_threshold_rows = 0;

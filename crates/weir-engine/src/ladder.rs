@@ -320,7 +320,7 @@ fn steps(batch: &RecordBatch) -> Result<Vec<Step>, ArrowError> {
     Ok(steps.collect())
 }
 
-/// The text of a message, as far as it is legible.
+/// The text of a message, if it is legible.
 fn whole(
     lines: &StringArray,
     heads: &StringArray,

@@ -186,7 +186,7 @@ fn count_one(peer: &mut Peer, sighting: &Sighting) {
     counts.last_ns = time_ns;
 }
 
-/// Every flow begins with its SYN, and goes on.
+/// Every flow begins with its SYN, and continues.
 fn many_flows(flows: u32, packets: usize) {
     let mut pauses = Pauses::new(flows);
     let before = resident_bytes();

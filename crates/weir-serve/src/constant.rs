@@ -7,7 +7,7 @@ use datafusion::sql::sqlparser::ast::{
 };
 use weir_engine::{Parameter, Statement};
 
-/// Whether a statement takes next to nothing, whatever its values are.
+/// Whether a statement is trivial, with values of any kind.
 pub(crate) fn is_constant(statement: &Statement) -> bool {
     let Some(recipe) = statement.recipe() else {
         return false;

@@ -75,8 +75,9 @@ impl Places {
         (pending, closed)
     }
 
-    /// Closes the oldest one that is not admitted, if it is so old; otherwise the one whose client has been waited for longest, at least so long;
-    /// and otherwise the oldest that is not admitted, which may be about to be. False where it finds no connection.
+    /// Closes a connection to make room: the oldest one that is not admitted, if it has waited for `at_least`; otherwise the one
+    /// whose client has been silent longest, for at least that time; and otherwise the oldest that is not admitted, although it
+    /// may be admitted soon. Returns false when there is no connection to close.
     fn make_room(&self, at_least: Duration) -> bool {
         let mut connections = self.lock();
         let oldest = connections.pending.front();
@@ -277,11 +278,11 @@ mod tests {
         let (first, _first) = places.add(1);
         first.admit();
         let closes = |pending: &Pending| pending.presence().waits_for().is_none();
-        // None is so old: the one that is not admitted goes.
+        // No connection is that old: the one that is not admitted is closed.
         let (_second, mut second) = places.add(2);
         assert!(places.make_room(long));
         assert_eq!(second.try_recv(), Err(Closed));
-        // All are: one that is not admitted goes first.
+        // All connections are old enough: one that is not admitted is closed first.
         let (_third, mut third) = places.add(3);
         assert!(places.make_room(Duration::ZERO));
         assert_eq!(third.try_recv(), Err(Closed));

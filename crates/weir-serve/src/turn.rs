@@ -539,7 +539,7 @@ impl Turn {
             if place.is_none() && !wants_room {
                 continue;
             }
-            // One that waits for its client has no turn, and needs none when it goes on.
+            // A statement that waits for its client has no turn, and needs none when it continues.
             *self.aside.lock().unwrap_or_else(PoisonError::into_inner) = place;
             self.is_aside.store(true, Ordering::Relaxed);
             drop(release(&self.permit));

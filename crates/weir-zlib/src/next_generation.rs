@@ -47,7 +47,7 @@ impl NextGeneration {
                 ng::Z_DEFAULT_STRATEGY,
             )
         };
-        // Dropped where it failed: the end of a stream that did not begin does nothing.
+        // The value is dropped after a failure: ending a stream that did not begin has no effect.
         let deflate = Self { stream, allocated };
         (code == ng::Z_OK).then_some(deflate)
     }

@@ -248,7 +248,7 @@ fn in_window(files: &[Vec<u8>], bytes: usize) -> (Vec<(usize, u8)>, u64) {
     (order, merge.late())
 }
 
-/// The records of one file kept its order, whatever their times.
+/// The records of one file once kept its order, also when their times did not.
 #[test]
 fn records_of_one_file_come_in_the_order_of_time_within_a_window() {
     let file = capture(&[1, 5, 3, 4, 2, 9, 7, 7]);

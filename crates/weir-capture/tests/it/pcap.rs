@@ -99,7 +99,7 @@ fn aix_has_link_types_and_nanoseconds_of_its_own() {
             (link_type, Some(1_999_999_999))
         );
     }
-    // Link type 1 is nobody's interface type, so this is an old libpcap.
+    // Link type 1 is not a known interface type, so this is an old libpcap.
     let mut file = pcap_header(Big, MICROSECONDS, (2, 2), 1);
     file.extend(pcap_record(Big, (1, 999_999), &PACKET, 5));
     assert_eq!(records(&file)[0].time_ns, Some(1_999_999_000));

@@ -126,7 +126,7 @@ fn what_a_format_cannot_say_is_refused() {
     assert_eq!((pcap.records(), pcapng.records()), (1, 1));
 }
 
-/// A source that has nothing for now before every piece of `step` bytes.
+/// A source that pauses before every piece of `step` bytes.
 struct Halting<'a> {
     bytes: &'a [u8],
     step: usize,

@@ -1,5 +1,5 @@
 //! Messages of attackers: plans of other programs, and invalid names, counts and settings. The services reject each of them, no
-//! file is touched, and the cluster goes on answering.
+//! file is touched, and the cluster continues to answer.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -677,7 +677,7 @@ fn an_executor_with_a_root_fetches_no_address() {
     }
 }
 
-/// Opens a connection that completes no request: some say nothing, and some begin one.
+/// Opens a connection that completes no request: some send nothing, and some send a beginning.
 fn open_silent(to: &str, number: usize) -> std::net::TcpStream {
     use std::io::Write as _;
 

@@ -152,7 +152,7 @@ fn fused_aggregates_give_what_datafusion_gives() {
     assert!(fused_queries * 2 > queries, "{fused_queries} of {queries}");
 }
 
-/// Whatever is compiled, the answers are those of the decoder and of DataFusion.
+/// Compiled queries give the answers of the decoder and of DataFusion.
 #[test]
 fn compiled_questions_give_what_decoded_and_unfused_ones_give() {
     samples::enter();
@@ -205,7 +205,7 @@ fn files_without_groups_go_with_sketches_of_others() {
     assert!(sorted(&runner, sql).len() > 1);
 }
 
-/// EXPLAIN says what is compiled, or why nothing is; of sources that are too small, it says nothing.
+/// EXPLAIN shows what is compiled, or why it is not; it shows neither for sources that are too small.
 #[test]
 fn explain_says_what_is_compiled() {
     samples::enter();
@@ -411,7 +411,7 @@ fn sorted(runner: &Runner, sql: &str) -> Vec<String> {
     }
 }
 
-/// The rows in an order of their own, or why there are none.
+/// The rows in sorted order, or the reason of the failure.
 fn outcome(runner: &Runner, sql: &str) -> Result<Vec<String>, String> {
     let mut rows = runner.rows(sql).map_err(|error| error.to_string())?.rows;
     rows.sort();

@@ -57,7 +57,7 @@ fn answer(sql: &str) -> (Vec<String>, bool) {
     (expected, plan.contains("parts of the file side by side"))
 }
 
-/// The lot of a row hangs on the seed and the row's number, whoever reads it.
+/// The seed and the row's number decide about a row, with any number of readers.
 #[test]
 fn a_sample_that_is_repeatable_is_the_same_for_all_who_read() {
     let pcap = made("parts.pcap", |out| {

@@ -149,7 +149,7 @@ fn rows_that_do_not_fit_are_read_again() {
     }
 }
 
-/// Damage is reported once, whoever reads behind it.
+/// Damage is reported once, with any number of queries.
 #[test]
 fn damage_is_told_once() {
     samples::enter();

@@ -240,7 +240,7 @@ pub(crate) fn rows_of(batch: &RecordBatch) -> Vec<String> {
     joined_rows(batch, " ", &plain)
 }
 
-/// Rows whose values can be told apart whatever is in them.
+/// The rows as texts that distinguish all values.
 fn told_apart(batch: &RecordBatch) -> Vec<String> {
     let exact = |value: String, is_null: bool| {
         // A plan ends with a line.

@@ -439,7 +439,7 @@ fn one_datagram_whose_header_fits_was_taken_for_rtp() {
         service(&[rtp(65_534, source), rtp(65_535, source), rtp(1, source)]),
         Some("rtp")
     );
-    // Copies and what was overtaken count for nothing, and break nothing.
+    // Copies and overtaken packets are not counted, and end no flow.
     let copies = [
         rtp(7, source),
         rtp(7, source),

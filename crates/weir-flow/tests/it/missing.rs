@@ -136,7 +136,7 @@ fn a_direction_that_was_not_captured_is_missed_as_far_as_it_was_acknowledged() {
     assert_eq!(missed_of(&format!("{lines}\n {late}")), 0);
     let late = "3 < A 101 4 abc\n 4 > A 7 104";
     assert_eq!(missed_of(&format!("{begun}\n {late}")), 0);
-    // An older acknowledgment says nothing.
+    // An older acknowledgment has no effect.
     let older = "3 > A 1 1 ONE";
     check(&format!("{lines}\n {older}"), &[("S0", 3, "ONETWO", "")]);
 }

@@ -204,7 +204,7 @@ fn a_syn_that_is_not_answered_begins_nothing() {
             );
         }
     }
-    // Refused, though the connection goes on.
+    // The SYN is refused, although the connection continues.
     let exchange = EXCHANGE.replacen("2003", "2002 > S 9000 0\n 2002 < RA 0 9001\n 2003", 1);
     check(&format!("1000 > S 0 0 {exchange}"), &[SEEN, REFUSED]);
 }
@@ -282,7 +282,7 @@ fn a_reset_counts_in_the_window_only() {
     }
 }
 
-/// The table that is asked for flows ends an attempt after 5 s; streams do then, too.
+/// A flow table ends an attempt after 5 s; streams do so, too.
 #[test]
 fn an_answer_that_comes_late_is_of_the_same_flow_everywhere() {
     let numbers = check(&format!("-5000 > S 0 0 {EXCHANGE}"), &[ATTEMPT, SEEN]);

@@ -60,7 +60,7 @@ impl<'a> Parser<'a> {
             match empty_item(token).filter(|_| bare) {
                 Some(item) => _ = empty.add(item),
                 None => match self.audit_return_parameter(token)? {
-                    // Braces with nothing between them are as good as none.
+                    // Empty braces are the same as no braces.
                     AuditReturnParameter::Statistics([]) => _ = empty.add(AuditToken::Statistics),
                     parameter => parameters.push(parameter),
                 },

@@ -273,7 +273,7 @@ fn options_say_what_erf_and_atm_carry() {
     options.erf_hdlc = ErfHdlc::FrameRelay;
     options.atm_vc_mux = AtmVcMux::BridgedEthernet;
     let mut decoder = Decoder::new(options, [Needs::All]);
-    // Cisco's encapsulation has nothing by which frame relay could be known.
+    // Cisco's encapsulation has no mark by which frame relay could be recognised.
     let record = bytes("0000008000f15365 05 02 0034 0000 001e 00000001 1841 0800 {4}");
     check(
         &mut decoder,

@@ -56,7 +56,7 @@ pub fn write_demo(dir: &Path) -> io::Result<Vec<DemoFile>> {
 pub fn demo_files() -> io::Result<Vec<(DemoFile, Vec<u8>)>> {
     let mut files = Vec::new();
     for (index, (file_name, what, make)) in FILES.iter().enumerate() {
-        // A seed of its own for each, so that a change of one leaves the others as they are.
+        // Each file has a seed of its own, so that a change of one leaves the others unchanged.
         let (bytes, records) = make(&mut Rng::new(2026 + index as u64))?;
         let file = DemoFile {
             file_name,

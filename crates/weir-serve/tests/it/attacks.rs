@@ -115,7 +115,7 @@ fn words_of_the_catalog_lead_out_of_nothing() {
     ];
     tokio::runtime::Runtime::new().unwrap().block_on(async {
         for sql in &statements {
-            // Neither at once nor prepared, and whatever the statements before it have left.
+            // The statements are refused directly and prepared, also after other statements.
             let client = postgres(&served).await;
             let error = simple(&client, sql).await.unwrap_err();
             assert!(!error.contains("hidden words"), "{sql}: {error}");
@@ -410,7 +410,7 @@ fn clients_that_read_nothing_keep_no_other_waiting() {
             assert!(futures::StreamExt::next(&mut rows).await.unwrap().is_ok());
             flights.push((client, rows));
         }
-        // All of them are still at it, and nothing stands in the way of others.
+        // All statements still run, and do not block others.
         served.wait_for("weir_queries_running 16");
         let other = postgres(&served).await;
         let answer = simple(&other, "SELECT 1");
@@ -543,7 +543,7 @@ fn what_is_held_between_messages_has_a_limit() {
             refused = refused.or(simple(&client, &view).await.err());
         }
         assert!(refused.unwrap().contains("of a connection take 16 MiB"));
-        // Statements and views that are let go make room, and those that fail hold nothing.
+        // Dropped statements and views make room, and failed ones hold nothing.
         let client = postgres(&served).await;
         for number in 0..30 {
             for sql in [
@@ -748,7 +748,7 @@ fn planning_ends_when_its_time_is_over() {
             assert!(error.contains("300 ms"), "{error}");
         }
     });
-    // Nothing of it goes on: the one turn is free.
+    // The statement has ended completely: the only turn is free.
     served.wait_for("weir_queries_running 0");
     // The next statement has a process, and one of values alone.
     until("two processes", || served.has_counter("weir_processes 2"));

@@ -1,4 +1,4 @@
-//! The catalog, asked in the session that all else is asked in.
+//! Tests of the catalog, queried in the session of all other statements.
 
 use tokio_postgres::{Client, NoTls, SimpleQueryMessage};
 

@@ -114,12 +114,12 @@ fn compressed_values_of_parameters_are_refused_before_they_are_read() {
             assert_eq!(code, Code::InvalidArgument, "{length}: {message}");
             assert!(message.contains("are compressed"), "{length}: {message}");
         }
-        // The connection goes on.
+        // The connection still works.
         assert_eq!(cells(&ask(&mut client, "SELECT 1").await.unwrap()), [["1"]]);
     });
 }
 
-/// Arrow's reader takes the places of buffers as they are written.
+/// Arrow's reader trusts the buffer offsets of a message.
 #[test]
 fn values_that_their_reader_panics_at_are_refused_and_counted() {
     let served = Served::plain();
@@ -385,7 +385,7 @@ fn views_and_settings_live_as_long_as_their_connection() {
         let count = cells(&ask(&mut client, sql).await.unwrap());
         let same = "CREATE VIEW long2 AS SELECT * FROM 'office.pcapng' WHERE frame.len > 1000; SELECT count(*) FROM long2";
         assert_eq!(cells(&ask(&mut client, same).await.unwrap()), count);
-        // A text of several statements keeps nothing.
+        // A text of several statements leaves nothing behind.
         assert!(
             ask(&mut client, "SELECT count(*) FROM long2")
                 .await
@@ -450,7 +450,7 @@ fn a_cancel_and_a_dropped_stream_end_the_scan() {
             cancel(&mut client).await,
             CancelStatus::NotCancellable as i32
         );
-        // The connection goes on.
+        // The connection still works.
         assert_eq!(cells(&ask(&mut client, "SELECT 1").await.unwrap()), [["1"]]);
         // The older action of Flight SQL for the same purpose works, too.
         let mut asking = client.clone();

@@ -1,4 +1,4 @@
-//! Malformed first messages to every protocol: the server goes on, and no thread of it panics.
+//! Malformed first messages to every protocol: the server continues, and no thread of it panics.
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};

@@ -288,8 +288,8 @@ fn silent_connections_give_their_places_to_others() {
     drop(silent);
 }
 
-/// A hundred connections that had been let in, and did nothing, kept all others out for good: idle ones, requests that were not gone on with,
-/// and answers that were not taken.
+/// A hundred admitted but idle connections once blocked all others for good: connections without requests, unfinished requests,
+/// and answers that were not read.
 #[test]
 fn connections_that_wait_for_their_clients_give_their_places_to_others() {
     let served = Served::with(|options| {

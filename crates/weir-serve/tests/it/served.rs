@@ -148,7 +148,7 @@ impl Served {
     }
 }
 
-/// This program of tests as one that runs statements: [`worker`] does it.
+/// The program of the worker processes: this test program, whose test [`worker`] runs the statements.
 fn this_program(options: &Options) -> WorkerProgram {
     let root = options.roots[0].display();
     let words = format!("{WORKER}{}:{root}", options.allow_write);

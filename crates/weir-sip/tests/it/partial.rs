@@ -266,7 +266,7 @@ fn an_ack_with_the_branch_of_the_invite_shows_a_lost_failure() {
     // The failure is captured late.
     let busy = call(&[invite, ack, "5 SIP/2.0 486 Busy Here | T: b"]);
     assert_eq!((busy.state, busy.status), (CallState::Busy, Some(486)));
-    // A proxy whose own INVITE is the first goes on to another target.
+    // A proxy whose own INVITE is the first tries another target.
     let forked = call(&[
         invite,
         ack,
@@ -316,7 +316,7 @@ fn a_dialog_that_the_other_side_does_not_know_is_over() {
                 let ended = over(&[&lines[..], &[bye]].concat());
                 assert_eq!(ended.end_ns, Some(12_000_000_000), "{lines:?}");
                 assert_eq!(ended.ended_by, Some(Side::Caller), "{lines:?}");
-                // A success shows that it goes on all the same.
+                // A success shows that the call continues after all.
                 let on = [
                     "13 INVITE sip:bob@b SIP/2.0 | T: b | CSeq: 4 INVITE | B: z9hG4bK-4",
                     "14 SIP/2.0 200 OK | T: b | CSeq: 4 INVITE | B: z9hG4bK-4",

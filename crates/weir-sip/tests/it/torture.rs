@@ -116,7 +116,7 @@ fn folder() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/sip/rfc4475")
 }
 
-/// The octets of a message; nothing, loudly, when they are not there.
+/// The octets of a message; `None`, with a report, when the file is missing.
 pub(crate) fn read(name: &str) -> Option<Vec<u8>> {
     let path = folder().join(format!("{name}.dat"));
     let bytes = fs::read(&path).ok();

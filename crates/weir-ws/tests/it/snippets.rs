@@ -1,4 +1,4 @@
-//! Configurations run as they are written.
+//! Runs configurations as written.
 
 use std::io::Write;
 use std::path::Path;
