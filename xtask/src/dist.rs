@@ -216,7 +216,7 @@ impl Program {
         self.target.contains("linux")
     }
 
-    /// The program runs here, so that it can be asked for its pages and scripts.
+    /// The program runs here, so that it can print its pages and scripts.
     fn ask(&self, words: &[&str]) -> Result<Vec<u8>> {
         let output = Command::new(&self.path).args(words).output()?;
         if !output.status.success() {

@@ -95,7 +95,7 @@ fn alone() -> Option<Result<ExitCode, Failure>> {
         shell::Alone::Help => None,
         shell::Alone::Shell => Some(shell::run(&shell::Shell::plain(), global, messages)),
         shell::Alone::Script => match shell::script() {
-            // Nothing was asked.
+            // An empty script gives the help.
             Ok(script) if script.trim().is_empty() => None,
             Ok(script) => {
                 let shell = shell::Shell::plain();

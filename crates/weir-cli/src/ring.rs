@@ -17,7 +17,7 @@ use weir_file::GrowingFile;
 pub(crate) struct Ring(Arc<Mutex<RingState>>);
 
 struct RingState {
-    /// The name that was asked for, to which numbers are added.
+    /// The requested name, to which numbers are added.
     path: PathBuf,
     bytes_max: u64,
     keep: Option<usize>,

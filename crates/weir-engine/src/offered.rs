@@ -40,7 +40,7 @@ pub type Ended = Arc<dyn Fn() -> std::result::Result<(), String> + Send + Sync>;
 impl Engine {
     /// A query as a table that a session of another DataFusion reads: planned now, and read anew by each scan.
     ///
-    /// It runs on the threads of the caller's runtime, whoever reads it.
+    /// The query runs on the threads of the caller's runtime, with any reader.
     ///
     /// # Errors
     /// When the statement is no query, when two of its columns have one name, and as [`Engine::answer`] when it is

@@ -1,7 +1,7 @@
 //! DNS (RFC 1035), over UDP, TCP, multicast (RFC 6762) and link-local (RFC 4795): messages, and which
 //! answer belongs to which question.
 //!
-//! A [`Message`] is a view of its bytes: names and records are taken apart as they are asked for, and
+//! A [`Message`] is a view of its bytes: names and records are taken apart as they are requested, and
 //! nothing is allocated. Names are followed through at most [`POINTERS_MAX`] pointers and written up to
 //! [`NAME_OCTETS_MAX`] octets, so that a message costs no more than its length times that.
 

@@ -160,7 +160,7 @@ fn report(py: Python<'_>, shared: &AnswerState) -> PyResult<()> {
         report.is_whole = true;
         parts(&report)
     };
-    // Python may run anything here, and this report may be asked for in it.
+    // Python may run anything here, which may request this report.
     py.import("weir._damage")?
         .getattr("_ended")?
         .call1(report)

@@ -63,7 +63,7 @@ impl Server {
     ///
     /// # Errors
     /// When a root is no folder, an address is taken, an address that others reach is to be served without a password
-    /// or token, or the TLS that was asked for cannot be had.
+    /// or token, or the TLS that was requested cannot be had.
     pub fn start(options: Options) -> Result<Self, Error> {
         let addresses = [options.listen, options.http, options.flight];
         if addresses.iter().all(Option::is_none) {

@@ -66,7 +66,7 @@ fn of_ports(ports: &[u16]) -> Option<Predicate> {
     Some(Predicate::Or(sides.collect::<Option<_>>()?))
 }
 
-/// Reads packets to their end, or with `until_stop` until that was asked for.
+/// Reads packets to their end, or with `until_stop` until the stop flag is set.
 fn log<R: Read>(
     name: &str,
     mut reader: Reader<R>,

@@ -42,7 +42,7 @@ pub(super) struct Job<'w> {
     pub(super) tally: Tally,
     /// The progress through the inputs.
     pub(super) passing: Passing,
-    /// An end was asked for.
+    /// The flag that ends the run.
     pub(super) stop: Stop,
     pub(super) messages: Messages,
 }

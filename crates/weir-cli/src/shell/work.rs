@@ -87,7 +87,7 @@ struct OutputFile {
 struct Opened {
     file: String,
     filter: Option<String>,
-    /// Views of its tables, made when they were asked for.
+    /// Views of its tables, made when they were requested.
     made: Vec<&'static str>,
 }
 
@@ -427,7 +427,7 @@ impl Work {
         Ok(args.options(file, false, self.global.color))
     }
 
-    /// Shows a list that was asked for, whole.
+    /// Shows a requested list without a limit on its rows.
     fn show(&mut self, batch: &RecordBatch) -> Result<(), Failure> {
         let (mut options, out, target) = self.destination()?;
         options.rows_max = None;

@@ -536,7 +536,7 @@ struct Named {
     location: Vec<u8>,
     is_remote: bool,
     part: u32,
-    /// Parts of the file that were asked for; 0 when it is read whole.
+    /// Parts of the file that were requested; 0 when it is read whole.
     of: u32,
 }
 

@@ -269,7 +269,7 @@ pub(super) async fn call(
     Ok((headers, Body::from_stream(pieces)).into_response())
 }
 
-/// A capture of packets that were asked for, which is removed with its folder.
+/// A capture of packets that were requested, which is removed with its folder.
 pub(super) struct Captured {
     folder: TempDir,
     file: File,

@@ -647,7 +647,7 @@ fn statements_that_take_more_memory_than_there_is_end_alone() {
     served.wait_for("weir_panics_total 0");
 }
 
-/// Long rows that were asked for and that no client takes, and others that ask for as long ones.
+/// Long rows that no client takes, and other statements with equally long rows.
 #[test]
 fn long_rows_that_are_not_taken_make_room_for_others() {
     let served = Served::plain();

@@ -1,7 +1,7 @@
 //! Answers in files: written whole or not at all, checked when they are read, and not more than a bound together.
 //!
 //! Several processes may read, write and remove in the folder at once. A file gets its name when it is whole, a file that is not
-//! what was written is as good as none, and one that another process has removed is asked for again.
+//! what was written is as good as none, and one that another process has removed is made again.
 
 use std::collections::HashSet;
 use std::fs::{self, File};
