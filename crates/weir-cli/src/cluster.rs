@@ -275,7 +275,7 @@ async fn schedule(
     }
 }
 
-/// Waits until a signal has set the flag, which is looked at now and then.
+/// Waits until a signal has set the flag, which is polled.
 async fn set(end: Arc<AtomicBool>) {
     while !end.load(Ordering::Relaxed) {
         tokio::time::sleep(POLL_INTERVAL).await;

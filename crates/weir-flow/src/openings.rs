@@ -46,9 +46,9 @@ struct OpeningSide {
     is_told: bool,
 }
 
-/// Octets of a direction among which it is looked for what the connection carries.
+/// The octets of a direction that are searched for the application of the connection.
 pub(crate) const OCTETS_MAX: u64 = 32_768;
-/// Octets from one place that are looked at: a head that upgrades to another protocol.
+/// The maximum octets that are read from one place: a head that upgrades to another protocol.
 const RUN_OCTETS_MAX: usize = 4_096;
 /// Octets that wait for others of their direction.
 const WAITING_OCTETS_MAX: usize = 16_384;

@@ -71,7 +71,7 @@ struct Analyzing {
 /// A layer, and a function that gives whether the checksum of its header is right: `None` without what it covers.
 type ChecksumField = (Layer, fn(&Packet<'_>) -> Option<bool>);
 
-/// Packets of each direction whose payload is looked at by itself, to recognise the application.
+/// Packets of each direction whose payload is checked by itself, to recognise the application.
 pub(crate) const LOOKED_AT_MAX: u32 = 16;
 
 /// The number of consecutive packets of one source (SSRC) in one direction that make a flow RTP.

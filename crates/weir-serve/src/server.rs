@@ -46,7 +46,7 @@ impl std::fmt::Debug for Tls {
     }
 }
 
-/// Threads that are let go without waiting for them.
+/// A runtime whose threads are dropped without waiting for them.
 #[derive(Debug)]
 struct Workers(Option<Runtime>);
 

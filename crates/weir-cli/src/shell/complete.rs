@@ -178,7 +178,7 @@ impl StatementWords<'_> {
                 *at = self.behind_bracket(here);
                 Some(Origin::File(file))
             }
-            // A query in brackets has a FROM of its own, which is looked at next.
+            // A query in brackets has a FROM of its own, which is parsed next.
             _ => {
                 *at = here;
                 None
@@ -758,7 +758,7 @@ pub(super) const KEYWORDS: &[&str] = &[
 /// Candidates of a completion, at most: more than a user looks through.
 const CANDIDATES_MAX: usize = 2_000;
 
-/// Entries of a folder that are looked at.
+/// The maximum number of entries of a folder that are read.
 const ENTRIES_MAX: usize = 20_000;
 
 #[cfg(test)]

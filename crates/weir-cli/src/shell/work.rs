@@ -83,7 +83,7 @@ struct OutputFile {
     written: Arc<AtomicBool>,
 }
 
-/// The capture that is looked at.
+/// The open capture.
 struct Opened {
     file: String,
     filter: Option<String>,

@@ -365,7 +365,7 @@ fn in_a_pipe_calls_are_rows() {
     assert_eq!(ended.code, Some(2));
 }
 
-/// Calls that sipp makes while the list is looked at, each INVITE, 180, 200, ACK, BYE and 200.
+/// Calls that sipp makes while the list is shown, each INVITE, 180, 200, ACK, BYE and 200.
 #[test]
 fn calls_of_sipp_are_listed_as_they_come() {
     const CALLS: usize = 100;

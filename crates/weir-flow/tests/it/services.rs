@@ -252,7 +252,7 @@ fn diameter_is_found_in_segments_of_any_size() {
     check(3_868, &[('>', &message)], None);
 }
 
-/// Beyond 32 KiB of a direction nothing is looked for, whatever the size of the segments.
+/// The search ends after 32 KiB of a direction, with segments of any size.
 #[test]
 fn a_service_is_looked_for_in_the_first_octets() {
     let rest: &[u8] = b"INVITE sip:a@b SIP/2.0\r\n\r\n";

@@ -220,7 +220,7 @@ fn a_syn_that_is_answered_begins_another_connection() {
     check(lines, &[("S0", 0, "ONE", ""), ("S0", 0, "TWO", "")]);
 }
 
-/// RFC 5961, 4: who has a connection yet acknowledges what it has of it; the reset that follows ends that one.
+/// RFC 5961, 4: a host with an old connection acknowledges its state; the reset that follows ends that connection.
 #[test]
 fn a_challenge_is_answered_with_a_reset_and_the_connection_tried_again() {
     let lines = format!("0 > S 0 0\n 1 < A 70000 -333\n 2 > R -333 0\n 1000 > S 0 0 {EXCHANGE}");

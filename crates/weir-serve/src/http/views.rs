@@ -445,7 +445,7 @@ fn hex(bytes: &[u8]) -> String {
     })
 }
 
-/// Bytes of packets whose messages are looked at together.
+/// The maximum bytes of the packets of one view of messages.
 const CAPTURE_BYTES_MAX: u64 = 64 << 20;
 /// Bytes of a capture that are sent in one piece.
 const PIECE_BYTES: usize = 64 << 10;

@@ -429,7 +429,7 @@ fn handle_of(process: u32) -> Option<std::os::fd::OwnedFd> {
     pidfd_open(process, PidfdFlags::empty()).ok()
 }
 
-/// The priority of processes of statements, as `nice` counts it: clients are heard and answered before.
+/// The priority of processes of statements, as `nice` counts it: the server's own threads go first.
 const BEHIND: i32 = 3;
 /// The same of one whose statement has stepped aside.
 const NICE: i32 = 10;

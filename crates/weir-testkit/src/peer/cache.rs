@@ -103,7 +103,7 @@ impl AnswerCache {
         }
         let left = self.before_look.load(Ordering::Relaxed);
         match left.checked_sub(size) {
-            // Two threads may count one of two answers: the folder is looked at a little later.
+            // Two threads may count only one of two answers, which delays the check of the folder a little.
             Some(left) => self.before_look.store(left, Ordering::Relaxed),
             None => {
                 self.before_look

@@ -31,7 +31,7 @@ struct FastSearch {
     mask: usize,
     /// Only longer matches count.
     best: usize,
-    /// Candidates that are looked at.
+    /// The maximum number of candidates to compare.
     chain: usize,
     /// A match this long ends the search.
     nice: usize,

@@ -1,4 +1,4 @@
-//! The screens in characters: what is known and what is looked at go in, cells come out.
+//! The screens in characters, drawn from the book and the view into cells.
 
 mod ladder;
 mod list;
