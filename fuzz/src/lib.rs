@@ -1,4 +1,4 @@
-//! The fuzz targets: promises of the readers and decoders that hostile bytes must never break.
+//! What may hostile bytes never do to the readers and decoders?
 //!
 //! One function a fuzz target, each taking any bytes and panicking when a promise is broken. The
 //! targets under `fuzz_targets/` hand libFuzzer's inputs to them; `tests/corpus.rs` hands them every

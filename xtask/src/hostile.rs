@@ -1,9 +1,9 @@
 //! `cargo xtask bench hostile`: sends changed messages and statements to every port of `weir serve` for a chosen time; with
 //! `--cluster` to those of `weir cluster` ([`cluster`]).
 //!
-//! A server over the demo's captures that only answers gets first messages, messages behind them and statements, each
-//! changed by a seeded generator. Between them another client asks `SELECT 1`. What is reported: whether the server ended, how long
-//! that client waited, the memory of the server and of the processes of its statements, and whether a file was changed.
+//! A read-only server over the demo's captures gets first messages, later messages and statements, each changed by a seeded
+//! generator. Meanwhile another client sends `SELECT 1`. The report says whether the server ended, how long that client
+//! waited, how much memory the server and the processes of its statements took, and whether a file was changed.
 
 mod cluster;
 

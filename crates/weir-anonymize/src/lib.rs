@@ -1,4 +1,4 @@
-//! The anonymization of packets that are given to others.
+//! What is left of a packet when it may be given away?
 //!
 //! ```
 //! use std::net::Ipv4Addr;

@@ -1,4 +1,4 @@
-//! Bounded reading of numbers and fields from untrusted bytes.
+//! How do I read a number or a field out of bytes that I do not trust?
 //!
 //! Three ways, all bounded and free of panics and allocation:
 //!

@@ -1,7 +1,7 @@
 //! A ring of capture files of limited size (`weir live -w ring.pcap --rotate 100MB --keep 10`).
 //!
-//! A file takes its name, `ring-00007.pcap`, when it is whole; until then it grows as `ring-00007.pcap.part`, and
-//! holds whole records at any moment. Numbers go on where those of an earlier run ended. Only files of this run are removed.
+//! A file gets its name, `ring-00007.pcap`, when it is complete; until then it grows as `ring-00007.pcap.part`, and
+//! has whole records at any moment. Numbers continue those of an earlier run. Only files of this run are removed.
 
 use std::collections::VecDeque;
 use std::fs::{self, File};

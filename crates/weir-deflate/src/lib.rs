@@ -1,4 +1,4 @@
-//! The codes of DEFLATE for lengths and distances, and the Huffman codes that zlib would choose.
+//! Which code does DEFLATE give a length or a distance, and which codes would zlib choose?
 //!
 //! ```
 //! use weir_deflate::{TreeBuilder, length_code};

@@ -1,4 +1,4 @@
-//! SQL over captures, on DataFusion.
+//! What do the captures say to this SQL?
 //!
 //! ```no_run
 //! # async fn example() -> Result<(), weir_engine::Error> {

@@ -1,4 +1,4 @@
-//! The grouping of packets into flows, streams, fragments and messages.
+//! Which packets belong together, and what do they say when they are put together?
 //!
 //! ```
 //! use weir_flow::{Options, Tracker};

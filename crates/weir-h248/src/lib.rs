@@ -1,4 +1,4 @@
-//! Megaco/H.248 messages in text, BER, PER and Erlang's external term format: decoding, encoding and checking.
+//! What does this Megaco message say, and how is it said in another encoding?
 //!
 //! [`Message`] is one value for H.248.1 versions 1, 2 and 3; every encoding decodes to it and is
 //! encoded from it: pretty and compact text, BER, aligned PER, and the Erlang external term format

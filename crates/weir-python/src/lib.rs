@@ -1,4 +1,4 @@
-//! The Python extension module of weir.
+//! What do captures say to a Python program?
 //!
 //! The native half of the package `weir` (`python/weir`), as the module `weir._weir`: statements planned and
 //! read (`engine`, `answer`), their rows in Arrow's C data interface or as Python's values (`value`), values

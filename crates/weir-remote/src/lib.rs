@@ -1,4 +1,4 @@
-//! Objects in stores and on the web, read and written like files.
+//! How are the bytes of an object in a store read and written as if it were a file?
 //!
 //! ```no_run
 //! use std::io::Read as _;

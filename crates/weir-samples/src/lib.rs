@@ -1,4 +1,4 @@
-//! The packets and captures of the demo, of tests and of benchmarks.
+//! Which packets and captures does the demo show, and do tests and benchmarks read?
 //!
 //! Those that are made here, and always the same ones for the same seed:
 //!

@@ -1,4 +1,4 @@
-//! A server that answers SQL over the PostgreSQL protocol, HTTP and Arrow Flight SQL.
+//! How do other programs ask weir?
 //!
 //! ```no_run
 //! # async fn example() -> Result<(), weir_serve::Error> {

@@ -1,14 +1,14 @@
 //! The list of captures beside the checkout that tests read.
 //!
-//! Those that `captures.txt` lists, which is a file of the project: a test that takes every eighth of them takes the
-//! same ones wherever it runs. A capture more in the folders is not judged, and [`crate::unlisted`] names it; one
-//! less is [`crate::missing`]. The list is renewed by
+//! The list is the file `captures.txt` of the project, so that a test that takes every eighth capture takes the same
+//! ones on every machine. An additional capture in the folders is not judged, and [`crate::unlisted`] names it; a
+//! listed one that does not exist is [`crate::missing`]. The list is renewed by
 //!
 //! ```text
 //! WEIR_BLESS=1 cargo test -p weir-capture --test it captures_are_listed
 //! ```
 //!
-//! It is that crate's test since this one does not know what a capture is.
+//! The test is in that crate because this one cannot recognise a capture.
 
 use std::path::{Path, PathBuf};
 use std::{fmt, fs, io};

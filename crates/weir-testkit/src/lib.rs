@@ -1,4 +1,4 @@
-//! The support code of tests and benchmarks.
+//! What do tests and benchmarks need beside the code that they test?
 //!
 //! - what [`weir_samples`] makes, under the names of this crate: [`packet`], [`capture`], [`demo`], [`trace`], [`Rng`];
 //! - [`mutate`] makes damaged captures of good ones;

@@ -1,11 +1,11 @@
 //! A cache of the answers of peer programs: each question about a file's content runs the program once.
 //!
-//! tshark takes minutes to say of several hundred captures what it said an hour ago. A [`Question`] is a program, its version,
-//! and its arguments with the content of each file in place of its path; its [`Answer`] is kept under the hash of these, in
-//! `${XDG_CACHE_HOME:-$HOME/.cache}/weir/peers`. `WEIR_PEERS=anew` has each question put to the program again.
+//! tshark takes minutes to repeat its answers about several hundred captures. A [`Question`] is a program, its version,
+//! and its arguments with the content of each file in place of its path; its [`Answer`] is stored under the hash of these, in
+//! `${XDG_CACHE_HOME:-$HOME/.cache}/weir/peers`. `WEIR_PEERS=anew` runs the programs again for every question.
 //!
-//! Nothing else may decide what the program answers. So it runs in an environment of its own, without a home folder and in UTC,
-//! and what captures from an interface or writes files is no question.
+//! The answer may depend on nothing else. So the program runs in an environment of its own, without a home folder and in UTC,
+//! and a command that captures from an interface or writes files is no question.
 
 mod cache;
 #[cfg(all(test, target_os = "linux"))]

@@ -1,4 +1,4 @@
-//! A safe interface to stock zlib.
+//! What does stock zlib itself say?
 //!
 //! Raw deflate and inflate with every parameter of `deflateInit2`, each message flushed as
 //! RFC 7692 section 7.2.1 asks, and the bytes that zlib allocates counted by its own hooks. Tests

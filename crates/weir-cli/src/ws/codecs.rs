@@ -1,7 +1,7 @@
 //! A comparison with other compressors than stock zlib: other builds, dictionaries, zstd, brotli.
 //!
-//! Of what permessage-deflate allows, only stock zlib, zlib-rs and libdeflate are; preset dictionaries,
-//! zstd and brotli need both ends to be of one's own. The first half of the messages fills windows and
+//! permessage-deflate allows only stock zlib, zlib-rs and libdeflate; preset dictionaries, zstd and brotli need
+//! control of both ends. The first half of the messages fills windows and
 //! trains dictionaries, the second half is measured.
 //!
 //! zlib-ng is here with the feature of that name: its bindings build it with CMake, which many machines lack.

@@ -1,7 +1,7 @@
 //! Runs every command line and every SQL block of README and docs as written.
 //!
 //! Blocks of ```` ```sh ```` and ```` ```sql ```` run in the order in which they stand, in a folder a page that has
-//! what `weir demo` writes, in `demo`, and the [`FILES`]. What cannot run as it is stands in [`OTHERWISE`] with
+//! the output of `weir demo`, in `demo`, and the [`FILES`]. Commands that cannot run as written are in [`OTHERWISE`] with
 //! the reason; an entry that is no longer needed fails the test. SQL has to give rows.
 
 use std::fmt::Write as _;
