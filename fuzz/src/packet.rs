@@ -72,7 +72,7 @@ pub fn stream(bytes: &[u8]) {
         if alone.has(Layer::Atm) {
             read_all(&packet);
         } else {
-            // Nothing of the packets before shows in this one.
+            // The packets before do not affect this one.
             for (field, _) in FIELDS.iter() {
                 assert!(
                     same(field.get, &packet, &alone),

@@ -16,7 +16,7 @@ use crate::{
 /// The answers of peers that tests accept (`weir_testkit::peer`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Answers {
-    /// Those that are kept, too, unless `WEIR_PEERS` says otherwise.
+    /// Also the cached answers, unless `WEIR_PEERS` forbids them.
     Kept,
     /// Only those that peers give now.
     Anew,

@@ -102,7 +102,7 @@ pub(crate) fn run_bench() -> Result<Vec<Comparison>> {
             peer.resident.1 as f64 / 1e6,
         );
     }
-    // Nothing of it is needed any more.
+    // The capture is no longer needed.
     let _ = fs::remove_file(kept);
     Ok(rows)
 }

@@ -19,7 +19,7 @@ use crate::scan::{megabytes, program};
 
 /// The searched text. It is on a separate line, so that the lines that grep counts are packets.
 const TEXT: &str = "password=hunter2";
-/// One packet in so many has it.
+/// The distance between packets with the text.
 const EVERY: u32 = 997;
 /// Packets of the trace, some 250 MB.
 const ROWS: u32 = 300_000;

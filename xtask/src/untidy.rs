@@ -282,7 +282,7 @@ impl Trial {
             let captures: Vec<&Capture> = cases.iter().map(|case| &case.untidy).collect();
             let answers = match self.ask(&captures, &tables) {
                 Ok(answers) => answers.into_iter().map(Ok).collect(),
-                // One by one, to know which it was.
+                // The captures are read one by one to find the one that fails.
                 Err(_) => captures
                     .iter()
                     .map(|capture| {

@@ -183,7 +183,7 @@ fn no_option(word: OsString) -> OsString {
 /// Parses a command line, the program's name first.
 ///
 /// # Errors
-/// What to show instead.
+/// The refusal to show instead.
 pub(crate) fn parse(line: impl IntoIterator<Item = OsString>) -> Result<Cli, Refusal> {
     let line: Vec<OsString> = line.into_iter().map(no_option).collect();
     Cli::try_parse_from(&line).map_err(|error| refuse(error, &line))
@@ -236,7 +236,7 @@ pub(crate) fn asks_for_version(line: &[OsString]) -> bool {
 /// Writes the name of the program and its version, as the parser of the line does.
 ///
 /// # Errors
-/// What the output gives.
+/// The errors of the output.
 pub(crate) fn write_version(out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "weir {VERSION}")
 }
@@ -255,7 +255,7 @@ pub(crate) fn asks_for_build(line: &[OsString]) -> bool {
 /// Writes what the program was made of: version, commit, features, target.
 ///
 /// # Errors
-/// What the output gives.
+/// The errors of the output.
 pub(crate) fn write_build(out: &mut dyn Write) -> io::Result<()> {
     let features: Vec<&str> = [
         ("cluster", cfg!(feature = "cluster")),
@@ -280,7 +280,7 @@ pub(crate) fn write_build(out: &mut dyn Write) -> io::Result<()> {
 /// Writes the completion script for a shell.
 ///
 /// # Errors
-/// What the output gives.
+/// The errors of the output.
 pub(crate) fn write_completions(shell: Shell, out: &mut dyn Write) -> io::Result<()> {
     // The generator panics when it cannot write, so it writes to memory.
     let mut script = Vec::new();
@@ -291,7 +291,7 @@ pub(crate) fn write_completions(shell: Shell, out: &mut dyn Write) -> io::Result
 /// Writes the manual page of the program.
 ///
 /// # Errors
-/// What the output gives.
+/// The errors of the output.
 pub(crate) fn write_man(out: &mut dyn Write) -> io::Result<()> {
     clap_mangen::Man::new(Cli::command()).render(out)
 }

@@ -24,7 +24,7 @@ struct RingState {
     header: Vec<u8>,
     number: u64,
     growing: Option<Growing>,
-    /// Those that are whole, the oldest first.
+    /// The complete files, the oldest first.
     whole: VecDeque<PathBuf>,
     removed: u64,
 }

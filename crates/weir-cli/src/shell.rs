@@ -237,7 +237,7 @@ fn at_terminal(shell: &Shell, global: Global, messages: Messages) -> Result<Exit
                     return work.close();
                 }
                 Err(failure) => {
-                    // Those behind it may rely on it.
+                    // The statements after it may depend on it.
                     failure.report(messages);
                     break;
                 }

@@ -89,7 +89,7 @@ fn ticks(every: Duration) -> Receiver<()> {
     thread::spawn(move || {
         while !sender.is_closed() {
             thread::sleep(every);
-            // One that is still waiting is enough.
+            // A full channel already has a tick.
             let _ = sender.try_send(());
         }
     });

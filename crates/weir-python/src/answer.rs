@@ -346,7 +346,7 @@ impl Answer {
     /// Drops the remaining rows and stops the reader, also in another thread.
     fn close(&self) {
         self.shared.is_closed.store(true, Ordering::Relaxed);
-        // Not while the lock is held: what is dropped may take a while.
+        // The reader is dropped after the lock is released, since dropping may take a while.
         let reader = lock(&self.reader).take();
         drop(reader);
     }

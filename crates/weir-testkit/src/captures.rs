@@ -46,7 +46,7 @@ pub fn listed(folder: &str) -> Vec<Listed> {
 ///
 /// # Panics
 ///
-/// As [`listed`].
+/// The panics of [`listed`].
 #[must_use]
 pub fn listed_by_name(folder: &str) -> Vec<Listed> {
     let data = data();

@@ -253,7 +253,7 @@ impl Peers {
         };
         let mut version = said(&["--version"])?;
         if program == "tshark" {
-            // Those of the whole system, since there is no home folder.
+            // The preferences are the system's, since there is no home folder.
             version.push_str(&said(&["-G", "currentprefs"])?);
         }
         versions.insert(program.to_owned(), version.clone());

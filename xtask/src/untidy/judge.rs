@@ -248,7 +248,7 @@ impl<'s> Judge<'s> {
             if is_untidy && let Some(own) = flow {
                 flow = match self.flows.get(&own) {
                     Some(same) => Some(*same),
-                    // Those that were added have numbers beyond all others.
+                    // Added flows have numbers beyond all others.
                     None => Some(ADDED + own),
                 };
             }

@@ -42,9 +42,9 @@ use Dependency::{
 pub(super) enum RowScope {
     /// The connection that the row names.
     Own,
-    /// Those that carry signalling, too.
+    /// The own connection and those that carry signalling.
     Signalled,
-    /// Those that carry signalling and media, too.
+    /// The own connection and those that carry signalling and media.
     Call,
 }
 

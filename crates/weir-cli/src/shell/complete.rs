@@ -19,7 +19,7 @@ pub(super) struct Candidate {
     pub(super) meaning: String,
     /// The bytes that it takes the place of.
     pub(super) range: Range<usize>,
-    /// Nothing is to be added to it, so that a blank may follow.
+    /// The candidate is complete, so that a blank may follow.
     pub(super) is_whole: bool,
 }
 
@@ -406,7 +406,7 @@ fn given(statement: &str) -> Vec<String> {
     names
 }
 
-/// Those that begin with the word; where none does, those that have it within.
+/// The names that begin with the word; if there are none, those that contain it.
 fn matching(
     word: &str,
     range: &Range<usize>,

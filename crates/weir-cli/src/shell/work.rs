@@ -179,7 +179,7 @@ impl Work {
             };
             let outcome = self.quiet(&text);
             if let Some(name) = name {
-                // One that cannot be made now, its file being elsewhere, is not lost.
+                // A view that cannot be made now, because its file is elsewhere, is not lost.
                 self.views.note(&name, &text);
                 if outcome.is_ok() {
                     self.know(&name);

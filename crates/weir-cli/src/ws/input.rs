@@ -370,7 +370,7 @@ impl InputCounters {
 /// studied on the side does not need all of them.
 #[derive(Debug, Default)]
 pub(super) struct MessageSample {
-    /// Not known, to the server, to the client.
+    /// The samples of unknown direction, to the server, and to the client.
     parts: [DirectionSample; 3],
     /// The direction of each message, for the study of reflected text.
     order: Vec<bool>,
@@ -409,13 +409,13 @@ impl MessageSample {
         }
     }
 
-    /// Those of the direction with the most bytes.
+    /// The messages of the direction with the most bytes.
     pub(super) fn largest(&self) -> Vec<&[u8]> {
         let largest = self.parts.iter().max_by_key(|part| part.seen);
         largest.map(DirectionSample::messages).unwrap_or_default()
     }
 
-    /// Those whose direction is known, in order: true is from the client.
+    /// The messages of known direction, in order: true is from the client.
     pub(super) fn both(&self) -> Vec<(bool, &[u8])> {
         let [_, to_server, to_client] = &self.parts;
         let mut from_client = to_server.messages().into_iter();

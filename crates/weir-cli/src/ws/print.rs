@@ -30,7 +30,7 @@ impl TextTable {
         self.rows.push(cells);
     }
 
-    /// Nothing but headings.
+    /// True when the table has only headings.
     pub(super) fn is_empty(&self) -> bool {
         self.rows.len() < 2
     }

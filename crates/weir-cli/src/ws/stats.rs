@@ -128,7 +128,7 @@ fn say(path: &Path, error: &weir_capture::Error, messages: Messages) {
 struct Audit {
     /// The connections, by capture and number.
     connections: BTreeMap<(usize, u64), ConnectionLine>,
-    /// Those beyond [`CONNECTIONS_MAX`], which are only in the sums.
+    /// The number of connections beyond [`CONNECTIONS_MAX`], which are only in the sums.
     further: u64,
     directions: [Sums; 2],
     /// Parameters that were agreed on, and how many connections did.

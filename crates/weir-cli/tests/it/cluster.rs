@@ -295,7 +295,7 @@ fn a_cluster_in_the_process_answers_alike() {
     assert_eq!(there.stdout, here.stdout, "{}", there.stderr);
     assert_eq!(there.code, here.code);
     assert_eq!(there.stderr, here.stderr);
-    // Nothing of it stays.
+    // No trace of it stays.
     let left = run("ls -A tmp", &folder);
     assert_eq!(left.stdout.trim(), "");
 }

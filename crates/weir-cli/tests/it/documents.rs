@@ -26,7 +26,7 @@ const FILES: &[(&str, &str)] = &[
 /// The changed way to run a command that cannot run as written.
 #[derive(Clone, Copy, Debug)]
 enum Run {
-    /// Not at all.
+    /// The command does not run.
     Not,
     /// The command runs with the second text in place of the first.
     With(&'static str, &'static str),

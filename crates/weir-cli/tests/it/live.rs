@@ -610,7 +610,7 @@ fn a_terminal_shows_one_table() {
         bytes.len()
     };
     wait_for("59");
-    // One group more, and so one line.
+    // The last answer has one more group, and so one more line.
     write(2..30);
     wait_for("60");
     keys.write_all(b"\x03").unwrap();

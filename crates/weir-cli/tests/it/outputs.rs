@@ -706,7 +706,7 @@ fn what_is_written_is_read_back() {
         };
         assert_ne!(line("CAST(NULL AS text)"), line("''"), "{format}");
     }
-    // Nothing at all is a file all the same, in place of the old one.
+    // An empty answer also replaces the old file.
     for extension in ["csv", "tsv", "json", "ndjson", "parquet", "arrow", "arrows"] {
         let ended = run(
             &format!("weir query \"{source} LIMIT 0\" -o o.{extension}"),

@@ -26,7 +26,7 @@ pub(super) fn folder() -> Option<PathBuf> {
 
 /// The answers in a folder.
 pub(super) struct AnswerCache {
-    /// Nothing is kept without one.
+    /// The folder of answers; without one no answers are stored.
     folder: Option<PathBuf>,
     bytes_max: u64,
     /// True when answers of earlier processes are ignored.

@@ -227,7 +227,7 @@ fn answers_are_packed_and_the_oldest_go() {
     assert!(size(&zeros) < 1_000, "{}", size(&zeros));
     assert_eq!(scene.answer(&scene.peers(), "zeros", "file.pcap"), answer);
     assert_eq!(scene.starts(), 1);
-    // Not used since the day before, and since the hour before that.
+    // The last uses were 24 and 25 hours ago.
     let used = |path: &Path, hours: u64| {
         let time = SystemTime::now() - Duration::from_secs(hours * 3_600);
         let file = File::options().write(true).open(path).unwrap();
@@ -248,7 +248,7 @@ fn answers_are_packed_and_the_oldest_go() {
     }
     assert!(zeros.exists() && !left.exists());
     assert_eq!(scene.starts(), 41);
-    // Those that are left are the last.
+    // The remaining answers are the latest.
     scene.answer(&small, "39", "file.pcap");
     assert_eq!(scene.starts(), 41);
     scene.answer(&small, "0", "file.pcap");

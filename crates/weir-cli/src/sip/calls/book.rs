@@ -91,7 +91,7 @@ pub(super) struct CallEntry {
 }
 
 impl Book {
-    /// Nothing is known yet; calls and messages may take so many bytes.
+    /// An empty book, whose calls and messages may take `bytes_max` bytes.
     pub(super) fn new(bytes_max: usize) -> Self {
         Self {
             watch: CallWatch::default(),
