@@ -28,11 +28,11 @@ fn main() {
 const FOLD: &str = "-Wl,--icf=all";
 const PACK: &str = "-Wl,-z,pack-relative-relocs";
 
-/// A program that does nothing, linked as the one that is built, with one option more.
+/// An empty program, linked like the real one with one additional option.
 struct Trial(PathBuf);
 
 impl Trial {
-    /// Links it; nothing when the linker refuses the option.
+    /// Links the program; `None` when the linker refuses the option.
     fn of(option: &str) -> Option<Self> {
         let folder = PathBuf::from(env::var_os("OUT_DIR")?);
         let (source, program) = (folder.join("trial.rs"), folder.join("trial"));
@@ -65,8 +65,8 @@ impl Drop for Trial {
     }
 }
 
-/// What `weir --version --verbose` says. The commit is that of a release alone, or what `WEIR_COMMIT` says: a build for work on
-/// the program would be made anew with each commit.
+/// Sets the text of `weir --version --verbose`. Only a release and a build with `WEIR_COMMIT` contain the commit: a development
+/// build would otherwise be rebuilt after each commit.
 fn tell_build() {
     let variable = |name: &str| env::var(name).unwrap_or_default();
     println!("cargo:rerun-if-env-changed=WEIR_COMMIT");

@@ -1,5 +1,5 @@
-//! How the extension module is linked: Python's symbols are there only when it is loaded, which takes an option of
-//! the linker of macOS.
+//! The linker options of the extension module: on macOS the linker must accept Python's symbols as undefined, because they exist
+//! only when the module is loaded.
 
 fn main() {
     println!("cargo:rerun-if-changed=build.rs");

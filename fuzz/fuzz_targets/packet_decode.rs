@@ -1,4 +1,4 @@
-//! One packet of any link type: every field, and the same values however few are asked for.
+//! Decodes one packet of any link type: every field, and the same values when fewer columns are requested.
 
 #![no_main]
 

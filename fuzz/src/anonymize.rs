@@ -1,4 +1,4 @@
-//! Packets that are to be given away, whatever they are.
+//! Anonymizes arbitrary packets.
 
 use std::sync::LazyLock;
 

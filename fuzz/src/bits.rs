@@ -1,4 +1,4 @@
-//! Takes the choices of a target off the front of its input.
+//! The choices of a target, taken from the start of its input.
 
 /// The bytes that a target has not used yet. At the end they give zeros, so that every input is a
 /// valid one.
@@ -33,7 +33,7 @@ impl<'a> Bits<'a> {
         choices[usize::from(self.u8()) % choices.len()]
     }
 
-    /// As [`Bits::pick`], for more than 256 choices.
+    /// Picks like [`Bits::pick`], for more than 256 choices.
     pub(crate) fn pick_of_many<T: Copy>(&mut self, choices: &[T]) -> T {
         choices[usize::from(self.u16()) % choices.len()]
     }

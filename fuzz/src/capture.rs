@@ -9,17 +9,17 @@ use weir_capture::{Compression, Error, Format, Options, Reader, record_bytes_max
 use crate::bits::Bits;
 use crate::dribble::Dribble;
 
-/// Bytes as pcap, whatever they begin with.
+/// Reads arbitrary bytes as pcap.
 pub fn pcap(bytes: &[u8]) {
     check(bytes, Some(Format::Pcap));
 }
 
-/// Bytes as pcapng, whatever they begin with.
+/// Reads arbitrary bytes as pcapng.
 pub fn pcapng(bytes: &[u8]) {
     check(bytes, Some(Format::Pcapng));
 }
 
-/// Bytes as snoop, and as NetMon, whatever they begin with.
+/// Reads arbitrary bytes as snoop, and as NetMon.
 pub fn others(bytes: &[u8]) {
     check(bytes, Some(Format::Snoop));
     check(bytes, Some(Format::NetMon));
@@ -44,7 +44,7 @@ pub fn compressed(bytes: &[u8]) {
         0 => return check(content, None),
         1 => return check(&[b"\x1f\x8b\x08", content].concat(), None),
         2 => return check(&[b"\x28\xb5\x2f\xfd", content].concat(), None),
-        // Behind a skippable frame, as pzstd writes one.
+        // A skippable frame precedes the data, as in files of pzstd.
         3 => [b"\x50\x2a\x4d\x18\x02\0\0\0\xff\xff", &zstd(content)[..]].concat(),
         4 | 5 => [zstd(left), zstd(right)].concat(),
         8 => return check(&[b"\xfd7zXZ\0", content].concat(), None),
@@ -62,7 +62,7 @@ pub fn compressed(bytes: &[u8]) {
         assert_eq!(plain.records, unframed.records);
         assert_eq!(plain.error, unframed.error);
     }
-    // What is no capture as a whole may be cut to one: ERF has no magic number, and ends where a record ends.
+    // A file that is no capture may have a prefix that is one: ERF has no magic number, and a record can end at any place.
     if unframed.compression.is_some() && !is_guessed(content, &unframed) {
         check_prefix(&framed, &unframed, &options(None));
     }
@@ -124,7 +124,7 @@ pub(crate) fn check(bytes: &[u8], format: Option<Format>) {
     tight.block_bytes_max = 64;
     tight.interfaces_max = 2;
     let few = read(bytes, &tight);
-    // pcap's variants are told apart by plausible lengths, which a limit changes.
+    // The variants of pcap are recognized by plausible lengths, which a limit changes.
     if !matches!(format, None | Some(Format::Pcap)) {
         assert_eq!(few.records[..], whole.records[..few.records.len()]);
     }
@@ -144,8 +144,8 @@ fn assert_same(one: &Outcome, other: &Outcome, what: &str) {
     }
 }
 
-/// True when the record headers of a pcap are longer than its magic number says: it takes two records
-/// to see that, and a cut may leave less.
+/// Returns true when the record headers of a pcap are longer than its magic number says. The reader needs two records to see
+/// that, and a cut may leave fewer.
 fn is_guessed(bytes: &[u8], whole: &Outcome) -> bool {
     let (usual, is_big) = match bytes.get(..4) {
         Some(b"\xa1\xb2\xcd\x34") => (24, true),
@@ -281,7 +281,7 @@ pub(crate) fn read(source: impl Read, options: &Options) -> Outcome {
 fn told(error: &Error) -> String {
     let message = error.to_string();
     assert!(!message.is_empty() && !message.ends_with('.'));
-    // How far a decompressor got before it saw the damage hangs on how much it was given at a time.
+    // The offset at which a decompressor notices damage depends on the size of its input chunks.
     let message = match message.rsplit_once(" at byte ") {
         Some((message, place)) if place.ends_with("of the compressed file") => message,
         _ => &message,

@@ -91,7 +91,7 @@ pub fn write(bytes: &[u8]) {
     assert_eq!(rfc6873::check(encoder.bytes()), Ok(len));
 }
 
-/// A sound log of some form with any bytes as its sidecar, or a sound one that was damaged: the same answer.
+/// Checks that searches give the same answer with arbitrary bytes, or a damaged index, as the sidecar of a sound log.
 pub fn sidecar(bytes: &[u8]) {
     let mut bits = Bits(bytes);
     let folder = tempfile::tempdir().expect("a folder");

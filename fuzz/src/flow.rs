@@ -16,8 +16,8 @@ use crate::packet::LINK_TYPES;
 
 const POLICIES: [Overlap; 3] = [Overlap::First, Overlap::Last, Overlap::Drop];
 
-/// Segments into a reassembler: each three bytes of place, one of length, one of what was captured.
-/// Offsets go up without a hole, and nothing is left behind.
+/// Feeds segments to a reassembler: two bytes of position, one of kind and one of length, then the captured bytes. The offsets of
+/// its output have no gaps, and no data remains at the end.
 pub fn reassemble(bytes: &[u8]) {
     let mut bits = Bits(bytes);
     let mut stream = Reassembler::new(bits.pick(&POLICIES));
@@ -110,9 +110,9 @@ pub fn packets(bytes: &[u8]) {
     assert_eq!(streams.held(), 0);
 }
 
-/// A datagram cut into fragments in any way, in any order, repeated and overlapping: it comes out whole as
-/// soon as all of it was there, and not before. Overlapping fragments agree, as they are of one datagram;
-/// those of another, and of none, come between.
+/// Checks the reassembly of a datagram from arbitrary fragments, in any order, repeated and overlapping: it is complete as soon
+/// as all its parts have arrived, and not before. Overlapping fragments have the same bytes, because they are of one datagram;
+/// fragments of other datagrams, and other packets, come between them.
 pub fn fragments(bytes: &[u8]) {
     let mut bits = Bits(bytes);
     let v6 = bits.flag();

@@ -69,7 +69,7 @@ fn comes_back(bytes: &[u8], encoding: Encoding) {
         }
     };
     let mut out = Vec::new();
-    // What no other side would write, such as a name of no table, need not be encodable.
+    // A message that only this encoding can carry, such as one with a name of no table, may fail to encode.
     for other in [
         Encoding::Pretty,
         Encoding::Compact,

@@ -93,7 +93,7 @@ fn read(layout: &Layout, file: &[u8]) {
                     "more bytes are asked for than are there"
                 );
                 assert!(at_least <= layout.record_len_max() + Layout::MARK_LEN_MAX);
-                // At the end of a file, what is left is shown as far as it goes.
+                // The rest at the end of a file is decoded as far as it goes.
                 check(layout, &layout.decode(rest, &mut row), rest);
                 return;
             }
@@ -112,7 +112,7 @@ fn read(layout: &Layout, file: &[u8]) {
     }
 }
 
-/// With fewer bytes the same record is asked for: never another one, and never more than it has.
+/// Checks that each prefix of a record makes the layout request more bytes, and never more than the record has.
 fn shorter(layout: &Layout, record: &[u8]) {
     for cut in [record.len() / 2, record.len() - 1] {
         match layout.next_record(&record[..cut]) {
@@ -167,7 +167,7 @@ fn check(layout: &Layout, view: &View<'_>, record: &[u8]) {
     }
 }
 
-/// What stands before and behind the first line of dashes.
+/// The parts before and after the first line of dashes.
 fn halve(bytes: &[u8]) -> (&[u8], &[u8]) {
     match bytes
         .windows(SEPARATOR.len())

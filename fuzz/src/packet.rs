@@ -9,8 +9,7 @@ use weir_packet::{
 
 use crate::bits::Bits;
 
-/// One packet. The input begins with its link type, the options, the wire length and the columns
-/// that a second decoder is asked for alone.
+/// Decodes one packet. The input starts with its link type, the options, the wire length and the columns for a second decoder.
 pub fn decode(bytes: &[u8]) {
     let mut bits = Bits(bytes);
     let link_type = link_type(&mut bits);
@@ -73,7 +72,7 @@ pub fn stream(bytes: &[u8]) {
         if alone.has(Layer::Atm) {
             read_all(&packet);
         } else {
-            // Nothing of the packets before shows in this one.
+            // The packets before do not affect this one.
             for (field, _) in FIELDS.iter() {
                 assert!(
                     same(field.get, &packet, &alone),
@@ -130,7 +129,7 @@ fn options(bits: &mut Bits<'_>) -> Options {
     options
 }
 
-/// What a packet says of itself holds together.
+/// Checks that the properties of a packet are consistent.
 pub(crate) fn check(packet: &Packet<'_>) {
     let data = packet.frame().data;
     let mut seen = Vec::new();
@@ -216,7 +215,7 @@ pub(crate) fn read_all(packet: &Packet<'_>) {
     }
 }
 
-/// True when two packets have the same value.
+/// Returns true when two packets have the same value.
 fn same(get: Get, one: &Packet<'_>, other: &Packet<'_>) -> bool {
     match get {
         Get::Bool(get) => get(one) == get(other),

@@ -102,7 +102,7 @@ pub fn stream(bytes: &[u8]) {
     assert!(!ladder.html().contains("<script"));
 }
 
-/// What was found in a stream, with the bytes that it took.
+/// The messages, keep-alives and lost bytes of a stream, each with its number of bytes.
 fn frame(bytes: &[u8], piece: usize, limits: Limits) -> Vec<(Vec<u8>, u64)> {
     let mut framer = Framer::new(limits);
     let mut found = Vec::new();

@@ -211,7 +211,7 @@ fn pcap(big: bool, variant: u8, link_type: u16, packets: &[Packet]) -> Made {
     made
 }
 
-/// What a reader needs to know of a pcapng interface.
+/// The properties of a pcapng interface that a reader needs.
 struct Described {
     link_type: u16,
     snap_len: u32,
@@ -348,7 +348,7 @@ fn pcapng(big: bool, parts: &[Part]) -> Made {
             }
         }
     }
-    // Where the packet blocks lie, by walking the lengths of all blocks.
+    // The offsets of the packet blocks come from walking the lengths of all blocks.
     let mut packet_blocks = packet_blocks(&bytes).into_iter();
     for (kept, (_, section, uncounted)) in made.records.iter_mut().zip(offsets) {
         let (start, end) = packet_blocks.next().expect("as many blocks as packets");
@@ -471,7 +471,7 @@ impl Described {
         }
     }
 
-    /// As the reader shows it: writers that end a name with a zero byte are met.
+    /// The name as the reader shows it: it removes the zero byte at the end that some writers add.
     fn shown_name(&self) -> Option<String> {
         let name = self.name.as_deref()?.trim_end_matches('\0');
         (!name.is_empty()).then(|| name.to_owned())
@@ -534,7 +534,7 @@ fn short(text: &str) -> String {
     text.chars().take(100).collect()
 }
 
-/// In November 2023.
+/// A time in November 2023, in nanoseconds.
 const BASE_NS: u64 = 1_700_000_000_000_000_000;
 
 /// Seconds to nanoseconds, and binary fractions; `None` is microseconds without saying so.

@@ -53,10 +53,10 @@ pub fn run(bytes: &[u8]) {
     let refused = scanned.scan(&table, &projection, Some(&refused), batch_rows, None, false);
     assert_eq!(all.records, all.rows as u64);
     assert_eq!(all.records, passed.records);
-    // What is neither true nor false is in neither.
+    // A row whose predicate is NULL passes neither the predicate nor its negation.
     assert!(passed.rows + refused.rows <= all.rows);
 
-    // The columns beside it and the order of the files change nothing about a column.
+    // A column has the same values whatever other columns and file order a scan has.
     let narrow = scanned.scan(&table, &projection, Some(&predicate), 8192, None, merge);
     assert_eq!(passed.rows, narrow.rows);
     for (index, position) in projection.iter().enumerate() {
@@ -78,13 +78,13 @@ pub fn run(bytes: &[u8]) {
     assert_eq!(limited.rows, narrow.rows.min(limit));
 }
 
-/// A file without a name, so that nothing is left behind.
+/// An unnamed temporary file, which leaves nothing on the disk.
 struct Scanned {
     file: File,
     layout: Option<Arc<Layout>>,
 }
 
-/// What a scan gave.
+/// The result of a scan.
 struct Given {
     batches: Vec<RecordBatch>,
     rows: usize,
@@ -140,7 +140,7 @@ impl Scanned {
 }
 
 impl Given {
-    /// The values of a column, whatever the sizes of the batches.
+    /// The values of a column, joined over batches of any size.
     fn column(&self, index: usize) -> Vec<ArrayRef> {
         let columns = self.batches.iter().map(|batch| batch.column(index));
         columns

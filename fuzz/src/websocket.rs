@@ -13,8 +13,8 @@ use crate::bits::Bits;
 
 const LIMIT: usize = 1 << 16;
 
-/// Frames of one direction, and a whole connection: the same whatever the pieces, and never more
-/// than the limits.
+/// Checks the frames of one direction, whose messages do not depend on the chunk size, and a whole connection, whose memory stays
+/// within the limits.
 pub fn frames(bytes: &[u8]) {
     let mut bits = Bits(bytes);
     let flags = bits.u8();
@@ -113,7 +113,7 @@ pub fn negotiation(bytes: &[u8]) {
     black_box(parse_response(&text, &offers).is_ok());
 }
 
-/// Files of every format: the same messages whatever the pieces.
+/// Checks files of every format: the messages do not depend on the chunk sizes.
 pub fn input(bytes: &[u8]) {
     let mut bits = Bits(bytes);
     let format = bits.u8();

@@ -110,16 +110,16 @@ const BENCHES: &[Bench] = &[
 /// The one whose peers are goals.
 const BUILD: &str = "the program built from nothing, core and full: time, processor time, crates, sizes; [--release]";
 
-/// The one that compares nothing.
+/// The description of a benchmark without a peer.
 const ROBUSTNESS: &str = "mutated captures through every table: panics, runs that take too long or too much memory; [--captures N] [--minutes M] [--seed S] [--only NUMBER] [FOLDER…]";
 
-/// Another that compares nothing.
+/// The description of another benchmark without a peer.
 const HOSTILE: &str = "changed messages and statements at every door of weir serve: whether it ends, how long others wait, memory; [--cluster] (of weir cluster) [--messages N] [--minutes M] [--seed S] [--program FILE]";
 
 /// One figure of weir's beside a peer's.
 #[derive(Clone, Debug)]
 pub(crate) struct Comparison {
-    /// What was done.
+    /// The measured work.
     pub(crate) name: String,
     /// weir's figure.
     pub(crate) ours: f64,
@@ -138,7 +138,7 @@ impl Comparison {
     }
 }
 
-/// True when a benchmark has this name.
+/// Returns true when a benchmark has this name.
 pub(crate) fn is_known(name: &str) -> bool {
     ["build", "hostile", "robustness"].contains(&name)
         || BENCHES.iter().any(|bench| bench.name == name)

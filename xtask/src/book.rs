@@ -67,7 +67,7 @@ struct Book<'b> {
 
 /// A page that is not written by hand.
 struct Page {
-    /// Where it stands among the documents.
+    /// The path of the page among the documents.
     path: &'static str,
     title: &'static str,
     text: String,

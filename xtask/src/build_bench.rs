@@ -1,4 +1,4 @@
-//! `cargo xtask bench build [--release]`: what the program costs to build from nothing, and how large it becomes.
+//! `cargo xtask bench build [--release]`: the cost of building the program from nothing, and its size.
 //!
 //! Each build has an empty target folder, and the sources of all crates before it starts. The core and the program with
 //! all features are built in the dev profile, or with `--release` in that of packages.
@@ -25,7 +25,7 @@ struct BuildKind {
     goals: Goals,
 }
 
-/// What is aimed at, on two cores with nothing beside.
+/// The goals for a build on two idle cores.
 #[derive(Default)]
 struct Goals {
     /// Minutes by the clock from the first command to its answer.
@@ -126,7 +126,7 @@ pub(crate) fn command(words: &[&str]) -> Result<()> {
     bench::save(name, &records)
 }
 
-/// A figure, and the one that is aimed at.
+/// A figure and its goal.
 struct Figure {
     name: String,
     ours: f64,
@@ -151,7 +151,7 @@ impl Figure {
     }
 }
 
-/// What a build cost, and what it made.
+/// The cost of a build, and its result.
 #[derive(Debug)]
 struct Built {
     wall: f64,
@@ -162,7 +162,7 @@ struct Built {
     /// Seconds by the clock of each crate's compilers and build scripts, several of which run at once.
     units: BTreeMap<String, f64>,
     bytes: u64,
-    /// Without symbols, where `strip` is there.
+    /// The size without symbols, if `strip` is installed.
     stripped: Option<u64>,
 }
 
@@ -173,7 +173,7 @@ impl Built {
             fs::remove_dir_all(target)?;
         }
         build.arg("--timings").env("CARGO_TARGET_DIR", target);
-        // As in a shell where nothing is set: the gate builds without what only repeated builds need.
+        // The variables that the gate sets for its own builds are removed, so that this build has cargo's defaults.
         for (name, _) in std::env::vars_os() {
             if name.to_str().is_some_and(|name| {
                 name == "CARGO_INCREMENTAL" || name.starts_with("CARGO_PROFILE_")
@@ -274,8 +274,8 @@ pub(crate) fn megabytes(bytes: u64) -> f64 {
     bytes as f64 / 1e6
 }
 
-/// How many crates were compiled, and the seconds of each name, of the page that `cargo build --timings` writes: what it
-/// says in JSON is for nightly toolchains alone.
+/// The number of compiled crates and the seconds of each name, from the page of `cargo build --timings`: its JSON output needs a
+/// nightly toolchain.
 fn units(page: &str) -> Result<(usize, BTreeMap<String, f64>)> {
     let data = page
         .split_once("const UNIT_DATA = ")
@@ -318,7 +318,7 @@ mod tests {
         fs::write(folder.join("Cargo.toml"), manifest).unwrap();
         fs::write(folder.join("src/main.rs"), "fn main() {}\n").unwrap();
         let target = folder.join("target");
-        // What is there already is no part of a build from nothing.
+        // The measurement removes files that the target folder already has.
         fs::create_dir_all(&target).unwrap();
         fs::write(target.join("left"), "").unwrap();
         let mut build = cargo(&["build", "--offline"]).unwrap();

@@ -21,8 +21,7 @@ use crate::trace;
 const BYTES: u64 = 2_000_000_000;
 const FILES: u64 = 8;
 const ROUNDS: usize = 5;
-/// What is promised: so many times the processor time of one process, and so many seconds more for a question that costs
-/// nothing by itself.
+/// The promised limits: the ratio to the processor time of one process, and the extra seconds of a trivial statement.
 const CPU_MAX: f64 = 1.15;
 const FIXED_MAX: f64 = 0.150;
 /// Ticks of a second in what Linux says of processes.
@@ -126,7 +125,7 @@ pub(crate) fn run() -> Result<Vec<Comparison>> {
     measured
 }
 
-/// The captures that questions read: those of a day, and a small one.
+/// The captures of the statements: those of a day, and a small one.
 fn make_traces(folder: &Path, bytes: u64) -> Result<()> {
     for number in 0..FILES {
         let day = File::create(folder.join(format!("day/{number}.pcap")))?;
@@ -143,7 +142,7 @@ fn beside(cluster: &Cluster, asked: &Subject, alone: &Subject) -> Result<([f64; 
     for round in 0..=ROUNDS {
         let before = cluster.cpu();
         let (mut cost, rows) = asked.run()?;
-        // What is removed after the answer is part of it.
+        // The cleanup after the answer counts as part of its cost.
         settled(cluster);
         cost.cpu += cluster.cpu() - before;
         let (alone_cost, alone_rows) = alone.run()?;
@@ -218,13 +217,13 @@ fn measure(weir: &str, folder: &Path, bytes: u64) -> Result<Vec<Comparison>> {
         });
     }
     if !broken.is_empty() {
-        // The figures are worth keeping, whatever was promised.
+        // A broken promise does not discard the figures.
         println!("{}", broken.join("\n"));
     }
     Ok(comparisons)
 }
 
-/// Waits until the cluster does nothing any more.
+/// Waits until the cluster is idle.
 fn settled(cluster: &Cluster) {
     let until = Instant::now() + Duration::from_secs(5);
     let mut before = cluster.cpu();

@@ -13,7 +13,7 @@ use anyhow::{Context, Result, bail};
 
 use crate::source::RustSource;
 
-/// What follows another in a sentence, each word one of several; some words before or behind make it plain English.
+/// A sequence of words, each with alternatives; some words before or after it make the sentence plain English.
 struct Phrase {
     words: &'static [&'static [&'static str]],
     unless_before: &'static [&'static str],
@@ -34,13 +34,13 @@ const PHRASES: &[Phrase] = &[
         unless_before: &[],
         unless_behind: &[],
     },
-    // "There is none" and "none of these" are English; "a field that is none" is not.
+    // The phrases "there is none" and "none of these" are English; "a field that is none" is not.
     Phrase {
         words: &[BE, &["none"]],
         unless_before: &["there"],
         unless_behind: &["of"],
     },
-    // Things are told apart and told from one another; a user is not "told".
+    // The phrases "told apart" and "told from" are English; a user is not "told".
     Phrase {
         words: &[BE, &["told"]],
         unless_before: &[],
@@ -73,7 +73,7 @@ const TYPES: &[&str] = &[
     "Told", "Asked", "Said", "Kept", "Seat", "Door", "House", "Keeper",
 ];
 
-/// Where a phrase or a name stands.
+/// The place of a phrase or a name.
 #[derive(Debug, PartialEq, Eq)]
 struct PhrasePlace {
     line: usize,
@@ -137,7 +137,7 @@ fn places(root: &Path) -> Result<BTreeMap<String, Vec<(String, PhrasePlace)>>> {
     }
     for path in crate::truth::documents(root)? {
         let name = path.strip_prefix(root).unwrap_or(&path);
-        // What the changelog said of versions that are out stays as it was.
+        // The changelog describes released versions in the words of that time.
         if name == Path::new("CHANGELOG.md") {
             continue;
         }
@@ -289,7 +289,7 @@ fn lowered_word(word: &str) -> String {
 }
 
 impl Phrase {
-    /// True when the words from `start` on are this phrase, and those around it do not make it plain English.
+    /// Returns true when the words from `start` on are this phrase, and the words around it do not make it plain English.
     fn begins(&self, words: &[String], start: usize) -> bool {
         let is_one_of =
             |list: &[&str], word: Option<&String>| word.is_some_and(|word| list.contains(&&**word));

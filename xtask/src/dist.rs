@@ -1,5 +1,5 @@
-//! What people install: archives, packages of Debian and RPM, a wheel, a formula, an image, with checksums and a bill of
-//! materials, all made of one program.
+//! The packages for users: archives, Debian and RPM packages, a wheel, a formula and an image, with checksums and a bill of
+//! materials, all made from one program.
 //!
 //! Only [`binary`] builds anything; what comes after it takes any program (`--binary PATH`), so that it is tested
 //! without a release. What a missing tool would make is named and left out, and the rest is made. The same
@@ -20,7 +20,7 @@ use sha2::{Digest, Sha256};
 
 use crate::{cargo, gate, installed, root, run, target_dir};
 
-/// What the command was asked for.
+/// The arguments of the command.
 #[derive(Debug, Default)]
 struct Wanted {
     binary: Option<PathBuf>,
@@ -88,7 +88,7 @@ fn wanted(words: &[&str]) -> Result<Wanted> {
     Ok(wanted)
 }
 
-/// The programs that are asked for; those that cannot be built here are named.
+/// The requested programs; targets that cannot be built here are reported.
 fn programs(wanted: &Wanted) -> Result<Vec<Program>> {
     if let Some(path) = &wanted.binary {
         return Ok(vec![Program::of(
@@ -216,7 +216,7 @@ impl Program {
         self.target.contains("linux")
     }
 
-    /// The program runs here, so that it can be asked for its pages and scripts.
+    /// The program runs here, so that it can print its pages and scripts.
     fn ask(&self, words: &[&str]) -> Result<Vec<u8>> {
         let output = Command::new(&self.path).args(words).output()?;
         if !output.status.success() {
@@ -315,7 +315,7 @@ fn lay_out(program: &Program, stage: &Path) -> Result<()> {
         Ok(())
     })();
     if let Err(error) = asked {
-        // Of a program for another machine the pages are those of any other.
+        // A program for another machine cannot print its pages here, so its packages lack them.
         if program.target == host()? {
             return Err(error);
         }
@@ -448,7 +448,7 @@ fn rpm(program: &Program, stage: &Path, out: &Path) -> Result<()> {
             "--define",
             &define("stage", &stage.canonicalize()?.to_string_lossy()),
         ])
-        // The program is as it is to be: nothing is stripped, compressed again or searched.
+        // These definitions keep the program unchanged: rpmbuild does not strip, compress or index it.
         .args(["--define", "__os_install_post %{nil}"])
         .args(["--define", "debug_package %{nil}"])
         .args(["--define", "_build_id_links none"])
@@ -494,7 +494,7 @@ fn formula(program: &Program, archive: &Path, out: &Path) -> Result<()> {
     Ok(())
 }
 
-/// What an image of a container is made of: `docker build -f Containerfile -t weir .` beside the archive.
+/// The Containerfile of an image: `docker build -f Containerfile -t weir .` beside the archive.
 fn image(program: &Program, out: &Path) -> Result<()> {
     let template = fs::read_to_string(root()?.join("deploy/container/Containerfile"))?;
     let base = match program.libc {
@@ -509,7 +509,7 @@ fn image(program: &Program, out: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Installs what was made where nothing else is, and runs it.
+/// Unpacks the archive of a program, installs its Debian package and its wheel into empty folders, and runs each.
 fn check(program: &Program, out: &Path) -> Result<()> {
     let work = out.join("check");
     fs::create_dir_all(&work)?;
@@ -625,7 +625,7 @@ fn sizes(folder: &Path) -> Result<u64> {
     Ok(total)
 }
 
-/// Where the shells look for completions.
+/// The folders that shells search for completions.
 const COMPLETIONS: [(&str, &str); 3] = [
     ("bash", "usr/share/bash-completion/completions/weir"),
     ("zsh", "usr/share/zsh/site-functions/_weir"),
@@ -635,7 +635,7 @@ const HOMEPAGE: &str = "https://github.com/weir-project/weir";
 const SUMMARY: &str = "SQL over network captures and signalling";
 const DESCRIPTION: &str = " Captures (pcap, pcapng, ERF, snoop, NetMon), interfaces, flows, SIP, Megaco and\n \
     WebSocket are tables, with Wireshark's field names.";
-/// What Debian runs when the files are there: below another root, too.
+/// The script that Debian runs after unpacking, also below another root.
 const AFTER_INSTALL: &str = "#!/bin/sh\nset -e\n\
     if [ \"$1\" = configure ] && [ -z \"$WEIR_NO_CAPTURE\" ] && command -v setcap >/dev/null; then\n    \
     # Where the file system keeps no capabilities, capturing takes root.\n    \

@@ -24,7 +24,7 @@ struct FuzzTarget {
     dictionary: Option<String>,
 }
 
-/// What a target's run came to.
+/// The result of a target's run.
 #[derive(Debug)]
 struct Outcome {
     name: String,
@@ -186,8 +186,8 @@ fn all(
     outcomes.into_values().collect()
 }
 
-/// Runs one target. New inputs go to a folder of their own, so that the corpus stays as it is; one that breaks a
-/// promise joins the corpus, which is where tests find it.
+/// Runs one target. New inputs go to a separate folder, so that the corpus does not change; an input that breaks a promise is
+/// added to the corpus, which the tests read.
 fn one(
     fuzz: &Path,
     target_dir: &Path,
@@ -198,7 +198,7 @@ fn one(
     let name = &target.name;
     let scratch = target_dir.join("found").join(name);
     let artifacts = scratch.join("artifacts");
-    // What an earlier run found on its way is no promise of this one.
+    // Leftover files of an earlier run are not results of this one.
     if scratch.exists() {
         fs::remove_dir_all(&scratch)?;
     }

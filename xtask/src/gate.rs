@@ -13,16 +13,16 @@ use crate::{
     FULL, book, cargo, fuzz, page, publish, python, root, run, target_dir, tidy, versions,
 };
 
-/// Which answers of peers count in tests (`weir_testkit::peer`).
+/// The answers of peers that tests accept (`weir_testkit::peer`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Answers {
-    /// Those that are kept, too, unless `WEIR_PEERS` says otherwise.
+    /// Also the cached answers, unless `WEIR_PEERS` forbids them.
     Kept,
     /// Only those that peers give now.
     Anew,
 }
 
-/// All tests of the workspace, or those of the packages that `arguments` to cargo test name.
+/// Runs all tests of the workspace, or those of the packages that `arguments` to cargo test name.
 pub(crate) fn test(arguments: &[&str]) -> Result<()> {
     let cargo = arguments
         .split(|word| *word == "--")
@@ -84,10 +84,10 @@ pub(crate) fn tests(words: &[&str], answers: Answers) -> Result<()> {
     outcome
 }
 
-/// How much of the gate is run.
+/// The extent of the gate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Tier {
-    /// What every change has to pass before it lands.
+    /// The checks that every change must pass before it lands.
     Quick,
     /// All that there is, with what needs tools that are built from source.
     Full,
@@ -114,7 +114,7 @@ impl Tier {
 struct GateStep {
     name: &'static str,
     tier: Tier,
-    /// What to run to see it alone.
+    /// The command that runs the step alone.
     alone: &'static str,
     run: fn(Tier) -> Result<()>,
 }
@@ -138,7 +138,7 @@ const STEPS: &[GateStep] = &[
         tier: Tier::Quick,
         alone: "cargo clippy --workspace --all-targets --features weir-cli/full -- -D warnings",
         run: |_| {
-            // Without a feature of its own the program is its core, beside libraries as all features have them.
+            // The first pass checks the program without features, beside libraries whose features the workspace unifies.
             for features in [&[][..], &FULL] {
                 let mut clippy = cargo(&["clippy", "--workspace", "--all-targets"])?;
                 run(clippy.args(features).args(["--", "-D", "warnings"]))?;
@@ -151,7 +151,8 @@ const STEPS: &[GateStep] = &[
         tier: Tier::Quick,
         alone: "cargo check && cargo test --workspace --test core",
         run: |tier| {
-            // What `cargo run` builds: beside other members of the workspace, libraries have features that they lack there.
+            // `cargo run` builds this variant: beside other members of the workspace, libraries have features that they lack
+            // there.
             run(&mut cargo(&["check"])?)?;
             let alone: &[&str] = match tier {
                 Tier::Quick => &[],
@@ -171,7 +172,7 @@ const STEPS: &[GateStep] = &[
         name: "test",
         tier: Tier::Quick,
         alone: "cargo xtask test",
-        // All programs are run, whatever one of them finds: the next run of the gate is an hour away.
+        // All test programs run even after a failure, because the next run of the gate takes another hour.
         run: |tier| {
             let answers = match tier {
                 Tier::Quick => Answers::Kept,
@@ -240,8 +241,8 @@ const STEPS: &[GateStep] = &[
     },
 ];
 
-/// What a change has to pass; from a step on where one is named, to go on when that step failed and was mended. When all
-/// steps have passed, `gate.json` in the target folder says of which commit.
+/// Runs the steps of the gate, or those from the step `from` on, to continue after a failed step was fixed. When all steps have
+/// passed, `gate.json` in the target folder names the commit.
 pub(crate) fn ci(tier: Tier, from: Option<&str>) -> Result<()> {
     let steps: Vec<&GateStep> = STEPS
         .iter()
@@ -263,7 +264,7 @@ pub(crate) fn ci(tier: Tier, from: Option<&str>) -> Result<()> {
         eprintln!("    {name}: {version}");
     }
     let _compiled = CompiledHere;
-    // What is judged is what is there now: whatever is committed meanwhile has passed nothing.
+    // The commit is taken at the start: commits made during the run are not checked.
     let state = Checkout::now();
     let mut passed = Vec::new();
     for step in steps.into_iter().skip(first) {
@@ -295,8 +296,8 @@ pub(crate) fn ci(tier: Tier, from: Option<&str>) -> Result<()> {
     Ok(())
 }
 
-/// Writes at the gate's end, passed or not, in which checkout it ran: what is in the target folder by then was compiled from
-/// that checkout's sources. A gate that is killed writes nothing, and the next `.ci/run` compiles the workspace anew.
+/// Writes the path of the checkout at the end of the gate, passed or not: the target folder was then compiled from the sources of
+/// that checkout. A killed gate writes nothing, and the next `.ci/run` compiles the whole workspace.
 struct CompiledHere;
 
 impl Drop for CompiledHere {
@@ -314,14 +315,14 @@ impl Drop for CompiledHere {
     }
 }
 
-/// What is judged.
+/// The commit under test.
 struct Checkout {
     commit: Option<String>,
     is_clean: bool,
 }
 
 impl Checkout {
-    /// As git sees it; a checkout without git has no commit.
+    /// The state that git reports; a checkout without git has no commit.
     fn now() -> Self {
         let git = |words: &[&str]| {
             let output = Command::new("git")
@@ -369,7 +370,8 @@ impl Checkout {
     }
 }
 
-/// What may come into the build. Not the advisories: they come from a database on the net, and change without us.
+/// Checks licences and sources of dependencies. Advisories are left out: they come from a database on the web and change without
+/// a commit.
 fn deny() -> Result<()> {
     let found = cargo(&["deny", "--version"])?.output();
     if !found.is_ok_and(|output| output.status.success()) {
@@ -382,8 +384,8 @@ fn deny() -> Result<()> {
     run(&mut cargo(&words)?)
 }
 
-/// The tests of the crates that have `unsafe` code under the address sanitizer, valgrind and miri, as far
-/// as they are installed; says what is skipped.
+/// Runs the tests of the crates with `unsafe` code under the address sanitizer, valgrind and miri, as far as these are installed;
+/// missing tools are reported.
 pub(crate) fn sanitize() -> Result<()> {
     run(Command::new("sh")
         .arg("crates/weir-dict/scripts/sanitize.sh")

@@ -1,9 +1,9 @@
-//! `cargo xtask bench hostile`: changed messages and statements at every door of `weir serve`, for as long as one likes; with
-//! `--cluster` at those of `weir cluster` ([`cluster`]).
+//! `cargo xtask bench hostile`: sends changed messages and statements to every port of `weir serve` for a chosen time; with
+//! `--cluster` to those of `weir cluster` ([`cluster`]).
 //!
-//! A server over the demo's captures that only answers gets first messages, messages behind them and statements, each
-//! changed by a seeded generator. Between them another client asks `SELECT 1`. What is reported: whether the server ended, how long
-//! that client waited, the memory of the server and of the processes of its statements, and whether a file was changed.
+//! A read-only server over the demo's captures gets first messages, later messages and statements, each changed by a seeded
+//! generator. Meanwhile another client sends `SELECT 1`. The report says whether the server ended, how long that client
+//! waited, how much memory the server and the processes of its statements took, and whether a file was changed.
 
 mod cluster;
 mod held;
@@ -48,7 +48,7 @@ pub(crate) fn run(words: &[&str]) -> Result<()> {
     outcome
 }
 
-/// What the command line says.
+/// The arguments of the command.
 #[derive(Debug)]
 struct HostileArgs {
     messages: u64,
@@ -136,11 +136,11 @@ impl Drop for Served {
     }
 }
 
-/// What was seen while messages were sent.
+/// The observations during the attack.
 #[derive(Debug, Default)]
 struct Observed {
     sent: AtomicU64,
-    /// What another client waited for `SELECT 1`.
+    /// The times that another client waited for `SELECT 1`.
     waits: Mutex<Vec<Duration>>,
     unanswered: AtomicU64,
     own_bytes: AtomicU64,
@@ -181,7 +181,7 @@ fn attack(program: &Path, folder: &Path, options: &HostileArgs) -> Result<()> {
         if misses < MISSES_MAX {
             return false;
         }
-        // The senders stop as well: they have nothing to send to.
+        // The large number also stops the senders, because the server is gone.
         seen.sent.store(u64::MAX / 2, Ordering::Relaxed);
         true
     });
@@ -323,7 +323,7 @@ fn below(folder: &Path) -> Result<BTreeMap<PathBuf, Vec<u8>>> {
 fn send(served: &Served, random: &mut Rng) {
     let short = Duration::from_millis(300);
     let long = Duration::from_secs(10);
-    // What comes back, if anything does, is looked at by the other client.
+    // Replies are ignored here; the other client checks that the server still answers.
     let _ = match random.below(8) {
         0 => exchange(&served.postgres, &changed(random, STARTUPS), short),
         1 => exchange(&served.http, &changed(random, REQUESTS), short),
@@ -412,7 +412,7 @@ fn prepared(sql: &str, is_executed: bool) -> Vec<u8> {
     octets
 }
 
-/// A statement: one that is listed, one that was changed, or one that is deep, long or takes much.
+/// A statement: one of the list, a changed one, or one that is deeply nested, long or expensive.
 fn statement(random: &mut Rng) -> String {
     let number = |random: &mut Rng| {
         let powers = [10, 1_000, 100_000, 10_000_000, 4_000_000_000, u64::MAX];
@@ -530,7 +530,7 @@ const STATEMENTS: &[&str] = &[
     "DESCRIBE 'office.pcapng'",
 ];
 
-/// What nests: before, in the middle, behind.
+/// Nested constructs: the repeated prefix, the core, the repeated suffix.
 const NESTS: &[(&str, &str, &str)] = &[
     ("(", "1", ")"),
     ("CASE WHEN true THEN ", "1", " END"),
@@ -546,7 +546,7 @@ const NESTS: &[(&str, &str, &str)] = &[
     ("", "* FROM 'x", "/**"),
 ];
 
-/// What takes much, by numbers.
+/// Statements whose cost grows with their numbers.
 const LARGE: &[&str] = &[
     "SELECT repeat('x', {one})",
     "SELECT length(lpad('x', {one}, repeat('y', {other})))",
@@ -568,7 +568,7 @@ const LARGE: &[&str] = &[
     "SELECT count(DISTINCT value * {one}) FROM generate_series(1, {other})",
 ];
 
-/// What the server is given, and what its processes are measured by.
+/// The memory limit of the server, beside which the report shows the memory of its processes.
 const MEMORY_LIMIT: &str = "300m";
 /// Connections at once.
 const SENDERS: u64 = 8;

@@ -18,46 +18,46 @@ use anyhow::{Context, Result, bail};
 /// The first word of the chore that [`Guard`] runs.
 pub(crate) const GUARD: &str = "guard-of-groups";
 
-/// What a step's program may take that is not a test program of cargo's: pytest, mypy, the browser, documents' examples.
+/// The time limit of a program that is not a test program of cargo: pytest, mypy, the browser, the examples of documents.
 pub(crate) const STEP: Duration = Duration::from_secs(30 * 60);
 
-/// What a test program may take on a machine of two cores that does other things as well.
+/// The time limit of a test program on a machine with two busy cores.
 const PROGRAM: Duration = Duration::from_secs(10 * 60);
 
 /// Test programs that may take longer, by the crate that they test: tshark reads several hundred captures there, many times.
 const LONGER: &[(&str, Duration)] = &[("weir-tables", Duration::from_secs(40 * 60))];
 
-/// How long a test program may take to list its tests.
+/// The time limit for listing the tests of a program.
 const LISTING: Duration = Duration::from_secs(20);
 
-/// How long a program that was sent SIGTERM may go on before it is sent SIGKILL.
+/// The time between SIGTERM and SIGKILL.
 const GRACE: Duration = Duration::from_secs(5);
 
-/// What is kept of a program's output, in bytes.
+/// The bytes of a program's output that are stored.
 const OUTPUT_MAX: usize = 16 << 20;
 
-/// How long the test programs of a crate may take.
+/// The time limit of a crate's test programs.
 pub(crate) fn of_package(name: &str) -> Duration {
     let longer = LONGER.iter().find(|(package, _)| name == *package);
     longer.map_or(PROGRAM, |(_, limit)| *limit)
 }
 
-/// How a test program ended.
+/// The end of a test program.
 #[derive(Debug)]
 pub(crate) struct Ended {
     pub(crate) how: How,
     pub(crate) took: Duration,
-    /// What it wrote to standard output and standard error, line by line as it came.
+    /// The lines of standard output and standard error, in the order of their arrival.
     pub(crate) output: Vec<u8>,
 }
 
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum How {
-    /// With status 0.
+    /// The program ended with status 0.
     Passed,
-    /// With another status, or by a signal.
+    /// The program ended with another status, or by a signal.
     Failed(ExitStatus),
-    /// It was ended since its time was over. The tests that had not finished, as far as it lists its tests.
+    /// The program exceeded its time limit and was killed. The list has the unfinished tests, if the program can list its tests.
     OverTime(Vec<String>),
 }
 
@@ -80,7 +80,7 @@ pub(crate) fn run_test(command: &mut Command, limit: Duration, guard: &Guard) ->
     }
     drop(sender);
     let status = wait_at_most(&mut child, limit, end_group)?;
-    // What it started may still run, and hold its output.
+    // Processes that the program started may still run and hold its output open.
     drop(group);
     wait_for_both(&ends);
     let took = started.elapsed();
@@ -114,7 +114,7 @@ enum OutputStream {
     Stderr,
 }
 
-/// What a program has written.
+/// The output of a program.
 #[derive(Debug, Default)]
 struct Collected {
     bytes: Vec<u8>,
@@ -180,7 +180,7 @@ fn collect(
 /// The test that a line of a test program says to have finished.
 fn finished_in(line: &str) -> Option<&str> {
     let (name, outcome) = line.strip_prefix("test ")?.rsplit_once(" ... ")?;
-    // What a test is marked with stands behind its name.
+    // A mark of a test follows its name.
     let name = name.split(" - should panic").next().unwrap_or(name);
     let is_over = ["ok", "FAILED", "ignored"]
         .iter()
@@ -246,7 +246,7 @@ fn wait_at_most(
     status.map(|status| (!is_over).then_some(status))
 }
 
-/// As [`Command::status`]; an error when the program was ended since its time was over.
+/// Runs a command like [`Command::status`]; a program that exceeds its time limit is killed, which is an error.
 pub(crate) fn status(command: &mut Command, limit: Duration) -> Result<io::Result<ExitStatus>> {
     let mut child = match command.spawn() {
         Ok(child) => child,
@@ -291,7 +291,7 @@ impl Guard {
         Ok(Self { process, groups })
     }
 
-    /// Takes a group into its care. The group is ended when the value that this gives is dropped, or with this process.
+    /// Adds a process group to the guard. Dropping the returned value, or the end of this process, ends the group.
     pub(crate) fn entered(&self, group: u32) -> Guarded<'_> {
         self.tell('+', group);
         Guarded { guard: self, group }
@@ -359,7 +359,7 @@ impl Drop for Guarded<'_> {
     }
 }
 
-/// What the guard does: ends the groups that came and did not go, once the input has ended.
+/// The guard process: at the end of its input it ends the groups that were added and not removed.
 pub(crate) fn guard(input: impl BufRead) {
     let mut groups = BTreeSet::new();
     for line in input.lines().map_while(Result::ok) {
@@ -397,7 +397,7 @@ fn guard_command() -> Result<Command> {
     Ok(command)
 }
 
-/// Tells the test that is the guard of others from one that was started with all ignored tests.
+/// The variable that distinguishes the guard test from a run of all ignored tests.
 #[cfg(test)]
 const GUARDS: &str = "WEIR_TEST_IS_GUARD";
 

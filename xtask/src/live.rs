@@ -20,7 +20,7 @@ const PAYLOAD_BYTES: usize = 100;
 /// Most that the resident memory may grow by between the first quarter and the end.
 const GROWTH_BYTES_MAX: u64 = 4 << 20;
 
-/// What a capture of the generator's packets came to.
+/// The result of capturing the generator's packets.
 struct Outcome {
     sent: u64,
     /// Packets that the capture counted.
@@ -102,7 +102,7 @@ pub(crate) fn run_bench() -> Result<Vec<Comparison>> {
             peer.resident.1 as f64 / 1e6,
         );
     }
-    // Nothing of it is needed any more.
+    // The capture is no longer needed.
     let _ = fs::remove_file(kept);
     Ok(rows)
 }
@@ -146,7 +146,7 @@ fn tcpdump(kept: Option<&std::path::Path>, duration: Duration) -> Result<Outcome
     let sink = UdpSocket::bind("127.0.0.1:0")?;
     let filter = format!("udp dst port {}", sink.local_addr()?.port());
     let mut command = Command::new("tcpdump");
-    // -B gives as much room as weir has. -Z root keeps the user: tcpdump would change to one that may not write here.
+    // The buffer (-B) is as large as weir's. With -Z root tcpdump does not change to a user without write access to this folder.
     let file = kept.map_or("/dev/null".as_ref(), std::path::Path::as_os_str);
     command.args(["-i", "lo", "-n", "-B", "32768", "-Z", "root", "-w"]);
     command.arg(file).arg(filter);

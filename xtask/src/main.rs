@@ -162,7 +162,7 @@ fn root() -> Result<PathBuf> {
         .to_owned())
 }
 
-/// Where cargo builds.
+/// The target folder of cargo.
 fn target_dir() -> Result<PathBuf> {
     Ok(match env::var_os("CARGO_TARGET_DIR") {
         Some(dir) => PathBuf::from(dir),
@@ -181,8 +181,8 @@ fn cargo(words: &[&str]) -> Result<Command> {
     Ok(command)
 }
 
-/// Takes away what the cargo that runs this program says of it: build scripts that look at such variables, as ring's
-/// does, would run again, and all that is above them be built again, whenever cargo is called the other way.
+/// Removes the variables that the cargo running this program has set: build scripts that depend on them, such as ring's, would
+/// run again, and all crates above would be rebuilt, each time cargo is started the other way.
 fn as_from_a_shell(command: &mut Command) {
     for (name, _) in env::vars_os() {
         let is_of_package = name.to_str().is_some_and(|name| {
@@ -200,7 +200,7 @@ fn run(command: &mut Command) -> Result<()> {
     judged(&line, command.status())
 }
 
-/// As [`run`], for a command that has an end of its own within [`limit::STEP`], or has failed.
+/// Runs a command like [`run`], within the time limit [`limit::STEP`].
 fn run_limited(command: &mut Command) -> Result<()> {
     let line = announced(command);
     judged(&line, limit::status(command, limit::STEP)?)
@@ -225,7 +225,7 @@ fn judged(line: &str, status: std::io::Result<ExitStatus>) -> Result<()> {
     Ok(())
 }
 
-/// True when a program can be started.
+/// Returns true when a program can be started.
 fn installed(program: &str) -> bool {
     Command::new(program)
         .arg("--version")

@@ -1,4 +1,4 @@
-//! What a command costs, as the operating system accounts for it.
+//! The cost of a command, as the operating system accounts for it.
 
 use std::fs::File;
 use std::io::{Read, Write};

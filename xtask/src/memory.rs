@@ -15,7 +15,7 @@ use crate::{target_dir, trace};
 
 /// Bytes of a long stream.
 const STREAM_BYTES: u64 = 10_000_000_000;
-/// What it may need with few groups.
+/// The promised resident memory with few groups.
 const STREAM_RESIDENT_MAX: u64 = 200 << 20;
 /// Different sources, each of one packet but for the first of them, which send a second one.
 const SOURCES: u32 = 50_000_000;
@@ -33,7 +33,7 @@ pub(crate) fn run() -> Result<Vec<Comparison>> {
     Ok(comparisons)
 }
 
-/// What is resident for each question under each limit, and whether that keeps what is promised.
+/// Measures the resident memory of each query under each limit, and compares it with the promise.
 fn grid(weir: &str) -> Result<Vec<Comparison>> {
     let folder = std::env::temp_dir().join("weir-bench-memory");
     std::fs::create_dir_all(&folder)?;
@@ -154,8 +154,8 @@ const GRID: &[(&str, &str)] = &[
 
 /// Limits, and their bytes.
 const LIMITS: [(&str, u64); 3] = [("64m", 64 << 20), ("256m", 256 << 20), ("1g", 1 << 30)];
-/// What is promised: as many megabytes for what is no group, sort or join (the program, buffers, batches on their
-/// way), and so many times the limit, which counts what is held but not how the allocator lays it out.
+/// The promised resident memory: an offset in megabytes for everything but groups, sorts and joins (the program, buffers, batches
+/// in flight), plus a multiple of the limit, which counts the used bytes but not the overhead of the allocator.
 const OFFSET_MB: f64 = 250.0;
 const FACTOR: f64 = 2.0;
 /// Packets of the grid's capture.
@@ -297,5 +297,5 @@ const FRAME: [u8; 42] = [
     0x45, 0, 0, 28, 0, 0, 0, 0, 64, 17, 0, 0, 0, 0, 0, 0, 10, 0, 0, 1, // IPv4
     0x13, 0x88, 0, 53, 0, 8, 0, 0, // UDP
 ];
-/// Where the source address is in it.
+/// The offset of the source address in the frame.
 const SOURCE_AT: usize = 26;

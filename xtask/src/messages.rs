@@ -172,7 +172,7 @@ const UNSHOWN_CALLS: &[&str] = &[
     "unreachable!",
 ];
 
-/// How statements begin that the program asks itself, or shows as examples.
+/// The first words of statements that the program runs itself or shows as examples.
 const SQL: &[&str] = &["SELECT ", "WITH ", "DROP ", "CREATE ", "COPY ("];
 
 /// Words of prose are shorter on average; style sheets and lists of columns are longer.
@@ -186,7 +186,7 @@ mod tests {
     fn messages_are_the_listed_ones_and_in_plain_words() {
         let root = crate::root().unwrap();
         let found = all(&root).unwrap();
-        // What `cargo test -p xtask messages -- --nocapture` prints is the list that is read aloud.
+        // The output of `cargo test -p xtask messages -- --nocapture` is the list for reading aloud.
         print!("{}", written(&found));
         let faults = compared(&root, &found).unwrap();
         assert!(faults.is_empty(), "{}", faults.join("\n"));

@@ -33,5 +33,5 @@ pub(crate) fn check(build: Build, words: &[&str]) -> Result<()> {
     }
 }
 
-/// How the script ends when there is no browser.
+/// The exit status of the script without a browser.
 const NO_BROWSER: i32 = 77;

@@ -17,9 +17,9 @@ use crate::installed;
 use crate::measure::{Subject, alternate, median};
 use crate::scan::{megabytes, program};
 
-/// What is looked for. It stands on a line of its own, so that grep, which counts lines, counts packets.
+/// The searched text. It is on a separate line, so that the lines that grep counts are packets.
 const TEXT: &str = "password=hunter2";
-/// One packet in so many has it.
+/// The distance between packets with the text.
 const EVERY: u32 = 997;
 /// Packets of the trace, some 250 MB.
 const ROWS: u32 = 300_000;

@@ -1,4 +1,4 @@
-//! The tests in which peers are asked about files, with each question put to the programs again.
+//! The tests that use peers, run without the cached answers.
 
 use std::fs;
 

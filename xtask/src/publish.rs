@@ -46,8 +46,8 @@ pub(crate) fn check() -> Result<()> {
     bail!("the libraries cannot be published:\n{said}")
 }
 
-/// Has cargo forget what it unpacked of our packages the last time: it would build the others with that, since the
-/// version is the same and only the sources have changed.
+/// Removes our packages from cargo's registry cache: cargo would build the others with the old sources, since the version has not
+/// changed.
 fn forget(packages: &BTreeSet<String>) -> Result<()> {
     let home = match env::var_os("CARGO_HOME") {
         Some(home) => PathBuf::from(home),

@@ -13,18 +13,18 @@ use anyhow::{Context, Result, bail};
 use crate::gate::missing;
 use crate::{as_from_a_shell, cargo, root, run, run_limited, target_dir};
 
-/// What is built beside the extension module.
+/// The packages that are built together with the extension module.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Build {
     /// The command line only, which values are compared with.
     Alone,
-    /// All that `cargo xtask test` builds, so that nothing is built twice.
+    /// All packages of `cargo xtask test`, so that cargo builds each only once.
     WithAll,
 }
 
 impl Build {
-    /// What has cargo build the extension module. Features of dependencies are those of all packages that one command
-    /// builds: what is built alone elsewhere is built alone here.
+    /// The arguments of cargo for the extension module. Cargo unifies the features of all packages of one command, so a package
+    /// that is built alone elsewhere is built alone here.
     const fn words(self) -> &'static [&'static str] {
         match self {
             Self::Alone => &["build", "-p", "weir-python"],
@@ -32,7 +32,7 @@ impl Build {
         }
     }
 
-    /// What has cargo build the command.
+    /// The arguments of cargo for the program.
     pub(crate) const fn program(self) -> &'static [&'static str] {
         match self {
             Self::Alone => &["build", "-p", "weir-cli", "--features", "weir-cli/full"],
@@ -51,8 +51,8 @@ impl Build {
     ];
 }
 
-/// Makes the wheel that users get, and runs the README's examples in environments that have nothing else, or one of the
-/// libraries beside it, as pip installs them.
+/// Builds the wheel for users, and runs the README's examples in environments with the wheel alone, or with one of its optional
+/// libraries, installed by pip.
 pub(crate) fn wheel() -> Result<()> {
     let python = env::var_os("WEIR_PYTHON").unwrap_or_else(|| "python3".into());
     let folder = root()?.join("python");
@@ -165,7 +165,7 @@ pub(crate) fn asan(arguments: &[&str]) -> Result<()> {
         // The package that was built here is what is imported, not the sources beside the tests.
         .current_dir(&place_of)
         .env("LD_PRELOAD", runtime.trim())
-        // What Python and its libraries keep until the end is theirs.
+        // Leaks of Python and its libraries at exit are not weir's.
         .env("ASAN_OPTIONS", "detect_leaks=0:abort_on_error=1")
         .env("PYTHONMALLOC", "malloc")
         .env("PYTHONPATH", &place_of)
@@ -174,7 +174,7 @@ pub(crate) fn asan(arguments: &[&str]) -> Result<()> {
     run(&mut tests)
 }
 
-/// What code calls that the address sanitizer has instrumented.
+/// The symbol that code calls when the address sanitizer has instrumented it.
 const INSTRUMENTED: &[u8] = b"__asan_report_load8";
 
 /// Extras of the wheel, and what the README's examples then have to have run with.
@@ -187,7 +187,7 @@ const ENVIRONMENTS: &[(&str, &[&str])] = &[
     ("datafusion", &["datafusion"]),
 ];
 
-/// What a wheel may have.
+/// The maximum size of a wheel, in megabytes.
 const WHEEL_MB_MAX: &str = "60";
 
 /// Runs the README's examples with the package that the interpreter has installed, not with the sources.
@@ -206,8 +206,8 @@ pub(crate) fn pack() -> Result<()> {
     packed(&python, Build::Alone)
 }
 
-/// Packs what was built as maturin does, looks at the wheel, and runs the README's examples from it with nothing beside
-/// it. Nothing is built anew: where maturin has cargo build, it is given the outcome of the build before.
+/// Packs the built module with maturin, checks the wheel, and runs the README's examples from it without other libraries. Nothing
+/// is rebuilt: a stand-in for cargo gives maturin the result of the earlier build.
 fn packed(python: &OsStr, build: Build) -> Result<()> {
     let out = target_dir()?.join("packing");
     if out.exists() {
@@ -264,7 +264,7 @@ fn packed(python: &OsStr, build: Build) -> Result<()> {
     Ok(())
 }
 
-/// The wheel in a folder that has nothing but one.
+/// The only wheel of a folder.
 fn only_wheel(folder: &Path) -> Result<PathBuf> {
     let mut wheels = Vec::new();
     for entry in fs::read_dir(folder)? {
@@ -337,6 +337,6 @@ fn place(from: &Path, to: &Path) -> Result<()> {
     fs::rename(&beside, to).with_context(|| format!("{}", to.display()))
 }
 
-/// What the tests import.
+/// The modules that the tests import.
 const MODULES: &str = "pytest, mypy, maturin, pyarrow, polars, pandas, duckdb, pytz, IPython, nbclient, ipykernel, \
      altair, vl_convert, datafusion";

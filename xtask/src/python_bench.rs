@@ -24,11 +24,11 @@ const PEERS: &[(&str, u64, f64)] = &[
     ("dpkt", 60_000_000, 10.0),
     ("nfstream", 60_000_000, 1.0),
 ];
-/// What weir is given.
+/// The bytes of the trace for weir.
 const OURS_BYTES: u64 = 272_000_000;
 const STREAM_BYTES: u64 = 1_000_000_000;
 const STREAM_RESIDENT_MAX: u64 = 300_000_000;
-/// What Python may add to the processor time of a query.
+/// The promised ratio of the processor time from Python to that of the command line.
 const CPU_MAX: f64 = 1.1;
 const TURNS: usize = 5;
 
@@ -65,7 +65,7 @@ fn compare(python: &str, weir: &str, folder: &Path) -> Result<Vec<Comparison>> {
     Ok(comparisons)
 }
 
-/// What was measured, and what of it is less than is promised.
+/// The measurements, and the broken promises.
 #[derive(Default)]
 struct Promises {
     comparisons: Vec<Comparison>,
@@ -205,7 +205,7 @@ import sys, weir
 print(*weir.sql(sys.argv[1]).rows(), sep='\\n')
 ";
 
-/// What Python and the command line are both asked: few rows out of much.
+/// The queries for Python and the command line, with few rows from much data.
 const QUERIES: &[(&str, &str)] = &[
     (
         "groups by address",

@@ -10,7 +10,7 @@ use crate::bench::Comparison;
 use crate::measure::{Cost, Subject, alternate, median};
 use crate::{cargo, installed, root, run as run_command, target_dir, trace};
 
-/// A question, for weir and for the program in C that answers nothing else.
+/// A query, for weir and for the C program that computes only this query.
 struct Question {
     name: &'static str,
     program: &'static str,
@@ -86,7 +86,7 @@ struct Race {
     peers: PathBuf,
     capture: String,
     large: String,
-    /// How many records more the large capture has.
+    /// The number of additional records in the large capture.
     more: f64,
 }
 
@@ -186,7 +186,7 @@ fn published(question: &Question, weir: &[Cost], dd: &[Cost]) -> Vec<Comparison>
     rows.collect()
 }
 
-/// The command line that is measured: the one that `WEIR_PROGRAM` names, or one that is built now.
+/// The program under test: the one that `WEIR_PROGRAM` names, or a new build.
 pub(crate) fn program() -> Result<String> {
     match std::env::var("WEIR_PROGRAM") {
         Ok(weir) => Ok(weir),
@@ -339,14 +339,14 @@ pub(crate) fn sorted_rows(csv: &str) -> Vec<&str> {
     rows
 }
 
-/// What a program costs beyond starting: the same questions over a trace ten times as large.
+/// The cost without the start of the program: the difference to a trace ten times as large.
 pub(crate) struct Marginal {
     rows: Vec<(String, f64, f64)>,
 }
 
 /// Rounds over the large traces: each takes seconds.
 const ROUNDS_LARGE: usize = 3;
-/// How many times as large they are.
+/// The size of the large traces as a multiple of that of the small ones.
 pub(crate) const LARGER: u64 = 10;
 
 impl Marginal {

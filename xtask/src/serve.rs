@@ -15,9 +15,9 @@ use crate::scan::program;
 use crate::{root, target_dir};
 
 const ROWS: u64 = 10_000_000;
-/// What a server may hold more after ten million rows than when it is idle, in megabytes.
+/// The maximum growth of the server's resident memory over ten million rows, in megabytes.
 const RESIDENT_MAX: f64 = 400.0;
-/// How many times as fast as PostgreSQL each has to be, and by which of its clients.
+/// The promised speeds relative to PostgreSQL, each with the PostgreSQL client it is compared with.
 const PROMISED: &[(&str, &str, f64)] = &[
     ("text by psql", "text by psql", 0.7),
     ("binary by ADBC", "binary by ADBC", 0.7),

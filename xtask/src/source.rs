@@ -1,4 +1,4 @@
-//! Rust sources as they are written: comments and string literals apart from code, without a parser's tree.
+//! Rust sources as text, with comments and string literals separated from code, without a syntax tree.
 
 /// A Rust source taken apart.
 pub(crate) struct RustSource {
@@ -7,10 +7,9 @@ pub(crate) struct RustSource {
     pub(crate) prose: Vec<(usize, String)>,
     /// The string literals alone.
     pub(crate) literals: Vec<Literal>,
-    /// What is left, line by line.
+    /// The code without them, line by line.
     pub(crate) code: String,
-    /// What stands in front of each bracket that is open here: the path of a function or a macro (with its `!`), `#`
-    /// for an attribute, or nothing.
+    /// The prefix of each open bracket: the path of a function or a macro (with its `!`), `#` for an attribute, or an empty text.
     open: Vec<String>,
 }
 
@@ -20,7 +19,7 @@ pub(crate) struct Literal {
     pub(crate) text: String,
     /// The innermost function, macro or attribute whose argument it is.
     pub(crate) call: String,
-    /// It stands in an attribute.
+    /// True inside an attribute.
     pub(crate) is_in_attribute: bool,
 }
 
@@ -117,7 +116,7 @@ impl RustSource {
         }
     }
 
-    /// The text of a string that begins here, or nothing for a character, and its length in the source.
+    /// The text of a string literal that starts here, or `None` for a character, and its length in the source.
     fn literal(&self, rest: &str) -> Option<(Option<String>, usize)> {
         let is_in_name = self
             .code

@@ -14,7 +14,7 @@ use crate::measure::{Cost, Subject, median};
 use crate::scan::program;
 use crate::{installed, root};
 
-/// Runs of each command, after one that does not count. They take milliseconds, and differ by as much.
+/// The runs of each command, after one warm-up run. A run takes milliseconds and varies as much.
 const ROUNDS: usize = 31;
 /// Multiples of `true` for `--version`, and of sqlite3 for a query of an empty capture, that are aimed at.
 const GOALS: (f64, f64) = (3.0, 4.0);
@@ -104,7 +104,7 @@ fn measure(weir: &str, folder: &Path) -> Result<Vec<Comparison>> {
     report(&measured)
 }
 
-/// What Python runs: nothing, duckdb, and the import of weir.
+/// The commands of Python: an empty program, duckdb, and the import of weir.
 fn of_python() -> Result<Vec<Subject>> {
     let python = std::env::var("WEIR_PYTHON").unwrap_or_else(|_| "python3".to_owned());
     // The command may be a script that looks for the interpreter.

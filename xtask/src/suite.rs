@@ -17,7 +17,7 @@ use serde_json::Value;
 use crate::limit::{self, Ended, Guard, Guarded, How};
 use crate::{announced, cargo, judged};
 
-/// What is run, and beside what.
+/// The test programs to run, and how many at once.
 #[derive(Debug, Default)]
 pub(crate) struct Suite<'a> {
     /// The words to `cargo test`, what goes to test programs apart.
@@ -83,7 +83,7 @@ const LOOPBACK: &[&str] = &[
 ];
 
 impl<'a> Suite<'a> {
-    /// What `words` say: those of `cargo test`, and `--busy` and `--at-once N` of its own.
+    /// Parses `words`: those of `cargo test`, and the suite's own `--busy` and `--at-once N`.
     pub(crate) fn new(words: &[&'a str]) -> Result<Self> {
         let cores = thread::available_parallelism().map_or(1, usize::from);
         // Each program has as many threads as there are cores.
@@ -114,7 +114,7 @@ impl<'a> Suite<'a> {
         Ok(suite)
     }
 
-    /// Gives all tests a variable of the environment.
+    /// Sets an environment variable for all tests.
     pub(crate) fn set(&mut self, name: &'static str, value: impl Into<PathBuf>) {
         self.environment.push((name, value.into()));
     }
@@ -161,7 +161,7 @@ impl<'a> Suite<'a> {
         }
     }
 
-    /// Has cargo build the test programs.
+    /// Builds the test programs with cargo.
     fn build(&self, guard: &Guard) -> Result<Built> {
         let mut command = cargo(&["test"])?;
         command
@@ -181,7 +181,7 @@ impl<'a> Suite<'a> {
         Ok(built)
     }
 
-    /// Has cargo run the examples of documents.
+    /// Runs the examples of documents with cargo.
     fn run_examples(&self, guard: &Guard) -> Result<()> {
         let mut command = cargo(&["test"])?;
         command
@@ -204,7 +204,7 @@ impl<'a> Suite<'a> {
     ) -> Result<Vec<String>> {
         let mut programs = programs;
         if self.at_once > 1 {
-            // What takes longest is not left to run alone at the end.
+            // The longest programs start first, so that none of them runs alone at the end.
             programs.sort_by_key(|program| std::cmp::Reverse(program.limit));
         }
         let line = ProgramQueue::new(programs);
@@ -301,11 +301,11 @@ fn result(output: &[u8]) -> String {
         .to_owned()
 }
 
-/// What cargo has built.
+/// The output of cargo's build.
 #[derive(Debug, Default)]
 struct Built {
     programs: Vec<Program>,
-    /// True when a library has documents whose examples are tests.
+    /// True when a library has doc tests.
     has_examples: bool,
 }
 
@@ -343,7 +343,7 @@ struct Program {
     kind: String,
     target: String,
     path: PathBuf,
-    /// Words before those of all programs.
+    /// The arguments before those of all programs.
     arguments: Vec<String>,
     limit: Duration,
 }
@@ -551,7 +551,7 @@ mod tests {
 
     use super::*;
 
-    /// A program that behaves as those of Rust's tests do; `acts` is what it does when it does not list its tests.
+    /// A shell script that behaves like a Rust test program; `acts` is its behaviour when it does not list its tests.
     fn program(package: &str, target: &str, acts: &str) -> Program {
         let script = format!(
             "case \"$*\" in *--list*) echo 'a::ends: test'; echo 'a::hangs: test'; exit;; esac; {acts}"
@@ -737,7 +737,7 @@ mod tests {
             vec![meets("a", "one", "two"), meets("b", "two", "one")],
         );
         assert_eq!(failed, Vec::<String>::new(), "{report}");
-        // Of two on loopback the second begins when the first has ended.
+        // Two programs that use loopback run one after the other.
         let pair = vec![passes("weir-cli", "first"), passes("weir-serve", "second")];
         let (_, report) = run(&suite, pair);
         let place = |text: &str| report.find(text).unwrap();

@@ -78,7 +78,7 @@ const QUESTIONS: &[Question] = &[
 /// Rows of a trace.
 const ROWS: u32 = 200_000;
 const ROUNDS: usize = 3;
-/// How much faster than tshark is aimed at.
+/// The goal: weir's speed as a multiple of tshark's.
 const GOAL: f64 = 50.0;
 
 /// Runs the benchmark.
@@ -112,7 +112,7 @@ fn compare(question: &Question, weir: &str, path: &Path) -> Result<Comparison> {
         question.columns, question.table
     );
     let mut arguments = vec!["-n", "-r", capture, "-T", "fields", "-Y", question.filter];
-    // Where no signalling says what a stream is, both have to find out.
+    // The traces have no signalling, so both programs must recognize RTP themselves.
     arguments.extend(["--enable-heuristic", "rtp_udp"]);
     for field in question.fields {
         arguments.extend(["-e", field]);

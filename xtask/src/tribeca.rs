@@ -94,7 +94,7 @@ struct Race {
 }
 
 impl Race {
-    /// The queries name their traces; in a folder of their own the same names are those of the large ones.
+    /// The queries name their traces; the large traces have the same names in another folder.
     fn lay_out(&self, frames: &Trace, cells: &Trace) -> Result<()> {
         fs::create_dir_all(&self.large_folder)?;
         for (trace, name) in [
@@ -188,7 +188,7 @@ impl Race {
     }
 }
 
-/// As the paper shows it: the time of reading alone is 1.
+/// Prints the table as in the paper: the time of reading alone is 1.
 fn print_multiples(table: &[Multiples]) {
     println!("\nCPU time as a multiple of dd's, one thread, and the ratio of C to weir");
     println!("{:<8} {:>7} {:>7} {:>7}", "", "weir", "C", "ratio");

@@ -1,5 +1,5 @@
-//! What documents say that can be read off the tree: which crates have `unsafe` code, which fuzz targets there are,
-//! where links lead, which chores exist, and which tests hold the promises of security.
+//! Statements of the documents that the source tree can confirm: crates with `unsafe` code, fuzz targets, links, chores, and the
+//! tests behind the promises of security.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -174,7 +174,7 @@ fn links(root: &Path, path: &Path, name: &str, text: &str, faults: &mut Vec<Stri
     }
 }
 
-/// True when a heading of a document has this anchor, as GitHub makes them.
+/// Returns true when a heading of a document has this anchor, in GitHub's spelling.
 fn has_heading(path: &Path, anchor: &str) -> bool {
     let text = fs::read_to_string(path).unwrap_or_default();
     text.lines()

@@ -70,7 +70,7 @@ pub(crate) fn run(words: &[&str]) -> Result<()> {
     trial.report(options.runs)
 }
 
-/// What the command line says.
+/// The arguments of the command.
 #[derive(Debug)]
 struct UntidyArgs {
     runs: u64,
@@ -116,7 +116,7 @@ struct DosedCapture {
     capture: Capture,
 }
 
-/// The capture that is named, or those of the demo and those of the list beside the checkout that are small enough.
+/// The named capture, or the small captures of the demo and of the list beside the checkout.
 fn sources(named: Option<&Path>) -> Result<Vec<DosedCapture>> {
     if let Some(path) = named {
         let demo = demo::demo_files()?
@@ -147,7 +147,7 @@ fn sources(named: Option<&Path>) -> Result<Vec<DosedCapture>> {
         let Ok(capture) = Capture::read(&bytes) else {
             continue;
         };
-        // What has no packets of IP cannot be touched.
+        // Doses change only IP packets.
         let packets = capture
             .frames
             .iter()
@@ -159,7 +159,7 @@ fn sources(named: Option<&Path>) -> Result<Vec<DosedCapture>> {
     Ok(sources)
 }
 
-/// What a seed does to a capture: mostly one dose, so that it is known what a fault comes from.
+/// The plan of a seed: mostly a single dose, which makes the cause of a fault clear.
 fn plan(seed: u64) -> Plan {
     let mut random = Rng::new(seed);
     let count = if random.percent(70) {
@@ -232,7 +232,7 @@ struct Trial {
     program: PathBuf,
     folder: PathBuf,
     capture: Option<PathBuf>,
-    /// By what was done, table and rule: how often, and the first seed with what it showed.
+    /// The number of faults by doses, table and rule, with the first seed and its report.
     kinds: BTreeMap<String, (u64, String)>,
 }
 
@@ -282,7 +282,7 @@ impl Trial {
             let captures: Vec<&Capture> = cases.iter().map(|case| &case.untidy).collect();
             let answers = match self.ask(&captures, &tables) {
                 Ok(answers) => answers.into_iter().map(Ok).collect(),
-                // One by one, to know which it was.
+                // The captures are read one by one to find the one that fails.
                 Err(_) => captures
                     .iter()
                     .map(|capture| {
@@ -523,7 +523,7 @@ fn worth_asking(tidy: &TableAnswers, seeds: &[u64]) -> Vec<&'static TableRule> {
     TABLES.iter().filter(|table| is_asked(table)).collect()
 }
 
-/// What faults are counted by.
+/// The key by which faults are counted.
 fn kind(fault: &Discrepancy) -> String {
     let hows: Vec<&str> = fault.hows.iter().copied().collect();
     format!("{} [{}]: {}", fault.table, hows.join(" "), fault.rule)
@@ -540,13 +540,13 @@ fn shortened(value: &serde_json::Value) -> serde_json::Value {
     }
 }
 
-/// Frames of a capture, at most: each is asked for many tables.
+/// The maximum number of frames in a capture, because each capture is read by many tables.
 const FRAMES_MAX: usize = 2_000;
-/// Of a hundred tables without rows, so many are asked for.
+/// The percentage of tables without rows that are still queried.
 const EMPTY_PERCENT: u64 = 15;
 /// Untidy captures that one process answers for.
 const AT_ONCE: usize = 8;
 /// Characters of a value that are shown.
 const VALUE_MAX: usize = 120;
-/// What the draw of a capture has besides the seed.
+/// The constant that the seed of a capture's choice is combined with.
 const SOURCE: u64 = 0x5eed_0f5a_0ce5;

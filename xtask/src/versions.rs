@@ -1,4 +1,4 @@
-//! With which versions of compilers and peers the gate runs: it says so at its start, and `gate.json` keeps them.
+//! The versions of compilers and peers that the gate runs with: it prints them at its start and writes them to `gate.json`.
 
 use std::process::{Command, Stdio};
 

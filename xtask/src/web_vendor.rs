@@ -17,7 +17,7 @@ use crate::{installed, root, run, target_dir};
 pub(crate) enum Mode {
     /// Puts what was built into the repository.
     Write,
-    /// Lists what differs from the repository, and changes nothing.
+    /// Lists the differences to the repository, and changes nothing.
     Check,
 }
 
@@ -62,7 +62,7 @@ pub(crate) fn command(mode: Mode) -> Result<()> {
     Ok(())
 }
 
-/// What the build writes where, and the folder of `weir-serve` that keeps it.
+/// The output folders of the build, and the folders of `weir-serve` for them.
 const FOLDERS: [(&str, &str); 2] = [("page", "web/vendor"), ("test", "tests/browser/vendor")];
 
 /// The files of a folder by name; a folder that is not there has none.

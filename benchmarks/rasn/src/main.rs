@@ -1,5 +1,5 @@
-//! What rasn takes for the messages of a folder, in BER, a file each: prints `codec;size;encode;decode`,
-//! octets and microseconds a message, each the lower quartile of many short rounds.
+//! The cost of rasn for the BER messages of a folder, one per file: prints `codec;size;encode;decode`, octets and microseconds
+//! per message, each the lower quartile of many short rounds.
 
 use std::{env, fs, hint::black_box, time::Instant};
 

@@ -36,12 +36,12 @@ pub struct Anonymizer {
     cipher: Aes128,
     /// Stands in the place of the bits of an address that have not been looked at.
     padding: u128,
-    /// For MAC addresses, which have no prefixes worth keeping.
+    /// The key of MAC addresses, whose prefixes are not preserved.
     cards: [u8; 32],
 }
 
 impl fmt::Debug for Anonymizer {
-    /// Without the key.
+    /// Writes the name without the key.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Anonymizer")
     }
@@ -119,7 +119,7 @@ impl Anonymizer {
         packet::rewrite(self, link_type, data)
     }
 
-    /// Which bits of an address change: each hangs on all those above it.
+    /// The bits of an address that change; each depends on all bits above it.
     fn flipped(&self, bits: u128, count: u32) -> u128 {
         let mut flipped = 0;
         for place in 0..count {
@@ -180,7 +180,7 @@ mod tests {
         }
     }
 
-    /// What the documentation of yacryptopan (PyPI) gives for both kinds of addresses.
+    /// The examples in the documentation of yacryptopan (PyPI) for both kinds of addresses.
     #[test]
     fn addresses_become_those_of_another_implementation() {
         let key = b"32-char-str-for-AES-key-and-pad.";

@@ -22,7 +22,7 @@ pub(crate) fn rewrite(anonymizer: &Anonymizer, link_type: u32, data: &mut [u8]) 
         12 | 14 | 101 => writer.ip(0, 0),
         228 => writer.ipv4(0, 0),
         229 => writer.ipv6(0, 0),
-        // BSD loopback: a family of four bytes in whatever order.
+        // BSD loopback: a family of four bytes in either byte order.
         0 | 108 => {
             writer.keep(0, 4);
             writer.ip(4, 0);
@@ -55,13 +55,13 @@ struct PacketWriter<'p> {
     new: &'p mut [u8],
 }
 
-/// What checksums of transports cover beside their own bytes: addresses as they were and are.
+/// The part of a transport checksum outside its own bytes: the change of the addresses, and the new addresses.
 #[derive(Clone, Copy, Debug, Default)]
 struct Pseudo {
     change: Change,
     /// The sum of the new addresses.
     sum: u64,
-    /// What is carried goes on in other fragments, which become zeros.
+    /// True when the payload continues in other fragments, which become zeros.
     goes_on: bool,
 }
 
@@ -244,7 +244,7 @@ impl PacketWriter<'_> {
         self.address4(at.saturating_add(12));
         self.address4(at.saturating_add(16));
         let behind = at.saturating_add(header);
-        // Options may be routes: each is as long as it was, and says nothing.
+        // Options may hold addresses of routes, so all of them become no-operation options.
         for option in at.saturating_add(20)..behind {
             self.put(option, &[1]);
         }
@@ -313,7 +313,7 @@ impl PacketWriter<'_> {
         }
     }
 
-    /// What IP carries.
+    /// Rewrites the payload of IP.
     fn transport(&mut self, protocol: u8, at: usize, end: usize, pseudo: Pseudo, depth: u8) {
         match protocol {
             6 => self.tcp(at, end, pseudo),
@@ -333,7 +333,7 @@ impl PacketWriter<'_> {
 
     fn tcp(&mut self, at: usize, end: usize, pseudo: Pseudo) {
         if !self.keep(at, 20) {
-            // What an error quotes may end early.
+            // A packet quoted in an ICMP error may be truncated.
             self.keep(at, 8);
             return;
         }
@@ -343,7 +343,7 @@ impl PacketWriter<'_> {
         self.fix_checksum(at.saturating_add(16), at, end, pseudo.change);
     }
 
-    /// Options that hold no addresses stay; others say nothing any more.
+    /// Options without addresses stay; all others become no-operation options.
     fn tcp_options(&mut self, from: usize, end: usize) {
         let mut at = from;
         while at < end {

@@ -1,4 +1,4 @@
-//! Where a number lies in bytes, as data.
+//! The place of a number in bytes, as data.
 
 use crate::{Endian, u8_at, u16_be_at, u16_le_at, u32_be_at, u32_le_at, u64_be_at, u64_le_at};
 
@@ -29,7 +29,7 @@ pub struct Bits {
     width: u8,
 }
 
-/// How the bytes of the word are put together.
+/// The way to load the bytes of the word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Load {
     One,

@@ -87,13 +87,13 @@ impl<'a> Reader<'a> {
         self.bytes.get(self.offset..).unwrap_or_default()
     }
 
-    /// How many bytes are left.
+    /// The number of bytes left.
     #[must_use]
     pub fn remaining(&self) -> usize {
         self.bytes.len().saturating_sub(self.offset)
     }
 
-    /// True when nothing is left.
+    /// Returns true when no byte is left.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.remaining() == 0

@@ -1,4 +1,4 @@
-//! How much CPU does walking a capture cost beside copying it?
+//! The CPU time of walking a capture, beside that of copying it.
 //!
 //! Makes a pcap of 963,374 records and 272 MB (once, in the temporary folder) and reads it warm
 //! from the page cache: with this crate at several buffer sizes, with `dd bs=1M`, and with the C
@@ -96,10 +96,10 @@ fn main() {
     }
 }
 
-/// Takes the bytes of a file.
+/// A consumer of the bytes of a file.
 type Sink<'a> = dyn FnMut(&[u8]) + 'a;
 
-/// Gives the CPU milliseconds of one pass.
+/// A program under test, which returns the CPU milliseconds of one pass.
 type Contestant = Box<dyn Fn() -> Option<f64>>;
 
 /// Writes a capture unless it is there.
@@ -190,12 +190,12 @@ fn erf_capture(write: &mut Sink<'_>) {
     });
 }
 
-/// CPU milliseconds of reading a file into one buffer and looking at nothing.
+/// CPU milliseconds of reading a file into one buffer without parsing it.
 fn read_alone(path: &Path) -> f64 {
     let before = thread_cpu_ms();
     let mut file = File::open(path).expect("opened");
     let mut buffer = vec![0; 256 << 10];
-    // As a reader of captures does: after this, reads begin in the middle of pages.
+    // A reader of captures reads the file header first, so that all further reads begin in the middle of pages.
     file.read_exact(&mut buffer[..24]).expect("read");
     while file.read(&mut buffer[24..]).expect("read") > 0 {}
     thread_cpu_ms() - before
@@ -292,6 +292,6 @@ fn median(times: &mut [f64]) -> Option<f64> {
 }
 
 const RECORDS: u64 = 963_374;
-/// With 16 bytes a record and the file header, the pcap has 272 MB.
+/// The pcap has 272 MB, with 16 bytes per record header and the file header.
 const PACKET_BYTES: u64 = 272_000_000 - 24 - 16 * RECORDS;
 const ROUNDS: usize = 15;

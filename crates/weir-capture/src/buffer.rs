@@ -33,7 +33,7 @@ impl<R: Read> Buffer<R> {
         Ok(Self::of(Input::new(source, options)?, options))
     }
 
-    /// A buffer of a source that is not compressed, whatever it begins with.
+    /// A buffer of an uncompressed source, whose first bytes are not checked.
     pub(crate) fn of_plain(source: R, options: &Options) -> Self {
         Self::of(Input::plain(source, options), options)
     }
@@ -158,7 +158,7 @@ impl<R: Read> Buffer<R> {
                 Ok(0) => self.ended = true,
                 Ok(read) => self.end += read,
                 Err(error) => {
-                    // After a pause there may be more.
+                    // The input may have more bytes after a pause.
                     let paused = error.is_pause();
                     self.failure = Some(error);
                     if paused {

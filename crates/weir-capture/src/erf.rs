@@ -283,7 +283,7 @@ const LINK_TYPE: u32 = 197;
 const PORTS: usize = 4;
 const HEADER_LEN: usize = 16;
 const TYPE_PAD: u8 = 48;
-/// Records that are looked at; a stream of padding alone is not taken for ERF.
+/// The maximum number of records to check; a stream of padding alone is not taken for ERF.
 const RECORDS_TO_TRY: usize = 20;
 /// The number of packets that must be consistent when the stream continues.
 const RECORDS_MIN: usize = 3;

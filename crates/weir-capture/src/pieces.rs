@@ -180,7 +180,7 @@ mod tests {
         while bytes > 0 {
             let len = pieces.len();
             let cost = if len == Pieces::LARGE { large } else { usual };
-            // In one of three rounds something else runs.
+            // Other work slows a third of the rounds.
             number += 1;
             let cost = if number % 57 < 19 { 5 * cost } else { cost };
             pieces.took(len, Duration::from_nanos(cost * len as u64 / (1 << 20)));

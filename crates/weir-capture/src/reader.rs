@@ -68,7 +68,7 @@ impl<R: Read> Reader<R> {
         Self::of(Buffer::new(source, options)?, options)
     }
 
-    /// A reader as [`Reader::with_options`], of a source that is not compressed, whatever it begins with.
+    /// A reader like [`Reader::with_options`] of an uncompressed source, whose first bytes are not checked.
     pub(crate) fn of_plain(source: R, options: &Options) -> Result<Self, Error> {
         Self::of(Buffer::of_plain(source, options), options)
     }
@@ -212,8 +212,8 @@ impl<R: Read> Reader<R> {
         self.stream.number + 1
     }
 
-    /// For ERF, a bit for each port that had a record; for pcapng, for each of the first eight interfaces whose packets are like
-    /// those of the first. Records of others are not skipped.
+    /// The ports or interfaces with records: for ERF, a bit for each port that had a record; for pcapng, a bit for each of the
+    /// first eight interfaces whose packets are like those of the first. Records of others are not skipped.
     #[must_use]
     pub fn ports(&self) -> u8 {
         match &self.parser {

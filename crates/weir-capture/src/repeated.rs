@@ -6,7 +6,7 @@ use crate::options::{Options, RepeatsKey};
 #[derive(Debug)]
 pub(crate) struct Repeated {
     window: usize,
-    /// What is compared of them, in a ring.
+    /// The compared bytes of the earlier records, in a ring.
     before: Vec<Vec<u8>>,
     next: usize,
     key: Option<RepeatsKey>,

@@ -24,7 +24,7 @@ pub(crate) struct Stream<R: Read> {
     pub(crate) stop: u64,
 }
 
-/// A record that was found, as positions in the buffer: nothing of it is borrowed before it is used.
+/// A found record, as positions in the buffer, so that no borrow lasts until its use.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct FoundRecord {
     pub(crate) number: u64,

@@ -7,11 +7,11 @@ use clap::Args;
 use crate::refusal::Refusal;
 use crate::session::Failure;
 
-/// What is written behind a command that is not in this build.
+/// The arguments of a command that this build does not have.
 #[derive(Args, Debug)]
 #[command(after_help = GET)]
 pub(crate) struct Absent {
-    /// What the command would take
+    /// Arguments of the command
     #[arg(hide = true, trailing_var_arg = true, allow_hyphen_values = true)]
     _arguments: Vec<OsString>,
 }
@@ -21,5 +21,5 @@ pub(crate) fn refusal(what: &str) -> Failure {
     Refusal::usage(format!("this build of weir has no {what}"), GET).into()
 }
 
-/// How to get a program that has all commands.
+/// The hint that names a build with all commands.
 const GET: &str = "'cargo install --path crates/weir-cli --features full' builds a program that has it; packages have it, too";

@@ -1,4 +1,4 @@
-//! What can the user say on the command line?
+//! The definitions of the command line.
 //!
 //! The definitions give help, completions and manual pages alike. A line that does not parse
 //! becomes a [`Refusal`]: `error:` and `hint:` lines, exit status 2.
@@ -43,7 +43,7 @@ pub(crate) struct Cli {
     /// Switches of every command.
     #[command(flatten)]
     pub(crate) global: Global,
-    /// What to do.
+    /// The command.
     #[command(subcommand)]
     pub(crate) command: Command,
 }
@@ -65,16 +65,16 @@ pub(crate) struct Global {
             unless NO_COLOR is set or TERM is dumb"
     )]
     pub(crate) color: ColorChoice,
-    /// No notes and no progress; errors and warnings are still said
+    /// Show no notes and no progress; errors and warnings are still shown
     #[arg(short, long, global = true)]
     pub(crate) quiet: bool,
-    /// Let output take the place of a capture
+    /// Allow output to replace an existing capture
     #[arg(
         long,
         global = true,
         help_heading = "Output",
-        long_help = "Let output take the place of a capture that is there. Other files are replaced without \
-            being asked for; in any case only when the new one is whole"
+        long_help = "Allow output to replace an existing capture. Other files are replaced without this option. A file is \
+            replaced only when the new one is complete"
     )]
     pub(crate) overwrite: bool,
 }
@@ -82,7 +82,7 @@ pub(crate) struct Global {
 /// The commands.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    // What these say of themselves stands at their types: a doc comment here would win.
+    // The help of these commands is at their types; a doc comment here would replace it.
     Query(Query),
     Shell(Box<crate::shell::Shell>),
     Summary(crate::overview::Summary),
@@ -104,12 +104,12 @@ pub(crate) enum Command {
     Sip(crate::sip::Sip),
     #[cfg(feature = "serve")]
     Serve(Box<crate::serve::Serve>),
-    /// Answer SQL clients and browsers (not in this build)
+    /// Serve SQL clients and browsers (not in this build)
     #[cfg(not(feature = "serve"))]
     Serve(crate::absent::Absent),
     #[cfg(feature = "cluster")]
     Cluster(Box<crate::cluster::Cluster>),
-    /// Answer SQL on several machines (not in this build)
+    /// Run SQL queries on several machines (not in this build)
     #[cfg(not(feature = "cluster"))]
     Cluster(crate::absent::Absent),
     /// Print a completion script for a shell
@@ -133,9 +133,9 @@ pub(crate) enum Command {
     after_help = FIELDS_EXAMPLES
 )]
 pub(crate) struct Fields {
-    /// Only those whose name, meaning or layer contains this, without regard to case
+    /// Only columns whose name, meaning or layer contains this text, in upper or lower case
     pub(crate) pattern: Option<String>,
-    /// Where the rows go, and how.
+    /// The output options.
     #[command(flatten)]
     pub(crate) output: OutputArgs,
 }
@@ -143,9 +143,9 @@ pub(crate) struct Fields {
 /// `weir functions` and `weir tables`.
 #[derive(Args, Debug)]
 pub(crate) struct Functions {
-    /// Only those whose name or meaning contains this, without regard to case
+    /// Only entries whose name or meaning contains this text, in upper or lower case
     pub(crate) pattern: Option<String>,
-    /// Where the rows go, and how.
+    /// The output options.
     #[command(flatten)]
     pub(crate) output: OutputArgs,
 }
@@ -157,10 +157,10 @@ pub(crate) struct Functions {
     after_help = DEMO_EXAMPLES
 )]
 pub(crate) struct Demo {
-    /// Where to write the captures; made if it is missing
+    /// Folder for the captures; created if it is missing
     #[arg(default_value = "demo")]
     pub(crate) dir: PathBuf,
-    /// Use the captures that are there already instead of writing them anew
+    /// Use the existing captures instead of writing them again
     #[arg(long)]
     pub(crate) keep: bool,
     /// Write the captures only
@@ -183,13 +183,13 @@ fn no_option(word: OsString) -> OsString {
 /// Parses a command line, the program's name first.
 ///
 /// # Errors
-/// What to show instead.
+/// The refusal to show instead.
 pub(crate) fn parse(line: impl IntoIterator<Item = OsString>) -> Result<Cli, Refusal> {
     let line: Vec<OsString> = line.into_iter().map(no_option).collect();
     Cli::try_parse_from(&line).map_err(|error| refuse(error, &line))
 }
 
-/// What to write in place of what a line says in an old way, which goes on working.
+/// The notes about old names of options and numbers without a unit, which still work.
 pub(crate) fn outdated(line: &[OsString]) -> Vec<String> {
     let words: Vec<&str> = line.iter().filter_map(|word| word.to_str()).collect();
     let command = words.get(1).copied().unwrap_or_default();
@@ -236,12 +236,12 @@ pub(crate) fn asks_for_version(line: &[OsString]) -> bool {
 /// Writes the name of the program and its version, as the parser of the line does.
 ///
 /// # Errors
-/// What the output gives.
+/// The errors of the output.
 pub(crate) fn write_version(out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "weir {VERSION}")
 }
 
-/// Whether `weir --version --verbose` is asked, in any order.
+/// Whether the line is `weir --version --verbose`, in any order.
 pub(crate) fn asks_for_build(line: &[OsString]) -> bool {
     let words: Vec<&str> = line
         .iter()
@@ -255,7 +255,7 @@ pub(crate) fn asks_for_build(line: &[OsString]) -> bool {
 /// Writes what the program was made of: version, commit, features, target.
 ///
 /// # Errors
-/// What the output gives.
+/// The errors of the output.
 pub(crate) fn write_build(out: &mut dyn Write) -> io::Result<()> {
     let features: Vec<&str> = [
         ("cluster", cfg!(feature = "cluster")),
@@ -280,7 +280,7 @@ pub(crate) fn write_build(out: &mut dyn Write) -> io::Result<()> {
 /// Writes the completion script for a shell.
 ///
 /// # Errors
-/// What the output gives.
+/// The errors of the output.
 pub(crate) fn write_completions(shell: Shell, out: &mut dyn Write) -> io::Result<()> {
     // The generator panics when it cannot write, so it writes to memory.
     let mut script = Vec::new();
@@ -291,7 +291,7 @@ pub(crate) fn write_completions(shell: Shell, out: &mut dyn Write) -> io::Result
 /// Writes the manual page of the program.
 ///
 /// # Errors
-/// What the output gives.
+/// The errors of the output.
 pub(crate) fn write_man(out: &mut dyn Write) -> io::Result<()> {
     clap_mangen::Man::new(Cli::command()).render(out)
 }
@@ -322,7 +322,7 @@ fn man_page(command: clap::Command, pages: &mut Vec<(String, Vec<u8>)>) -> io::R
     Ok(())
 }
 
-/// What `weir --version` says. A debug program answers several times more slowly than a release program.
+/// The text of `weir --version`, with the build profile: a debug program runs several times more slowly than a release program.
 const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " (", env!("WEIR_PROFILE"), ")");
 
 const TOP_EXAMPLES: &str = "\
@@ -334,8 +334,8 @@ Examples:
   weir fields vlan
       columns that have to do with VLANs
 
-Exit status: 0 done; 1 done, and damage was found (all that is good was delivered); 2 usage, names,
-SQL or environment: it was not begun; 3 it failed while it ran.";
+Exit status: 0 success; 1 success, but damage was found (all good data was delivered); 2 usage,
+names, SQL or environment: nothing was run; 3 failure while running.";
 
 const FIELDS_EXAMPLES: &str = "\
 Examples:

@@ -26,11 +26,11 @@ use crate::signals;
 /// `weir cluster`.
 #[derive(Args, Debug)]
 #[command(
-    about = "Answer SQL on several machines",
-    long_about = "Answer SQL on several machines.\n\n\
-        One scheduler hands out the captures of a statement, each a piece, to executors, which read them where they \
-        lie: in a folder that all machines have by the same name, or in an object store. 'weir query --cluster \
-        HOST:PORT' asks; 'weir query --cluster local' starts all of it in one process, for a first try.",
+    about = "Run SQL queries on several machines",
+    long_about = "Run SQL queries on several machines.\n\n\
+        One scheduler assigns the captures of a statement to executors, which read them from a folder that has \
+        the same name on all machines, or from an object store. 'weir query --cluster HOST:PORT' runs a query; \
+        'weir query --cluster local' starts a whole cluster in one process, as a first try.",
     after_help = CLUSTER_EXAMPLES
 )]
 pub(crate) struct Cluster {
@@ -40,23 +40,23 @@ pub(crate) struct Cluster {
 
 #[derive(Debug, Subcommand)]
 enum ClusterCommand {
-    /// Hand out work to executors
+    /// Run the scheduler, which assigns work to executors
     Scheduler(SchedulerArgs),
-    /// Do the work that a scheduler hands out
+    /// Run an executor, which does the work of a scheduler
     Executor(ExecutorArgs),
-    /// Print what clients are given in place of the token
-    #[command(long_about = "Print what clients are given in place of the token.\n\n\
-            The token allows a program to ask, schedule and execute. What this prints allows a client to ask, and nothing \
-            else: it goes into a file of its own, for --token-file of 'weir query'.")]
+    /// Print the token for clients
+    #[command(long_about = "Print the token for clients.\n\n\
+        The token of the cluster allows a program to query, schedule and execute. The token for clients allows \
+        queries only: write it to a separate file, for --token-file of 'weir query'.")]
     ClientToken(KnownBy),
 }
 
 #[derive(Args, Debug)]
 struct SchedulerArgs {
-    /// Where it listens; port 0 takes a free one
+    /// Address and port to listen on; port 0 takes a free one
     #[arg(long, value_name = "ADDRESS", default_value_t = SocketAddr::from(([127, 0, 0, 1], DEFAULT_PORT)))]
     listen: SocketAddr,
-    /// The name that executors call this machine by [default: the address it listens at]
+    /// Host name under which executors reach this machine [default: the address of --listen]
     #[arg(long, value_name = "HOST")]
     advertise: Option<String>,
     #[command(flatten)]
@@ -65,26 +65,26 @@ struct SchedulerArgs {
 
 #[derive(Args, Debug)]
 struct ExecutorArgs {
-    /// The scheduler
+    /// Address of the scheduler
     #[arg(long, value_name = "HOST:PORT")]
     scheduler: String,
-    /// The address it listens at
+    /// Address to listen on
     #[arg(long, value_name = "ADDRESS", default_value_t = IpAddr::from([127, 0, 0, 1]))]
     listen: IpAddr,
-    /// The name that others call this machine by [default: the address it listens at]
+    /// Host name under which others reach this machine [default: the address of --listen]
     #[arg(long, value_name = "HOST")]
     advertise: Option<String>,
-    /// The port that it listens at; 0 takes a free one
+    /// Port to listen on; 0 takes a free one
     #[arg(long, value_name = "PORT", default_value_t = 0)]
     port: u16,
-    /// A folder below which rows between the stages of a statement are kept [default: the system's temporary one]
+    /// Folder for rows between the stages of a statement [default: the system's temporary folder]
     #[arg(
         long,
         value_name = "DIR",
         help_heading = "Resources",
-        long_help = "A folder below which rows between the stages of a statement are kept [default: the system's temporary one]. \
-            The executor makes a folder of its own in it, weir-executor-…, which it removes at its end; nothing else in DIR is \
-            touched, but for such folders that killed executors of yours have left there"
+        long_help = "Folder for rows between the stages of a statement [default: the system's temporary folder]. The \
+            executor creates a folder weir-executor-… in it and removes this folder when it ends; it touches \
+            nothing else in DIR, except such folders that killed executors of the same user have left there"
     )]
     work_dir: Option<PathBuf>,
     /// Memory for groups, sorts and joins of all tasks together: 2g [default: most of the machine's]
@@ -93,7 +93,7 @@ struct ExecutorArgs {
     /// Tasks that run at once [default: one for each core]
     #[arg(long, value_name = "N", help_heading = "Resources")]
     cores: Option<NonZeroUsize>,
-    /// A folder that captures must lie in; several may be given [default: any]
+    /// A folder that executors may read captures from; may be repeated [default: any folder]
     #[arg(long = "root", value_name = "DIR", help_heading = "Reading")]
     roots: Vec<PathBuf>,
     #[command(flatten)]
@@ -104,32 +104,34 @@ struct ExecutorArgs {
 
 #[derive(Args, Debug)]
 struct Network {
-    /// Listen where other machines reach it
+    /// Listen on addresses that other machines can reach
     #[arg(
         long,
         help_heading = "Network",
-        long_help = "Listen where other machines reach it, without certificates: whoever reaches a scheduler or an executor \
-            reads what the executors can read. For networks only in which every machine is trusted"
+        long_help = "Listen on addresses that other machines can reach, without certificates: any machine that reaches a \
+            scheduler or an executor can read what the executors can read. Only for networks in which every \
+            machine is trusted"
     )]
     trusted_network: bool,
     #[command(flatten)]
     known: KnownBy,
-    /// How long until an executor that has gone is missed
+    /// Time without a sign of life after which an executor counts as lost
     #[arg(long, value_name = "TIME", value_parser = parse_duration, default_value = "10s", help_heading = "Network")]
     lost_after: Duration,
 }
 
-/// How the parts of a cluster know each other.
+/// The certificates and the token by which the nodes of a cluster authenticate each other.
 #[derive(Args, Debug)]
 pub(crate) struct KnownBy {
-    /// The certificate that is shown to the other parts of a cluster, in PEM
+    /// The certificate of this program for the cluster, in PEM
     #[arg(
         long,
         value_name = "FILE",
         requires_all = ["tls_key", "tls_ca"],
         help_heading = "Network",
-        long_help = "The certificate that is shown to the other parts of a cluster, in PEM: scheduler, executors and clients \
-            speak TLS then, and each shows one that --tls-ca signed, of the name or address that it is called by"
+        long_help = "The certificate of this program for the cluster, in PEM: scheduler, executors and clients then use \
+            TLS, and each needs a certificate that --tls-ca signed, for the name or address under which it is \
+            reached"
     )]
     tls_cert: Option<PathBuf>,
     /// The key of the certificate, in PEM
@@ -140,7 +142,7 @@ pub(crate) struct KnownBy {
         help_heading = "Network"
     )]
     tls_key: Option<PathBuf>,
-    /// The certificates that sign those of all parts of a cluster, in PEM
+    /// The CA certificates that sign the certificates of the cluster, in PEM
     #[arg(
         long,
         value_name = "FILE",
@@ -148,29 +150,30 @@ pub(crate) struct KnownBy {
         help_heading = "Network"
     )]
     tls_ca: Option<PathBuf>,
-    /// A file with the token that all parts of a cluster have
+    /// A file with the token of the cluster
     #[arg(
         long,
         value_name = "FILE",
         help_heading = "Network",
-        long_help = "A file with the token that all parts of a cluster have; WEIR_CLUSTER_TOKEN stands for it. The token itself is \
-            never sent. On one machine there need not be one: the scheduler, the executors and the questions of a user find \
-            weir/cluster-token in the user's cache folder, which the first of them makes (mode 0600)"
+        long_help = "A file with the token of the cluster, which the variable WEIR_CLUSTER_TOKEN can also give. The token \
+            itself is never sent. A cluster on one machine needs no file: the scheduler, the executors and the \
+            queries of a user find weir/cluster-token in the user's cache folder, which the first of them \
+            creates (mode 0600)"
     )]
     token_file: Option<PathBuf>,
-    /// Do without a token on this machine, too
+    /// Use no token, not even on this machine
     #[arg(
         long,
         conflicts_with = "token_file",
         help_heading = "Network",
-        long_help = "Do without a token on this machine, too: all users of the machine may ask, read what the executors can read, \
-            and execute"
+        long_help = "Use no token, not even on this machine: all users of the machine can run queries, read what the \
+            executors can read, and act as executors"
     )]
     no_token: bool,
 }
 
 impl KnownBy {
-    /// How the parts of a cluster know each other; those of one machine by the token of their user, where none is given.
+    /// The credentials of a node. Without any, the nodes of one machine use the token of their user.
     fn trust(&self, is_here: bool) -> Result<Trust, Failure> {
         let files = match (&self.tls_cert, &self.tls_key, &self.tls_ca) {
             (Some(certificate), Some(key), Some(authorities)) => Some(TlsFiles {
@@ -272,7 +275,7 @@ async fn schedule(
     }
 }
 
-/// Waits until a signal has set the flag, which is looked at now and then.
+/// Waits until a signal has set the flag, which is polled.
 async fn set(end: Arc<AtomicBool>) {
     while !end.load(Ordering::Relaxed) {
         tokio::time::sleep(POLL_INTERVAL).await;
@@ -336,7 +339,7 @@ pub(crate) struct ClusterHandle {
 }
 
 impl ClusterHandle {
-    /// The cluster at `HOST:PORT`, or one that is started here for `local`.
+    /// The cluster at `HOST:PORT`, or a new one in this process for `local`.
     pub(crate) fn at(
         name: &str,
         known: &KnownBy,
@@ -381,7 +384,7 @@ impl ClusterHandle {
     }
 }
 
-/// Whether a host and port are of this machine, and of nothing that others reach.
+/// Whether a host is this machine's loopback, which no other machine reaches.
 fn is_of_this_machine(name: &str) -> bool {
     let Ok((host, _)) = host_and_port(name) else {
         return false;

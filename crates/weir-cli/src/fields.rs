@@ -78,7 +78,7 @@ pub(crate) fn matching(pattern: Option<&str>) -> Result<RecordBatch, Failure> {
     batch(&rows)
 }
 
-/// Writes a list that was asked for.
+/// Writes the requested list.
 pub(crate) fn listed(
     batch: &RecordBatch,
     output: &OutputArgs,
@@ -87,7 +87,7 @@ pub(crate) fn listed(
 ) -> Result<ExitCode, Failure> {
     let file = output.file(0, 1)?;
     let mut options = output.options(file, io::stdout().is_terminal(), global.color);
-    // A list that was asked for is shown whole.
+    // A requested list is shown whole.
     options.rows_max = None;
     let target = match file {
         Some(path) => Some(Target::new(path, global)?),

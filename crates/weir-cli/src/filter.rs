@@ -32,7 +32,7 @@ pub(crate) struct Filter {
     /// Captures, globs, or '-' for standard input
     #[arg(value_name = "IN", required = true)]
     pub(crate) captures: Vec<String>,
-    /// Where the packets or their numbers go, and how.
+    /// The output options of the packets or their numbers.
     #[command(flatten)]
     pub(crate) output: OutputArgs,
 }

@@ -53,7 +53,7 @@ pub(crate) fn matching(engine: &Engine, pattern: Option<&str>) -> Result<RecordB
     )
 }
 
-/// The tables of an engine that a pattern lets through, behind those of the session, as rows.
+/// The tables of the session and of the engine that match a pattern, as rows.
 pub(crate) fn matching_tables(
     engine: &Engine,
     pattern: Option<&str>,

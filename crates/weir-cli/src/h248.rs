@@ -34,7 +34,7 @@ use crate::session::Failure;
     arg_required_else_help = true
 )]
 pub(crate) struct H248 {
-    /// What to do.
+    /// The command.
     #[command(subcommand)]
     command: H248Command,
 }
@@ -48,7 +48,7 @@ enum H248Command {
     Compare(compare::Compare),
 }
 
-/// Where messages come from: shared by all commands.
+/// The input options, shared by all commands.
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Input")]
 struct InputArgs {
@@ -60,20 +60,20 @@ struct InputArgs {
     hex: bool,
 }
 
-/// How messages are read: shared by the commands that do not check them.
+/// The options of decoding, shared by the commands that do not check messages.
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Input")]
 struct ReadArgs {
-    /// Insist on what the standard says about text, where others are lenient
+    /// Accept only text that follows the standard exactly
     #[arg(long)]
     strict: bool,
-    /// Take messages to be of this encoding, whatever they look like
+    /// Decode messages in this encoding, without detecting it
     #[arg(long, value_name = "ENCODING")]
     from: Option<From>,
-    /// Leave names and termination identifiers of binary encodings as the numbers that they are
+    /// Show names and termination identifiers of binary encodings as numbers
     #[arg(long)]
     native: bool,
-    /// File of packages: names, numbers and types beyond those of H.248.1 Annex E
+    /// File with packages: names, numbers and types beyond those of H.248.1 Annex E
     #[arg(long, value_name = "FILE", value_parser = packages_of)]
     packages: Option<&'static PackageSet>,
 }
@@ -133,9 +133,9 @@ fn packages_of(path: &str) -> Result<&'static PackageSet, String> {
 /// An encoding to write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Target {
-    /// Text with long words, a line an element
+    /// Text with long keywords, one line per element
     Pretty,
-    /// Text with short words, without white space
+    /// Text with short keywords, without white space
     Compact,
     /// BER of ASN.1
     Ber,
@@ -177,7 +177,7 @@ impl Target {
     }
 }
 
-/// How messages are written.
+/// The options of encoding.
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Output")]
 struct WriteArgs {
@@ -190,7 +190,7 @@ struct WriteArgs {
     /// Write atoms of Erlang terms as OTP 26 and later do
     #[arg(long)]
     utf8_atoms: bool,
-    /// Write hexadecimal digits, a line a message
+    /// Write hexadecimal digits, one line per message
     #[arg(long)]
     to_hex: bool,
 }

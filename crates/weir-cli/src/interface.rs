@@ -17,17 +17,17 @@ use crate::quantity::{parse_period, parse_size};
 use crate::session::Failure;
 use weir_output::grouped;
 
-/// How packets are captured.
+/// The options of capturing.
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Capturing")]
 pub(crate) struct InterfaceArgs {
     /// The interface, such as eth0 or lo
     #[arg(short, long, value_name = "INTERFACE", group = "live_source")]
     pub(crate) interface: Option<String>,
-    /// Also take packets that are for others
+    /// Also capture packets for other machines (promiscuous mode)
     #[arg(short, long, requires = "interface")]
     pub(crate) promiscuous: bool,
-    /// Bytes kept of each packet
+    /// Bytes to capture of each packet
     #[arg(
         short,
         long,
@@ -37,7 +37,7 @@ pub(crate) struct InterfaceArgs {
         value_parser = clap::value_parser!(u32).range(1..=i64::from(weir_live::SNAP_LEN_MAX)),
     )]
     pub(crate) snaplen: u32,
-    /// Memory for packets that wait to be read: 32m, 1g
+    /// Memory for packets that are not read yet: 32m, 1g
     #[arg(
         long,
         value_name = "SIZE",
@@ -46,7 +46,7 @@ pub(crate) struct InterfaceArgs {
         default_value = "32m"
     )]
     pub(crate) buffer: usize,
-    /// End after so long: 10s, 5m, 1h
+    /// Stop after this time: 10s, 5m, 1h
     #[arg(long, value_name = "TIME", requires = "live_source", value_parser = parse_period)]
     pub(crate) duration: Option<Duration>,
 }
@@ -79,13 +79,13 @@ impl InterfaceArgs {
 pub(crate) struct SourceArgs {
     #[command(flatten)]
     pub(crate) capture: InterfaceArgs,
-    /// Take what proxies and probes send here by HEP, in place of an interface: 127.0.0.1:9060
+    /// Receive HEP from proxies and probes at this address, instead of an interface: 127.0.0.1:9060
     #[arg(
         long,
         value_name = "ADDRESS:PORT",
         group = "live_source",
-        long_help = "Take what proxies and probes send here by HEP (as to Homer), in place of an interface: \
-            127.0.0.1:9060. Versions 1 to 3 over UDP, and 3 over TCP; whoever reaches the address may send"
+        long_help = "Receive HEP from proxies and probes at this address (as Homer does), instead of an interface: \
+            127.0.0.1:9060. Versions 1 to 3 over UDP, and 3 over TCP, from any host that reaches the address"
     )]
     pub(crate) hep: Option<SocketAddr>,
 }
@@ -96,7 +96,7 @@ impl SourceArgs {
         self.capture.interface.is_some() || self.hep.is_some()
     }
 
-    /// Opens what was named, under its name; packets come once it is started. `None` when nothing was named.
+    /// Opens the named source and returns it with its name; packets arrive after it is started. `None` without a named source.
     pub(crate) fn open(&self) -> Result<Option<(String, Source)>, Failure> {
         if let Some(address) = self.hep {
             let collector = Collector::bind(address)?;

@@ -124,8 +124,8 @@ enum Keeping {
     Ring(Ring),
 }
 
-/// Gives the capture its name, unless it has it already. A query that fails keeps the earlier capture, and the packets that were
-/// captured meanwhile, if there are any.
+/// Gives the capture its name, unless it has it already. After a failed query the earlier capture stays; the new packets stay in
+/// a hidden file, if there are any.
 fn close(
     file: GrowingFile,
     path: &Path,
@@ -148,7 +148,7 @@ fn close(
     Ok(())
 }
 
-/// The last file takes its name, whatever ended the capture.
+/// The last file gets its name even when the capture failed.
 fn close_ring(
     ring: Ring,
     path: &Path,

@@ -1,8 +1,8 @@
 //! The `weir` command: SQL over network traffic and signalling.
 //!
 //! `main` reads the command line and hands over to one module a command. Standard output is data,
-//! standard error is everything else. Exit status: 0 done; 1 done, with damage found on the way; 2 usage,
-//! names, SQL or environment: it was not begun; 3 failed while it ran.
+//! standard error is everything else. Exit status: 0 success; 1 success, but damage was found; 2 usage,
+//! names, SQL or environment: nothing was run; 3 failure while running.
 
 #[cfg(not(all(feature = "cluster", feature = "serve")))]
 mod absent;
@@ -49,7 +49,7 @@ use session::Failure;
 
 fn main() -> ExitCode {
     let line: Vec<_> = std::env::args_os().collect();
-    // The parser is not built, and no thread begun, for an answer that reads nothing.
+    // The version needs neither the parser nor threads.
     if args::asks_for_version(&line) {
         return match printed(args::write_version(&mut io::stdout())) {
             Ok(code) => code,
@@ -95,7 +95,7 @@ fn alone() -> Option<Result<ExitCode, Failure>> {
         shell::Alone::Help => None,
         shell::Alone::Shell => Some(shell::run(&shell::Shell::plain(), global, messages)),
         shell::Alone::Script => match shell::script() {
-            // Nothing was asked.
+            // An empty script gives the help.
             Ok(script) if script.trim().is_empty() => None,
             Ok(script) => {
                 let shell = shell::Shell::plain();

@@ -1,5 +1,4 @@
-//! What the program prints beside the data: one place for the `error:`, `hint:`, `warning:` and
-//! `note:` lines on standard error.
+//! The `error:`, `hint:`, `warning:` and `note:` lines on standard error.
 
 use std::borrow::Cow;
 use std::io::{IsTerminal, Write as _};
@@ -94,7 +93,7 @@ impl Messages {
         }
     }
 
-    /// Prints nothing at all: for work behind a screen, which shows by itself how the work went.
+    /// Messages that print nothing, for work behind a screen that shows its own state.
     pub(crate) const fn silent() -> Self {
         Self {
             colour: false,

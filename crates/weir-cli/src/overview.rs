@@ -12,9 +12,9 @@ use crate::session::{Failure, Session};
 /// `weir summary`.
 #[derive(Args, Debug)]
 #[command(
-    about = "Say what is in a capture, in one reading",
-    long_about = "Say what is in a capture: times, protocols, talkers, services, calls, names, damage.\n\n\
-        The captures are read once. What is not in them is left out.",
+    about = "Summarize a capture in one pass",
+    long_about = "Summarize a capture: times, protocols, talkers, services, calls, names, damage.\n\n\
+        The captures are read once. Sections without rows are left out.",
     after_help = EXAMPLES
 )]
 pub(crate) struct Summary {

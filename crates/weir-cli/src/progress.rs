@@ -24,7 +24,7 @@ pub(crate) struct Done {
     pub(crate) bytes: u64,
     /// Records found in them.
     pub(crate) records: u64,
-    /// Bytes of all input, as far as they are known by now; `None` for a pipe.
+    /// The bytes of all input, as far as known; `None` for a pipe.
     pub(crate) bytes_total: Option<u64>,
     /// Pieces done, and all pieces, where others read them.
     pub(crate) pieces: Option<(u64, u64)>,
@@ -99,7 +99,7 @@ fn shown() -> std::sync::MutexGuard<'static, Option<ProgressBar>> {
     SHOWN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Whether standard output is a file, so that a bar on the screen disturbs nothing.
+/// Whether standard output is a file, so that the bar does not mix with the output.
 pub(crate) fn stdout_is_file() -> bool {
     let stdout = io::stdout().as_fd().try_clone_to_owned();
     stdout
@@ -134,8 +134,8 @@ struct TickerStop {
 }
 
 impl Progress {
-    /// Watches `done` from now on, ten times a second in a thread. Without `enabled` (standard error is no terminal, `--no-progress`, `--quiet`) nothing is
-    /// ever drawn and no thread is started.
+    /// Watches `done` ten times a second in a thread. Without `enabled` (standard error is no terminal, `--no-progress`,
+    /// `--quiet`) no thread starts and nothing is drawn.
     pub(crate) fn start(enabled: bool, done: impl Fn() -> Done + Send + 'static) -> Self {
         match enabled {
             true => Self::draw(ProgressDrawTarget::stderr(), done),
@@ -218,7 +218,7 @@ impl Ticker {
             .unwrap_or_else(PoisonError::into_inner)
             .take();
         if let Some(thread) = thread {
-            // A bar that panicked has nothing more to say.
+            // A panic of the drawing thread changes nothing about the results.
             let _ = thread.join();
         }
     }

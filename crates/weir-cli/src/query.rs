@@ -184,7 +184,7 @@ impl AnswerPlaces<'_> {
         })
     }
 
-    /// Gives a file for a single answer its name.
+    /// Renames the file of a single answer to its final name.
     fn keep_own(&self, own: Option<usize>) -> Result<(), Failure> {
         match own.and_then(|own| self.targets.get(own)) {
             Some(target) => target.keep(),

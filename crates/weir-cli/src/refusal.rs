@@ -1,13 +1,13 @@
-//! A command line that gives nothing to run.
+//! A command line that runs no command.
 
 use std::process::ExitCode;
 
 use crate::message::Messages;
 
-/// Why there is nothing to run.
+/// The reason why no command runs.
 #[derive(Debug)]
 pub(crate) enum Refusal {
-    /// Help or the version was asked for, or nothing at all.
+    /// The line requests help or the version, or is empty.
     Shown(clap::Error),
     /// The line does not parse.
     Usage {

@@ -21,11 +21,11 @@ pub(crate) use document::Document;
 /// `weir report`.
 #[derive(Args, Debug)]
 #[command(
-    about = "Answer the queries of a file as one document",
-    long_about = "Answer the queries of a file as one document: text, a page of HTML, or JSON.\n\n\
-        Each query that gives rows is a section. Of the comment in front of it the first line is the heading, the others \
-        stand below. $day in a query is the value of --param day=…. Two columns, a text and a number, are drawn as bars \
-        on a page, too.",
+    about = "Write the answers to the queries of a file as one document",
+    long_about = "Write the answers to the queries of a file as one document: text, an HTML page, or JSON.\n\n\
+        Each query with rows is a section. The first line of the comment before the query is the heading, and \
+        the other lines follow it. $day in a query is the value of --param day=…. An HTML page also draws two \
+        columns, a text and a number, as bars.",
     after_help = EXAMPLES
 )]
 pub(crate) struct Report {
@@ -42,11 +42,11 @@ pub(crate) struct Report {
     output: DocumentArgs,
 }
 
-/// Where a document goes, and how.
+/// The destination and the format of a document.
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Output")]
 pub(crate) struct DocumentArgs {
-    /// How it is written [default: by the name of -o, or text]
+    /// Format of the document [default: by the name of -o, or text]
     #[arg(long, value_name = "FORMAT")]
     format: Option<DocumentFormat>,
     /// Write to a file instead of standard output
@@ -56,7 +56,7 @@ pub(crate) struct DocumentArgs {
     pub(crate) zone: Zone,
 }
 
-/// How a document is written.
+/// The formats of documents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum DocumentFormat {
     /// Headings and tables
@@ -68,7 +68,7 @@ pub(crate) enum DocumentFormat {
 }
 
 impl DocumentArgs {
-    /// How it is to be written.
+    /// The format of the document.
     ///
     /// # Errors
     /// When the name of the file asks for something else.

@@ -1,8 +1,7 @@
-//! A row of captures of limited size in place of one that grows without end (`weir live -w ring.pcap --rotate 100MB
-//! --keep 10`).
+//! A ring of capture files of limited size (`weir live -w ring.pcap --rotate 100MB --keep 10`).
 //!
-//! A file takes its name, `ring-00007.pcap`, when it is whole; until then it grows as `ring-00007.pcap.part`, and
-//! holds whole records at any moment. Numbers go on where those of an earlier run ended. Only files of this run are removed.
+//! A file gets its name, `ring-00007.pcap`, when it is complete; until then it grows as `ring-00007.pcap.part`, and
+//! has whole records at any moment. Numbers continue those of an earlier run. Only files of this run are removed.
 
 use std::collections::VecDeque;
 use std::fs::{self, File};
@@ -18,19 +17,19 @@ use weir_file::GrowingFile;
 pub(crate) struct Ring(Arc<Mutex<RingState>>);
 
 struct RingState {
-    /// The name that was asked for, to which numbers are added.
+    /// The requested name, to which numbers are added.
     path: PathBuf,
     bytes_max: u64,
     keep: Option<usize>,
     header: Vec<u8>,
     number: u64,
     growing: Option<Growing>,
-    /// Those that are whole, the oldest first.
+    /// The complete files, the oldest first.
     whole: VecDeque<PathBuf>,
     removed: u64,
 }
 
-/// The one that grows.
+/// The file that is being written.
 struct Growing {
     file: GrowingFile,
     out: File,
@@ -145,7 +144,7 @@ impl RingState {
         Ok(())
     }
 
-    /// Gives the file its name, unless it is empty, and removes files beyond the limits.
+    /// Renames the file to its final name, unless it has no packets, and removes files beyond the limits.
     fn end_file(&mut self) -> io::Result<()> {
         let Some(growing) = self.growing.take() else {
             return Ok(());
@@ -261,7 +260,7 @@ mod tests {
             }
         }
         assert_eq!(times, (27..50).collect::<Vec<i64>>());
-        // The next run goes on behind it, and leaves what it finds.
+        // The next run continues the numbers of this one and keeps its files.
         let again = Ring::new(&path, 1_000, Some(1)).unwrap();
         let mut writer = Writer::pcap_of(again.clone(), 1).unwrap();
         writer.write(&WriteRecord::new(1, 50, &[7; 2_000])).unwrap();

@@ -28,35 +28,35 @@ use crate::signals;
 /// `weir serve`.
 #[derive(Args, Debug)]
 #[command(
-    about = "Answer SQL clients and browsers",
-    long_about = "Answer SQL clients and browsers.\n\n\
-        The files below the roots are asked over the PostgreSQL protocol (psql, DBeaver, Grafana, psycopg, ADBC), \
-        over HTTP (curl, Polars, a page for browsers) and over Arrow Flight SQL (ADBC, JDBC), with the whole \
-        language of 'weir query'. Nothing else is read, and nothing is written. It listens on this machine only, unless \
-        a password or token is given, and ends on Ctrl-C or SIGTERM.",
+    about = "Serve SQL clients and browsers",
+    long_about = "Serve SQL clients and browsers.\n\n\
+        Clients query the files below the roots over the PostgreSQL protocol (psql, DBeaver, Grafana, psycopg, \
+        ADBC), over HTTP (curl, Polars, a page for browsers) and over Arrow Flight SQL (ADBC, JDBC), with the \
+        whole language of 'weir query'. Nothing else is read, and nothing is written without --allow-write. It \
+        listens on this machine only, unless a password or token is given, and ends on Ctrl-C or SIGTERM.",
     after_help = SERVE_EXAMPLES
 )]
 pub(crate) struct Serve {
-    /// A folder that is read from; several may be given [default: the current one]
+    /// A folder that statements may read; may be repeated [default: the current folder]
     #[arg(long = "root", value_name = "DIR", help_heading = "Reading")]
     roots: Vec<PathBuf>,
-    /// A folder of an object store or of the web that may be read too: s3://bucket/day/
+    /// A folder of an object store or of the web that statements may also read: s3://bucket/day/; may be repeated
     #[arg(long = "remote", value_name = "ADDRESS", help_heading = "Reading")]
     remotes: Vec<String>,
-    /// An interface, such as eth0 or lo, whose packets are read as `live`
+    /// An interface, such as eth0 or lo, whose packets are the table `live`
     #[arg(
         long,
         value_name = "INTERFACE",
         help_heading = "Reading",
-        long_help = "An interface, such as eth0 or lo, whose packets are read as `live`: FROM live, flows(live), and the \
-            page's charts of what passes now. Whoever may ask the server sees them. Each statement captures by itself, \
-            from when it begins"
+        long_help = "An interface, such as eth0 or lo, whose packets are the table `live`: FROM live, flows(live), and \
+            the page's charts of current traffic. All clients of the server can see these packets. Each \
+            statement captures separately, from its own start"
     )]
     live: Option<String>,
     /// Let statements write files below the first root
     #[arg(long, help_heading = "Reading")]
     allow_write: bool,
-    /// Where the PostgreSQL protocol is spoken; port 0 takes a free one
+    /// Address and port of the PostgreSQL protocol; port 0 takes a free one
     #[arg(
         long,
         value_name = "ADDRESS",
@@ -64,7 +64,7 @@ pub(crate) struct Serve {
         help_heading = "Listening"
     )]
     listen: SocketAddr,
-    /// Where HTTP is spoken; port 0 takes a free one
+    /// Address and port of HTTP; port 0 takes a free one
     #[arg(
         long,
         value_name = "ADDRESS",
@@ -72,7 +72,7 @@ pub(crate) struct Serve {
         help_heading = "Listening"
     )]
     http: SocketAddr,
-    /// Where Arrow Flight SQL is spoken, if it is to be: 127.0.0.1:31337; port 0 takes a free one
+    /// Address and port of Arrow Flight SQL, such as 127.0.0.1:31337; port 0 takes a free one [default: not served]
     #[arg(long, value_name = "ADDRESS", help_heading = "Listening")]
     flight: Option<SocketAddr>,
     /// A file with the password of the PostgreSQL protocol and of Flight SQL
@@ -81,10 +81,10 @@ pub(crate) struct Serve {
     /// A file with the token of HTTP and of Flight SQL
     #[arg(long, value_name = "FILE", help_heading = "Listening")]
     token_file: Option<PathBuf>,
-    /// A name that browsers may call the server by
+    /// A host name that browsers may use for the server; may be repeated
     #[arg(long = "host-name", value_name = "NAME", help_heading = "Listening")]
     host_names: Vec<String>,
-    /// A certificate in PEM: nothing is answered without TLS then
+    /// A certificate in PEM; connections without TLS are then refused
     #[arg(
         long,
         value_name = "FILE",
@@ -100,25 +100,25 @@ pub(crate) struct Serve {
         help_heading = "Listening"
     )]
     tls_key: Option<PathBuf>,
-    /// Rows of an answer
+    /// Maximum rows of an answer [default: no limit]
     #[arg(long, value_name = "N", help_heading = "Limits")]
     max_rows: Option<u64>,
-    /// How long a statement may run: 30s, 5m
+    /// Maximum run time of a statement: 30s, 5m [default: no limit]
     #[arg(long, value_name = "TIME", value_parser = parse_duration, help_heading = "Limits")]
     max_time: Option<Duration>,
-    /// Connections at once, of each protocol
+    /// Maximum open connections of each protocol
     #[arg(long, value_name = "N", default_value_t = 100, help_heading = "Limits")]
     max_connections: usize,
-    /// Statements that run at once; others wait, for half a second at most as long as few take longer
+    /// Statements that run at once; others wait, usually for half a second at most
     #[arg(long, value_name = "N", default_value_t = 16, help_heading = "Limits")]
     max_queries: usize,
-    /// Bytes of the text of a query: 1m
+    /// Maximum size of the text of a query
     #[arg(long, value_name = "SIZE", value_parser = parse_size, default_value = "1m", help_heading = "Limits")]
     max_text: usize,
-    /// Bytes of captures that are dropped into the page: 1g
+    /// Maximum size of all captures uploaded to the page together
     #[arg(long, value_name = "SIZE", value_parser = parse_size, default_value = "1g", help_heading = "Limits")]
     max_upload: usize,
-    /// Memory of all statements together: groups, sorts and joins spill to disk, and beyond it the largest statement ends
+    /// Memory of all statements together: groups, sorts and joins spill to disk, and beyond it the largest statement fails
     #[arg(long, value_name = "SIZE", value_parser = parse_size, default_value = "1g", help_heading = "Limits")]
     memory_limit: usize,
     /// Threads that statements run on [default: one for each core]
@@ -222,7 +222,7 @@ fn options(serve: &Serve, global: Global) -> Result<Options, Failure> {
     Ok(options)
 }
 
-/// This program, with the arguments that it was started with, as one that runs statements.
+/// The command line of worker processes: this program with its own arguments and `--worker`.
 fn this_program() -> Result<WorkerProgram, Failure> {
     // The file that this process was started from, even where another has taken its name since.
     let own = PathBuf::from("/proc/self/exe");

@@ -166,7 +166,7 @@ impl From<Refusal> for Failure {
     }
 }
 
-/// An engine, the threads it runs on, and what is said to the user meanwhile.
+/// An engine, the threads it runs on, and the messages to the user meanwhile.
 pub(crate) struct Session {
     runtime: Runtime,
     engine: Engine,

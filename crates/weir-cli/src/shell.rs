@@ -38,28 +38,29 @@ use work::{Next, Settings, Work};
 /// `weir shell`.
 #[derive(Args, Debug)]
 #[command(
-    about = "Ask one question after the other at a terminal",
-    long_about = "Ask one question after the other at a terminal.\n\n\
-        Statements may have several lines and end with ';'. Tab completes columns with their meaning, functions, \
-        tables and files. '.help' lists the commands that begin with a dot. The rows of the last answer are the table _.\n\n\
-        What comes from a file or a pipe (weir < questions.sql) is answered as a script, up to the first failure.",
+    about = "Run queries interactively at a terminal",
+    long_about = "Run queries interactively at a terminal.\n\n\
+        Statements may span several lines and end with ';'. Tab completes columns with their meaning, functions, \
+        tables and files. '.help' lists the commands that begin with a dot. The rows of the last answer are the \
+        table _.\n\n\
+        Input from a file or a pipe (weir < questions.sql) runs as a script, up to the first failure.",
     after_help = EXAMPLES
 )]
 pub(crate) struct Shell {
-    /// A capture whose packets are the table packets
+    /// A capture to open: its packets are the table packets
     pub(crate) file: Option<String>,
-    /// How rows are written [default: table on a terminal, csv in a pipe]
+    /// Format of the rows [default: table on a terminal, csv in a pipe]
     #[arg(long, value_name = "FORMAT", help_heading = "Output")]
     pub(crate) format: Option<Format>,
-    /// Rows of a table that a terminal shows, or 'all' [default: 40, or all with a pager]
+    /// Maximum rows of a table on a terminal, or 'all' [default: 40, or all with a pager]
     #[arg(long, value_name = "N", value_parser = parse_rows, help_heading = "Output")]
     pub(crate) rows: Option<Rows>,
     #[command(flatten)]
     pub(crate) zone: Zone,
-    /// What a query may use.
+    /// The limits and databases of a query.
     #[command(flatten)]
     pub(crate) resources: Resources,
-    /// Heed no settings, statements, views and history that are kept at home
+    /// Ignore the settings, statements, views and history of the user
     #[arg(long)]
     pub(crate) no_config: bool,
 }
@@ -236,7 +237,7 @@ fn at_terminal(shell: &Shell, global: Global, messages: Messages) -> Result<Exit
                     return work.close();
                 }
                 Err(failure) => {
-                    // Those behind it may rely on it.
+                    // The statements after it may depend on it.
                     failure.report(messages);
                     break;
                 }

@@ -1,9 +1,9 @@
 //! The handling of signals that ask the program to end.
 //!
 //! One thread waits for Ctrl-C, SIGTERM and SIGHUP. A command that has a good end of its own
-//! ([`end_gracefully`]) is asked for it by the first of them; otherwise, and at the second, temporary files are
+//! ([`end_gracefully`]) ends in this way at the first of them; otherwise, and at the second, temporary files are
 //! removed and the program ends by the signal, as if it had no handler. In a shell Ctrl-C ends the running statement
-//! ([`Interrupts`]), and the program only when that is not heeded three times. A signal that was ignored when the
+//! ([`Interrupts`]), and the program only when three of them have no effect. A signal that was ignored when the
 //! program started (`nohup`, jobs in the background of a script) stays ignored.
 
 use std::process;
@@ -91,7 +91,7 @@ fn wait(mut signals: Signals) {
         if asked {
             process::exit(INTERRUPTED);
         }
-        // Shells and schedulers tell a program that a signal ended from one that failed.
+        // The default action ends the process by the signal, which shells and schedulers distinguish from a failure.
         let _ = emulate_default_handler(signal);
         process::exit(INTERRUPTED);
     }

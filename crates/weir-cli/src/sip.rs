@@ -21,7 +21,7 @@ use weir_output::picture;
 
 /// `weir sip`.
 #[derive(Args, Debug)]
-#[command(about = "Look at SIP calls", arg_required_else_help = true)]
+#[command(about = "Show and export SIP calls", arg_required_else_help = true)]
 pub(crate) struct Sip {
     #[command(subcommand)]
     command: SipCommand,
@@ -29,7 +29,7 @@ pub(crate) struct Sip {
 
 #[derive(Debug, Subcommand)]
 enum SipCommand {
-    // What they say of themselves stands at their types.
+    // The help of these commands is at their types.
     Calls(Box<calls::CallsArgs>),
     Ladder(LadderArgs),
     Export(export::ExportArgs),
@@ -49,10 +49,10 @@ struct LadderArgs {
     /// Captures; several are merged in the order of time
     #[arg(value_name = "FILE", required = true)]
     files: Vec<String>,
-    /// The Call-ID, as it is written in the messages; not needed where there is one call
+    /// The Call-ID as in the messages; optional when there is only one call
     #[arg(long, value_name = "ID")]
     call_id: Option<String>,
-    /// How the ladder is drawn [default: by the name of the output file, or text]
+    /// Format of the ladder [default: by the name of the output file, or text]
     #[arg(long, value_name = "FORMAT")]
     format: Option<LadderFormat>,
     /// Write to a file instead of standard output
@@ -62,11 +62,11 @@ struct LadderArgs {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum LadderFormat {
-    /// Characters, one line a message
+    /// Characters, one line per message
     Text,
-    /// An image that browsers and editors show
+    /// A vector image
     Svg,
-    /// An image of points, for what takes no SVG
+    /// A raster image, for programs without SVG
     Png,
     /// A page with the image
     Html,

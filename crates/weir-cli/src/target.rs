@@ -24,7 +24,7 @@ pub(crate) struct Target {
 
 enum TargetState {
     New(BufWriter<NewOutput>),
-    /// Made with its first byte: a question that fails before leaves nothing.
+    /// The file is created with its first byte, so that a query that fails earlier leaves no file.
     Waiting,
     Growing(BufWriter<GrowingFile>),
     Done,

@@ -12,14 +12,14 @@ use weir_engine::Answer;
 use crate::session::Failure;
 use weir_output::{self as output, Flow, Format, Summary, Writer};
 
-/// How often groups are shown before the end; `None` for the final answer only.
+/// The interval at which groups are shown before the end; `None` shows only the final answer.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Refresh {
     pub(crate) every: Option<Duration>,
 }
 
 impl Refresh {
-    /// On a terminal, unless the user says otherwise.
+    /// The default interval on a terminal.
     pub(crate) const EVERY: Duration = Duration::from_secs(1);
 }
 
@@ -62,7 +62,7 @@ pub(crate) async fn write(
     rows(&mut answer, first, &options, Box::new(screen.out)).await
 }
 
-/// Writes the rows that are left, behind those of a batch.
+/// Writes the rest of an answer, after its first batch.
 async fn rows(
     answer: &mut Answer,
     first: Option<RecordBatch>,
@@ -89,14 +89,14 @@ fn ticks(every: Duration) -> Receiver<()> {
     thread::spawn(move || {
         while !sender.is_closed() {
             thread::sleep(every);
-            // One that is still waiting is enough.
+            // A full channel already has a tick.
             let _ = sender.try_send(());
         }
     });
     receiver
 }
 
-/// Where groups are shown as they stand: over one another on a terminal, one behind the other elsewhere.
+/// The display of intermediate groups: each replaces the last one on a terminal, and follows it elsewhere.
 struct Screen {
     out: SharedOutput,
     redraws: bool,
@@ -149,7 +149,7 @@ impl Screen {
         }
     }
 
-    /// Takes the table off the screen.
+    /// Erases the table from the screen.
     fn clear(&mut self) -> io::Result<()> {
         if self.lines > 0 {
             write!(self.out, "\r\x1b[{}A\x1b[J", self.lines)?;

@@ -53,11 +53,11 @@ enum Command {
 /// `weir ws study`.
 #[derive(Args, Debug)]
 #[command(
-    about = "Compute what every permessage-deflate setting makes of messages",
-    long_about = "Compute what every permessage-deflate setting makes of messages.\n\n\
-        The grid is context takeover (yes, no) by window bits (8 to 15) by level (1 to 9) by memLevel \
-        (1 to 9): 1,296 settings. Sizes are those of stock zlib, to the byte. CPU times are measured \
-        with stock zlib on a part of the messages, on this machine. Memory is what zlib allocates.",
+    about = "Compute the size of messages with every permessage-deflate setting",
+    long_about = "Compute the size of messages with every permessage-deflate setting.\n\n\
+        The grid is context takeover (yes, no) by window bits (8 to 15) by level (1 to 9) by memLevel (1 to 9): \
+        1,296 settings. Sizes are those of stock zlib, to the byte. CPU times are measured with stock zlib on a \
+        part of the messages, on this machine. Memory is what zlib allocates.",
     after_help = STUDY_EXAMPLES
 )]
 struct Study {
@@ -84,11 +84,11 @@ struct Study {
 /// `weir ws advise`.
 #[derive(Args, Debug)]
 #[command(
-    about = "Recommend one setting for so many connections in so much memory",
-    long_about = "Recommend one setting for so many connections in so much memory.\n\n\
-        Of the settings that fit, the smallest ratio wins, give or take half a percent of the bytes; \
-        among these the least memory, then the least CPU time. The setting is for both ends: both \
-        windows are limited, and takeover is on or off for both directions.",
+    about = "Recommend one setting for a number of connections and an amount of memory",
+    long_about = "Recommend one setting for a number of connections and an amount of memory.\n\n\
+        Of the settings that fit, the smallest ratio wins, give or take half a percent of the bytes; among these \
+        the least memory, then the least CPU time. The setting is for both ends: both windows are limited, and \
+        takeover is on or off for both directions.",
     after_help = ADVISE_EXAMPLES
 )]
 struct Advise {
@@ -117,7 +117,7 @@ struct Advise {
     /// Show the configuration for this library only: ws, netty, aiohttp, …
     #[arg(long, value_name = "NAME", value_parser = parse_library, help_heading = "Output")]
     library: Option<Library>,
-    /// Messages shorter than this are sent as they are, in the configurations
+    /// Length in bytes below which the configurations send a message uncompressed
     #[arg(
         long,
         value_name = "BYTES",
@@ -149,14 +149,14 @@ struct Stats {
     captures: Vec<PathBuf>,
     #[command(flatten)]
     live: LiveArgs,
-    /// No progress bar
+    /// Show no progress bar
     #[arg(long, help_heading = "Reporting")]
     no_progress: bool,
     #[command(flatten)]
     report: ReportArgs,
 }
 
-/// What is read, and how.
+/// The input options.
 #[derive(Args, Debug)]
 struct InputArgs {
     /// Transcripts, archives or captures; '-' for standard input
@@ -177,17 +177,17 @@ struct InputArgs {
         help_heading = "Reading"
     )]
     input_format: InputFormat,
-    /// Messages beyond this are passed over and counted
+    /// Maximum size of a message; longer ones are skipped and counted
     #[arg(long, value_name = "SIZE", value_parser = parse_size, default_value = "64m", help_heading = "Reading")]
     message_max: usize,
-    /// No progress bar
+    /// Show no progress bar
     #[arg(long, help_heading = "Reporting")]
     no_progress: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum InputFormat {
-    /// Detected from its content; lines where it is none of the others
+    /// Detected from the content; lines if no other format fits
     Auto,
     /// Each line is a message
     Lines,
@@ -199,13 +199,13 @@ enum InputFormat {
     Mitmproxy,
     /// A capture (pcap, pcapng, ERF; plain, gzip or zstd)
     Capture,
-    /// Binary messages, each after its length in two bytes, the highest first
+    /// Binary messages, each after its length as a 16-bit big-endian number
     U16,
-    /// In four bytes, the highest first
+    /// Binary messages, each after its length as a 32-bit big-endian number
     U32,
-    /// In four bytes, the lowest first
+    /// Binary messages, each after its length as a 32-bit little-endian number
     U32le,
-    /// In seven bits a byte, the lowest first, as in Protocol Buffers
+    /// Binary messages, each after its length as a varint of Protocol Buffers
     Varint,
 }
 
@@ -225,7 +225,7 @@ struct GridArgs {
     /// Only these memLevels
     #[arg(long, value_name = "LEVELS", value_parser = |text: &str| parse_numbers(text, 1, 9))]
     mem_level: Option<Numbers>,
-    /// Where CPU times come from
+    /// Source of the CPU times
     #[arg(long, value_name = "HOW", default_value = "measured")]
     cpu_times: CpuTimesFrom,
     /// Threads [default: one for each core]
@@ -283,11 +283,11 @@ enum Build {
     Ng,
 }
 
-/// How the report is written.
+/// The output options of a report.
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Output")]
 struct ReportArgs {
-    /// How the report is written [default: by the name of -o, else tables]
+    /// Format of the report [default: by the name of -o, else tables]
     #[arg(long, value_name = "FORMAT")]
     format: Option<ReportFormat>,
     /// Write to a file instead of standard output
@@ -301,9 +301,9 @@ enum ReportFormat {
     Table,
     /// One JSON object, with every setting
     Json,
-    /// A line for every setting
+    /// One line for each setting
     Csv,
-    /// One HTML file with plots, without anything to load
+    /// One HTML file with plots that needs no other file
     Html,
 }
 
@@ -413,8 +413,8 @@ Examples:
   weir query \"SELECT * FROM websocket('trace.pcap') WHERE websocket.violations IS NOT NULL\"
       the messages that break a standard
 
-Exit status: 0 done; 1 a violation or damage was found; 2 usage or environment; 3 it failed while it
-ran.";
+Exit status: 0 success; 1 a violation or damage was found; 2 usage or environment; 3 failure while
+running.";
 
 const ADVISE_EXAMPLES: &str = "\
 Examples:

@@ -1,4 +1,4 @@
-//! The program as it is built without features: what it lacks is listed as such, and answered in one line.
+//! Tests of the program without features: its help lists the absent commands, and each of them gives one line of error.
 
 #![cfg(not(any(feature = "cluster", feature = "remote", feature = "serve")))]
 #![allow(
@@ -50,7 +50,7 @@ fn what_is_not_in_the_build_is_listed_as_such() {
 fn what_is_not_in_the_build_is_refused_in_one_line() {
     let sql = "SELECT 1";
     let (_, build, _) = weir(&["--version", "--verbose"], &[]);
-    // Where the workspace is built whole, the engine reads stores for other programs of it.
+    // A build of the whole workspace enables the engine's remote stores for other programs.
     let reads_remote = build.contains("features: remote\n");
     assert!(
         reads_remote || build.contains("features: none\n"),

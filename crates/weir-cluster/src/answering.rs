@@ -29,12 +29,12 @@ pub(crate) struct Answers(Arc<All>);
 
 struct All {
     open: Mutex<OpenAnswers>,
-    /// How many there are at once.
+    /// The maximum number of concurrent answers.
     most: usize,
-    /// How long a client may take nothing while others wait.
+    /// The time for which a client may take nothing while others wait.
     patience: Duration,
     freed: Notify,
-    /// What has come of their requests.
+    /// The bytes of requests that have arrived.
     arrivals: Arrivals,
 }
 
@@ -50,12 +50,12 @@ struct OpenAnswer {
     state: Mutex<Under>,
 }
 
-/// How far an answer is.
+/// The progress of an answer.
 struct Under {
-    /// What is left of it; `None` before it begins, and when it was let go.
+    /// The rest of the answer; `None` before its start and after it was released.
     body: Option<Body>,
-    /// Since when its client has had the rest of its request to send, or has taken nothing of what is there; `None` while the server is at
-    /// work.
+    /// The time since which the client has not sent the rest of its request, or has taken nothing of the available answer; `None`
+    /// while the server is at work.
     waits: Option<Instant>,
     is_let_go: bool,
     /// The task that waits for the rest of the request.
@@ -88,12 +88,12 @@ impl Answers {
         loop {
             let freed = self.0.freed.notified();
             tokio::pin!(freed);
-            // What is notified from now on is noticed.
+            // Notifications from here on are received, also those before the wait below.
             freed.as_mut().enable();
             if let Some(place) = self.try_enter(connection) {
                 return place;
             }
-            // What is let go frees its memory here, and not under the lock.
+            // The released answer frees its memory here, after the lock.
             drop(self.longest_untaken());
             let _ = timeout(LOOK_EVERY, freed).await;
         }
@@ -245,7 +245,7 @@ impl HttpBody for Sent {
 impl Drop for Sent {
     fn drop(&mut self) {
         let mut state = lock(&self.answer.state);
-        // From here the server is at work, until the answer begins.
+        // The server is at work from the end of the request to the start of the answer.
         if state.body.is_none() {
             (state.waits, state.reader) = (None, None);
         }
@@ -294,8 +294,8 @@ pub(crate) async fn bounded(
 
 /// Answers that are under way at once. The rows of each may hold one of the 512 threads that read files.
 const ANSWERS_MAX: usize = 448;
-/// How long a client may take nothing of an answer while others wait: some operators read one of their inputs to its end before they take
-/// of the other.
+/// The time for which a client may take nothing of an answer while others wait: some operators read one input to its end before
+/// they take from the other.
 const PATIENCE: Duration = Duration::from_secs(2);
 const LOOK_EVERY: Duration = Duration::from_millis(200);
 
@@ -316,7 +316,7 @@ mod tests {
         let answers = Answers::new(3, Duration::ZERO);
         let of = async |connection| answers.enter(connection).await.begin(Body::from("rows"));
         let (mut one, mut other, mut third) = (of(1).await, of(2).await, of(2).await);
-        // The next waits for the one that waits longest, of the connection with most answers.
+        // The next answer waits for the longest waiting one of the connection with the most answers.
         let mut next = of(3).await;
         assert!(matches!(polled(&mut other), Poll::Ready(Some(Err(_)))));
         for taken in [&mut one, &mut third, &mut next] {
@@ -344,7 +344,7 @@ mod tests {
         let status = Status::from_error(Box::new(error));
         assert_eq!(status.code(), tonic::Code::ResourceExhausted);
         drop(request);
-        // Its client gets the error.
+        // The client gets the error.
         let mut answer = place.begin(Body::from("the error"));
         assert!(matches!(polled(&mut answer), Poll::Ready(Some(Ok(_)))));
         drop(answer);
@@ -363,7 +363,7 @@ mod tests {
         let place = answers.enter(1).await;
         let mut next = Box::pin(answers.enter(2));
         assert!(next.as_mut().now_or_never().is_none());
-        // What its server has not made yet is not the client's to take.
+        // Data that the server has not made yet does not count against the client.
         let never = Body::from_stream(futures::stream::pending::<Result<Bytes, Status>>());
         let mut body = place.begin(never);
         assert!(polled(&mut body).is_pending());

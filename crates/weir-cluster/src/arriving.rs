@@ -129,11 +129,11 @@ impl HttpBody for Arriving {
 
 /// The size of a request that is not counted.
 const SHORT_BYTES_MAX: usize = 64 << 10;
-/// What requests of one connection hold.
+/// The maximum bytes of the requests of one connection.
 const CONNECTION_BYTES_MAX: usize = 4 * MESSAGE_BYTES_MAX;
-/// What all requests together hold.
+/// The maximum bytes of all requests together.
 const HELD_BYTES_MAX: usize = 4 * CONNECTION_BYTES_MAX;
-/// How long a client may take for a request.
+/// The time limit for a request to arrive.
 const ARRIVES_WITHIN: Duration = Duration::from_secs(60);
 
 #[cfg(test)]

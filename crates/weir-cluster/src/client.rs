@@ -117,7 +117,7 @@ impl Client {
         Self::trusted(scheduler, partitions, Trust::default())
     }
 
-    /// As [`Self::new`], with authentication.
+    /// Creates a client like [`Self::new`], with authentication.
     ///
     /// # Errors
     /// As [`Self::new`].

@@ -669,7 +669,7 @@ const REFUSED: &str = "weir-refused";
 const JOBS_MAX: usize = 1_000;
 /// The maximum number of cores of an executor.
 const CORES_MAX: u64 = 4096;
-/// How long the planning of a job may take.
+/// The time limit for planning a job.
 const PLANNED_WITHIN_MS: u64 = 60_000;
 /// The interval between checks of the event loop.
 const LOOK_EVERY: Duration = Duration::from_secs(1);

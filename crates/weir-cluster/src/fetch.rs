@@ -157,7 +157,7 @@ fn batch(message: &FlightData, schema: &SchemaRef) -> Result<RecordBatch, FetchE
     Ok(read?)
 }
 
-/// Looks whether the first message is a schema whose columns have the types that the plan says.
+/// Checks that the first message is a schema whose columns have the types of the plan.
 fn has_types(message: &FlightData, schema: &Schema) -> Result<(), FetchError> {
     let sent = caught(|| Schema::try_from(message))?;
     let types = |schema: &Schema| -> Vec<_> {

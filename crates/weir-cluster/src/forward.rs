@@ -135,7 +135,7 @@ async fn relay(near: UnixStream, dial: Dial, to: Uri) {
     };
     let (mut from_near, mut to_near) = split(near);
     let (mut from_far, mut to_far) = split(far);
-    // HTTP/2 has no connections of one direction: when one side hangs up, the other one has nothing to say either.
+    // HTTP/2 has no half-open connections: when one side closes, the other has nothing more to send.
     tokio::select! {
         _ = copy(&mut from_near, &mut to_far) => {}
         _ = copy(&mut from_far, &mut to_near) => {}

@@ -209,7 +209,7 @@ fn is_signed(side: Side, key: &[u8; SEED_BYTES], signature: &[u8], binding: &[u8
     key.verify(&proven(side, binding), signature).is_ok()
 }
 
-/// What is signed as a proof. The same keys sign certificates and handshakes, none of which begins like this.
+/// The signed text of a proof. The same keys sign certificates and handshakes, none of which begins like this text.
 fn proven(side: Side, binding: &[u8]) -> Vec<u8> {
     let side: &[u8] = match side {
         Side::Client => b"client",

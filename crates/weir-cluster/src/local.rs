@@ -34,7 +34,8 @@ impl LocalCluster {
         Self::start_trusted(&std::env::temp_dir(), executors, memory_limit_bytes, &trust)
     }
 
-    /// As [`Self::start`], with the work directories below this one, and without a token: every user of this machine can connect.
+    /// Starts a cluster like [`Self::start`], with its work directories below `folder`, and without a token: every user of this
+    /// machine can connect.
     ///
     /// # Errors
     /// As [`Self::start`].
@@ -46,7 +47,7 @@ impl LocalCluster {
         Self::start_trusted(folder, executors, memory_limit_bytes, &Trust::default())
     }
 
-    /// As [`Self::start_below`], with authentication.
+    /// Starts a cluster like [`Self::start_below`], with authentication.
     ///
     /// # Errors
     /// As [`Self::start`].

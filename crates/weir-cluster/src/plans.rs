@@ -19,14 +19,14 @@ pub(crate) struct Plans {
 #[derive(Default)]
 struct Held {
     bytes: usize,
-    /// In the order of their arrival.
+    /// The plans in the order of their arrival.
     plans: VecDeque<HeldPlan>,
 }
 
 struct HeldPlan {
     job: JobId,
     bytes: usize,
-    /// Its client has no use for it any more.
+    /// True when the client no longer needs the plan.
     is_forgotten: bool,
 }
 
@@ -36,12 +36,12 @@ pub(crate) struct Reserved {
     bytes: usize,
 }
 
-/// What becomes of the plan of a job.
+/// The state of a job, as far as its plan is concerned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fate {
     /// The job is queued or runs.
     Needed,
-    /// Its client may still ask for its status until this time, in milliseconds since 1970.
+    /// The job has ended, and its client may ask for its status until this time, in milliseconds since 1970.
     Ended(u64),
     /// Ballista has removed it, or it was never planned.
     Gone,
@@ -78,7 +78,7 @@ impl Plans {
         }
     }
 
-    /// Takes a place for a plan of so many bytes. Where there is none, the plans of jobs that have ended some time ago go.
+    /// Reserves a place for a plan of so many bytes. If there is none, the plans of jobs that ended some time ago are removed.
     ///
     /// # Errors
     /// When the plans of other jobs hold all.
@@ -114,8 +114,8 @@ impl Plans {
         }
     }
 
-    /// Removes the plans of jobs that have ended and are forgotten; where there `is_need`, those of others that have ended some time
-    /// ago, too.
+    /// Removes the plans of jobs that have ended and are forgotten; if there `is_need`, also those of other jobs that ended some
+    /// time ago.
     pub(crate) async fn remove_ended(&self, now_ms: u64, is_need: bool) {
         let known: Vec<_> = {
             let held = lock(&self.held);
@@ -134,7 +134,7 @@ impl Plans {
             if !is_over {
                 continue;
             }
-            // Ballista has nothing but a line in its log against a job that is gone.
+            // An error for a job that is gone is only a line in Ballista's log.
             let _ = self.jobs.remove_job(&job).await;
             let mut held = lock(&self.held);
             if let Some(place) = held.plans.iter().position(|plan| plan.job == job)
@@ -150,7 +150,7 @@ fn fate(status: Option<&JobStatus>, now_ms: u64) -> Fate {
     let status = status.and_then(|status| status.status.as_ref());
     match status {
         Some(job_status::Status::Running(_)) => Fate::Needed,
-        // The planner has panicked at one that is queued for longer.
+        // A job that is queued for longer made the planner panic.
         Some(job_status::Status::Queued(of)) if now_ms.saturating_sub(of.queued_at) > QUEUED_MS => {
             Fate::Gone
         }
@@ -165,11 +165,11 @@ fn fate(status: Option<&JobStatus>, now_ms: u64) -> Fate {
     }
 }
 
-/// What all plans hold, in the bytes of their messages; in the memory of a scheduler they are some ten times as large.
+/// The maximum bytes of all plans, as messages; in the memory of a scheduler they take some ten times as much.
 const HELD_BYTES_MAX: usize = 64 << 20;
-/// What a short plan counts as: a job has more than its plan.
+/// The minimum that a plan counts, because a job needs more memory than its plan.
 const PLAN_BYTES_MIN: usize = 16 << 10;
-/// How long a client may take to ask for the status of a job that has ended, where there is no room for others.
+/// The time for which the status of an ended job stays available when there is no room for other jobs.
 const ASKED_FOR_MS: u64 = 30_000;
 /// The time after which a job that is still queued is not planned any more.
 const QUEUED_MS: u64 = 120_000;
@@ -237,7 +237,7 @@ mod tests {
         plans.remove_ended(ended, false).await;
         let job = JobId::from("job-5".to_owned());
         assert!(plans.jobs.get_job_status(&job).await.unwrap().is_none());
-        // What is not queued after all gives its place back.
+        // A plan that is not queued returns its place.
         drop(plans.reserve(large, ended).await.unwrap());
         plans.reserve(large, ended).await.unwrap().keep("job-8");
     }

@@ -69,7 +69,7 @@ impl ConnectionPool {
         }
     }
 
-    /// Takes back a connection after a fetch that was complete and without an error.
+    /// Returns a connection to the pool after a complete fetch without an error.
     pub(crate) fn release(&self, connection: ExecutorConnection) {
         let mut idle = self.idle();
         idle.push_back(connection);

@@ -46,7 +46,7 @@ where
     }
 }
 
-/// Has a client prove the token, and proves it to the client.
+/// Verifies the client's proof of the token, and proves the token to the client.
 ///
 /// # Errors
 /// When the client does not know the token, or hangs up.
@@ -70,7 +70,7 @@ where
     Ok(role)
 }
 
-/// What both sides of a connection export of it, and no other connection has.
+/// The exported keying material of a connection: both sides have it, and no other connection does.
 fn binding<D: SideData>(session: &ConnectionCommon<D>) -> io::Result<[u8; BINDING_BYTES]> {
     session
         .export_keying_material([0; BINDING_BYTES], CHANNEL_BINDING, Some(b""))
@@ -200,7 +200,7 @@ mod tests {
                     let (_, refused) = introduced_to(&client, |_| known(&answer)).await;
                     assert_eq!(refused.to_string(), UNKNOWN_TO_PEER);
                 }
-                // Of this connection, by a client token, by another one, and of the wrong side.
+                // Each proof is for this connection, but made with a client token, with another token, or for the wrong side.
                 for (keys, side) in [
                     (client_keys(TOKEN), Side::Server),
                     (keys(OTHER), Side::Server),

@@ -254,7 +254,7 @@ const KEPT_MAX: Duration = Duration::from_secs(3600);
 /// The timeout of the graceful shutdown. The scheduler reassigns unfinished tasks at once.
 const END_MAX: Duration = Duration::from_secs(3);
 
-/// Waits until the executor is asked to end.
+/// Waits for the request to end the executor.
 async fn wanted(ended: &mut watch::Receiver<bool>) {
     if ended.wait_for(|ended| *ended).await.is_err() {
         // The sender is gone without a request to end.
@@ -262,7 +262,7 @@ async fn wanted(ended: &mut watch::Receiver<bool>) {
     }
 }
 
-/// What an executor that listens at this port does its tasks with.
+/// The configuration of an executor that listens at this port.
 fn equipment(options: &ExecutorOptions, port: u16) -> Result<Equipment, Error> {
     let state = engine_state(&options.geoip)?;
     let cores = options.cores.max(1);

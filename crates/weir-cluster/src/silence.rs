@@ -41,7 +41,7 @@ struct OpenConnections {
 /// A connection is closed when its sender is dropped.
 type OpenConnection = (Arc<Known>, oneshot::Sender<()>);
 
-/// What is known of the peer of a connection.
+/// The state of a connection's peer.
 #[derive(Default)]
 struct Known {
     /// The role in which it is authenticated; empty before that.
@@ -74,7 +74,7 @@ impl Connections {
         (known, closed)
     }
 
-    /// Takes a connection out of those that wait for their authentication.
+    /// Moves a connection from the pending ones to the authenticated ones.
     fn admit(&self, known: &Arc<Known>) {
         let mut open = self.open();
         let place = open
@@ -100,8 +100,9 @@ impl Connections {
         open.admitted.retain(|(of, _)| !Arc::ptr_eq(of, known));
     }
 
-    /// Closes the older half of the connections that are not authenticated, if there are many of them. Otherwise closes the one whose
-    /// last request is the oldest of those for which nothing is done: a new peer is not authenticated yet.
+    /// Closes the older half of the connections that are not authenticated, if there are many. Otherwise it closes the
+    /// authenticated one with the oldest last request among those without work in progress, because a new peer is not
+    /// authenticated yet.
     fn make_room(&self, answers: &Answers) {
         let mut open = self.open();
         if open.pending.len() <= SPARED_MAX {
@@ -362,7 +363,7 @@ pub(crate) async fn accept(
             sleep(ROOM_WITHIN).await;
             continue;
         };
-        // Without it the connection is slow at worst.
+        // A connection without this option is only slower.
         let _ = stream.set_nodelay(true);
         let heard = Heard::new(PATIENCE, stream, &connections);
         let (known, trust) = (known.clone(), trust.clone());
@@ -402,8 +403,8 @@ async fn behind_handshake(
 
 const PATIENCE: Patience = Patience {
     silence: Duration::from_secs(5),
-    // Without TLS, a scheduler connects to an executor when it registers, and may have no request for a while. Until then the
-    // connection counts as one that is not authenticated.
+    // A scheduler without TLS connects to an executor when it registers, and may have no request for a while. Until then the
+    // connection counts as not authenticated.
     admission: Duration::from_secs(600),
 };
 /// The minimum size of a request: the HTTP/2 preface with a frame, or the first message of a TLS handshake. A request line of HTTP/1
@@ -467,7 +468,7 @@ mod tests {
         });
     }
 
-    /// A peer whose requests are refused does not keep its place as long as one that may be authenticated.
+    /// A peer whose requests are refused loses its place sooner than one that may still be authenticated.
     #[test]
     fn a_connection_whose_request_was_refused_is_closed_soon() {
         run(async {
@@ -598,7 +599,7 @@ mod tests {
             admitted.connect_info().admit(Role::Member);
             let (_of_first, mut first) = connect();
             let mut others: Vec<_> = (0..STRANGERS_MAX).map(|_| connect()).collect();
-            // As often as it is read: TLS reads again after an error.
+            // Each read gives the error, because TLS reads again after one.
             for _ in 0..2 {
                 let ended = first.read_u8().await.unwrap_err();
                 assert_eq!(ended.kind(), io::ErrorKind::TimedOut);

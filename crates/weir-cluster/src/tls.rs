@@ -33,13 +33,13 @@ pub(crate) struct Tls {
     known: PeerIdentity,
 }
 
-/// How a peer is known, once its certificate is verified.
+/// The way to identify a peer after its certificate is verified.
 enum PeerIdentity {
-    /// By its certificate of files.
+    /// A certificate from files identifies the peer.
     Files,
-    /// By its certificate of files, and a proof of the token.
+    /// A certificate from files and a proof of the token identify the peer.
     Proof(Arc<Keys>),
-    /// By its certificate, which is made of the token. These are those of both roles.
+    /// A certificate derived from the token identifies the peer. The list has the certificates of both roles.
     Token(Vec<(Role, CertificateDer<'static>)>),
 }
 
@@ -47,7 +47,7 @@ enum PeerIdentity {
 type Identity = (Vec<CertificateDer<'static>>, PrivateKeyDer<'static>);
 
 impl Tls {
-    /// With certificates of files, and a proof of the token if there is one.
+    /// Creates the TLS configuration with certificates from files, and a proof of the token if there is one.
     ///
     /// # Errors
     /// When a file is not readable or not PEM, or the key does not match the certificate.
@@ -74,7 +74,7 @@ impl Tls {
         })
     }
 
-    /// With certificates that are made of the token.
+    /// Creates the TLS configuration with certificates derived from the token.
     ///
     /// # Errors
     /// When the seeds are not keys, which does not happen.
@@ -105,7 +105,7 @@ impl Tls {
         })
     }
 
-    /// With certificates that are made of one token, in place of files, and a proof of another one.
+    /// Creates the TLS configuration with certificates derived from one token, in place of files, and a proof of another token.
     #[cfg(test)]
     pub(crate) fn with_proof(files: &Keys, keys: &Keys) -> Self {
         let identity = || {
@@ -130,7 +130,7 @@ impl Tls {
         self
     }
 
-    /// The handshake of a client that has the certificates, and proves nothing.
+    /// The client's handshake, with the certificates and without a proof.
     #[cfg(test)]
     pub(crate) async fn shake_hands<S>(&self, stream: S) -> io::Result<client::TlsStream<S>>
     where
@@ -141,7 +141,7 @@ impl Tls {
         connector.connect(name, stream).await
     }
 
-    /// The handshake of a server that has the certificates, and proves nothing.
+    /// The server's handshake, with the certificates and without a proof.
     #[cfg(test)]
     pub(crate) async fn take_hands<S>(&self, stream: S) -> io::Result<server::TlsStream<S>>
     where

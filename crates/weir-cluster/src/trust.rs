@@ -193,7 +193,7 @@ impl Trust {
         }))
     }
 
-    /// As [`Self::endpoint`], with keepalive.
+    /// The endpoint of [`Self::endpoint`], with keepalive.
     pub(crate) fn calm_endpoint(&self, to: &str) -> Result<Endpoint, Error> {
         self.endpoint(to).map(calm)
     }

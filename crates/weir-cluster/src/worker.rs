@@ -202,7 +202,7 @@ impl Worker {
             start_exec_time: now_ms(),
             ..TaskStatus::default()
         };
-        // A status is sent whatever becomes of the task: its job would wait for it for ever.
+        // Every task gets a status, even after a panic: its job would otherwise wait for it for ever.
         let done = AssertUnwindSafe(self.done(task, &mut status.metrics));
         let done = done.catch_unwind().await.unwrap_or_else(|_| {
             let said = "an operator panicked: the standard error of the executor has its place";

@@ -420,7 +420,7 @@ pub(crate) struct Block {
 }
 
 impl Program {
-    /// Windows are looked at so far.
+    /// The maximum length of a window.
     pub const WINDOW_LEN_MAX: u64 = u32::MAX as u64;
     /// Blocks of a program, at most.
     pub const BLOCKS_MAX: usize = 4096;

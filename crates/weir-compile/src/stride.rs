@@ -47,7 +47,7 @@ impl Stride {
                         return None;
                     }
                 }
-                // On one of its two paths it is another position.
+                // The position differs on the two paths, so its distance is unknown.
                 End::Reach { to, .. } => distances[to.index()] = None,
                 _ => {}
             }

@@ -13,12 +13,12 @@ pub const DISTANCES: usize = 30;
 /// Symbols in which lengths of codes are sent.
 pub const BIT_LENGTHS: usize = 19;
 
-/// In which order the lengths of the codes for lengths of codes are sent (RFC 1951, 3.2.7).
+/// The order in which the lengths of the code-length codes are sent (RFC 1951, 3.2.7).
 pub const BIT_LENGTH_ORDER: [usize; BIT_LENGTHS] = [
     16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 14, 1, 15,
 ];
 
-/// What a length code or a distance code stands for: the values from `base` on that its extra bits count.
+/// The values of a length code or a distance code: those from `base` on, counted by its extra bits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Code {
     /// The number of the code within its table.
@@ -69,7 +69,7 @@ const fn codes<const N: usize>(first: u16, a_power: usize) -> [Code; N] {
     codes
 }
 
-/// For each length less 3 its code.
+/// The code of each length, by the length minus 3.
 static CODE_OF_LENGTH: [u8; 256] = {
     let mut codes = [0; 256];
     let mut number = 0;

@@ -15,7 +15,7 @@ pub struct TreeBuilder {
     lengths: [u8; 2 * LITERALS + 4],
 }
 
-/// What a tree costs.
+/// The cost of a tree.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Built {
     /// Bits of all symbols with these codes, without extra bits.
@@ -68,7 +68,7 @@ impl TreeBuilder {
             self.entries[len] = u64::from(counts[symbol]) << 32 | symbol as u64;
             max = Some(symbol);
         }
-        // At least two codes, so that one bit is sent even if there is but one symbol.
+        // The tree needs at least two codes, so that one bit is sent even for a single symbol.
         let mut forced_bits = 0;
         while len < 2 {
             let node = match max {

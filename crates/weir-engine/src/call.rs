@@ -19,8 +19,8 @@ pub fn packets_of_call(captures: &str, call_id: &str) -> String {
     )
 }
 
-/// The query of `packets` for those of flows, with all fragments that they came in. `captures` are the arguments of a table
-/// function, as SQL writes them; so is `flows`, a list of numbers of flows.
+/// The query of `packets` for the packets of flows, with all fragments that carried them. `captures` are the arguments of a table
+/// function, as SQL writes them; `flows` is a list of flow numbers.
 ///
 /// ```
 /// let query = weir_engine::packets_of_flows("'trace.pcap'", "4, 5");

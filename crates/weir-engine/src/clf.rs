@@ -434,7 +434,7 @@ impl ClfRows {
                         ClfValue::Flags => flags.is_complete().then_some(&letters[..]),
                         ClfValue::Method => record.method(),
                         ClfValue::Segment => Some(segment.as_bytes()),
-                        // Without a number there is only the method, which has a column of its own.
+                        // A CSeq without a number has only the method, which is in another column.
                         ClfValue::Text(Field::CSeq) => record
                             .value(Field::CSeq)
                             .filter(|text| !text.starts_with(b"- ")),

@@ -7,7 +7,7 @@ use datafusion::physical_plan::ExecutionPlan;
 
 /// A cluster that runs plans.
 pub trait Cluster: fmt::Debug + Send + Sync {
-    /// The plan as one that is sent and whose answer comes back; `None` when a part of it cannot be serialized.
+    /// The plan as an operator that sends it and returns the answer; `None` when a part of it cannot be serialized.
     fn sent(&self, plan: &Arc<dyn ExecutionPlan>) -> Option<Arc<dyn ExecutionPlan>>;
 
     /// Partitions of what is put together out of the pieces.

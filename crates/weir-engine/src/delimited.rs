@@ -316,7 +316,7 @@ impl DelimitedRows {
         }
     }
 
-    /// Takes the current line as a word; false when it is blank.
+    /// Reads the current line as a word; returns false when it is blank.
     fn trim_word(&mut self) -> bool {
         let line = self.text.trim_ascii();
         if line.is_empty() || line.starts_with(b"#") {

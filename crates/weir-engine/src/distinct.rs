@@ -330,7 +330,7 @@ impl Levels {
             DistinctPart::Count(function) => {
                 let part = self.first(&function.func, function);
                 let sum = self.again(&sum_udaf(), part, None);
-                // Without GROUP BY there is a row of no rows.
+                // The sum is NULL when there are no rows and no GROUP BY.
                 when(sum.clone().is_null(), lit(0_i64)).otherwise(sum)?
             }
             DistinctPart::Mean(function) => {

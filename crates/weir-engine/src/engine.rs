@@ -53,7 +53,7 @@ pub struct Planned {
 }
 
 impl Planned {
-    /// For each column of the answer that is an address, the column of a table that it comes from unchanged; `None` for all other
+    /// The origins of the answer's address columns: the table column that each comes from unchanged; `None` for all other
     /// columns.
     #[must_use]
     pub fn address_origins(&self) -> &[Option<String>] {
@@ -273,7 +273,7 @@ impl Engine {
         self.check(&statement)?;
         prepared::check(&statement)?;
         if let Some(inner) = prepared::inner(&statement) {
-            // It runs with its values, and is planned now to find its errors.
+            // The prepared statement runs later with its values; planning it now finds its errors.
             let logical = self.logical(inner, false).await?;
             prepared::check_types(&logical.plan)?;
             self.prepared().keep(&statement)?;
@@ -583,7 +583,7 @@ fn config(options: &Options) -> Result<SessionConfig, Error> {
         let optimizer = &mut config.options_mut().optimizer;
         optimizer.enable_dynamic_filter_pushdown = false;
         optimizer.enable_physical_uncorrelated_scalar_subquery = false;
-        // A machine with some of the tasks does not know which rows of one side match nothing in the others.
+        // A machine with some of the tasks does not know which rows of one side have no match in the others' rows.
         optimizer.prefer_hash_join = false;
         optimizer.hash_join_single_partition_threshold = 0;
         optimizer.hash_join_single_partition_threshold_rows = 0;

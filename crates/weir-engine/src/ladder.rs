@@ -89,7 +89,7 @@ impl CallLadder {
         )
     }
 
-    /// Takes a batch of the answer of [`CallLadder::messages_sql`], up to [`CallLadder::MESSAGES_MAX`] messages in all.
+    /// Adds a batch of the answer of [`CallLadder::messages_sql`], up to [`CallLadder::MESSAGES_MAX`] messages in all.
     ///
     /// # Errors
     /// When it is the answer of another question.
@@ -100,7 +100,7 @@ impl CallLadder {
         Ok(())
     }
 
-    /// Takes a batch of the answer of [`CallLadder::media_sql`].
+    /// Adds a batch of the answer of [`CallLadder::media_sql`].
     ///
     /// # Errors
     /// When it is the answer of another question.
@@ -111,7 +111,7 @@ impl CallLadder {
         Ok(())
     }
 
-    /// Takes a message of another source.
+    /// Adds a message of another source.
     pub fn push_step(&mut self, step: Step) {
         let text = step.text.as_ref().map_or(0, String::len);
         self.text_bytes = self.text_bytes.saturating_add(text);
@@ -121,7 +121,7 @@ impl CallLadder {
         }
     }
 
-    /// Takes a stream of another source.
+    /// Adds a stream of another source.
     pub fn push_stream(&mut self, stream: MediaStream) {
         if self.media.len() < Self::MESSAGES_MAX {
             self.media.push(stream);
@@ -180,7 +180,7 @@ impl CallLadder {
 fn bar(stream: &MediaStream, columns: &ColumnsOf<'_>) -> Step {
     let (from, to) = (stream.from.as_deref(), stream.to.as_deref());
     let of = |address: Option<&str>| columns.get(address?).copied();
-    // Where both are one party, as behind a proxy, the bar would have no length.
+    // The sockets replace the columns when both addresses are of one party, as behind a proxy: the bar would have no length.
     let (from, to) = match (of(from), of(to)) {
         (Some(from), Some(to)) if from != to => (from.to_owned(), to.to_owned()),
         _ => (socket(from, stream.from_port), socket(to, stream.to_port)),
@@ -320,7 +320,7 @@ fn steps(batch: &RecordBatch) -> Result<Vec<Step>, ArrowError> {
     Ok(steps.collect())
 }
 
-/// The text of a message, as far as it is legible.
+/// The text of a message, if it is legible.
 fn whole(
     lines: &StringArray,
     heads: &StringArray,

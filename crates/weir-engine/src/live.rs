@@ -76,7 +76,7 @@ pub(crate) fn prepared(
 fn with_looks(plan: Arc<dyn ExecutionPlan>) -> DfResult<Arc<dyn ExecutionPlan>> {
     plan.transform_up(|plan| {
         let is_next = growing(&plan) > 0 && !has_groups(&plan);
-        // Of rows that come at the end there is nothing to see before.
+        // Groups over rows that only come at the end have nothing to show before.
         if !is_next || !plan.children().into_iter().all(are_rows_seen) {
             return Ok(Transformed::no(plan));
         }

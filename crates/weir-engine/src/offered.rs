@@ -40,7 +40,7 @@ pub type Ended = Arc<dyn Fn() -> std::result::Result<(), String> + Send + Sync>;
 impl Engine {
     /// A query as a table that a session of another DataFusion reads: planned now, and read anew by each scan.
     ///
-    /// It runs on the threads of the caller's runtime, whoever reads it.
+    /// The query runs on the threads of the caller's runtime, with any reader.
     ///
     /// # Errors
     /// When the statement is no query, when two of its columns have one name, and as [`Engine::answer`] when it is
@@ -173,7 +173,7 @@ impl TableProvider for Offered {
             builder = builder.limit(0, limit)?;
         }
         let plan = builder.build()?;
-        // Its errors are reported while it is planned there.
+        // Planning here reports the errors while the other session plans.
         let (engine, own) = (Arc::clone(&self.engine), plan.clone());
         let planned = self.runtime.spawn(async move { engine.planned(own).await });
         let planned = planned
@@ -329,7 +329,7 @@ impl Reading {
             (self.ended)().map_err(|said| DataFusionError::External(said.into()))?;
             return Ok(None);
         };
-        // Its schema is that of the table: names and types as the other session planned with them.
+        // The batch gets the schema of the table, with the names and types of the other session's plan.
         let rows = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
         let columns = batch.columns().to_vec();
         let batch = RecordBatch::try_new_with_options(Arc::clone(&self.schema), columns, &rows)?;

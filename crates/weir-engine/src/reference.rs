@@ -274,7 +274,7 @@ impl Resolver<'_> {
         let mut found = Vec::new();
         for pattern in patterns {
             look_at_path(pattern)?;
-            // The stores decide what is allowed, as it is in no folder.
+            // The stores decide what is allowed, because an address is in no folder.
             match is_remote(pattern) {
                 true => found.extend(self.remote.expand(pattern)?),
                 false => found.extend(self.local(&self.placed(pattern)?)?),

@@ -209,7 +209,7 @@ impl NewOutput {
         remote.create(target)
     }
 
-    /// Gives the whole file its name, in place of the file that has it.
+    /// Renames the complete file to its target, in place of an existing file.
     ///
     /// # Errors
     /// When the disk or the store does not take it; what had the name stays then.

@@ -186,7 +186,7 @@ mod tests {
                 sql = format!("SELECT {step} FROM ({sql}){between}");
             }
         }
-        // The projections have columns between them, and one that is passed through.
+        // The projections have columns between them, and one column is passed through.
         let sql = format!(
             "SELECT x * 3 AS x FROM (SELECT y AS x FROM (SELECT x AS y FROM (SELECT x * 3 AS x FROM ({ones}))))"
         );

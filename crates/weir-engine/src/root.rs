@@ -81,7 +81,7 @@ impl Root {
         lies_in.then_some(real)
     }
 
-    /// Looks at a file that is there: a link may lead outside, and what is no file may have no end.
+    /// Checks an existing file: a link may lead outside the root, and a pipe or a device may have no end.
     ///
     /// # Errors
     /// When it leads outside, or is a pipe, a socket or a device.
@@ -115,7 +115,7 @@ impl Root {
             self.check(path)?;
         }
         match found.is_empty() {
-            // As where nothing is found.
+            // The error is that of a pattern without a match.
             true => Err(
                 Error::new(ErrorKind::Source, format!("no file matches {inside}"))
                     .with_hint("quote the pattern in the shell, and check the folder; ** looks in folders below"),
@@ -285,7 +285,7 @@ mod tests {
             assert_eq!(kept, [folder.canonicalize().unwrap().join("day/secret")]);
             let found = weir_capture::expand(&root.inside("l*").unwrap()).unwrap();
             assert!(root.kept("l*", found).is_err());
-            // What is no file may have no end.
+            // A socket is refused, because it may have no end.
             let socket = std::os::unix::net::UnixListener::bind(folder.join("socket"));
             let inside = root.inside("socket").unwrap();
             let error = root.check(Path::new(&inside)).unwrap_err().to_string();
@@ -296,7 +296,7 @@ mod tests {
         }
         assert!(root.target("new.parquet").is_ok() && root.target("no/new").is_err());
         assert!(one(&folder.join("own")).is_err());
-        // Of several folders, the one that has the file is used.
+        // The folder that has the file is used.
         let other = home.join("other");
         std::fs::create_dir_all(&other).unwrap();
         std::fs::write(other.join("second"), "x").unwrap();

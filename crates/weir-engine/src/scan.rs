@@ -43,7 +43,7 @@ pub(crate) struct Reading {
     pub(crate) decode: DecodeOptions,
     /// The lateness of records, if the user wants the order of time: of a stream, or a file that is read like one.
     pub(crate) lateness: Option<Duration>,
-    /// A second thread may read ahead of the one that decodes.
+    /// A second thread may read ahead of the decoding one.
     pub(crate) read_ahead: bool,
     /// When filters and aggregates of records are compiled.
     pub(crate) compile: Compile,
@@ -161,7 +161,7 @@ impl CaptureScan {
         self.predicate.as_ref()
     }
 
-    /// Records come as they are sent, and results are wanted before the end.
+    /// Records arrive while the query runs, and results are wanted before the end.
     pub(crate) fn is_stream(&self) -> bool {
         self.reading.sources.iter().any(Source::is_stdin)
             || self.properties.boundedness.is_unbounded()

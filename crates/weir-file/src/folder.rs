@@ -37,7 +37,7 @@ impl NewFolder {
         &self.staged
     }
 
-    /// Gives the complete folder the name of the target.
+    /// Renames the complete folder to its target.
     ///
     /// # Errors
     /// When the disk does not take it, or it cannot get there; what was there before stays then.

@@ -91,7 +91,7 @@ impl NewFile {
                 }
                 let temporary = Unfinished::new(temporary_name(&path));
                 if link(&file, temporary.path()).is_err() {
-                    // Without /proc a file without a name stays without one.
+                    // An unnamed file cannot be linked without /proc, so its bytes are copied.
                     copied(&mut file, temporary.path(), old.as_ref())?;
                 }
                 renamed(&temporary, &path)
@@ -164,7 +164,7 @@ fn anonymous(_folder: &Path) -> Option<File> {
     None
 }
 
-/// Gives a file without a name its first one.
+/// Links an unnamed file to its first name.
 #[cfg(target_os = "linux")]
 fn link(file: &File, path: &Path) -> io::Result<()> {
     use rustix::fs::{AtFlags, CWD, linkat};

@@ -91,7 +91,7 @@ pub(crate) fn is_temporary_of(process: u32, name: &OsStr) -> bool {
     number.is_some_and(|number| !number.is_empty() && number.bytes().all(|c| c.is_ascii_digit()))
 }
 
-/// Gives `file` the mode of the file that it replaces, and the owner and group as far as the user may.
+/// Sets the mode of `file` to that of the file it replaces, and the owner and group if the user may change them.
 pub(crate) fn take_over(file: &File, old: &Metadata) -> io::Result<()> {
     #[cfg(unix)]
     {

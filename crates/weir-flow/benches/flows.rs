@@ -1,4 +1,4 @@
-//! What a packet costs in the flow table, what a flow needs, and how long the longest packet takes.
+//! The cost of a packet in the flow table, the memory of a flow, and the longest time of a packet.
 //!
 //! `cargo bench -p weir-flow --bench flows`, or `cargo xtask bench flows`. Packets are of random flows,
 //! so that nearly each one misses the caches; decoding is not part of it. The peer is hashbrown with the
@@ -20,7 +20,7 @@ use weir_flow::{Endpoint, FlowKey, FlowTable, Options, Segment, Sighting, Tracke
 use weir_packet::{Decoder, Frame, LinkType, Needs};
 use weir_testkit::Rng;
 
-/// What the peer keeps.
+/// The counts of the peer.
 #[derive(Clone, Copy, Default)]
 struct Counts {
     packets: [u32; 2],
@@ -186,7 +186,7 @@ fn count_one(peer: &mut Peer, sighting: &Sighting) {
     counts.last_ns = time_ns;
 }
 
-/// Every flow begins with its SYN, and goes on.
+/// Every flow begins with its SYN, and continues.
 fn many_flows(flows: u32, packets: usize) {
     let mut pauses = Pauses::new(flows);
     let before = resident_bytes();
@@ -196,8 +196,8 @@ fn many_flows(flows: u32, packets: usize) {
     let (asked, resident) = (table.allocated_bytes(), resident_bytes() - before);
     let a_flow = asked as f64 / f64::from(flows);
     println!("  longest packets of one run: {:?}", pauses.worst());
-    // What other programs do to one packet, they do not do to the same one again: the table's own pauses
-    // come every time. Processes of their own have memory that is new from the system.
+    // Other programs do not delay the same packet in each run, while the table's own pauses come every time. A process of its own
+    // has new memory from the system.
     let mut new_memory = Pauses(pauses.0.clone());
     for _ in 1..PAUSE_RUNS {
         new_memory.run_process(flows);
@@ -263,7 +263,7 @@ fn options() -> Options {
     options
 }
 
-/// What a process measures that does nothing else.
+/// The measurement of a process without other work.
 fn first_run(flows: u32) -> Pauses {
     let mut pauses = Pauses::new(flows);
     pauses.run_table(&mut FlowTable::new(options()));
@@ -274,7 +274,7 @@ fn first(number: u32) -> Sighting {
     sighting(number, 0, i64::from(number))
 }
 
-/// How long each packet took, of several runs the shortest.
+/// The time of each packet, the shortest of several runs.
 struct Pauses(Vec<u32>);
 
 impl Pauses {

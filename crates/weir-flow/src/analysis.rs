@@ -262,7 +262,7 @@ impl DirectionHistory {
     }
 }
 
-/// A segment while it is looked at.
+/// A segment during its analysis.
 struct Sight<'s> {
     segment: &'s Segment,
     number: u64,

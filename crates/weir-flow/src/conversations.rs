@@ -84,7 +84,7 @@ struct KnownConversation {
 }
 
 impl KnownConversation {
-    /// Takes from a segment where the numbers of both directions start, and, from a SYN, how far windows are shifted.
+    /// Learns from a segment the first numbers of both directions and, from a SYN, the window scale.
     fn learn(&mut self, side: usize, segment: &Segment, scale: Option<u8>) {
         let has = |flags: u8| segment.flags & flags != 0;
         let [low, high] = &mut self.ends;
@@ -107,7 +107,7 @@ impl KnownConversation {
     }
 }
 
-/// What is known of a direction of TCP.
+/// The state of a TCP direction.
 #[derive(Clone, Copy, Debug, Default)]
 struct DirectionState {
     /// The number from which others are counted.
@@ -168,7 +168,7 @@ impl Conversations {
         self.analysis.as_ref().map_or(0, Analysis::forgotten)
     }
 
-    /// Takes the next packet, decoded to its innermost header, and reports each of its TCP and UDP headers.
+    /// Reads the next packet, decoded to its innermost header, and reports each of its TCP and UDP headers.
     pub fn packet(&mut self, packet: &Packet<'_>, each: &mut OnConversation<'_>) {
         self.walk(packet, 0, each);
     }
@@ -294,7 +294,7 @@ impl Conversations {
         Some(number)
     }
 
-    /// Takes a TCP header; `None` when it is cut before its window.
+    /// Reads a TCP header; returns `None` when it is cut before its window.
     fn segment(
         &mut self,
         packet: &Packet<'_>,

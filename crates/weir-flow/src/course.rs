@@ -126,7 +126,7 @@ pub(crate) fn is_over(flow: &Flow) -> bool {
         || originator.is(Side::DID_CLOSE) && responder.is(Side::DID_CLOSE)
 }
 
-/// True when nothing was seen of a connection but SYNs and the reset that refused them.
+/// Returns true when a connection had only SYNs and the reset that refused them.
 fn is_refused(flow: &Flow) -> bool {
     let [originator, responder] = &flow.sides;
     responder.is(Side::DID_CLOSE)
@@ -135,7 +135,7 @@ fn is_refused(flow: &Flow) -> bool {
         && beyond(originator.last, originator.start) <= 1
 }
 
-/// True when more was seen of a connection than attempts to open it.
+/// Returns true when a connection had more than attempts to open it.
 fn lives(flow: &Flow) -> bool {
     let [originator, responder] = &flow.sides;
     responder.state != State::Inactive
@@ -183,7 +183,7 @@ pub(crate) fn accepts_reset(
     if (lowest..=window).contains(&acked) {
         return true;
     }
-    // Without acknowledgments, the receive window is anywhere in what was sent.
+    // The receive window may be anywhere in the sent bytes when there are no acknowledgments.
     let is_unacknowledged = beyond(end.ack, end.start) <= 1;
     is_unacknowledged && acked > 0 && beyond(segment.seq, end.last) <= window
 }

@@ -213,7 +213,7 @@ impl Flow {
     pub(crate) const HANDSHAKE: u8 = 16;
     /// The slot is in use.
     pub(crate) const LIVE: u8 = 32;
-    /// Nothing more is looked for in its payload.
+    /// The search for the application in its payload has ended.
     pub(crate) const DETECTED: u8 = 64;
     /// The flow is not in the index: an attempt of the same endpoints has its key.
     pub(crate) const HIDDEN: u8 = 128;

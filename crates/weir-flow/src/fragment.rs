@@ -407,13 +407,13 @@ impl Defragmenter {
         self.bytes
     }
 
-    /// Takes a packet, by its outermost IP header. A packet that is not a fragment costs a look at that header.
+    /// Reads a packet by its outermost IP header. A packet that is not a fragment costs a look at that header.
     #[inline]
     pub fn packet(&mut self, packet: &Packet<'_>) -> Fragmented<'_> {
         self.packet_from(packet, Origin::default())
     }
 
-    /// Takes a packet in a tunnel, as [`Self::packet`].
+    /// Reads a packet in a tunnel, like [`Self::packet`].
     #[inline]
     pub(crate) fn packet_from(&mut self, packet: &Packet<'_>, origin: Origin) -> Fragmented<'_> {
         match parse(packet) {

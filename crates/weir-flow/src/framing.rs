@@ -86,7 +86,7 @@ impl Framer {
         self.begun.len()
     }
 
-    /// Takes the next bytes of the stream.
+    /// Adds the next bytes of the stream.
     pub fn bytes(&mut self, bytes: &[u8], mut each: impl FnMut(Framed<'_>)) {
         if self.begun.is_empty() {
             let used = self.cut(bytes, &mut each);

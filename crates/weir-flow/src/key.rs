@@ -205,7 +205,7 @@ impl FlowKey {
         self.protocol
     }
 
-    /// The VLAN identifier plus one where [`Scope::Vlan`] was asked for; 0 without. As given to
+    /// The VLAN identifier plus one where [`Scope::Vlan`] was requested; 0 without. As given to
     /// [`Self::new`].
     #[must_use]
     pub const fn scope(&self) -> u32 {
@@ -228,7 +228,7 @@ impl FlowKey {
         }
     }
 
-    /// The VLAN, where [`Scope::Vlan`] was asked for and there is one.
+    /// The VLAN, if [`Scope::Vlan`] was requested and there is one.
     #[must_use]
     pub const fn vlan(&self) -> Option<u16> {
         match self.scope {
@@ -237,7 +237,7 @@ impl FlowKey {
         }
     }
 
-    /// The tunnels' network, where [`Tunnels::Inner`](crate::Tunnels) was asked for and there is one: the
+    /// The tunnels' network, where [`Tunnels::Inner`](crate::Tunnels) was requested and there is one: the
     /// identifier of VXLAN or Geneve, the lower 31 bits of GRE's key.
     #[must_use]
     pub const fn network(&self) -> Option<u32> {

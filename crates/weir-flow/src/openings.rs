@@ -46,9 +46,9 @@ struct OpeningSide {
     is_told: bool,
 }
 
-/// Octets of a direction among which it is looked for what the connection carries.
+/// The octets of a direction that are searched for the application of the connection.
 pub(crate) const OCTETS_MAX: u64 = 32_768;
-/// Octets from one place that are looked at: a head that upgrades to another protocol.
+/// The maximum octets that are read from one place: a head that upgrades to another protocol.
 const RUN_OCTETS_MAX: usize = 4_096;
 /// Octets that wait for others of their direction.
 const WAITING_OCTETS_MAX: usize = 16_384;
@@ -70,7 +70,7 @@ impl OpeningSide {
         self.stream.held() + self.run.capacity()
     }
 
-    /// Takes a segment. The application of the octets that are now in order; `None` when there are none.
+    /// Adds a segment, and returns the application of the octets that are now in order; `None` when there are none.
     fn take(
         &mut self,
         (seq, payload, len): (u32, &[u8], u32),
@@ -117,7 +117,7 @@ impl OpeningSide {
 }
 
 impl Openings {
-    /// Takes the payload of a segment, until the application of its connection is known.
+    /// Adds the payload of a segment, until the application of its connection is known.
     pub(crate) fn segment(
         &mut self,
         table: &mut FlowTable,

@@ -199,7 +199,7 @@ impl Payloads {
         ]
     }
 
-    /// Takes the next packet, decoded to its innermost header: the payloads of tunnelled packets are found, too.
+    /// Reads the next packet, decoded to its innermost header: the payloads of tunnelled packets are found, too.
     pub fn packet(&mut self, packet: &Packet<'_>, each: &mut OnPayload<'_>) {
         self.walk(packet, Origin::default(), 0, each);
     }

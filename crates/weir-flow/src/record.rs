@@ -47,7 +47,7 @@ pub struct Totals {
     pub ip_bytes: u64,
     /// Bytes above the transport's header, each as often as it was sent.
     pub payload_bytes: u64,
-    /// For TCP, the bytes of the stream by sequence numbers, captured or not; otherwise `payload_bytes`.
+    /// The bytes of a TCP stream by sequence numbers, captured or not; otherwise `payload_bytes`.
     pub stream_bytes: u64,
     /// Segments with data that were seen before, without keep-alives.
     pub retransmissions: u32,

@@ -176,7 +176,7 @@ impl SctpMessages {
         self.bytes
     }
 
-    /// Takes a packet, and reports the messages that it completes. Packets that are not SCTP are ignored.
+    /// Reads a packet, and reports the messages that it completes. Packets that are not SCTP are ignored.
     pub fn packet(&mut self, packet: &Packet<'_>, mut each: impl FnMut(&SctpMessage<'_>)) {
         if packet.transport() != Some(Layer::Sctp) || packet.is_fragment(Layer::Sctp) {
             return;

@@ -248,7 +248,7 @@ impl Reassembler {
         }
     }
 
-    /// Takes a segment whose first byte has the number `seq`, and that has `len` bytes, of which `captured` were captured. Without
+    /// Adds a segment whose first byte has the number `seq`, and that has `len` bytes, of which `captured` were captured. Without
     /// a SYN, the stream begins with it. `each` is called with the bytes that are in order now, and their offset in the stream.
     #[inline]
     pub fn data(

@@ -333,12 +333,12 @@ impl Streams {
         self.table.held
     }
 
-    /// Takes a packet, and reports the data that are in order now. Packets that are not TCP are ignored.
+    /// Reads a packet, and reports the data that are in order now. Packets that are not TCP are ignored.
     pub fn packet(&mut self, packet: &Packet<'_>, each: impl FnMut(&Chunk<'_>) -> Interest) {
         self.packet_of(packet, 0, each);
     }
 
-    /// Takes a packet as [`Self::packet`], with the caller's number of its flow: chunks have that of the first packet of their
+    /// Reads a packet like [`Self::packet`], with the caller's number of its flow: chunks have that of the first packet of their
     /// connection.
     pub fn packet_of(
         &mut self,
@@ -353,7 +353,7 @@ impl Streams {
         self.packet_in(packet, of, each);
     }
 
-    /// Takes a packet as [`Self::packet_of`].
+    /// Reads a packet like [`Self::packet_of`].
     pub(crate) fn packet_in(
         &mut self,
         packet: &Packet<'_>,
@@ -877,8 +877,8 @@ impl FollowedConnection {
         }
     }
 
-    /// Takes the acknowledgment of the other direction, and gives up bytes that are missing there for too long. Returns the number
-    /// of acknowledged bytes of that direction, if it is known.
+    /// Reads the acknowledgment of the other direction, and gives up bytes that are missing there for too long. Returns the
+    /// number of acknowledged bytes of that direction, if it is known.
     #[inline]
     fn acknowledge<F: FnMut(&Chunk<'_>) -> Interest>(
         &mut self,

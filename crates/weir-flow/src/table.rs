@@ -148,7 +148,7 @@ impl FlowTable {
         self.take_in(sighting, now_ns, hash, id, true, ended)
     }
 
-    /// Takes a reassembled packet as [`Self::packet`]: time does not advance with it.
+    /// Reads a reassembled packet like [`Self::packet`]: time does not advance with it.
     #[cold]
     pub(crate) fn late(
         &mut self,
@@ -161,8 +161,8 @@ impl FlowTable {
         self.take_in(sighting, now_ns, hash, id, true, ended)
     }
 
-    /// Takes many packets as [`Self::packet`]. Costs a third of it when there are many flows, as up to [`Self::BATCH`] flows are
-    /// looked up together.
+    /// Reads many packets like [`Self::packet`]. The cost is a third when there are many flows, as up to [`Self::BATCH`] flows
+    /// are looked up together.
     #[inline]
     pub fn packets(&mut self, sightings: &[Sighting], mut ended: impl FnMut(FlowRecord)) {
         for batch in sightings.chunks(Self::BATCH) {

@@ -400,7 +400,7 @@ impl Connection<'_> {
 
     #[inline]
     fn note_window(&mut self, side: usize, segment: &Segment) {
-        // After a FIN of the peer or a RST no data follow that need the window.
+        // A window of zero does not matter after a FIN of the peer or a RST, because no more data follow.
         if segment.window == 0
             && !segment.is(RST)
             && self.flow.sides[1 - side].state != State::Closed

@@ -46,8 +46,8 @@ struct FragmentsOfFlows {
 }
 
 impl FragmentsOfFlows {
-    /// Takes up which flow a packet belongs to that was complete with the frame `last`, or began with it. Unless it
-    /// `is_known` to be a fragment it may have been whole.
+    /// Adds the fragments of a packet of this flow that was complete with the frame `last`, or began with it. The packet may have
+    /// been whole unless it `is_known` to be a fragment.
     fn found(&mut self, last: u64, others: &[u64], flow: u64, is_known: bool) {
         let mut all = Vec::new();
         let gathered = self.gathered.of_all(last, others, &mut all);
@@ -71,7 +71,7 @@ struct Analyzing {
 /// A layer, and a function that gives whether the checksum of its header is right: `None` without what it covers.
 type ChecksumField = (Layer, fn(&Packet<'_>) -> Option<bool>);
 
-/// Packets of each direction whose payload is looked at by itself, to recognise the application.
+/// Packets of each direction whose payload is checked by itself, to recognise the application.
 pub(crate) const LOOKED_AT_MAX: u32 = 16;
 
 /// The number of consecutive packets of one source (SSRC) in one direction that make a flow RTP.
@@ -232,7 +232,7 @@ impl Tracker {
         while let Some(incomplete) = self.defragmenter.take_incomplete() {
             let mut decoder = self.nested.take();
             let packet = decoder.decode_as(incomplete.frame(), incomplete.layer);
-            // What the analysis says is of the packet that was taken up last.
+            // The analysis of this packet replaces that of the packet before.
             let seen = count(
                 &mut self.table,
                 &mut self.openings,

@@ -1,8 +1,8 @@
-//! When flows are looked at next: a wheel of slots of about a second each.
+//! The times of the next checks of flows: a wheel of slots of about a second each.
 //!
 //! A flow is put into the slot of its deadline once. Packets that move the deadline do not move the
-//! flow: when its slot comes round it is looked at, and put where its deadline is now. So a packet
-//! costs nothing here, and a flow one look for each timeout that it lives.
+//! flow: when the time of its slot comes, the flow moves to the slot of its current deadline. So a packet
+//! costs nothing here, and a flow costs one check for each timeout that it lives.
 
 use crate::flow::Flow;
 use crate::slab::{NONE, Slab};
@@ -16,7 +16,7 @@ pub(crate) struct Wheel {
     heads: [u32; SLOTS],
     /// Bit n: slot n holds a flow.
     occupied: [u64; SLOTS / 64],
-    /// The tick whose slot is looked at next.
+    /// The tick of the next slot.
     cursor: u64,
 }
 

@@ -87,7 +87,7 @@ fn coerce_keys(mut join: Join, inputs: &Inputs) -> Result<Transformed<LogicalPla
     })
 }
 
-/// Where one branch has addresses and another one text, the column is text.
+/// Makes a column of a union text when one branch has addresses and another has text.
 fn coerce_union(union: Union, inputs: &Inputs) -> Result<Transformed<LogicalPlan>> {
     let flags: Vec<_> = inputs.each.iter().map(|(_, flags)| flags.clone()).collect();
     let is_mixed = |position: usize| {
@@ -140,7 +140,7 @@ pub fn to_text(plan: LogicalPlan) -> Result<LogicalPlan> {
     }
 }
 
-/// For each column of a plan that is an address, the column of a table that it comes from, under any name.
+/// The origins of the address columns of a plan: the table column that each comes from, under any name.
 pub fn origins(plan: &LogicalPlan) -> Vec<Option<String>> {
     let flags = addresses(plan);
     let columns = plan.schema().columns();

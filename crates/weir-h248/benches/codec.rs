@@ -1,4 +1,4 @@
-//! What the measurement corpus costs: `cargo bench -p weir-h248 --bench codec [-- ROUNDS]`.
+//! The cost of the measurement corpus: `cargo bench -p weir-h248 --bench codec [-- ROUNDS]`.
 //!
 //! The table has the rows of Erlang's own study (size, encode, decode, total), in nanoseconds a
 //! message, mean over the 149 messages; each figure is the lower quartile of many rounds shorter than
@@ -243,7 +243,7 @@ const GOALS: &[(&str, f64, f64)] = &[
     ("erl_dist", 100.0, 300.0),
 ];
 
-/// What the original measured, in microseconds: codec, encode, decode.
+/// The measurements of the original, in microseconds: codec, encode, decode.
 const SEED: [(&str, f64, f64); 10] = [
     ("pretty", 30.0, 98.0),
     ("compact", 26.0, 80.0),

@@ -1,5 +1,5 @@
-//! What one encoding of the measurement corpus costs, for a profiler:
-//! `valgrind --tool=callgrind target/profiling/examples/encoding_cost compact decode 20`.
+//! The work of one encoding of the measurement corpus, for a profiler: `valgrind --tool=callgrind
+//! target/profiling/examples/encoding_cost compact decode 20`.
 
 use std::{fs, hint::black_box, path::Path};
 

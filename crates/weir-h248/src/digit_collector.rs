@@ -132,7 +132,7 @@ impl<'m> DigitCollector<'m> {
         }
     }
 
-    /// The time to wait for the next digit, after which the map is complete as it is.
+    /// The time to wait for the next digit, after which the map is complete in its present state.
     #[must_use]
     pub fn wait(&self) -> Option<Duration> {
         if self.digits.is_empty() {

@@ -61,7 +61,7 @@ pub enum Typed<'a> {
     Character(char),
 }
 
-/// All that a property or parameter is said to be.
+/// All values of a property or parameter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum TypedParm<'a> {
@@ -124,7 +124,7 @@ impl ValueType {
         }
     }
 
-    /// Decodes all that a property or parameter is said to be.
+    /// Decodes all values of a property or parameter.
     ///
     /// # Errors
     /// When one of the values is not of this type, or there is none.

@@ -184,7 +184,7 @@ pub struct TreeWriter {
     depth: usize,
     /// The label of the next value.
     label: Option<&'static str>,
-    /// For each open record or list: whether it has a line of its own.
+    /// True for each open record or list that has a line of its own.
     headed: Vec<bool>,
 }
 

@@ -202,9 +202,9 @@ impl Tracker {
         self.counts
     }
 
-    /// Takes a message. `token` is returned by later matches of its requests, plus the index of the transaction in the message, so
-    /// that each has its own. `role` is called for every transaction in order, and `unanswered` for every request that is forgotten
-    /// without a reply.
+    /// Adds a message. `token` is returned by later matches of its requests, plus the index of the transaction in the message, so
+    /// that each has its own. `role` is called for every transaction in order, and `unanswered` for every request that is
+    /// forgotten without a reply.
     pub fn message(
         &mut self,
         sent: Sent,

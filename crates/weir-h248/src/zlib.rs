@@ -99,7 +99,7 @@ struct Matcher {
     /// The last place of every hash, with the number of the input above it.
     heads: Vec<u32>,
     turn: u32,
-    /// For each position the previous one with the same hash, or 0 where there is none.
+    /// The previous position with the same hash for each position, or 0 when there is none.
     previous: Vec<u16>,
 }
 

@@ -171,7 +171,7 @@ impl LayoutError {
         &self.0.fault.found
     }
 
-    /// What to try next, where that is known.
+    /// The hint for the error, if there is one.
     #[must_use]
     pub fn hint(&self) -> Option<&str> {
         self.0.fault.hint.as_deref()

@@ -31,7 +31,7 @@ pub(super) enum EvalError {
     Arithmetic,
 }
 
-/// What expressions look at.
+/// The values that expressions read.
 pub(super) trait FieldScope {
     /// The value of a field that was read before.
     fn field(&self, field: u16) -> Result<i64, EvalError>;
@@ -71,7 +71,7 @@ impl Expr {
         }))
     }
 
-    /// True when the expression asks for the length of the record.
+    /// Returns true when the expression uses the length of the record.
     pub(super) fn needs_record_len(&self) -> bool {
         matches!(self, Self::Program(ops) if ops.contains(&Op::RecordLen))
     }
@@ -86,7 +86,7 @@ impl Expr {
         }
     }
 
-    /// As a condition: absent fields make it false.
+    /// Evaluates the expression as a condition: absent fields make it false.
     #[inline]
     pub(super) fn holds(&self, scope: &impl FieldScope) -> Result<bool, EvalError> {
         match self.evaluate(scope) {

@@ -160,7 +160,7 @@ impl Listener {
                     }
                 }
                 Err(error) if is_pause(&error) => {}
-                // The socket reports an unreachable peer here, whose message was received before: receiving goes on.
+                // The socket reports an unreachable peer here, whose message was received before: receiving continues.
                 Err(_) => thread::sleep(POLL_INTERVAL),
             }
         }

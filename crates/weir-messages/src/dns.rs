@@ -1,7 +1,7 @@
 //! DNS (RFC 1035), over UDP, TCP, multicast (RFC 6762) and link-local (RFC 4795): messages, and which
 //! answer belongs to which question.
 //!
-//! A [`Message`] is a view of its bytes: names and records are taken apart as they are asked for, and
+//! A [`Message`] is a view of its bytes: names and records are taken apart as they are requested, and
 //! nothing is allocated. Names are followed through at most [`POINTERS_MAX`] pointers and written up to
 //! [`NAME_OCTETS_MAX`] octets, so that a message costs no more than its length times that.
 
@@ -393,7 +393,7 @@ impl<'m> Walk<'m> {
         let at = name.end()?;
         match name.fault() {
             Some(Fault::Short) => return None,
-            // After such a name nothing is reliable: the entry is the last one.
+            // The entry after a damaged name is the last one, because nothing after it is reliable.
             Some(fault) => self.stop(fault),
             None => {}
         }

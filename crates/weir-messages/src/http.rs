@@ -253,7 +253,7 @@ impl Connection {
         }
     }
 
-    /// Takes octets of a side, and reports the exchanges that they complete.
+    /// Adds octets of a side, and reports the exchanges that they complete.
     pub fn take(
         &mut self,
         side: usize,
@@ -554,7 +554,7 @@ impl Connection {
             begun.extend_from_slice(bytes);
             let done = self.read(side, &mut this.state, &begun, stamp);
             begun.drain(..done.min(begun.len()));
-            // What is left of them came with the last octets, unless nothing is done with.
+            // The rest arrived with the last octets, unless nothing was used.
             this.first = match (done, this.next) {
                 (0, _) => this.first,
                 (_, Some(next)) => behind(this.first, done).map(|it| Place {
@@ -567,8 +567,8 @@ impl Connection {
         }
     }
 
-    /// True when octets in place of a head belong to HTTP/2, or may, as far as they came: those that an upgrade agreed on,
-    /// or its preface, behind which the connection is one of HTTP/2.
+    /// Returns true when octets in place of a head belong to HTTP/2, or may, as far as they have arrived: those that an upgrade
+    /// agreed on, or the preface, after which the connection is one of HTTP/2.
     fn goes_over(&mut self, side: usize, rest: &[u8]) -> bool {
         if self.is_of_upgrade(side, rest) {
             self.is_ahead = true;

@@ -365,7 +365,7 @@ impl<K> Default for Parts<K> {
 }
 
 impl<K: Copy + Eq + std::hash::Hash> Parts<K> {
-    /// Takes a message; returns its data once all segments are there. `key` distinguishes senders with the same segment reference.
+    /// Adds a message; returns its data once all segments are there. `key` distinguishes senders with the same segment reference.
     pub fn take<'p>(&'p mut self, key: K, message: &Message<'p>) -> Option<&'p [u8]> {
         let data = message.data?;
         let Some(segment) = message

@@ -104,7 +104,7 @@ pub fn media(text: &[u8]) -> Vec<Media> {
 pub fn media_and_faxes(text: &[u8]) -> Vec<Media> {
     let mut reader = SdpReader::default();
     for line in text.split(|byte| matches!(byte, b'\n' | b'\r')) {
-        // In a text of Megaco a brace may follow on the line.
+        // A brace may follow a line in a text of Megaco.
         let line = line.split(|byte| *byte == b'}').next().unwrap_or_default();
         let [name, b'=', value @ ..] = line.trim_ascii() else {
             continue;

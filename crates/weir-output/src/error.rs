@@ -9,9 +9,9 @@ use super::Format;
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Error {
-    /// A binary format was asked for on a terminal.
+    /// A binary format was requested on a terminal.
     BinaryOnTerminal(Format),
-    /// The rows make no chart that was asked for, or it could not be drawn.
+    /// The rows do not fit the requested chart, or it could not be drawn.
     Unplotted(Box<dyn std::error::Error + Send + Sync>),
     /// The output refused the bytes (a full disk, say).
     Write(io::Error),

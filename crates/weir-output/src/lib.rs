@@ -79,13 +79,13 @@ pub enum Format {
     Tsv,
     /// One JSON array of objects
     Json,
-    /// One JSON object a line
+    /// One JSON object per line
     #[value(alias = "jsonl")]
     Ndjson,
     /// A Markdown table
     #[value(alias = "md")]
     Markdown,
-    /// A column a line, for rows that are looked at one by one
+    /// One line per column, to read rows one by one
     #[value(alias = "vertical")]
     Line,
     /// Apache Parquet, compressed with zstd

@@ -349,7 +349,7 @@ const BOLD_PIXELS: f32 = 0.7;
 /// Browsers and viewers open pictures up to this side; four bytes a point are 256 MiB.
 const SIDE_MAX: usize = 32_767;
 const POINTS_MAX: usize = 64 << 20;
-/// Fonts of the machine that are looked into.
+/// The maximum bytes of the machine's fonts that are read.
 const FONTS_BYTES_MAX: u64 = 128 << 20;
 const FONT_FOLDERS: [&str; 4] = [
     "/usr/share/fonts",

@@ -23,7 +23,7 @@ use weir_page::chart;
 use super::pipe::Pipe;
 use super::{Encoder, Error, Options, Summary, grouped};
 
-/// Which chart is asked for.
+/// The kind of a chart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum Kind {
     /// The one that fits the columns
@@ -33,14 +33,14 @@ pub enum Kind {
     /// A bar for each name
     #[value(alias = "bar")]
     Bars,
-    /// How often an amount is how large
+    /// The number of rows in each range of an amount
     Histogram,
-    /// How much there is of what, and when
+    /// Amounts by name and time, as colours
     #[value(alias = "heatmap")]
     Heat,
 }
 
-/// What a chart is drawn as.
+/// The form of a drawn chart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
     /// Characters.
@@ -75,9 +75,9 @@ impl Form {
 /// A chart instead of rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Plot {
-    /// Which.
+    /// The kind of the chart.
     pub kind: Kind,
-    /// As what.
+    /// The form of the chart.
     pub form: Form,
 }
 

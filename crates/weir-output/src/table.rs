@@ -7,7 +7,7 @@
 //!
 //! A terminal is given less: times without zeros at their ends, no more rows than [`Options::rows_max`], values and columns cut to its
 //! width, and no columns that are NULL throughout. These are folded away when the result has
-//! [`FOLD_FROM`] columns or more, as `SELECT *` has (of a few columns, every one was asked for by
+//! [`FOLD_FROM`] columns or more, as `SELECT *` has (of a few columns, every one was requested by
 //! name), and when all its rows were seen before the first is drawn. Addresses and ports then stand in front of the others.
 
 use std::borrow::Cow;

@@ -1,4 +1,4 @@
-//! Timestamps as RFC 3339 text: an instant is written in its zone, which is UTC unless another was asked for.
+//! Timestamps as RFC 3339 text: an instant is written in its zone, which is UTC unless another was requested.
 
 use arrow::array::timezone::Tz;
 use arrow::datatypes::TimeUnit;

@@ -1,4 +1,4 @@
-//! What decoding a packet costs: `cargo bench -p weir-packet --bench decode`.
+//! The cost of decoding a packet: `cargo bench -p weir-packet --bench decode`.
 //!
 //! Prints nanoseconds a packet, the best of several runs over packets that differ in their ports, so
 //! that no branch is learnt by heart. "full" decodes every header; "ports" stops at the transport.

@@ -88,7 +88,7 @@ impl Aal5 {
         &self.pdu
     }
 
-    /// Takes the payload of the next cell of `connection`.
+    /// Adds the payload of the next cell of `connection`.
     pub(crate) fn push(&mut self, connection: u64, payload: &[u8; CELL_LEN], last: bool) -> Pushed {
         self.counters.cells += 1;
         if !last {

@@ -417,7 +417,7 @@ pub(crate) fn leads_to_ip(input: &Input<'_>, mut layer: Layer) -> bool {
     false
 }
 
-/// Headers that are looked at for that.
+/// The maximum number of headers to check for that.
 const LEADS_MAX: u32 = 8;
 
 /// UDP ports of widespread protocols that are not decoded here (IANA port numbers), in order.

@@ -337,7 +337,8 @@ pub struct PlainHeader {
     pub total: u32,
     /// The protocol of the payload; `None` when it is not decoded.
     pub next: Option<Layer>,
-    /// For a header that leads to IP protocols, the number of its payload, and whether that is a later fragment.
+    /// The number of the payload's protocol, for a header that leads to IP protocols, and whether the payload is a later
+    /// fragment.
     pub ip_protocol: Option<(u8, bool)>,
 }
 

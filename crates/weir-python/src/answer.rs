@@ -20,10 +20,10 @@ use crate::batch::Batch;
 use crate::error::{ErrorClass, failure, of_engine};
 use crate::runtime::wait;
 
-/// What was found damaged: path, message and hint of each place.
+/// A damaged place: path, message and hint.
 type DamagedPlace = (String, String, Option<String>);
 
-/// What a statement reports beside its rows.
+/// The report of a statement, beside its rows.
 #[derive(Debug, Default)]
 struct Report {
     faults: Vec<DamagedPlace>,
@@ -35,7 +35,7 @@ struct Report {
 /// The state that an answer and the stream that reads it share.
 struct AnswerState {
     engine: Arc<Engine>,
-    /// What the engine had counted before this answer.
+    /// The counts of the engine before this answer.
     before: Totals,
     report: Mutex<Report>,
     /// The exception that ended the stream, where a foreign library reads it and passes on only a text.
@@ -45,7 +45,7 @@ struct AnswerState {
 }
 
 impl AnswerState {
-    /// Of an answer that begins now.
+    /// The state of an answer that starts now.
     fn new(engine: &Arc<Engine>) -> Self {
         Self {
             before: engine.scan_report().counters().totals(),
@@ -56,7 +56,7 @@ impl AnswerState {
         }
     }
 
-    /// Takes what the engine has found since the last time.
+    /// Moves the engine's new faults, notes and counts into the report.
     fn take_up(&self) -> MutexGuard<'_, Report> {
         let scan_report = self.engine.scan_report();
         let mut report = lock(&self.report);
@@ -160,7 +160,7 @@ fn report(py: Python<'_>, shared: &AnswerState) -> PyResult<()> {
         report.is_whole = true;
         parts(&report)
     };
-    // Python may run anything here, and this report may be asked for in it.
+    // Python may run anything here, which may request this report.
     py.import("weir._damage")?
         .getattr("_ended")?
         .call1(report)
@@ -235,7 +235,7 @@ impl Answer {
         }
     }
 
-    /// Takes the reader: two threads do not read one answer.
+    /// Takes the reader, since two threads must not read the same answer.
     fn take(&self) -> PyResult<RowReader> {
         let taken = lock(&self.reader).take();
         taken.ok_or_else(|| {
@@ -343,15 +343,15 @@ impl Answer {
         lock(&self.reader).is_some()
     }
 
-    /// Gives the rest up, and with it what reads it, also in another thread.
+    /// Drops the remaining rows and stops the reader, also in another thread.
     fn close(&self) {
         self.shared.is_closed.store(true, Ordering::Relaxed);
-        // Not while the lock is held: what is dropped may take a while.
+        // The reader is dropped after the lock is released, since dropping may take a while.
         let reader = lock(&self.reader).take();
         drop(reader);
     }
 
-    /// What was found damaged and counted until now.
+    /// The damage and the counts so far.
     fn damage(&self) -> ReportParts {
         parts(&self.shared.take_up())
     }
@@ -389,7 +389,7 @@ impl ArrowStream {
         self.reader = None;
         let text = error.value(py).to_string();
         if self.foreign && error.is_instance_of::<PyKeyboardInterrupt>(py) {
-            // The interpreter raises it when the library has come back; if that fails, its error says so.
+            // The interpreter raises the interrupt when the library has returned; if that fails, the error's own text remains.
             let _ = py
                 .import("_thread")
                 .and_then(|module| module.call_method0("interrupt_main"));

@@ -26,7 +26,7 @@ impl Batch {
 
 #[pymethods]
 impl Batch {
-    /// How many rows there are.
+    /// The number of rows.
     #[getter]
     fn num_rows(&self) -> usize {
         self.batch.num_rows()

@@ -1,4 +1,4 @@
-//! Which chart fits the columns of an answer.
+//! The choice of a chart for the columns of an answer.
 
 use pyo3::prelude::*;
 use weir_page::chart::{Choice, Column, Kind, Values, choose, choose_kind, slots};
@@ -6,8 +6,8 @@ use weir_page::chart::{Choice, Column, Kind, Values, choose, choose_kind, slots}
 /// Kind, what lies along the bottom, amounts, and what splits them: by the numbers of columns.
 type Chosen = (&'static str, Vec<usize>, Vec<usize>, Option<usize>);
 
-/// The chart of columns (name, and number, time, nested or name), of which so many rows have so many different values
-/// each; of a kind where one is asked for.
+/// The chart for columns (name, and number, time, nested or name) with `rows` rows and these numbers of distinct values; `kind`
+/// restricts the choice.
 #[pyfunction]
 pub(crate) fn chart_choose(
     columns: Vec<(String, String)>,
@@ -54,7 +54,7 @@ pub(crate) fn chart_is_amount(name: &str) -> bool {
     Column { name, values }.is_amount()
 }
 
-/// How often values fall into slots of one width: where the first begins, the width, and the counts.
+/// The histogram of values in bins of equal width: the start of the first bin, the width, and the counts.
 #[pyfunction]
 pub(crate) fn chart_slots(values: Vec<f64>) -> Option<(f64, f64, Vec<u64>)> {
     slots(&values).map(|slots| (slots.first, slots.width, slots.counts))

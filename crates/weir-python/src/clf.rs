@@ -131,7 +131,7 @@ impl ClfWriter {
     }
 }
 
-/// How many records there were, what the form had no place for and how often, and the places that are no record.
+/// The number of records, the losses of the target form with their counts, and the damaged places.
 type Converted = (u64, Vec<(String, u64)>, Vec<(u64, String)>);
 
 /// Writes a log in another form, into a file that takes its name when it is whole.
@@ -169,7 +169,7 @@ pub(crate) fn clf_convert(
         }
         let written = out.write_all(encoder.bytes());
         written.map_err(|error| failed(&to, &error))?;
-        // It takes its name when it is whole.
+        // The new file gets its name when it is complete.
         out.keep().map_err(|error| failed(&to, &error))?;
         let mut losses = encoder.losses();
         losses.add(reader.losses());

@@ -24,7 +24,7 @@ pub(crate) struct Engine {
     engine: Arc<weir_engine::Engine>,
 }
 
-/// What is done with a statement.
+/// The way to run a statement.
 struct Action<'w> {
     /// `EXPLAIN`, or `EXPLAIN ANALYZE`.
     explain: Option<bool>,

@@ -3,7 +3,7 @@
 use pyo3::prelude::*;
 use weir_engine::ErrorKind;
 
-/// What sort of error it is: each has a class in Python.
+/// The kind of an error; each has an exception class in Python.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ErrorClass {
     /// The text is not SQL.

@@ -49,7 +49,7 @@ fn refused(error: &weir_h248::Error) -> PyErr {
     failure(ErrorClass::Decode, &error.to_string(), None)
 }
 
-/// How octets are read: strictly or not, names as they are or as numbers.
+/// The options of decoding: strict or lenient, and names or numbers.
 fn reading(strict: bool, native: bool) -> DecodeOptions {
     let mut options = DecodeOptions::default();
     if strict {
@@ -134,7 +134,7 @@ pub(crate) fn h248_convert(
     converted.map_err(|error: weir_h248::Error| refused(&error))
 }
 
-/// What does not keep to the standard: whether it is an error, what it is, and the octet where.
+/// The violations of the standard: whether each is an error, its text, and its offset.
 #[pyfunction]
 pub(crate) fn h248_check(octets: &[u8]) -> Vec<(bool, String, Option<usize>)> {
     let findings = check(octets).into_iter();
@@ -146,7 +146,7 @@ pub(crate) fn h248_check(octets: &[u8]) -> Vec<(bool, String, Option<usize>)> {
         .collect()
 }
 
-/// What messages cost in every encoding: as JSON, as a table, and as a page; and those that are damaged.
+/// The study of messages in every encoding: as JSON, as a table, and as an HTML page. A damaged message is an error.
 #[pyfunction]
 pub(crate) fn h248_compare(
     py: Python<'_>,

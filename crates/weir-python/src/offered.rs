@@ -87,7 +87,7 @@ impl LogicalExtensionCodec for NamedFunctions {
     }
 }
 
-/// A function of which nothing but its name is known.
+/// A function with a name and no body.
 #[derive(Debug, PartialEq, Eq, Hash)]
 struct Named {
     name: String,

@@ -44,7 +44,7 @@ fn runtime(_py: Python<'_>) -> PyResult<Arc<Runtime>> {
         runtime: Arc::clone(&runtime),
     };
     if let Some(parents) = known.replace(threads) {
-        // Its threads are not there to be waited for.
+        // The parent's threads do not exist in this process, and dropping their runtime would wait for them.
         std::mem::forget(parents);
     }
     Ok(runtime)
@@ -99,8 +99,8 @@ pub(crate) fn wait<T: Send + 'static>(
 /// Plans of many steps are walked recursively.
 const STACK_BYTES: usize = 16 << 20;
 
-/// By how much stacks of a child are larger than its parent's.
+/// The extra stack of a forked child's threads over its parent's.
 const STACK_BYTES_MORE: usize = 1 << 20;
 
-/// How long a signal may wait.
+/// The longest time before a signal is handled.
 const SIGNALS_EVERY: Duration = Duration::from_millis(100);

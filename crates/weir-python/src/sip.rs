@@ -88,7 +88,7 @@ pub(crate) fn sip_parse<'py>(
     Ok(parts)
 }
 
-/// What is written, as far as it is UTF-8.
+/// The octets as text; invalid UTF-8 is replaced.
 fn text(octets: &[u8]) -> String {
     String::from_utf8_lossy(octets).into_owned()
 }

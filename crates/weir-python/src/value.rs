@@ -49,7 +49,7 @@ macro_rules! primitive {
     };
 }
 
-/// What Python makes of a number by one of the functions of `weir._values`.
+/// Converts numbers to Python objects with a function of `weir._values`.
 macro_rules! made {
     ($py:expr, $array:expr, $type:ty, $make:expr) => {{
         let make = $py.import("weir._values")?.getattr($make)?;
@@ -227,7 +227,7 @@ fn converted(array: &ArrayRef, wanted: &DataType) -> PyResult<ArrayRef> {
     cast(array, wanted).map_err(|error| failed(&error))
 }
 
-/// What Python has no type for: as Arrow writes it.
+/// The text that Arrow writes for values without a Python type.
 fn as_text<'py>(py: Python<'py>, array: &ArrayRef) -> PythonValues<'py> {
     let options = FormatOptions::default();
     let formatter =

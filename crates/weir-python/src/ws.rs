@@ -1,4 +1,4 @@
-//! What permessage-deflate makes of messages, for `weir.ws`.
+//! The study of permessage-deflate for `weir.ws`.
 
 use pyo3::prelude::*;
 use weir_ws::{

@@ -17,8 +17,8 @@
 //!
 //! - Several requests for parts of the object are under way at once, in the order of the bytes ([`Limits`]). The
 //!   first ones are small, so that who wants a few records fetches little.
-//! - All requests ask for the version that the first answer had. An object that changes is an error that says so.
-//! - A body that breaks is asked for again from where it broke.
+//! - All requests ask for the version that the first answer had. A change of the object is an error.
+//! - A body that breaks is requested again from where it broke.
 //! - What is written is not there before it is whole: it is uploaded in parts, which become an object at the end.
 //! - No credentials and no query of an address are in any name or message.
 //!

@@ -38,7 +38,7 @@ pub(crate) struct Inner {
     pub(crate) ahead: Arc<Semaphore>,
 }
 
-/// What identifies a version of an object.
+/// The properties that identify a version of an object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Version {
     pub(crate) size: u64,
@@ -81,7 +81,7 @@ fn bare(tag: &str) -> &str {
     tag.trim_start_matches("W/").trim_matches('"')
 }
 
-/// Where an object lies.
+/// The store and the path of an object.
 pub(crate) struct ObjectPlace {
     pub(crate) store: Arc<dyn ObjectStore>,
     pub(crate) path: Path,

@@ -16,7 +16,7 @@ use crate::store::{self, Settings};
 use crate::writer::RemoteFile;
 use crate::{Error, ErrorKind};
 
-/// How objects are accessed.
+/// The options of access to objects.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct Options {

@@ -117,7 +117,7 @@ impl RemoteFile {
         while let Some(task) = self.under_way.pop_front() {
             task.wait()?.map_err(Error::into_io)?;
         }
-        // From here on `abort_unfinished` finds nothing to remove: the object becomes whole, or it does not.
+        // The upload is taken out here, so `abort_unfinished` does not abort it: the object becomes complete, or it does not.
         let Some(mut upload) = locked(&self.upload).take() else {
             return Err(ended());
         };

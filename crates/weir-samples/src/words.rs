@@ -1,4 +1,4 @@
-//! What packets say: plain words, and DNS messages.
+//! The contents of packets: plain words, and DNS messages.
 
 use crate::Rng;
 

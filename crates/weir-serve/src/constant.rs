@@ -1,5 +1,5 @@
-//! Which statements take next to nothing? Those that read no table, call no function and consist of a few short values: clients send
-//! them to see whether the server answers, and have their answer before statements that take long.
+//! The recognition of trivial statements, which read no table, call no function and consist of a few short values. Clients send
+//! them to test the connection, and get their answers before long statements.
 
 use datafusion::sql::parser::Statement as DfStatement;
 use datafusion::sql::sqlparser::ast::{
@@ -7,7 +7,7 @@ use datafusion::sql::sqlparser::ast::{
 };
 use weir_engine::{Parameter, Statement};
 
-/// Whether a statement takes next to nothing, whatever its values are.
+/// Whether a statement is trivial, with values of any kind.
 pub(crate) fn is_constant(statement: &Statement) -> bool {
     let Some(recipe) = statement.recipe() else {
         return false;

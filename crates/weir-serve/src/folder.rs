@@ -21,7 +21,7 @@ impl Folder {
 
     /// Removes it with all that is in it. What is still written there fails.
     pub(crate) fn remove(&self) {
-        // What is left is removed by the next server.
+        // The next server removes any rest.
         let _ = std::fs::remove_dir_all(self.0.path());
     }
 

@@ -1,5 +1,5 @@
-//! Whether a client has gone: a second handle of its socket tells, whatever the first waits for. A protocol that has octets of the client which it does
-//! not take yet would not notice.
+//! The detection of a client's hangup, through a second handle of its socket. It works while the protocol has unread octets of
+//! the client, when the protocol itself would not notice.
 
 use std::time::Duration;
 
@@ -28,5 +28,5 @@ pub(crate) async fn has_gone(socket: &TcpStream) {
     }
 }
 
-/// How often it is looked whether a client is still there.
+/// The interval between checks whether a client is still connected.
 const LOOK_EVERY: Duration = Duration::from_millis(250);

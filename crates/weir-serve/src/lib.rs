@@ -16,7 +16,7 @@
 //! connection of the first and each request of the others has an engine of its own (`session`), which reads below the roots only
 //! and writes nothing unless it is allowed to. Statements run in processes of their own (`workers`), so that none ends
 //! the server, and end as soon as no client waits for them any more. So many statements compute at once (`turn`); those whose
-//! clients have not taken their rows yet compute nothing and are in nobody's way. Statements of values alone (`constant`) are behind no others.
+//! clients have not taken their rows yet compute nothing and block no others. Trivial statements (`constant`) do not wait for long ones.
 //!
 //! This crate deliberately does not know how captures are read, what SQL means, or the command line: it hands texts
 //! to `weir-engine` and gives on what comes back.

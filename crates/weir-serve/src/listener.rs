@@ -75,8 +75,9 @@ impl Places {
         (pending, closed)
     }
 
-    /// Closes the oldest one that is not admitted, if it is so old; otherwise the one whose client has been waited for longest, at least so long;
-    /// and otherwise the oldest that is not admitted, which may be about to be. False where it finds no connection.
+    /// Closes a connection to make room: the oldest one that is not admitted, if it has waited for `at_least`; otherwise the one
+    /// whose client has been silent longest, for at least that time; and otherwise the oldest that is not admitted, although it
+    /// may be admitted soon. Returns false when there is no connection to close.
     fn make_room(&self, at_least: Duration) -> bool {
         let mut connections = self.lock();
         let oldest = connections.pending.front();
@@ -114,7 +115,7 @@ impl Pending {
         if let Some(place) = pending.position(|place| place.number == self.number)
             && let Some(place) = connections.pending.remove(place)
         {
-            // It is not closed as one that is pending any more.
+            // The connection is no longer pending, and is not closed as such.
             if place.stays.send(()).is_ok() {
                 self.presence.touch();
                 let presence = Arc::clone(&self.presence);
@@ -220,8 +221,8 @@ pub(crate) async fn serve<P: Protocol>(protocol: Arc<P>, listener: TcpListener) 
     }
 }
 
-/// Has the system take no more of an answer than its client and the network take now, since a client that reads nothing would have some megabytes
-/// lie in the system, beside what the server counts; and has it ask clients that say nothing whether they are still there.
+/// Limits the unsent bytes of an answer in the socket's send buffer, which would otherwise hold megabytes for a client that does
+/// not read, beside the server's own count; and turns on TCP keepalive for silent clients.
 fn set_options(socket: &TcpStream) {
     #[cfg(target_os = "linux")]
     {
@@ -238,7 +239,7 @@ fn set_options(socket: &TcpStream) {
     let _ = socket;
 }
 
-/// What becomes of a socket, with the permit that limits how many of its kind there are.
+/// The admission of a socket, with the permit that limits the number of its kind.
 enum Admission {
     Accepted(OwnedSemaphorePermit),
     /// The client gets an error that there are too many connections.
@@ -248,10 +249,10 @@ enum Admission {
 /// Bytes of an answer that wait in the system until the network takes them.
 #[cfg(target_os = "linux")]
 const UNSENT_BYTES: u32 = 128 << 10;
-/// How long a client says nothing before the system asks whether it is there, and how long it waits for each of two answers.
+/// The idle time before the first keepalive probe, and the wait for each of two answers.
 #[cfg(target_os = "linux")]
 const KEEP_ALIVE: Duration = Duration::from_secs(20);
-/// From the first byte of a connection to its password, or to the end of the handshake of TLS.
+/// The time limit from the first byte of a connection to its password, or to the end of the TLS handshake.
 pub(crate) const STARTUP_MAX: Duration = Duration::from_secs(20);
 /// The time limit for a protocol to send the reason why a connection is closed.
 const FAREWELL_MAX: Duration = Duration::from_millis(200);
@@ -277,11 +278,11 @@ mod tests {
         let (first, _first) = places.add(1);
         first.admit();
         let closes = |pending: &Pending| pending.presence().waits_for().is_none();
-        // None is so old: the one that is not admitted goes.
+        // No connection is that old: the one that is not admitted is closed.
         let (_second, mut second) = places.add(2);
         assert!(places.make_room(long));
         assert_eq!(second.try_recv(), Err(Closed));
-        // All are: one that is not admitted goes first.
+        // All connections are old enough: one that is not admitted is closed first.
         let (_third, mut third) = places.add(3);
         assert!(places.make_room(Duration::ZERO));
         assert_eq!(third.try_recv(), Err(Closed));

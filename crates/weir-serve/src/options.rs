@@ -41,7 +41,7 @@ pub struct Options {
 pub struct WorkerProgram {
     /// The program.
     pub program: PathBuf,
-    /// Its arguments, before the folder of uploads, which the server adds.
+    /// The arguments of the program, before the folder of uploads, which the server appends.
     pub arguments: Vec<OsString>,
     /// Variables of the environment that it does not get.
     pub secrets: Vec<String>,

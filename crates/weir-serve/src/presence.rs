@@ -29,7 +29,7 @@ struct State {
 pub(crate) enum Closes {
     /// The connection stays.
     Not,
-    /// The client does not take rows that have to make room for those of others.
+    /// The client does not take rows whose room others need.
     ForRows,
     /// Another wants its place.
     ForAnother,

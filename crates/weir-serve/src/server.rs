@@ -46,7 +46,7 @@ impl std::fmt::Debug for Tls {
     }
 }
 
-/// Threads that are let go without waiting for them.
+/// A runtime whose threads are dropped without waiting for them.
 #[derive(Debug)]
 struct Workers(Option<Runtime>);
 
@@ -63,7 +63,7 @@ impl Server {
     ///
     /// # Errors
     /// When a root is no folder, an address is taken, an address that others reach is to be served without a password
-    /// or token, or the TLS that was asked for cannot be had.
+    /// or token, or the TLS that was requested cannot be had.
     pub fn start(options: Options) -> Result<Self, Error> {
         let addresses = [options.listen, options.http, options.flight];
         if addresses.iter().all(Option::is_none) {
@@ -160,7 +160,7 @@ impl Server {
         let shared = Arc::clone(&self.shared);
         let done = runtime.block_on(self.run(end));
         runtime.shutdown_timeout(THREADS_END);
-        // What is still at work holds the folders of uploads and of spilled rows, which go with the server.
+        // Threads that still run keep the folders of uploads and spilled rows open, so these are removed here.
         if let Ok(uploads) = shared.uploads() {
             uploads.folder.remove();
         }
@@ -248,7 +248,7 @@ impl Open {
     }
 }
 
-/// How long the threads of connections have to let go what they hold when the server has ended.
+/// The time limit for the threads of connections to release their resources after the end of the server.
 const THREADS_END: Duration = Duration::from_secs(1);
 /// The stack of a thread that statements run on.
 pub(crate) const STACK_BYTES: usize = 64 << 20;

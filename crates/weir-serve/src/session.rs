@@ -340,7 +340,7 @@ impl Session {
             }
         };
         let answer = self.begin(work, priority, is_constant, name).await?;
-        // What failed changed nothing.
+        // A statement that failed is not added to the log.
         if let (Some(entry), Some(id)) = (entry, next_id) {
             self.log().push(id, entry);
         }

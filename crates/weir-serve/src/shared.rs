@@ -158,7 +158,7 @@ impl Shared {
             catalog: Arc::new(Catalog::new(catalog)),
             turns: Turns::new(
                 options.limits.queries_max,
-                // In a process that runs statements rows wait in its pipe only.
+                // In a process for statements, rows wait only in its pipe, which limits them.
                 match uploads {
                     Some(_) => WAITING_BYTES_MAX,
                     None => usize::MAX,
@@ -242,7 +242,7 @@ impl Shared {
             }
         };
         let taken = deadline.within(self.unless_ending(taken)).await??;
-        // It is never closed.
+        // The semaphore is never closed, so this error does not occur.
         taken.map_err(|_| Failure::new(FailureKind::Ending, Failure::ENDING))
     }
 

@@ -42,7 +42,7 @@ fn is_valid_now(certificate: &Certificate) -> Result<(), String> {
 /// An acceptor of TLS with these files.
 ///
 /// # Errors
-/// When one cannot be read, has nothing in it, has expired, or they do not belong together: a server that was asked for TLS does
+/// When one cannot be read, has nothing in it, has expired, or they do not belong together: a server with the option for TLS does
 /// not start without it.
 pub(crate) fn acceptor(files: &TlsFiles, protocol: &[u8]) -> Result<TlsAcceptor, Error> {
     let certificates = CertificateDer::pem_file_iter(&files.certificate)

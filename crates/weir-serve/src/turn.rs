@@ -426,7 +426,7 @@ pub(crate) struct Turn {
     turns: Arc<Turns>,
     permit: Arc<Mutex<Option<OwnedSemaphorePermit>>>,
     is_aside: AtomicBool,
-    /// Its place among those that have stepped aside and compute.
+    /// The permit of a turn that has stepped aside and still computes.
     aside: Mutex<Option<OwnedSemaphorePermit>>,
     holder: Arc<Holder>,
     /// Says of the connection that a statement is at work, while it does not wait for the client.
@@ -523,7 +523,8 @@ impl Turn {
 }
 
 impl Turn {
-    /// Gives the turn to another, once that waits and this one has computed for a while or has no room for its rows. The statement goes on.
+    /// Passes the turn on once a statement waits for one and this one has computed for a while or lacks room for its rows. The
+    /// statement continues.
     pub(crate) async fn step_aside(&self) {
         let begun = Instant::now();
         loop {
@@ -533,12 +534,12 @@ impl Turn {
             if !is_due || self.turns.in_line.load(Ordering::Relaxed) == 0 {
                 continue;
             }
-            // Where too many that compute have stepped aside, turns are kept.
+            // The turn stays when too many computing statements have stepped aside.
             let place = Arc::clone(&self.turns.aside).try_acquire_owned().ok();
             if place.is_none() && !wants_room {
                 continue;
             }
-            // One that waits for its client has no turn, and needs none when it goes on.
+            // A statement that waits for its client has no turn, and needs none when it continues.
             *self.aside.lock().unwrap_or_else(PoisonError::into_inner) = place;
             self.is_aside.store(true, Ordering::Relaxed);
             drop(release(&self.permit));
@@ -573,7 +574,8 @@ const CONSTANTS_AT_ONCE: usize = 2;
 const WAITING_SHARE: usize = 16;
 /// The time that a statement may keep the room of its rows from others. A client takes some seconds for one of tens of megabytes.
 const KEPT_FOR: Duration = Duration::from_secs(2);
-/// How often a statement that wants room looks for one that has kept rows for so long, and one that computes for others that wait.
+/// The interval at which a statement that wants room checks for one that has kept rows too long, and a computing statement checks
+/// for waiting ones.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 /// The time in which the client of an ended statement has to take the error, before its connection is closed.
 const CLOSED_AFTER: Duration = Duration::from_millis(250);
@@ -670,7 +672,7 @@ mod tests {
         // There is one turn: this waits until the other has stepped aside.
         let other = turns.take().await.unwrap();
         aside.await.unwrap();
-        // It continues without a turn, and passes its rows on.
+        // The statement continues without a turn, and passes its rows on.
         let (sender, mut receiver) = mpsc::channel(1);
         for number in 0..2 {
             let sent = long.hand_on(&sender, 10, |counted| (number, counted));
@@ -715,7 +717,7 @@ mod tests {
         drop(kept);
         drop(wants.await.unwrap());
         assert!(!first.holder().wants_room.load(Ordering::Relaxed));
-        // It goes on without a turn.
+        // The statement continues without a turn.
         let (sender, mut receiver) = mpsc::channel(1);
         first.hand_on_counted(&sender, 1).await.unwrap();
         let (sent, taken) = tokio::join!(first.hand_on_counted(&sender, 2), receiver.recv());
@@ -780,7 +782,7 @@ mod tests {
         // The second has rows on their way, and waits for its own client.
         assert!(turns.reserve(20, &second).now_or_never().is_none());
         assert!(!first.is_ended());
-        // It is not before the third, which has none.
+        // The second statement comes after the third, which has no rows.
         let more = tokio::spawn({
             let (turns, second) = (Arc::clone(&turns), Arc::clone(&second));
             async move { turns.reserve(20, &second).await }

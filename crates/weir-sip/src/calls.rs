@@ -202,8 +202,8 @@ impl Calls {
         self.live
     }
 
-    /// Takes the next message, and reports the calls that are over by its time. Messages come in the order of time; a step
-    /// backwards counts as no time.
+    /// Adds the next message, and reports the calls that are over by its time. Messages come in time order; a step backwards
+    /// counts as no time.
     pub fn take(
         &mut self,
         time_ns: i64,

@@ -91,7 +91,7 @@ impl Framer {
         }
     }
 
-    /// Takes the next bytes of the stream, and reports what they complete.
+    /// Adds the next bytes of the stream, and reports the messages that they complete.
     pub fn feed(&mut self, piece: &[u8], each: &mut impl FnMut(FramerEvent<'_>)) {
         if self.held.is_empty() {
             let used = self.walk(piece, false, each);

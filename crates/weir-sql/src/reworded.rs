@@ -132,8 +132,8 @@ fn own_names(body: &SetExpr) -> Vec<Ident> {
     }
 }
 
-/// Gives repeated columns their names early: DataFusion requires distinct names in a SELECT, before it applies those of the
-/// statement: `t(a, b) AS (SELECT 1, 1)`.
+/// Names repeated columns early: DataFusion requires distinct names in a SELECT before it applies those of the statement: `t(a,
+/// b) AS (SELECT 1, 1)`.
 fn name_repeated(body: &mut SetExpr, names: &[Ident]) {
     match body {
         SetExpr::Select(select) if select.projection.len() == names.len() => {

@@ -18,7 +18,7 @@ pub enum Draw {
     Count(u64),
 }
 
-/// A sample as it was asked for.
+/// The request for a sample.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sample {
     /// The drawn rows.

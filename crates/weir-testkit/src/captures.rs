@@ -1,14 +1,14 @@
-//! Which of the captures beside the checkout do tests read?
+//! The list of captures beside the checkout that tests read.
 //!
-//! Those that `captures.txt` lists, which is a file of the project: a test that takes every eighth of them takes the
-//! same ones wherever it runs. A capture more in the folders is not judged, and [`crate::unlisted`] names it; one
-//! less is [`crate::missing`]. The list is renewed by
+//! The list is the file `captures.txt` of the project, so that a test that takes every eighth capture takes the same
+//! ones on every machine. An additional capture in the folders is not judged, and [`crate::unlisted`] names it; a
+//! listed one that does not exist is [`crate::missing`]. The list is renewed by
 //!
 //! ```text
 //! WEIR_BLESS=1 cargo test -p weir-capture --test it captures_are_listed
 //! ```
 //!
-//! It is that crate's test since this one does not know what a capture is.
+//! The test is in that crate because this one cannot recognise a capture.
 
 use std::path::{Path, PathBuf};
 use std::{fmt, fs, io};
@@ -20,17 +20,17 @@ pub const FOLDERS: [&str; 3] = ["captures", "sip", "websocket"];
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Listed {
-    /// Its path from the folder that was asked for, with `/` between the parts.
+    /// The path relative to the requested folder, with `/` as separator.
     pub name: String,
-    /// Where it is.
+    /// The absolute path.
     pub path: PathBuf,
     /// False when only its name says that it is a capture.
     pub is_capture: bool,
 }
 
-/// The captures of the list below `folder` of `../shared/data`, such as `captures` or `websocket/captures`, in the
-/// order of their names. What is listed and not there is missing; where there is no such folder, nothing is given,
-/// and the test that asked says what it therefore does not check.
+/// The captures of the list below `folder` of `../shared/data`, such as `captures` or `websocket/captures`, sorted by name.
+/// Listed files that do not exist are reported as missing; without such a folder the result is empty, and the calling test
+/// reports what it does not check.
 ///
 /// # Panics
 ///
@@ -42,11 +42,11 @@ pub fn listed(folder: &str) -> Vec<Listed> {
     files
 }
 
-/// As [`listed`], with the files that only their name calls captures, to compare how these are refused.
+/// The files of [`listed`], and files whose names alone say that they are captures, to compare how these are refused.
 ///
 /// # Panics
 ///
-/// As [`listed`].
+/// The panics of [`listed`].
 #[must_use]
 pub fn listed_by_name(folder: &str) -> Vec<Listed> {
     let data = data();
@@ -67,7 +67,7 @@ pub fn data() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data")
 }
 
-/// Where the list is.
+/// The path of the list.
 #[must_use]
 pub fn list_path() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("captures.txt")
@@ -81,7 +81,7 @@ pub struct List {
 }
 
 impl List {
-    /// The list of the project. It is read and not compiled in, so that a renewed one builds nothing anew.
+    /// Loads the list of the project. The file is read at run time, so that a new list needs no new build.
     ///
     /// # Panics
     ///
@@ -113,8 +113,7 @@ impl List {
         }
     }
 
-    /// A list of all that is there: the files below the [`FOLDERS`] of `data` that are captures, and those whose
-    /// name says so.
+    /// A new list: the files below the [`FOLDERS`] of `data` that are captures, and those whose names say that they are.
     ///
     /// # Errors
     ///
@@ -213,11 +212,11 @@ fn files_of(data: &Path) -> io::Result<Vec<String>> {
     Ok(found)
 }
 
-/// What is in front of a path whose file is no capture.
+/// The prefix of a path whose file is no capture.
 const NO_CAPTURE: &str = "! ";
 /// Names in one line of what is missing or not listed.
 const NAMES_MAX: usize = 20;
-/// What the list says of itself.
+/// The comment at the top of the list.
 const HEAD: &str = "\
 # The captures in ../shared/data that tests read: others there are counted and named, not judged. Behind a ! are files
 # that only their name calls captures. WEIR_BLESS=1 cargo test -p weir-capture --test it captures_are_listed renews it.

@@ -10,15 +10,15 @@ use std::process::{Child, Command, ExitStatus, Output, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// How long a program of a test may run: longer than a busy machine takes for the longest of them.
+/// The longest run of a program in a test, more than the slowest one takes on a busy machine.
 pub const LIFE: Duration = Duration::from_secs(300);
 
-/// How often is looked whether a program has ended by itself.
+/// The interval between checks whether a program has ended by itself.
 const POLL_INTERVAL: Duration = Duration::from_millis(500);
 
 /// Starts programs as [`Command`] does, with an end.
 pub trait Limited {
-    /// As [`Command::spawn`], for at most [`LIFE`].
+    /// Spawns the command like [`Command::spawn`], and ends it after [`LIFE`].
     ///
     /// # Errors
     /// Those of [`Command::spawn`].
@@ -26,19 +26,19 @@ pub trait Limited {
         self.spawn_for(LIFE)
     }
 
-    /// As [`Command::spawn`], for at most `life`.
+    /// Spawns the command like [`Command::spawn`], and ends it after `life`.
     ///
     /// # Errors
     /// Those of [`Command::spawn`].
     fn spawn_for(&mut self, life: Duration) -> io::Result<Child>;
 
-    /// As [`Command::output`], after at most [`LIFE`]; standard input is empty.
+    /// Runs the command like [`Command::output`], for at most [`LIFE`]; standard input is empty.
     ///
     /// # Errors
     /// Those of [`Command::output`].
     fn output_limited(&mut self) -> io::Result<Output>;
 
-    /// As [`Command::status`], after at most [`LIFE`].
+    /// Runs the command like [`Command::status`], for at most [`LIFE`].
     ///
     /// # Errors
     /// Those of [`Command::status`].
@@ -57,7 +57,7 @@ impl Limited for Command {
             thread::Builder::new()
                 .name(format!("limit of {id}"))
                 .spawn(move || {
-                    // What ends at once is not held back by the thread that watches it.
+                    // The thread runs beside the caller, so a program that ends at once is not delayed.
                     while Instant::now() < until {
                         thread::sleep(POLL_INTERVAL.min(life));
                         if !started.is_still() {
@@ -105,7 +105,7 @@ pub fn end_with_descendants(id: u32) {
     let mut doomed = vec![id];
     let mut next = 0;
     while let Some(&parent) = doomed.get(next) {
-        // What is ended cannot start anything that would be missed.
+        // A stopped process cannot start children that this loop would miss.
         signal("-STOP", parent);
         doomed.extend(
             Process::all()
@@ -142,7 +142,7 @@ pub fn end_group(leader: u32, grace: Duration) -> bool {
         }
         thread::sleep(Duration::from_millis(10));
     }
-    // What has come since descends from what was found, or is of the group.
+    // A process that started since then descends from one in `found`, or is in the group.
     for process in Process::of_group(leader) {
         end_with_descendants(process.id);
     }
@@ -179,7 +179,7 @@ struct Process {
     group: u32,
     /// The state of proc(5): `Z` has ended, and its parent has not asked for its status.
     state: u8,
-    /// Ticks since the system's start, by which a later process of the same number is told apart.
+    /// The start time in ticks since boot, which distinguishes a later process with the same id.
     began: u64,
 }
 
@@ -280,7 +280,7 @@ mod tests {
         );
     }
 
-    /// Starts a shell as the first process of a group, which says so when all that `script` starts is there.
+    /// Starts a shell as the leader of a new process group; it prints a line when all processes of `script` have started.
     fn group(script: &str) -> Child {
         let mut shell = Command::new("sh")
             .args(["-c", script])

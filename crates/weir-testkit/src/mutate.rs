@@ -13,7 +13,7 @@ pub struct Packet {
     pub time_ns: u64,
     /// Bytes that it had on the wire.
     pub wire_len: u32,
-    /// What was captured of it.
+    /// The captured octets.
     pub bytes: Vec<u8>,
 }
 
@@ -89,7 +89,7 @@ fn order(random: &mut Rng, packets: &mut Vec<Packet>, others: &[Packet]) {
                 packet.time_ns = packet.time_ns.saturating_add(later);
             }
         }
-        // As a capture that keeps the beginnings of packets only.
+        // The snap length cuts every packet, as in a capture of headers only.
         _ => {
             let snap_len = random.between(1, 120) as usize;
             for packet in packets {
@@ -111,7 +111,7 @@ fn splice(random: &mut Rng, bytes: &mut Vec<u8>, other: &[u8]) {
     bytes.extend_from_slice(&other[from..]);
 }
 
-/// Changes some bytes, whatever they mean.
+/// Changes some bytes, without knowledge of the format.
 pub fn bytes(random: &mut Rng, bytes: &mut Vec<u8>) {
     if bytes.is_empty() {
         let new = random.between(1, 40) as usize;
@@ -119,7 +119,7 @@ pub fn bytes(random: &mut Rng, bytes: &mut Vec<u8>) {
         return;
     }
     let len = bytes.len();
-    // What decides how the rest is read stands in front.
+    // Half of the changes hit the first 80 bytes, where headers decide how the rest is parsed.
     let at = match random.percent(50) {
         true => random.below(len.min(80) as u64) as usize,
         false => random.below(len as u64) as usize,

@@ -1,11 +1,11 @@
-//! What a peer says of files: the same question about the same content is put to the program once, and its answer is kept.
+//! A cache of the answers of peer programs: each question about a file's content runs the program once.
 //!
-//! tshark takes minutes to say of several hundred captures what it said an hour ago. A [`Question`] is a program, its version,
-//! and its arguments with the content of each file in place of its path; its [`Answer`] is kept under the hash of these, in
-//! `${XDG_CACHE_HOME:-$HOME/.cache}/weir/peers`. `WEIR_PEERS=anew` has each question put to the program again.
+//! tshark takes minutes to repeat its answers about several hundred captures. A [`Question`] is a program, its version,
+//! and its arguments with the content of each file in place of its path; its [`Answer`] is stored under the hash of these, in
+//! `${XDG_CACHE_HOME:-$HOME/.cache}/weir/peers`. `WEIR_PEERS=anew` runs the programs again for every question.
 //!
-//! Nothing else may decide what the program answers. So it runs in an environment of its own, without a home folder and in UTC,
-//! and what captures from an interface or writes files is no question.
+//! The answer may depend on nothing else. So the program runs in an environment of its own, without a home folder and in UTC,
+//! and a command that captures from an interface or writes files is no question.
 
 mod cache;
 #[cfg(all(test, target_os = "linux"))]
@@ -47,20 +47,20 @@ enum Word {
     File(OsString, PathBuf),
 }
 
-/// What a program answered.
+/// The answer of a program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Answer {
     /// The exit status; `None` when a signal ended the program.
     pub code: Option<i32>,
-    /// What it wrote to standard output.
+    /// The bytes of standard output.
     pub stdout: Vec<u8>,
-    /// What it wrote to standard error. A path in it may be of another file with the same content.
+    /// The bytes of standard error. A path in it may name another file with the same content.
     pub stderr: Vec<u8>,
 }
 
 impl Answer {
-    /// True when the exit status is 0.
+    /// Returns true when the exit status is 0.
     #[must_use]
     pub fn is_success(&self) -> bool {
         self.code == Some(0)
@@ -72,8 +72,8 @@ impl Answer {
         String::from_utf8_lossy(&self.stdout).into_owned()
     }
 
-    /// True of what the next run would say, too. A program that a signal ended, or that failed and gave nothing, may have had
-    /// too little of memory or of open files.
+    /// Returns true when the next run would give the same answer. A program that a signal ended, or that failed without output,
+    /// may have lacked memory or open files.
     fn is_lasting(&self) -> bool {
         self.is_success() || (self.code.is_some() && !self.stdout.is_empty())
     }
@@ -116,7 +116,7 @@ impl Question {
         self
     }
 
-    /// The answer: the one that is kept, or the program's own.
+    /// The answer: the cached one, or that of a run of the program.
     ///
     /// # Errors
     /// The program is not there or cannot be started, or a file cannot be read.
@@ -128,7 +128,7 @@ impl Question {
         Peers::of_user().answer(self)
     }
 
-    /// What the answer depends on besides the program's version, as a hash.
+    /// The hash of everything but the program's version that the answer depends on.
     fn key(&self, version: &str) -> io::Result<blake3::Hash> {
         let mut hasher = blake3::Hasher::new();
         let mut part = |kind: u8, bytes: &[u8]| {
@@ -190,7 +190,7 @@ impl Question {
     }
 }
 
-/// What `program` says to `--version`, and tshark of its preferences; `None` when it is not there.
+/// The output of `program --version`, and for tshark also its preferences; `None` when the program is not installed.
 #[must_use]
 pub fn version(program: &str) -> Option<String> {
     Peers::of_user().version(program.as_ref()).ok()
@@ -199,7 +199,7 @@ pub fn version(program: &str) -> Option<String> {
 /// The peers as one process asks them.
 struct Peers {
     cache: AnswerCache,
-    /// What programs said of their versions.
+    /// The versions of programs, by their names.
     versions: Mutex<HashMap<OsString, String>>,
 }
 
@@ -253,7 +253,7 @@ impl Peers {
         };
         let mut version = said(&["--version"])?;
         if program == "tshark" {
-            // Those of the whole system, since there is no home folder.
+            // The preferences are the system's, since there is no home folder.
             version.push_str(&said(&["-G", "currentprefs"])?);
         }
         versions.insert(program.to_owned(), version.clone());
@@ -286,11 +286,12 @@ fn content(path: &Path) -> io::Result<blake3::Hash> {
     Ok(hasher.finalize())
 }
 
-/// What [`alone`] makes of the environment, and what a key is made of: answers of another way to ask are not found.
+/// The version of the environment that [`alone`] sets and of the parts of a key: a change here makes all older answers
+/// unreachable.
 const ASKED_AS: &str = "1";
 
 /// Variables by which programs and their libraries are found, and where they may put what is not there afterwards.
 const HANDED_ON: [&str; 3] = ["PATH", "LD_LIBRARY_PATH", "TMPDIR"];
 
-/// How options of tshark begin that capture from an interface or write files.
+/// Prefixes of tshark's options that capture from an interface or write files.
 const DO_MORE: [&str; 4] = ["-w", "-i", "--interface", "--export-objects"];

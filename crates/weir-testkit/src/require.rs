@@ -1,4 +1,4 @@
-//! What a test does when the peer that judges it is not there, and with captures that it does not know.
+//! The handling of tests whose peer is not installed, and of captures that the list does not name.
 //!
 //! On a developer's machine a test without its peer is skipped, and `cargo xtask test` counts and names it at its end.
 //! A gate lists in `WEIR_REQUIRE` what it has installed, as in `tshark,zeek-baselines,erlang`, and there a missing
@@ -29,9 +29,8 @@ pub fn missing(peer: &str, unchecked: &str) {
     say(&format!("SKIPPED: no {peer}: {unchecked}\n"));
 }
 
-/// Says which captures are in `../shared/data` and not on the list of those that tests read, where [`missing`] says
-/// what is not there; nothing where there are none. This is no failure, whatever `WEIR_REQUIRE` lists: adding
-/// a capture to the folder breaks nothing.
+/// Reports captures in `../shared/data` that the list of tests does not name, in the same way as [`missing`]. This is no failure,
+/// whatever `WEIR_REQUIRE` lists: a new capture in the folder breaks no test.
 pub fn unlisted(names: &[String]) {
     if !names.is_empty() {
         say(&unlisted_line(names));

@@ -11,22 +11,22 @@ use std::time::Duration;
 
 use crate::{Limited as _, until};
 
-/// How the server answers, beside the objects that it has.
+/// The faults and features of the server's answers.
 #[derive(Clone, Debug)]
 pub struct Faults {
-    /// Before the first byte of each answer.
+    /// The delay before the first byte of each answer.
     pub delay: Duration,
     /// Every so many bodies ends in its middle, with the connection; 0 for none.
     pub break_every: usize,
-    /// It gives parts of objects.
+    /// The server supports range requests.
     pub ranges: bool,
     /// Answers say which version they are of.
     pub e_tags: bool,
-    /// It looks at the version that is asked for (RFC 9110, 13.1.1).
+    /// The server honours `If-Match` (RFC 9110, 13.1.1).
     pub if_match: bool,
     /// All answers have this status.
     pub status: Option<u16>,
-    /// Where requests are sent on to.
+    /// The target of redirects.
     pub location: Option<String>,
 }
 
@@ -49,7 +49,7 @@ impl Default for Faults {
 pub struct WebServer {
     address: String,
     shared: Arc<ServerState>,
-    /// Takes connections.
+    /// The thread that accepts connections.
     listening: Option<JoinHandle<()>>,
 }
 
@@ -100,7 +100,7 @@ impl WebServer {
         }
     }
 
-    /// Its host and port.
+    /// The host and port of the server.
     #[must_use]
     pub fn host(&self) -> &str {
         &self.address
@@ -167,7 +167,7 @@ impl WebServer {
 impl Drop for WebServer {
     fn drop(&mut self) {
         self.shared.is_over.store(true, Ordering::Relaxed);
-        // It waits for the next connection. Its port is free when this ends.
+        // The accepting thread waits for a connection, so this one wakes it. The port is free when the thread has ended.
         let is_called = TcpStream::connect(&self.address).is_ok();
         if let Some(listening) = self.listening.take().filter(|_| is_called) {
             let _ = listening.join();
@@ -359,13 +359,13 @@ impl Moto {
         }
     }
 
-    /// Its address.
+    /// The URL of the server.
     #[must_use]
     pub fn endpoint(&self) -> String {
         format!("http://{}", self.address)
     }
 
-    /// What the environment says to programs that read from it.
+    /// The environment variables that point client programs to this server.
     #[must_use]
     pub fn environment(&self) -> [(&'static str, String); 5] {
         [
@@ -386,13 +386,13 @@ impl Moto {
         assert_eq!(status, Some(200), "{key}");
     }
 
-    /// True when `bucket` has an object of this key.
+    /// Returns true when `bucket` has an object of this key.
     #[must_use]
     pub fn has(&self, key: &str) -> bool {
         self.request("HEAD", &format!("bucket/{key}"), &[]) == Some(200)
     }
 
-    /// How many objects of `bucket` have parts and are not whole.
+    /// The number of unfinished multipart uploads in `bucket`.
     ///
     /// # Panics
     /// When it does not say.
@@ -439,7 +439,7 @@ mod tests {
     #[test]
     fn requests_under_way_are_counted_until_they_have_their_answers() {
         let server = WebServer::start(Faults::default());
-        // More than the system keeps for a client that reads nothing.
+        // The body is larger than the send buffers of the system for a client that does not read.
         server.put("a", vec![7; 64 << 20]);
         let ask = || {
             let mut stream = TcpStream::connect(server.host()).unwrap();

@@ -10,11 +10,11 @@ use std::{fs, io};
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Case {
-    /// Its name, such as `core.tunnels.gre`.
+    /// The name of the test, such as `core.tunnels.gre`.
     pub name: String,
     /// The capture that it reads.
     pub capture: PathBuf,
-    /// True when an option has Zeek take packets with wrong checksums.
+    /// True when an option makes Zeek accept packets with wrong checksums.
     pub ignores_checksums: bool,
     /// The lines of the log.
     pub expected: Vec<Row>,
@@ -23,10 +23,10 @@ pub struct Case {
 /// A line of a log by the names of its fields.
 pub type Row = BTreeMap<String, String>;
 
-/// All tests that expect a log, such as `conn.log`, and read one capture: those beside the checkout, in
-/// `../shared/data/zeek`, and the others of Zeek's sources, whose folder `testing/btest` `WEIR_ZEEK` may name. Where
-/// there is neither, the peer `zeek-baselines` is missing (`zeek-sources` where the folder beside the checkout has
-/// no test of this log), and nothing checks what is `compared`, as in `messages with Zeek's sip.log`.
+/// The tests of Zeek that expect a log, such as `conn.log`, and read one capture: those in `../shared/data/zeek` beside the
+/// checkout, and the others of Zeek's sources, if `WEIR_ZEEK` names their folder `testing/btest`. Without both, the peer
+/// `zeek-baselines` is missing (`zeek-sources` if the folder beside the checkout has no test of this log), and the report says
+/// that nothing checks `compared`, such as `messages with Zeek's sip.log`.
 ///
 /// # Errors
 ///
@@ -46,7 +46,7 @@ pub fn cases(log: &str, compared: &str) -> io::Result<Vec<Case>> {
         cases.extend(others.filter(|case| !known.contains(&case.name)));
     }
     if cases.is_empty() {
-        // Of some logs only the sources have tests.
+        // Some logs have tests only in Zeek's sources.
         let peer = match data.join("zeek").is_dir() {
             true => "zeek-sources",
             false => "zeek-baselines",

@@ -144,7 +144,7 @@ fn ours(name: &str, messages: &[&[u8]], cells: Cells) -> (ClassSizes, f64) {
     (sizes, seconds)
 }
 
-/// What zlib makes of the messages, and the CPU seconds that it took.
+/// The compressed size of the messages with zlib, and the CPU seconds.
 fn theirs(messages: &[&[u8]], setting: Setting) -> (u64, f64) {
     let begin = thread_cpu_seconds();
     let window_bits = setting.window_bits.max(9);

@@ -174,7 +174,7 @@ pub fn broadcast(messages: &[&[u8]], setting: Setting, clients: u64) -> Broadcas
 pub struct Mixed {
     /// Compressed bytes on one connection.
     pub together_bytes: u64,
-    /// For each kind its name, messages, and compressed bytes on a connection of its own.
+    /// The name, the messages, and the compressed bytes on a separate connection, of each kind.
     pub apart: Vec<(String, u64, u64)>,
 }
 

@@ -93,7 +93,7 @@ impl StudyResult {
     }
 }
 
-/// Takes messages in the order in which they were sent, and computes the sizes of every setting.
+/// Collects messages in the order in which they were sent, and computes the sizes of every setting.
 ///
 /// ```
 /// use weir_ws::{Format, InputOptions, Setting, Study, StudyOptions, read_messages};
@@ -164,7 +164,7 @@ impl Study {
         }
     }
 
-    /// Takes a message; control frames are skipped, since they are never compressed.
+    /// Adds a message; control frames are skipped, since they are never compressed.
     pub fn message(&mut self, message: &InputMessage<'_>) {
         if message.opcode.is_control() {
             return;

@@ -208,7 +208,7 @@ impl Deflate {
         }
     }
 
-    /// What zlib has allocated for the stream.
+    /// The memory that zlib has allocated for the stream.
     #[must_use]
     pub fn allocated(&self) -> Allocated {
         self.inner.allocated()
@@ -272,7 +272,7 @@ impl Inflate {
         }
     }
 
-    /// What zlib has allocated for the stream.
+    /// The memory that zlib has allocated for the stream.
     #[must_use]
     pub fn allocated(&self) -> Allocated {
         self.inner.allocated()

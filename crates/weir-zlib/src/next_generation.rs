@@ -16,7 +16,7 @@ use crate::{Allocated, allocate, free};
 /// assert_eq!(out, [0xf2, 0x48, 0xcd, 0xc9, 0xc9, 0x07, 0x00]);
 /// ```
 pub struct NextGeneration {
-    /// On the heap: zlib-ng keeps a pointer to it, so it must not move.
+    /// The stream is on the heap: zlib-ng keeps a pointer to it, so it must not move.
     stream: Box<ng::z_stream>,
     allocated: *mut Allocated,
 }
@@ -47,12 +47,12 @@ impl NextGeneration {
                 ng::Z_DEFAULT_STRATEGY,
             )
         };
-        // Dropped where it failed: the end of a stream that did not begin does nothing.
+        // The value is dropped after a failure: ending a stream that did not begin has no effect.
         let deflate = Self { stream, allocated };
         (code == ng::Z_OK).then_some(deflate)
     }
 
-    /// Its version, such as `2.3.3`.
+    /// The version, such as `2.3.3`.
     #[must_use]
     pub fn version() -> String {
         // SAFETY: zlib-ng gives a pointer to a constant string that ends with a zero.
@@ -105,7 +105,7 @@ impl NextGeneration {
         out.truncate(end);
     }
 
-    /// What zlib-ng has allocated for the stream.
+    /// The memory that zlib-ng has allocated for the stream.
     #[must_use]
     pub fn allocated(&self) -> Allocated {
         // SAFETY: valid until this is dropped, and zlib-ng writes to it only during its calls.

@@ -157,7 +157,7 @@ fn pcaps(frames: &[(u32, Seed)]) -> io::Result<Vec<Seed>> {
     let records_len = (ixia.len() - 24) as u32;
     ixia.splice(24..24, records_len.to_le_bytes());
     seeds.push(("ixia".to_owned(), ixia));
-    // Nokia: four more bytes in each record header, which nothing announces.
+    // Nokia's variant has four more bytes in each record header, and no sign of it in the file header.
     let mut nokia = seeds[0].1[..24].to_vec();
     for (index, (_, (_, frame))) in some.iter().enumerate() {
         let len = frame.len().min(96) as u32;
@@ -403,7 +403,7 @@ fn layouts() -> Vec<Seed> {
     seeds
 }
 
-/// Records of each layout; for those without a sound one at hand, numbers that count up.
+/// Records of each layout; layouts without sample records get counting numbers.
 fn records(frames: &[(u32, Seed)]) -> Vec<Seed> {
     let mut seeds = Vec::new();
     let frame = frames
@@ -516,5 +516,5 @@ fn write(target: &str, seeds: &[Seed]) -> io::Result<()> {
     Ok(())
 }
 
-/// In November 2023.
+/// A time in November 2023, in nanoseconds.
 const TIME_NS: u64 = 1_700_000_000_123_456_789;

@@ -43,7 +43,7 @@ pub(super) fn pages(program: &Path, root: &Path) -> Result<Vec<Page>> {
     ])
 }
 
-/// What the program prints.
+/// The standard output of the program.
 fn said(program: &Path, words: &[&str]) -> Result<String> {
     let output = Command::new(program)
         .args(words)

@@ -28,7 +28,7 @@ pub(super) fn of_site(path: &str, text: &str) -> String {
     written
 }
 
-/// Where a link leads that leaves the site.
+/// The repository URL for a link that leaves the site.
 fn outside(path: &str, link: &str) -> Option<String> {
     if link.contains("://") || link.starts_with('#') || link.is_empty() {
         return None;

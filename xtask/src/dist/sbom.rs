@@ -105,7 +105,7 @@ impl Graph {
         }
     }
 
-    /// What is linked into a package, not what builds it or tests it.
+    /// The packages that are linked into a package, without its build and test dependencies.
     fn below(&self, id: &str) -> BTreeSet<String> {
         let deps = self
             .nodes

@@ -19,7 +19,7 @@ pub(super) fn make(program: &Program, out: &Path, epoch: u64) -> Result<()> {
     let version = program.version.replace('-', "+");
     let machine = program.machine();
     let platform = match program.libc {
-        // What needs nothing of the system runs with either library.
+        // A static program runs with glibc and with musl.
         None => format!("manylinux_2_17_{machine}.musllinux_1_1_{machine}"),
         Some((major, minor)) => format!("manylinux_{major}_{minor}_{machine}"),
     };
@@ -126,7 +126,7 @@ fn dos_time(epoch: u64) -> u32 {
     (date << 16 | time) as u32
 }
 
-/// Installs the wheel where nothing else is, and runs the program.
+/// Installs the wheel into an empty environment, and runs the program.
 pub(super) fn check(out: &Path, work: &Path, says: &dyn Fn(&Path) -> Result<()>) -> Result<()> {
     let wheel = names(out)?.into_iter().find(|name| name.ends_with(".whl"));
     let Some(wheel) = wheel else {

@@ -57,7 +57,7 @@ pub(super) fn attack(program: &Path, root: &Path, options: &HostileArgs) -> Resu
                 wrong.push(format!("{name}: no answer beside {}", hold.name));
             }
         }
-        // What strangers have registered without a token is missed after a while.
+        // An executor that a client registered without a token counts as lost after a while.
         let answers = (0..RECOVERY).any(|_| cluster.ask(QUESTION).is_ok());
         cluster.look();
         cluster.report(name);
@@ -128,7 +128,7 @@ fn send_changed(
 /// A scheduler and two executors, which end with this.
 struct Cluster {
     processes: Vec<Process>,
-    /// Where they listen.
+    /// The addresses on which the processes listen.
     doors: Vec<SocketAddr>,
     recorder: Recorder,
     /// The recorder in front of the scheduler.
@@ -241,7 +241,7 @@ impl Cluster {
         });
     }
 
-    /// Has a statement answered by the executors.
+    /// Runs a statement on the executors.
     fn ask(&self, sql: &str) -> Result<Duration> {
         let begun = Instant::now();
         let scheduler = self.scheduler.to_string();
@@ -421,7 +421,7 @@ fn changed(random: &mut Rng, stream: &[u8]) -> Vec<u8> {
     for _ in 0..=random.below(3) {
         let place = usize::try_from(random.below(parts.len() as u64)).unwrap_or(0);
         match random.below(8) {
-            // What stands in a part, which goes on saying how long it is.
+            // The content of a part changes, and its length field is corrected.
             0..=3 => change_part(random, &mut parts[place]),
             4 => {
                 let again = parts[place].clone();
@@ -475,7 +475,8 @@ fn body_len(part: &[u8]) -> usize {
     }
 }
 
-/// Changes what stands in a frame or record. A gRPC message within a frame of data goes on saying how long it is, too.
+/// Changes the content of a frame or record and corrects its length. A gRPC message within a data frame also keeps a correct
+/// length.
 fn change_part(random: &mut Rng, part: &mut Vec<u8>) {
     let is_tls = is_tls(part);
     let head = head_len(part);
@@ -524,7 +525,7 @@ fn send(door: SocketAddr, octets: &[u8], random: &mut Rng, half_open: &mut Vec<T
     while Instant::now() < until && matches!(stream.read(&mut answer), Ok(1..)) {}
 }
 
-/// What a client of HTTP/2 begins with (RFC 9113, 3.4).
+/// The connection preface of an HTTP/2 client (RFC 9113, 3.4).
 pub(super) const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 /// The statements whose messages are recorded and changed.
 const STATEMENTS: &[&str] = &[
@@ -538,7 +539,7 @@ const QUESTION: &str = "SELECT count(*) FROM 'voip.pcap'";
 /// The number of answers that are timed beside what is held.
 const HELD_QUESTIONS: usize = 5;
 const ANSWER_WITHIN: Duration = Duration::from_secs(20);
-/// Statements that may fail once nothing is sent any more.
+/// The number of statements that may fail after the attack has ended.
 const RECOVERY: u32 = 10;
 /// Connections at once.
 const SENDERS: u64 = 8;
@@ -567,7 +568,7 @@ mod tests {
         assert_eq!(parts(&frames.concat()), frames);
         let records = [vec![22, 3, 1, 0, 2, 1, 2], vec![20, 3, 3, 0, 1, 1]];
         assert_eq!(parts(&records.concat()), records);
-        // What is cut is a part of its own.
+        // A truncated record is a part of its own.
         assert_eq!(parts(&[22, 3, 1, 0, 9, 1]), [[22, 3, 1, 0, 9, 1]]);
         assert_eq!(parts(&[0]), [[0]]);
     }

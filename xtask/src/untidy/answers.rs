@@ -1,4 +1,4 @@
-//! What the program says of captures: all tables of several captures in one process.
+//! The program's answers: all tables of several captures from one process.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -25,8 +25,7 @@ impl TableAnswers {
     }
 }
 
-/// What the program says of each of `paths` in each of `tables`; an error says how it ended when that was by itself and
-/// not with an answer.
+/// The rows of each of `tables` for each of `paths`. A program that ends without an answer is an error.
 pub(super) fn ask(
     program: &Path,
     paths: &[PathBuf],
@@ -80,5 +79,5 @@ pub(super) fn ask(
 const CAPTURE: &str = "answer of";
 const TABLE: &str = "answer in";
 
-/// What all captures of a process may take.
+/// The time limit for all captures of a process.
 const LIMIT: Duration = Duration::from_secs(600);

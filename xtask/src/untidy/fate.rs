@@ -1,4 +1,4 @@
-//! What happened to a connection, and which columns have to be as they were for all that.
+//! The changes of a connection, and the columns that these changes must not affect.
 
 use std::collections::BTreeSet;
 
@@ -6,7 +6,7 @@ use weir_testkit::untidy::How;
 
 use super::tables::Dependency;
 
-/// What happened to a connection.
+/// The changes of a connection.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ConnectionFate {
     pub(super) hows: BTreeSet<How>,
@@ -14,7 +14,7 @@ pub(super) struct ConnectionFate {
     pub(super) is_retimed: bool,
     /// Times in the capture are others.
     pub(super) has_other_times: bool,
-    /// It is a connection of TCP.
+    /// True for a TCP connection.
     pub(super) is_tcp: bool,
     /// The first frame that was touched, from 1.
     pub(super) first: Option<u64>,
@@ -35,7 +35,7 @@ impl ConnectionFate {
         !self.is_tcp && self.has(|how| matches!(how, How::Doubled))
     }
 
-    /// True when a column of this kind has to be as it was.
+    /// Returns true when the changes must not affect a column of this kind.
     pub(super) fn keeps(&self, kind: Dependency) -> bool {
         let is_moved = self.has(|how| matches!(how, How::Moved));
         let is_longer = self.has(|how| matches!(how, How::Records(_)));

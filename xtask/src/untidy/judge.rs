@@ -1,4 +1,4 @@
-//! What the program says of an untidy capture, beside what it says of the tidy one.
+//! The comparison of the program's answers for an untidy capture with those for the tidy one.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
@@ -18,11 +18,11 @@ use super::tables::{
 #[derive(Clone, Debug)]
 pub(super) struct Discrepancy {
     pub(super) table: &'static str,
-    /// Which rule.
+    /// The broken rule.
     pub(super) rule: &'static str,
-    /// What touched the connection of the row, without amounts.
+    /// The kinds of changes to the connection of the row, without amounts.
     pub(super) hows: BTreeSet<&'static str>,
-    /// The row that the tidy capture has, and the one that the untidy one has, as far as they are known.
+    /// The rows of the tidy and of the untidy capture, as far as known.
     pub(super) tidy: Option<TableRow>,
     pub(super) untidy: Option<TableRow>,
     pub(super) more: String,
@@ -63,7 +63,7 @@ pub(super) fn faults(
 struct Judge<'s> {
     tidy: &'s JudgedCapture<'s>,
     untidy: &'s JudgedCapture<'s>,
-    /// Of each flow of the tidy capture, what happened to it.
+    /// The changes of each flow of the tidy capture.
     states: BTreeMap<u64, ConnectionFate>,
     /// The flow of the tidy capture that each one of the untidy capture is.
     flows: BTreeMap<u64, u64>,
@@ -128,8 +128,9 @@ impl<'s> Judge<'s> {
         judge
     }
 
-    /// Which flow of the tidy capture each flow of the untidy one is: its packets are those of one flow, and a flow is
-    /// not two. Where packets are missing that tell connections apart, or their times have passed, it may be.
+    /// The flow of the tidy capture for each flow of the untidy one. The packets of an untidy flow must belong to one tidy flow,
+    /// and a tidy flow must not become two, unless packets are missing that distinguish connections, or their timeouts have
+    /// passed.
     fn same_flows(&self, faults: &mut Vec<Discrepancy>) -> BTreeMap<u64, u64> {
         let mut tidy_of: BTreeMap<u64, u64> = BTreeMap::new();
         for row in self.tidy.answer.rows(FLOW_PACKETS) {
@@ -247,11 +248,11 @@ impl<'s> Judge<'s> {
             if is_untidy && let Some(own) = flow {
                 flow = match self.flows.get(&own) {
                     Some(same) => Some(*same),
-                    // Those that were added have numbers beyond all others.
+                    // Added flows have numbers beyond all others.
                     None => Some(ADDED + own),
                 };
             }
-            // What is complete only at the end has the time of the last record, whosever that is.
+            // A row that is complete only at the end of the capture has the time of the last record, of whatever connection.
             if row.get("frame.number").is_some_and(Value::is_null) {
                 row.remove("frame.time");
             }
@@ -302,8 +303,8 @@ impl<'s> Judge<'s> {
         }
     }
 
-    /// Where octets are missing, each row is one that was there, as far as it says something, or says that it is
-    /// uncertain; and a row is only gone where something before its end is, and that is counted.
+    /// Checks a flow with missing octets: each row must agree with a tidy row as far as it has values, or be marked as uncertain.
+    /// A row may be missing only when a change precedes its end and the loss is counted.
     fn less(&self, rows: &FlowRows<'_>, faults: &mut Vec<Discrepancy>) {
         let FlowRows {
             table,
@@ -357,7 +358,7 @@ impl<'s> Judge<'s> {
         }
     }
 
-    /// True when a packet of the row is not there, or something says that octets are missing.
+    /// Returns true when a packet of the row is lost, or a count or mark reports missing octets.
     fn is_counted(&self, rows: &FlowRows<'_>, row: &TableRow) -> bool {
         let is_lost =
             |row: &TableRow| number(row, "frame.number").is_some_and(|it| self.lost.contains(&it));
@@ -389,7 +390,7 @@ impl<'s> Judge<'s> {
         is_uncertain || is_cut || missed(self.untidy, flow) > missed(self.tidy, flow)
     }
 
-    /// True when no packet of a flow is there any more.
+    /// Returns true when all packets of a flow are lost.
     fn is_gone(&self, flow: Option<u64>) -> bool {
         let is_lost = |row: &TableRow| {
             let origin = number(row, "frame.number").and_then(|it| self.tidy.origin(it));
@@ -456,7 +457,7 @@ impl<'s> Judge<'s> {
                 let differs = octets.iter().zip(before).position(
                     |(one, two)| matches!((one, two), (Some(one), Some(two)) if one != two),
                 );
-                // Where a stream begins is only known of one whose SYN was seen.
+                // The start of a stream is only known when its SYN was captured.
                 if let (Some(at), true) = (differs, self.has_syns(*flow)) {
                     fault(
                         "each octet of a stream is the one that was there",
@@ -473,7 +474,7 @@ impl<'s> Judge<'s> {
         }
     }
 
-    /// True when no SYN of a flow was lost.
+    /// Returns true when both SYNs of a flow are in the capture.
     fn has_syns(&self, flow: Option<u64>) -> bool {
         let tidy = self.tidy.capture;
         let connections = tidy.connections();
@@ -516,7 +517,7 @@ struct FlowRows<'r> {
 }
 
 impl FlowRows<'_> {
-    /// Where nothing is missing, the rows are the same in all columns that have to be.
+    /// Checks a flow without missing octets: the rows are equal in all columns that its changes must not affect.
     fn same(&self, faults: &mut Vec<Discrepancy>) {
         let Self {
             table,
@@ -533,7 +534,7 @@ impl FlowRows<'_> {
                 .collect();
             kept.join("\n")
         };
-        // How many rows of each text there are more in the untidy capture.
+        // The number of rows of each text, in the tidy and in the untidy capture.
         let mut counts: BTreeMap<String, (i64, i64)> = BTreeMap::new();
         for row in said {
             counts.entry(text(row)).or_default().0 += 1;
@@ -613,7 +614,7 @@ fn lost(account: &Account) -> BTreeSet<u64> {
     lost.map(|touch| touch.origin as u64 + 1).collect()
 }
 
-/// What happened to each connection.
+/// The changes of each connection.
 fn states(
     tidy: &Capture,
     connections: &Connections,
@@ -681,7 +682,7 @@ fn directions(rows: &[TableRow]) -> BTreeMap<String, Vec<Option<u8>>> {
     directions
 }
 
-/// True when each column that says something says what the other row says.
+/// Returns true when each content column of `row` is NULL or equal to that of `than`.
 fn is_less(table: &TableRule, row: &TableRow, than: &TableRow) -> bool {
     row.iter().all(|(column, value)| match table.kind(column) {
         Dependency::Content => value.is_null() || than.get(column) == Some(value),
@@ -689,7 +690,7 @@ fn is_less(table: &TableRule, row: &TableRow, than: &TableRow) -> bool {
     })
 }
 
-/// How many columns say the same.
+/// The number of equal columns.
 fn likeness(table: &TableRule, row: &TableRow, other: &TableRow) -> usize {
     let same = row.iter().filter(|(column, value)| {
         table.kind(column) != Dependency::None
@@ -699,7 +700,7 @@ fn likeness(table: &TableRule, row: &TableRow, other: &TableRow) -> usize {
     same.count()
 }
 
-/// True when a row says that something of it is missing or wrong.
+/// Returns true when a row reports that a part of it is missing or wrong.
 fn is_uncertain(table: &TableRule, row: &TableRow) -> bool {
     row.iter().any(|(column, value)| {
         table.kind(column) == Dependency::Doubt
@@ -717,7 +718,7 @@ fn last_frame(table: &TableRule, row: &TableRow) -> Option<u64> {
     let frames = row
         .iter()
         .filter(|(column, _)| table.kind(column) == Dependency::Frame);
-    // Without its own number it was complete at the end only.
+    // A row without its own frame number was completed at the end of the capture.
     row.get("frame.number").filter(|number| !number.is_null())?;
     frames.filter_map(|(_, value)| value.as_u64()).max()
 }
@@ -780,7 +781,7 @@ mod tests {
         capture
     }
 
-    /// What a program says of these frames of it, each with a name in `dns`.
+    /// A made-up answer for these frames of the capture, with a row in `dns` for each name.
     fn answer(capture: &Capture, frames: &[(u64, &str)]) -> TableAnswers {
         let row = |value: Value| value.as_object().unwrap().clone();
         let flow = row(serde_json::json!({

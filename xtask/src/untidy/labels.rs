@@ -7,7 +7,7 @@ use weir_testkit::untidy::{Account, Capture};
 /// Times of both captures that belong together, as the same frames have them, where they differ.
 #[derive(Debug, Default)]
 pub(super) struct Labels {
-    /// Of each time, and whether it is one of the untidy capture, its set of times by another member.
+    /// The parent of each time in a union-find structure; true marks a time of the untidy capture.
     sets: BTreeMap<(String, bool), (String, bool)>,
 }
 
@@ -41,7 +41,7 @@ impl Labels {
         time
     }
 
-    /// What all times of a set have for a name; `None` of a time that belongs to no other.
+    /// The common name of all times of a set; `None` when no times differ.
     pub(super) fn of(&self, time: &str, is_untidy: bool) -> Option<String> {
         if self.sets.is_empty() {
             return None;

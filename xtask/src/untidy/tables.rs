@@ -1,9 +1,10 @@
-//! What has to hold of each table: which columns say when, where and how a message came, and which only what it says.
+//! The rules of each table: the columns that depend on the time, the place and the packets of a message, and those that depend on
+//! its content alone.
 //!
 //! A column that is not listed is content: doses that keep all octets leave it as it is, and where octets are missing it
 //! is as it was or NULL.
 
-/// What a column depends on besides the message.
+/// The influences on a column besides the message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Dependency {
     /// The content of the message. As it was, unless octets are missing; then as it was, or NULL.
@@ -18,7 +19,7 @@ pub(super) enum Dependency {
     Span,
     /// The number of a record of another packet that was on the wire: as it was where the same packets are there.
     WireFrame,
-    /// What ended by the time that passed in the capture: as it was where no clock was set, and nothing is missing.
+    /// A value that ended by a timeout in capture time: unchanged unless a clock was set or packets are missing.
     Clock,
     /// Counts what was on the wire: packets, octets that came again. As it was where the same packets are there.
     Wire,
@@ -26,9 +27,9 @@ pub(super) enum Dependency {
     Stream,
     /// Sums up several messages: as it was, unless some are missing, or are there again.
     Sum,
-    /// What is missing or wrong: as it was, unless octets are missing; then it is what makes a row uncertain.
+    /// A mark of missing or wrong data: unchanged unless octets are missing; then it marks the row as uncertain.
     Doubt,
-    /// Says nothing of the message.
+    /// The column does not depend on the message.
     None,
 }
 
@@ -36,22 +37,22 @@ use Dependency::{
     Clock, Doubt, Frame, LastTime, None as Nothing, Span, Stream, Sum, Time, Wire, WireFrame,
 };
 
-/// Which connections a row depends on.
+/// The connections that a row depends on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum RowScope {
-    /// The one that it names.
+    /// The connection that the row names.
     Own,
-    /// Those that carry signalling, too.
+    /// The own connection and those that carry signalling.
     Signalled,
-    /// Those that carry signalling and media, too.
+    /// The own connection and those that carry signalling and media.
     Call,
 }
 
-/// A table and what has to hold of it.
+/// A table and its rules.
 #[derive(Debug)]
 pub(super) struct TableRule {
     pub(super) name: &'static str,
-    /// What is selected.
+    /// The selected columns.
     pub(super) columns: &'static str,
     pub(super) scope: RowScope,
     /// The columns that are not content.
@@ -192,7 +193,7 @@ pub(super) const TABLES: &[TableRule] = &[
     },
     TableRule {
         scope: RowScope::Signalled,
-        // What a message came in is not said before its last octet is there.
+        // The packets of a message are only known after its last octet.
         ..own(CALL_PACKETS, &[("frame.number", WireFrame)])
     },
     own(
@@ -369,7 +370,7 @@ pub(super) fn judges_others(name: &str) -> bool {
     [FLOW_PACKETS, FLOWS].contains(&name)
 }
 
-/// What has to be asked to judge a table alone.
+/// The tables that judging one table requires.
 pub(super) fn needed(name: &str) -> Vec<&'static TableRule> {
     let scope = TABLES
         .iter()

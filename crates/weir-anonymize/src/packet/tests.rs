@@ -78,7 +78,7 @@ fn packets() -> Vec<Vec<u8>> {
         ),
         frame(ethertype::IPV4, &four(4, &udp4)),
         frame(ethertype::IPV4, &four(41, &udp6)),
-        // What is not known at all.
+        // The last packets have unknown protocols.
         frame(0x1234, &said),
         frame(ethertype::IPV4, &four(99, &said)),
     ]
@@ -148,7 +148,7 @@ fn checksums_are_right_where_they_were() {
     }
 }
 
-/// What fragments carried became zeros, of which the checksum in the first of them knew nothing.
+/// The payloads of later fragments became zeros, and the checksum in the first one did not include that.
 #[test]
 fn checksums_of_datagrams_in_fragments_are_right_when_they_are_put_together() {
     let anonymizer = Anonymizer::new(b"key");
@@ -165,7 +165,7 @@ fn checksums_of_datagrams_in_fragments_are_right_when_they_are_put_together() {
             17,
             four(protocol::UDP, &udp(A.into(), B.into(), 9, 9, &data)),
         ),
-        // It cannot be seen that it was wrong.
+        // The anonymized datagram does not show that its checksum was wrong.
         (228, 20, 17, four(protocol::UDP, &wrong)),
         (228, 20, 1, four(protocol::ICMP, &echo)),
         (229, 48, 17, six(&udp(C.into(), D.into(), 9, 9, &data))),

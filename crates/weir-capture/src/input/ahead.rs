@@ -193,7 +193,7 @@ impl<R: Read> Watch<R> {
 const CHUNK_BYTES: usize = 1 << 20;
 /// Chunks that a thread may be ahead.
 const CHUNKS: usize = 4;
-/// Bytes that are looked at as one: for less a thread is not worth it.
+/// The bytes of one measurement: for less a thread is not worth it.
 const WATCHED: usize = 4 << 20;
 /// Bytes a second that need no thread: the page cache gives several times as many, and a thread costs a
 /// copy of each.

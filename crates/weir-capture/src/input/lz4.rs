@@ -20,7 +20,7 @@ pub(crate) struct Lz4<R: Read> {
 struct Feed<R> {
     source: Source<R>,
     failure: Option<io::Error>,
-    /// More was asked for than there is.
+    /// True after a read beyond the end of the source.
     ended: bool,
 }
 

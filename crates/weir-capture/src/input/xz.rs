@@ -32,7 +32,7 @@ impl<R: Read> Xz<R> {
     }
 
     pub(super) fn read(&mut self, out: &mut [u8]) -> Result<usize, InputError> {
-        // In a call that finds damage the decoder may lose what it has decompressed: it gets little room.
+        // A decoder call that finds damage may lose the output of that call, so each call gets little room.
         let room = out.len().min(ROOM_BYTES);
         let Some(out) = out.get_mut(..room).filter(|out| !out.is_empty()) else {
             return Ok(0);

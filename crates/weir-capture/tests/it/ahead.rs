@@ -29,7 +29,7 @@ struct Slow {
     at: usize,
     /// Fails here.
     fails_at: usize,
-    /// What makes it slow: a reader looks for no other sign. A busy machine makes it slower yet, never fast.
+    /// The pause of each read, the only sign of slowness that a reader checks. A busy machine makes it slower yet, never fast.
     pause: Duration,
     threads: Arc<Mutex<Vec<String>>>,
 }

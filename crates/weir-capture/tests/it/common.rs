@@ -250,7 +250,7 @@ pub(crate) fn records(bytes: &[u8]) -> Vec<OwnedRecord> {
     kept
 }
 
-/// Gives 1 to `most` bytes at a time, and is interrupted now and then.
+/// A reader of 1 to `most` bytes at a time that is interrupted now and then.
 pub(crate) struct Dribble<R> {
     inner: R,
     most: usize,

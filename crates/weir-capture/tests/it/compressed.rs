@@ -263,7 +263,7 @@ fn damage_comes_after_the_records_before_it() {
         assert_eq!(error.kind(), ErrorKind::Decompress, "{name}");
         assert!(error.to_string().contains(message), "{name}: {error}");
         assert!(kept.len() >= least, "{name}: {} records", kept.len());
-        // Where the record would be, in both streams.
+        // The message has the offset of the missing record in the decompressed and in the compressed stream.
         let offset = 24 + 100 * kept.len() as u64;
         let start = format!("pcap record {} at byte {offset}: ", kept.len() + 1);
         assert!(error.to_string().starts_with(&start), "{name}: {error}");
@@ -346,7 +346,7 @@ fn an_xz_dictionary_beyond_the_limit_is_refused_with_a_hint() {
     assert!(error.hint().is_some_and(|hint| hint.contains("xz -dc")));
 }
 
-/// What each of them makes of any damage: no panic, an end, and no record that was not there.
+/// Damage of any kind causes no panic, ends the reading, and adds no record.
 #[test]
 fn no_damage_of_a_compressed_capture_makes_records_up() {
     let file = &capture()[..24 + 100 * 300];
@@ -363,7 +363,7 @@ fn no_damage_of_a_compressed_capture_makes_records_up() {
     }
 }
 
-/// What the programs of these formats write, with the options that people use.
+/// Reads the output of each format's own program, with common options.
 #[test]
 fn what_xz_bzip2_lz4_and_zip_write_is_read() {
     let folder = tempfile::tempdir().unwrap();

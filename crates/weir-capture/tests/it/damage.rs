@@ -92,7 +92,7 @@ fn damaged_file_headers_are_located() {
              131072 (0x20000), expected 1.0 or 1.2",
         ),
         (
-            // Its length leaves out the padding.
+            // The length of this section header does not include the padding.
             Bytes::new(Little)
                 .u32(0x0a0d_0d0a)
                 .u32(18)
@@ -274,12 +274,12 @@ fn an_error_of_the_source_comes_after_the_records_before_it() {
         (Some(Format::Pcap), 3, 66)
     );
     assert!(std::error::Error::source(&error).is_some());
-    // Also in the first record, which is looked at ahead of time.
+    // The first record, which is read ahead, gives the same error.
     for len in [24, 30, 42] {
         let (kept, error) = read_all(Reader::new(Broken(&file[..len])));
         assert_eq!((kept.len(), error.unwrap().kind()), (0, ErrorKind::Io));
     }
-    // Also right at a boundary between records, where a file might as well end.
+    // The error is also reported at a boundary between records, where a file could end.
     let (kept, error) = read_all(Reader::new(Broken(&file[..66])));
     assert_eq!((kept.len(), error.unwrap().kind()), (2, ErrorKind::Io));
 }

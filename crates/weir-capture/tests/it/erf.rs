@@ -145,7 +145,7 @@ fn a_prefix_is_recognised_once_it_holds_three_records() {
 
 #[test]
 fn the_format_can_be_told() {
-    // Of a type that is not recognised.
+    // The record type is one that detection does not recognise.
     let file = erf(TIME, 100, 0, &[0; 64], 60);
     assert!(Reader::new(&file[..]).is_err());
     let mut options = Options::default();

@@ -185,7 +185,7 @@ fn a_pattern_finds_names_that_are_not_utf8() {
     all.insert(2, r"d\xfe/c\xe9\\.pcap");
     assert_eq!(found("**/*.pcap"), all);
     assert_eq!(found("d*/*"), [r"d\xfe/c\xe9\\.pcap"]);
-    // What is shown can be written.
+    // Each listed name can be given back as a path.
     for name in all.into_iter().filter(|name| !name.starts_with('n')) {
         assert_eq!(found(name), [name]);
         assert_eq!(expand(root.join(name).to_str().unwrap()).unwrap().len(), 1);
@@ -248,7 +248,7 @@ fn in_window(files: &[Vec<u8>], bytes: usize) -> (Vec<(usize, u8)>, u64) {
     (order, merge.late())
 }
 
-/// The records of one file kept its order, whatever their times.
+/// The records of one file once kept its order, also when their times did not.
 #[test]
 fn records_of_one_file_come_in_the_order_of_time_within_a_window() {
     let file = capture(&[1, 5, 3, 4, 2, 9, 7, 7]);
@@ -260,7 +260,7 @@ fn records_of_one_file_come_in_the_order_of_time_within_a_window() {
     // A record of a byte takes 161: four wait, and then the earliest is given.
     let (order, late) = in_window(std::slice::from_ref(&file), 4 * 161);
     assert_eq!((order, late), (sorted.to_vec(), 0));
-    // Where two wait, 5 is given in front of 2, and where one does, that is all.
+    // A window of two records yields 5 before 2, and a window of one changes nothing.
     let (order, late) = in_window(std::slice::from_ref(&file), 2 * 161);
     assert_eq!(order, [1, 3, 4, 2, 5, 7, 7, 9].map(|second| (0, second)));
     assert_eq!(late, 1);
@@ -278,7 +278,7 @@ fn records_of_one_file_come_in_the_order_of_time_within_a_window() {
     assert_eq!(in_window(&[], 1 << 20), (vec![], 0));
 }
 
-/// What a record says besides its bytes waits with it.
+/// The metadata of a record wait together with its bytes.
 #[test]
 fn records_that_wait_are_whole() {
     let described = |name: &[u8]| {
@@ -327,7 +327,7 @@ fn records_that_wait_are_whole() {
         [
             row(4, 7, 62, "wlan0", None),
             row(2, 8, 61, "eth0", None),
-            // It has no time, and goes with the one before.
+            // A record without a time stays after the one before it.
             row(3, 88, 1, "eth0", None),
             row(1, 9, 60, "eth1", Some("why")),
         ]

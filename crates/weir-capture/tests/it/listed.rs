@@ -10,8 +10,8 @@ fn is_capture(path: &Path) -> bool {
     sniff_path(path).is_ok_and(|found| found.is_some())
 }
 
-/// What the list calls a capture is one, and nothing else that it names. Captures that are not on it are named, and are
-/// no failure; `WEIR_BLESS=1` writes the list anew.
+/// Each capture of the list is one, and no other file of the list is. Captures that the list lacks are reported without a
+/// failure; `WEIR_BLESS=1` writes a new list.
 #[test]
 fn captures_are_listed() {
     let data = captures::data();

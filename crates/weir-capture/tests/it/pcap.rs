@@ -99,7 +99,7 @@ fn aix_has_link_types_and_nanoseconds_of_its_own() {
             (link_type, Some(1_999_999_999))
         );
     }
-    // Link type 1 is nobody's interface type, so this is an old libpcap.
+    // Link type 1 is not a known interface type, so this is an old libpcap.
     let mut file = pcap_header(Big, MICROSECONDS, (2, 2), 1);
     file.extend(pcap_record(Big, (1, 999_999), &PACKET, 5));
     assert_eq!(records(&file)[0].time_ns, Some(1_999_999_000));
@@ -192,7 +192,7 @@ fn the_limit_on_a_record_depends_on_the_link_type_and_on_the_options() {
 
 #[test]
 fn a_pipe_gives_its_first_packet_before_the_second_comes() {
-    // Gives one part a call, and fails the test when asked for more than there is.
+    // The reader returns one part per call, and fails the test when it is read beyond the last part.
     struct Parts(Vec<Vec<u8>>);
     impl std::io::Read for Parts {
         fn read(&mut self, out: &mut [u8]) -> std::io::Result<usize> {

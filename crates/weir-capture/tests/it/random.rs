@@ -13,7 +13,7 @@ use weir_capture::{ErrorKind, Options, Reader};
 struct Made {
     bytes: Vec<u8>,
     kept: Vec<OwnedRecord>,
-    /// Where each record ends.
+    /// The end of each record.
     ends: Vec<usize>,
 }
 
@@ -203,7 +203,7 @@ fn write_block(
             resolution,
             offset,
         } => {
-            // Within what an i128 holds here; tests of the extremes are elsewhere.
+            // The resolutions stay within the range of an i128; other tests have the extremes.
             let resolution = resolution.map(|r| if r & 0x80 == 0 { r % 20 } else { r });
             let unit = match resolution {
                 None => (1000, 1),

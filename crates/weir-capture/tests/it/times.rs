@@ -82,7 +82,7 @@ fn times_of_netmon_that_do_not_fit_are_counted() {
         let start = [year, 4, 0, 11, 23, 47, 16, 0].map(u16::to_le_bytes);
         let mut file = b"GMBU\x00\x02\x01\x00".to_vec();
         file.extend(start.as_flattened());
-        // Behind one frame of a byte, the table with its place.
+        // The frame table follows one frame of a byte; the header has its offset and length.
         file.extend([128 + 17, 4].map(u32::to_le_bytes).as_flattened());
         file.resize(128, 0);
         file.extend(delta_us.to_le_bytes());

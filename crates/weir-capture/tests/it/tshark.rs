@@ -60,7 +60,7 @@ fn made_captures_are_read_as_tshark_reads_them() {
     compare_all(&paths, 3);
 }
 
-/// What editcap writes as snoop and as NetMon 2 is, record by record, the pcap that it was made of; tshark says so, too.
+/// Files that editcap wrote as snoop and as NetMon 2 have the records of their original pcap, also according to tshark.
 #[test]
 fn snoop_and_netmon_captures_are_read_as_tshark_reads_them() {
     let folder = tempfile::tempdir().unwrap();
@@ -128,13 +128,13 @@ fn snoop_and_netmon_captures_are_read_as_tshark_reads_them() {
         assert_eq!(kept.len(), 40);
         assert!(error.unwrap().to_string().contains("the frame table"));
     }
-    // Of version 2.3, which says network and time behind each frame.
+    // A file of version 2.3 has network and time behind each frame.
     let later = "../../fuzz/corpus/capture_others/netmon23";
     paths.push(Path::new(env!("CARGO_MANIFEST_DIR")).join(later));
     compare_all(&paths, 1);
 }
 
-/// What editcap drops as a duplicate is passed over, and nothing else; records keep their numbers.
+/// The reader drops exactly the duplicates that editcap drops, and keeps the numbers of the other records.
 #[test]
 fn repeated_packets_are_those_that_editcap_drops() {
     let folder = tempfile::tempdir().unwrap();
@@ -326,7 +326,7 @@ fn compare_all(paths: &[PathBuf], stride: usize) {
     assert!(differences.is_empty(), "{}", differences.join("\n"));
 }
 
-/// What differs from the summaries of capinfos.
+/// The differences from the summaries of capinfos.
 fn compare_summaries(paths: &[PathBuf]) -> Vec<String> {
     let output = Command::new("capinfos")
         .args(["-T", "-M", "-r", "-c", "-d", "-a", "-e", "-S"])
@@ -394,7 +394,7 @@ fn walk(folder: &Path, paths: &mut Vec<PathBuf>) {
     }
 }
 
-/// What differs, if anything does.
+/// The first difference, if there is one.
 fn compare(path: &Path) -> Option<String> {
     let mut question = Question::to("tshark");
     question
@@ -421,7 +421,7 @@ fn compare(path: &Path) -> Option<String> {
     let mut reader = match open(path) {
         Ok(reader) => reader,
         Err(error) => {
-            // What Wireshark refuses to open, or does not know, need not be read here either.
+            // A file that Wireshark refuses to open, or does not know, may be refused here, too.
             let agreed = rows.next().is_none() && !complaint.is_empty();
             return if agreed {
                 None

@@ -1,4 +1,4 @@
-//! What is written is read back the same.
+//! Tests that written records are read back unchanged.
 
 use proptest::prelude::*;
 use weir_capture::{Format, Reader, WriteError, WriteRecord, Writer};
@@ -17,7 +17,7 @@ fn borrowed(record: &Owned) -> WriteRecord<'_> {
 fn record(link_types: impl Strategy<Value = u32>) -> impl Strategy<Value = Owned> {
     let name = proptest::option::of("[a-z]{1,9}");
     let comment = proptest::option::of(".{1,40}");
-    // As late as 32 bits of seconds go.
+    // The latest time is that of 32 bits of seconds.
     let time = 0..(1_i64 << 32) * 1_000_000_000;
     let data = proptest::collection::vec(any::<u8>(), 0..200);
     (time, 0..2000_u32, link_types, name, comment, data)
@@ -126,7 +126,7 @@ fn what_a_format_cannot_say_is_refused() {
     assert_eq!((pcap.records(), pcapng.records()), (1, 1));
 }
 
-/// A source that has nothing for now before every piece of `step` bytes.
+/// A source that pauses before every piece of `step` bytes.
 struct Halting<'a> {
     bytes: &'a [u8],
     step: usize,

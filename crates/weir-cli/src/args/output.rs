@@ -1,4 +1,4 @@
-//! Where rows go, and how.
+//! The options for the destination and format of rows.
 
 use std::path::{Path, PathBuf};
 
@@ -10,20 +10,20 @@ use crate::refusal::Refusal;
 use weir_output::plot::{Form, Kind, Plot};
 use weir_output::{self as output, Format};
 
-/// Where rows go, and how: shared by the commands that give rows.
+/// The options for the destination and format of rows, which all commands with rows share.
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Output")]
 pub(crate) struct OutputArgs {
-    /// How rows are written [default: by the name of -o, else table on a terminal, csv in a pipe]
+    /// Format of the rows [default: by the name of -o, else table on a terminal, csv in a pipe]
     #[arg(
         long,
         value_name = "FORMAT",
-        long_help = "How rows are written. By default the name of the output file decides \
-            (result.parquet); without one it is a table on a terminal and CSV in a pipe (for live \
-            NDJSON).\n\njson is one array of objects, ndjson an object a line; both are read back. arrow \
-            is the file form of Arrow IPC, arrows the stream form.\n\n\
-            Only a table on a terminal is folded, cut, capped and rounded, and it says so; all \
-            other output has every row, every column and every digit"
+        long_help = "Format of the rows. By default the name of the output file decides (result.parquet); without one it \
+            is a table on a terminal and CSV in a pipe (NDJSON for live).\n\n\
+            json is one array of objects, ndjson one object per line; weir reads both. arrow is the file format \
+            of Arrow IPC, arrows the stream format.\n\n\
+            Only a table on a terminal is folded, cut, capped and rounded, with a note about it; all other \
+            output has every row, every column and every digit"
     )]
     pub(crate) format: Option<Format>,
     /// Write to a file instead of standard output
@@ -31,14 +31,14 @@ pub(crate) struct OutputArgs {
         short,
         long,
         value_name = "FILE",
-        long_help = "Write to a file instead of standard output; '-' is standard output. Several \
-            statements take one file for all, or one -o for each in their order. The file takes its \
-            name when it is whole: until then, and when the command fails or is interrupted, what \
-            had the name stays, and may be what is read. A file of rows that come without an end \
-            (live, --follow) can be seen growing, where nothing had its name"
+        long_help = "Write to a file instead of standard output; '-' is standard output. Several statements take one file \
+            for all, or one -o for each in their order. The file gets its name when it is complete: until then, \
+            and when the command fails or is interrupted, an existing file of that name stays, which may also be \
+            an input. A file of rows without an end (live, --follow) has its name from the start, if no file of \
+            that name exists"
     )]
     pub(crate) output: Vec<PathBuf>,
-    /// Rows of a table that a terminal shows, or 'all'
+    /// Maximum rows of a table on a terminal, or 'all'
     #[arg(
         long,
         value_name = "N",
@@ -46,15 +46,15 @@ pub(crate) struct OutputArgs {
         default_value = "40",
         env = "WEIR_ROWS",
         hide_env_values = true,
-        long_help = "Rows of a table that a terminal shows, or 'all'. Files, pipes and the other \
-            formats always have all rows"
+        long_help = "Maximum rows of a table on a terminal, or 'all'. Files, pipes and the other formats always have all \
+            rows"
     )]
     pub(crate) rows: Rows,
     /// Show every column of a table in full, however wide
     #[arg(
         long,
-        long_help = "Show every column of a table in full, however wide, also those that are NULL \
-            in every row, which a terminal is otherwise spared"
+        long_help = "Show every column of a table in full, however wide, also columns that are NULL in every row, which a \
+            terminal otherwise does not show"
     )]
     pub(crate) all_columns: bool,
     /// Draw a chart of the rows: line, bars, histogram, heat [default: by the columns]
@@ -137,7 +137,7 @@ impl OutputArgs {
         Ok((file.as_os_str() != "-").then_some(file))
     }
 
-    /// How to write to `file`, or without one to standard output, which may be a terminal.
+    /// The options of the writer for `file`, or for standard output without one; standard output may be a terminal.
     pub(crate) fn options(
         &self,
         file: Option<&Path>,

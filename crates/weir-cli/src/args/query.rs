@@ -11,11 +11,11 @@ use crate::quantity::{parse_duration, parse_period};
 /// `weir query`.
 #[derive(Args, Debug)]
 #[command(
-    about = "Answer SQL over captures",
-    long_about = "Answer SQL over captures.\n\n\
-        A path, a glob, or '-' for standard input, quoted in FROM, is a table of packets; its kind \
-        and its compression are found by content. Parquet, CSV, JSON and Arrow files can be \
-        joined with it. Several statements are answered one after the other.",
+    about = "Run SQL queries over captures",
+    long_about = "Run SQL queries over captures.\n\n\
+        A path, a glob, or '-' for standard input, quoted in FROM, is a table of packets; the format and the \
+        compression are detected from the content. Parquet, CSV, JSON and Arrow files can be joined with it. \
+        Several statements run one after the other.",
     override_usage = "weir query [OPTIONS] <SQL>...\n       weir query [OPTIONS] --file <FILE>",
     after_help = QUERY_EXAMPLES
 )]
@@ -30,13 +30,13 @@ pub(crate) struct Query {
     /// Read the SQL from a file, '-' for standard input
     #[arg(short, long, value_name = "FILE")]
     pub(crate) file: Option<PathBuf>,
-    /// Where the rows go, and how.
+    /// The output options.
     #[command(flatten)]
     pub(crate) output: OutputArgs,
-    /// What the query may use.
+    /// The limits and databases of a query.
     #[command(flatten)]
     pub(crate) resources: Resources,
-    /// Have a cluster answer: HOST:PORT of its scheduler, or 'local'
+    /// Run the query on a cluster: HOST:PORT of its scheduler, or 'local'
     #[cfg(feature = "cluster")]
     #[arg(
         long,
@@ -45,16 +45,16 @@ pub(crate) struct Query {
         hide_env_values = true,
         help_heading = "Resources",
         conflicts_with_all = ["follow"],
-        long_help = "Have a cluster answer ('weir cluster'): HOST:PORT of its scheduler, or 'local' for a scheduler and \
-            executors in this process, for a first try. Captures are named as the executors find them: by a path that \
-            is the same on all machines, or by the address of an object. --threads says into how many partitions \
-            groups and joins fall"
+        long_help = "Run the query on a cluster ('weir cluster'): HOST:PORT of its scheduler, or 'local' for a scheduler \
+            and executors in this process, as a first try. The executors open the captures, so name them by a \
+            path that is the same on all machines, or by the address of an object. --threads sets the number of \
+            partitions of groups and joins"
     )]
     pub(crate) cluster: Option<String>,
     #[cfg(feature = "cluster")]
     #[command(flatten)]
     pub(crate) known: crate::cluster::KnownBy,
-    /// Have a cluster answer (not in this build)
+    /// Run the query on a cluster (not in this build)
     #[cfg(not(feature = "cluster"))]
     #[arg(
         long,
@@ -64,67 +64,65 @@ pub(crate) struct Query {
         help_heading = "Resources"
     )]
     pub(crate) cluster: Option<String>,
-    /// Leave aggregates to DataFusion's own operators
+    /// Compute aggregates with DataFusion's own operators
     #[arg(
         long,
         help_heading = "Resources",
-        long_help = "Leave aggregates to DataFusion's own operators instead of computing them while \
-            captures are decoded: slower, with the same answers. To compare, or when an answer \
-            looks wrong"
+        long_help = "Compute aggregates with DataFusion's own operators instead of while captures are decoded: slower, \
+            with the same answers. For comparison, or when an answer looks wrong"
     )]
     pub(crate) unfused: bool,
     /// Don't compile aggregates over large captures to machine code
     #[arg(
         long,
         help_heading = "Resources",
-        long_help = "Don't compile aggregates over large captures to machine code, as is done where they ask \
-            for plain fields of headers: slower, with the same answers. To compare, or where a system \
-            forbids code that is made while a program runs. EXPLAIN says what is compiled, or why nothing is"
+        long_help = "Don't compile aggregates over large captures to machine code, which is done when they use only plain \
+            header fields: slower, with the same answers. For comparison, or where a system forbids code that is \
+            generated at run time. EXPLAIN shows what is compiled, or why nothing is"
     )]
     pub(crate) no_compile: bool,
     #[command(flatten)]
     pub(crate) zone: Zone,
-    /// Merge the captures of one FROM in the order of time
+    /// Merge the captures of one FROM in time order
     #[arg(
         long,
         help_heading = "Reading",
-        long_help = "Merge the captures that one FROM names (a glob or a list) in the order of \
-            time, and put the packets of one in that order, too: packets wait for earlier ones while \
-            those that wait take 32 MiB, and a warning counts those that come later than that. Without \
-            it captures follow one another in the order in which they are named"
+        long_help = "Merge the captures that one FROM names (a glob or a list) in time order, and sort the packets of a \
+            single capture by time, too: up to 32 MiB of packets wait for earlier ones, and a warning counts \
+            packets that come too late for that. Without this option captures follow one another in the order in \
+            which they are named"
     )]
     pub(crate) merge: bool,
-    /// How late records of a stream may be that are put in the order of time: 500ms, 2s
+    /// Longest delay of records of a stream that are put in time order: 500ms, 2s
     #[arg(
         long,
         value_name = "TIME",
         value_parser = parse_duration,
         help_heading = "Reading",
-        long_help = "How late records may be that are put in the order of time, such as 500ms, 2s or \
-            1m. Records that come later than that after others are left out and counted. Without it \
-            windows over standard input wait for a second, and files are read whole before their \
-            windows close"
+        long_help = "Longest delay of records that are put in time order, such as 500ms, 2s or 1m. Records with a longer \
+            delay are left out and counted. Without this option windows over standard input wait for a second, \
+            and files are read to their end before their windows close"
     )]
     pub(crate) lateness: Option<Duration>,
-    /// Read captures on as they grow, until Ctrl-C
+    /// Keep reading captures as they grow, until Ctrl-C
     #[arg(
         long,
         help_heading = "Reading",
-        long_help = "Read captures on as they grow, until Ctrl-C, which brings the final answer. Rows \
-            are given as they come; counts and sums are drawn again every second on a terminal"
+        long_help = "Keep reading captures as they grow, until Ctrl-C, which ends with the final answer. Rows are shown \
+            as they arrive; counts and sums are updated every second on a terminal"
     )]
     pub(crate) follow: bool,
-    /// How often counts and sums are shown while a capture grows: 1s, 500ms, 5m
+    /// Interval of counts and sums while a capture grows: 1s, 500ms, 5m
     #[arg(
         long,
         value_name = "TIME",
         value_parser = parse_period,
         help_heading = "Reading",
-        long_help = "How often counts and sums are shown while a capture grows, such as 1s, 500ms or \
-            5m [default: 1s on a terminal, and only at the end elsewhere]"
+        long_help = "Interval of counts and sums while a capture grows, such as 1s, 500ms or 5m [default: 1s on a \
+            terminal; elsewhere only at the end]"
     )]
     pub(crate) every: Option<Duration>,
-    /// What HDLC records in ERF files carry
+    /// Protocol inside HDLC records of ERF files
     #[arg(
         long,
         value_name = "PROTOCOL",
@@ -132,18 +130,18 @@ pub(crate) struct Query {
         env = "WEIR_HDLC",
         hide_env_values = true,
         help_heading = "Reading",
-        long_help = "What HDLC records in ERF files carry, which such a file does not say"
+        long_help = "Protocol inside HDLC records of ERF files, which do not name it"
     )]
     pub(crate) hdlc: Hdlc,
-    /// Say on standard error what was read, passed over and found damaged, and how fast
+    /// Report on standard error what was read, skipped and found damaged, and how fast
     #[arg(long, help_heading = "Reporting")]
     pub(crate) stats: bool,
-    /// No progress bar
+    /// Show no progress bar
     #[arg(long, help_heading = "Reporting")]
     pub(crate) no_progress: bool,
 }
 
-/// What HDLC records in ERF files carry.
+/// The protocol inside HDLC records of ERF files.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Hdlc {
     /// Detected from the first bytes of each frame

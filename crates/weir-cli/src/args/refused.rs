@@ -9,7 +9,7 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use super::Cli;
 use crate::refusal::Refusal;
 
-/// What is shown in place of an answer to a line that does not parse.
+/// The refusal of a line that does not parse.
 pub(super) fn refuse(error: clap::Error, line: &[OsString]) -> Refusal {
     if !error.use_stderr() || error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
         return Refusal::Shown(error);
@@ -51,7 +51,7 @@ pub(super) fn refuse(error: clap::Error, line: &[OsString]) -> Refusal {
     hints.push(format!(
         "'{named} --help' shows how it is used, with examples"
     ));
-    // Of what clap writes, the first paragraph is the error; the others are hints and usage.
+    // The first paragraph of clap's text is the error; the others are hints and usage.
     let rendered = error.render().to_string();
     let message = rendered.split("\n\n").next().unwrap_or_default();
     Refusal::Usage {
@@ -77,7 +77,7 @@ fn deepest(line: &[OsString]) -> (clap::Command, String) {
     (command, name)
 }
 
-/// What a command calls the thing that another one calls `word`, for what differs from command to command.
+/// The options of this command that mean the same as `word` does in another command.
 fn synonyms(command: &clap::Command, word: &str) -> Vec<String> {
     let Some(group) = SYNONYMS.iter().find(|group| group.contains(&word)) else {
         return Vec::new();
@@ -104,7 +104,7 @@ const SYNONYMS: [&[&str]; 3] = [
     &["--count", "--limit", "--records", "--rows"],
 ];
 
-/// For SQL or a file where a command should stand: what it is, and the line that was meant.
+/// The kind of a word in the place of a command (SQL or a file), and the line that the user probably meant.
 pub(super) fn query_hint(word: &str) -> Option<(&'static str, String)> {
     let first = word.split_whitespace().next()?.to_ascii_lowercase();
     if word.contains(char::is_whitespace) && SQL_BEGINNINGS.contains(&first.as_str()) {

@@ -39,7 +39,7 @@ pub(crate) struct Resources {
 /// Databases that functions of SQL look addresses up in.
 #[derive(Args, Debug, Default)]
 pub(crate) struct Databases {
-    /// Databases of addresses in MaxMind's format, for geoip_country, geoip_city, asn and as_org; may be repeated
+    /// GeoIP databases in MaxMind's format, for geoip_country, geoip_city, asn and as_org; may be repeated
     #[arg(
         long,
         value_name = "FILE",
@@ -60,9 +60,9 @@ pub(crate) struct Zone {
         env = "WEIR_TZ",
         value_name = "ZONE",
         help_heading = "Output",
-        long_help = "Write times in this zone: a name of the time zone database such as Europe/Berlin, \
-            an offset such as +02:00, or local for that of this machine. Arrow and Parquet keep the \
-            instants and name the zone. Times in SQL without an offset are UTC all the same"
+        long_help = "Write times in this zone: a name of the time zone database such as Europe/Berlin, an offset such as \
+            +02:00, or local for the zone of this machine. Arrow and Parquet keep the instants and name the \
+            zone. Times in SQL without an offset are still UTC"
     )]
     pub(crate) time_zone: Option<String>,
 }

@@ -1,4 +1,4 @@
-//! What the user can say behind `weir clf`.
+//! The arguments of `weir clf`.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -33,12 +33,12 @@ pub(crate) enum ClfCommand {
     /// Find records by Call-ID, user, method, status, address, time or text
     #[command(after_help = SEARCH_EXAMPLES)]
     Search(SearchArgs),
-    /// Write a log in another form, and say what that form cannot carry
+    /// Convert a log to another form, and report what that form cannot carry
     #[command(
         after_help = "Examples:\n  weir clf convert calls.clf --format json -o calls.ndjson\n  weir clf convert old.txt --format rfc6873 -o calls.clf"
     )]
     Convert(Convert),
-    /// Make the sidecar index of a log anew
+    /// Rebuild the sidecar index of a log
     #[command(after_help = "Examples:\n  weir clf index calls.clf calls.clf.000001")]
     Index(Logs),
     /// Show the newest records, and with -f those that follow, also across rotation
@@ -58,7 +58,7 @@ pub(crate) enum ClfCommand {
     Anonymize(Anonymize),
 }
 
-/// The forms, as they are named on the command line.
+/// The names of the forms on the command line.
 #[derive(Clone, Copy, Debug, Default, ValueEnum)]
 pub(crate) enum FormName {
     /// RFC 6873 with RFC 7355
@@ -68,7 +68,7 @@ pub(crate) enum FormName {
     Text,
     /// draft-roach-sipping-clf-syntax-00
     Binary,
-    /// A JSON object a line
+    /// One JSON object per line
     Json,
 }
 
@@ -92,7 +92,7 @@ pub(crate) struct Write {
         conflicts_with = "live_source"
     )]
     pub(crate) inputs: Vec<PathBuf>,
-    /// The log; one of the same form that is there already goes on
+    /// The log to write; records are appended to an existing log of the same form
     #[arg(short, long, value_name = "LOG")]
     pub(crate) output: PathBuf,
     /// The form of the log
@@ -104,13 +104,13 @@ pub(crate) struct Write {
         default_value_t
     )]
     pub(crate) form: FormName,
-    /// When records are forced to the disk: never, always, or every so often: 500ms, 1s
+    /// When records are synced to the disk: never, always, or at an interval such as 500ms or 1s
     #[arg(long, value_name = "WHEN", default_value = "never", value_parser = parse_fsync)]
     pub(crate) fsync: Fsync,
     /// Begin a new segment before the log grows beyond this size: 100m, 1g
     #[arg(long, value_name = "SIZE", value_parser = parse_size)]
     pub(crate) rotate_size: Option<usize>,
-    /// Begin a new segment after so long: 10m, 1h
+    /// Begin a new segment after this time: 10m, 1h
     #[arg(long, value_name = "TIME", value_parser = parse_period)]
     pub(crate) rotate_every: Option<Duration>,
     /// Compress sealed segments with zstd at this level
@@ -119,57 +119,57 @@ pub(crate) struct Write {
     /// Write no sidecar index
     #[arg(long)]
     pub(crate) no_index: bool,
-    /// Log a header too; may be repeated
+    /// Also log this header; may be repeated
     #[arg(long, value_name = "NAME")]
     pub(crate) header: Vec<String>,
-    /// Log bodies too
+    /// Also log bodies
     #[arg(long)]
     pub(crate) body: bool,
-    /// Log whole messages too
+    /// Also log whole messages
     #[arg(long)]
     pub(crate) message: bool,
-    /// Only messages from or to this port; may be repeated
+    /// Log only messages from or to this port; may be repeated
     #[arg(long, value_name = "PORT", value_parser = clap::value_parser!(u16).range(1..))]
     pub(crate) port: Vec<u16>,
     #[command(flatten)]
     pub(crate) source: SourceArgs,
 }
 
-/// What records are looked for.
+/// The conditions on records.
 #[derive(Args, Debug, Default)]
 #[command(next_help_heading = "Which records")]
 pub(crate) struct Filter {
     /// Records of this Call-ID
     #[arg(long, value_name = "ID")]
     pub(crate) call_id: Option<String>,
-    /// From: a URI, or its user
+    /// Records with this URI, or its user, in From
     #[arg(long, value_name = "URI")]
     pub(crate) from: Option<String>,
-    /// To: a URI, or its user
+    /// Records with this URI, or its user, in To
     #[arg(long, value_name = "URI")]
     pub(crate) to: Option<String>,
-    /// The user of From or To
+    /// Records with this user in From or To
     #[arg(long, value_name = "NAME")]
     pub(crate) user: Option<String>,
-    /// The method
+    /// Records of this method
     #[arg(long, value_name = "METHOD")]
     pub(crate) method: Option<String>,
-    /// The status code
+    /// Records with this status code
     #[arg(long, value_name = "CODE")]
     pub(crate) status: Option<String>,
-    /// Source or destination, with its port or without, however the address is written
+    /// Records with this source or destination, with or without its port, in any notation of the address
     #[arg(long, value_name = "ADDRESS")]
     pub(crate) address: Option<String>,
-    /// A server or client transaction
+    /// Records of this server or client transaction
     #[arg(long, value_name = "ID")]
     pub(crate) transaction: Option<String>,
-    /// Anywhere in the record
+    /// Records with this text anywhere
     #[arg(long, value_name = "TEXT")]
     pub(crate) text: Option<String>,
-    /// Values are the beginnings of what is looked for
+    /// Take the given values as prefixes
     #[arg(long, conflicts_with = "regex")]
     pub(crate) prefix: bool,
-    /// Values are regular expressions
+    /// Take the given values as regular expressions
     #[arg(long)]
     pub(crate) regex: bool,
     /// Records of this time or later: 2026-11-22T03:00:00Z, or seconds since 1970
@@ -227,16 +227,16 @@ pub(crate) struct SearchArgs {
     pub(crate) logs: Vec<PathBuf>,
     #[command(flatten)]
     pub(crate) filter: Filter,
-    /// Only say how many records there are
+    /// Print only the number of records
     #[arg(long, conflicts_with_all = ["dialog", "limit"])]
     pub(crate) count: bool,
-    /// Give all records of the dialogs in which one was found, dialog by dialog
+    /// Print all records of the dialogs with a match, dialog by dialog
     #[arg(long)]
     pub(crate) dialog: bool,
-    /// Stop after so many records
+    /// Stop after N records
     #[arg(long, value_name = "N")]
     pub(crate) limit: Option<u64>,
-    /// The form in which records are given
+    /// The form of the printed records
     #[arg(
         long = "format",
         alias = "form",
@@ -245,7 +245,7 @@ pub(crate) struct SearchArgs {
         default_value_t
     )]
     pub(crate) form: FormName,
-    /// Only the files that are named, not their sealed segments
+    /// Search only the named files, not their sealed segments
     #[arg(long)]
     pub(crate) only: bool,
     /// Do not use sidecar indexes
@@ -254,7 +254,7 @@ pub(crate) struct SearchArgs {
     /// Threads [default: one for each core]
     #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
     pub(crate) threads: usize,
-    /// Say which parts of which segments are read, instead of reading them
+    /// Show which parts of which segments would be read, without reading them
     #[arg(long)]
     pub(crate) explain: bool,
 }
@@ -264,7 +264,7 @@ pub(crate) struct Convert {
     /// The log, in any form; '-' is standard input
     #[arg(value_name = "IN")]
     pub(crate) input: PathBuf,
-    /// Where the records go [default: standard output]
+    /// The file for the records [default: standard output]
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
     /// The form to write
@@ -284,7 +284,7 @@ pub(crate) struct Check {
     /// The logs, in any form
     #[arg(value_name = "LOG", required = true)]
     pub(crate) logs: Vec<PathBuf>,
-    /// Also report optional fields whose length is not that of their value, which is common
+    /// Also report optional fields whose length differs from that of their value, a common fault
     #[arg(long)]
     pub(crate) strict: bool,
 }
@@ -294,15 +294,15 @@ pub(crate) struct Tail {
     /// The log, in any form
     #[arg(value_name = "LOG")]
     pub(crate) log: PathBuf,
-    /// Go on with what is written from now on
+    /// Keep printing records as they are written
     #[arg(short, long)]
     pub(crate) follow: bool,
-    /// Begin with so many of the last records
+    /// Start with the last N records
     #[arg(short = 'n', long, value_name = "N", default_value_t = 10)]
     pub(crate) records: usize,
     #[command(flatten)]
     pub(crate) filter: Filter,
-    /// The form in which records are given
+    /// The form of the printed records
     #[arg(
         long = "format",
         alias = "form",
@@ -318,10 +318,10 @@ pub(crate) struct Anonymize {
     /// The log, in any form; '-' is standard input
     #[arg(value_name = "IN")]
     pub(crate) input: PathBuf,
-    /// A file with the key, to be kept secret: it can reveal who is who
+    /// A file with the key. Keep it secret: with the key a name can be matched to its pseudonym
     #[arg(long, value_name = "FILE")]
     pub(crate) key_file: PathBuf,
-    /// Where the records go [default: standard output]
+    /// The file for the records [default: standard output]
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
     /// The form to write
@@ -369,7 +369,7 @@ Examples:
   weir clf write -i eth0 -o calls.clf --fsync 1s --rotate-size 1g
   tcpdump -w - -U port 5060 | weir clf write - -o calls.clf
 
-Ctrl-C, SIGTERM, SIGHUP or --duration ends capturing: the log then has every packet that arrived. SIGUSR1 makes a running command open the log anew, after logrotate has moved it.";
+Ctrl-C, SIGTERM, SIGHUP or --duration ends capturing: the log then has every packet that arrived. SIGUSR1 makes a running command reopen the log, after logrotate has moved it.";
 
 const SEARCH_EXAMPLES: &str = "\
 Examples:

@@ -1,4 +1,4 @@
-//! SIP messages in packets: those of a capture, and those that cross an interface.
+//! SIP messages from packets of a capture or of an interface.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -29,7 +29,7 @@ pub(super) fn capture(input: &Path, job: &mut Job<'_>) -> Result<(), Failure> {
     log(&name, reader, is_file, job)
 }
 
-/// Logs the messages that come, until the end is asked for.
+/// Logs messages as they arrive, until the stop flag is set.
 pub(super) fn live(
     name: &str,
     source: Source,
@@ -66,7 +66,7 @@ fn of_ports(ports: &[u16]) -> Option<Predicate> {
     Some(Predicate::Or(sides.collect::<Option<_>>()?))
 }
 
-/// Reads packets to their end, or with `until_stop` until that was asked for.
+/// Reads packets to their end, or with `until_stop` until the stop flag is set.
 fn log<R: Read>(
     name: &str,
     mut reader: Reader<R>,

@@ -42,13 +42,13 @@ pub(super) struct Job<'w> {
     pub(super) tally: Tally,
     /// The progress through the inputs.
     pub(super) passing: Passing,
-    /// An end was asked for.
+    /// The flag that ends the run.
     pub(super) stop: Stop,
     pub(super) messages: Messages,
 }
 
 pub(super) fn run(write: &Write, global: Global, messages: Messages) -> Result<ExitCode, Failure> {
-    // A log goes on, also one that a capture was mistaken for.
+    // The writer appends to a log that exists; the guard refuses to overwrite a capture that was named by mistake.
     target::guard(&write.output, global)?;
     for input in &write.inputs {
         if input.as_os_str() != "-" {
@@ -225,7 +225,7 @@ impl Log {
 }
 
 impl Job<'_> {
-    /// Messages one behind the other in a file, which says nothing of time and addresses.
+    /// Logs a file of consecutive messages, which has no times and no addresses.
     fn text(&mut self, input: &Path) -> Result<(), Failure> {
         let failed = |error: io::Error| Failure::file(input, &error);
         let file = File::open(input).map_err(failed)?;

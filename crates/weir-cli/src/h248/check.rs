@@ -12,16 +12,16 @@ use crate::session::Failure;
 
 #[derive(Args, Debug)]
 #[command(
-    about = "Find what does not keep to the standard, and where",
+    about = "Check messages against the standard, and show where they violate it",
     after_help = EXAMPLES
 )]
 pub(super) struct Check {
     #[command(flatten)]
     input: InputArgs,
-    /// No warnings
+    /// Show only errors, no warnings
     #[arg(long)]
     errors_only: bool,
-    /// File of packages: names, numbers and types beyond those of H.248.1 Annex E
+    /// File with packages: names, numbers and types beyond those of H.248.1 Annex E
     #[arg(long, value_name = "FILE", value_parser = super::packages_of)]
     packages: Option<&'static PackageSet>,
 }
@@ -85,7 +85,7 @@ A finding is a line: NAME:LINE:COLUMN: error: what was expected, and in which el
 binary messages are written as @OFFSET.
 
 Exit status: 0 no errors (there may be warnings); 1 errors, or a capture is damaged; 2 usage or
-environment; 3 it failed while it ran.";
+environment; 3 failure while running.";
 
 #[cfg(test)]
 mod tests {

@@ -23,7 +23,7 @@ use crate::target::Target;
 pub(super) struct Compare {
     #[command(flatten)]
     input: InputArgs,
-    /// How the averages are written; json has every message, too
+    /// Format of the averages; json also has every message
     #[arg(
         long,
         value_name = "FORMAT",
@@ -40,7 +40,7 @@ pub(super) struct Compare {
         help_heading = "Output"
     )]
     html: Option<PathBuf>,
-    /// How long one measurement lasts at least: 200us, 1ms; each is made five times, the median counts
+    /// Minimum time of one measurement: 200us, 1ms; the median of five measurements counts
     #[arg(long, value_name = "TIME", default_value = "200us", value_parser = parse_measurement)]
     time: Duration,
 }
@@ -147,5 +147,5 @@ Examples:
 Times are those of this machine and this build; averages are over the messages that an encoding can
 carry. When the messages are those of Erlang/OTP's own study, its figures stand beside.
 
-Exit status: 0 done; 1 a message is damaged (the others were measured); 2 usage or environment; 3 it
-failed while it ran.";
+Exit status: 0 success; 1 a message is damaged (the others were measured); 2 usage or environment; 3
+failure while running.";

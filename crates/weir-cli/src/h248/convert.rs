@@ -30,7 +30,7 @@ pub(super) struct Convert {
     read: ReadArgs,
     #[command(flatten)]
     write: WriteArgs,
-    /// A file, or a folder for several messages; it is made if it is missing
+    /// A file, or a folder for several messages, which is created if it is missing
     #[arg(short, long, value_name = "PATH", help_heading = "Output")]
     output: Option<PathBuf>,
 }
@@ -46,10 +46,10 @@ pub(super) struct Encode {
     /// File with the text, pretty or compact; '-' for standard input
     #[arg(value_name = "FILE", default_value = "-")]
     file: PathBuf,
-    /// Insist on what the standard says
+    /// Accept only text that follows the standard exactly
     #[arg(long)]
     strict: bool,
-    /// File of packages: names, numbers and types beyond those of H.248.1 Annex E
+    /// File with packages: names, numbers and types beyond those of H.248.1 Annex E
     #[arg(long, value_name = "FILE", value_parser = super::packages_of)]
     packages: Option<&'static PackageSet>,
     /// A file for the message
@@ -259,8 +259,8 @@ Examples:
       every file of a folder into another folder
   weir h248 convert message.ber --to erl-mc --to-hex
 
-Exit status: 0 done; 1 a message is damaged or has no place in the encoding (the others were
-written); 2 usage or environment; 3 it failed while it ran.";
+Exit status: 0 success; 1 a message is damaged or has no place in the encoding (the others were
+written); 2 usage or environment; 3 failure while running.";
 
 const ENCODE_EXAMPLES: &str = "\
 Examples:

@@ -21,7 +21,7 @@ pub(super) struct Decode {
     input: InputArgs,
     #[command(flatten)]
     read: ReadArgs,
-    /// How messages are shown
+    /// View of the messages
     #[arg(
         long = "as",
         value_name = "VIEW",
@@ -31,14 +31,14 @@ pub(super) struct Decode {
     view: View,
 }
 
-/// How messages are shown.
+/// The ways to show messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum View {
     /// Pretty text
     Text,
     /// Compact text
     Compact,
-    /// JSON; a line a message when there are several
+    /// JSON; one line per message when there are several
     Json,
     /// A tree of all values
     Tree,
@@ -137,5 +137,5 @@ Examples:
   weir h248 decode trace.pcap --as json | jq .mess.version
   echo 300ca10a... | weir h248 decode --hex --as tree
 
-Exit status: 0 done; 1 a message is damaged (the others were shown); 2 usage or environment; 3 it
-failed while it ran.";
+Exit status: 0 success; 1 a message is damaged (the others were shown); 2 usage or environment; 3
+failure while running.";

@@ -227,7 +227,7 @@ impl PageSection {
                 _ => None,
             });
             let values: Vec<(&str, f64)> = values.collect();
-            // A bar to the left of nothing says nothing, nor do fewer bars than rows.
+            // Bars need a value in every row, and none below zero.
             if values.len() == rows.len() && values.iter().all(|(_, value)| *value >= 0.0) {
                 let bar = |value| Bar {
                     value,

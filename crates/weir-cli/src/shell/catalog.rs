@@ -26,7 +26,7 @@ pub(super) struct SessionTables {
     names: Vec<String>,
     /// A capture is open, so that its tables have plain names.
     pub(super) is_open: bool,
-    /// Columns of tables that were asked for, by how they are written in FROM.
+    /// Columns of tables that were requested, by how they are written in FROM.
     columns: HashMap<String, Arc<[CatalogColumn]>>,
 }
 

@@ -29,7 +29,7 @@ pub(super) enum Verb {
     Vertical,
 }
 
-/// A command as it is written, and what it does.
+/// A command: its spelling, arguments and meaning.
 #[derive(Debug)]
 pub(super) struct Command {
     pub(super) name: &'static str,

@@ -19,7 +19,7 @@ pub(super) struct Candidate {
     pub(super) meaning: String,
     /// The bytes that it takes the place of.
     pub(super) range: Range<usize>,
-    /// Nothing is to be added to it, so that a blank may follow.
+    /// The candidate is complete, so that a blank may follow.
     pub(super) is_whole: bool,
 }
 
@@ -65,7 +65,7 @@ impl TableUse {
     }
 }
 
-/// The tables that a statement asks, as far as it is written.
+/// The tables that an unfinished statement names so far.
 pub(super) fn tables_of(sql: &str) -> Vec<TableUse> {
     let all = tokens(sql);
     let words = StatementWords { sql, tokens: &all };
@@ -178,7 +178,7 @@ impl StatementWords<'_> {
                 *at = self.behind_bracket(here);
                 Some(Origin::File(file))
             }
-            // A query in brackets has a FROM of its own, which is looked at next.
+            // A query in brackets has a FROM of its own, which is parsed next.
             _ => {
                 *at = here;
                 None
@@ -252,7 +252,7 @@ fn statement(line: &str, before: &str, catalog: &Catalog) -> Vec<Candidate> {
     }
     let word_start = word_start(before);
     let word = before.get(word_start..).unwrap_or_default();
-    // The word in front of the one that is written.
+    // The word before the one at the cursor.
     let in_front = written
         .iter()
         .rposition(|token| token.range.end <= word_start);
@@ -406,7 +406,7 @@ fn given(statement: &str) -> Vec<String> {
     names
 }
 
-/// Those that begin with the word; where none does, those that have it within.
+/// The names that begin with the word; if there are none, those that contain it.
 fn matching(
     word: &str,
     range: &Range<usize>,
@@ -531,7 +531,7 @@ fn files(path: &str, end: usize, quote: Quote<'_>) -> Vec<Candidate> {
     };
     let mut found: Vec<(String, bool)> = Vec::new();
     for entry in entries.take(ENTRIES_MAX).flatten() {
-        // A name that is no text cannot be written, and one that steers the terminal is not shown.
+        // A name that is not UTF-8 cannot be typed, and a name with control characters could change the terminal.
         let Ok(name) = entry.file_name().into_string() else {
             continue;
         };
@@ -758,7 +758,7 @@ pub(super) const KEYWORDS: &[&str] = &[
 /// Candidates of a completion, at most: more than a user looks through.
 const CANDIDATES_MAX: usize = 2_000;
 
-/// Entries of a folder that are looked at.
+/// The maximum number of entries of a folder that are read.
 const ENTRIES_MAX: usize = 20_000;
 
 #[cfg(test)]

@@ -16,30 +16,30 @@ use weir_output::Format;
 #[derive(Clone, Debug, Deserialize, PartialEq, Eq)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct Config {
-    /// As `--format`.
+    /// The value of `--format`.
     #[serde(deserialize_with = "format")]
     pub(super) format: Option<Format>,
-    /// As `--rows`.
+    /// The value of `--rows`.
     #[serde(deserialize_with = "rows")]
     pub(super) rows: Option<Rows>,
-    /// As `--all-columns` of `weir query`.
+    /// The value of `--all-columns` of `weir query`.
     pub(super) all_columns: bool,
-    /// As `--tz`.
+    /// The value of `--tz`.
     pub(super) time_zone: Option<String>,
     /// Says how long each answer took.
     pub(super) timer: bool,
-    /// As `--stats` of `weir query`.
+    /// The value of `--stats` of `weir query`.
     pub(super) stats: bool,
     /// The program that shows long answers, instead of $PAGER; empty for none.
     pub(super) pager: Option<String>,
     /// The number of inputs in the history.
     pub(super) history: usize,
-    /// As `--threads`.
+    /// The value of `--threads`.
     pub(super) threads: Option<NonZeroUsize>,
-    /// As `--memory-limit`.
+    /// The value of `--memory-limit`.
     #[serde(deserialize_with = "size")]
     pub(super) memory_limit: Option<usize>,
-    /// As `--geoip`.
+    /// The value of `--geoip`.
     pub(super) geoip: Vec<PathBuf>,
 }
 

@@ -76,7 +76,7 @@ impl LineReader {
     }
 }
 
-/// A line of a terminal that can do nothing.
+/// Reads a line without editing, on a terminal without cursor control.
 fn plain(input: &PendingLines) -> Option<String> {
     let mark = match input.is_waiting() {
         true => CONTINUES,
@@ -227,7 +227,7 @@ impl Prompt for Marks {
 /// The prompt.
 const MARK: &str = "weir> ";
 
-/// The prompt of a line that goes on with a statement.
+/// The prompt of a continuation line.
 const CONTINUES: &str = "   -> ";
 
 const MENU: &str = "names";

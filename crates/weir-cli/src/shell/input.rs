@@ -59,7 +59,7 @@ impl PendingLines {
         }
         let rest = match found.get(whole) {
             Some(range) => range.start,
-            // Comments wait for nothing, unless they have no end.
+            // Complete comments alone need no further input; an unfinished comment does.
             None if is_ended => self.waiting.len(),
             None => 0,
         };
@@ -105,7 +105,7 @@ pub(super) fn is_command(line: &str) -> bool {
             .is_some_and(|rest| !rest.starts_with(|character: char| character.is_ascii_digit()))
 }
 
-/// Whether a text that is being written can be run as it is.
+/// Whether the text can run without more input.
 pub(super) fn is_whole(text: &str) -> bool {
     text.trim().is_empty() || is_command(text) || statements(text).1
 }

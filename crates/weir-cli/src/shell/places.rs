@@ -18,7 +18,7 @@ pub(super) struct Places {
 }
 
 impl Places {
-    /// Those of the user who runs this process.
+    /// The places of the user of this process.
     pub(super) fn of_user() -> Self {
         Self::by(|name| env::var_os(name).map(PathBuf::from))
     }

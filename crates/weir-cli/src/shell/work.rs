@@ -83,16 +83,16 @@ struct OutputFile {
     written: Arc<AtomicBool>,
 }
 
-/// The capture that is looked at.
+/// The open capture.
 struct Opened {
     file: String,
     filter: Option<String>,
-    /// Views of its tables, made when they were asked for.
+    /// Views of its tables, made when they were requested.
     made: Vec<&'static str>,
 }
 
 impl Work {
-    /// A session with nothing done yet.
+    /// A session before its first statement.
     pub(super) fn new(
         session: Session,
         settings: Settings,
@@ -179,7 +179,7 @@ impl Work {
             };
             let outcome = self.quiet(&text);
             if let Some(name) = name {
-                // One that cannot be made now, its file being elsewhere, is not lost.
+                // A view that cannot be made now, because its file is elsewhere, is not lost.
                 self.views.note(&name, &text);
                 if outcome.is_ok() {
                     self.know(&name);
@@ -192,7 +192,7 @@ impl Work {
         failures
     }
 
-    /// Makes a capture the one that is looked at.
+    /// Opens a capture in place of the one before.
     pub(super) fn open(&mut self, file: &str) -> Result<(), Failure> {
         self.show_packets(file, None)?;
         if let Some(before) = self.opened.take() {
@@ -417,7 +417,7 @@ impl Work {
     fn file_options(&self, path: &Path) -> Result<output::Options, Failure> {
         let is_picture = Form::of_path(path).is_some_and(Form::is_picture);
         let args = OutputArgs {
-            // The name of a picture asks for one, whatever the format on the screen is.
+            // The extension of a picture decides the format, whatever the format on the screen is.
             format: Format::of_path(path).or(self.settings.format.filter(|_| !is_picture)),
             output: vec![path.to_owned()],
             plot: self.plot,
@@ -427,7 +427,7 @@ impl Work {
         Ok(args.options(file, false, self.global.color))
     }
 
-    /// Shows a list that was asked for, whole.
+    /// Shows a requested list without a limit on its rows.
     fn show(&mut self, batch: &RecordBatch) -> Result<(), Failure> {
         let (mut options, out, target) = self.destination()?;
         options.rows_max = None;

@@ -42,9 +42,10 @@ use crate::watch::Refresh;
 #[command(
     about = "List calls as they come, each with its ladder and messages",
     long_about = "List calls as they come, each with its ladder and messages.\n\n\
-        On a terminal the list grows while packets come: '/' filters while one types, Enter draws the ladder of a call, \
-        Enter again opens a message, 's' saves the packets of the call as a capture, 'q' or Escape goes back. In a \
-        pipe, and with --format or -o, calls are rows: those of captures at once, those of an interface as they end.",
+        On a terminal the list grows while packets arrive: '/' filters as you type, Enter draws the ladder of a \
+        call, Enter again opens a message, 's' saves the packets of the call as a capture, 'q' or Escape goes \
+        back. In a pipe, and with --format or -o, calls are rows: those of captures at once, those of an \
+        interface as they end.",
     override_usage = "weir sip calls [OPTIONS] <FILE>...\n       weir sip calls -i <INTERFACE> [OPTIONS]",
     after_help = EXAMPLES
 )]
@@ -58,13 +59,13 @@ pub(super) struct CallsArgs {
     files: Vec<String>,
     #[command(flatten)]
     source: SourceArgs,
-    /// Memory for calls and messages; beyond it the oldest calls are forgotten
+    /// Memory for calls and messages; beyond it the oldest calls are dropped
     #[arg(long, value_name = "SIZE", value_parser = parse_size, default_value = "256m", help_heading = "Resources")]
     memory_limit: usize,
-    /// Disk space for packets that come once, so that calls can be saved; beyond it the oldest are let go
+    /// Disk space for packets of an interface, HEP or standard input, so that calls can be saved; beyond it the oldest are dropped
     #[arg(long, value_name = "SIZE", value_parser = parse_size, default_value = "512m", help_heading = "Resources")]
     spool: usize,
-    /// Where the rows go, and how.
+    /// The output options.
     #[command(flatten)]
     output: OutputArgs,
 }

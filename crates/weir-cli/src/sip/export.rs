@@ -32,7 +32,7 @@ pub(super) struct ExportArgs {
     /// Captures; the packets of several are merged in the order of time
     #[arg(value_name = "FILE", required = true)]
     files: Vec<String>,
-    /// The Call-ID, as it is written in the messages
+    /// The Call-ID as in the messages
     #[arg(long, value_name = "ID")]
     call_id: String,
     /// The capture to write: x.pcap or x.pcapng

@@ -85,7 +85,7 @@ fn capital(text: &str) -> String {
     }
 }
 
-/// Beside sending as it is, and beside zlib's default.
+/// The recommended setting beside no compression and zlib's default.
 fn savings(chosen: &Candidate, total: &ClassSizes, budget: &Budget) -> TextTable {
     let mut table = TextTable::new(&["", "not compressed", "zlib's default, 15/8", "recommended"]);
     let mean = total.bytes as f64 / total.messages.max(1) as f64;
@@ -153,7 +153,7 @@ fn savings(chosen: &Candidate, total: &ClassSizes, budget: &Budget) -> TextTable
     table
 }
 
-/// By then the usual windows are full.
+/// The number of messages after which usual windows are full.
 const RESIDENT_MESSAGES: u64 = 300;
 
 fn front(advice: &weir_ws::Advice, measured: bool, text: &mut String) {

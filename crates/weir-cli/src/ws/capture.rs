@@ -34,7 +34,7 @@ pub(super) fn read(
                 records += 1;
             }
             Ok(None) => break Ok(()),
-            // An interface on which nothing comes for a moment.
+            // An interface without packets for a moment pauses the reader.
             Err(error) if error.is_pause() => {}
             Err(error) => break Err(error),
         }
@@ -43,12 +43,12 @@ pub(super) fn read(
     outcome.map(|()| sockets.notes())
 }
 
-/// True when a file begins as a capture does, or as something compressed, which only captures are.
+/// Returns true when a file starts like a capture or like a compressed file; only captures are compressed.
 pub(super) fn is_capture(head: &[u8]) -> bool {
     is_compressed(head) || weir_capture::sniff(head).is_some()
 }
 
-/// True when a file begins as gzip or zstd.
+/// Returns true when a file starts with the magic number of gzip or zstd.
 pub(super) fn is_compressed(head: &[u8]) -> bool {
     head.starts_with(&[0x1f, 0x8b]) || head.starts_with(&[0x28, 0xb5, 0x2f, 0xfd])
 }

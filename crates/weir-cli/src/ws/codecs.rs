@@ -1,7 +1,7 @@
-//! What else than stock zlib could compress these messages: other builds, dictionaries, zstd, brotli.
+//! A comparison with other compressors than stock zlib: other builds, dictionaries, zstd, brotli.
 //!
-//! Of what permessage-deflate allows, only stock zlib, zlib-rs and libdeflate are; preset dictionaries,
-//! zstd and brotli need both ends to be of one's own. The first half of the messages fills windows and
+//! permessage-deflate allows only stock zlib, zlib-rs and libdeflate; preset dictionaries, zstd and brotli need
+//! control of both ends. The first half of the messages fills windows and
 //! trains dictionaries, the second half is measured.
 //!
 //! zlib-ng is here with the feature of that name: its bindings build it with CMake, which many machines lack.
@@ -21,7 +21,7 @@ use zstd::zstd_safe::{CCtx, CParameter, DCtx, InBuffer, OutBuffer};
 use super::print::{Sections, TextTable};
 use weir_output::grouped;
 
-/// Bytes of a trained dictionary, and of one that is the last of what was sent before.
+/// The sizes of a trained dictionary, and of a dictionary made of earlier messages.
 const TRAINED_BYTES: usize = 16 << 10;
 const PRESET_BYTES: usize = 32 << 10;
 
@@ -251,7 +251,7 @@ fn zstd_stream<'r>(level: i32) -> Option<(Run<'r>, u64)> {
         .set_parameter(CParameter::CompressionLevel(level))
         .ok()?;
     context.set_parameter(CParameter::WindowLog(15)).ok()?;
-    // What it allocates is known once it has compressed something.
+    // The context allocates its memory with the first message, so its size is known after one.
     let mut out = Vec::with_capacity(1024);
     flush(&mut context, b"a first message", &mut out).then_some(())?;
     let mut decoder = DCtx::try_create()?;

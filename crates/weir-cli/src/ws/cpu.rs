@@ -1,4 +1,4 @@
-//! How long does stock zlib take for a message, with each setting, on this machine?
+//! Measurements of the CPU time of stock zlib for a message, with each setting, on this machine.
 //!
 //! Streams of stock zlib run over a part of the messages, and the fastest of a few runs counts, so
 //! that what else the machine does hardly shows. Of the memLevels three are run; times in between
@@ -16,8 +16,7 @@ const RUNS: usize = 3;
 /// When this much time has gone, a single run of each setting has to do.
 const PATIENCE: Duration = Duration::from_secs(3);
 
-/// Measures the settings of `cells`; `mean_bytes` is the mean length of all messages, to which times
-/// are scaled. `None` when there is nothing to run.
+/// Measures the settings of `cells`, scaled to `mean_bytes`, the mean length of all messages. `None` when there are no messages.
 pub(super) fn measure(messages: &[&[u8]], cells: Cells, mean_bytes: f64) -> Option<CpuTimes> {
     let part = part(messages);
     let bytes: usize = part.iter().map(|message| message.len()).sum();

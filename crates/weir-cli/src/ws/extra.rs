@@ -1,4 +1,4 @@
-//! What else decides how many bytes are sent: on a part of the messages, with zlib's default setting.
+//! Studies of other factors of the number of bytes sent, on a part of the messages with zlib's default setting.
 
 use weir_ws::{
     Setting, Variant, broadcast, fragmentation, mixed, reconnects, reflections, threshold,

@@ -20,7 +20,7 @@ use crate::progress::{Done, Progress};
 use crate::refusal::Refusal;
 use crate::session::Failure;
 
-/// What was read of all inputs.
+/// The counts over all inputs.
 #[derive(Debug, Default)]
 pub(super) struct Totals {
     /// Different headers `Sec-WebSocket-Extensions` of responses.
@@ -83,7 +83,7 @@ pub(super) fn read(
 
 enum InputError {
     Refused(Failure),
-    /// With a hint.
+    /// An error of damaged input, with a hint.
     Damaged(Box<dyn std::error::Error>, String),
 }
 
@@ -165,7 +165,7 @@ fn file(
     Ok(())
 }
 
-/// The messages that cross an interface, until the end is asked for.
+/// The messages of an interface, until the stop flag is set.
 fn crossing(
     capture: Capture,
     messages: Messages,
@@ -270,7 +270,7 @@ fn format(wanted: InputFormat, head: &[u8]) -> Format {
 }
 
 impl InputArgs {
-    /// What is read, for titles.
+    /// The names of the inputs, for titles.
     pub(super) fn title(&self) -> String {
         match &self.live.capture.interface {
             Some(interface) => format!("interface {interface}"),
@@ -282,7 +282,7 @@ impl InputArgs {
     }
 }
 
-/// What an input is called in messages.
+/// The name of an input in messages.
 pub(super) fn name(path: &Path) -> String {
     match path.as_os_str() == "-" {
         true => "standard input".to_owned(),
@@ -370,9 +370,9 @@ impl InputCounters {
 /// studied on the side does not need all of them.
 #[derive(Debug, Default)]
 pub(super) struct MessageSample {
-    /// Not known, to the server, to the client.
+    /// The samples of unknown direction, to the server, and to the client.
     parts: [DirectionSample; 3],
-    /// For text that comes back: directions in the order of the messages.
+    /// The direction of each message, for the study of reflected text.
     order: Vec<bool>,
 }
 
@@ -384,7 +384,7 @@ struct DirectionSample {
 }
 
 impl MessageSample {
-    /// Takes a copy while there is room.
+    /// Copies a message while there is room.
     pub(super) fn take(&mut self, message: &InputMessage<'_>) {
         if message.opcode.is_control() || message.opcode == Opcode::Continuation {
             return;
@@ -409,13 +409,13 @@ impl MessageSample {
         }
     }
 
-    /// Those of the direction with the most bytes.
+    /// The messages of the direction with the most bytes.
     pub(super) fn largest(&self) -> Vec<&[u8]> {
         let largest = self.parts.iter().max_by_key(|part| part.seen);
         largest.map(DirectionSample::messages).unwrap_or_default()
     }
 
-    /// Those whose direction is known, in order: true is from the client.
+    /// The messages of known direction, in order: true is from the client.
     pub(super) fn both(&self) -> Vec<(bool, &[u8])> {
         let [_, to_server, to_client] = &self.parts;
         let mut from_client = to_server.messages().into_iter();

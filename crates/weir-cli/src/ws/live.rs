@@ -13,12 +13,12 @@ use crate::refusal::Refusal;
 use crate::session::Failure;
 use crate::signals;
 
-/// What is captured, and how long.
+/// The options of capturing.
 #[derive(Args, Debug)]
 pub(super) struct LiveArgs {
     #[command(flatten)]
     pub(super) capture: InterfaceArgs,
-    /// End after so many text and binary messages, such as 1000 or 10k
+    /// Stop after N text and binary messages, such as 1000 or 10k
     #[arg(short, long, value_name = "N", requires = "interface", value_parser = parse_count, help_heading = "Capturing")]
     count: Option<u64>,
 }
@@ -27,7 +27,7 @@ impl LiveArgs {
     /// Captures from now on, when an interface is named.
     pub(super) fn start(&self, messages: Messages) -> Result<Option<Capture>, Failure> {
         let Some(name) = &self.capture.interface else {
-            // `requires` says nothing here: files are given, which the interface excludes.
+            // clap does not check `requires` here, because the files exclude the interface.
             if self.count.is_some() || self.capture.duration.is_some() {
                 return Err(Refusal::usage(
                     "--count and --duration are for an interface",
@@ -58,7 +58,7 @@ impl LiveArgs {
     }
 }
 
-/// Packets of an interface until the end is asked for.
+/// The packets of an interface, until the stop flag is set.
 pub(super) struct Capture {
     pub(super) name: String,
     pub(super) packets: Packets,
@@ -66,7 +66,7 @@ pub(super) struct Capture {
     pub(super) counts: Arc<Counts>,
 }
 
-/// What is left to say of a capture once its packets are read.
+/// Reports the counts of a capture after its last packet.
 pub(super) fn tell(name: &str, counts: &Counts, messages: Messages) {
     let remedy = "their messages are flagged as cut; --buffer gives them more room";
     interface::tell_counts(name, counts, remedy, messages);
@@ -81,7 +81,7 @@ pub(super) struct Meter {
 }
 
 impl Meter {
-    /// True when one more message is wanted; packets may still bring some after the last one.
+    /// Returns true while more messages are wanted; packets may still bring some after the last one.
     pub(super) fn take(&mut self) -> bool {
         let Some(left) = &mut self.left else {
             return true;

@@ -17,7 +17,7 @@ pub(super) struct TextTable {
 }
 
 impl TextTable {
-    /// With a line of headings.
+    /// A table with a line of headings.
     pub(super) fn new(headings: &[&str]) -> Self {
         let headings = headings.iter().map(|&heading| heading.to_owned());
         Self {
@@ -30,7 +30,7 @@ impl TextTable {
         self.rows.push(cells);
     }
 
-    /// Nothing but headings.
+    /// True when the table has only headings.
     pub(super) fn is_empty(&self) -> bool {
         self.rows.len() < 2
     }
@@ -130,7 +130,7 @@ impl Sections {
 }
 
 impl ReportArgs {
-    /// How to write, by the flag, else by the name of the file, else tables.
+    /// The format: the option, else the extension of the file, else tables.
     pub(super) fn chosen(&self) -> ReportFormat {
         let extension = self.output.as_ref().and_then(|path| path.extension());
         let of_name = match extension.and_then(|extension| extension.to_str()) {

@@ -126,14 +126,14 @@ fn say(path: &Path, error: &weir_capture::Error, messages: Messages) {
 /// All connections.
 #[derive(Debug)]
 struct Audit {
-    /// By capture and number.
+    /// The connections, by capture and number.
     connections: BTreeMap<(usize, u64), ConnectionLine>,
-    /// Those beyond [`CONNECTIONS_MAX`], which are only in the sums.
+    /// The number of connections beyond [`CONNECTIONS_MAX`], which are only in the sums.
     further: u64,
     directions: [Sums; 2],
     /// Parameters that were agreed on, and how many connections did.
     agreed: HashMap<String, u64>,
-    /// By name: how often.
+    /// The number of violations of each kind.
     violations: BTreeMap<&'static str, u64>,
     /// Data messages of up to 1, 2, 4, 8 and so on bytes.
     sizes: [u64; 33],
@@ -143,7 +143,7 @@ struct Audit {
 
 /// Connections with a line of their own.
 const CONNECTIONS_MAX: usize = 1 << 16;
-/// Of these in the table for reading.
+/// The number of connections in the printed table.
 const CONNECTIONS_SHOWN: usize = 20;
 
 #[derive(Debug)]
@@ -152,18 +152,18 @@ struct ConnectionLine {
     directions: [Sums; 2],
 }
 
-/// Of one direction.
+/// The sums of one direction.
 #[derive(Clone, Copy, Debug, Default)]
 struct Sums {
     messages: u64,
     compressed: u64,
     control: u64,
     fragmented: u64,
-    /// Of the data messages.
+    /// The bytes of data messages; `payload_bytes` is their size on the wire.
     message_bytes: u64,
     payload_bytes: u64,
     frame_bytes: u64,
-    /// Of those that were sent compressed.
+    /// The bytes of messages that were sent compressed.
     inflated_bytes: u64,
     deflated_bytes: u64,
     distance_max: u32,
@@ -202,13 +202,13 @@ impl Sums {
         }
     }
 
-    /// Of the compressed messages.
+    /// The ratio of the compressed messages.
     fn ratio(&self) -> Option<f64> {
         (self.inflated_bytes > 0).then(|| self.deflated_bytes as f64 / self.inflated_bytes as f64)
     }
 }
 
-/// What the names of violations stand for: the standards, not the capture.
+/// Whether a violation is one of the standards, and not a limit or a gap of the capture.
 fn is_fault(name: &str) -> bool {
     let beside = [
         ViolationKind::Cut,
@@ -220,7 +220,7 @@ fn is_fault(name: &str) -> bool {
     !beside.iter().chain([&lost]).any(|kind| kind.name() == name)
 }
 
-/// Which of the classes of [`Audit::sizes`] a number of bytes is in.
+/// The class of [`Audit::sizes`] for a number of bytes.
 fn class_of(bytes: u64) -> usize {
     let bits = u64::BITS - bytes.saturating_sub(1).leading_zeros();
     bits.min(32) as usize
@@ -306,7 +306,7 @@ impl Audit {
         self.connections.len() as u64 + self.further
     }
 
-    /// What all connections have in common.
+    /// The tables over all connections.
     fn totals(&self) -> Sections {
         let mut sections = Sections::default();
         let mut table = TextTable::new(&["agreed on", "connections"]);
@@ -333,7 +333,7 @@ impl Audit {
         sections
     }
 
-    /// So many connections by themselves.
+    /// The table of the first `most` connections.
     fn by_connection(&self, most: usize) -> Sections {
         let mut sections = Sections::default();
         let headings = [

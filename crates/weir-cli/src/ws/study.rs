@@ -84,7 +84,7 @@ fn nothing(args: &Study) -> Failure {
     Refusal::usage(format!("no messages in {}", args.input.title()), hint).into()
 }
 
-/// What limits did to the figures.
+/// Warns about limits that changed the figures.
 pub(super) fn say(result: &StudyResult, messages: Messages) {
     if result.windows_cut > 0 {
         messages.warning(&format!(

@@ -24,7 +24,7 @@ struct Terminal {
     screen: Arc<Mutex<Screen>>,
 }
 
-/// What a terminal shows: as much of it as the list writes.
+/// The screen of a terminal, with the commands that the list uses.
 struct Screen {
     cells: Vec<Vec<char>>,
     line: usize,
@@ -53,7 +53,7 @@ impl Screen {
         text
     }
 
-    /// Takes up what was written, as far as its commands are whole.
+    /// Applies the output to the screen, up to an incomplete command.
     fn take(&mut self, bytes: &[u8]) {
         self.rest.extend_from_slice(bytes);
         let whole = match std::str::from_utf8(&self.rest) {
@@ -255,7 +255,7 @@ fn a_call_is_listed_drawn_opened_and_saved_on_a_terminal() {
     terminal.press(ENTER);
     terminal.shows("12 packets are in call-second.pcap");
     let saved = fs::read(folder.join("call-second.pcap")).unwrap();
-    // It is not written over.
+    // The saved capture is not overwritten.
     terminal.press("s");
     terminal.shows("save as:");
     terminal.press(ENTER);
@@ -365,7 +365,7 @@ fn in_a_pipe_calls_are_rows() {
     assert_eq!(ended.code, Some(2));
 }
 
-/// Calls that sipp makes while the list is looked at, each INVITE, 180, 200, ACK, BYE and 200.
+/// Calls that sipp makes while the list is shown, each INVITE, 180, 200, ACK, BYE and 200.
 #[test]
 fn calls_of_sipp_are_listed_as_they_come() {
     const CALLS: usize = 100;

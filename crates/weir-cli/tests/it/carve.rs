@@ -77,7 +77,7 @@ fn a_call_is_carved_with_its_sound() {
         );
         assert_eq!(asked.stdout.trim(), "12,2,10", "{target}: {}", asked.stderr);
     }
-    // What is compressed says so in its first bytes.
+    // The first bytes show the compression.
     let packed = std::fs::read(folder.join("one.pcapng.gz")).unwrap();
     assert!(packed.starts_with(&[0x1f, 0x8b]));
     let packed = std::fs::read(folder.join("one.pcap.zst")).unwrap();
@@ -105,7 +105,7 @@ fn spoken_packets() -> Vec<Vec<u8>> {
         rtp
     };
     for number in 0..10 {
-        // What the called one says comes first.
+        // The packets of the called side come first.
         if number != 5 {
             packets.push(datagram(
                 CALLED,
@@ -200,7 +200,7 @@ fn the_sides_of_a_call_are_right_though_its_invite_is_missing() {
         "{}",
         drawn.stdout
     );
-    // Where nothing shows who called, nothing says it.
+    // A capture without the INVITE does not show the caller, so the columns are empty.
     packets.remove(0);
     std::fs::write(folder.join("answered.pcap"), capture(&packets)).unwrap();
     let asked = run(
@@ -326,7 +326,7 @@ fn in_pieces() -> Vec<Vec<u8>> {
     apart.collect()
 }
 
-/// Of a message in several segments or fragments the last packet alone was there, and faxes were left behind.
+/// The export once had only the last packet of a message in several segments or fragments, and no faxes.
 #[test]
 fn a_call_is_exported_with_all_segments_and_fragments_and_its_fax() {
     let folder = folder("a_call_is_exported_with_all_segments_and_fragments_and_its_fax");
@@ -352,7 +352,7 @@ fn a_call_is_exported_with_all_segments_and_fragments_and_its_fax() {
         }
         writer.into_inner()
     };
-    // Behind the headers of the files.
+    // The records follow the file headers.
     let records = |name: &str| std::fs::read(folder.join(name)).unwrap()[24..].to_vec();
     for name in ["exported.pcap", "carved.pcap", "copied.pcap"] {
         assert_eq!(records(name).len(), expected.len() - 24, "{name}");
@@ -390,7 +390,7 @@ fn a_flow_is_carved_with_all_fragments() {
     for (one, other) in one.iter().rev().zip(&other) {
         packets.extend([one.clone(), other.clone()]);
     }
-    // Of this one the rest never comes.
+    // The last fragment of this packet is missing.
     packets.extend(cut(CALLED, 3, &[3; 200]).into_iter().take(2));
     packets.push(datagram(CALLER, CALLED, (4_000, 4_001), b"whole"));
     std::fs::write(folder.join("in.pcap"), capture(&packets)).unwrap();

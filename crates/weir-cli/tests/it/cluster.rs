@@ -1,5 +1,5 @@
-//! A scheduler and two executors, each a process of its own: answers, damage and statuses are those of one process. A
-//! statement goes on without an executor that is lost, or fails with a clear error.
+//! Tests of a scheduler and two executors in separate processes: their answers, damage and exit statuses are those of one
+//! process. A statement survives a lost executor, or fails with a clear error.
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
@@ -19,7 +19,7 @@ struct Processes {
     folder: PathBuf,
     /// Arguments of each of them.
     more: Vec<String>,
-    /// What executors have in their environment.
+    /// The environment variables of the executors.
     environment: Vec<(&'static str, String)>,
 }
 
@@ -73,7 +73,7 @@ impl Processes {
         command.stderr(log.unwrap()).spawn_limited().unwrap()
     }
 
-    /// What a command line comes to whose statements this cluster answers.
+    /// Runs a command line with its queries on this cluster.
     fn ask(&self, line: &str) -> Ended {
         let line = line.replace(
             "weir query",
@@ -82,7 +82,7 @@ impl Processes {
         run(&line, &self.folder)
     }
 
-    /// As [`Self::ask`] with `--stats`, once both executors have read: one may still be starting.
+    /// Runs [`Self::ask`] with `--stats` until both executors take part: one may still be starting.
     fn ask_both(&self, line: &str) -> Ended {
         let line = line.replace("weir query", "weir query --stats");
         for _ in 0..100 {
@@ -95,7 +95,7 @@ impl Processes {
         panic!("{line}: one executor reads all");
     }
 
-    /// What the executors have said.
+    /// The logs of the executors.
     fn logs(&self) -> String {
         let logs = (0..self.executors.len()).map(|number| {
             let log = self.folder.join(format!("executor-{number}.log"));
@@ -157,7 +157,7 @@ fn scheduler(folder: &Path, listen: &str, more: &[String]) -> (Child, String) {
     scheduler_by("", folder, listen, more)
 }
 
-/// As [`scheduler`], by a shell that does something before.
+/// Starts a [`scheduler`] by a shell that runs `before` first.
 fn scheduler_by(before: &str, folder: &Path, listen: &str, more: &[String]) -> (Child, String) {
     let line =
         format!("{before} exec \"$0\" cluster scheduler --lost-after 4s --listen {listen} \"$@\"");
@@ -189,7 +189,7 @@ fn quiet(mut command: Command, folder: &Path) -> Command {
         .env_remove("WEIR_CLUSTER")
         .env_remove("WEIR_CLUSTER_TOKEN")
         .env_remove("XDG_CACHE_HOME")
-        // Where the token of the user lies.
+        // The user's token is in the home folder.
         .env("HOME", folder)
         .stdin(Stdio::null())
         .stdout(Stdio::null())
@@ -197,7 +197,7 @@ fn quiet(mut command: Command, folder: &Path) -> Command {
     command
 }
 
-/// How often something is done over: more often than in the gate where a variable says so.
+/// The number of repetitions; a variable can set more than the gate's.
 #[cfg(target_os = "linux")]
 fn rounds(variable: &str, otherwise: u32) -> u32 {
     let said = std::env::var(variable).ok();
@@ -225,7 +225,7 @@ fn captures(name: &str) -> PathBuf {
     folder
 }
 
-/// Takes some seconds: each row becomes text, which DataFusion looks at.
+/// The statement takes some seconds, because it makes a text of each row.
 const LONG: &str = "SELECT count(*), sum(length(regexp_replace(CAST(frame.time AS text) || frame.layers, '[0-9]+', 'x', 'g'))) \
                     FROM 'long/*.pcap'";
 
@@ -295,7 +295,7 @@ fn a_cluster_in_the_process_answers_alike() {
     assert_eq!(there.stdout, here.stdout, "{}", there.stderr);
     assert_eq!(there.code, here.code);
     assert_eq!(there.stderr, here.stderr);
-    // Nothing of it stays.
+    // No trace of it stays.
     let left = run("ls -A tmp", &folder);
     assert_eq!(left.stdout.trim(), "");
 }
@@ -321,7 +321,7 @@ fn a_lost_executor_is_done_without() {
         "{:?}",
         killed.elapsed()
     );
-    // The executor that is left and the one that joins answer the next statement.
+    // The remaining executor and the new one answer the next statement.
     cluster.executor(2);
     let again = cluster.ask("weir query --format csv \"SELECT count(*) FROM 'day/[0-6].pcap'\"");
     assert_eq!(again.code, Some(0), "{}", again.stderr);
@@ -419,7 +419,7 @@ fn a_scheduler_that_was_restarted_is_said_and_answers_the_next_statement() {
         1,
         "{said}"
     );
-    // Its executors come to it by themselves, and what the first one had them do is no part of the answer.
+    // The executors connect to the new scheduler by themselves, and its answers have no rows of the lost job.
     let next = "weir query --format csv \"SELECT ip.src, count(*) FROM 'day/[0-6].pcap' GROUP BY 1 ORDER BY 1\"";
     let (here, there) = (run(next, &folder), cluster.ask(next));
     assert_eq!(there.stdout, here.stdout, "{}", there.stderr);
@@ -449,12 +449,12 @@ fn a_full_work_folder_is_a_clear_error() {
         "{}",
         full.stderr
     );
-    // What fits is answered.
+    // A statement that needs less disk space succeeds.
     let few = cluster.ask("weir query --format csv \"SELECT count(*) FROM 'day/[0-6].pcap'\"");
     assert_eq!(few.code, Some(0), "{}", few.stderr);
 }
 
-/// Ballista removes each folder in the one that it works in, at its end and when it is old.
+/// Ballista removes every folder in its work folder, at its end and when a folder is old.
 #[cfg(unix)]
 #[test]
 fn an_executor_leaves_the_folders_of_its_user_alone() {
@@ -493,7 +493,7 @@ fn an_executor_leaves_the_folders_of_its_user_alone() {
     let mode = std::fs::metadata(folder.join("work-0").join(&first)).unwrap();
     assert_eq!(mode.permissions().mode() & 0o777, 0o700);
 
-    // What a killed one leaves, the next one removes.
+    // The next executor removes the folder of a killed one.
     let mut killed = cluster.executors.remove(0);
     killed.kill().unwrap();
     killed.wait().unwrap();
@@ -531,7 +531,7 @@ fn modes(folder: &Path) -> Vec<(PathBuf, bool, u32)> {
     modes
 }
 
-/// Ballista creates files with the mode that the umask leaves, and users have one that leaves 0644.
+/// Ballista creates files with the mode of the umask, which is 0644 for most users.
 #[cfg(unix)]
 #[test]
 fn rows_on_the_disk_are_for_the_user_of_the_executor_alone() {
@@ -539,7 +539,7 @@ fn rows_on_the_disk_are_for_the_user_of_the_executor_alone() {
     let mut cluster = Processes::start(&folder, 0);
     let executor = cluster.executor_by("umask 022;", 0);
     cluster.executors.push(executor);
-    // The rows beyond the first lines and what a pipe holds are not read, so that the job goes on and its files stay.
+    // The test reads only the first lines, so that the job continues and its files stay.
     let sql = "SELECT frame.number, frame.time, ip.src, frame.layers FROM 'long/*.pcap' ORDER BY frame.time, frame.number";
     let mut asked = weir(&folder)
         .args(["query", "--cluster", &cluster.address, "--format", "csv"])
@@ -636,7 +636,7 @@ fn certificates_and_a_token_let_in_who_has_them() {
     assert_eq!(local.code, Some(2), "{}", local.stderr);
 }
 
-/// Keys are those of each machine: none goes with a statement.
+/// Each machine has its own keys; statements do not carry any.
 #[test]
 fn executors_read_a_store_with_keys_of_their_own() {
     let Some(moto) = Moto::start() else {
@@ -692,7 +692,7 @@ fn executors_read_a_store_with_keys_of_their_own() {
         cluster.logs()
     );
     drop(cluster);
-    // Executors without keys have none, whatever who asks has.
+    // Executors without keys do not get those of the client.
     let strangers = Processes::start_with(&folder, 1, &[], Vec::new());
     let (code, stdout, stderr) = ask(
         &strangers,
@@ -702,7 +702,7 @@ fn executors_read_a_store_with_keys_of_their_own() {
     assert!(stderr.contains("s3://bucket/day/"), "{stderr}");
 }
 
-/// Within half a second, at a terminal, and gone before the first row.
+/// The bar appears at a terminal within half a second, and disappears before the first row.
 #[cfg(unix)]
 #[test]
 fn a_terminal_is_shown_the_pieces_that_are_done() {
@@ -797,7 +797,7 @@ fn an_executor_that_stood_still_is_taken_up_again() {
     }
 }
 
-/// Without options, a cluster on one machine is its user's.
+/// Without options, only its user can reach a cluster on one machine.
 #[cfg(unix)]
 #[test]
 fn users_of_one_machine_cannot_reach_each_other() {
@@ -836,7 +836,7 @@ fn users_of_one_machine_cannot_reach_each_other() {
     assert_eq!(asked.code, Some(2), "{}", asked.stderr);
     assert!(asked.stderr.contains("by others"), "{}", asked.stderr);
     std::fs::set_permissions(&token, std::fs::Permissions::from_mode(0o600)).unwrap();
-    // What clients are given asks, and executes nothing.
+    // The token for clients allows queries, and no executor.
     let made = run("weir cluster client-token > ask-only", &folder);
     assert_eq!(made.code, Some(0), "{}", made.stderr);
     let line = sql.replace("weir query", "weir query --token-file ask-only");
@@ -850,7 +850,7 @@ fn users_of_one_machine_cannot_reach_each_other() {
     );
 }
 
-/// A process that may have 200 files open is connected to by more than that, which say nothing or do not go on.
+/// A process with a limit of 200 open files gets more connections than that, which are idle or stop in the middle.
 #[cfg(unix)]
 #[test]
 fn silent_connections_take_no_files_from_others() {

@@ -1,7 +1,7 @@
-//! Every command line and every SQL block of README and docs runs as it is written.
+//! Runs every command line and every SQL block of README and docs as written.
 //!
 //! Blocks of ```` ```sh ```` and ```` ```sql ```` run in the order in which they stand, in a folder a page that has
-//! what `weir demo` writes, in `demo`, and the [`FILES`]. What cannot run as it is stands in [`OTHERWISE`] with
+//! the output of `weir demo`, in `demo`, and the [`FILES`]. Commands that cannot run as written are in [`OTHERWISE`] with
 //! the reason; an entry that is no longer needed fails the test. SQL has to give rows.
 
 use std::fmt::Write as _;
@@ -23,20 +23,20 @@ const FILES: &[(&str, &str)] = &[
     ("growing.pcap", "demo/voip.pcap"),
 ];
 
-/// How a command is run that cannot be run as it is written.
+/// The changed way to run a command that cannot run as written.
 #[derive(Clone, Copy, Debug)]
 enum Run {
-    /// Not at all.
+    /// The command does not run.
     Not,
-    /// With these words in the place of those.
+    /// The command runs with the second text in place of the first.
     With(&'static str, &'static str),
-    /// On loopback instead of `eth0`, with packets there, and ended as by Ctrl-C after three seconds.
+    /// The command runs on loopback instead of `eth0`, with packets, and gets the signal of Ctrl-C after three seconds.
     Live,
     /// Ended as by Ctrl-C after three seconds.
     Endless,
 }
 
-/// What a command begins with, how it is run, and why.
+/// The first words of a command, the way to run it, and the reason.
 const OTHERWISE: &[(&str, Run, &str)] = &[
     (
         "cargo run -- demo",
@@ -203,7 +203,7 @@ fn every_command_and_every_query_of_the_documents_runs_as_it_is_written() {
     );
 }
 
-/// What stands between fences.
+/// The content of a fenced block.
 enum Block<'t> {
     Sql(&'t str),
     Command(String),
@@ -221,7 +221,7 @@ fn blocks(text: &str) -> Vec<Block<'_>> {
         match language {
             "sql" => found.push(Block::Sql(inside)),
             "sh" => found.extend(commands(inside).into_iter().map(Block::Command)),
-            // Output, formats, layouts; what a shell is to run says so.
+            // The other blocks are output, formats and layouts, without commands.
             _ => assert!(
                 !inside.lines().any(|line| line.starts_with("weir ")),
                 "commands are to stand in ```sh:\n{inside}"
@@ -231,7 +231,7 @@ fn blocks(text: &str) -> Vec<Block<'_>> {
     found
 }
 
-/// The commands of a block: lines, put together where a quote or a backslash says that one goes on.
+/// The commands of a block: a line continues after a backslash or an open quote.
 fn commands(block: &str) -> Vec<String> {
     let mut commands: Vec<String> = Vec::new();
     let mut open = false;

@@ -1,4 +1,4 @@
-//! What proxies and probes send by HEP is asked live and logged, between the addresses that the messages name.
+//! Tests of messages that proxies and probes send by HEP: they are queried live and logged with the addresses that HEP names.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream, UdpSocket};

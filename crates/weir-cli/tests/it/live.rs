@@ -101,7 +101,7 @@ fn ctrl_c_brings_the_final_groups() {
     let Some((child, mut stderr)) = capturing(&[&sql, "-w", file.to_str().unwrap()]) else {
         return;
     };
-    // What has arrived when the signal comes is in the answer.
+    // The answer has all packets that arrive before the signal.
     sender.send(1_000);
     signal("INT", &child);
     let (output, said) = ended(child, &mut stderr);
@@ -172,7 +172,7 @@ fn groups_are_shown_as_they_stand() {
     assert!(child.wait().unwrap().success());
 }
 
-/// So are groups of messages: every so often, one answer behind the other where there is no terminal.
+/// Groups of messages are shown at intervals, one answer after the other without a terminal.
 #[test]
 fn groups_of_messages_are_shown_as_they_stand() {
     let sender = Sender::new();
@@ -434,7 +434,7 @@ fn what_cannot_be_captured_is_said() {
     );
 }
 
-/// A capture that grows: its rows come as they are written, half a record waits for its other half.
+/// The rows of a growing capture appear as they are written, and half a record waits for the rest.
 #[test]
 fn a_capture_that_grows_is_followed() {
     let path = folder("follow").join("grows.pcap");
@@ -526,7 +526,7 @@ fn read_to_its_end(child: &Child, path: &std::path::Path) {
     });
 }
 
-/// What a terminal shows that got these bytes.
+/// The screen of a terminal after these bytes.
 fn shown(bytes: &[u8]) -> Vec<String> {
     let text = String::from_utf8_lossy(bytes);
     let mut lines = vec![String::new()];
@@ -562,7 +562,7 @@ fn shown(bytes: &[u8]) -> Vec<String> {
     lines
 }
 
-/// On a terminal the groups are drawn over those before them, and stay when they are final.
+/// On a terminal each intermediate answer replaces the one before, and the final one stays.
 #[test]
 fn a_terminal_shows_one_table() {
     if !Command::new("script")
@@ -610,7 +610,7 @@ fn a_terminal_shows_one_table() {
         bytes.len()
     };
     wait_for("59");
-    // One group more, and so one line.
+    // The last answer has one more group, and so one more line.
     write(2..30);
     wait_for("60");
     keys.write_all(b"\x03").unwrap();

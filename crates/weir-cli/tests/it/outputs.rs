@@ -55,7 +55,7 @@ fn input_may_be_output() {
             .unwrap()
             .is_symlink()
     );
-    // By COPY, in other formats, and a log into itself.
+    // The cases: COPY, other formats, and a log that is converted into itself.
     for line in [
         "weir query \"COPY (SELECT * FROM 's.csv') TO 's.csv'\"",
         "weir query \"SELECT * FROM 's.csv'\" -o s.parquet && weir query \"SELECT * FROM 's.parquet'\" -o s.parquet \
@@ -136,7 +136,7 @@ fn a_signal_leaves_the_old_file_and_nothing_else() {
             }
         }
     }
-    // What was ignored from the start stays ignored: nohup.
+    // A signal that was ignored at the start, as nohup does, stays ignored.
     let line = "trap '' HUP; weir query \"SELECT count(*) FROM 'demo/office.pcapng' p, generate_series(1, 300) g\" \
                 -o out/old.csv & until ls -l /proc/$!/fd | grep -q /out/; do sleep 0.01; done; kill -HUP $!; wait $!";
     let ended = run(line, &folder);
@@ -221,7 +221,7 @@ fn what_is_no_regular_file_is_written_to_as_it_is() {
         ),
     ] {
         if line.starts_with("mkfifo g") {
-            // Without an ending a target of COPY is a folder, which a pipe is not.
+            // A target of COPY without an extension is a folder, and a pipe is no folder.
             continue;
         }
         let ended = run(line, &folder);
@@ -486,7 +486,7 @@ fn a_folder_of_parts_appears_whole() {
     assert!(!names(&folder).iter().any(|name| name.ends_with(".part")));
 }
 
-/// What a query says, as NDJSON.
+/// The answer of a query, as NDJSON.
 fn said(sql: &str, folder: &Path) -> String {
     let ended = run(&format!("weir query \"{sql}\" --format ndjson"), folder);
     assert_eq!(ended.code, Some(0), "{sql}: {}", ended.stderr);
@@ -536,7 +536,7 @@ fn a_folder_of_parts_is_read_back_with_the_columns_of_its_names() {
     );
 }
 
-/// They were errors of the parser, and a folder without a format was one of the planner that named a clause only.
+/// These options were errors of the parser, and a folder without a format was a planner error that named only a clause.
 #[test]
 fn copy_takes_its_options_as_other_databases_do() {
     let folder = folder("copy_takes_its_options_as_other_databases_do");
@@ -695,7 +695,7 @@ fn what_is_written_is_read_back() {
             "{name}"
         );
     }
-    // Where people read, too, nothing and no text look different.
+    // Formats for people also distinguish NULL from an empty text.
     for format in ["table", "markdown", "csv", "tsv", "json", "ndjson"] {
         let line = |value: &str| {
             run(
@@ -706,7 +706,7 @@ fn what_is_written_is_read_back() {
         };
         assert_ne!(line("CAST(NULL AS text)"), line("''"), "{format}");
     }
-    // Nothing at all is a file all the same, in place of the old one.
+    // An empty answer also replaces the old file.
     for extension in ["csv", "tsv", "json", "ndjson", "parquet", "arrow", "arrows"] {
         let ended = run(
             &format!("weir query \"{source} LIMIT 0\" -o o.{extension}"),

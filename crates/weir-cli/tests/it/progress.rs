@@ -1,4 +1,4 @@
-//! How far the work is, as a pseudo-terminal shows it.
+//! The progress bar, as a pseudo-terminal shows it.
 
 use std::process::{Command, Stdio};
 

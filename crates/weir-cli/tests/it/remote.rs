@@ -1,4 +1,4 @@
-//! Captures and other files in an object store and on the web: the answers are those of local files.
+//! Tests of files in an object store and on the web: the answers are those of local files.
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -57,7 +57,7 @@ fn answers_from_a_store_are_those_of_files() {
             continue;
         }
         let key = path.strip_prefix(&folder).unwrap().to_str().unwrap();
-        // What stands in the address of a request is not what stands in the key.
+        // The address of a request has the characters of a key in encoded form.
         let key = key
             .replace('%', "%25")
             .replace(' ', "%20")
@@ -135,7 +135,7 @@ fn what_is_written_into_a_store_is_what_is_written_into_a_file() {
         assert_eq!(there.stdout, here.stdout, "{}", there.stderr);
         assert!(here.stdout.lines().count() > 1);
     }
-    // A capture is not lost, and what fails leaves nothing.
+    // A command that fails leaves no object, and an existing capture stays.
     for (line, code, said) in [
         (
             "weir query \"COPY (SELECT * FROM 'demo/voip.pcap') TO 's3://bucket/new/filtered.pcap'\"",
@@ -171,7 +171,7 @@ fn what_is_written_into_a_store_is_what_is_written_into_a_file() {
     assert!(!moto.has("new/failed.csv"));
 }
 
-/// What was sent of an object that will not be whole would lie in the store, unseen and paid for.
+/// The uploaded parts of an incomplete object would stay in the store, invisible and at a cost.
 #[cfg(unix)]
 #[test]
 fn an_interrupted_copy_leaves_no_parts_in_a_store() {
@@ -464,7 +464,7 @@ fn who_is_kept_in_folders_reads_no_address_that_is_not_named() {
     );
     let host = server.host();
     let ask = |more: &str, name: &str| {
-        // The server says where it listens, and is asked there.
+        // The server prints its address, to which the test sends its queries.
         let line = format!(
             "weir serve --root demo {more} --listen 127.0.0.1:0 --http 127.0.0.1:0 > at 2> log & pid=$!; \
              for i in $(seq 100); do grep -q http: at && break; sleep 0.1; done; \

@@ -16,7 +16,7 @@ fn a_summary_says_what_is_in_a_capture_and_reads_it_once() {
     ] {
         assert!(ended.stdout.contains(part), "{part} in {}", ended.stdout);
     }
-    // What is not in it is named and left out.
+    // A note lists the omitted sections.
     assert!(!ended.stdout.contains("Damage"), "{}", ended.stdout);
     assert!(
         ended
@@ -26,7 +26,7 @@ fn a_summary_says_what_is_in_a_capture_and_reads_it_once() {
         "{}",
         ended.stderr
     );
-    // The numbers are those of a query.
+    // The numbers of the report are those of a query.
     let count = run(
         "weir query \"SELECT count(*) AS n FROM 'demo/voip.pcap'\" --format csv",
         &folder,

@@ -1,4 +1,4 @@
-//! What `weir serve` starts with.
+//! Tests of the allocator settings that `weir serve` starts with.
 
 #[cfg(all(feature = "serve", target_os = "linux", target_env = "gnu"))]
 #[test]

@@ -5,7 +5,7 @@ use std::process::{Child, Command, Stdio};
 
 use weir_testkit::{Limited as _, until};
 
-/// What a command line came to.
+/// The result of a command line.
 #[derive(Debug)]
 pub(crate) struct Ended {
     /// `None` for a signal.

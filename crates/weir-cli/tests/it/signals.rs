@@ -19,7 +19,7 @@ const SIGNALS: [&str; 3] = ["INT", "TERM", "HUP"];
 struct Running {
     child: Child,
     stderr: BufReader<ChildStderr>,
-    /// What stands behind the wanted part.
+    /// The output after the awaited text.
     rest: String,
 }
 
@@ -32,7 +32,7 @@ impl Running {
         let mut child = heeding(env!("CARGO_BIN_EXE_weir"))
             .args(words)
             .current_dir(folder)
-            // Where the token of a cluster lies.
+            // The token of a cluster is in the home folder.
             .env("HOME", folder)
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
@@ -161,7 +161,7 @@ fn a_log_that_was_moved_away_is_begun_anew_by_sigusr1() {
     assert_eq!(records(&moved) + records(&log), sent);
 }
 
-/// How many records a log has; none while it cannot be read.
+/// The number of records in a log; zero while it cannot be read.
 fn records(log: &Path) -> u64 {
     let output = heeding(env!("CARGO_BIN_EXE_weir"))
         .args(["clf", "search", "--count"])
@@ -211,7 +211,7 @@ fn a_cluster_ends_by_each_signal() {
             "--cores",
             "1",
         ];
-        // One that has not come to its scheduler yet, and one that has worked.
+        // The signal ends an executor that has not reached its scheduler, and one that has worked.
         for has_worked in [false, true] {
             let executor = Running::start(&words, &folder, "Ctrl-C ends it");
             if has_worked {

@@ -1,5 +1,5 @@
-//! How commands end: 0 done; 1 done, with damage; 2 usage, names, SQL or environment; 3 failed while running.
-//! And the errors and hints that a hundred wrong inputs of newcomers get.
+//! The exit statuses of commands (0 success; 1 success, with damage; 2 usage, names, SQL or environment; 3 failure while
+//! running), and the errors and hints for a hundred typical mistakes of new users.
 
 use crate::shell::{folder, run};
 
@@ -24,7 +24,7 @@ const STATUSES: [(u8, &str, &str); 79] = [
     (0, "weir clf search calls.clf --count", ""),
     (0, "weir clf search calls.clf --call-id missing", ""),
     (0, "weir clf convert calls.clf --format json", ""),
-    // What was called otherwise before goes on working, and says so.
+    // Old names of options still work, with a note.
     (
         0,
         "weir clf convert calls.clf --form json",
@@ -254,14 +254,14 @@ fn help_says_how_commands_end() {
     let help = run("weir --help", &folder).stdout;
     let flat = help.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(
-        flat.contains("Exit status: 0 done; 1 done, and damage was found"),
+        flat.contains("Exit status: 0 success; 1 success, but damage was found"),
         "{flat}"
     );
-    assert!(flat.contains("3 it failed while it ran"), "{flat}");
+    assert!(flat.contains("3 failure while running"), "{flat}");
 }
 
-/// What a newcomer typed: the exit status, a part of the error, a part of the hint. Where a hint of SQL or
-/// of names may become a better one, only that there is one is asked for.
+/// Inputs of new users: the exit status, a part of the error, a part of the hint. The entries with an empty hint, about SQL or
+/// names, only require that there is one.
 const WRONG: [(&str, u8, &str, &str); 104] = [
     // The command line.
     ("weir", 2, "Usage: weir", ""),
@@ -503,7 +503,7 @@ const WRONG: [(&str, u8, &str, &str); 104] = [
         "invalid value '0'",
         "'weir live --help'",
     ),
-    // Where output goes.
+    // The inputs about output files.
     (
         "weir query 'SELECT 1' -o missing/a.csv",
         2,
@@ -573,7 +573,7 @@ const WRONG: [(&str, u8, &str, &str); 104] = [
         "SELECT * keeps them",
     ),
     ("weir query \"COPY (SELECT 1) TO 'x.doc'\"", 2, "", ""),
-    // What is read.
+    // The inputs about files to read.
     (
         "weir query \"SELECT 1 FROM 'nothing.pcap'\"",
         2,

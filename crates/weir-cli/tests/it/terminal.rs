@@ -29,7 +29,7 @@ fn the_shell_at_a_terminal() {
 fn a_script_is_answered_up_to_its_first_failure() {
     let folder = folder("script");
     let put = |name: &str, text: &str| std::fs::write(folder.join(name), text).unwrap();
-    // What a user keeps at home is not for scripts.
+    // Scripts do not read the user's settings.
     put(".weirrc", "SELECT 'from home';");
     put(
         "good.sql",
@@ -64,7 +64,7 @@ fn a_script_is_answered_up_to_its_first_failure() {
         &folder,
     );
     assert_eq!(ended.code, Some(1), "{}", ended.stderr);
-    // Nothing to answer is nothing to do.
+    // An empty input is a usage error.
     let ended = run("weir < /dev/null", &folder);
     assert!(
         ended.code == Some(2) && ended.stderr.contains("Usage:"),

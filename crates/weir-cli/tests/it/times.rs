@@ -1,4 +1,4 @@
-//! Warnings about times that are not those of their packets, and about packets that are not in the order of time.
+//! Tests of warnings about times that packets cannot have, and about packets that are not in time order.
 
 use weir_testkit::capture::{Endian, Interface, PcapngWriter, link_type};
 
@@ -23,7 +23,7 @@ fn capture(seconds: &[u64], data: &[u8]) -> Vec<u8> {
     writer.into_inner()
 }
 
-/// They were given as the last time that there is without a word.
+/// Such packets had the last representable time, without a note.
 #[test]
 fn packets_from_after_2262_are_counted() {
     let folder = folder("packets_from_after_2262_are_counted");

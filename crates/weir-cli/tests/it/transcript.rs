@@ -177,7 +177,7 @@ fn call() -> Vec<u8> {
     writer.into_inner()
 }
 
-/// What a command writes and how it ends.
+/// The output and the exit status of a command.
 fn run(command: &str, folder: &Path) -> String {
     let program = Path::new(env!("CARGO_BIN_EXE_weir")).parent().unwrap();
     let path = std::env::var("PATH").unwrap();

@@ -102,7 +102,7 @@ fn terminate(child: &Child) {
     signal("TERM", child);
 }
 
-/// What it wrote and said.
+/// The standard output and standard error of a program.
 fn ended(child: Child, stderr: &mut impl Read) -> (String, String) {
     let output = child.wait_with_output().unwrap();
     let mut said = String::new();
@@ -128,7 +128,7 @@ fn line(csv: &str, port: &str, direction: &str) -> impl Fn(&str) -> String {
     let values: Vec<String> = found.split(',').map(str::to_owned).collect();
     move |name| {
         let at = names.iter().position(|it| it == name).unwrap();
-        // From the end, past the parameters.
+        // The index counts from the end, because the parameters contain commas.
         values[values.len() - (names.len() - at)].clone()
     }
 }

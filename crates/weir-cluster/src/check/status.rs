@@ -126,7 +126,7 @@ fn metrics(sets: &[OperatorMetricsSet]) -> Checked {
                 Metric::Time(of) => name(&of.name)?,
                 Metric::PruningMetrics(of) => name(&of.name)?,
                 Metric::Ratio(of) => name(&of.name)?,
-                // Times and memory are shown, and nothing is computed of them.
+                // Times and memory are only shown, and not used in computations.
                 Metric::ElapseTime(_)
                 | Metric::CurrentMemoryUsage(_)
                 | Metric::StartTimestamp(_)

@@ -322,7 +322,7 @@ fn messages(batch: RecordBatch, compression: Option<CompressionType>) -> Vec<Fli
     messages
 }
 
-/// Writes a number into the header of a message, at the place of one that a reader of it finds.
+/// Writes a number into the header of a message, at the place that a parser of it finds.
 fn write(message: &mut FlightData, place: impl Fn(&[u8]) -> usize, number: i64) {
     let mut header = message.data_header.to_vec();
     let place = place(&header);

@@ -1,5 +1,5 @@
 //! Messages of attackers: plans of other programs, and invalid names, counts and settings. The services reject each of them, no
-//! file is touched, and the cluster goes on answering.
+//! file is touched, and the cluster continues to answer.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -677,7 +677,7 @@ fn an_executor_with_a_root_fetches_no_address() {
     }
 }
 
-/// Opens a connection that completes no request: some say nothing, and some begin one.
+/// Opens a connection that completes no request: some send nothing, and some send a beginning.
 fn open_silent(to: &str, number: usize) -> std::net::TcpStream {
     use std::io::Write as _;
 
@@ -687,7 +687,7 @@ fn open_silent(to: &str, number: usize) -> std::net::TcpStream {
         1 => b"PRI * HTTP/2.0\r\n",
         _ => b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0",
     };
-    // It may have been closed already.
+    // The server may have closed the connection already.
     let _ = stream.write_all(said);
     stream
 }
@@ -719,7 +719,7 @@ fn idle_connections_do_not_block_others() {
         weir_testkit::until("closed connections", || {
             silent.iter().filter(|stream| is_open(stream)).count() <= 64
         });
-        // They do not end coming.
+        // New silent connections arrive all the time.
         let is_answered = AtomicBool::new(false);
         std::thread::scope(|scope| {
             scope.spawn(|| {

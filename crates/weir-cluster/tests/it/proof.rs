@@ -41,7 +41,7 @@ fn a_piece_is_read_once() {
     );
 }
 
-/// Without pieces, a leaf that the scheduler does not know would be run whole by each of four tasks.
+/// A leaf that the scheduler does not know and cannot cut into pieces would be run whole by each of four tasks.
 #[test]
 fn a_leaf_of_our_own_would_be_read_by_each_task() {
     enter();
@@ -54,7 +54,7 @@ fn a_leaf_of_our_own_would_be_read_by_each_task() {
         Boundedness::Bounded,
     );
     let plan: Arc<dyn ExecutionPlan> = Arc::new(Leaf(Arc::new(properties)));
-    // It cannot be serialized, so that this cannot happen by accident.
+    // The plan cannot be serialized, so that this cannot happen by accident.
     assert!(client.sent(&plan).is_none());
 }
 

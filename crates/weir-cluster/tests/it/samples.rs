@@ -86,7 +86,7 @@ impl Asks {
         Self::there_with(Options::default())
     }
 
-    /// With large captures cut into pieces of this size.
+    /// A runner on the cluster that cuts large captures into pieces of this size.
     pub(crate) fn there_in(piece_bytes: u64) -> Self {
         let client = cluster().client(3).unwrap().with_piece_bytes(piece_bytes);
         let mut options = Options::default();
@@ -100,7 +100,7 @@ impl Asks {
         Self::with(&options, Some(client))
     }
 
-    /// With this client.
+    /// A runner with this client.
     pub(crate) fn by(client: Client) -> Self {
         let mut options = Options::default();
         options.cluster = Some(Arc::new(client.clone()));
@@ -121,7 +121,7 @@ impl Asks {
         self.ask_after(sql, || {})
     }
 
-    /// As [`Self::ask`], repeated until both executors have read a piece: one may still be starting, or be busy with another test.
+    /// Runs [`Self::ask`] until both executors have read a piece: one may still be starting, or be busy with another test.
     pub(crate) fn ask_both(&self, sql: &str) -> Answered {
         for _ in 0..100 {
             let answered = self.ask(sql).unwrap();
@@ -133,7 +133,7 @@ impl Asks {
         panic!("{sql}: one executor reads all");
     }
 
-    /// As [`Self::ask`], with a closure that runs between planning and execution.
+    /// Runs [`Self::ask`] with a closure that is called between planning and execution.
     pub(crate) fn ask_after(&self, sql: &str, between: impl Fn()) -> Result<Answered, Error> {
         let before = self.engine.scan_report().counters().totals();
         let mut rows = Vec::new();

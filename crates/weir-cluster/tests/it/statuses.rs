@@ -1,4 +1,4 @@
-//! Statuses with absurd numbers, of an executor that is given real tasks: each is refused and counted, and the scheduler goes on.
+//! Statuses with absurd numbers, from an executor that gets real tasks: each is refused and counted, and the scheduler continues.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;

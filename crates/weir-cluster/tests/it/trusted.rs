@@ -159,7 +159,7 @@ fn certificates_and_token_are_required_at_every_service() {
             (trust(None, Some(TOKEN)), false),
             (trust(None, None), false),
         ] {
-            // Before the peer is authenticated, there is no gRPC response: the codes are those of a connection that has failed.
+            // An unauthenticated peer gets no gRPC response: the codes are those of a failed connection.
             let is_refused = |status: &tonic::Status, door: &str| {
                 let has_failed = matches!(
                     status.code(),
@@ -295,7 +295,7 @@ fn folder(name: &str) -> PathBuf {
 
 const SQL: &str = "SELECT ip.src, count(*) FROM 'day/*.pcap' GROUP BY 1 ORDER BY 1";
 
-/// With a token alone, all connections are authenticated and encrypted.
+/// A token without certificates authenticates and encrypts all connections.
 #[test]
 fn a_token_is_required_at_every_service() {
     let folder = folder("token-alone");

@@ -105,7 +105,7 @@ impl FusedAggregate {
         })
     }
 
-    /// Its readings, one for each pass.
+    /// The readings of the node, one for each pass.
     pub(crate) fn readings(&self) -> impl Iterator<Item = &Reading> {
         self.passes.iter().map(|pass| &pass.scan_input.reading)
     }

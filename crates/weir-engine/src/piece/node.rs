@@ -536,7 +536,7 @@ struct Named {
     location: Vec<u8>,
     is_remote: bool,
     part: u32,
-    /// Parts of the file that were asked for; 0 when it is read whole.
+    /// Parts of the file that were requested; 0 when it is read whole.
     of: u32,
 }
 
@@ -571,7 +571,7 @@ impl Named {
             let Ok(address) = std::str::from_utf8(&self.location) else {
                 return exec_err!("an address is not UTF-8");
             };
-            // As in statements, an engine that is confined to folders sends no requests to other machines.
+            // An engine that is confined to folders sends no requests to other machines, as in statements.
             if let Some(root) = root {
                 return Err(failed(root.refusal(&weir_capture::redacted(address))));
             }

@@ -74,7 +74,7 @@ pub struct Reports {
 }
 
 impl Reports {
-    /// Takes a metric; false when it is not of a piece.
+    /// Adds a metric; returns false when it is not of a piece.
     pub fn take(&mut self, name: &str, value: u64) -> bool {
         let Some(rest) = name.strip_prefix(PREFIX) else {
             return false;

@@ -37,7 +37,7 @@ impl Resolver<'_> {
         let mut tables = Vec::new();
         for files in partitions.files() {
             let any: &dyn Any = whole.as_ref();
-            // What was found out of all files holds for each.
+            // The properties detected over all files apply to each partition.
             tables.push(match any.downcast_ref::<Delimited>() {
                 Some(whole) => Arc::new(whole.of(files)),
                 None => match any.downcast_ref::<JsonArrays>() {
@@ -99,7 +99,7 @@ impl Resolver<'_> {
                 }
                 let mut options = JsonReadOptions::default()
                     .file_extension(&extension)
-                    // What is null in the first rows has a type in later ones.
+                    // Inference reads all rows, since a column that is null in the first rows can have a type in later ones.
                     .schema_infer_max_records(usize::MAX);
                 options.schema = columns.map(AsRef::as_ref);
                 context.read_json(names, options).await
@@ -120,7 +120,7 @@ impl Resolver<'_> {
             .map_err(|error| Error::from_datafusion(ErrorKind::Source, error, &[]))
     }
 
-    /// What DataFusion calls these files. Text within archives and stores is read from the objects themselves.
+    /// The names of these files for DataFusion. Text within archives and stores is read from the objects themselves.
     fn names_of(&self, kind: FileKind, paths: &[Location]) -> Result<Vec<String>, Error> {
         let mut names = Vec::new();
         for path in paths {

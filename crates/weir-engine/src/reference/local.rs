@@ -134,7 +134,7 @@ impl Resolver<'_> {
     }
 }
 
-/// Folders within folders that are looked into: a link may lead back.
+/// The maximum depth of nested folders: a link may lead back.
 const FOLDERS_MAX: usize = 16;
 
 /// The location of a member of an archive.

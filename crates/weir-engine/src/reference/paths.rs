@@ -36,7 +36,7 @@ pub(super) fn log_paths(patterns: &[String], root: Option<&Root>) -> Result<Vec<
     Ok(paths)
 }
 
-/// Looks at how long a path is, and how many ways through folders a pattern wants to have gone.
+/// Checks the length of a path and the number of its wildcards.
 ///
 /// # Errors
 /// When it is more than a path may be.

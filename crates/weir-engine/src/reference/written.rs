@@ -1,4 +1,4 @@
-//! What references mean as they are written: names of files, and calls of table functions with their arguments.
+//! The syntax of references: names of files, and calls of table functions with their arguments.
 
 use std::path::Path;
 use std::time::Duration;
@@ -15,7 +15,7 @@ use weir_tables::{EXTRACTIONS, Extraction, Setting, Settings};
 
 use crate::window::nanoseconds;
 
-/// What a table factor of a statement refers to.
+/// The target of a table factor in a statement.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Reference {
     /// Files whose kind is found by content.
@@ -39,7 +39,7 @@ pub(super) struct Reads {
     pub(super) follow: bool,
     /// Packets that repeat one right before are left out.
     pub(super) dedup: bool,
-    /// In place of paths stands `live`: packets as they arrive.
+    /// True when `live`, packets as they arrive, is in the place of paths.
     pub(super) live: bool,
 }
 
@@ -47,7 +47,7 @@ pub(super) struct Reads {
 pub(super) const LIVE: &str = "live";
 
 impl Reference {
-    /// What a name in FROM refers to; `None` for tables that the session knows itself.
+    /// The target of a name in FROM; `None` for tables that the session knows itself.
     pub(super) fn read(
         name: &ObjectName,
         arguments: Option<&[FunctionArg]>,
@@ -67,7 +67,7 @@ impl Reference {
         Ok(is_file.then(|| Self::Files(vec![part.value.clone()])))
     }
 
-    /// What `DESCRIBE` names: a file, or a table function, which stands whole in one name.
+    /// The target of `DESCRIBE`: a file, or a table function, whose whole call is one name.
     pub(super) fn described(name: &ObjectName) -> Result<Option<Self>, Error> {
         if let [ObjectNamePart::Identifier(ident)] = name.0.as_slice()
             && ident.value.ends_with(')')
@@ -244,7 +244,7 @@ fn set(
         .map_err(|wants| Error::new(ErrorKind::Plan, format!("{key} must be {wants}")))
 }
 
-/// How late records may be: `INTERVAL '1 second'`.
+/// The longest delay of records: `INTERVAL '1 second'`.
 fn lateness(value: &FunctionArgExpr) -> Result<Duration, Error> {
     interval(value).ok_or_else(|| {
         Error::new(

@@ -9,7 +9,7 @@ use weir_testkit::Limited as _;
 use crate::samples;
 use crate::slt::Runner;
 
-/// What a capture says of a record that both pcap and pcapng can say.
+/// The properties of a record that both pcap and pcapng have.
 #[derive(Debug, PartialEq, Eq)]
 struct CopiedRecord {
     time_ns: Option<i64>,
@@ -148,7 +148,7 @@ fn tshark_keeps_the_same() {
     }
 }
 
-/// What tshark says of each record, and all of its bytes.
+/// The fields and all bytes of each record, from tshark.
 fn tshark(path: &str) -> String {
     let fields = [
         "frame.time_epoch",

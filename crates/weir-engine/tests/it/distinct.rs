@@ -80,7 +80,7 @@ fn distinct_values_are_groups_under_a_limit() {
         assert!(!has_sets(&plan), "{plan}");
         assert!(plan.contains("__distinct_value_0"), "{plan}");
     }
-    // Where they stay sets, they are those that are counted.
+    // The remaining questions keep sets, whose memory is counted.
     for sql in QUESTIONS.iter().rev().take(2) {
         let plan = rows(&limited, &format!("EXPLAIN {sql}")).join("\n");
         assert!(!has_sets(&plan), "{plan}");

@@ -1,5 +1,5 @@
-//! What SQL means beside what DuckDB says it means: the precedence of operators, and answers over the same
-//! rows. Skipped, loudly, where Python's duckdb is not installed.
+//! Compares the meaning of SQL with DuckDB: the precedence of operators, and answers over the same rows. The tests are skipped,
+//! with a report, without Python's duckdb.
 
 use std::fmt::Write as _;
 use std::io::Write;
@@ -109,8 +109,8 @@ fn same(ours: &str, theirs: &str) -> bool {
 /// An expression as a tree, printed with no more parentheses than PostgreSQL's table of precedence wants.
 struct Maker {
     random: Rng,
-    /// How many operators around this place leave it to the engine whether the place is evaluated: what could fail there
-    /// fails in one engine, and is passed over in another.
+    /// The number of enclosing operators that may skip the evaluation of this place: an error there can occur in one engine and
+    /// not in the other.
     lazy: u32,
 }
 
@@ -218,7 +218,7 @@ impl Maker {
         (format!("{left} {sign} {}", 1 + self.random.below(8)), TIMES)
     }
 
-    /// What `make` makes, for a place that need not be evaluated.
+    /// Makes an expression for a place that may not be evaluated.
     fn lazily<T>(&mut self, make: impl FnOnce(&mut Self) -> T) -> T {
         self.lazy += 1;
         let made = make(self);

@@ -202,7 +202,7 @@ fn random_conditions_are_decided_alike() {
             for (condition, expected) in part.iter().zip(expected) {
                 let (kept, dropped, records) = filtered(&runner, table, condition);
                 assert_eq!(kept, expected, "seed {SEED}: {condition}");
-                // The planner may find that nothing can pass, and read nothing.
+                // The planner may find that no row can pass, and read no records.
                 let decided = dropped == records - kept.len() || kept.is_empty();
                 assert!(decided, "seed {SEED}: the scan did not decide {condition}");
             }

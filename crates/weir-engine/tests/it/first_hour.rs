@@ -6,9 +6,9 @@
 use crate::samples;
 use crate::slt::Runner;
 
-/// What becomes of a condition.
+/// The expected result of a condition.
 enum Expected {
-    /// So many rows pass.
+    /// The number of rows that pass.
     Rows(u64),
     /// The error and its hint say this.
     Told(&'static str),

@@ -152,7 +152,7 @@ fn fused_aggregates_give_what_datafusion_gives() {
     assert!(fused_queries * 2 > queries, "{fused_queries} of {queries}");
 }
 
-/// Whatever is compiled, the answers are those of the decoder and of DataFusion.
+/// Compiled queries give the answers of the decoder and of DataFusion.
 #[test]
 fn compiled_questions_give_what_decoded_and_unfused_ones_give() {
     samples::enter();
@@ -205,7 +205,7 @@ fn files_without_groups_go_with_sketches_of_others() {
     assert!(sorted(&runner, sql).len() > 1);
 }
 
-/// EXPLAIN says what is compiled, or why nothing is; of sources that are too small, it says nothing.
+/// EXPLAIN shows what is compiled, or why it is not; it shows neither for sources that are too small.
 #[test]
 fn explain_says_what_is_compiled() {
     samples::enter();
@@ -266,13 +266,12 @@ fn groups_in_parts_give_what_datafusion_gives() {
         let plan = limited.rows(&format!("EXPLAIN {sql}")).unwrap().rows;
         assert!(plan.join("\n").contains("gives groups at=1.0 MiB"), "{sql}");
     }
-    // What cannot be put together from parts is left to DataFusion.
+    // DataFusion computes aggregates that cannot be merged from parts.
     let distinct = format!("SELECT proto, count(DISTINCT ip.src) FROM {files} GROUP BY 1");
     assert_eq!(sorted(&limited, &distinct), sorted(&plain, &distinct));
 }
 
-/// What does not fit is kept on disk, which is reported. (On one thread, as what several have at a time hangs on
-/// their luck.)
+/// A sort beyond the memory limit spills to disk, with a note. (One thread keeps the memory at each time predictable.)
 #[test]
 fn what_is_spilled_is_told() {
     samples::enter();
@@ -328,7 +327,7 @@ fn sketches_are_as_good_as_those_of_datafusion() {
             }
         }
     };
-    // With groups without a value, and values that a filter leaves out.
+    // The questions include groups without a value, and values that a filter leaves out.
     compare(
         "SELECT proto, approx_distinct(ip.src), approx_distinct(frame.layers), median(ip.len),
             approx_distinct(ip.id) FILTER (WHERE ip.ttl = 64), count(*), approx_distinct(fr.dlci)
@@ -412,7 +411,7 @@ fn sorted(runner: &Runner, sql: &str) -> Vec<String> {
     }
 }
 
-/// The rows in an order of their own, or why there are none.
+/// The rows in sorted order, or the reason of the failure.
 fn outcome(runner: &Runner, sql: &str) -> Result<Vec<String>, String> {
     let mut rows = runner.rows(sql).map_err(|error| error.to_string())?.rows;
     rows.sort();

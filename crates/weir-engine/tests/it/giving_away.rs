@@ -41,7 +41,7 @@ fn an_anonymized_capture_has_no_original_address_anywhere() {
                 continue;
             }
             let parsed: weir_packet::Address = address.parse().unwrap();
-            // Small numbers such as 02:00:00:00:00:01 are anywhere; what is looked for is no such.
+            // Small numbers such as 02:00:00:00:00:01 occur anywhere, so such addresses are not searched.
             let is_made_up = address.starts_with("02:00:00:00:00:");
             for wanted in [parsed.as_bytes(), address.as_bytes()] {
                 let found = written.windows(wanted.len()).any(|part| part == wanted);

@@ -215,7 +215,7 @@ fn groups_over_messages_are_seen_before_the_end() {
                 }
                 let is_late = begun.elapsed() > Duration::from_secs(120);
                 if is_late {
-                    // What waits for packets would keep the failure from being told.
+                    // The replay must end first, since a reader that waits for packets would block the failed assertion.
                     replay.until.store(u64::MAX, Ordering::Relaxed);
                 }
                 assert!(!is_late, "{question}: {seen:?}, not {expected:?}");
@@ -233,7 +233,8 @@ fn groups_over_messages_are_seen_before_the_end() {
     std::fs::remove_dir_all(folder).unwrap();
 }
 
-/// What ends by itself, or hangs on an order, is done as before, and of what needs all rows first nothing is shown.
+/// A subquery that ends by itself or depends on an order runs as usual, and an aggregate that needs all its rows first shows
+/// nothing before the end.
 #[test]
 fn groups_of_rows_that_come_at_the_end_are_not_shown_empty() {
     samples::enter();

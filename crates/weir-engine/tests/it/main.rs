@@ -1,5 +1,5 @@
-//! What SQL over captures gives: `.slt` files of statements and answers, filters that the scan
-//! decides against the same filters left to DataFusion, and the guide's queries.
+//! Tests of SQL over captures: `.slt` files of statements and answers, filters that the scan decides against the same filters
+//! left to DataFusion, and the guide's queries.
 
 #![allow(
     clippy::unwrap_used,

@@ -31,7 +31,7 @@ fn made(name: &str, make: impl FnOnce(BufWriter<File>)) -> String {
 fn answer(sql: &str) -> (Vec<String>, bool) {
     let one = runner(1);
     let expected = one.rows(sql).unwrap().rows;
-    // Which records are interpreted before there is compiled code hangs on how many readers there are.
+    // The number of readers influences how many records are interpreted before the compiled code is ready.
     let totals = |runner: &Runner| {
         let mut totals = runner.totals();
         totals.compiled = 0;
@@ -46,7 +46,7 @@ fn answer(sql: &str) -> (Vec<String>, bool) {
             .find(|(rows, expected)| rows != expected);
         assert_eq!(differing, None, "{threads} threads: {sql}");
         assert_eq!(rows.len(), expected.len(), "{threads} threads: {sql}");
-        // What is read for nothing does not count.
+        // The totals do not count records that were read in vain.
         assert_eq!(totals(&several), totals(&one), "{threads} threads: {sql}");
     }
     let plan = runner(3)
@@ -57,7 +57,7 @@ fn answer(sql: &str) -> (Vec<String>, bool) {
     (expected, plan.contains("parts of the file side by side"))
 }
 
-/// The lot of a row hangs on the seed and the row's number, whoever reads it.
+/// The seed and the row's number decide about a row, with any number of readers.
 #[test]
 fn a_sample_that_is_repeatable_is_the_same_for_all_who_read() {
     let pcap = made("parts.pcap", |out| {

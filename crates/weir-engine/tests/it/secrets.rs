@@ -77,6 +77,6 @@ fn with_secrets(made: &Path) -> Vec<u8> {
     }
     block.extend(keys);
     block.extend(block_len.to_le_bytes());
-    // Behind the header of the section.
+    // The block follows the section header.
     [&bytes[..28], &block, &bytes[28..]].concat()
 }

@@ -1,5 +1,5 @@
-//! What reads the same files reads them once, whoever wants what of them: the counter of bytes proves
-//! it, and the answers are those of questions that are put alone.
+//! Tests that queries of the same files read each file once: the counter of bytes proves it, and the answers are those of
+//! separate queries.
 
 use std::path::Path;
 
@@ -128,7 +128,7 @@ fn a_join_of_a_file_with_itself() {
     std::fs::remove_file(Path::new(copy)).unwrap();
 }
 
-/// Where there is no room for rows to wait, the file is read again, and nothing is lost or given twice.
+/// A file is read again when there is no room for waiting rows; no row is lost or given twice.
 #[test]
 fn rows_that_do_not_fit_are_read_again() {
     samples::enter();
@@ -149,7 +149,7 @@ fn rows_that_do_not_fit_are_read_again() {
     }
 }
 
-/// Damage is reported once, whoever reads behind it.
+/// Damage is reported once, with any number of queries.
 #[test]
 fn damage_is_told_once() {
     samples::enter();

@@ -158,8 +158,7 @@ impl Runner {
         })
     }
 
-    /// What the scans have read until now.
-    /// What was noted since this was asked last.
+    /// The notes since the last call.
     pub(crate) fn notes(&self) -> Vec<String> {
         self.engine.scan_report().take_notes()
     }
@@ -174,7 +173,7 @@ impl Runner {
         errors.iter().map(ToString::to_string).collect()
     }
 
-    /// What a record of the file gives; `None` for those that give nothing.
+    /// The answer to a record of the file; `None` for records without one.
     fn answer(&mut self, question: &str) -> Option<String> {
         let question = question
             .lines()
@@ -241,7 +240,7 @@ pub(crate) fn rows_of(batch: &RecordBatch) -> Vec<String> {
     joined_rows(batch, " ", &plain)
 }
 
-/// Rows whose values can be told apart whatever is in them.
+/// The rows as texts that distinguish all values.
 fn told_apart(batch: &RecordBatch) -> Vec<String> {
     let exact = |value: String, is_null: bool| {
         // A plan ends with a line.

@@ -125,7 +125,7 @@ fn the_mode_stays_and_links_are_followed() {
     assert!(NewFile::create(&at("round")).is_err());
     assert!(NewFile::create(&at("deep")).is_err());
     assert!(NewFile::create(&at("missing/x")).is_err());
-    // What a plain file gets is what every program's files get.
+    // The mode of a new file is the one that other programs' files get.
     fs::write(at("plain"), "").unwrap();
     NewFile::create(&at("ours")).unwrap().keep().unwrap();
     let mode = |name: &str| fs::metadata(at(name)).unwrap().mode();
@@ -183,7 +183,7 @@ fn a_folder_appears_whole_and_files_of_one_that_is_there_are_taken_back_together
     fill(new.path(), &["a=1/z", "a=3/z"]);
     new.keep().unwrap();
     assert_eq!(names(&target.join("a=1")), ["x", "z"]);
-    // Of these one is there already, and keeps what it has.
+    // One of these files exists already, so none is moved and the existing one stays.
     fs::write(target.join("a=2/y"), "theirs").unwrap();
     let new = NewFolder::create(&target, "out").unwrap();
     fill(new.path(), &["a=0/w", "a=1/w", "a=2/y", "a=4/w"]);
@@ -191,7 +191,7 @@ fn a_folder_appears_whole_and_files_of_one_that_is_there_are_taken_back_together
     assert_eq!(names(&target), ["a=1", "a=2", "a=3"]);
     assert_eq!(names(&target.join("a=1")), ["x", "z"]);
     assert_eq!(fs::read_to_string(target.join("a=2/y")).unwrap(), "theirs");
-    // Without a file nothing happens, and one file is a file.
+    // An empty folder changes nothing, and a single file is stored as a file.
     NewFolder::create(&target, "out").unwrap().keep().unwrap();
     let one = folder.path().join("one");
     for text in ["first", "second"] {
@@ -222,7 +222,7 @@ fn what_grows_has_its_name_from_the_start_where_nothing_is_lost_by_that() {
     assert_eq!(fs::read_to_string(&path).unwrap(), "second");
     assert_eq!(names(folder.path()), ["live.pcap"]);
 
-    // What came is not thrown away; what is empty is.
+    // Dropping an empty file removes it; dropping a file with data keeps the data.
     drop(GrowingFile::create(&path).unwrap());
     assert_eq!(names(folder.path()), ["live.pcap"]);
     let mut file = GrowingFile::create(&path).unwrap();

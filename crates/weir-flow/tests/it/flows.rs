@@ -249,7 +249,7 @@ fn bytes_of_segments_without_their_data_were_taken_for_captured() {
         assert_eq!(counted, (1, 1), "cut at {snap_len}");
         assert_eq!(flow.sent.stream_bytes, 720);
     }
-    // What is not acknowledged is not missing, and what comes whole later neither.
+    // Data without an acknowledgment are not missing, and neither are data that come whole later.
     let mut packets = cut_at(tcp(&format!("{HANDSHAKE} 40 > A 1 1 100")), 54);
     assert_eq!(only(&packets).sent.missed_bytes, 0);
     packets.extend(tcp("45 > A 1 1 100\n 50 < A 1 101 0"));
@@ -317,7 +317,7 @@ fn numbers_that_wrap_are_counted_on() {
         push(true, tcp_flags::ACK, seq, 8, 1_000);
         sent += 1_000;
         push(false, tcp_flags::ACK, 8, seq.wrapping_add(1_000), 0);
-        // What is left out was acknowledged.
+        // The omitted data were acknowledged.
         sent += 1 << 30;
         let seq = start.wrapping_add(1).wrapping_add(sent as u32);
         push(false, tcp_flags::ACK, 8, seq, 0);
@@ -439,7 +439,7 @@ fn one_datagram_whose_header_fits_was_taken_for_rtp() {
         service(&[rtp(65_534, source), rtp(65_535, source), rtp(1, source)]),
         Some("rtp")
     );
-    // Copies and what was overtaken count for nothing, and break nothing.
+    // Copies and overtaken packets are not counted, and end no flow.
     let copies = [
         rtp(7, source),
         rtp(7, source),

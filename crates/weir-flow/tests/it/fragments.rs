@@ -174,7 +174,7 @@ fn overlaps_are_read_by_the_policy() {
             assert_eq!(payload, bytes, "{policy:?} of version {version}");
         }
     }
-    // By default those of IPv6 are dropped, and the rest with them.
+    // Overlapping fragments of IPv6 are dropped by default, and the rest of the packet with them.
     let mut defragmenter = Defragmenter::new(FragmentLimits::default());
     assert!(put_together(&mut defragmenter, &overlapping(6)).is_empty());
     assert_eq!(defragmenter.counters().overlapping, 1);

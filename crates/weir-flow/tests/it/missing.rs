@@ -8,7 +8,7 @@ const HANDSHAKE: &str = "
     1 < SA 0 1
     2 > A  1 1";
 
-/// What is missed of a connection with these lines behind its handshake, whose streams are these.
+/// Checks the missing bytes and the streams of a connection with these lines after its handshake.
 #[track_caller]
 fn established(lines: &str, missed: u64, there: &str, back: &str) {
     check(
@@ -58,7 +58,7 @@ fn octets_are_missed_of_a_connection_that_began_before_the_capture() {
         &format!("{begun}\n 2 > A 4 7\n 3 < A 3 4 cdef"),
         &[("OTH", 0, "GET", "OKcdef")],
     );
-    // What came before is none of it.
+    // Octets before the first captured ones do not count.
     assert_eq!(missed_of("0 > A 100 1\n 1 < A 1 90\n 2 < A 1 100 OK"), 0);
 }
 
@@ -121,12 +121,12 @@ fn a_direction_that_was_not_captured_is_missed_as_far_as_it_was_acknowledged() {
         1 > A 1 1 ONE
         2 > A 4 4 TWO";
     check(lines, &[("S0", 3, "ONETWO", "")]);
-    // Without the beginning the first acknowledgment says where it is.
+    // The first acknowledgment shows the start of a connection that was captured from its middle.
     let begun = "
         1 > A 1 101 ONE
         2 > A 4 104 TWO";
     check(begun, &[("OTH", 3, "ONETWO", "")]);
-    // It is there later on.
+    // The missing direction appears later in the capture.
     let later = "3 < A 4 7 def\n 4 > A 7 7";
     assert_eq!(missed_of(&format!("{lines}\n {later}")), 3);
     let later = "3 < A 104 7 def\n 4 > A 7 107";
@@ -136,7 +136,7 @@ fn a_direction_that_was_not_captured_is_missed_as_far_as_it_was_acknowledged() {
     assert_eq!(missed_of(&format!("{lines}\n {late}")), 0);
     let late = "3 < A 101 4 abc\n 4 > A 7 104";
     assert_eq!(missed_of(&format!("{begun}\n {late}")), 0);
-    // An older acknowledgment says nothing.
+    // An older acknowledgment has no effect.
     let older = "3 > A 1 1 ONE";
     check(&format!("{lines}\n {older}"), &[("S0", 3, "ONETWO", "")]);
 }
@@ -154,7 +154,7 @@ fn acknowledgments_that_cannot_be_the_receivers_count_nothing() {
         // Numbers of another connection.
         "2 < A -900000000 700000",
         "2 < A -5000000 700",
-        // What cannot have been sent since.
+        // The receiver cannot have been sent so much in the meantime.
         "2 < A 3 90000000",
         // A reset, behind which data count no more.
         "2 < R 3 700",

@@ -203,13 +203,13 @@ fn a_first_part_of_an_odd_length_is_read() {
     assert_eq!((flows.len(), flows[0].sent.packets), (1, 2), "{flows:#?}");
 }
 
-/// Of a fragment that a snap length has cut, what is there is read, and the others are no datagrams.
+/// The captured part of a first fragment that a snap length has cut is read, and the other fragments are no datagrams.
 #[test]
 fn a_first_part_that_was_cut_is_read() {
     let mut packets = fragments(0, &[9], b'1', 3_000);
     for sent in &mut packets {
         sent.bytes.truncate(200);
     }
-    // Behind Ethernet, a tag, IPv4 and UDP.
+    // The headers of Ethernet, a tag, IPv4 and UDP precede the payload.
     assert_eq!(datagrams(&packets), [(1, 200 - 18 - 20 - 8, b'1')]);
 }

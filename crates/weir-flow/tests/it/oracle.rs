@@ -26,12 +26,12 @@ type Totals = [u64; 2];
 /// The bytes of both directions.
 type Sides = [Vec<u8>; 2];
 
-/// What a capture has, by one or the other.
+/// The conversations and streams of a capture, from tshark or from weir.
 #[derive(Default)]
 struct Answer {
     conversations: BTreeMap<Ends, Totals>,
     streams: Vec<Sides>,
-    /// Of ours, streams where something is missing.
+    /// The number of weir's streams with gaps.
     with_gaps: usize,
 }
 
@@ -43,7 +43,7 @@ fn is_installed() -> bool {
     installed
 }
 
-/// What tshark prints about a capture.
+/// The output of tshark about a capture.
 fn tshark(capture: &Path, arguments: &[String]) -> Option<String> {
     let mut question = Question::to("tshark");
     question
@@ -55,7 +55,7 @@ fn tshark(capture: &Path, arguments: &[String]) -> Option<String> {
     Some(question.answer().ok()?.text())
 }
 
-/// What tshark says of all conversations and streams.
+/// The conversations and streams of a capture, from tshark.
 fn by_tshark(capture: &Path) -> Option<Answer> {
     let arguments = "-T fields -e tcp.stream -z conv,tcp -z conv,udp".split(' ');
     let text = tshark(capture, &arguments.map(str::to_owned).collect::<Vec<_>>())?;
@@ -127,7 +127,7 @@ fn followed(capture: &Path, streams: usize) -> Option<Vec<Sides>> {
     Some(all)
 }
 
-/// What tshark writes at the beginning of a stream whose first packet is a keep-alive.
+/// The text that tshark writes at the beginning of a stream whose first packet is a keep-alive.
 const KEEP_ALIVE_REMARK: &[u8] = b"[1 bytes missing in capture file]\0";
 
 /// Adds packets to a conversation, whose lower end comes first.
@@ -198,7 +198,7 @@ fn conversations(packets: &[Sent], tunnels: Tunnels) -> BTreeMap<Ends, Totals> {
     all
 }
 
-/// What differs of a capture, a line each, and how much was compared.
+/// The differences of a capture, one per line, and the numbers of compared items.
 fn differences(path: &Path, packets: &[Sent]) -> (Vec<String>, [usize; 3]) {
     let ours = by_us(packets);
     let Some(theirs) = by_tshark(path) else {

@@ -57,7 +57,7 @@ impl Connection {
     }
 }
 
-/// What is sent, one after the other: by the client (`>`) or the server (`<`).
+/// The messages in their order, sent by the client (`>`) or the server (`<`).
 type Turns<'t> = &'t [(char, &'t [u8])];
 
 /// The service where each turn is cut into pieces of as many octets as `len` says.
@@ -192,7 +192,7 @@ fn segments_out_of_order_twice_or_missing_leave_a_service_to_be_found() {
         }
         assert_eq!(connection.service(), Some("sip"), "{order:?}");
     }
-    // What comes first is missing, or was before the capture.
+    // The first octets are missing, or were sent before the capture.
     let mut connection = Connection::new(5_070);
     connection.next[0] += 100;
     connection.send(0, tcp_flags::ACK, line);
@@ -252,7 +252,7 @@ fn diameter_is_found_in_segments_of_any_size() {
     check(3_868, &[('>', &message)], None);
 }
 
-/// Beyond 32 KiB of a direction nothing is looked for, whatever the size of the segments.
+/// The search ends after 32 KiB of a direction, with segments of any size.
 #[test]
 fn a_service_is_looked_for_in_the_first_octets() {
     let rest: &[u8] = b"INVITE sip:a@b SIP/2.0\r\n\r\n";

@@ -49,7 +49,7 @@ fn cut_duplicated_reordered_and_overlapped_segments_give_the_stream() {
         while at < stream.len() {
             let len = 1 + random.below(200) as usize;
             let end = (at + len).min(stream.len());
-            // It begins before what was sent already, at times.
+            // A segment sometimes overlaps those before it.
             let from = at.saturating_sub(random.below(3) as usize * random.below(150) as usize);
             let bytes = stream[from..end].to_vec();
             let len = bytes.len() as u32;
@@ -78,8 +78,8 @@ fn cut_duplicated_reordered_and_overlapped_segments_give_the_stream() {
     }
 }
 
-/// What a naive reassembler makes of segments that contradict each other: an array of bytes, written
-/// one at a time; what is contiguous from the start was given out and stays.
+/// The result of a naive reassembler for contradicting segments: an array of bytes, written one at a time; bytes contiguous from
+/// the start are final.
 fn naive(overlap: Overlap, segments: &[(u64, Vec<u8>, u32)]) -> Vec<Option<u8>> {
     #[derive(Clone, Copy, PartialEq)]
     enum Byte {
@@ -117,7 +117,7 @@ fn naive(overlap: Overlap, segments: &[(u64, Vec<u8>, u32)]) -> Vec<Option<u8>> 
             given += 1;
         }
     }
-    // What was dropped left no trace.
+    // Dropped segments leave no trace.
     while bytes.pop_if(|byte| *byte == Byte::Unknown).is_some() {}
     bytes
         .into_iter()
@@ -174,7 +174,7 @@ fn segment(time_ms: i64, to_b: bool, flags: u8, seq: u32, ack: u32, data: &[u8])
 const ACK: u8 = tcp_flags::ACK;
 const SYN: u8 = tcp_flags::SYN;
 
-/// What comes out of each direction, with gaps as `[n]` and ends as `<why>`.
+/// The output of each direction, with gaps as `[n]` and ends as `<why>`.
 fn follow(packets: &[Sent], limits: StreamLimits) -> (String, String, Streams) {
     let mut streams = Streams::new(limits);
     let mut text = [String::new(), String::new()];
@@ -258,7 +258,7 @@ fn data_wait_for_what_lies_between_them_and_the_acknowledgment_before_them() {
         let (_, back, streams) = follow(&early, StreamLimits::default());
         assert_eq!(back, "abcdefghijkl<CaptureEnd>");
         assert_eq!(streams.counters().0.missing_bytes, 0);
-        // What was sent before the capture is not missing, and what is behind it is not lost.
+        // Data before the capture are not missing, and the data after them are not lost.
         for lost in [vec![3], vec![2, 3], vec![1, 3], vec![1, 2]] {
             let there = |index: &usize| !lost.contains(index);
             let kept: Vec<usize> = (0..packets.len()).filter(there).collect();
@@ -299,14 +299,14 @@ fn what_is_acknowledged_and_never_comes_is_a_gap() {
         });
     });
     seen.sort_unstable();
-    // What was given up is of the packet behind it.
+    // A gap has the frame of the packet after it.
     assert_eq!(seen, [(1, 0), (2, 2), (2, 5), (4, 0)]);
     let counters = streams.counters().0;
     assert_eq!((counters.missing_bytes, counters.bytes), (3, 8));
 }
 
-/// What comes out of both directions, each piece with the frame that it has, and with how much of the other direction its
-/// sender had received.
+/// The output of both directions, each piece with its frame, and with the bytes of the other direction that its sender had
+/// received.
 fn pieces(packets: &[Sent], limits: StreamLimits) -> (Vec<String>, Streams) {
     let mut streams = Streams::new(limits);
     let mut found = Vec::new();
@@ -332,7 +332,7 @@ fn a_piece_has_the_packet_that_carried_it() {
         segment(0, true, SYN, 99, 0, b""),
         segment(1, false, SYN | ACK, 199, 100, b""),
         segment(2, true, ACK, 106, 200, b"world"),
-        // It answers what was not captured yet, and waits for that.
+        // This segment answers one that appears later in the capture, and waits for it.
         segment(3, false, ACK, 200, 111, b"yes"),
         segment(30, true, ACK, 100, 200, b"hello "),
         segment(31, false, ACK, 203, 111, b"!"),
@@ -365,7 +365,7 @@ fn an_answer_comes_behind_its_question_whatever_was_lost_before() {
     packets[4] = segment(1_500, true, ACK, 114, 206, b"thanks");
     packets.push(segment(1_501, false, ACK, 206, 120, b""));
     let expected = [&expected[..], &["5@1500 thanks 6"]].concat();
-    // What follows the answer comes behind it, though it waits in the same direction as the question.
+    // The data after the answer come after it, though they wait in the same direction as the question.
     packets[4] = segment(5, true, ACK, 114, 206, b"thanks");
     packets[5] = segment(1_501, false, ACK, 206, 120, b"");
     let early = [&expected[..3], &["5@5 thanks 6"]].concat();

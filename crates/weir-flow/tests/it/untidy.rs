@@ -13,8 +13,8 @@ const A: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
 const B: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 2);
 const IP: u32 = 101;
 
-/// What a line says of a segment: time in ms, sender, flags, seq, ack, data without blanks. The client's numbers begin at
-/// 1,000, the server's at 5,000.
+/// Parses the segment of a line: time in ms, sender, flags, seq, ack, data without blanks. The client's numbers begin at 1,000,
+/// the server's at 5,000.
 pub(crate) fn segment(line: &str) -> Sent {
     let words: Vec<&str> = line.split_whitespace().collect();
     let (time, sender, flags, seq, ack, data) = match words[..] {
@@ -138,7 +138,7 @@ fn who_was_refused_and_is_let_in_is_heard() {
 fn who_was_refused_and_is_let_in_is_heard_without_the_second_syn() {
     let missed = format!("0 > S 0 0\n 1 < RA 0 1 {EXCHANGE}");
     check(&missed, &[REFUSED, SEEN]);
-    // What comes late of a connection that was reset begins no other one.
+    // A late segment of a reset connection begins no other one.
     let late = "0 > S 0 0\n 1 < SA 0 1\n 2 > R 1 0\n 3 < SA 0 1";
     check(late, &[("RSTO", 0, "", "")]);
 }
@@ -184,7 +184,7 @@ fn the_answer_that_was_accepted_counts() {
 
 #[test]
 fn a_syn_that_is_not_answered_begins_nothing() {
-    // Before the one that is answered, after it, and both.
+    // The unanswered SYN comes before the answered one, after it, or both.
     check(
         &format!("1000 > S 0 0\n 1990 > S 9000 0 {EXCHANGE}"),
         &[ATTEMPT, SEEN],
@@ -204,7 +204,7 @@ fn a_syn_that_is_not_answered_begins_nothing() {
             );
         }
     }
-    // Refused, though the connection goes on.
+    // The SYN is refused, although the connection continues.
     let exchange = EXCHANGE.replacen("2003", "2002 > S 9000 0\n 2002 < RA 0 9001\n 2003", 1);
     check(&format!("1000 > S 0 0 {exchange}"), &[SEEN, REFUSED]);
 }
@@ -215,12 +215,12 @@ fn a_syn_that_is_answered_begins_another_connection() {
     let both = [("S1", 0, "ONE", "TWO"), SEEN];
     let numbers = check(&format!("{first}\n 1000 > S 0 0 {EXCHANGE}"), &both);
     assert_eq!(numbers[4..], [2; 10]);
-    // Its answer was not captured, nor anything that the server sent.
+    // The capture lacks the answer to the second SYN, and all other packets of the server.
     let lines = "0 > S 0 0\n 1 > A 1 1 ONE\n 9 > S 70000 0\n 10 > A 70001 0 TWO";
     check(lines, &[("S0", 0, "ONE", ""), ("S0", 0, "TWO", "")]);
 }
 
-/// RFC 5961, 4: who has a connection yet acknowledges what it has of it; the reset that follows ends that one.
+/// RFC 5961, 4: a host with an old connection acknowledges its state; the reset that follows ends that connection.
 #[test]
 fn a_challenge_is_answered_with_a_reset_and_the_connection_tried_again() {
     let lines = format!("0 > S 0 0\n 1 < A 70000 -333\n 2 > R -333 0\n 1000 > S 0 0 {EXCHANGE}");
@@ -282,7 +282,7 @@ fn a_reset_counts_in_the_window_only() {
     }
 }
 
-/// The table that is asked for flows ends an attempt after 5 s; streams do then, too.
+/// A flow table ends an attempt after 5 s; streams do so, too.
 #[test]
 fn an_answer_that_comes_late_is_of_the_same_flow_everywhere() {
     let numbers = check(&format!("-5000 > S 0 0 {EXCHANGE}"), &[ATTEMPT, SEEN]);
@@ -378,7 +378,7 @@ fn what_comes_after_its_acknowledgment_is_not_missed() {
     check(&format!("{opened}\n {parts}"), &exact);
     let parts = "4 < A 5 4 ef\n 5 > A 4 7\n 6 < A 1 4 ab\n 7 < A 3 4 cd\n 8 < A 3 4 cd";
     check(&format!("{opened}\n {parts}"), &exact);
-    // What never came is.
+    // Octets that never came are missing.
     let parts = "4 < A 5 4 ef\n 5 > A 4 7\n 6 < A 1 4 ab";
     check(
         &format!("{opened}\n {parts}"),
@@ -446,7 +446,7 @@ fn captures_of_reports_are_read_as_their_list_says() {
     }
 }
 
-/// Where one direction is captured only, nothing answers.
+/// A capture of one direction has no answers.
 #[test]
 fn one_direction_of_a_connection_is_one_flow() {
     let lines = "
@@ -456,7 +456,7 @@ fn one_direction_of_a_connection_is_one_flow() {
         12001 > FA 7 4";
     // The three octets that it acknowledges are those of the other one.
     check(lines, &[("SH", 3, "ONETWO", "")]);
-    // Its end is repeated until it is acknowledged.
+    // The FIN is repeated until it is acknowledged.
     let lines = "
         0     < A  1 1 ONE
         1     < FA 4 1

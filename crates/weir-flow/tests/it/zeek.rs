@@ -102,7 +102,7 @@ const MISSING: &str = "missing";
 /// Differences by test and what differs, with those that are there.
 type Differences = BTreeMap<(String, &'static str), Vec<String>>;
 
-/// What of the differences is in no list, and what of the list is not there as it says, though its test is.
+/// The differences that no list has, and the entries of the list that do not match, if their tests are there.
 fn unexplained(differences: &Differences, tests: &BTreeSet<String>) -> Vec<String> {
     let mut wrong = Vec::new();
     for ((test, what), rows) in differences {
@@ -177,7 +177,7 @@ fn field(flow: &FlowRecord, name: &str) -> String {
     }
 }
 
-/// True when a value of `conn.log` is ours. Zeek leaves some out that are 0 here, and rounds times.
+/// Returns true when a value of `conn.log` matches weir's. Zeek leaves some values out that are 0 here, and rounds times.
 fn agrees(name: &str, theirs: &str, ours: &str) -> bool {
     if theirs == ours {
         return true;

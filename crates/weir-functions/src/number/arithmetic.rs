@@ -111,7 +111,7 @@ impl Arithmetic {
     }
 }
 
-/// Whether a value of a row was divided by zero. NULL is divided by nothing.
+/// Whether a value of a row was divided by zero. The divisors of NULL do not count.
 fn has_zero(divisors: &Float64Array, is_one: bool, quotients: &Float64Array) -> bool {
     if is_one {
         let is_zero = divisors.iter().flatten().any(|divisor| divisor == 0.0);

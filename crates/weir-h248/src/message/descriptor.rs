@@ -70,7 +70,7 @@ choice! {
             "statisticsDescriptor";
         /// Packages that the termination has.
         [10] Packages(&'a [PackagesItem<'a>]) => List<PackagesItem<'a>>, "packagesDescriptor";
-        /// Descriptors that were asked for and are empty.
+        /// Descriptors that were requested and are empty.
         [11] Empty(&'a AuditDescriptor<'a>) => Ref<AuditDescriptor<'a>>, "emptyDescriptors";
     }
 }

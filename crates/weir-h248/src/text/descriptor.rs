@@ -60,7 +60,7 @@ impl<'a> Parser<'a> {
             match empty_item(token).filter(|_| bare) {
                 Some(item) => _ = empty.add(item),
                 None => match self.audit_return_parameter(token)? {
-                    // Braces with nothing between them are as good as none.
+                    // Empty braces are the same as no braces.
                     AuditReturnParameter::Statistics([]) => _ = empty.add(AuditToken::Statistics),
                     parameter => parameters.push(parameter),
                 },
@@ -79,7 +79,7 @@ impl<'a> Parser<'a> {
         Ok(parameters.into_bump_slice())
     }
 
-    /// What stands behind a descriptor's word, which has been read.
+    /// Parses the rest of a descriptor after its word.
     fn audit_return_parameter(&mut self, token: Token) -> Res<AuditReturnParameter<'a>> {
         use AuditReturnParameter as P;
         Ok(match token {
@@ -549,7 +549,7 @@ impl<'a> DigitMapValue<'a> {
     }
 }
 
-/// What a descriptor's word stands for where nothing follows it: a descriptor that is empty.
+/// The meaning of a descriptor's word without content: an empty descriptor.
 fn empty_item(token: Token) -> Option<AuditToken> {
     Some(match token {
         Token::Mux => AuditToken::Mux,

@@ -212,7 +212,7 @@ impl<'a> Parser<'a> {
     }
 }
 
-/// A service change of which nothing has been read; the method stands for one until it is.
+/// A service change before its first parameter; the method is a placeholder until one is read.
 const UNREAD_PARM: ServiceChangeParm<'static> = ServiceChangeParm {
     method: ServiceChangeMethod::Forced,
     address: None,

@@ -102,7 +102,7 @@ impl<'o> PerWriter<'o> {
         self.pending = self.pending << count | u64::from(value);
         self.pending_len += count;
         if self.pending_len >= 8 {
-            // At most 7 + 32 bits move to the top, and the full octets of the word are appended.
+            // The pending 39 bits at most move to the top, and the full octets of the word are appended.
             let top = self.pending << (64 - self.pending_len);
             let full = self.pending_len / 8;
             let end = self.out.len().wrapping_add(full as usize);

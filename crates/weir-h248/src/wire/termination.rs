@@ -386,7 +386,7 @@ impl<'a> Wire<'a> for TerminationId<'a> {
             w.string(id);
         };
         let path: &[u8] = match value {
-            // Without mapping, the root has ordinary octets.
+            // The root is written as ordinary octets when identifiers are not mapped.
             Self::Root if w.cx.options.termination_ids == TerminationIds::Native => {
                 return record(w, &[], &ROOT);
             }

@@ -20,7 +20,7 @@ pub(crate) struct Sample {
     pub(crate) erl_mc_z: Vec<u8>,
 }
 
-/// The corpus, which lies beside the checkout; nothing, loudly, when it is not there.
+/// The corpus beside the checkout; empty, with a report, when it is missing.
 pub(crate) fn samples() -> Vec<Sample> {
     let root =
         PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/h248/time_test");

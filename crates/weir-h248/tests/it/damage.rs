@@ -101,7 +101,7 @@ fn binary_damage_is_an_error_or_another_message() {
             (Encoding::Erl, &sample.erl_mc_z),
             (Encoding::Compact, &sample.compact),
         ] {
-            // What is left of a text that ends in a word may be a shorter word.
+            // A truncated text that ends in a word may end in a valid shorter word.
             let ends_in_word = encoding == Encoding::Compact && !octets.contains(&b'{');
             for len in 0..if ends_in_word { 0 } else { octets.len() } {
                 let arena = Arena::new();
@@ -205,7 +205,7 @@ fn encodings_are_found_by_content() {
     assert_eq!(error.unwrap_err().kind(), ErrorKind::UnknownEncoding);
 }
 
-/// They were told apart from the bare word, as which they are written again.
+/// Such statistics were distinguished from the bare word, as which they are written again.
 #[test]
 fn statistics_without_content_come_back() {
     let arena = Arena::new();

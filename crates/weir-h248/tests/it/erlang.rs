@@ -69,7 +69,7 @@ impl Drop for Converter {
     }
 }
 
-/// Whether Erlang is here and has megaco; says so when not.
+/// Whether Erlang with megaco is installed; reports it when not.
 pub(crate) fn is_installed() -> bool {
     let module = "halt(case code:which(megaco) of non_existing -> 1; _ -> 0 end).";
     let found = Command::new("erl")

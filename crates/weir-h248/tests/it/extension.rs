@@ -1,4 +1,4 @@
-//! What a later version adds to records comes back from the encoding that it came in.
+//! Tests that additions of a later version to records survive in the encoding that they came in.
 
 use weir_h248::{
     Arena, BinaryOptions, EncodeOptions, Encoding, ExtensionContent, TextOptions, TextStyle,

@@ -80,7 +80,7 @@ impl<'a> Generator<'a> {
         }
     }
 
-    /// Without what Erlang does to text, which is written down here as the list of exceptions:
+    /// Leaves out the constructs that Erlang changes in text, which are the following exceptions:
     ///
     /// - it reads relations, ranges and lists of an event's parameter as plain values;
     /// - it does not write embedded signals when they are empty;

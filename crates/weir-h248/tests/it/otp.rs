@@ -144,7 +144,7 @@ fn erlang_agrees_on_its_own_messages_or_there_is_a_reason() {
             let erlangs = again.map(|form| form.octets.to_vec()).ok_or(refusal);
             verdicts.add(name, text.octets, text.read(&arena), &erlangs);
         }
-        // What Erlang writes it reads again, and so do we, as the same message.
+        // Erlang and weir read Erlang's own output as the same message.
         let mut first = [None, None];
         for form in forms.iter().filter(|form| form.codec != "text") {
             let ours = form.read(&arena);

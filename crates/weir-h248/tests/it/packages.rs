@@ -44,7 +44,7 @@ fn names_of_a_file_have_numbers_in_ber_and_per() {
         let octets = arena.list(&out);
         let back = decode_as(encoding, octets, &arena, &decode_options).unwrap();
         assert_eq!(back, message);
-        // Without the file the numbers stay numbers.
+        // The numbers stay numbers without the file.
         let numbers = decode_as(encoding, octets, &arena, &DecodeOptions::default()).unwrap();
         assert!(format!("{numbers:?}").contains("id_8001/id_0003"));
         assert!(!format!("{back:?}").contains("id_8001"));

@@ -59,7 +59,7 @@ fn every_call_flow_decodes_and_comes_back() {
                 Ok(&value)
             );
         }
-        // Where all identifiers are in the form that binary can say.
+        // BER can carry the message when all identifiers have a form that binary encodings have.
         let mut ber = Vec::new();
         if encode_ber(&value, BinaryOptions::default(), &mut ber).is_ok() {
             assert_eq!(

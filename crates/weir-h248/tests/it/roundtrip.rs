@@ -45,7 +45,7 @@ fn check(seed: u64) {
         let owned = OwnedMessage::new(encoding, &out, &DecodeOptions::default()).unwrap();
         assert_eq!(owned.get(&Arena::new()), Ok(message));
     }
-    // As Erlang writes text, it loses case and quotes, and nothing else.
+    // A text in Erlang's style loses case and quotes, and must still be readable.
     let mut options = EncodeOptions::default();
     options.text = TextStyle::erlang();
     options.binary = BinaryOptions::default();

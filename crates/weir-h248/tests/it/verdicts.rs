@@ -14,7 +14,7 @@ use crate::{
     generate::Generator,
 };
 
-/// What a verdict that differs is about.
+/// The kind of a difference between two verdicts.
 enum Difference<'v> {
     /// Strict reading refuses what Erlang takes.
     Ours(&'v Error),
@@ -132,7 +132,7 @@ fn erlangs(it: &Difference<'_>, reasons: &[&str]) -> bool {
     matches!(it, Erlangs(reason) if reasons.iter().any(|part| reason.contains(part)))
 }
 
-/// What stands between braces and commas, whatever its order.
+/// The parts between braces and commas, sorted.
 fn sorted_parts(text: &str) -> Vec<String> {
     let mut parts: Vec<String> = text.split(['{', '}', ',']).map(str::to_owned).collect();
     parts.sort_unstable();
@@ -174,7 +174,7 @@ impl Random {
     }
 }
 
-/// What is put in, blanks between: words of the grammar, edges of numbers, marks.
+/// The inserted words, separated by blanks: words of the grammar, edges of numbers, marks.
 const WORDS: &str = "Transaction T Reply P Context C Add A Modify MF Subtract S AuditValue AV Notify N \
     ServiceChange SC Media M Stream ST Events E Signals SG DigitMap DM Audit AT Error ER LocalControl O Mode MO \
     SendReceive SR ObservedEvents OE TerminationState TS Buffer BF Topology TP Priority PR Emergency EG Packages PG \
@@ -236,7 +236,7 @@ fn texts() -> Vec<Vec<u8>> {
             &mut out,
         )
         .unwrap();
-        // Where damage is one place of thousands, little is damaged.
+        // A long text is left out, since one damaged place among thousands changes little.
         if out.len() < 1000 {
             texts.push(out);
         }

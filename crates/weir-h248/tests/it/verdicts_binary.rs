@@ -13,7 +13,7 @@ use crate::{
     verdicts::Random,
 };
 
-/// What a verdict that differs is about.
+/// The kind of a difference between two verdicts.
 enum Difference<'v> {
     /// We refuse what Erlang takes.
     Ours(&'v Error),

@@ -343,7 +343,7 @@ fn expressions() {
             ErrorKind::Value,
             "line 9, column 11: record.length: expected a length from 1 to 262144 bytes, found 300000",
         ),
-        // In a text with an escape the error points to the start.
+        // The error points to the start of a text with an escape.
         (
             "length +\\t\\u0021",
             ErrorKind::Expression,

@@ -215,7 +215,7 @@ proptest! {
         let mut gone = false;
         for (column, expected) in columns.iter().enumerate() {
             let value = found(view.value(column + 1));
-            // After the first field that is cut, all are absent.
+            // All fields after the first truncated one are absent.
             gone |= value.is_none();
             let expected = if gone { None } else { naive(&bytes, expected) };
             prop_assert_eq!(value, expected, "f{}\n{}", column, text);

@@ -184,7 +184,7 @@ impl Memory {
         })
     }
 
-    /// Gives a block back to the kernel.
+    /// Returns a block to the kernel.
     fn give_back(&mut self, number: usize) {
         self.status(number)
             .store(libc::TP_STATUS_KERNEL, Ordering::Release);

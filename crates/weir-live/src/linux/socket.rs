@@ -30,7 +30,7 @@ impl PacketSocket {
     pub(super) fn bind(&self, index: c_int, receives: bool) -> io::Result<()> {
         let mut address = no_address();
         address.sll_family = libc::AF_PACKET as u16;
-        // In network order.
+        // The protocol is in network byte order.
         address.sll_protocol = match receives {
             true => (libc::ETH_P_ALL as u16).to_be(),
             false => 0,

@@ -1,4 +1,4 @@
-//! What is sent to a collector comes out as packets, once and whole, and what is no HEP is counted.
+//! Tests of the collector: each message becomes one whole packet, and data that is no HEP is counted.
 
 use std::io::Write;
 use std::net::{SocketAddr, TcpStream, UdpSocket};
@@ -24,7 +24,7 @@ fn hep3(number: u16, payload: usize) -> Vec<u8> {
     message
 }
 
-/// What a collector gives until `count` packets have come: the sender's port, whether the sums are right, the payload.
+/// The packets of a collector until there are `count`: the sender's port and the payload. The checksums are verified.
 fn collect(
     address: &str,
     count: usize,

@@ -35,7 +35,7 @@ fn sockets() -> (UdpSocket, UdpSocket) {
     (from, to)
 }
 
-/// What reading gave until `stop`, and soon after it: captured bytes and length on the wire of the packets to a port.
+/// The packets to a port that arrive until shortly after `stop`: captured bytes and length on the wire.
 fn read(packets: Packets, port: u16, stop: &AtomicBool) -> Vec<(Vec<u8>, u32)> {
     let mut reader = Reader::new(packets).unwrap();
     let mut found = Vec::new();

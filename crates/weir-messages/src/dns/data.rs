@@ -212,7 +212,7 @@ impl<'m> Data<'m> {
         })
     }
 
-    /// What is wrong with them.
+    /// The fault of the data.
     pub(super) fn fault(&self) -> Option<Fault> {
         match self {
             Self::Damaged => Some(Fault::Data),

@@ -65,7 +65,7 @@ impl Questions {
         self.forgotten
     }
 
-    /// Takes the next message.
+    /// Adds the next message.
     pub fn take(&mut self, message: &Message<'_>, way: Way) -> Ask {
         let key = (way.flow, message.id());
         let known = self.asked.get_mut(&key);
@@ -207,7 +207,7 @@ impl<W: Clone> Lookups<W> {
         self.given_up
     }
 
-    /// Takes the next message, and reports the lookups that are complete.
+    /// Adds the next message, and reports the lookups that are complete.
     pub fn take(
         &mut self,
         message: &Message<'_>,

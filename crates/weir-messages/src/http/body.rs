@@ -118,7 +118,7 @@ impl Body {
         }
     }
 
-    /// Takes the octets that belong to the body, and reports its content.
+    /// Reads the octets that belong to the body, and reports its content.
     pub(super) fn take(&mut self, bytes: &[u8], content: &mut dyn FnMut(&[u8])) -> Step {
         match self {
             Self::Connection => {
@@ -165,7 +165,7 @@ impl Body {
     }
 }
 
-/// Takes at most `left` octets.
+/// Reads at most `left` octets.
 fn upto(left: &mut u64, bytes: &[u8], content: &mut dyn FnMut(&[u8])) -> usize {
     let used = usize::try_from(*left)
         .unwrap_or(usize::MAX)

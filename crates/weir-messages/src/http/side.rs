@@ -69,7 +69,7 @@ impl Side {
             && !head::looks_like(&[self.begun.as_slice(), bytes].concat())
     }
 
-    /// What is begun is a head whose lines end by carriage returns alone, and these octets behind it are another one.
+    /// Returns true when the begun head has lines that end in carriage returns alone, and these octets begin another head.
     pub(super) fn is_over_before(&self, bytes: &[u8]) -> bool {
         let ended = self.begun.split_last().map_or(&[][..], |(_, lines)| lines);
         matches!(self.state, State::Head)
@@ -100,7 +100,7 @@ impl Side {
         let may_become =
             |all: &[u8]| head::may_become(all) || is_new && may_begin_with_settings(all);
         if !self.begun.is_empty() {
-            // In further octets only the end of the line matters.
+            // A long beginning of a line needs no further check before the line ends.
             if self.begun.len() > head::WORD_OCTETS_MAX && !bytes.contains(&b'\n') {
                 return self.wait(bytes);
             }

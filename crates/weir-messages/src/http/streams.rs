@@ -148,7 +148,7 @@ impl Streams {
         self.connection.client()
     }
 
-    /// Takes octets of a side, and reports their contents by streams.
+    /// Adds octets of a side, and reports their contents by streams.
     pub fn take(
         &mut self,
         side: usize,

@@ -382,7 +382,7 @@ fn lengths_that_contradict_each_other_are_a_fault() {
             assert_eq!(code, 204, "{fields:?}");
         }
     }
-    // Without a valid length the body has all octets that come.
+    // A body without a valid length has all octets that follow.
     for fields in [
         "Transfer-Encoding: xchunked\r\nContent-Length: 1\r\n",
         "Transfer-Encoding: chunked, gzip\r\n",
@@ -513,7 +513,7 @@ fn a_request_without_the_end_of_its_line_is_one() {
     }
 }
 
-/// What follows a head whose lines end by carriage returns alone was taken for a part of it.
+/// A head after one whose lines end in carriage returns alone was taken for a part of it.
 #[test]
 fn a_head_ends_where_another_begins_with_a_segment() {
     let of_old_software = Seen::Server("HTTP/1.1 200 OK\rContent-Length: 2\r\rhi");
@@ -930,7 +930,7 @@ fn a_stream_that_is_reset_has_one_row() {
     assert_eq!(read(&and_end), [(1, Some(200), was_reset)]);
     let of_server = [(0, ask(1)), (1, reset(1)), (0, reset(1)), (1, answer(1))];
     assert_eq!(read(&of_server), [(1, None, was_reset)]);
-    // Of many reset streams the oldest do not wait, and begin nothing.
+    // The oldest of many reset streams do not wait, and begin nothing.
     let many = (0..20).map(|n| 2 * n + 1);
     let pieces = many.clone().flat_map(|n| [(0, ask(n)), (0, reset(n))]);
     let all: Vec<_> = pieces.chain(many.map(|n| (1, answer(n)))).collect();
@@ -1018,7 +1018,7 @@ fn what_precedes_the_response_to_an_upgrade_is_what_that_makes_it() {
     are(&[UPGRADE, first, second, OK_1, OK_2], &told);
     let [first, second] = pieces();
     are(&[UPGRADE, first, OK_1, second, OK_2], &told);
-    // Without a response the protocol is unknown.
+    // The protocol is unknown without a response.
     are(&[UPGRADE, frame()], &[("/1", 0, None)]);
 }
 

@@ -30,7 +30,7 @@ const FIELDS_MAX: usize = 256;
 /// Streams of a connection that wait for their responses, at most.
 pub const STREAMS_MAX: usize = 1_024;
 
-/// What one direction is in.
+/// The parser state of one direction.
 #[derive(Debug, Default)]
 enum DirectionState {
     /// The preface of a client, of which nothing is read yet.
@@ -193,7 +193,7 @@ impl Http2Connection {
             .saturating_add(self.ahead.held())
     }
 
-    /// Takes octets of a side.
+    /// Adds octets of a side.
     pub(super) fn take(
         &mut self,
         side: usize,
@@ -265,7 +265,7 @@ impl Http2Connection {
         }
     }
 
-    /// Takes up a frame whose header is whole.
+    /// Begins a frame whose header is whole.
     fn frame_begins(
         &mut self,
         side: usize,
@@ -443,8 +443,8 @@ impl Http2Connection {
         each(Event::Over(exchange));
     }
 
-    /// Takes a part of a field block. `None` when its padding, its length or its HPACK is damaged: later blocks need the table that
-    /// this one would have left, so that the fields of this direction are lost.
+    /// Reads a part of a field block. `None` when its padding, its length or its HPACK is damaged: later blocks need the table
+    /// that this one would have left, so that the fields of this direction are lost.
     fn block(
         &mut self,
         side: usize,

@@ -736,7 +736,7 @@ mod tests {
         assert_eq!((measure.late(), measure.missing()), (0, 0));
         assert_eq!(measure.skew_ms(), Some(0.0));
         assert!(measure.drift_ppm().unwrap().abs() < 1e-6);
-        // Without the marker, the network stood still.
+        // A gap without the marker is a pause of the network.
         packets[100].3 = false;
         assert_eq!(of(packets).late(), 100);
     }

@@ -223,7 +223,7 @@ mod tests {
         assert!((clear - of(0.0, 100.0, 0.0, 25.1) - 95.0 * 100.0 / 125.1).abs() < 1e-6);
     }
 
-    /// Before Bpl, G.113 had factors for single loss ratios (appendix I of 02/2001, provisional planning values, whole numbers).
+    /// G.113 had factors for single loss ratios before Bpl (appendix I of 02/2001, provisional planning values, whole numbers).
     /// The Ie,eff of Ie and Bpl passes through them, as the table of Bpl was fitted to them.
     #[test]
     fn loss_takes_what_the_planning_values_of_g113_say() {

@@ -395,7 +395,7 @@ impl<'p> CompoundParts<'_, 'p> {
             };
             let items = Items(rest.get(4..).unwrap_or_default());
             let octets: usize = items.map(|(_, text)| 2 + text.len()).sum();
-            // At least one zero ends the items, up to the next word.
+            // The items end with at least one zero, up to the next word.
             let next = (4 + octets + 4) / 4 * 4;
             let part = Report {
                 source: Some(source),

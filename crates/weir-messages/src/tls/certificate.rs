@@ -76,7 +76,7 @@ impl Certificate {
         read
     }
 
-    /// Takes the fields of a certificate, except its times.
+    /// Reads the fields of a certificate, except its times.
     fn fill(&mut self, certificate: &X509Certificate<'_>) {
         self.version = certificate.version.0.saturating_add(1);
         self.serial = hex::encode(certificate.raw_serial()).to_uppercase();

@@ -17,7 +17,7 @@ use super::hello::{ClientHello, RETRY, ServerHello};
 use super::session::HANDSHAKE_OCTETS_MAX;
 use super::suites::suite_word;
 
-/// Where what is random begins in a record with a hello: behind the headers of the record and of the message, and a version.
+/// The offset of the random bytes in a record with a hello, after the headers of the record and of the message, and a version.
 const RANDOM_BEGINS: usize = 5 + 4 + 2;
 
 /// The secrets of connections, by what was random in their client's hello.
@@ -123,7 +123,7 @@ impl fmt::Debug for KeyLog {
 /// The maximum length of a secret: that of SHA-384.
 const SECRET_OCTETS_MAX: usize = 48;
 
-/// What seals records, and with which hash its keys are derived.
+/// The cipher of records, and the hash from which their keys are derived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Suite {
     Aes128,
@@ -392,7 +392,7 @@ impl Decryptor {
         self.close(side & 1, each);
     }
 
-    /// Takes the next octets of a side, and reports their contents.
+    /// Adds the next octets of a side, and reports their contents.
     pub fn take(&mut self, side: usize, bytes: &[u8], each: &mut dyn FnMut(Opened<'_>)) {
         let side = side & 1;
         let Some(place) = self.sides.get_mut(side).filter(|place| !place.is_dead) else {
@@ -459,7 +459,7 @@ impl Decryptor {
     ) -> Option<()> {
         let is_13 = self.is_13();
         if record.kind == 20 {
-            // In TLS 1.3 the record has no meaning.
+            // The record has no meaning in TLS 1.3.
             let is_asked = is_13 || self.server.is_none();
             return if is_asked {
                 Some(())

@@ -361,7 +361,7 @@ impl Initials {
             .sum()
     }
 
-    /// Takes a datagram of one side, and reports the messages that it completes. False when none of its packets is of this
+    /// Reads a datagram of one side, and reports the messages that it completes. False when none of its packets is of this
     /// connection.
     pub(super) fn take(
         &mut self,
@@ -385,7 +385,7 @@ impl Initials {
         is_its
     }
 
-    /// Takes the connection ID that a Retry packet gives the server (RFC 9000, 17.2.5).
+    /// Reads the connection ID that a Retry packet gives the server (RFC 9000, 17.2.5).
     fn is_retry(&mut self, side: usize, datagram: &[u8]) -> bool {
         let Some(ids) = self.ids.as_mut().filter(|ids| ids.client_side != side) else {
             return false;
@@ -437,7 +437,7 @@ impl Initials {
     }
 }
 
-/// Takes the CRYPTO frames of a packet (RFC 9000, 19).
+/// Reads the CRYPTO frames of a packet (RFC 9000, 19).
 fn read_frames(frames: &[u8], version: u32, crypto: &mut Crypto) {
     let mut reader = Reader::new(frames);
     let crypto_kind = if version == T050 { 8 } else { 6 };

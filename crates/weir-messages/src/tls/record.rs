@@ -157,7 +157,7 @@ impl Direction {
         self.is_lost = true;
     }
 
-    /// Takes the next octets; false when they are not records.
+    /// Adds the next octets; returns false when they are not records.
     pub(super) fn take(
         &mut self,
         bytes: &[u8],
@@ -307,7 +307,7 @@ impl Datagrams {
         self.fragments.values().map(Vec::capacity).sum()
     }
 
-    /// Takes a datagram (RFC 6347, 4.1 and 4.2.2).
+    /// Reads a datagram (RFC 6347, 4.1 and 4.2.2).
     pub(super) fn take(&mut self, bytes: &[u8], each: &mut dyn FnMut(RecordPart<'_>)) {
         let mut rest = bytes;
         while let [kind, _, _, epoch_high, epoch_low, ..] = rest

@@ -212,8 +212,8 @@ impl Session {
         let mut direction = std::mem::take(direction);
         let is_tls = direction.take(bytes, &mut |direction, part| {
             self.part(side, part, stamp);
-            // Before TLS 1.3, records after a change of cipher spec are encrypted. A server that sent a HelloRetryRequest uses 1.3,
-            // where this record has no meaning (RFC 8446, D.4): both second hellos follow it in clear.
+            // Records after a change of cipher spec are encrypted before TLS 1.3. A server that sent a HelloRetryRequest uses
+            // 1.3, where this record has no meaning (RFC 8446, D.4): both second hellos follow it in clear.
             let is_old = !self.was_retried
                 && self
                     .version()

@@ -403,7 +403,7 @@ fn pieces_of_the_handshake_are_put_in_order() {
         vec![part(0, 204)],
         vec![part(100, 204), part(0, 100)],
         vec![part(150, 204), part(50, 160), part(0, 60)],
-        // Of two pieces at one offset the longer one counts, whichever came first.
+        // The longer one of two pieces at one offset counts, whichever came first.
         vec![part(50, 204), part(50, 60), part(0, 50)],
         vec![part(50, 60), part(50, 204), part(0, 50)],
         vec![part(10, 20), part(5, 204), part(0, 7), part(0, 204)],

@@ -258,7 +258,7 @@ fn a_wide_table_on_a_terminal_begins_with_addresses_and_ends_with_the_file() {
             "frame.file"
         ]
     );
-    // In a pipe the columns stay in their order.
+    // The order of the columns does not change in a pipe.
     let plain = head(&Options::plain(Format::Table));
     assert!(plain.starts_with("│ frame.file"), "{plain}");
 }

@@ -3,7 +3,7 @@
 use crate::common::{ethernet, ipv4, ipv4_with, ipv6, join, tcp, text, udp, unhex, with_checksum};
 use weir_packet::{Decoder, Frame, LinkType, fields};
 
-/// What `column` says of `packet`, an Ethernet frame that was `wire_len` bytes long.
+/// The value of `column` for `packet`, an Ethernet frame that was `wire_len` bytes long.
 fn ask(column: &str, packet: &[u8], wire_len: usize) -> Option<bool> {
     let (field, _) = fields().find(|(field, _)| field.name == column).unwrap();
     let mut decoder = Decoder::default();

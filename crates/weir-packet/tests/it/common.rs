@@ -37,7 +37,7 @@ pub(crate) fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Bytes from hex digits; blanks count for nothing.
+/// Bytes from hex digits; blanks are ignored.
 pub(crate) fn unhex(digits: &str) -> Vec<u8> {
     let digits: Vec<u8> = digits
         .bytes()

@@ -1,5 +1,5 @@
-//! Bytes that mean harm: nothing panics, every column can be read, and what a column says does not
-//! hang on which other columns are asked for.
+//! Tests of hostile bytes: decoding does not panic, every column can be read, and the value of a column does not depend on which
+//! other columns are requested.
 
 use crate::common::{samples, text};
 use proptest::prelude::*;

@@ -10,7 +10,7 @@ use weir_packet::{
 
 const IPV4: &str = "4500001c00010000401166b90a0000010a000002 138800350008 0000";
 const IPV6: &str = "6000000000081140 20010db8000000000000000000000001 20010db8000000000000000000000002 138800350008 0000";
-/// What every frame that carries one of these has at least.
+/// The columns that every frame with one of these packets has.
 const UDP: &str = "udp.srcport=5000 udp.dstport=53";
 
 /// Link type, frame, and columns as `name=value`, where an empty value is NULL. In frames `{4}`,
@@ -273,7 +273,7 @@ fn options_say_what_erf_and_atm_carry() {
     options.erf_hdlc = ErfHdlc::FrameRelay;
     options.atm_vc_mux = AtmVcMux::BridgedEthernet;
     let mut decoder = Decoder::new(options, [Needs::All]);
-    // Cisco's encapsulation has nothing by which frame relay could be known.
+    // Cisco's encapsulation has no mark by which frame relay could be recognised.
     let record = bytes("0000008000f15365 05 02 0034 0000 001e 00000001 1841 0800 {4}");
     check(
         &mut decoder,

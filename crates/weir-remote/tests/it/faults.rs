@@ -69,7 +69,7 @@ fn every_fifth_body_broken_gives_the_same_bytes() {
             ..Faults::default()
         });
         server.put("a", content.clone());
-        // Of what is read whole, the first body is the one of looking for it.
+        // Without ranges, the first body is the one that opening the object reads.
         let object = one(&stores(), &server.url("a"));
         assert!(whole(&object).unwrap() == content, "{ranges} {e_tags}");
     }
@@ -136,7 +136,7 @@ fn memory_is_bounded_by_what_may_be_under_way() {
     options.limits.ahead_bytes_max = 8 << 20;
     let stores = Stores::new(&options).unwrap();
     let object = one(&stores, &server.url("a"));
-    // One reader that goes on and then waits: so many ranges and the one at hand.
+    // One reader that continues and then waits: the maximum number of ranges, and the current one.
     let mut reader = object.open(0..u64::MAX).unwrap();
     reader.read_exact(&mut vec![0; 40 << 20]).unwrap();
     server.until_idle();

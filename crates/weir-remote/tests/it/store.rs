@@ -54,7 +54,7 @@ fn objects_of_s3_are_listed_read_and_written() {
             .unwrap()
             .is_empty()
     );
-    // What a listing found and what is there now are held against each other.
+    // The reader compares an object with its entry in the listing.
     moto.put("day/a.pcap", &bytes(20 << 20, 2));
     let error = whole(&listed[0]).unwrap_err();
     assert!(error.to_string().contains("it has changed"), "{error}");
@@ -105,8 +105,7 @@ fn an_object_is_there_when_it_is_whole_and_not_before() {
     );
 }
 
-/// What Google's and Azure's interfaces say, from a server that says the same: the forms of their lists, and where each has
-/// its objects.
+/// A server with the answers of Google's and Azure's interfaces: the forms of their lists, and the addresses of their objects.
 #[test]
 fn objects_of_google_and_azure_are_listed_and_read() {
     let server = WebServer::start(Faults {

@@ -54,7 +54,7 @@ pub struct ErfRecord<'a> {
     pub multi_channel: Option<u32>,
     /// Length on the wire; 0 stands for the payload's length.
     pub wire_len: u16,
-    /// What the line carried.
+    /// The captured bytes.
     pub payload: &'a [u8],
 }
 
@@ -115,7 +115,7 @@ impl<W: Write> ErfWriter<W> {
             bytes.extend_from_slice(&header.to_be_bytes());
         }
         if record.kind == erf_type::ETH {
-            // How far into the frame the record starts, and padding that aligns the IP header.
+            // The two bytes are the offset of the record in the frame, and padding that aligns the IP header.
             bytes.extend_from_slice(&[0, 0]);
         }
         bytes.extend_from_slice(record.payload);
@@ -134,7 +134,7 @@ impl<W: Write> ErfWriter<W> {
         self.records
     }
 
-    /// Gives the output back.
+    /// Returns the output.
     #[must_use]
     pub fn into_inner(self) -> W {
         self.out

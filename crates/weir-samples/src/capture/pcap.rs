@@ -3,7 +3,7 @@
 use super::{Endian, length_u32};
 use std::io::{self, Write};
 
-/// What a pcap file's magic number says of its records.
+/// The format of records that a pcap file's magic number stands for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum PcapVariant {
@@ -110,7 +110,7 @@ impl<W: Write> PcapWriter<W> {
         self.records
     }
 
-    /// Gives the output back.
+    /// Returns the output.
     #[must_use]
     pub fn into_inner(self) -> W {
         self.out

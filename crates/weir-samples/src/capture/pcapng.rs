@@ -53,7 +53,7 @@ impl Interface {
         }
     }
 
-    /// Gives it a name.
+    /// Sets the name of the interface.
     #[must_use]
     pub fn name(self, name: &str) -> Self {
         self.option(option_code::IF_NAME, name.as_bytes())
@@ -289,7 +289,7 @@ impl<W: Write> PcapngWriter<W> {
         self.records
     }
 
-    /// Gives the output back.
+    /// Returns the output.
     #[must_use]
     pub fn into_inner(self) -> W {
         self.out

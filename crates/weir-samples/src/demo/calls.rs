@@ -37,7 +37,7 @@ fn message(line: &str, who: (&str, &str, &str), cseq: &str, more: &str, body: &s
     .into_bytes()
 }
 
-/// A telephone registers: it is asked who it is, and is let in or not.
+/// A telephone registers: the server challenges it, and accepts or refuses it.
 fn register(wire: &mut Wire, at_ms: u64, phone: WireEnd, user: &str, is_known: bool) {
     let id = format!("register-{user}-{at_ms}");
     let from = format!("<sip:{user}@office.example>;tag=r{at_ms}");
@@ -71,7 +71,7 @@ fn register(wire: &mut Wire, at_ms: u64, phone: WireEnd, user: &str, is_known: b
     wire.datagram(at_ms + 27, EXCHANGE, phone, &outcome);
 }
 
-/// What describes a stream of voice (RFC 4566).
+/// The description of a voice stream (RFC 4566).
 fn sdp(user: &str, voice: WireEnd) -> String {
     let (address, port) = voice;
     format!(

@@ -52,7 +52,7 @@ pub(super) fn megaco_pcap(random: &mut Rng) -> io::Result<(Vec<u8>, u64)> {
             let request = format!("Transaction = {} {{ {asked} }}", number + step);
             say(&mut wire, at_ms, CONTROLLER, GATEWAY, &request);
             if call % 5 == 4 && step == 0 {
-                // It was lost behind the place where the capture was made.
+                // The first copy of the request was lost after the point of capture.
                 at_ms += 200;
                 say(&mut wire, at_ms, CONTROLLER, GATEWAY, &request);
             }

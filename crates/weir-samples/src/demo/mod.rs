@@ -26,11 +26,11 @@ pub const RECORDER_LAYOUT: &str = include_str!("recorder.toml");
 /// A file that [`write_demo`] wrote.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DemoFile {
-    /// Its name within the directory.
+    /// The name within the directory.
     pub file_name: &'static str,
-    /// What is in it, in a line.
+    /// The content, in a line.
     pub what: &'static str,
-    /// How many records it has; 0 for what is not a capture.
+    /// The number of records; 0 for files that are no captures.
     pub records: u64,
 }
 
@@ -56,7 +56,7 @@ pub fn write_demo(dir: &Path) -> io::Result<Vec<DemoFile>> {
 pub fn demo_files() -> io::Result<Vec<(DemoFile, Vec<u8>)>> {
     let mut files = Vec::new();
     for (index, (file_name, what, make)) in FILES.iter().enumerate() {
-        // A seed of its own for each, so that a change of one leaves the others as they are.
+        // Each file has a seed of its own, so that a change of one leaves the others unchanged.
         let (bytes, records) = make(&mut Rng::new(2026 + index as u64))?;
         let file = DemoFile {
             file_name,
@@ -145,7 +145,7 @@ const FILES: [(&str, &str, Make); 14] = [
 /// 2026-01-01T00:00:00Z.
 const START_NS: u64 = 1_767_225_600_000_000_000;
 
-/// How busy each half minute of the ten minutes is: a working day in small.
+/// The activity in each half minute of the ten minutes: a working day in miniature.
 const BUSY: [u64; 20] = [
     2, 2, 3, 5, 8, 11, 13, 14, 13, 10, 9, 12, 14, 13, 11, 9, 7, 5, 3, 2,
 ];

@@ -1,5 +1,5 @@
-//! What machines of a small site ask of others: an address, names, the time, pages, a look at a counter, and some
-//! things that should not be there.
+//! The requests of machines of a small site: an address, names, the time, pages, a counter, and some traffic that should not be
+//! there.
 
 use super::wire::{ACK, SYN, Wire, WireConnection, WireEnd};
 use crate::Rng;
@@ -52,7 +52,7 @@ pub(super) fn services_pcap(_: &mut Rng) -> io::Result<(Vec<u8>, u64)> {
     site.pcap(1_767_268_800)
 }
 
-/// An address is asked for and given (RFC 2131).
+/// A machine requests an address and gets it (RFC 2131).
 fn lease(site: &mut Wire, at_ms: u64) {
     let message = |kind: u8, op: u8, yours: Ipv4Addr, options: &[u8]| {
         let mut message = vec![op, 1, 6, 0, 0x3d, 0x1d, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
@@ -349,7 +349,7 @@ fn video(site: &mut Wire, at_ms: u64) {
     }
 }
 
-/// A port that is closed: the machine says so, and quotes what it was sent.
+/// A closed port: the machine sends an ICMP error that quotes the packet.
 fn closed(site: &mut Wire, at_ms: u64) {
     let (from, to) = ((LAPTOP, 55_000), (PRINTER, 9_101));
     let sent = udp(from.0.into(), to.0.into(), from.1, to.1, b"hello?");
@@ -378,7 +378,7 @@ fn tagged(site: &mut Wire, at_ms: u64) {
     }
 }
 
-/// A machine that calls home each minute, whatever happens.
+/// A machine calls home each minute.
 fn beacon(site: &mut Wire, at_ms: u64) {
     for number in 0..10_u16 {
         let ends = ((INFECTED, 57_000 + number), (MASTER, 8_443));

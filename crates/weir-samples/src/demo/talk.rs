@@ -224,7 +224,7 @@ impl TalkState {
     }
 }
 
-/// What a browser and a web server say to each other.
+/// The messages between a browser and a web server.
 pub(super) fn http(rng: &mut Rng, host: &str, body_bytes: usize) -> Vec<Says> {
     let page = rng.below(400);
     let request = format!(

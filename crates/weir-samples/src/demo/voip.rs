@@ -26,7 +26,7 @@ pub(super) fn voip_pcap(_: &mut Rng) -> io::Result<(Vec<u8>, u64)> {
     office.pcap(1_700_000_000)
 }
 
-/// A name that is looked up.
+/// A DNS lookup.
 fn name(office: &mut Wire, at_ms: u64) {
     let mut message = vec![0x12, 0x34, 1, 0, 0, 1, 0, 0, 0, 0, 0, 0];
     message.extend(b"\x03www\x07example\x03org\0\0\x01\0\x01");

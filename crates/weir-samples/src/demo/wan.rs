@@ -13,7 +13,7 @@ use crate::words::{dns, text};
 use std::io;
 use std::net::Ipv4Addr;
 
-/// Where a channel ends: recorder board, T1 line on the board, channel of the line.
+/// The end of a channel: recorder board, T1 line on the board, channel of the line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct WanLine {
     pub(super) board: u8,
@@ -30,7 +30,7 @@ pub(super) struct ScheduledFrame {
     pub(super) frame: Vec<u8>,
 }
 
-/// How a circuit carries IP.
+/// The encapsulation of IP on a circuit.
 #[derive(Clone, Copy, Debug)]
 enum Encapsulation {
     Nlpid,

@@ -140,7 +140,7 @@ pub fn aal5_bridged_ethernet(frame: &[u8]) -> Vec<u8> {
     llc_snap([0x00, 0x80, 0xc2], 0x0007, &bytes)
 }
 
-/// What a SunATM frame carries: the low four bits of its first byte.
+/// The payload of a SunATM frame, by the low four bits of its first byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SunAtmTraffic {

@@ -155,7 +155,7 @@ pub mod nlpid {
 pub enum Lmi<'a> {
     /// The user's side asks.
     StatusEnquiry {
-        /// Whether the state of every circuit is asked for; else only sequence numbers.
+        /// Whether the message requests the state of every circuit, or only sequence numbers.
         full: bool,
         /// The sender's sequence number.
         send: u8,
@@ -168,8 +168,7 @@ pub enum Lmi<'a> {
         send: u8,
         /// The last number received.
         received: u8,
-        /// Each circuit's DLCI (10 bits) and whether it is active. When this is empty the answer
-        /// says nothing of circuits.
+        /// Each circuit's DLCI (10 bits) and whether it is active. An empty list gives an answer without circuits.
         circuits: &'a [(u16, bool)],
     },
 }

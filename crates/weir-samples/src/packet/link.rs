@@ -1,4 +1,4 @@
-//! What stands between a capture's link type and IP: Ethernet and its tags, LLC, MPLS, PPP, ARP.
+//! The headers between a capture's link type and IP: Ethernet and its tags, LLC, MPLS, PPP, ARP.
 
 use super::length_u16;
 
@@ -54,8 +54,8 @@ pub fn ieee_802_3(dst: Mac, src: Mac, payload: &[u8]) -> Vec<u8> {
     ethernet(dst, src, length_u16(payload.len()), payload)
 }
 
-/// What follows a VLAN ethertype: priority (0 to 7) and VLAN number (0 to 4095), the type of the
-/// payload, the payload. Nest two and use [`ethertype::SERVICE_VLAN`] outside for QinQ.
+/// The bytes after a VLAN ethertype: priority (0 to 7) and VLAN number (0 to 4095), the type of the payload, the payload. Nest
+/// two and use [`ethertype::SERVICE_VLAN`] outside for QinQ.
 #[must_use]
 pub fn vlan(priority: u8, id: u16, ethertype: u16, payload: &[u8]) -> Vec<u8> {
     let control = (u16::from(priority & 7) << 13) | (id & 0xfff);

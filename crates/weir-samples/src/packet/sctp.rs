@@ -49,7 +49,7 @@ pub enum Chunk {
     Other(u8, u8, Vec<u8>),
 }
 
-/// What INIT and INIT ACK both say.
+/// The common fields of INIT and INIT ACK.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Initiation {
     /// The verification tag that the receiver is to use.

@@ -23,7 +23,7 @@ pub mod tcp_flags {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum TcpOption {
-    /// One byte that does nothing.
+    /// The no-operation option of one byte.
     NoOperation,
     /// Maximum segment size (RFC 9293).
     MaximumSegmentSize(u16),

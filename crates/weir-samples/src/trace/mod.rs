@@ -23,7 +23,7 @@ pub use frame_relay::frame_relay_erf;
 
 use std::io::{self, Write};
 
-/// What a generator wrote.
+/// The size of a generated trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Trace {
     /// Records.

@@ -11,7 +11,7 @@ pub(super) struct Traffic {
     pub(super) rng: Rng,
     flows: Vec<TrafficFlow>,
     pool: Vec<u8>,
-    /// Where in the pool the messages of known services stand.
+    /// The places of known services' messages in the pool.
     messages: Vec<PooledMessage>,
     /// The sum of the pool's first `n` words, at index `n`.
     sums: Vec<u64>,
@@ -44,7 +44,7 @@ enum TransportKind {
 struct TrafficFlow {
     kind: TransportKind,
     ipv6: bool,
-    /// With an extension header, if IPv6; with fragments now and then, if IPv4 and UDP.
+    /// True for a flow with an extension header, if IPv6, or with occasional fragments, if IPv4 and UDP.
     odd: bool,
     client: [u8; 16],
     server: [u8; 16],
@@ -418,5 +418,5 @@ const PACKETS_MAX: u64 = 300;
 const TEXT_BYTES: usize = 64 << 10;
 /// Different DNS questions.
 const MESSAGES: usize = 64;
-/// What fits a frame of 1,500 bytes behind the longest headers here.
+/// The largest payload that fits a frame of 1,500 bytes after the longest headers here.
 const PAYLOAD_BYTES_MAX: usize = 1_430;

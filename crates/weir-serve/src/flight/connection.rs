@@ -262,7 +262,7 @@ impl FlightConnection {
         rows_of(stream, most, &self.retention, &self.shared.metrics).await
     }
 
-    /// Ends the statement that was asked for by one of these tickets; false when none of them runs.
+    /// Ends the statement that was requested by one of these tickets; false when none of them runs.
     fn cancel(&self, info: Option<FlightInfo>) -> Result<bool, Failure> {
         let mut is_found = false;
         for endpoint in info.unwrap_or_default().endpoint {

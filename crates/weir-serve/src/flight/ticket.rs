@@ -11,7 +11,8 @@ pub(super) struct StatementTicket {
     pub(super) what: What,
 }
 
-/// A text, the handle of a prepared statement, or nothing: a statement without rows runs before they are fetched.
+/// The content of a ticket: a text, the handle of a prepared statement, or nothing, since a statement without rows runs before
+/// they are fetched.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum What {
     Text(String),

@@ -25,7 +25,7 @@ use super::views::{captured, each_batch, place, quoted};
 use crate::error::{Failure, FailureKind};
 use crate::shared::Shared;
 
-/// Which capture is studied.
+/// The capture of a study.
 #[derive(Debug, Deserialize)]
 pub(super) struct Studied {
     path: String,
@@ -259,6 +259,6 @@ const STUDY_MAX: Duration = Duration::from_secs(20);
 const MESSAGES_MAX: usize = 20_000;
 const BYTES_MAX: usize = 8 << 20;
 const COMPARED_MAX: usize = 1_000;
-/// Packets that H.248 messages are looked for in.
+/// The maximum number of packets that are searched for H.248 messages.
 const PACKETS_MAX: usize = 100_000;
 const RUNS: u32 = 16;

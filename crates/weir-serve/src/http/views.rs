@@ -269,7 +269,7 @@ pub(super) async fn call(
     Ok((headers, Body::from_stream(pieces)).into_response())
 }
 
-/// A capture of packets that were asked for, which is removed with its folder.
+/// A capture of packets that were requested, which is removed with its folder.
 pub(super) struct Captured {
     folder: TempDir,
     file: File,
@@ -426,7 +426,7 @@ pub(super) async fn packet(
     let failed = |error: weir_capture::Error| {
         Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, "run", error.to_string())
     };
-    // Its folder is removed when the packet has been read.
+    // The folder must exist until the packet has been read.
     let Captured {
         folder: _folder,
         file,
@@ -445,7 +445,7 @@ fn hex(bytes: &[u8]) -> String {
     })
 }
 
-/// Bytes of packets whose messages are looked at together.
+/// The maximum bytes of the packets of one view of messages.
 const CAPTURE_BYTES_MAX: u64 = 64 << 20;
 /// Bytes of a capture that are sent in one piece.
 const PIECE_BYTES: usize = 64 << 10;

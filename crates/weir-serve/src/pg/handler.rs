@@ -333,7 +333,7 @@ impl PgConnection {
         }
         let mut parts = parts.into_iter();
         while let Some(part) = parts.next() {
-            // After the last statement the memory of the text is free.
+            // The last statement takes over the reserved memory of the text, which ends with it.
             let load = match parts.len() {
                 0 => load.take(),
                 _ => None,

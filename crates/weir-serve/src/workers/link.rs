@@ -117,7 +117,7 @@ pub(super) struct Watched {
     holder: Mutex<Weak<Holder>>,
     /// Since when it has that.
     begun: Mutex<Instant>,
-    /// That takes next to nothing.
+    /// True when that statement is trivial.
     is_of_constant: AtomicBool,
     is_over: AtomicBool,
     over: Notify,
@@ -152,13 +152,13 @@ impl Watched {
         self.is_of_constant.store(is_constant, Ordering::Relaxed);
     }
 
-    /// Whether the statement at work is one of values alone, which takes next to nothing.
+    /// Whether the statement at work is trivial.
     pub(super) fn is_of_constant(&self) -> bool {
         self.is_of_constant.load(Ordering::Relaxed)
     }
 
-    /// Ends the statement at work, which holds more memory than is left. Its process is ended at once: the one that reads from it may wait
-    /// for its client.
+    /// Ends the statement at work, which holds more memory than is left. Its process is killed at once, because the reader of its
+    /// output may be waiting for its client.
     pub(super) fn end_for_memory(&self) {
         self.is_over.store(true, Ordering::Relaxed);
         // The process frees its memory itself, for which it needs processor time. Where raising the priority is not permitted, this
@@ -425,11 +425,11 @@ async fn read_frame(output: &mut ChildStdout, wanted: Octets<'_>) -> io::Result<
 fn handle_of(process: u32) -> Option<std::os::fd::OwnedFd> {
     use rustix::process::{Pid, PidfdFlags, pidfd_open};
     let process = Pid::from_raw(i32::try_from(process).ok()?)?;
-    // Where the system has no such handles, the process ends when its reader notices.
+    // On systems without process handles, the process ends when its reader notices.
     pidfd_open(process, PidfdFlags::empty()).ok()
 }
 
-/// The priority of processes of statements, as `nice` counts it: clients are heard and answered before.
+/// The priority of processes of statements, as `nice` counts it: the server's own threads go first.
 const BEHIND: i32 = 3;
 /// The same of one whose statement has stepped aside.
 const NICE: i32 = 10;

@@ -186,7 +186,7 @@ impl Pool {
                 let session = link.session;
                 session.is_some_and(|(id, _)| id == session_id)
             });
-            // The one that has waited longest is of use to no session that is at work now.
+            // The process that has been idle longest belongs to no session that is at work now.
             let place = same.or_else(|| (!idle.is_empty()).then_some(0))?;
             (idle.remove(place), idle.is_empty())
         };
@@ -295,7 +295,7 @@ impl Pool {
         Some(limit >> halvings.min(3))
     }
 
-    /// Has a process ready again where none is, and one for statements of values alone.
+    /// Starts a process if none is idle, and one for trivial statements if that is missing.
     fn refill(self: &Arc<Self>) {
         let is_wanted = lock(&self.idle).is_empty() && self.processes() <= self.idle_max;
         if is_wanted || !self.has_prompt() {
@@ -375,7 +375,7 @@ fn look_at_memory(pool: &Weak<Pool>, limit: u64) {
             std::thread::park_timeout(REST);
             continue;
         }
-        // Those that were ended already give back what they hold, and to end one of values alone would give back nothing to speak of.
+        // Ended processes already return their memory, and those of trivial statements have too little to matter.
         let held = at_work.iter();
         let held = held.filter(|watched| !watched.is_over() && !watched.is_of_constant());
         let held = held.map(|watched| {
@@ -416,9 +416,9 @@ fn left(limit: u64, waiting: u64, own: u64) -> u64 {
         .max(least)
 }
 
-/// Those to be ended of statements with the bytes that they hold and their places among those that wait for their clients, so that the
-/// others hold no more than the limit. Those that wait go first, as they are in no hurry, where that gives back anything to
-/// speak of; behind them those that hold most.
+/// The processes to end, so that the others hold no more than `limit`. `held` has the bytes of each and its place among those
+/// that wait for their clients. Waiting processes are ended first, if they hold enough to matter, since they are in no hurry;
+/// then the largest ones.
 fn victims<T>(mut held: Vec<(u64, Option<u64>, T)>, limit: u64) -> Vec<T> {
     let all = held.iter().map(|(bytes, _, _)| *bytes);
     let mut all = all.fold(0, u64::saturating_add);
@@ -567,7 +567,7 @@ pub(crate) struct Order {
     /// The folders that the statement may write into.
     written: Vec<PathBuf>,
     work: Work,
-    /// It takes next to nothing.
+    /// True for a trivial statement.
     pub(crate) is_constant: bool,
     /// That of its process.
     pub(crate) priority: Arc<Priority>,
@@ -765,7 +765,7 @@ impl WorkerRows {
 const IDLE_MAX: usize = 4;
 /// Octets that a process may keep of its last statement: others are ended, which gives all back.
 const KEPT_BYTES: u64 = 32 << 20;
-/// How long the process that is kept for statements of values alone is waited for, before another is started.
+/// The time to wait for the process reserved for trivial statements before another is started.
 const SPARE_WITHIN: Duration = Duration::from_secs(1);
 /// Octets that a process that has just been started may take.
 const FRESH_BYTES: u64 = 4 << 20;

@@ -84,7 +84,7 @@ fn bound_process(options: &weir_engine::Options) {
     let _ = std::fs::write("/proc/self/oom_score_adj", "1000");
 }
 
-/// Reads the messages of the server. When they end, the server has gone, and nothing is waited for.
+/// Reads the messages of the server. Their end means that the server is gone, and this process stops at once.
 fn take_requests(sender: mpsc::Sender<(Request, Vec<u8>)>) {
     let mut input = io::stdin().lock();
     while let Ok(Some(request)) = wire::read(&mut input) {

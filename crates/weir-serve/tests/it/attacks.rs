@@ -115,7 +115,7 @@ fn words_of_the_catalog_lead_out_of_nothing() {
     ];
     tokio::runtime::Runtime::new().unwrap().block_on(async {
         for sql in &statements {
-            // Neither at once nor prepared, and whatever the statements before it have left.
+            // The statements are refused directly and prepared, also after other statements.
             let client = postgres(&served).await;
             let error = simple(&client, sql).await.unwrap_err();
             assert!(!error.contains("hidden words"), "{sql}: {error}");
@@ -410,14 +410,14 @@ fn clients_that_read_nothing_keep_no_other_waiting() {
             assert!(futures::StreamExt::next(&mut rows).await.unwrap().is_ok());
             flights.push((client, rows));
         }
-        // All of them are still at it, and nothing stands in the way of others.
+        // All statements still run, and do not block others.
         served.wait_for("weir_queries_running 16");
         let other = postgres(&served).await;
         let answer = simple(&other, "SELECT 1");
         let answer = tokio::time::timeout(Duration::from_secs(30), answer).await;
         assert_eq!(answer.unwrap().unwrap(), ["1"]);
         assert!(served.request(POST, "SELECT 1").starts_with("HTTP/1.1 200"));
-        // They go on where they were.
+        // The portals continue at their positions.
         let rows = transaction.query_portal(&portals[3], 20_000).await.unwrap();
         assert_eq!(rows.len(), 20_000);
         let rows = simple(&client, "FETCH 20000 FROM c2").await.unwrap();
@@ -440,7 +440,7 @@ fn statements_whose_clients_read_nothing_end_when_their_time_is_over() {
     tokio::runtime::Runtime::new().unwrap().block_on(async {
         let client = postgres(&served).await;
         let begun = format!("BEGIN; DECLARE c CURSOR FOR {ENDLESS}; FETCH 1 FROM c");
-        // What had been computed by then comes, and then the reason why no more does; on a busy machine nothing comes before it.
+        // The rows computed so far come first, and then the reason of the end; on a busy machine there may be none.
         let mut fetched = simple(&client, &begun).await;
         if let Ok(first) = &fetched {
             assert_eq!(*first, ["1|1"]);
@@ -533,7 +533,7 @@ fn what_is_held_between_messages_has_a_limit() {
             error.message().contains("of a connection take 16 MiB"),
             "{error}"
         );
-        // What is closed makes room.
+        // Closed statements make room.
         held.clear();
         client.simple_query("SELECT 1").await.unwrap();
         client.prepare(&text(0)).await.unwrap();
@@ -543,7 +543,7 @@ fn what_is_held_between_messages_has_a_limit() {
             refused = refused.or(simple(&client, &view).await.err());
         }
         assert!(refused.unwrap().contains("of a connection take 16 MiB"));
-        // Statements and views that are let go make room, and those that fail hold nothing.
+        // Dropped statements and views make room, and failed ones hold nothing.
         let client = postgres(&served).await;
         for number in 0..30 {
             for sql in [
@@ -591,13 +591,13 @@ fn statements_that_never_end_keep_no_other_from_being_answered() {
             assert_eq!(answer.unwrap(), [number.to_string()]);
         }
         assert!(running.iter().all(|one| !one.is_finished()));
-        // They end with their clients.
+        // The statements end with their clients.
         running.iter().for_each(tokio::task::JoinHandle::abort);
     });
     served.wait_for("weir_queries_running 0");
 }
 
-/// What statements take that nothing counts before they have it.
+/// The memory that statements take before it is counted.
 #[test]
 fn statements_that_take_more_memory_than_there_is_end_alone() {
     let served = Served::with(|options| {
@@ -647,7 +647,7 @@ fn statements_that_take_more_memory_than_there_is_end_alone() {
     served.wait_for("weir_panics_total 0");
 }
 
-/// Long rows that were asked for and that no client takes, and others that ask for as long ones.
+/// Long rows that no client takes, and other statements with equally long rows.
 #[test]
 fn long_rows_that_are_not_taken_make_room_for_others() {
     let served = Served::plain();
@@ -659,13 +659,13 @@ fn long_rows_that_are_not_taken_make_room_for_others() {
         let cursor = format!("BEGIN; DECLARE c CURSOR FOR {}; FETCH 1 FROM c", long('x'));
         let rows = simple(&idle, &cursor).await.unwrap();
         assert_eq!(rows.iter().map(String::len).sum::<usize>(), 20_000_000);
-        // It has the room: another has to wait, and gets it with the connection of the cursor.
+        // The cursor has the room: the other statement waits, and gets the room when the connection of the cursor ends.
         let other = postgres(&served).await;
         let rows = simple(&other, &long('y')).await.unwrap();
         assert_eq!(rows.len(), 3);
         assert!(rows.iter().all(|row| row.len() == 20_000_000));
         assert!(simple(&idle, "FETCH 1 FROM c").await.is_err());
-        // What was held of a row has been given back: a page that is not read makes room as well.
+        // The room of the row has been returned: an HTTP answer without a reader makes room, too.
         let mut page = TcpStream::connect(served.http).unwrap();
         let sql = long('z');
         write!(page, "{POST}\r\nContent-Length: {}\r\n\r\n{sql}", sql.len()).unwrap();
@@ -748,7 +748,7 @@ fn planning_ends_when_its_time_is_over() {
             assert!(error.contains("300 ms"), "{error}");
         }
     });
-    // Nothing of it goes on: the one turn is free.
+    // The statement has ended completely: the only turn is free.
     served.wait_for("weir_queries_running 0");
     // The next statement has a process, and one of values alone.
     until("two processes", || served.has_counter("weir_processes 2"));

@@ -1,4 +1,4 @@
-//! The catalog, asked in the session that all else is asked in.
+//! Tests of the catalog, queried in the session of all other statements.
 
 use tokio_postgres::{Client, NoTls, SimpleQueryMessage};
 
@@ -50,7 +50,7 @@ fn captures_are_joined_with_the_catalog() {
         let counted = "SELECT 'office.pcapng' AS name, count(*) AS n FROM 'office.pcapng' WHERE frame.len > 60";
         let expected = rows(&client, counted).await;
         assert_eq!(rows(&client, joined).await, expected);
-        // By the doors that speak of no catalog of PostgreSQL as well.
+        // HTTP, which has no PostgreSQL catalog of its own, gives the same answer.
         let post = "POST /query HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/sql";
         let answer = served.request(post, joined);
         assert!(answer.contains("office.pcapng"), "{answer}");

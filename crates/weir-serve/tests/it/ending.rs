@@ -1,4 +1,4 @@
-//! How a server ends.
+//! Tests of the end of a server.
 
 use std::sync::mpsc;
 use std::time::Duration;

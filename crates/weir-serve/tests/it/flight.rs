@@ -80,7 +80,7 @@ const COMPRESSED_HEADER: &str = "\
     0000000000000000000000000000000000000000290000000000000000000000010000006400000000000000000000000000\
     0000";
 
-/// What is allocated for a compressed buffer stands in front of it.
+/// The size of a compressed buffer's allocation precedes the buffer.
 #[test]
 fn compressed_values_of_parameters_are_refused_before_they_are_read() {
     let served = Served::plain();
@@ -114,12 +114,12 @@ fn compressed_values_of_parameters_are_refused_before_they_are_read() {
             assert_eq!(code, Code::InvalidArgument, "{length}: {message}");
             assert!(message.contains("are compressed"), "{length}: {message}");
         }
-        // The connection goes on.
+        // The connection still works.
         assert_eq!(cells(&ask(&mut client, "SELECT 1").await.unwrap()), [["1"]]);
     });
 }
 
-/// Arrow's reader takes the places of buffers as they are written.
+/// Arrow's reader trusts the buffer offsets of a message.
 #[test]
 fn values_that_their_reader_panics_at_are_refused_and_counted() {
     let served = Served::plain();
@@ -176,7 +176,7 @@ fn cells(batches: &[RecordBatch]) -> Vec<Vec<String>> {
     rows
 }
 
-/// What the engine says itself, which is what the command line prints.
+/// The answer of the engine itself, which the command line prints.
 async fn of_engine(served: &Served, sql: &str) -> Vec<Vec<String>> {
     let mut options = weir_engine::Options::default();
     options.roots = vec![served.path().canonicalize().unwrap()];
@@ -351,7 +351,7 @@ fn prepared_statements_take_values() {
             "{message}"
         );
         prepared.close().await.unwrap();
-        // Without values the places are empty.
+        // Unset parameters have no values.
         let mut prepared = client
             .prepare("SELECT $1 + 1".to_owned(), None)
             .await
@@ -385,7 +385,7 @@ fn views_and_settings_live_as_long_as_their_connection() {
         let count = cells(&ask(&mut client, sql).await.unwrap());
         let same = "CREATE VIEW long2 AS SELECT * FROM 'office.pcapng' WHERE frame.len > 1000; SELECT count(*) FROM long2";
         assert_eq!(cells(&ask(&mut client, same).await.unwrap()), count);
-        // A text of several statements keeps nothing.
+        // A text of several statements leaves nothing behind.
         assert!(
             ask(&mut client, "SELECT count(*) FROM long2")
                 .await
@@ -450,9 +450,9 @@ fn a_cancel_and_a_dropped_stream_end_the_scan() {
             cancel(&mut client).await,
             CancelStatus::NotCancellable as i32
         );
-        // The connection goes on.
+        // The connection still works.
         assert_eq!(cells(&ask(&mut client, "SELECT 1").await.unwrap()), [["1"]]);
-        // So does the action that Flight SQL had for it before Flight itself had one.
+        // The older action of Flight SQL for the same purpose works, too.
         let mut asking = client.clone();
         let again = info.endpoint[0].ticket.clone().unwrap();
         let asked = tokio::spawn(async move { asking.do_get(again).await?.try_next().await });
@@ -706,7 +706,7 @@ fn tickets_and_handles_of_others_are_nothing() {
     });
 }
 
-/// What a server that may write does of it here: an engine lives as long as a statement, so tables are not kept.
+/// Statements that write, on a server that may write: an engine lives as long as a statement, so tables are not kept.
 #[test]
 fn what_writes_works_or_says_why_not() {
     let served = Served::with(|options| options.allow_write = true);

@@ -1,4 +1,4 @@
-//! Malformed first messages to every protocol: the server goes on, and no thread of it panics.
+//! Malformed first messages to every protocol: the server continues, and no thread of it panics.
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
@@ -10,7 +10,7 @@ use weir_testkit::Rng;
 
 use crate::served::Served;
 
-/// What a client of Flight SQL sends first: what one of Rust sends is written down on its way.
+/// The first bytes of a Flight SQL client, recorded from a client in Rust.
 fn of_flight(served: &Served) -> Vec<u8> {
     let recorder = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = recorder.local_addr().unwrap();

@@ -58,7 +58,7 @@ fn long_answers_in_json_are_whole_or_have_no_end() {
             .map(|name| name.contains("repeat")),
         Some(true)
     );
-    // What fails early has a status, and what fails late has no end.
+    // An early failure has an HTTP status, and a late one leaves the body incomplete.
     let early = ask(&long.replace("{nought}", "1000"));
     assert!(early.starts_with("HTTP/1.0 400"), "{early:.200}");
     assert!(
@@ -236,7 +236,7 @@ fn a_query_ends_when_it_is_cancelled_or_its_client_has_gone() {
     wait_for("weir_queries_running 1");
     drop(socket);
     wait_for("weir_queries_running 0");
-    // What stands behind the request is not read while that is answered.
+    // Bytes after a request are not read during its answer.
     let mut socket = std::net::TcpStream::connect(served.http).unwrap();
     write!(
         socket,
@@ -277,7 +277,7 @@ fn messages_are_studied_with_other_settings_and_encodings() {
     };
     assert!(study["messages"].as_u64().unwrap() > 100, "{study}");
     assert!(octets("compact") < octets("pretty"), "{study}");
-    // Where there are none, there is nothing to study; elsewhere nothing is read.
+    // A capture without messages gives an empty study, and a path outside the root gives an error.
     for of in ["websocket", "h248"] {
         let none = body(&get(&format!("/study/{of}?path=office.pcapng")));
         assert_eq!(none["rows"], serde_json::json!([]), "{none}");
@@ -328,7 +328,7 @@ fn a_call_is_drawn_and_becomes_a_capture() {
     assert!(get("/stream?path=%2Fetc%2Fpasswd&flow=1").starts_with("HTTP/1.1 404"));
 }
 
-/// What was made of a flow of 120 MB took 400 MB in the server's own process, for as many clients as asked.
+/// A flow of 120 MB once took 400 MB in the server's own process, for each client that requested it.
 #[test]
 fn flows_are_given_up_to_their_limit() {
     let served = Served::plain();

@@ -84,7 +84,7 @@ impl Alone {
 
 impl Drop for Alone {
     fn drop(&mut self) {
-        // It ends when its standard input is closed.
+        // The server ends when its standard input is closed.
         drop(self.child.stdin.take());
         let _ = self.child.wait();
     }
@@ -184,7 +184,7 @@ fn a_thousand_questions_leave_memory_and_files_as_they_were() {
         let (resident, files) = alone.held();
         // Four questions a round.
         ask(250).await;
-        // What belongs to the last connections is given back a little after they end.
+        // The resources of the last connections are released shortly after their end.
         until("memory and files to be given back", || {
             let (resident_now, files_now) = alone.held();
             println!("{resident} kB, {files} files; now {resident_now} kB, {files_now} files");
@@ -227,7 +227,7 @@ fn a_client_that_is_killed_leaves_the_processor_alone() {
     until("the statement to run", || alone.seconds() > begun + 0.5);
     client.kill().unwrap();
     client.wait().unwrap();
-    // It would never end by itself.
+    // The statement would never end by itself.
     until("the processor to be left alone", || {
         let before = alone.seconds();
         std::thread::sleep(Duration::from_millis(300));

@@ -88,7 +88,7 @@ fn the_catalog_has_the_files() {
     );
     let columns = served.answer(&["\\d+ \"office.pcapng\""]);
     assert!(columns.contains("frame.len|"), "{columns}");
-    // What there is none of is an empty list, not an error.
+    // A list of missing kinds of objects is empty and no error.
     for asked in [
         "\\l",
         "\\l+",

@@ -1,4 +1,4 @@
-//! What a server does not do, by every door.
+//! Tests of requests that a server refuses, over every protocol.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -166,7 +166,7 @@ fn strangers_are_not_answered_over_http() {
             "{head}: {answer}"
         );
     }
-    // What a form of another site can send is not taken for a query.
+    // A request that a form of another site can send is no query.
     let head = "POST /query HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer sesame\r\nContent-Type: application/x-www-form-urlencoded";
     assert!(served.request(head, "SELECT 1").starts_with("HTTP/1.1 415"));
 }
@@ -288,8 +288,8 @@ fn silent_connections_give_their_places_to_others() {
     drop(silent);
 }
 
-/// A hundred connections that had been let in, and did nothing, kept all others out for good: idle ones, requests that were not gone on with,
-/// and answers that were not taken.
+/// A hundred admitted but idle connections once blocked all others for good: connections without requests, unfinished requests,
+/// and answers that were not read.
 #[test]
 fn connections_that_wait_for_their_clients_give_their_places_to_others() {
     let served = Served::with(|options| {
@@ -310,7 +310,7 @@ fn connections_that_wait_for_their_clients_give_their_places_to_others() {
                 let (other, connection) = tokio_postgres::connect(&config, NoTls).await.unwrap();
                 let connection = tokio::spawn(connection);
                 other.simple_query("SELECT 42").await.unwrap();
-                // It stays.
+                // The connection stays open.
                 drop(connection);
                 std::mem::forget(other);
             }
@@ -417,7 +417,7 @@ fn ten_thousand_connections_are_told_that_there_is_no_place_and_a_statement_can_
     });
 }
 
-/// As PostgreSQL: 57P01 is for a session that the end of the server ends, 57P03 for a client that has none yet.
+/// The codes are those of PostgreSQL: 57P01 for a session that the end of the server ends, 57P03 for a client without a session.
 #[test]
 fn clients_that_wait_get_the_reason_when_the_server_ends() {
     let served = Served::plain();

@@ -69,7 +69,7 @@ impl Served {
         weir_testkit::trace::ethernet_pcap(BufWriter::new(file), 1, bytes).unwrap();
     }
 
-    /// What psql prints for these commands, without headings.
+    /// The output of psql for these commands, without headings.
     pub(crate) fn psql(&self, commands: &[&str]) -> Output {
         let mut psql = Command::new("psql");
         psql.args([
@@ -93,7 +93,7 @@ impl Served {
         psql.output_limited().unwrap()
     }
 
-    /// What psql prints, when it prints no error.
+    /// The output of psql, which must print no error.
     pub(crate) fn answer(&self, commands: &[&str]) -> String {
         let output = self.psql(commands);
         let errors = String::from_utf8_lossy(&output.stderr).into_owned();
@@ -148,7 +148,7 @@ impl Served {
     }
 }
 
-/// This program of tests as one that runs statements: [`worker`] does it.
+/// The program of the worker processes: this test program, whose test [`worker`] runs the statements.
 fn this_program(options: &Options) -> WorkerProgram {
     let root = options.roots[0].display();
     let words = format!("{WORKER}{}:{root}", options.allow_write);

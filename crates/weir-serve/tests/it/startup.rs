@@ -1,4 +1,4 @@
-//! What programs ask when they start: by the programs themselves where they are there, and as they were seen to ask.
+//! The queries of client programs at their start: sent by the programs where they are installed, and replayed from recordings.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -76,7 +76,7 @@ fn pgcli_completes_and_lists() {
         .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/startup/pgcli_asks.py"))
         .arg(served.postgres.port().to_string())
         .env("HOME", served.path())
-        // It writes its settings into its home folder.
+        // The program writes its settings into its home folder.
         .current_dir(served.path())
         .output_limited()
         .unwrap();

@@ -238,7 +238,7 @@ impl Session {
         }
     }
 
-    /// Takes a message of `sender`, or the response to one of its messages.
+    /// Adds a message of `sender`, or the response to one of its messages.
     pub(super) fn take(
         &mut self,
         time_ns: i64,
@@ -493,7 +493,7 @@ impl Session {
             });
             return;
         }
-        // Without a tag there is no dialog, but the time counts.
+        // A response without a tag makes no dialog, but its time counts.
         let tag = digest.to_tag().unwrap_or_default();
         let Some(fork) = self.fork(Some(tag), copier) else {
             return;

@@ -1,4 +1,4 @@
-//! What calls come of messages.
+//! Tests of the calls that messages make.
 
 use weir_sip::{Call, CallLimits, CallState, ReportCause, Side};
 

@@ -1,4 +1,4 @@
-//! What calls come of messages of which some are missing: the beginning, a direction, a lost one.
+//! Tests of calls with missing messages: the beginning, a direction, a lost one.
 
 use weir_sip::{Call, CallLimits, CallState, ReportCause, Side};
 
@@ -63,7 +63,7 @@ fn a_refused_reinvite_of_the_other_side_ends_nothing() {
         "10.1 SIP/2.0 491 Request Pending | F: b | T: a | CSeq: 3 INVITE | B: z9hG4bK-6",
         "80 BYE sip:alice@a SIP/2.0 | F: b | T: a | CSeq: 4 BYE | B: z9hG4bK-7",
     ]);
-    // Which side is the caller no message shows.
+    // The messages do not show which side is the caller.
     assert_eq!((call.state, call.ended_by), (CallState::Completed, None));
     assert_eq!((call.reinvites, call.status), (2, None));
 }
@@ -249,7 +249,7 @@ fn an_ack_with_the_branch_of_the_invite_shows_a_lost_failure() {
     );
     assert_eq!(refused.end_ns, Some(5_000_000_000));
     assert_eq!(refused.callee.tag.as_deref(), Some(&b"b"[..]));
-    // It was the answer to a challenge, or to a CANCEL.
+    // The acknowledged failure answered a request without credentials, or one that was cancelled.
     let answered = call(&[
         invite,
         ack,
@@ -266,7 +266,7 @@ fn an_ack_with_the_branch_of_the_invite_shows_a_lost_failure() {
     // The failure is captured late.
     let busy = call(&[invite, ack, "5 SIP/2.0 486 Busy Here | T: b"]);
     assert_eq!((busy.state, busy.status), (CallState::Busy, Some(486)));
-    // A proxy whose own INVITE is the first goes on to another target.
+    // A proxy whose own INVITE is the first tries another target.
     let forked = call(&[
         invite,
         ack,
@@ -316,7 +316,7 @@ fn a_dialog_that_the_other_side_does_not_know_is_over() {
                 let ended = over(&[&lines[..], &[bye]].concat());
                 assert_eq!(ended.end_ns, Some(12_000_000_000), "{lines:?}");
                 assert_eq!(ended.ended_by, Some(Side::Caller), "{lines:?}");
-                // A success shows that it goes on all the same.
+                // A success shows that the call continues after all.
                 let on = [
                     "13 INVITE sip:bob@b SIP/2.0 | T: b | CSeq: 4 INVITE | B: z9hG4bK-4",
                     "14 SIP/2.0 200 OK | T: b | CSeq: 4 INVITE | B: z9hG4bK-4",
@@ -326,7 +326,7 @@ fn a_dialog_that_the_other_side_does_not_know_is_over() {
             }
         }
     }
-    // Of another usage of the dialog they end that one; others end nothing.
+    // A response to another usage of the dialog ends only that usage; other failures end nothing.
     for response in [
         "11 SIP/2.0 481 Gone | T: b | CSeq: 2 NOTIFY | B: z9hG4bK-2",
         "11 SIP/2.0 488 Not Acceptable Here | T: b | CSeq: 2 INVITE | B: z9hG4bK-2",

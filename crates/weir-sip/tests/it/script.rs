@@ -21,7 +21,7 @@ impl Script {
         }
     }
 
-    /// Takes the messages of these lines; gives what each was seen to be.
+    /// Plays the messages of these lines, and returns the classification of each.
     pub(crate) fn play(&mut self, lines: &[&str]) -> Vec<Seen> {
         lines.iter().map(|line| self.one(line)).collect()
     }

@@ -7,7 +7,7 @@ use weir_sip::{FaultKind, Limits, Message, Severity};
 
 use Verdict::{Invalid, Valid};
 
-/// What RFC 4475 says of a message.
+/// The verdict of RFC 4475 on a message.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Verdict {
     /// Well-formed: an element processes it. It may still be refused for what it asks.
@@ -116,7 +116,7 @@ fn folder() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/sip/rfc4475")
 }
 
-/// The octets of a message; nothing, loudly, when they are not there.
+/// The octets of a message; `None`, with a report, when the file is missing.
 pub(crate) fn read(name: &str) -> Option<Vec<u8>> {
     let path = folder().join(format!("{name}.dat"));
     let bytes = fs::read(&path).ok();

@@ -1,4 +1,4 @@
-//! Which messages are of one transaction (RFC 3261 §17), and which repeat one.
+//! Tests of the transactions of messages (RFC 3261 §17), and of retransmissions.
 
 use std::net::SocketAddr;
 
@@ -176,7 +176,7 @@ fn section_16_6_what_a_proxy_hands_on_is_no_copy() {
     assert_eq!(found, [false, false, false]);
 }
 
-/// What is remembered has a limit, and messages beyond it are counted.
+/// The number of stored transactions is limited, and messages beyond it are counted.
 #[test]
 fn what_is_remembered_is_bounded_and_expires() {
     let mut transactions = Transactions::new(2);

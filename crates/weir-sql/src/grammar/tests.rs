@@ -86,7 +86,7 @@ fn every_step_behind_a_pipe_is_honoured_or_refused() {
     });
 }
 
-/// `FOR UPDATE`, `WITH ROLLUP`, `TABLESAMPLE BUCKET` and many more were accepted, and nothing was done.
+/// `FOR UPDATE`, `WITH ROLLUP`, `TABLESAMPLE BUCKET` and many more were accepted and ignored.
 #[test]
 fn clauses_that_nobody_does_are_refused() {
     for (sql, what) in CLAUSES {

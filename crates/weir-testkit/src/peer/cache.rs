@@ -1,7 +1,7 @@
 //! Answers in files: written whole or not at all, checked when they are read, and not more than a bound together.
 //!
 //! Several processes may read, write and remove in the folder at once. A file gets its name when it is whole, a file that is not
-//! what was written is as good as none, and one that another process has removed is asked for again.
+//! what was written is as good as none, and one that another process has removed is made again.
 
 use std::collections::HashSet;
 use std::fs::{self, File};
@@ -26,10 +26,10 @@ pub(super) fn folder() -> Option<PathBuf> {
 
 /// The answers in a folder.
 pub(super) struct AnswerCache {
-    /// Nothing is kept without one.
+    /// The folder of answers; without one no answers are stored.
     folder: Option<PathBuf>,
     bytes_max: u64,
-    /// True where answers of earlier processes do not count.
+    /// True when answers of earlier processes are ignored.
     is_anew: bool,
     /// The answers that this process has kept.
     own: Mutex<HashSet<blake3::Hash>>,
@@ -59,13 +59,14 @@ impl AnswerCache {
         drop(own);
         let path = self.path(key)?;
         let answer = parsed(&fs::read(&path).ok()?)?;
-        // What is used stays; nothing is lost when another process removes it now.
+        // The new time keeps used answers in the cache; a failure is harmless when another process removes the file at the same
+        // time.
         let used = File::options().write(true).open(&path);
         let _ = used.and_then(|file| file.set_modified(SystemTime::now()));
         Some(answer)
     }
 
-    /// Keeps an answer. Where that cannot be done the program is asked again next time.
+    /// Stores an answer. After a failure to store it the program runs again next time.
     pub(super) fn keep(&self, key: &blake3::Hash, answer: &Answer) {
         match self.try_keep(key, answer) {
             Ok(true) => {
@@ -102,7 +103,7 @@ impl AnswerCache {
         }
         let left = self.before_look.load(Ordering::Relaxed);
         match left.checked_sub(size) {
-            // Two threads may count one of two answers: the folder is looked at a little later.
+            // Two threads may count only one of two answers, which delays the check of the folder a little.
             Some(left) => self.before_look.store(left, Ordering::Relaxed),
             None => {
                 self.before_look
@@ -122,7 +123,7 @@ impl AnswerCache {
         let mut files = Vec::new();
         for entry in fs::read_dir(folder)? {
             let entry = entry?;
-            // What another process has removed has no metadata.
+            // A file that another process has removed has no metadata.
             if let Ok(metadata) = entry.metadata()
                 && metadata.is_file()
             {

@@ -52,7 +52,7 @@ impl Scene {
         Peers::new(AnswerCache::new(answers, bytes_max, is_anew))
     }
 
-    /// Its program's answer about a file.
+    /// The answer of the scene's program about a file.
     fn answer(&self, peers: &Peers, word: &str, file: &str) -> Answer {
         let mut question = Question::to(self.path("program"));
         question.arg(word).file(self.path(file));
@@ -106,7 +106,7 @@ fn the_same_question_is_put_once() {
     );
     assert_eq!(scene.starts(), 1);
     assert_eq!(scene.answer(&scene.peers(), "word", "file.pcap"), first);
-    // Of a file with another name and the same content it is the same question.
+    // A file with another name and the same content gives the same question.
     fs::write(scene.path("other.pcap"), "content").unwrap();
     assert_eq!(scene.answer(&scene.peers(), "word", "other.pcap"), first);
     assert_eq!(scene.starts(), 1);
@@ -127,11 +127,11 @@ fn another_content_argument_extension_or_version_is_another_question() {
     fs::write(scene.path("version"), "2").unwrap();
     assert_eq!(text("other", "file.erf"), "other Content");
     assert_eq!(scene.starts(), 5);
-    // What came before is still known.
+    // The answers of the earlier version are still stored.
     fs::write(scene.path("version"), "1").unwrap();
     assert_eq!(text("word", "file.pcap"), "word Content");
     assert_eq!(scene.starts(), 5);
-    // Where one argument ends and the next begins is part of the question.
+    // The boundaries between arguments are part of the question.
     let mut question = Question::to(scene.path("program"));
     question.args(["word", "x", "y"]);
     let mut joined = Question::to(scene.path("program"));
@@ -227,7 +227,7 @@ fn answers_are_packed_and_the_oldest_go() {
     assert!(size(&zeros) < 1_000, "{}", size(&zeros));
     assert_eq!(scene.answer(&scene.peers(), "zeros", "file.pcap"), answer);
     assert_eq!(scene.starts(), 1);
-    // Not used since the day before, and since the hour before that.
+    // The last uses were 24 and 25 hours ago.
     let used = |path: &Path, hours: u64| {
         let time = SystemTime::now() - Duration::from_secs(hours * 3_600);
         let file = File::options().write(true).open(path).unwrap();
@@ -241,19 +241,19 @@ fn answers_are_packed_and_the_oldest_go() {
     let small = scene.peers_with(1_600, false);
     for word in 0..40 {
         scene.answer(&small, &word.to_string(), "file.pcap");
-        // Its use keeps what was made first.
+        // Each use keeps the oldest answer in the cache.
         scene.answer(&small, "zeros", "file.pcap");
         let bytes: u64 = scene.entries().iter().map(|path| size(path)).sum();
         assert!(bytes <= 1_600 + 1_600 / 16 + 200, "{bytes}");
     }
     assert!(zeros.exists() && !left.exists());
     assert_eq!(scene.starts(), 41);
-    // Those that are left are the last.
+    // The remaining answers are the latest.
     scene.answer(&small, "39", "file.pcap");
     assert_eq!(scene.starts(), 41);
     scene.answer(&small, "0", "file.pcap");
     assert_eq!(scene.starts(), 42);
-    // What alone is half of the bound is not kept.
+    // An answer larger than half of the limit is not stored.
     let least = scene.peers_with(100, false);
     scene.answer(&least, "large", "file.pcap");
     scene.answer(&least, "large", "file.pcap");
@@ -263,7 +263,7 @@ fn answers_are_packed_and_the_oldest_go() {
 #[test]
 fn two_processes_at_once_do_no_harm() {
     let rounds = |scene: &Scene| {
-        // So little room that each removes what the other has just written.
+        // The limit is so small that each process removes the other's latest answers.
         let peers = scene.peers_with(500, false);
         for word in (0..20).chain(0..20) {
             let word = word.to_string();
@@ -276,7 +276,7 @@ fn two_processes_at_once_do_no_harm() {
             folder: folder.into(),
         };
         rounds(&scene);
-        // It belongs to the process that started this one.
+        // The scene belongs to the parent process, which removes it.
         std::mem::forget(scene);
         return;
     }

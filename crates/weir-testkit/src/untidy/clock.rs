@@ -11,7 +11,7 @@ pub(super) fn step(
     account: &mut Account,
     (at_per_mille, by_ms): (u16, i64),
 ) {
-    // By the tidy capture's frames, so that it is the same moment whatever other doses have left out.
+    // The frames of the tidy capture set the moment, so that it does not depend on what other doses left out.
     let at = tidy.frames.len() * usize::from(at_per_mille) / 1_000;
     let Some(first) = tidy.frames.get(at).and_then(|frame| frame.origin) else {
         return;

@@ -9,7 +9,7 @@ impl Capture {
     /// Reads a pcap or pcapng file, up to the first record that is not whole.
     ///
     /// # Errors
-    /// What the file is not.
+    /// The reason why the file is not such a capture.
     pub fn read(bytes: &[u8]) -> Result<Self, String> {
         match bytes.get(..4) {
             Some([0x0a, 0x0d, 0x0d, 0x0a]) => Ok(pcapng(bytes)),
@@ -21,7 +21,7 @@ impl Capture {
     /// Writes a pcapng file whose times are nanoseconds.
     ///
     /// # Errors
-    /// What the writer gives.
+    /// The errors of the writer.
     pub fn write(&self) -> io::Result<Vec<u8>> {
         let mut file = Vec::new();
         let mut writer = PcapngWriter::new(&mut file, Endian::Little, &[])?;
@@ -120,10 +120,10 @@ fn pcap(bytes: &[u8], magic: &[u8]) -> Result<Capture, String> {
     Ok(capture)
 }
 
-/// What a section says of an interface.
+/// The description of an interface in a section.
 #[derive(Clone, Copy)]
 struct Described {
-    /// Its number among those of all sections.
+    /// The number of the interface, counted over all sections.
     number: u32,
     resolution: u8,
     offset_s: i64,

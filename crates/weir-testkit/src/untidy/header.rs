@@ -1,4 +1,4 @@
-//! Where the headers of a packet lie: link, IP, TCP and UDP, as far as doses have to know.
+//! The offsets of a packet's headers (link, IP, TCP and UDP), as far as doses need them.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -17,7 +17,7 @@ pub struct Ends {
 }
 
 impl Ends {
-    /// The ends of what goes from one socket to another. Ports are those of TCP and UDP alone.
+    /// The ends of a packet from one socket to another. Only TCP and UDP have ports.
     #[must_use]
     pub fn new(protocol: u8, src: (IpAddr, u16), dst: (IpAddr, u16)) -> Self {
         let has_ports = matches!(protocol, TCP | UDP);
@@ -58,11 +58,11 @@ impl Ends {
 /// The headers of a packet of IP.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Header {
-    /// Where IP begins.
+    /// The offset of the IP header.
     pub ip: usize,
-    /// Where the transport's header begins, or what a fragment carries.
+    /// The offset of the transport header, or of the payload of a fragment.
     pub transport: usize,
-    /// Where the packet ends by its own length; beyond the captured octets when it was cut.
+    /// The end of the packet by its own length; it lies beyond the captured octets when the packet was cut.
     pub end: usize,
     /// The protocol that it carries.
     pub protocol: u8,
@@ -87,7 +87,7 @@ pub struct Tcp {
     pub ack: u32,
     /// CWR, ECE, URG, ACK, PSH, RST, SYN, FIN.
     pub flags: u8,
-    /// Where the payload begins.
+    /// The offset of the payload.
     pub payload: usize,
 }
 
@@ -214,19 +214,19 @@ impl Header {
         self.ends().hosts()
     }
 
-    /// True when the lower end sent it.
+    /// Returns true when the lower end sent the packet.
     #[must_use]
     pub fn from_low(&self) -> bool {
         self.src <= self.dst
     }
 
-    /// True when no octet of the packet is missing.
+    /// Returns true when no octet of the packet is missing.
     #[must_use]
     pub const fn is_whole(&self, bytes: &[u8]) -> bool {
         self.end <= bytes.len()
     }
 
-    /// Where the transport's payload begins.
+    /// The offset of the transport's payload.
     #[must_use]
     pub fn payload(&self) -> usize {
         match self.tcp {
@@ -249,7 +249,7 @@ impl Header {
         }
     }
 
-    /// True when the packet can be written anew: a whole segment of TCP behind plain headers.
+    /// Returns true when the packet can be rewritten: a whole TCP segment behind plain headers.
     #[must_use]
     pub const fn is_rewritable(&self, bytes: &[u8]) -> bool {
         self.is_plain && !self.is_fragment && self.is_whole(bytes) && self.tcp.is_some()
@@ -299,7 +299,7 @@ impl Tcp {
     }
 }
 
-/// Where IP begins in a frame.
+/// The offset of the IP header in a frame.
 fn ip_offset(link_type: u16, bytes: &[u8]) -> Option<usize> {
     let is_ip = |ethertype: u16| matches!(ethertype, 0x0800 | 0x86dd);
     match link_type {
@@ -310,7 +310,7 @@ fn ip_offset(link_type: u16, bytes: &[u8]) -> Option<usize> {
             }
             is_ip(u16_at(bytes, at)?).then_some(at + 2)
         }
-        // Those of OpenBSD and others, as they are in files, and of IPv4 and IPv6 alone.
+        // The link types of raw IP of OpenBSD and others, as files have them, and those for IPv4 or IPv6 only.
         link::RAW | 12 | 14 | 228 | 229 => Some(0),
         link::NULL | link::LOOP => Some(4),
         link::LINUX_SLL => is_ip(u16_at(bytes, 14)?).then_some(16),

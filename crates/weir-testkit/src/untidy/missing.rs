@@ -1,4 +1,4 @@
-//! What was not captured: packets, their ends, a direction.
+//! Packets that a capture lacks, packets without their ends, and connections without one direction.
 
 use super::{Account, Capture, Draw, How};
 

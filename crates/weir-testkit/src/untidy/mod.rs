@@ -48,9 +48,9 @@ pub struct Frame {
     pub time_ns: u64,
     /// Octets that it had on the wire.
     pub wire_len: u32,
-    /// Which of the capture's interfaces it came by.
+    /// The number of the interface that captured the frame.
     pub interface: u32,
-    /// What was captured of it.
+    /// The captured octets.
     pub bytes: Vec<u8>,
 }
 
@@ -64,7 +64,7 @@ pub struct Capture {
 }
 
 impl Capture {
-    /// Where the headers of a frame lie; `None` of what has no IP header of a link type that is known here.
+    /// The header offsets of a frame; `None` without an IP header or with another link type than those known here.
     #[must_use]
     pub fn header(&self, frame: &Frame) -> Option<Header> {
         let link_type = *self.link_types.get(frame.interface as usize)?;
@@ -99,8 +99,8 @@ impl Capture {
     }
 }
 
-/// Which frames belong together. The ports of fragments are not known of each of them, so that all packets of a
-/// protocol between two hosts that sent fragments are one connection.
+/// The grouping of frames into connections. Only first fragments have ports, so all packets of a protocol between two hosts that
+/// sent fragments form one connection.
 #[derive(Clone, Debug, Default)]
 pub struct Connections {
     fragmented: BTreeSet<Ends>,
@@ -124,25 +124,25 @@ impl Connections {
     }
 }
 
-/// What is done to a capture, and how much of it.
+/// A kind of change to a capture, and its amount.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Dose {
     /// Packets that were not captured.
     Loss {
-        /// So many of a thousand packets.
+        /// The share of packets, per thousand.
         per_mille: u16,
     },
     /// Packets that were captured twice, the second time up to `distance` frames later.
     Duplicates {
-        /// So many of a thousand packets.
+        /// The share of packets, per thousand.
         per_mille: u16,
         /// Frames between both, at most.
         distance: u16,
     },
     /// Segments of TCP with data that come behind up to `distance` frames that were sent after them.
     Reordering {
-        /// So many of a thousand segments.
+        /// The share of segments, per thousand.
         per_mille: u16,
         /// Frames that overtake a segment, at most.
         distance: u16,
@@ -151,53 +151,53 @@ pub enum Dose {
     },
     /// Packets of which only the first octets were captured.
     Cuts {
-        /// So many of a thousand packets.
+        /// The share of packets, per thousand.
         per_mille: u16,
-        /// What is left of each.
+        /// The number of octets that each packet keeps.
         snap_len: u16,
     },
     /// Connections that are refused (SYN, RST) before they are accepted.
     Attempts {
-        /// So many of a thousand connections.
+        /// The share of connections, per thousand.
         per_mille: u16,
         /// Attempts of a connection, at most.
         most: u8,
     },
-    /// From some frame on, the clock is off.
+    /// A clock that is off from one frame on.
     ClockStep {
-        /// Where: so many thousandths of the frames come before it.
+        /// The share of frames before the step, per thousand.
         at_per_mille: u16,
-        /// By how much, in milliseconds.
+        /// The size of the step, in milliseconds.
         by_ms: i64,
     },
     /// Segments of TCP that are sent as several.
     SmallSegments {
-        /// So many of a thousand segments with data.
+        /// The share of segments with data, per thousand.
         per_mille: u16,
         /// Octets of a new segment, at most.
         octets: u16,
     },
     /// Records of TLS in clear that are sent as several.
     SmallRecords {
-        /// So many of a thousand directions of connections.
+        /// The share of directions of connections, per thousand.
         per_mille: u16,
         /// Octets of a new record, at most.
         octets: u16,
     },
     /// Packets with a VLAN tag.
     Tags {
-        /// So many of a thousand connections.
+        /// The share of connections, per thousand.
         per_mille: u16,
     },
     /// Connections of which one direction was captured.
     OneDirection {
-        /// So many of a thousand connections.
+        /// The share of connections, per thousand.
         per_mille: u16,
     },
 }
 
 impl Dose {
-    /// True when all that hosts said to each other is still in the capture, once.
+    /// Returns true when the capture still has every octet that the hosts sent, whatever its order.
     #[must_use]
     pub const fn keeps_all(&self) -> bool {
         !matches!(
@@ -206,7 +206,7 @@ impl Dose {
         )
     }
 
-    /// True when the time between two packets may have become another.
+    /// Returns true when the dose can change the time between two packets.
     #[must_use]
     pub const fn changes_times(&self) -> bool {
         matches!(
@@ -215,7 +215,7 @@ impl Dose {
         )
     }
 
-    /// A dose of half as much; `None` when there would be nothing left of it.
+    /// The same dose with half the amount; `None` when no amount would remain.
     #[must_use]
     pub fn halved(self) -> Option<Self> {
         let mut half = self;
@@ -236,25 +236,25 @@ impl Dose {
     }
 }
 
-/// How a packet was touched.
+/// The change that a dose made to a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum How {
-    /// It is not in the capture any more.
+    /// The packet is no longer in the capture.
     Lost,
-    /// It is in the capture twice.
+    /// The packet is in the capture twice.
     Doubled,
     /// Packets that were sent after it come before it.
     Moved,
     /// Only its first octets are left: so many of its payload.
     Cut(u32),
-    /// It is so many segments.
+    /// The packet was split into this number of segments.
     Split(u32),
-    /// Its first record of TLS is so many records, each but one with five octets more.
+    /// The packet's first TLS record was split into this number of records; each but one adds five octets.
     Records(u32),
-    /// It has a VLAN tag.
+    /// The packet has a VLAN tag.
     Tagged(u16),
-    /// It was added: an attempt, or its refusal.
+    /// The packet was added: a connection attempt, or its refusal.
     Added,
 }
 
@@ -271,7 +271,7 @@ pub struct Touch {
     pub first: u32,
     /// Octets of that payload.
     pub octets: u32,
-    /// What happened to it.
+    /// The change to the packet.
     pub how: How,
 }
 
@@ -311,11 +311,11 @@ impl Account {
 /// Doses, and what decides where they go.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plan {
-    /// What the draws follow from.
+    /// The seed of all draws.
     pub seed: u64,
-    /// What is done, in this order.
+    /// The doses, in the order in which they are applied.
     pub doses: Vec<Dose>,
-    /// So many of a thousand connections may be touched.
+    /// The share of connections that may be touched, per thousand.
     pub connections_per_mille: u16,
     /// The only frames that may be touched, by origin, where not all may.
     pub only: Option<BTreeSet<usize>>,
@@ -399,7 +399,7 @@ impl Plan {
     }
 }
 
-/// What decides for one dose which frames it takes.
+/// The choice of the frames that one dose changes.
 struct Draw<'p> {
     plan: &'p Plan,
     dose: u64,
@@ -433,7 +433,7 @@ impl Draw<'_> {
         only.is_none_or(|only| only.contains(&origin))
     }
 
-    /// Which connections may be touched is the same for all doses.
+    /// The choice does not depend on the dose: all doses may touch the same connections.
     fn may_touch(&self, ends: &Ends) -> bool {
         let mut random = self.random(0, ends.number());
         random.below(1_000) < u64::from(self.plan.connections_per_mille)

@@ -16,7 +16,7 @@ pub(super) fn duplicates(
     let mut later: Vec<(usize, Frame)> = Vec::new();
     let mut all = Vec::with_capacity(frames.len());
     for (index, frame) in frames.into_iter().enumerate() {
-        // What would come too late comes at once.
+        // A duplicate that would come too late is placed at once.
         let is_late = |(_, twice): &mut (usize, Frame)| {
             frame.time_ns.abs_diff(twice.time_ns) > OVERTAKEN_NS_MAX
         };
@@ -105,7 +105,7 @@ pub(super) fn reordering(
     capture.frames = frames;
 }
 
-/// How many of the frames behind a segment overtake it, and its connection; `None` when it stays where it is.
+/// The connection of a segment and the number of frames behind it that overtake it; `None` when the segment stays in its place.
 fn overtaking(
     draw: &Draw<'_>,
     capture: &Capture,
@@ -138,5 +138,5 @@ fn overtaking(
     is_out_of_order.then_some((ends, count))
 }
 
-/// No frame is overtaken by one that was sent so much later: a receiver would have asked for it again.
+/// The longest time by which a frame may be overtaken: a receiver would have requested it again after that.
 const OVERTAKEN_NS_MAX: u64 = 50_000_000;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::header::{Header, SYN, put_u32, u16_at, u32_at};
 use super::{Account, Capture, Draw, Ends, How};
 
-/// What was added to a direction.
+/// The octets that were added to a direction.
 #[derive(Clone, Copy)]
 struct Grown {
     /// The number of the octet behind the record that was split.
@@ -89,8 +89,8 @@ pub(super) fn split(
     }
 }
 
-/// For each connection of TCP whether it was captured from its SYN on, whole, with nothing sent twice: only such ones have
-/// numbers that can be changed without a doubt.
+/// For each TCP connection, true when it was captured from its SYN on, whole and without retransmissions: only the sequence
+/// numbers of such connections can be changed safely.
 fn sent_once(draw: &Draw<'_>, capture: &Capture) -> BTreeMap<Ends, bool> {
     let mut once: BTreeMap<Ends, bool> = BTreeMap::new();
     let mut next: BTreeMap<(Ends, bool), u32> = BTreeMap::new();

@@ -56,8 +56,8 @@ fn captures() -> Vec<Capture> {
     captures
 }
 
-/// What each direction of each connection carries, in order and once; `None` for octets that are missing. Of
-/// connections that follow each other between the same ends, each has its own.
+/// The octets of each direction of each connection, in order and once; `None` marks a missing octet. Connections that follow each
+/// other between the same ends have separate streams.
 fn streams(capture: &Capture) -> BTreeMap<(Ends, bool, u32), Vec<Option<u8>>> {
     let connections = capture.connections();
     let mut of: BTreeMap<(Ends, bool), u32> = BTreeMap::new();
@@ -77,7 +77,7 @@ fn streams(capture: &Capture) -> BTreeMap<(Ends, bool, u32), Vec<Option<u8>>> {
             false => *of.entry(way).or_insert(first),
         };
         let at = first.wrapping_sub(start) as usize;
-        // What was before the first packet of a direction that was captured from its middle is left out.
+        // Octets before the first packet of a direction that was captured from its middle are left out.
         if at > 1 << 24 {
             continue;
         }
@@ -93,7 +93,7 @@ fn streams(capture: &Capture) -> BTreeMap<(Ends, bool, u32), Vec<Option<u8>>> {
     streams
 }
 
-/// How many untidy frames have each origin.
+/// The number of untidy frames of each origin.
 fn origins(capture: &Capture) -> BTreeMap<usize, usize> {
     let mut origins = BTreeMap::new();
     for origin in capture.frames.iter().filter_map(|frame| frame.origin) {
@@ -160,7 +160,8 @@ fn a_seed_does_the_same_each_time_and_to_a_part_what_it_does_to_all() {
             plan.connections_per_mille = 500;
             let (untidy, account) = plan.apply(&tidy);
             assert_eq!(plan.apply(&tidy), (untidy, account));
-            // What looks at other frames than its own apart (what overtakes, what a clock's step comes after).
+            // Doses that look at other frames (reordering, clock steps) are left out here: they give another result for a part of
+            // a capture.
             let alone =
                 |dose: &&Dose| !matches!(dose, Dose::Reordering { .. } | Dose::ClockStep { .. });
             plan.doses = ALL.iter().filter(alone).copied().collect();
@@ -238,7 +239,8 @@ fn doses_that_keep_all_keep_the_octets_of_every_stream() {
             let (untidy, account) = Plan::new(3, vec![*dose]).apply(&tidy);
             touched += account.touches.len();
             let mut untidy = streams(&untidy);
-            // What overtakes the first segment of a direction that has no SYN begins it.
+            // A segment that overtakes the first one of a direction without a SYN starts the stream; such streams have no
+            // counterpart.
             untidy.retain(|key, _| said.contains_key(key));
             for (key, stream) in &untidy {
                 assert_eq!(said.get(key), Some(stream), "{dose:?}: {key:?}");

@@ -7,7 +7,7 @@ use weir_testkit::captures::{List, Listed};
 
 use crate::scratch::Scratch;
 
-/// Captures of this test say so by their first bytes.
+/// A capture of this test starts with the word `capture`.
 fn is_capture(path: &Path) -> bool {
     fs::read(path).unwrap().starts_with(b"capture")
 }
@@ -31,7 +31,7 @@ captures/z.pcap
 sip/call.pcap
 ";
 
-/// The folders as they are when the list is made.
+/// The folders at the time when the list is made.
 fn folders(name: &str) -> Scratch {
     let data = Scratch::new(name);
     for name in ["captures/found/a.pcap", "captures/found/b.pcap"] {
@@ -96,7 +96,7 @@ fn a_renewed_list_has_what_is_there() {
     let text = list.to_string();
     assert!(text.starts_with("# "), "{text}");
     assert_eq!(List::parse(&text).unwrap(), list);
-    // A capture whose name does not say so is one as well.
+    // A capture without a capture's name is listed, too.
     put(&data, "sip/call", "capture");
     let more = List::of(&data.0, is_capture, |name| name.ends_with(".pcap")).unwrap();
     assert_eq!(names(&more.below(&data.0, "sip").0), ["call", "call.pcap"]);

@@ -22,7 +22,7 @@ fn the_same_bytes_everywhere() {
         }
     }
     assert!(total_len < 3_500_000, "{total_len}");
-    // After a deliberate change of a generator, put here what is found.
+    // A deliberate change of a generator needs the new hashes in `EXPECTED`.
     assert_eq!(found, EXPECTED, "found:\n{found}");
 }
 

@@ -1,4 +1,5 @@
-//! What this crate generates, judged by tshark, and the same bytes every time; and the list of captures that tests read.
+//! Tests of the generators (tshark judges their output, which is the same every time) and of the list of captures that tests
+//! read.
 
 #![allow(
     clippy::unwrap_used,

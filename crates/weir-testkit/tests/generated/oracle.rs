@@ -14,7 +14,7 @@ pub(crate) fn matching(capture: &Path, filter: &str) -> Option<Vec<u64>> {
     Some(numbers.lines().map(|line| line.parse().unwrap()).collect())
 }
 
-/// How many records match each filter (which may not hold a comma), in one run.
+/// The number of records that match each filter (which may not contain a comma), from one run of tshark.
 pub(crate) fn counts(capture: &Path, filters: &[&str]) -> Option<Vec<u64>> {
     let statistics = format!("io,stat,0,{}", filters.join(","));
     let table = tshark(capture, &["-q", "-z", &statistics])?;
@@ -71,10 +71,10 @@ fn tshark(capture: &Path, arguments: &[&str]) -> Option<String> {
     Some(String::from_utf8(answer.stdout).unwrap())
 }
 
-/// What tshark calls damaged: cut or nonsensical packets.
+/// The display filter for packets that tshark finds malformed or cut.
 pub(crate) const DAMAGED: &str = "_ws.malformed || _ws.short";
 
-/// What tshark finds wrong in checksums; those that it cannot judge do not count.
+/// The display filter for wrong checksums; checksums that tshark cannot verify do not match.
 pub(crate) const BAD_CHECKSUM: &str = "ip.checksum.status == 0 || tcp.checksum.status == 0 \
     || udp.checksum.status == 0 || sctp.checksum.status == 0 || icmp.checksum.status == 0 \
     || icmpv6.checksum.status == 0 || gre.checksum.status == 0 || igmp.checksum.status == 0";

@@ -34,7 +34,7 @@ fn the_same_bytes_everywhere() {
         let (file, trace) = generate(generator, 1, 1_000_000);
         found.push_str(&format!("{name} {} {:016x}\n", trace.records, hash(&file)));
     }
-    // After a deliberate change of a generator, put here what is found.
+    // A deliberate change of a generator needs the new hashes in `EXPECTED`.
     assert_eq!(found, EXPECTED, "found:\n{found}");
 }
 
@@ -54,7 +54,7 @@ fn tshark_finds_nothing_wrong() {
     let scratch = Scratch::new("traces");
     for (name, generator) in GENERATORS {
         if name == "atm.bin" {
-            // No header names this format, so that nothing recognises it; see the test below.
+            // This format has no header, so tshark cannot detect it; see the test below.
             continue;
         }
         let (bytes, trace) = generate(generator, 1, 600_000);

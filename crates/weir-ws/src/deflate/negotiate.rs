@@ -17,11 +17,11 @@ pub enum Bits {
 /// One alternative of a client's offer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Offer {
-    /// The server is asked not to use context takeover.
+    /// The offer requests that the server use no context takeover.
     pub server_no_context_takeover: bool,
     /// A hint that the client will not keep its window.
     pub client_no_context_takeover: bool,
-    /// The maximum window bits that the server is asked for.
+    /// The maximum window bits that the offer requests of the server.
     pub server_max_window_bits: Option<u8>,
     /// The client can limit its window.
     pub client_max_window_bits: Bits,
@@ -425,7 +425,7 @@ impl<'a> Extensions<'a> {
             match characters.next()? {
                 '"' => {
                     self.rest = characters.as_str();
-                    // Without its quotes, the value has to be a token (section 9.1).
+                    // The value without its quotes must be a token (section 9.1).
                     return (!value.is_empty() && value.bytes().all(is_token)).then_some(value);
                 }
                 '\\' => value.push(characters.next()?),

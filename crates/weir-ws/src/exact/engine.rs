@@ -430,7 +430,7 @@ fn few(cells: Cells, takeover: bool) -> impl Iterator<Item = Setting> {
 }
 
 impl ClassSizes {
-    /// zlib deflates with 9 bits where 8 were asked for.
+    /// zlib deflates with 9 bits where 8 were requested.
     fn finish(&mut self, cells: Cells) {
         if !cells.window(8) {
             return;

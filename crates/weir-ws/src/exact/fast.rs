@@ -15,7 +15,7 @@ pub(crate) struct Fast {
     mem_level: u8,
     /// The last position with each hash, plus `bias`.
     heads: Vec<u32>,
-    /// For each position in the window: the distance to the previous one with the same hash, at most 65,535.
+    /// The distance from each position in the window to the previous one with the same hash, at most 65,535.
     back: Vec<u16>,
     bias: u32,
     /// Above everything in `heads`; only for messages by themselves.
@@ -31,7 +31,7 @@ struct FastSearch {
     mask: usize,
     /// Only longer matches count.
     best: usize,
-    /// Candidates that are looked at.
+    /// The maximum number of candidates to compare.
     chain: usize,
     /// A match this long ends the search.
     nice: usize,

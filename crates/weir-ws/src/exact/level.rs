@@ -18,7 +18,7 @@ pub(crate) struct Level {
     pub(crate) lazy: usize,
     /// The search ends with a match this long.
     pub(crate) nice: usize,
-    /// Candidates of the hash chain that are looked at.
+    /// The maximum number of candidates of the hash chain to compare.
     pub(crate) chain: usize,
 }
 

@@ -22,11 +22,11 @@ pub(crate) type HashCounts = [u16; 16];
 /// Links and counts of the positions of a buffer.
 #[derive(Debug)]
 pub(crate) struct Links {
-    /// For each span: the last position with each hash, in positions of the buffer.
+    /// The last position with each hash, for each span, in positions of the buffer.
     heads: Vec<Vec<u32>>,
-    /// For each span and position: the distance to the previous position with the same hash.
+    /// The distance to the previous position with the same hash, for each span and position.
     back: Vec<Vec<u16>>,
-    /// For each span: the number of linked positions.
+    /// The number of linked positions of each span.
     linked: [usize; SPANS.len()],
     /// Running counts of each hash; empty for memLevels that no setting has.
     counters: Vec<Vec<u16>>,

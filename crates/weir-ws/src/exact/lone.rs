@@ -143,8 +143,8 @@ impl Lone {
     #[inline(never)]
     fn extend(&mut self, text: &[u8], to: usize, known: usize) {
         let to = to + AHEAD;
-        // Where the text was not known yet, the longer strings lag behind: one kind at a time until they are level, then all
-        // together, then those at the end of the text.
+        // The longer strings lag behind at places where the text was not known yet: they are linked one kind at a time until they
+        // are level, then all together, then those at the end of the text.
         let level = self.linked.iter().max().copied().unwrap_or_default();
         let ends = [MATCH_MIN, FOUR, SIX].map(|bytes| to.min((known + 1).saturating_sub(bytes)));
         let [_, _, all] = ends;

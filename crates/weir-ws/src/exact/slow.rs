@@ -18,7 +18,7 @@ pub(crate) struct MessageSpan {
 #[derive(Debug, Default)]
 pub(crate) struct Found {
     start: usize,
-    /// For each position: the index and the number of its records in `records`.
+    /// The index and the number of records in `records`, for each position.
     index: Vec<(u32, u16)>,
     records: Vec<LongerMatch>,
     alone: bool,

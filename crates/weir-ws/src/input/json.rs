@@ -25,7 +25,7 @@ pub(super) trait Sink {
 
 #[derive(Debug)]
 pub(super) struct Json {
-    /// For each level: whether it is an object.
+    /// True for each level that is an object.
     levels: Vec<bool>,
     state: JsonState,
     /// The next string is the name of a member.

@@ -266,7 +266,7 @@ impl InputReader {
         }
     }
 
-    /// Takes the next piece.
+    /// Adds the next piece.
     ///
     /// # Errors
     /// When the input is not of its format. All messages before were handed on; what is fed

@@ -185,7 +185,7 @@ impl Connection {
         }
     }
 
-    /// Takes the next bytes of one direction.
+    /// Adds the next bytes of one direction.
     pub fn feed(
         &mut self,
         direction: Direction,

@@ -260,9 +260,9 @@ impl Decoder {
         decoder
     }
 
-    /// So many of the next bytes were not captured. When they are within one frame, what follows is read
-    /// on, and the message is given as far as it goes; otherwise nothing is given until a piece comes that is
-    /// whole frames of the sender, where that is known, the first of which does not go on with a message.
+    /// Skips bytes that were not captured. When they are within one frame, the decoder continues after them and reports the
+    /// message as far as it goes; otherwise it reports nothing until a piece consists of whole frames (of the sender, if known)
+    /// whose first one does not continue a message.
     pub fn gap(&mut self, bytes: u64, each: &mut dyn FnMut(Event<'_>)) {
         if self.lost {
             self.offset = self.offset.saturating_add(bytes);
@@ -304,7 +304,7 @@ impl Decoder {
         self.payload = Vec::new();
     }
 
-    /// Takes the next bytes, in pieces of any size, and reports what they complete. The time is linear in the bytes and in those
+    /// Adds the next bytes, in pieces of any size, and reports what they complete. The time is linear in the bytes and in those
     /// that they inflate to.
     pub fn feed(&mut self, bytes: &[u8], each: &mut dyn FnMut(Event<'_>)) {
         if self.lost && !self.are_frames(bytes) {

@@ -52,7 +52,7 @@ impl Trial {
         }
     }
 
-    /// Takes the next bytes of one direction.
+    /// Adds the next bytes of one direction.
     pub(super) fn feed(&mut self, direction: Direction, bytes: &[u8]) -> Verdict {
         let room = BYTES_MAX.saturating_sub(self.bytes.len());
         if bytes.len() > room || self.pieces.len() >= PIECES_MAX {

@@ -1,4 +1,4 @@
-//! What several tests use.
+//! Helpers of several tests.
 
 use std::path::PathBuf;
 
@@ -25,7 +25,7 @@ pub(crate) fn lines(text: &[u8]) -> Vec<&[u8]> {
     lines
 }
 
-/// What stock zlib makes of each message, one setting.
+/// The compressed size of each message with stock zlib, for one setting.
 pub(crate) fn zlib(setting: Setting, messages: &[&[u8]]) -> Vec<u64> {
     let mut deflate = weir_zlib::Deflate::new(
         setting.level,

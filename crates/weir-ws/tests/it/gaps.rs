@@ -1,4 +1,4 @@
-//! Streams with holes: what is said to be whole was sent, in that order.
+//! Tests of streams with gaps: each message that is reported as whole was sent, in that order.
 
 use weir_ws::{
     Decoder, DecoderOptions, DeflateOptions, Deflater, Event, Header, InflateOptions, Opcode,

@@ -1,4 +1,4 @@
-//! What zlib compresses comes back, RFC 7692's examples do, and damage is no panic.
+//! Tests that the inflater restores zlib's output and the examples of RFC 7692, and that damage causes no panic.
 
 use proptest::prelude::*;
 use weir_ws::{DeflateOptions, Deflater, InflateErrorKind, InflateOptions, Inflater};
@@ -72,7 +72,7 @@ fn windows_are_watched() {
         assert_eq!(seen[2].beyond_window > 0, window_bits == 9);
         assert_eq!(seen[2].beyond_message > 0, !takeover);
     }
-    // Without the messages before, there is nothing to refer to.
+    // The last message refers to those before it, which this inflater does not have.
     let mut inflater = Inflater::new(InflateOptions::default());
     let error = inflater.message(&payloads[2], &mut Vec::new()).unwrap_err();
     assert_eq!(error.kind, InflateErrorKind::Distance);

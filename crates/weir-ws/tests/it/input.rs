@@ -232,7 +232,7 @@ fn a_byte_order_mark_is_no_part_of_the_text() {
         &of(b"a\nb"),
         &[(0, None, 1, b"a"), (0, None, 1, b"b")],
     );
-    // What only begins like one is text.
+    // A text that only starts like the mark stays text.
     check(
         Format::Lines,
         b"\xef\xbba\nb",

@@ -59,7 +59,7 @@ fn resident_estimates_agree_with_processes_of_1000_connections() {
                 mem_level,
                 ..Setting::ZLIB
             };
-            // A process of its own, so that nothing that was freed before is used again.
+            // The test runs in a new process, so that no freed memory is used again.
             let output = Command::new(std::env::current_exe().unwrap())
                 .args([
                     "--ignored",

@@ -1,4 +1,4 @@
-//! Configurations run as they are written.
+//! Runs configurations as written.
 
 use std::io::Write;
 use std::path::Path;
@@ -14,13 +14,13 @@ fn has(module: &str) -> bool {
         .is_ok_and(|output| output.status.success())
 }
 
-/// What a server with the configuration and a client agree on.
+/// The parameters that a server with the configuration and a client agree on.
 fn run(library: &str, code: &str) -> String {
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/snippets.py");
     run_with(Command::new("python3").args([script, library]), code)
 }
 
-/// What a program prints that gets the configuration on its standard input.
+/// The output of a program that gets the configuration on its standard input.
 fn run_with(program: &mut Command, code: &str) -> String {
     let mut child = program
         .stdin(Stdio::piped())
@@ -196,7 +196,7 @@ fn gorilla_takes_the_configuration() {
         ) else {
             return;
         };
-        // Without takeover, whatever was asked for: that is what the warning says.
+        // The library always negotiates no takeover, which the warning says.
         let expected = "permessage-deflate; server_no_context_takeover; client_no_context_takeover";
         assert_eq!(found, expected);
         let warned = snippet

@@ -46,7 +46,7 @@ fn columns_are_those_of_the_tables_of_the_statement() {
     assert!(!meaning.is_empty());
     // Packets are likely while the statement has no FROM yet.
     assert_eq!(at_bar("SELECT ip.|", &catalog).0, values);
-    // Those of another statement do not count.
+    // The tables of another statement do not count.
     let (values, _) = at_bar(
         "SELECT 1 FROM 'a.pcap'; SELECT d| FROM days; SELECT 1",
         &catalog,

@@ -47,7 +47,7 @@ pub(super) struct CallRow {
     pub(super) number: u64,
     /// Call-ID as it was sent.
     pub(super) call_id: Arc<[u8]>,
-    /// The addresses of record of From and To of the first message, without scheme and parameters; of a call those of the
+    /// The addresses of record in From and To of the first message, without scheme and parameters; for a call, those of the
     /// caller and the callee.
     pub(super) from: String,
     pub(super) to: String,
@@ -83,7 +83,7 @@ pub(super) struct CallEntry {
     pub(super) src: SocketAddr,
     pub(super) dst: SocketAddr,
     pub(super) label: String,
-    /// The message as it came; nothing of a stream.
+    /// The bytes of the message; `None` for a stream.
     pub(super) bytes: Option<Box<[u8]>>,
     is_repeat: bool,
     is_response: bool,
@@ -91,7 +91,7 @@ pub(super) struct CallEntry {
 }
 
 impl Book {
-    /// Nothing is known yet; calls and messages may take so many bytes.
+    /// An empty book, whose calls and messages may take `bytes_max` bytes.
     pub(super) fn new(bytes_max: usize) -> Self {
         Self {
             watch: CallWatch::default(),
@@ -408,7 +408,7 @@ impl CallRow {
         self.entries.push(entry);
     }
 
-    /// One of `from` and `to` as it is listed: `?` stands in front of both where no message shows which of them called.
+    /// One of `from` and `to` for the list. Both have the prefix `?` when no message shows which of them is the caller.
     pub(super) fn listed(&self, party: &str) -> String {
         match self.is_call && !self.is_caller_known {
             true => format!("? {party}"),
@@ -421,7 +421,7 @@ impl CallRow {
         &self.entries
     }
 
-    /// Seconds from answer to end, or until `now_ns` while it goes on.
+    /// The seconds from the answer to the end, or to `now_ns` during the call.
     pub(super) fn length_s(&self, now_ns: i64) -> Option<u64> {
         let end_ns = match (self.end_ns, self.state.as_str()) {
             (Some(end_ns), _) => end_ns,
@@ -468,7 +468,7 @@ impl CallRow {
         ladder
     }
 
-    /// The columns of a stream: those of SIP where its machines have some.
+    /// The columns of a stream: the SIP addresses of its hosts, if both have one, else its own sockets.
     fn ends(&self, stream: &CallEntry) -> (String, String) {
         let of_sip = |ip: IpAddr| {
             let ends = self.entries.iter().filter(|entry| entry.bytes.is_some());
@@ -562,7 +562,7 @@ pub(super) mod tests {
         )
     }
 
-    /// A call that ends, one that is refused, one that rings, and a registration.
+    /// A book with a completed call, a refused one, a ringing one, and a registration.
     pub(in crate::sip::calls) fn sample() -> Book {
         let mut book = Book::new(1 << 20);
         let invite = "INVITE sip:bob@biloxi.example SIP/2.0";
@@ -658,7 +658,7 @@ pub(super) mod tests {
         );
     }
 
-    /// A fax goes on between the sockets of the sound before it.
+    /// A fax uses the sockets of the audio stream before it.
     #[test]
     fn a_fax_stands_in_the_ladder_behind_the_sound() {
         let mut book = Book::new(1 << 20);

@@ -1,4 +1,4 @@
-//! The screens in characters: what is known and what is looked at go in, cells come out.
+//! The screens in characters, drawn from the book and the view into cells.
 
 mod ladder;
 mod list;
@@ -43,7 +43,7 @@ impl Theme {
     }
 }
 
-/// Draws the screen that is looked at, whatever its size.
+/// Draws the current screen into an area of any size.
 pub(super) fn draw(
     buffer: &mut Buffer,
     area: Rect,

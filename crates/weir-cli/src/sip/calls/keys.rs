@@ -22,7 +22,7 @@ pub(super) enum KeyPress {
 }
 
 impl KeyPress {
-    /// The key of an event of the terminal, if it is one that means something.
+    /// The key of a terminal event; `None` for events that have no action.
     pub(super) fn of(event: &Event) -> Option<Self> {
         let Event::Key(KeyEvent {
             code,

@@ -18,12 +18,12 @@ use super::spool::Spool;
 use crate::interface::Source;
 use crate::session::{Failure, Session};
 
-/// The book, shared by the thread that reads packets and the one that draws the screens.
+/// The book, shared by the reading thread and the drawing thread.
 #[derive(Clone, Debug)]
 pub(super) struct SharedBook {
     book: Arc<Mutex<Book>>,
-    /// The drawing thread waits for the book. The reading thread lets it go first: with the next packet always at hand
-    /// it would take the lock again at once.
+    /// True while the drawing thread waits for the book. The reading thread then does not lock it: it has the next packet ready
+    /// and would otherwise always win.
     wanted: Arc<AtomicBool>,
 }
 
@@ -110,7 +110,7 @@ fn refused(message: &str, hint: Option<&str>) -> Failure {
     }
 }
 
-/// Reads to the end, or until it is asked to stop; what belongs to calls goes into the spool, if there is one.
+/// Reads packets to the end or until `stop`; packets of calls go into the spool, if there is one.
 pub(super) fn read(origin: Origin, shared: &SharedBook, stop: &Stop, spool: Option<&Spool>) {
     let mut taking = Taking {
         decoder: Decoder::new(Options::default(), [Needs::All]),

@@ -59,7 +59,7 @@ pub(super) fn show(
             is_stale |= matches!(event, Event::Resize(..));
             if let Some(key) = KeyPress::of(&event) {
                 is_stale = true;
-                // The book is let go of before it is looked at again.
+                // The lock of the book is released before the next one.
                 let action = view.key(key, &shared.look());
                 match action {
                     Action::Nothing => {}
@@ -114,7 +114,7 @@ impl Drop for Taken {
     }
 }
 
-/// A terminal that has gone takes nothing back.
+/// Errors are ignored: a terminal that is gone needs no restoring.
 fn give_back() {
     let _ = disable_raw_mode();
     let _ = execute!(io::stdout(), LeaveAlternateScreen, cursor::Show);
@@ -122,5 +122,5 @@ fn give_back() {
 
 /// Lists that grow are drawn so often at most.
 const DRAW_EVERY: Duration = Duration::from_millis(100);
-/// A key is waited for so long, before it is looked whether there is more to draw.
+/// The time to wait for a key before the next check for changes to draw.
 const LISTEN_FOR: Duration = Duration::from_millis(50);

@@ -1,5 +1,5 @@
-//! The state of the screens: the one that is shown, its call and message, and the text that is typed. Keys change it;
-//! drawing changes only the size of the room.
+//! The state of the screens: the current one, its call and message, and the typed text. Keys change this state; drawing changes
+//! only the size of the visible area.
 
 use std::path::PathBuf;
 
@@ -309,7 +309,7 @@ fn moved(key: KeyPress, place: usize, last: usize, room: usize) -> Option<usize>
     Some(place.min(last))
 }
 
-/// A name for the capture of a call, of which nothing leads to another folder.
+/// The file name for the capture of a call, without characters that could lead to another folder.
 fn name_of(call_id: &[u8]) -> String {
     let plain = call_id.iter().take(NAME_MAX).map(|byte| match byte {
         b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'.' | b'-' => char::from(*byte),

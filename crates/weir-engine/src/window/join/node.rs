@@ -394,7 +394,7 @@ impl JoinWork {
                 0 => (left, right, high),
                 _ => (right, left, low.saturating_neg()),
             };
-            // At the end of the other side all rows are dropped.
+            // The end of the other side drops all rows.
             let until = match other.frontier {
                 i64::MAX => i64::MAX,
                 frontier => frontier.saturating_sub(reach),

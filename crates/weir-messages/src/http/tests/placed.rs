@@ -120,7 +120,7 @@ fn after_any_number_of_lost_messages_responses_are_those_of_their_requests() {
             if let (Some(asked), Some(answered)) = (asked, answered) {
                 assert_eq!(asked, answered, "{lost:?}: {found:?}");
             }
-            // Where messages of both ends are lost, several pairs may be possible.
+            // Several pairs may be possible when messages of both ends are lost.
             let is_certain = *fault != Some(Fault::Uncertain);
             let of_one_end = lost.iter().any(Vec::is_empty);
             assert!(is_certain || !of_one_end, "{lost:?}: {found:?}");
@@ -169,7 +169,7 @@ fn in_bursts(sizes: &[u16], lost: u32) -> Vec<Sent> {
     sent
 }
 
-/// Of requests that were lost together one was assumed, and the responses after them were silently paired with others.
+/// Requests that were lost together counted as one, and the responses after them were silently paired with others.
 #[test]
 fn however_many_requests_of_a_burst_are_lost_each_response_is_right_or_says_that_it_may_not_be() {
     let mut certain = 0;
@@ -433,7 +433,7 @@ fn a_response_that_may_be_that_of_another_request_says_so() {
             ("/3", 0, None)
         ]
     );
-    // For a client that waited for nothing else it is likely that of the next one.
+    // The response to a client that waited for nothing else is probably that of the next request.
     let text_4 = "GET /4 HTTP/1.1\r\n\r\n".to_owned();
     sent.push(Sent {
         side: 0,

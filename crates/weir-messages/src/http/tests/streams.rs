@@ -151,7 +151,7 @@ fn behind_a_loss_data_are_those_of_streams_that_were_not_seen() {
             (1, 0, b"seen".to_vec(), StreamOrigin::Awaited)
         ]
     );
-    // Within data only their octets are missing.
+    // A loss within data only affects their octets.
     let mut streams = Streams::new(0);
     let [client, server] = begun();
     let part = frame(0, 0, 1, b"0123456789");

@@ -1,4 +1,4 @@
-//! What the office's provider sees: branch offices, signalling, tunnels.
+//! The traffic of the office's uplink: branch offices, signalling, tunnels.
 
 use super::super::talk::{Pair, http, tcp_connection};
 use super::super::{START_NS, arrival_ns, ipv6};

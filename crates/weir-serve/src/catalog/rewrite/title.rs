@@ -80,7 +80,7 @@ fn first_select(body: &mut SetExpr) -> Option<&mut Select> {
     }
 }
 
-/// Gives a column whose name is its text the name that PostgreSQL gives it, and an object its name as a value.
+/// Names a column whose name is its text as PostgreSQL does, and replaces an object by its name.
 fn name(item: &mut SelectItem, taken: &mut HashSet<String>) {
     let (SelectItem::UnnamedExpr(expr) | SelectItem::ExprWithAlias { expr, .. }) = item else {
         return;

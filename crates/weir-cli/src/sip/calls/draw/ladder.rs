@@ -40,7 +40,7 @@ impl Grid {
         }
     }
 
-    /// The cell of a pillar; nothing when it is out of sight to the left.
+    /// The cell of a pillar; `None` when it is scrolled out to the left.
     fn pillar(&self, column: usize) -> Option<usize> {
         let place = column.checked_sub(self.left)?.saturating_mul(self.pitch);
         Some(

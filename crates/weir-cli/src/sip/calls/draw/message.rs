@@ -38,7 +38,7 @@ pub(super) fn draw(buffer: &mut Buffer, area: Rect, view: &mut View, book: &Book
     format!("{time} {} -> {}{frame}", entry.src, entry.dst)
 }
 
-/// The lines of a text, folded to so many cells; true for those of its first line. Nothing in them moves a cursor.
+/// The lines of a text, escaped and folded to `cells` columns, with true for the parts of its first line.
 fn folded(text: &str, cells: usize) -> Vec<(String, bool)> {
     let cells = cells.max(2);
     let mut lines = Vec::new();
