@@ -165,7 +165,7 @@ impl Encoder {
     #[inline]
     pub(crate) fn mark(&self, record: &Record<'_>, len: usize) -> Option<Mark> {
         match self.form {
-            Form::Text => text::carried(record).map(|record| Mark::of(&record, len)),
+            Form::Text => text::mark(record, len),
             _ => Some(Mark::of(record, len)),
         }
     }

@@ -8,7 +8,7 @@ use std::hint::black_box;
 use std::io::Write;
 use std::path::Path;
 
-use weir_clf::{Encoder, Form, Item, Reader, Segment, Writer, WriterOptions, index, sidecar_path};
+use weir_clf::{Encoder, Form, Segment, Writer, WriterOptions, index, sidecar_path};
 
 use crate::{Calls, drafts, median, text_line};
 
@@ -16,8 +16,11 @@ type Way<'a> = (&'static str, Box<dyn FnMut() -> [f64; 2] + 'a>);
 
 /// Prints the time of each way, or walks the one that is named.
 pub(crate) fn run(calls: &Calls, folder: &Path, name: Option<&str>, rounds: usize) {
-    let binary = encoded(calls, Form::Binary);
-    let text = encoded(calls, Form::Text);
+    let [text, binary] = [Form::Text, Form::Binary].map(|form| {
+        let path = folder.join(form.name());
+        drafts::write_all(calls, form, &path);
+        path
+    });
     let log = folder.join("cost.clf");
     let mut ways: Vec<Way<'_>> = vec![
         (
@@ -62,11 +65,17 @@ pub(crate) fn run(calls: &Calls, folder: &Path, name: Option<&str>, rounds: usiz
             "write text with sidecar",
             Box::new(|| write(calls, &log, Form::Text, true)),
         ),
-        ("to text", Box::new(|| cpu(|| convert(&binary, Form::Text)))),
-        ("to text, careful", Box::new(|| cpu(|| careful(&binary)))),
+        (
+            "to text",
+            Box::new(|| cpu(|| _ = drafts::convert_file(&binary, Form::Text, &log))),
+        ),
+        (
+            "to text, careful",
+            Box::new(|| cpu(|| _ = drafts::careful(&binary, &log))),
+        ),
         (
             "to binary",
-            Box::new(|| cpu(|| convert(&text, Form::Binary))),
+            Box::new(|| cpu(|| _ = drafts::convert_file(&text, Form::Binary, &log))),
         ),
     ];
     if name == Some("index") {
@@ -108,6 +117,8 @@ pub(crate) fn run(calls: &Calls, folder: &Path, name: Option<&str>, rounds: usiz
 
 /// Nanoseconds that this thread and the others of the process have run.
 fn ran() -> [f64; 2] {
+    // The system brings the figure of a running thread up to date when it yields.
+    std::thread::yield_now();
     let of = |path: &Path| {
         let text = fs::read_to_string(path).unwrap_or_default();
         let first = text.split(' ').next().and_then(|word| word.parse().ok());
@@ -127,12 +138,6 @@ fn cpu(work: impl FnOnce()) -> [f64; 2] {
     work();
     let after = ran();
     [after[0] - before[0], after[1] - before[1]]
-}
-
-fn encoded(calls: &Calls, form: Form) -> Vec<u8> {
-    let mut encoder = Encoder::new(form);
-    calls.each(|record| encoder.push(&drafts::request(record)));
-    encoder.bytes().to_vec()
 }
 
 fn plain_text(calls: &Calls, path: &Path) {
@@ -175,31 +180,4 @@ fn write(calls: &Calls, path: &Path, form: Form, index: bool) -> [f64; 2] {
     drop(appender);
     writer.close().unwrap();
     ran
-}
-
-fn convert(mut from: &[u8], to: Form) {
-    let mut reader = Reader::new(&mut from);
-    let mut encoder = Encoder::new(to);
-    while let Some(item) = reader.next().unwrap() {
-        if let Item::Record { record, .. } = item {
-            encoder.push(&record);
-        }
-        if encoder.bytes().len() > 256 << 10 {
-            black_box(encoder.bytes());
-            encoder.clear();
-        }
-    }
-}
-
-fn careful(from: &[u8]) {
-    let mut out = Vec::with_capacity(1 << 20);
-    let mut rest = from;
-    while !rest.is_empty() {
-        let len = drafts::line_of_binary(rest, &mut out).unwrap();
-        rest = &rest[len..];
-        if out.len() > 256 << 10 {
-            black_box(&out);
-            out.clear();
-        }
-    }
 }

@@ -106,7 +106,7 @@ pub(crate) fn request<'a>(record: &Record<'a>) -> Record<'a> {
     }
 }
 
-fn write_all(calls: &Calls, form: Form, path: &Path) {
+pub(crate) fn write_all(calls: &Calls, form: Form, path: &Path) {
     let mut encoder = Encoder::new(form);
     let mut out = File::create(path).unwrap();
     calls.each(|record| {
@@ -243,7 +243,7 @@ pub(crate) fn line_of_binary(bytes: &[u8], out: &mut Vec<u8>) -> Option<usize> {
 }
 
 /// Converts a file of the binary draft as [`line_of_binary`] does, a mebibyte at a time.
-fn careful(from: &Path, to: &Path) -> usize {
+pub(crate) fn careful(from: &Path, to: &Path) -> usize {
     let mut file = File::open(from).unwrap();
     let mut out = File::create(to).unwrap();
     let mut buffer = vec![0; BUFFER_BYTES];
@@ -268,30 +268,33 @@ fn careful(from: &Path, to: &Path) -> usize {
     }
 }
 
+/// Converts a file as `weir clf convert` does.
+pub(crate) fn convert_file(from: &Path, to: Form, out: &Path) -> usize {
+    let mut reader = Reader::new(File::open(from).unwrap());
+    let mut out = File::create(out).unwrap();
+    let mut encoder = Encoder::new(to);
+    let mut count = 0;
+    while let Some(item) = reader.next().unwrap() {
+        if let Item::Record { record, .. } = item {
+            encoder.push(&record);
+            count += 1;
+        }
+        if encoder.bytes().len() > 256 << 10 {
+            out.write_all(encoder.bytes()).unwrap();
+            encoder.clear();
+        }
+    }
+    out.write_all(encoder.bytes()).unwrap();
+    count
+}
+
 pub(crate) fn convert(calls: &Calls, folder: &Path) {
     let paths = ["log.txt", "log.bin", "out"].map(|name| folder.join(name));
     for (form, path) in [Form::Text, Form::Binary].into_iter().zip(&paths) {
         write_all(calls, form, path);
     }
     let converted = |from: &Path, to: Form| {
-        time(|| {
-            let mut reader = Reader::new(File::open(from).unwrap());
-            let mut out = File::create(&paths[2]).unwrap();
-            let mut encoder = Encoder::new(to);
-            let mut count = 0;
-            while let Some(item) = reader.next().unwrap() {
-                if let Item::Record { record, .. } = item {
-                    encoder.push(&record);
-                    count += 1;
-                }
-                if encoder.bytes().len() > 256 << 10 {
-                    out.write_all(encoder.bytes()).unwrap();
-                    encoder.clear();
-                }
-            }
-            out.write_all(encoder.bytes()).unwrap();
-            assert_eq!(count, calls.ends.len());
-        })
+        time(|| assert_eq!(convert_file(from, to, &paths[2]), calls.ends.len()))
     };
     let million = calls.ends.len() as f64 / 1e6;
     let [to_binary, to_text, peer] = alternate(

@@ -17,6 +17,7 @@ use crate::fault::{Fault, FaultKind};
 use crate::forms::Scratch;
 use crate::forms::escape::{is_word, push_percent};
 use crate::forms::line::Line;
+use crate::index::mark::Mark;
 use crate::losses::{Loss, Losses};
 use crate::optional::{HEADER, Optionals, push_decimal, push_optional};
 use crate::record::{ABSENT, Field, Flags, Record, Time, decimal, literal, present};
@@ -417,26 +418,27 @@ fn push_words(
     out.extend_from_slice(b"\r\n");
 }
 
-/// The part of a record that reads back unchanged, when no byte of it was changed; `None` when it has to be read to know.
-pub(crate) fn carried<'a>(record: &Record<'a>) -> Option<Record<'a>> {
-    let mut carried = *record;
-    carried.time.nanoseconds = 0;
-    carried.flags = Flags {
-        response: record.flags.response,
-        ..Flags::default()
+/// The mark of a record as its line reads back, when no byte of it was changed; `None` when it has to be read to know.
+pub(crate) fn mark(record: &Record<'_>, len: usize) -> Option<Mark> {
+    let response = record.flags.response;
+    let to = record.field(Field::ToUri);
+    let (call_id, from, status) = match response {
+        true => (ABSENT, ABSENT, record.status()),
+        false => (
+            record.field(Field::CallId),
+            record.field(Field::FromUri),
+            None,
+        ),
     };
-    if record.flags.response {
-        carried.set(Field::FromUri, ABSENT);
-        carried.set(Field::CallId, ABSENT);
-    } else {
-        carried.set(Field::Status, ABSENT);
-    }
     // A text that looks like a tag is read as one.
-    let plain = [Field::FromUri, Field::ToUri].into_iter().all(|field| {
-        let uri = carried.field(field);
+    let plain = [from, to].into_iter().all(|uri| {
         memchr::memchr(b';', uri).is_none() || memchr::memmem::find(uri, b";tag=").is_none()
     });
-    plain.then_some(carried)
+    let time = Time {
+        nanoseconds: 0,
+        ..record.time
+    };
+    plain.then(|| Mark::with([call_id, from, to], time, record.method(), status, len))
 }
 
 /// Counts what the line of a request has no place for.
@@ -599,6 +601,28 @@ fn contact(record: &Record<'_>, out: &mut Vec<u8>, losses: &mut Losses) {
 mod tests {
     use super::*;
 
+    /// The part of a record that reads back unchanged.
+    fn carried<'a>(record: &Record<'a>) -> Option<Record<'a>> {
+        let mut carried = *record;
+        carried.time.nanoseconds = 0;
+        carried.flags = Flags {
+            response: record.flags.response,
+            ..Flags::default()
+        };
+        if record.flags.response {
+            carried.set(Field::FromUri, ABSENT);
+            carried.set(Field::CallId, ABSENT);
+        } else {
+            carried.set(Field::Status, ABSENT);
+        }
+        // A text that looks like a tag is read as one.
+        let plain = [Field::FromUri, Field::ToUri].into_iter().all(|field| {
+            let uri = carried.field(field);
+            memchr::memchr(b';', uri).is_none() || memchr::memmem::find(uri, b";tag=").is_none()
+        });
+        plain.then_some(carried)
+    }
+
     fn read(lines: &[&str]) -> (Vec<String>, Losses) {
         let mut scratch = Scratch::in_order();
         let mut out = Vec::new();
@@ -737,6 +761,8 @@ mod tests {
             fast += usize::from(found.is_some());
             assert!(found.is_none_or(|found| found == expected), "{record:?}");
             assert_eq!(written, expected, "{record:?}");
+            let carried = carried(&record).map(|record| Mark::of(&record, 7));
+            assert_eq!(mark(&record, 7), carried, "{record:?}");
             for loss in [
                 Loss::Escaped,
                 Loss::Unparsable,
