@@ -199,42 +199,15 @@ pub fn uri_user(uri: &[u8]) -> &[u8] {
     let Some((b"sip:", rest)) = uri.split_first_chunk() else {
         return user_of_other(uri);
     };
-    let end = end_of_user(rest);
+    let end = rest
+        .iter()
+        .position(|&byte| ends_user(byte) || byte == b'@');
     let (user, behind) = rest.split_at(end.unwrap_or(rest.len()));
     match behind.first() {
         Some(b'@') => user,
         _ if memchr::memchr(b'@', behind).is_some() => user,
         _ => &[],
     }
-}
-
-/// The offset of the first `@`, or of what [`ends_user`].
-///
-/// Eight bytes of a register are looked at together: all that end a user, and few others, lie between `:` and `@`.
-#[inline]
-fn end_of_user(text: &[u8]) -> Option<usize> {
-    const ONES: u64 = 0x0101_0101_0101_0101;
-    const LOW_BITS: u64 = ONES * 0x7f;
-    let is_end = |byte: u8| ends_user(byte) || byte == b'@';
-    let mut at = 0_usize;
-    let mut rest = text;
-    while let Some(eight) = rest.first_chunk::<8>() {
-        let eight = u64::from_le_bytes(*eight);
-        // Without their high bits, no byte carries into the next.
-        let low = eight & LOW_BITS;
-        let from = low.wrapping_add(ONES * (0x80 - b':' as u64));
-        let beyond = low.wrapping_add(ONES * (0x7f - b'@' as u64));
-        let found = from & !beyond & !eight & !LOW_BITS;
-        let place = (found.trailing_zeros() / 8) as usize;
-        if rest.get(place).copied().is_some_and(is_end) && place < 8 {
-            return Some(at.wrapping_add(place));
-        }
-        let used = place.wrapping_add(1).min(8);
-        at = at.wrapping_add(used);
-        rest = rest.get(used..).unwrap_or_default();
-    }
-    let place = rest.iter().position(|&byte| is_end(byte))?;
-    Some(at.wrapping_add(place))
 }
 
 /// A password or a parameter begins, or the URI ends.
@@ -554,27 +527,6 @@ mod tests {
             ("sips:a;x@h", "a"),
         ] {
             assert_eq!(uri_user(uri.as_bytes()), user.as_bytes(), "{uri}");
-        }
-    }
-
-    #[test]
-    fn the_end_of_a_user_is_that_of_a_look_at_each_byte() {
-        let mut rng = weir_testkit::Rng::new(8);
-        let bytes = b"az09<=?\xba\xc0\x7f\x00:;>@9A";
-        for round in 0..100_000 {
-            let ends = if round % 2 == 0 { bytes.len() } else { 10 };
-            let text: Vec<u8> = (0..rng.below(40))
-                .map(|_| bytes[rng.below(ends as u64) as usize])
-                .collect();
-            let expected = text
-                .iter()
-                .position(|byte| matches!(byte, b':' | b';' | b'>' | b'@'));
-            assert_eq!(end_of_user(&text), expected, "{text:?}");
-        }
-        for byte in 0..=u8::MAX {
-            let text = [b'x', b'y', byte, b'z', b'z', b'z', b'z', b'z', b'z'];
-            let ends = matches!(byte, b':' | b';' | b'>' | b'@');
-            assert_eq!(end_of_user(&text), ends.then_some(2));
         }
     }
 

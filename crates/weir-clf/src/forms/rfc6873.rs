@@ -402,7 +402,7 @@ impl Encoder {
         }
         self.losses.note_if(record.user != ABSENT, Loss::User);
         let stop = end.wrapping_add(optional.len());
-        if let Some(place) = out.get_mut(end..stop) {
+        if let Some(place) = out.get_mut(end..stop).filter(|_| !optional.is_empty()) {
             place.copy_from_slice(optional);
         }
         if let Some(last) = out.get_mut(stop) {
