@@ -1,13 +1,16 @@
 //! The four forms of a log, and their recognition.
 
 pub(crate) mod binary;
+pub(crate) mod copy;
 pub(crate) mod escape;
 pub(crate) mod json;
+pub(crate) mod line;
 pub(crate) mod notation;
 pub mod rfc6873;
 pub(crate) mod text;
 
 use crate::fault::Fault;
+use crate::forms::line::Line;
 use crate::forms::notation::{Notation, in_form};
 use crate::index::mark::Mark;
 use crate::losses::{Loss, Losses};
@@ -101,6 +104,8 @@ pub struct Encoder {
     form: Form,
     /// Writes records of RFC 6873.
     rfc6873: rfc6873::Encoder,
+    /// A line of the text draft while it is put together.
+    line: Line,
     /// Records of the other forms.
     out: Vec<u8>,
     losses: Losses,
@@ -113,6 +118,7 @@ impl Encoder {
         Self {
             form,
             rfc6873: rfc6873::Encoder::default(),
+            line: Line::default(),
             out: Vec::new(),
             losses: Losses::default(),
         }
@@ -141,7 +147,7 @@ impl Encoder {
         let (before, altered) = (out.len(), losses.values());
         let mut missing = losses.count(Loss::Field);
         match self.form {
-            Form::Text => text::push(record, out, losses),
+            Form::Text => text::push(record, &mut self.line, out, losses),
             Form::Binary => binary::push(record, out, losses),
             _ => json::push(record, out),
         }
@@ -159,7 +165,7 @@ impl Encoder {
     #[inline]
     pub(crate) fn mark(&self, record: &Record<'_>, len: usize) -> Option<Mark> {
         match self.form {
-            Form::Text => text::carried(record).map(|record| Mark::of(&record, len)),
+            Form::Text => text::mark(record, len),
             _ => Some(Mark::of(record, len)),
         }
     }

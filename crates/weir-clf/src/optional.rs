@@ -253,16 +253,25 @@ fn unescape(value: &[u8], out: &mut Vec<u8>) {
     out.extend_from_slice(rest);
 }
 
+/// Digits of the largest number.
+pub(crate) const DIGITS_MAX: usize = 20;
+
 /// `number` with at least `width` digits.
-pub(crate) fn push_decimal(mut number: u64, width: usize, out: &mut Vec<u8>) {
-    let mut digits = [b'0'; 20];
+pub(crate) fn push_decimal(number: u64, width: usize, out: &mut Vec<u8>) {
+    out.extend_from_slice(digits_of(number, width, &mut [0; DIGITS_MAX]));
+}
+
+/// At least `width` digits of `number`, for which `digits` is the room.
+#[inline]
+pub(crate) fn digits_of(mut number: u64, width: usize, digits: &mut [u8; DIGITS_MAX]) -> &[u8] {
+    digits.fill(b'0');
     let mut at = digits.len();
-    while number > 0 || digits.len().saturating_sub(at) < width.min(20) {
+    while number > 0 || digits.len().saturating_sub(at) < width.min(DIGITS_MAX) {
         at = at.saturating_sub(1);
         digits[at] = b'0'.wrapping_add((number % 10) as u8);
         number /= 10;
     }
-    out.extend_from_slice(&digits[at..]);
+    digits.get(at..).unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -271,11 +271,14 @@ impl<R: Read> Reader<R> {
         self.skip(len);
         let bytes = self.buffer.get(begin..self.start).unwrap_or_default();
         let record = match form {
-            Form::Rfc6873 => rfc6873::decode(bytes),
-            _ => binary::decode(bytes, &mut self.scratch.built),
+            // Looked through already, so it is there.
+            Form::Rfc6873 => match rfc6873::decode(bytes) {
+                Ok((record, _)) => record,
+                Err(_) => return Ok(None),
+            },
+            _ => binary::read(bytes, &mut self.scratch.built),
         };
-        // Looked through already, so it is there.
-        Ok(record.ok().map(|(record, len)| Item::Record {
+        Ok(Some(Item::Record {
             record,
             offset,
             len,

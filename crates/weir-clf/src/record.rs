@@ -128,6 +128,18 @@ impl<'a> Record<'a> {
         present(self.field(field))
     }
 
+    /// The number and the method of CSeq, each when it is there.
+    #[inline]
+    pub(crate) fn cseq(&self) -> (Option<u32>, Option<&'a [u8]>) {
+        let Some(cseq) = self.value(Field::CSeq) else {
+            return (None, None);
+        };
+        let space = cseq.iter().position(|&byte| byte == b' ');
+        let (number, rest) = cseq.split_at(space.unwrap_or(cseq.len()));
+        let number = decimal(number).and_then(|number| u32::try_from(number).ok());
+        (number, rest.get(1..).and_then(present))
+    }
+
     /// The method of CSeq, which for a response is that of its request.
     #[must_use]
     #[inline]
@@ -140,9 +152,7 @@ impl<'a> Record<'a> {
     /// The number of CSeq; `None` also where the form has none.
     #[must_use]
     pub fn cseq_number(&self) -> Option<u32> {
-        let cseq = self.value(Field::CSeq)?;
-        let number = cseq.split(|&byte| byte == b' ').next()?;
-        decimal(number).and_then(|number| u32::try_from(number).ok())
+        self.cseq().0
     }
 
     /// The status code of a response.

@@ -99,14 +99,14 @@ fn find(calls: &Calls, (form, path): &(Form, PathBuf)) {
 }
 
 /// Requests: a response of the text draft has no Call-ID to speak of.
-fn request<'a>(record: &Record<'a>) -> Record<'a> {
+pub(crate) fn request<'a>(record: &Record<'a>) -> Record<'a> {
     Record {
         flags: Flags::from_letters(*b"RORUU").unwrap(),
         ..*record
     }
 }
 
-fn write_all(calls: &Calls, form: Form, path: &Path) {
+pub(crate) fn write_all(calls: &Calls, form: Form, path: &Path) {
     let mut encoder = Encoder::new(form);
     let mut out = File::create(path).unwrap();
     calls.each(|record| {
@@ -185,37 +185,131 @@ fn with_call_id(path: &Path, call_id: &[u8]) -> usize {
     }
 }
 
+/// Appends the line of a record of the binary draft and gives the record's length, as a careful programmer would
+/// convert it: by the pointers and the groups, without a look at what values hold. `None` when it is cut.
+pub(crate) fn line_of_binary(bytes: &[u8], out: &mut Vec<u8>) -> Option<usize> {
+    let number = |bytes: &[u8], at: usize| {
+        let pair = bytes.get(at..at + 2)?;
+        Some(usize::from(u16::from_be_bytes([pair[0], pair[1]])))
+    };
+    let head = bytes.get(..56)?;
+    let len = usize::from(head[1]) << 16 | number(head, 2)?;
+    let record = bytes.get(..len)?;
+    let seconds = u64::from_be_bytes(head[4..12].try_into().ok()?);
+    let pointed = |index: usize| {
+        let at = 24 + 4 * index;
+        record
+            .get(number(head, at)?..)?
+            .get(..number(head, at + 2)?)
+    };
+    let (mut contact, mut uri, mut host, mut user) = (&b"-"[..], &b"-"[..], &b"-"[..], &b"-"[..]);
+    let mut at = number(head, 22)?;
+    while at > 0 && at < len {
+        let value = record.get(at + 4..at + 4 + number(record, at + 2)?)?;
+        match number(record, at)? {
+            0 => contact = value,
+            1 => uri = value,
+            2 => host = value,
+            3 => user = value,
+            _ => {}
+        }
+        at += 4 + value.len();
+    }
+    write!(out, "{seconds}").ok()?;
+    let mut word = |value: &[u8], tag: &[u8]| {
+        out.push(b' ');
+        out.extend_from_slice(if value.is_empty() { b"-" } else { value });
+        if !tag.is_empty() {
+            out.extend_from_slice(b";tag=");
+            out.extend_from_slice(tag);
+        }
+    };
+    for value in [host, user, pointed(2)?, uri] {
+        word(value, b"");
+    }
+    word(pointed(5)?, pointed(6)?);
+    word(pointed(3)?, pointed(4)?);
+    word(pointed(7)?, b"");
+    out.extend_from_slice(b" \"");
+    out.extend_from_slice(contact);
+    out.push(b'"');
+    for index in [0, 1] {
+        let value = pointed(index)?;
+        out.push(b' ');
+        out.extend_from_slice(if value.is_empty() { b"-" } else { value });
+    }
+    out.extend_from_slice(b"\r\n");
+    Some(len)
+}
+
+/// Converts a file of the binary draft as [`line_of_binary`] does, a mebibyte at a time.
+pub(crate) fn careful(from: &Path, to: &Path) -> usize {
+    let mut file = File::open(from).unwrap();
+    let mut out = File::create(to).unwrap();
+    let mut buffer = vec![0; BUFFER_BYTES];
+    let mut lines = Vec::with_capacity(BUFFER_BYTES);
+    let (mut kept, mut records) = (0, 0);
+    loop {
+        let count = file.read(&mut buffer[kept..]).unwrap();
+        if count == 0 {
+            assert_eq!(kept, 0);
+            return records;
+        }
+        let bytes = &buffer[..kept + count];
+        let mut at = 0;
+        while let Some(len) = line_of_binary(&bytes[at..], &mut lines) {
+            at += len;
+            records += 1;
+        }
+        out.write_all(&lines).unwrap();
+        lines.clear();
+        kept = bytes.len() - at;
+        buffer.copy_within(at..at + kept, 0);
+    }
+}
+
+/// Converts a file as `weir clf convert` does.
+pub(crate) fn convert_file(from: &Path, to: Form, out: &Path) -> usize {
+    let mut reader = Reader::new(File::open(from).unwrap());
+    let mut out = File::create(out).unwrap();
+    let mut encoder = Encoder::new(to);
+    let mut count = 0;
+    while let Some(item) = reader.next().unwrap() {
+        if let Item::Record { record, .. } = item {
+            encoder.push(&record);
+            count += 1;
+        }
+        if encoder.bytes().len() > 256 << 10 {
+            out.write_all(encoder.bytes()).unwrap();
+            encoder.clear();
+        }
+    }
+    out.write_all(encoder.bytes()).unwrap();
+    count
+}
+
 pub(crate) fn convert(calls: &Calls, folder: &Path) {
     let paths = ["log.txt", "log.bin", "out"].map(|name| folder.join(name));
     for (form, path) in [Form::Text, Form::Binary].into_iter().zip(&paths) {
         write_all(calls, form, path);
     }
     let converted = |from: &Path, to: Form| {
-        time(|| {
-            let mut reader = Reader::new(File::open(from).unwrap());
-            let mut out = File::create(&paths[2]).unwrap();
-            let mut encoder = Encoder::new(to);
-            let mut count = 0;
-            while let Some(item) = reader.next().unwrap() {
-                if let Item::Record { record, .. } = item {
-                    encoder.push(&record);
-                    count += 1;
-                }
-                if encoder.bytes().len() > 256 << 10 {
-                    out.write_all(encoder.bytes()).unwrap();
-                    encoder.clear();
-                }
-            }
-            out.write_all(encoder.bytes()).unwrap();
-            assert_eq!(count, calls.ends.len());
-        })
+        time(|| assert_eq!(convert_file(from, to, &paths[2]), calls.ends.len()))
     };
     let million = calls.ends.len() as f64 / 1e6;
-    let [to_binary, to_text] = alternate(
+    let [to_binary, to_text, peer] = alternate(
         5,
-        [&mut || converted(&paths[0], Form::Binary), &mut || {
-            converted(&paths[1], Form::Text)
-        }],
+        [
+            &mut || converted(&paths[0], Form::Binary),
+            &mut || converted(&paths[1], Form::Text),
+            &mut || time(|| assert_eq!(careful(&paths[1], &paths[2]), calls.ends.len())),
+        ],
+    );
+    let ours = fs::read(&paths[2]).unwrap();
+    converted(&paths[1], Form::Text);
+    assert!(
+        ours == fs::read(&paths[2]).unwrap(),
+        "both converters write the same lines"
     );
     report(
         "text to binary, a million",
@@ -229,6 +323,13 @@ pub(crate) fn convert(calls: &Calls, folder: &Path) {
         to_text / million,
         0.18,
         "the best of the study (another run)",
+        "s",
+    );
+    report(
+        "binary to text, a million",
+        to_text / million,
+        peer / million,
+        "a converter for these lines",
         "s",
     );
 }

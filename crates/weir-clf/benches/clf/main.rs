@@ -8,6 +8,7 @@
 //! under a temporary folder, `TMPDIR`.
 #![allow(clippy::unwrap_used, reason = "a benchmark may panic")]
 
+mod cost;
 mod drafts;
 mod lookup;
 
@@ -182,6 +183,17 @@ fn main() {
     let folder = tempfile::tempdir().unwrap();
     let calls = Calls::new(records);
     let log = folder.path().join("calls.clf");
+    let words: Vec<String> = std::env::args().collect();
+    if let Some(place) = words.iter().position(|word| word == "cost") {
+        let name = words.get(place + 1).filter(|word| !word.starts_with("--"));
+        let rounds = words.get(place + 2).and_then(|word| word.parse().ok());
+        return cost::run(
+            &calls,
+            folder.path(),
+            name.map(String::as_str),
+            rounds.unwrap_or(7),
+        );
+    }
     println!("{records} records, median of alternating runs");
     format_alone(&calls);
     write(&calls, folder.path(), &log);

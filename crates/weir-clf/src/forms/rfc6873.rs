@@ -4,7 +4,8 @@
 //! implementations: [`decode`] takes both, the [`Encoder`] writes from 1.
 
 use crate::fault::{Fault, FaultKind};
-use crate::forms::escape::{clip, is_clean, push_clean};
+use crate::forms::copy::{SHORT, copy_field};
+use crate::forms::escape::{clip, has_none_below, push_clean};
 use crate::hex;
 use crate::losses::{Loss, Losses};
 use crate::optional::{Optionals, push_decimal};
@@ -384,19 +385,24 @@ impl Encoder {
         let out = self.canvas.get_mut(base..).unwrap_or_default();
         let mut pointers = [0_u16; 13];
         let mut at = FIELDS;
-        for (pointer, field) in pointers.iter_mut().zip(record.fields) {
+        for (pointer, field) in pointers.iter_mut().zip(&record.fields) {
             *pointer = at as u16 + 1;
-            at = copy_field(out, at, field);
+            at = copy_field(out, at, field, b'-');
         }
         let end = at.wrapping_sub(1);
         pointers[12] = end as u16 + 1;
-        // Exactly the eleven separators are control bytes.
-        if !is_clean(out.get(FIELDS..end).unwrap_or_default(), Field::COUNT - 1) {
+        if !has_none_below::<b' '>(out.get(FIELDS..end).unwrap_or_default()) {
             return self.push_escaped(record);
+        }
+        // The separators are control bytes themselves, and come last.
+        for &pointer in pointers.iter().take(Field::COUNT).skip(1) {
+            if let Some(separator) = out.get_mut(usize::from(pointer).wrapping_sub(2)) {
+                *separator = b'\t';
+            }
         }
         self.losses.note_if(record.user != ABSENT, Loss::User);
         let stop = end.wrapping_add(optional.len());
-        if let Some(place) = out.get_mut(end..stop) {
+        if let Some(place) = out.get_mut(end..stop).filter(|_| !optional.is_empty()) {
             place.copy_from_slice(optional);
         }
         if let Some(last) = out.get_mut(stop) {
@@ -550,50 +556,8 @@ fn stays_in_line(optional: &[u8]) -> bool {
 
 /// The largest number of ten digits.
 pub(crate) const SECONDS_MAX: u64 = 9_999_999_999;
-/// The bytes besides the fields' own: the separator after each, and the mark of an empty one.
-const FIELDS_SLACK: usize = 2 * Field::COUNT + 1;
-
-/// Copies a field to `at` and ends it with a separator; an empty one is written as absent. Gives
-/// where the next one begins. Most fields are short, and a call to copy each would cost more than
-/// the copying.
-#[inline(always)]
-fn copy_field(out: &mut [u8], at: usize, field: &[u8]) -> usize {
-    let end = at.wrapping_add(field.len());
-    let Some(place) = out.get_mut(at..end.wrapping_add(1)) else {
-        return at;
-    };
-    let Some((last, place)) = place.split_last_mut() else {
-        return at;
-    };
-    *last = b'\t';
-    match field.len() {
-        0 => return copy_field(out, at, ABSENT),
-        1..=7 => copy_ends::<1>(place, field),
-        8..=16 => copy_ends::<8>(place, field),
-        17..=32 => copy_ends::<16>(place, field),
-        33..=64 => copy_ends::<32>(place, field),
-        _ => place.copy_from_slice(field),
-    }
-    end.wrapping_add(1)
-}
-
-/// Copies the first and the last `N` bytes, which together are all when there are no more than twice
-/// as many; byte by byte for `N` = 1.
-#[inline(always)]
-fn copy_ends<const N: usize>(place: &mut [u8], field: &[u8]) {
-    if N == 1 {
-        for (place, &byte) in place.iter_mut().zip(field) {
-            *place = byte;
-        }
-        return;
-    }
-    if let (Some(to), Some(from)) = (place.first_chunk_mut::<N>(), field.first_chunk::<N>()) {
-        *to = *from;
-    }
-    if let (Some(to), Some(from)) = (place.last_chunk_mut::<N>(), field.last_chunk::<N>()) {
-        *to = *from;
-    }
-}
+/// The bytes besides the fields' own: the separator after each, the mark of an empty one, and room for the last.
+const FIELDS_SLACK: usize = 2 * Field::COUNT + 1 + SHORT;
 
 #[cfg(test)]
 mod tests {

@@ -16,6 +16,8 @@ use crate::hash::xxh64;
 use crate::fault::{Fault, FaultKind};
 use crate::forms::Scratch;
 use crate::forms::escape::{is_word, push_percent};
+use crate::forms::line::Line;
+use crate::index::mark::Mark;
 use crate::losses::{Loss, Losses};
 use crate::optional::{HEADER, Optionals, push_decimal, push_optional};
 use crate::record::{ABSENT, Field, Flags, Record, Time, decimal, literal, present};
@@ -373,9 +375,10 @@ fn time_of(word: &[u8]) -> Option<Time> {
 }
 
 /// Writes a record as a line that ends with CR LF.
-pub(crate) fn push(record: &Record<'_>, out: &mut Vec<u8>, losses: &mut Losses) {
+pub(crate) fn push(record: &Record<'_>, line: &mut Line, out: &mut Vec<u8>, losses: &mut Losses) {
+    let (number, method) = record.cseq();
     losses.note_if(record.time.nanoseconds != 0, Loss::Time);
-    losses.note_if(record.cseq_number().is_some(), Loss::CSeqNumber);
+    losses.note_if(number.is_some(), Loss::CSeqNumber);
     let flags = record.flags;
     losses.note_if(
         flags.transport.is_some() || flags.encrypted.is_some(),
@@ -383,58 +386,73 @@ pub(crate) fn push(record: &Record<'_>, out: &mut Vec<u8>, losses: &mut Losses) 
     );
     losses.note_if(flags.sent.is_some(), Loss::Direction);
     losses.note_if(flags.retransmission.is_some(), Loss::Retransmission);
+    let method = method.unwrap_or(ABSENT);
+    let host = without_port(record.field(Field::Source));
+    let plain = if flags.response {
+        note_response(record, losses);
+        line.response(record, method)
+    } else {
+        note_request(record, host, losses);
+        line.request(record, host, method)
+    };
+    match plain {
+        Some(line) => out.extend_from_slice(line),
+        None => push_words(record, host, method, out, losses),
+    }
+}
+
+/// Writes the line of a record word by word, each escaped where it has to be.
+fn push_words(
+    record: &Record<'_>,
+    host: &[u8],
+    method: &[u8],
+    out: &mut Vec<u8>,
+    losses: &mut Losses,
+) {
     push_decimal(record.time.seconds, 1, out);
     if record.flags.response {
-        response(record, out, losses);
+        response(record, method, out, losses);
     } else {
-        request(record, out, losses);
+        request(record, host, method, out, losses);
     }
     out.extend_from_slice(b"\r\n");
 }
 
-/// The part of a record that reads back unchanged, when no byte of it was changed; `None` when it has to be read to know.
-pub(crate) fn carried<'a>(record: &Record<'a>) -> Option<Record<'a>> {
-    let mut carried = *record;
-    carried.time.nanoseconds = 0;
-    carried.flags = Flags {
-        response: record.flags.response,
-        ..Flags::default()
+/// The mark of a record as its line reads back, when no byte of it was changed; `None` when it has to be read to know.
+pub(crate) fn mark(record: &Record<'_>, len: usize) -> Option<Mark> {
+    let response = record.flags.response;
+    let to = record.field(Field::ToUri);
+    let (call_id, from, status) = match response {
+        true => (ABSENT, ABSENT, record.status()),
+        false => (
+            record.field(Field::CallId),
+            record.field(Field::FromUri),
+            None,
+        ),
     };
-    if record.flags.response {
-        carried.set(Field::FromUri, ABSENT);
-        carried.set(Field::CallId, ABSENT);
-    } else {
-        carried.set(Field::Status, ABSENT);
-    }
     // A text that looks like a tag is read as one.
-    let plain = [Field::FromUri, Field::ToUri].into_iter().all(|field| {
-        let uri = carried.field(field);
+    let plain = [from, to].into_iter().all(|uri| {
         memchr::memchr(b';', uri).is_none() || memchr::memmem::find(uri, b";tag=").is_none()
     });
-    plain.then_some(carried)
+    let time = Time {
+        nanoseconds: 0,
+        ..record.time
+    };
+    plain.then(|| Mark::with([call_id, from, to], time, record.method(), status, len))
 }
 
-fn request(record: &Record<'_>, out: &mut Vec<u8>, losses: &mut Losses) {
+/// Counts what the line of a request has no place for.
+fn note_request(record: &Record<'_>, host: &[u8], losses: &mut Losses) {
     let source = record.field(Field::Source);
-    let host = without_port(source);
     losses.note_if(
         host.len() != source.len() || record.value(Field::Destination).is_some(),
         Loss::Address,
     );
     losses.note_if(record.value(Field::Status).is_some(), Loss::Field);
-    word(host, out, losses);
-    word(record.user, out, losses);
-    word(record.method().unwrap_or(ABSENT), out, losses);
-    word(record.field(Field::RequestUri), out, losses);
-    tagged(record, Field::FromUri, Field::FromTag, out, losses);
-    tagged(record, Field::ToUri, Field::ToTag, out, losses);
-    word(record.field(Field::CallId), out, losses);
-    contact(record, out, losses);
-    word(record.field(Field::ServerTxn), out, losses);
-    word(record.field(Field::ClientTxn), out, losses);
 }
 
-fn response(record: &Record<'_>, out: &mut Vec<u8>, losses: &mut Losses) {
+/// Counts what the line of a response has no place for.
+fn note_response(record: &Record<'_>, losses: &mut Losses) {
     for field in [
         Field::RequestUri,
         Field::FromUri,
@@ -449,29 +467,48 @@ fn response(record: &Record<'_>, out: &mut Vec<u8>, losses: &mut Losses) {
         Loss::Address,
     );
     losses.note_if(present(record.user).is_some(), Loss::User);
+}
+
+fn request(
+    record: &Record<'_>,
+    host: &[u8],
+    method: &[u8],
+    out: &mut Vec<u8>,
+    losses: &mut Losses,
+) {
+    word(host, out, losses);
+    word(record.user, out, losses);
+    word(method, out, losses);
+    word(record.field(Field::RequestUri), out, losses);
+    tagged(record, Field::FromUri, Field::FromTag, out, losses);
+    tagged(record, Field::ToUri, Field::ToTag, out, losses);
+    word(record.field(Field::CallId), out, losses);
+    contact(record, out, losses);
+    word(record.field(Field::ServerTxn), out, losses);
+    word(record.field(Field::ClientTxn), out, losses);
+}
+
+fn response(record: &Record<'_>, method: &[u8], out: &mut Vec<u8>, losses: &mut Losses) {
     word(record.field(Field::ServerTxn), out, losses);
     word(record.field(Field::ClientTxn), out, losses);
     word(record.field(Field::Status), out, losses);
-    word(record.method().unwrap_or(ABSENT), out, losses);
+    word(method, out, losses);
     tagged(record, Field::ToUri, Field::ToTag, out, losses);
     contact(record, out, losses);
 }
 
 /// The address without the port, which the drafts do not have. Another text stays as it is.
 pub(crate) fn without_port(address: &[u8]) -> &[u8] {
-    let Some(colon) = memchr::memrchr(b':', address) else {
+    let Some(colon) = address.iter().rposition(|byte| !byte.is_ascii_digit()) else {
         return address;
     };
     let (host, port) = address.split_at(colon);
-    let port = port.get(1..).unwrap_or_default();
+    if port.first() != Some(&b':') || port.len() < 2 {
+        return address;
+    }
     let bracketed = host.first() == Some(&b'[') && host.last() == Some(&b']');
     let plain = !host.is_empty() && !host.contains(&b':');
-    let is_port = !port.is_empty() && port.iter().all(u8::is_ascii_digit);
-    if is_port && (bracketed || plain) {
-        host
-    } else {
-        address
-    }
+    if bracketed || plain { host } else { address }
 }
 
 /// A space and a word; what would end it, or be taken for something else, as `%` and two digits.
@@ -564,13 +601,40 @@ fn contact(record: &Record<'_>, out: &mut Vec<u8>, losses: &mut Losses) {
 mod tests {
     use super::*;
 
+    /// The part of a record that reads back unchanged.
+    fn carried<'a>(record: &Record<'a>) -> Option<Record<'a>> {
+        let mut carried = *record;
+        carried.time.nanoseconds = 0;
+        carried.flags = Flags {
+            response: record.flags.response,
+            ..Flags::default()
+        };
+        if record.flags.response {
+            carried.set(Field::FromUri, ABSENT);
+            carried.set(Field::CallId, ABSENT);
+        } else {
+            carried.set(Field::Status, ABSENT);
+        }
+        // A text that looks like a tag is read as one.
+        let plain = [Field::FromUri, Field::ToUri].into_iter().all(|field| {
+            let uri = carried.field(field);
+            memchr::memchr(b';', uri).is_none() || memchr::memmem::find(uri, b";tag=").is_none()
+        });
+        plain.then_some(carried)
+    }
+
     fn read(lines: &[&str]) -> (Vec<String>, Losses) {
         let mut scratch = Scratch::in_order();
         let mut out = Vec::new();
         for line in lines {
             let record = decode(line.as_bytes(), &mut scratch).unwrap();
             let mut again = Vec::new();
-            push(&record, &mut again, &mut Losses::default());
+            push(
+                &record,
+                &mut Line::default(),
+                &mut again,
+                &mut Losses::default(),
+            );
             out.push(String::from_utf8(again).unwrap());
         }
         (out, scratch.losses)
@@ -626,8 +690,110 @@ mod tests {
         record.set(Field::CallId, b"a b\r\n1 2");
         record.set(Field::ServerTxn, b"+");
         let (mut out, mut losses) = (Vec::new(), Losses::default());
-        push(&record, &mut out, &mut losses);
+        push(&record, &mut Line::default(), &mut out, &mut losses);
         assert_eq!(out, b"0 - - - - - - a%20b%0D%0A1%202 \"-\" %2B -\r\n");
         assert_eq!(losses.count(Loss::Escaped), 2);
+    }
+
+    /// Random records of words that are plain, to be escaped, or taken for something else.
+    #[test]
+    fn plain_lines_are_as_those_written_word_by_word() {
+        let mut rng = weir_testkit::Rng::new(9);
+        let long = "x".repeat(900);
+        let odd = [
+            "", "-", "?", "+", "--", "\"", "\"a", "a b", "a\tb", "\u{7f}", "é", "\r\n", &long,
+        ];
+        let plain = [
+            "sip:alice@example.com",
+            "z9hG4bK776asdhds",
+            "192.0.2.1:5060",
+            "7",
+        ];
+        let cseqs = ["1 INVITE", "- BYE", "7 ", "7", "x y z"];
+        let contacts = [
+            "<sip:a@h>",
+            "",
+            "-",
+            "+",
+            "?",
+            "a b",
+            "\"B\" <sip:b@h>",
+            "100%25",
+            "%0D%0A",
+            "\0",
+            "é",
+        ];
+        let (mut line, mut fast, mut count) = (Line::default(), 0, 0);
+        while count < 20_000 {
+            count += 1;
+            let odds = rng.below(8);
+            let mut some = || match rng.below(10) < odds {
+                true => odd[rng.below(odd.len() as u64) as usize].as_bytes(),
+                false => plain[rng.below(plain.len() as u64) as usize].as_bytes(),
+            };
+            let mut record = Record {
+                user: some(),
+                ..Record::default()
+            };
+            record.fields = std::array::from_fn(|_| some());
+            record.set(Field::CSeq, cseqs[rng.below(5) as usize].as_bytes());
+            record.time.seconds = 10_u64.pow(rng.below(20) as u32);
+            record.flags.response = rng.below(2) == 0;
+            let mut optional = Vec::new();
+            for _ in 0..rng.below(3) {
+                let name: &[u8] =
+                    [&b"Contact: "[..], b"contact:  ", b"Subject: "][rng.below(3) as usize];
+                let value = contacts[rng.below(contacts.len() as u64) as usize];
+                push_optional(HEADER, 0, name, value.as_bytes(), &mut optional);
+            }
+            record.optional = Optionals::new(&optional);
+            let method = record.method().unwrap_or(ABSENT);
+            let host = without_port(record.field(Field::Source));
+            let (mut written, mut losses) = (Vec::new(), Losses::default());
+            push(&record, &mut line, &mut written, &mut losses);
+            let (mut expected, mut lost) = (Vec::new(), Losses::default());
+            push_words(&record, host, method, &mut expected, &mut lost);
+            let found = if record.flags.response {
+                line.response(&record, method)
+            } else {
+                line.request(&record, host, method)
+            };
+            fast += usize::from(found.is_some());
+            assert!(found.is_none_or(|found| found == expected), "{record:?}");
+            assert_eq!(written, expected, "{record:?}");
+            let carried = carried(&record).map(|record| Mark::of(&record, 7));
+            assert_eq!(mark(&record, 7), carried, "{record:?}");
+            for loss in [
+                Loss::Escaped,
+                Loss::Unparsable,
+                Loss::Optional,
+                Loss::Unresolved,
+            ] {
+                assert_eq!(losses.count(loss), lost.count(loss), "{record:?}");
+            }
+        }
+        assert!(fast > count / 20 && fast < count / 2, "{fast} of {count}");
+    }
+
+    #[test]
+    fn a_port_is_digits_behind_a_host() {
+        for (address, host) in [
+            ("192.0.2.1:5060", "192.0.2.1"),
+            ("[2001:db8::1]:5060", "[2001:db8::1]"),
+            ("2001:db8::1", "2001:db8::1"),
+            ("[2001:db8::1]", "[2001:db8::1]"),
+            ("host:", "host:"),
+            (":5060", ":5060"),
+            ("5060", "5060"),
+            ("host:50x", "host:50x"),
+            ("host", "host"),
+            ("", ""),
+        ] {
+            assert_eq!(
+                without_port(address.as_bytes()),
+                host.as_bytes(),
+                "{address}"
+            );
+        }
     }
 }

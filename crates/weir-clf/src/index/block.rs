@@ -234,6 +234,7 @@ fn push_table(hashes: &[u32], bits_max: u32, body: &mut Vec<u8>) -> KeyTable {
     let buckets = 1_usize << bits;
     let start = body.len() as u32;
     let bucket_of = |hash: u32| (u64::from(hash) >> (32 - bits)) as usize;
+    // The number of entries of each bucket, then where each begins, and at last where each ends.
     let mut ends = vec![0_u16; buckets];
     for &hash in hashes {
         let end = &mut ends[bucket_of(hash)];
@@ -245,39 +246,51 @@ fn push_table(hashes: &[u32], bits_max: u32, body: &mut Vec<u8>) -> KeyTable {
         *end = sum;
         sum = sum.wrapping_add(count);
     }
-    let begins = ends.clone();
     let mut entries = vec![0_u16; hashes.len()];
-    for (place, &hash) in hashes.iter().enumerate() {
-        let bucket = bucket_of(hash);
-        let entry = (place / GRANULE_RECORDS) as u16 | rest_of(hash, bits) << GRANULE_BITS;
-        // Entries come in the order of granules, so a twin is among the last.
-        let (begin, end) = (usize::from(begins[bucket]), usize::from(ends[bucket]));
-        let granule = entry & GRANULE_MASK;
-        let twin = entries[begin..end]
-            .iter()
-            .rev()
-            .take_while(|other| *other & GRANULE_MASK == granule)
-            .any(|other| *other == entry);
-        if !twin {
-            entries[end] = entry;
-            ends[bucket] = ends[bucket].wrapping_add(1);
+    for (granule, hashes) in hashes.chunks(GRANULE_RECORDS).enumerate() {
+        for &hash in hashes {
+            let end = &mut ends[bucket_of(hash)];
+            entries[usize::from(*end)] = granule as u16 | rest_of(hash, bits) << GRANULE_BITS;
+            *end = end.wrapping_add(1);
         }
     }
-    // Twins left holes between the buckets.
-    let mut kept = 0_u16;
-    let mut packed = Vec::with_capacity(entries.len() * 2);
-    for (begin, end) in begins.iter().zip(&ends) {
-        kept = kept.wrapping_add(end.wrapping_sub(*begin));
-        body.extend_from_slice(&kept.to_le_bytes());
-        for entry in &entries[usize::from(*begin)..usize::from(*end)] {
-            packed.extend_from_slice(&entry.to_le_bytes());
+    let kept = drop_twins(&mut entries, &mut ends);
+    let entries = entries.get(..kept).unwrap_or_default();
+    for numbers in [&ends, entries] {
+        let at = body.len();
+        body.resize(at.saturating_add(2 * numbers.len()), 0);
+        let places = body.get_mut(at..).unwrap_or_default();
+        for (place, number) in places.as_chunks_mut::<2>().0.iter_mut().zip(numbers) {
+            *place = number.to_le_bytes();
         }
     }
-    body.append(&mut packed);
     KeyTable {
         start,
         bits: bits as u16,
     }
+}
+
+/// Leaves one of equal entries of a bucket, moves the rest together, and gives their number; the buckets' ends are then those of
+/// the rest. The entries of a bucket are in the order of granules, so that a twin is among the last with its granule.
+fn drop_twins(entries: &mut [u16], ends: &mut [u16]) -> usize {
+    let (mut at, mut kept) = (0_usize, 0_usize);
+    for end in ends {
+        let begin = kept;
+        while at < usize::from(*end) {
+            let entry = entries[at];
+            let granule = entry & GRANULE_MASK;
+            let twin = entries[begin..kept]
+                .iter()
+                .rev()
+                .take_while(|other| *other & GRANULE_MASK == granule)
+                .any(|other| *other == entry);
+            entries[kept] = entry;
+            kept = kept.wrapping_add(usize::from(!twin));
+            at = at.wrapping_add(1);
+        }
+        *end = kept as u16;
+    }
+    kept
 }
 
 /// The bits of a hash after those of its bucket.
@@ -442,3 +455,100 @@ impl BlockHeader {
 const BODY_BYTES_MAX: usize = 1 << 20;
 /// Offsets of granules have 32 bits.
 const LOG_BYTES_MAX: u64 = (u32::MAX as u64) + (1 << 24);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use weir_testkit::Rng;
+
+    /// The table as [`push_table`] makes it, with a look for twins before each entry is written.
+    fn push_table_by_entries(hashes: &[u32], bits_max: u32, body: &mut Vec<u8>) -> KeyTable {
+        // Four or eight entries a bucket.
+        let bits = hashes
+            .len()
+            .next_power_of_two()
+            .trailing_zeros()
+            .saturating_sub(2);
+        let bits = bits.min(bits_max);
+        let buckets = 1_usize << bits;
+        let start = body.len() as u32;
+        let bucket_of = |hash: u32| (u64::from(hash) >> (32 - bits)) as usize;
+        let mut ends = vec![0_u16; buckets];
+        for &hash in hashes {
+            let end = &mut ends[bucket_of(hash)];
+            *end = end.wrapping_add(1);
+        }
+        let mut sum = 0_u16;
+        for end in &mut ends {
+            let count = *end;
+            *end = sum;
+            sum = sum.wrapping_add(count);
+        }
+        let begins = ends.clone();
+        let mut entries = vec![0_u16; hashes.len()];
+        for (place, &hash) in hashes.iter().enumerate() {
+            let bucket = bucket_of(hash);
+            let entry = (place / GRANULE_RECORDS) as u16 | rest_of(hash, bits) << GRANULE_BITS;
+            // Entries come in the order of granules, so a twin is among the last.
+            let (begin, end) = (usize::from(begins[bucket]), usize::from(ends[bucket]));
+            let granule = entry & GRANULE_MASK;
+            let twin = entries[begin..end]
+                .iter()
+                .rev()
+                .take_while(|other| *other & GRANULE_MASK == granule)
+                .any(|other| *other == entry);
+            if !twin {
+                entries[end] = entry;
+                ends[bucket] = ends[bucket].wrapping_add(1);
+            }
+        }
+        // Twins left holes between the buckets.
+        let mut kept = 0_u16;
+        let mut packed = Vec::with_capacity(entries.len() * 2);
+        for (begin, end) in begins.iter().zip(&ends) {
+            kept = kept.wrapping_add(end.wrapping_sub(*begin));
+            body.extend_from_slice(&kept.to_le_bytes());
+            for entry in &entries[usize::from(*begin)..usize::from(*end)] {
+                packed.extend_from_slice(&entry.to_le_bytes());
+            }
+        }
+        body.append(&mut packed);
+        KeyTable {
+            start,
+            bits: bits as u16,
+        }
+    }
+
+    /// Tables of many sizes, with keys that are all alike, that recur, and that differ.
+    #[test]
+    fn tables_are_as_those_made_entry_by_entry() {
+        let mut rng = Rng::new(4);
+        for records in [
+            0,
+            1,
+            2,
+            31,
+            32,
+            33,
+            64,
+            1000,
+            5000,
+            40_000,
+            BLOCK_RECORDS_MAX,
+        ] {
+            for keys in [1, 3, 40, 3000, u64::from(u32::MAX)] {
+                let spread = u64::from(u32::MAX) / keys;
+                let hashes: Vec<u32> = (0..records)
+                    .map(|_| (rng.below(keys) * spread) as u32)
+                    .collect();
+                for bits_max in BUCKET_BITS_MAX {
+                    let (mut made, mut expected) = (b"before".to_vec(), b"before".to_vec());
+                    let table = push_table(&hashes, bits_max, &mut made);
+                    let other = push_table_by_entries(&hashes, bits_max, &mut expected);
+                    assert_eq!(table, other, "{records} records of {keys} keys");
+                    assert!(made == expected, "{records} records of {keys} keys");
+                }
+            }
+        }
+    }
+}

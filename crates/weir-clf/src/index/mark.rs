@@ -3,7 +3,7 @@
 use crate::hash::xxh64;
 
 use crate::index::KEYS;
-use crate::record::{Field, Record, present, uri_user};
+use crate::record::{Field, Record, Time, present, uri_user};
 
 /// The values of a record for the index, until its block is built.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,16 +31,25 @@ pub(crate) enum Key {
 impl Mark {
     #[inline]
     pub(crate) fn of(record: &Record<'_>, len: usize) -> Self {
+        let keys = [Field::CallId, Field::FromUri, Field::ToUri].map(|field| record.field(field));
+        Self::with(keys, record.time, record.method(), record.status(), len)
+    }
+
+    /// The mark of a record with these values: Call-ID, From and To.
+    #[inline]
+    pub(crate) fn with(
+        [call_id, from, to]: [&[u8]; KEYS],
+        time: Time,
+        method: Option<&[u8]>,
+        status: Option<u16>,
+        len: usize,
+    ) -> Self {
         Self {
             len: u32::try_from(len).unwrap_or(u32::MAX),
-            keys: [
-                hash(record.field(Field::CallId)),
-                hash(uri_key(record.field(Field::FromUri))),
-                hash(uri_key(record.field(Field::ToUri))),
-            ],
-            time: record.time.as_milliseconds(),
-            method: method_bit(record.method()),
-            status: status_bit(record.status()),
+            keys: [hash(call_id), hash(uri_key(from)), hash(uri_key(to))],
+            time: time.as_milliseconds(),
+            method: method_bit(method),
+            status: status_bit(status),
         }
     }
 }

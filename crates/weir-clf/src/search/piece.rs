@@ -7,6 +7,7 @@ use memchr::memmem;
 use regex::bytes::Regex;
 
 use crate::fault::{Fault, FaultKind};
+use crate::forms::line::Line;
 use crate::forms::notation::{Notation, Rfc6873, in_form};
 use crate::forms::{Form, Scratch, rfc6873, text};
 use crate::index::sidecar::LogSpan;
@@ -314,6 +315,7 @@ impl Job<'_> {
         };
         let refers = opened.refers()?;
         let mut earlier = Scratch::in_order();
+        let mut line = Line::default();
         let PieceWork { buffer, scratch } = work;
         let scratch = if refers { &mut earlier } else { scratch };
         let mut walk = LogWalk::default();
@@ -330,7 +332,7 @@ impl Job<'_> {
                     if refers {
                         // The record that it refers to is not available when it is read again.
                         let mut resolved = Vec::new();
-                        text::push(record, &mut resolved, &mut Losses::default());
+                        text::push(record, &mut line, &mut resolved, &mut Losses::default());
                         self.keep(&resolved, offset, &mut batch);
                     } else {
                         self.keep(written, offset, &mut batch);
