@@ -54,16 +54,28 @@ pub(crate) const fn tag_of(hash: u64) -> u8 {
     tag + (tag == 0) as u8
 }
 
-/// The capacity of a segment that has to take more than `len` entries: a tenth more and three, so that
-/// half of that is unused on average, and an entry is copied about three times until its segment splits.
-const fn roomy(len: usize) -> usize {
-    let room = len + len / 10 + 3;
-    if room < LANES { room } else { LANES }
+/// How much room a segment gets beyond its entries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Step {
+    /// A sixth and four: where the table has memory to spare.
+    Ample,
+    /// A tenth and three, so that half of that is unused on average, and an entry is copied about three times until its
+    /// segment splits.
+    Roomy,
+    /// A sixteenth and one, in a table that loses entries.
+    Close,
 }
 
-/// The capacity of a segment of `len` entries in a table that loses entries: there is room for one more at least.
-const fn close(len: usize) -> usize {
-    len + len / 16 + 1
+impl Step {
+    /// The capacity of a segment of `len` entries that has room for one more at least, unless it is full.
+    const fn capacity(self, len: usize) -> usize {
+        let room = match self {
+            Self::Ample => len + len / 6 + 4,
+            Self::Roomy => len + len / 10 + 3,
+            Self::Close => len + len / 16 + 1,
+        };
+        if room < LANES { room } else { LANES }
+    }
 }
 
 impl<T> Segment<T> {
@@ -351,34 +363,31 @@ impl<T> Segment<T> {
     /// Makes memory for one more entry, and some more. There has to be a lane for it.
     #[cold]
     #[inline(never)]
-    pub(crate) fn grow(&mut self) -> Result<(), AllocError> {
-        self.set_capacity(roomy(self.len()))
+    pub(crate) fn grow(&mut self, step: Step) -> Result<(), AllocError> {
+        self.set_capacity(step.capacity(self.len()))
     }
 
     /// Makes memory for so many entries, and some more.
-    pub(crate) fn grow_to(&mut self, len: usize) -> Result<(), AllocError> {
-        self.set_capacity(roomy(len).max(self.capacity()))
+    pub(crate) fn grow_to(&mut self, len: usize, step: Step) -> Result<(), AllocError> {
+        self.set_capacity(step.capacity(len).max(self.capacity()))
     }
 
     /// Frees memory, if much of it is unused. If the allocator cannot make a block smaller, it stays.
-    pub(crate) fn shrink(&mut self) {
-        let room = if self.len == 0 { 0 } else { roomy(self.len()) };
+    pub(crate) fn shrink(&mut self, step: Step) {
+        let room = self.shrunk(self.len(), step);
         if room < self.capacity() {
             let _ = self.set_capacity(room);
         }
     }
 
-    /// Frees nearly all unused memory, after a removal of many entries. If the allocator cannot make a block smaller, it stays.
-    pub(crate) fn shrink_closely(&mut self) {
-        let room = if self.len == 0 { 0 } else { close(self.len()) };
+    /// The capacity that is enough for so many entries, of those that there are.
+    const fn shrunk(&self, len: usize, step: Step) -> usize {
+        let room = if len == 0 { 0 } else { step.capacity(len) };
         if room < self.capacity() {
-            let _ = self.set_capacity(room);
+            room
+        } else {
+            self.capacity()
         }
-    }
-
-    /// Makes memory for so many entries, in a table that loses entries.
-    pub(crate) fn grow_closely(&mut self, len: usize) -> Result<(), AllocError> {
-        self.set_capacity(close(len).max(self.capacity()))
     }
 
     /// Frees all unused memory. If the allocator cannot make a block smaller, it stays.
@@ -419,6 +428,59 @@ impl<T> Segment<T> {
         self.entries = NonNull::new(block.cast()).ok_or(AllocError::refused(new))?;
         self.capacity = capacity as u8;
         Ok(())
+    }
+
+    /// Splits the segment: the entries of `lanes`, one bit each, are in the new one after. Nothing has changed when memory
+    /// ends.
+    ///
+    /// # Panics
+    /// When one of them is not there.
+    pub(crate) fn split(&mut self, lanes: u64, step: Step) -> Result<Self, AllocError> {
+        let (mut lower, mut upper) = (Self::new(), Self::new());
+        (lower.is_over, upper.is_over) = (self.is_over, self.is_over);
+        let count = lanes.count_ones() as usize;
+        if count > 0 {
+            upper.grow_to(count, step)?;
+        }
+        let room = self.shrunk(self.len() - count, step);
+        if room == self.capacity() || lower.set_capacity(room).is_err() {
+            self.move_to(&mut upper, lanes);
+        } else {
+            self.copy_to(&mut lower, !lanes & !(u64::MAX << self.len));
+            self.copy_to(&mut upper, lanes);
+            // Each of them is in one of the two.
+            self.len = 0;
+            self.tags = [0; LANES];
+            *self = lower;
+        }
+        Ok(upper)
+    }
+
+    /// Copies the entries of `lanes`, one bit each, to `other`, after those that it has. One of the two has to forget them.
+    ///
+    /// # Panics
+    /// When one of them is not there, or `other` has no room for all.
+    #[inline(always)]
+    #[allow(unsafe_code)]
+    fn copy_to(&self, other: &mut Self, lanes: u64) {
+        let (mut lanes, mut to) = (lanes, other.len());
+        let len = to + lanes.count_ones() as usize;
+        assert!(
+            lanes.checked_shr(self.len.into()).unwrap_or(0) == 0 && len <= other.capacity(),
+            "the entries are there, and room has been made"
+        );
+        while lanes != 0 {
+            let at = lanes.trailing_zeros() as usize;
+            lanes &= lanes - 1;
+            // SAFETY: `at` is an entry, and there is room at `to`; both are below the capacity and so the number of tags.
+            unsafe {
+                let entry = self.entries.add(at);
+                other.entries.add(to).copy_from_nonoverlapping(entry, 1);
+                *other.tags.get_unchecked_mut(to) = *self.tags.get_unchecked(at);
+            }
+            to += 1;
+        }
+        other.len = len as u8;
     }
 
     /// Moves the entries of `lanes`, one bit each, to `other`.
@@ -491,7 +553,7 @@ impl<T> Segment<T> {
         let mut copy = Self::new();
         copy.is_over = self.is_over;
         if self.len > 0 {
-            copy.grow_to(self.len())?;
+            copy.grow_to(self.len(), Step::Roomy)?;
         }
         for (entry, tag) in self.entries().iter().zip(&self.tags) {
             copy.push(*tag, entry.clone());
@@ -582,7 +644,7 @@ mod tests {
         let mut segment = Segment::new();
         for entry in 0..LANES {
             if !segment.has_room() {
-                segment.grow().expect("there is memory");
+                segment.grow(Step::Roomy).expect("there is memory");
             }
             assert_eq!(segment.push(7, entry), entry);
         }
@@ -590,7 +652,7 @@ mod tests {
         for entry in 0..LANES {
             let at = segment.find(7, |own| *own == entry).expect("it is there");
             assert_eq!(segment.swap_remove(at), entry);
-            segment.shrink();
+            segment.shrink(Step::Roomy);
             segment.check(|_| 7 << 56);
         }
         assert_eq!(segment.capacity(), 0);
