@@ -657,4 +657,35 @@ mod tests {
         }
         assert_eq!(segment.capacity(), 0);
     }
+
+    #[test]
+    fn a_segment_that_splits_loses_no_entry() {
+        for len in [0, 1, 2, 9, 26, LANES] {
+            for lanes in [0, u64::MAX, 0x5555_5555_5555_5555, 0xfff, 1 << 52] {
+                let lanes = lanes & !(u64::MAX << len);
+                // With so much room that the lower half moves into a shorter block, and with so little that it stays.
+                for room in [len, LANES] {
+                    let mut lower = Segment::new();
+                    lower.set_capacity(room).expect("there is memory");
+                    for entry in 0..len {
+                        lower.push(entry as u8 + 1, Box::new(entry));
+                    }
+                    lower.set_over();
+                    let upper = lower.split(lanes, Step::Roomy).expect("there is memory");
+                    for (segment, bit) in [(&lower, 0), (&upper, 1)] {
+                        let mut entries: Vec<usize> =
+                            segment.entries().iter().map(|entry| **entry).collect();
+                        entries.sort_unstable();
+                        let expected = (0..len).filter(|entry| lanes >> entry & 1 == bit);
+                        assert!(expected.eq(entries), "{len} {lanes:#x}");
+                        assert!(segment.is_over());
+                        segment.check(|entry| (**entry as u64 + 1) << 56);
+                    }
+                    assert!(
+                        lower.capacity() <= Step::Roomy.capacity(lower.len()).max(room.min(len))
+                    );
+                }
+            }
+        }
+    }
 }
