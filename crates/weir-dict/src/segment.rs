@@ -22,8 +22,9 @@ pub(crate) const LANES: usize = LINE - HEAD;
 const LINE: usize = 64;
 const HEAD: usize = size_of::<NonNull<u8>>() + 3;
 
-/// Entries of up to so many bytes are moved to a block of another size without asking the allocator to do so: glibc's
-/// takes blocks of this size from a list that `realloc` passes by.
+/// Entries of up to so many bytes are moved from a block of up to so many to one of another size without asking the allocator
+/// to do so: glibc's takes blocks of this size from a list that `realloc` passes by. Longer ones it makes shorter in their
+/// place.
 const COPIED_MAX: usize = 1_024;
 
 /// A segment, in one cache line where a slab keeps it. One alone is aligned as vector instructions need it: allocators
@@ -374,19 +375,13 @@ impl<T> Segment<T> {
 
     /// Frees memory, if much of it is unused. If the allocator cannot make a block smaller, it stays.
     pub(crate) fn shrink(&mut self, step: Step) {
-        let room = self.shrunk(self.len(), step);
+        let room = if self.len == 0 {
+            0
+        } else {
+            step.capacity(self.len())
+        };
         if room < self.capacity() {
             let _ = self.set_capacity(room);
-        }
-    }
-
-    /// The capacity that is enough for so many entries, of those that there are.
-    const fn shrunk(&self, len: usize, step: Step) -> usize {
-        let room = if len == 0 { 0 } else { step.capacity(len) };
-        if room < self.capacity() {
-            room
-        } else {
-            self.capacity()
         }
     }
 
@@ -410,7 +405,7 @@ impl<T> Segment<T> {
             // SAFETY: invariant 1; there is no entry, and the pointer is forgotten.
             unsafe { dealloc(block, old) };
             NonNull::<T>::dangling().as_ptr().cast()
-        } else if new.size() <= COPIED_MAX {
+        } else if new.size().max(old.size()) <= COPIED_MAX {
             // SAFETY: the layout has a size.
             let moved = unsafe { alloc(new) };
             if !moved.is_null() {
@@ -436,51 +431,14 @@ impl<T> Segment<T> {
     /// # Panics
     /// When one of them is not there.
     pub(crate) fn split(&mut self, lanes: u64, step: Step) -> Result<Self, AllocError> {
-        let (mut lower, mut upper) = (Self::new(), Self::new());
-        (lower.is_over, upper.is_over) = (self.is_over, self.is_over);
-        let count = lanes.count_ones() as usize;
-        if count > 0 {
-            upper.grow_to(count, step)?;
+        let mut upper = Self::new();
+        upper.is_over = self.is_over;
+        if lanes != 0 {
+            upper.grow_to(lanes.count_ones() as usize, step)?;
         }
-        let room = self.shrunk(self.len() - count, step);
-        if room == self.capacity() || lower.set_capacity(room).is_err() {
-            self.move_to(&mut upper, lanes);
-        } else {
-            self.copy_to(&mut lower, !lanes & !(u64::MAX << self.len));
-            self.copy_to(&mut upper, lanes);
-            // Each of them is in one of the two.
-            self.len = 0;
-            self.tags = [0; LANES];
-            *self = lower;
-        }
+        self.move_to(&mut upper, lanes);
+        self.shrink(step);
         Ok(upper)
-    }
-
-    /// Copies the entries of `lanes`, one bit each, to `other`, after those that it has. One of the two has to forget them.
-    ///
-    /// # Panics
-    /// When one of them is not there, or `other` has no room for all.
-    #[inline(always)]
-    #[allow(unsafe_code)]
-    fn copy_to(&self, other: &mut Self, lanes: u64) {
-        let (mut lanes, mut to) = (lanes, other.len());
-        let len = to + lanes.count_ones() as usize;
-        assert!(
-            lanes.checked_shr(self.len.into()).unwrap_or(0) == 0 && len <= other.capacity(),
-            "the entries are there, and room has been made"
-        );
-        while lanes != 0 {
-            let at = lanes.trailing_zeros() as usize;
-            lanes &= lanes - 1;
-            // SAFETY: `at` is an entry, and there is room at `to`; both are below the capacity and so the number of tags.
-            unsafe {
-                let entry = self.entries.add(at);
-                other.entries.add(to).copy_from_nonoverlapping(entry, 1);
-                *other.tags.get_unchecked_mut(to) = *self.tags.get_unchecked(at);
-            }
-            to += 1;
-        }
-        other.len = len as u8;
     }
 
     /// Moves the entries of `lanes`, one bit each, to `other`.
@@ -663,7 +621,7 @@ mod tests {
         for len in [0, 1, 2, 9, 26, LANES] {
             for lanes in [0, u64::MAX, 0x5555_5555_5555_5555, 0xfff, 1 << 52] {
                 let lanes = lanes & !(u64::MAX << len);
-                // With so much room that the lower half moves into a shorter block, and with so little that it stays.
+                // With so much room that the block becomes shorter, and with so little that it stays.
                 for room in [len, LANES] {
                     let mut lower = Segment::new();
                     lower.set_capacity(room).expect("there is memory");
