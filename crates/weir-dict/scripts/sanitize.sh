@@ -66,7 +66,8 @@ miri() {
     CARGO_TARGET_DIR="$CARGO_TARGET_DIR/miri" cargo "+$toolchain" clean --quiet -p weir-dict --target "$target"
     PROPTEST_CASES=1 MIRIFLAGS=-Zmiri-disable-isolation \
         cargo "+$toolchain" miri test --quiet -p weir-dict --lib --test it -- \
-        segment arena::tests arena::a_dictionary behaviour::collections behaviour::an_empty behaviour::a_dictionary_can
+        segment word arena::tests arena::a_dictionary behaviour::collections behaviour::an_empty behaviour::a_dictionary_can \
+        behaviour::entries_that_own allocation::an_insertion allocation::one_entry allocation::a_removal
 }
 
 for check in ${asked:-address valgrind miri}; do

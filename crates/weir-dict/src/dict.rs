@@ -4,10 +4,12 @@ use core::borrow::Borrow;
 use core::hash::{BuildHasher, Hash};
 use core::ops::Index;
 
+use crate::directory::Place;
 use crate::entry::{Entry, OccupiedEntry, VacantEntry};
 use crate::error::AllocError;
 use crate::hash::{ProcessKey, second, spread};
-use crate::table::{Keys, Query, Table};
+use crate::segment::tag_of;
+use crate::table::{Form, Keys, Query, Table};
 
 /// A map from keys to values that is eight bytes when it is empty and never pauses to grow.
 ///
@@ -234,7 +236,58 @@ impl<K: Hash + Eq, V, S: BuildHasher> Dict<K, V, S> {
             key: &key,
             state: &self.state,
         };
-        let hash = self.table.hash(&query);
+        let keys = MapKeys(&self.state);
+        if !self.table.is_hashed() {
+            if let Some(entry) = self.table.only_mut().filter(|entry| query.is(entry)) {
+                return Ok(Some(core::mem::replace(&mut entry.1, value)));
+            }
+            return self.table.push_unhashed(&keys, (key, value)).map(|_| None);
+        }
+        let hash = Query::<(K, V)>::first(&query);
+        match self.table.form() {
+            Form::Block => {
+                if let Some(entry) = self.table.find_in_block(hash, &query) {
+                    return Ok(Some(core::mem::replace(&mut entry.1, value)));
+                }
+                if !self.table.is_full_block() {
+                    self.table.push_small(hash, (key, value))?;
+                    return Ok(None);
+                }
+            }
+            Form::Single(single) => match single.find(tag_of(hash), |entry| query.is(entry)) {
+                Ok(at) => {
+                    let entry = &mut single.entries_mut()[at];
+                    return Ok(Some(core::mem::replace(&mut entry.1, value)));
+                }
+                Err(_) if single.has_room() => {
+                    single.push(tag_of(hash), (key, value));
+                    return Ok(None);
+                }
+                Err(_) => {}
+            },
+            Form::Settled(large) => match large.place(hash, |entry| query.is(entry)) {
+                Place::Entry(entry) => return Ok(Some(core::mem::replace(&mut entry.1, value))),
+                Place::Room(room) => {
+                    room.push((key, value));
+                    return Ok(None);
+                }
+                Place::Full => {}
+                Place::Elsewhere => return self.insert_anywhere(hash, key, value),
+            },
+            Form::Unsettled => return self.insert_anywhere(hash, key, value),
+        }
+        self.insert_new(hash, key, value)?;
+        Ok(None)
+    }
+
+    /// Inserts as [`Self::try_insert`], wherever the key is.
+    #[cold]
+    #[inline(never)]
+    fn insert_anywhere(&mut self, hash: u64, key: K, value: V) -> Result<Option<V>, AllocError> {
+        let query = MapQuery {
+            key: &key,
+            state: &self.state,
+        };
         if let Some(spot) = self.table.find(hash, &query) {
             let entry = self.table.at_mut(spot);
             return Ok(entry.map(|entry| core::mem::replace(&mut entry.1, value)));

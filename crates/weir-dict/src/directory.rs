@@ -11,7 +11,7 @@
 use alloc::vec::Vec;
 
 use crate::error::AllocError;
-use crate::segment::{LANES, Lanes, Segment, tag_of};
+use crate::segment::{LANES, Lanes, Segment, Step, tag_of};
 use crate::slab::Slab;
 
 /// A sweep begins when the segments have so many entries on average ...
@@ -22,6 +22,9 @@ const SWEEP_STEP: usize = 12;
 
 /// A directory of one segment has fewer entries than this; it is on the way to have none.
 const ALONE: usize = 40;
+
+/// A directory of fewer entries than this may have a quarter of its entries' memory unused, others a seventh.
+const SPARING_FROM: usize = 800;
 
 /// Segments by the lowest bits of the hash.
 pub(crate) struct Directory<T> {
@@ -54,11 +57,33 @@ const fn merge_below(segments: usize) -> usize {
     }
 }
 
+/// How much room a segment gets that grows or splits, in a directory of `len` entries: little where much is unused.
+const fn step<T>(len: usize, entry_bytes: usize) -> Step {
+    let used = len * size_of::<T>();
+    let part = if len < SPARING_FROM { 4 } else { 7 };
+    if entry_bytes < used + used / part {
+        Step::Ample
+    } else {
+        Step::Roomy
+    }
+}
+
 /// Room for one entry in the segment of a hash.
 pub(crate) struct Room<'a, T> {
     segment: &'a mut Segment<T>,
     len: &'a mut usize,
     hash: u64,
+}
+
+/// Where the entry of a key is, or could be.
+pub(crate) enum Place<'a, T> {
+    Entry(&'a mut T),
+    /// There is no such entry, and there is room for it.
+    Room(Room<'a, T>),
+    /// There is no such entry, and no room in its segment.
+    Full,
+    /// If there is such an entry, it is not in its segment.
+    Elsewhere,
 }
 
 impl<T> Room<'_, T> {
@@ -124,6 +149,25 @@ impl<T> Directory<T> {
         self.slab.depth(self.slab.number(hash))
     }
 
+    /// Whether no segment has to split before one more entry is added.
+    #[inline(always)]
+    pub(crate) const fn is_settled(&self) -> bool {
+        self.len < self.split_at
+    }
+
+    /// Finds an entry or room for it, with one look for its segment.
+    #[inline(always)]
+    pub(crate) fn place(&mut self, hash: u64, is: impl FnMut(&T) -> bool) -> Place<'_, T> {
+        let Self { slab, len, .. } = self;
+        let segment = slab.of_mut(hash);
+        match segment.find(tag_of(hash), is) {
+            Ok(at) => Place::Entry(&mut segment.entries_mut()[at]),
+            Err(true) => Place::Elsewhere,
+            Err(false) if segment.has_room() => Place::Room(Room { segment, len, hash }),
+            Err(false) => Place::Full,
+        }
+    }
+
     /// Makes room for one entry. `None`: its segment is full.
     ///
     /// Moves at most [`LANES`] entries. Nothing has changed when `hash_of` panics or memory ends.
@@ -143,21 +187,25 @@ impl<T> Directory<T> {
             ..
         } = self;
         let segment = slab.of_mut(hash);
-        if !segment.has_room() && !Self::grow(segment, entry_bytes)? {
+        if !segment.has_room() && !Self::grow(segment, *len, entry_bytes)? {
             return Ok(None);
         }
         Ok(Some(Room { segment, len, hash }))
     }
 
-    /// Makes memory for one more entry of a segment. `false`: it is full.
+    /// Makes memory for one more entry of a segment of a directory with `len`. `false`: it is full.
     #[cold]
     #[inline(never)]
-    fn grow(segment: &mut Segment<T>, entry_bytes: &mut usize) -> Result<bool, AllocError> {
+    fn grow(
+        segment: &mut Segment<T>,
+        len: usize,
+        entry_bytes: &mut usize,
+    ) -> Result<bool, AllocError> {
         if segment.len() == LANES {
             return Ok(false);
         }
         let before = segment.bytes();
-        segment.grow()?;
+        segment.grow(step::<T>(len, *entry_bytes))?;
         *entry_bytes = *entry_bytes + segment.bytes() - before;
         Ok(true)
     }
@@ -194,7 +242,7 @@ impl<T> Directory<T> {
     fn settle(&mut self, hash: u64) {
         let segment = self.slab.of_mut(hash);
         if segment.capacity() > 2 * segment.len() + 8 {
-            self.tighten(hash, Segment::shrink);
+            self.tighten(hash, Step::Roomy);
         }
         if self.len < self.merge_below {
             self.merge();
@@ -204,10 +252,10 @@ impl<T> Directory<T> {
     /// Frees memory after removals from the segment of `hash`.
     #[cold]
     #[inline(never)]
-    fn tighten(&mut self, hash: u64, shrink: impl Fn(&mut Segment<T>)) {
+    fn tighten(&mut self, hash: u64, step: Step) {
         let segment = self.slab.of_mut(hash);
         let before = segment.bytes();
-        shrink(segment);
+        segment.shrink(step);
         self.entry_bytes = self.entry_bytes + segment.bytes() - before;
     }
 
@@ -223,7 +271,7 @@ impl<T> Directory<T> {
             *len -= 1;
             taken(entry);
         });
-        self.tighten(hash, Segment::shrink_closely);
+        self.tighten(hash, Step::Close);
         // A merger for every eight entries that have gone: there are no more than seven.
         while self.len < self.merge_below && self.merge() {}
     }
@@ -237,21 +285,14 @@ impl<T> Directory<T> {
         let lower = number - (1 << depth);
         // All that can fail comes first.
         self.slab.reserve()?;
-        let mut upper = Segment::new();
+        let step = step::<T>(self.len, self.entry_bytes);
         let segment = self.slab.get_mut(lower);
         let mut moves = 0_u64;
         for (at, entry) in segment.entries().iter().enumerate() {
             moves |= (hash_of(entry) >> depth & 1) << at;
         }
-        if moves != 0 {
-            upper.grow_to(moves.count_ones() as usize)?;
-        }
-        if segment.is_over() {
-            upper.set_over();
-        }
         let before = segment.bytes();
-        segment.move_to(&mut upper, moves);
-        segment.shrink();
+        let upper = segment.split(moves, step)?;
         self.entry_bytes = self.entry_bytes + segment.bytes() + upper.bytes() - before;
         self.slab.push(upper);
         self.set_bounds();
@@ -284,7 +325,7 @@ impl<T> Directory<T> {
         for number in 0..self.slab.len() {
             let segment = self.slab.get_mut(number);
             let before = segment.bytes();
-            segment.grow_to(average)?;
+            segment.grow_to(average, Step::Roomy)?;
             self.entry_bytes = self.entry_bytes + segment.bytes() - before;
         }
         Ok(())
@@ -318,7 +359,7 @@ impl<T> Directory<T> {
         let lower = self.slab.get_mut(number - (1 << number.ilog2()));
         let len = lower.len() + upper_len;
         let before = lower.bytes();
-        if len > LANES || (upper_len > 0 && lower.grow_closely(len).is_err()) {
+        if len > LANES || (upper_len > 0 && lower.grow_to(len, Step::Close).is_err()) {
             return false;
         }
         self.entry_bytes = self.entry_bytes + lower.bytes() - before;

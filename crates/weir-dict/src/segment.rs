@@ -22,8 +22,9 @@ pub(crate) const LANES: usize = LINE - HEAD;
 const LINE: usize = 64;
 const HEAD: usize = size_of::<NonNull<u8>>() + 3;
 
-/// Entries of up to so many bytes are moved to a block of another size without asking the allocator to do so: glibc's
-/// takes blocks of this size from a list that `realloc` passes by.
+/// Entries of up to so many bytes are moved from a block of up to so many to one of another size without asking the allocator
+/// to do so: glibc's takes blocks of this size from a list that `realloc` passes by. Longer ones it makes shorter in their
+/// place.
 const COPIED_MAX: usize = 1_024;
 
 /// A segment, in one cache line where a slab keeps it. One alone is aligned as vector instructions need it: allocators
@@ -54,16 +55,28 @@ pub(crate) const fn tag_of(hash: u64) -> u8 {
     tag + (tag == 0) as u8
 }
 
-/// The capacity of a segment that has to take more than `len` entries: a tenth more and three, so that
-/// half of that is unused on average, and an entry is copied about three times until its segment splits.
-const fn roomy(len: usize) -> usize {
-    let room = len + len / 10 + 3;
-    if room < LANES { room } else { LANES }
+/// How much room a segment gets beyond its entries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Step {
+    /// A sixth and four: where the table has memory to spare.
+    Ample,
+    /// A tenth and three, so that half of that is unused on average, and an entry is copied about three times until its
+    /// segment splits.
+    Roomy,
+    /// A sixteenth and one, in a table that loses entries.
+    Close,
 }
 
-/// The capacity of a segment of `len` entries in a table that loses entries: there is room for one more at least.
-const fn close(len: usize) -> usize {
-    len + len / 16 + 1
+impl Step {
+    /// The capacity of a segment of `len` entries that has room for one more at least, unless it is full.
+    const fn capacity(self, len: usize) -> usize {
+        let room = match self {
+            Self::Ample => len + len / 6 + 4,
+            Self::Roomy => len + len / 10 + 3,
+            Self::Close => len + len / 16 + 1,
+        };
+        if room < LANES { room } else { LANES }
+    }
 }
 
 impl<T> Segment<T> {
@@ -351,34 +364,25 @@ impl<T> Segment<T> {
     /// Makes memory for one more entry, and some more. There has to be a lane for it.
     #[cold]
     #[inline(never)]
-    pub(crate) fn grow(&mut self) -> Result<(), AllocError> {
-        self.set_capacity(roomy(self.len()))
+    pub(crate) fn grow(&mut self, step: Step) -> Result<(), AllocError> {
+        self.set_capacity(step.capacity(self.len()))
     }
 
     /// Makes memory for so many entries, and some more.
-    pub(crate) fn grow_to(&mut self, len: usize) -> Result<(), AllocError> {
-        self.set_capacity(roomy(len).max(self.capacity()))
+    pub(crate) fn grow_to(&mut self, len: usize, step: Step) -> Result<(), AllocError> {
+        self.set_capacity(step.capacity(len).max(self.capacity()))
     }
 
     /// Frees memory, if much of it is unused. If the allocator cannot make a block smaller, it stays.
-    pub(crate) fn shrink(&mut self) {
-        let room = if self.len == 0 { 0 } else { roomy(self.len()) };
+    pub(crate) fn shrink(&mut self, step: Step) {
+        let room = if self.len == 0 {
+            0
+        } else {
+            step.capacity(self.len())
+        };
         if room < self.capacity() {
             let _ = self.set_capacity(room);
         }
-    }
-
-    /// Frees nearly all unused memory, after a removal of many entries. If the allocator cannot make a block smaller, it stays.
-    pub(crate) fn shrink_closely(&mut self) {
-        let room = if self.len == 0 { 0 } else { close(self.len()) };
-        if room < self.capacity() {
-            let _ = self.set_capacity(room);
-        }
-    }
-
-    /// Makes memory for so many entries, in a table that loses entries.
-    pub(crate) fn grow_closely(&mut self, len: usize) -> Result<(), AllocError> {
-        self.set_capacity(close(len).max(self.capacity()))
     }
 
     /// Frees all unused memory. If the allocator cannot make a block smaller, it stays.
@@ -401,7 +405,7 @@ impl<T> Segment<T> {
             // SAFETY: invariant 1; there is no entry, and the pointer is forgotten.
             unsafe { dealloc(block, old) };
             NonNull::<T>::dangling().as_ptr().cast()
-        } else if new.size() <= COPIED_MAX {
+        } else if new.size().max(old.size()) <= COPIED_MAX {
             // SAFETY: the layout has a size.
             let moved = unsafe { alloc(new) };
             if !moved.is_null() {
@@ -419,6 +423,22 @@ impl<T> Segment<T> {
         self.entries = NonNull::new(block.cast()).ok_or(AllocError::refused(new))?;
         self.capacity = capacity as u8;
         Ok(())
+    }
+
+    /// Splits the segment: the entries of `lanes`, one bit each, are in the new one after. Nothing has changed when memory
+    /// ends.
+    ///
+    /// # Panics
+    /// When one of them is not there.
+    pub(crate) fn split(&mut self, lanes: u64, step: Step) -> Result<Self, AllocError> {
+        let mut upper = Self::new();
+        upper.is_over = self.is_over;
+        if lanes != 0 {
+            upper.grow_to(lanes.count_ones() as usize, step)?;
+        }
+        self.move_to(&mut upper, lanes);
+        self.shrink(step);
+        Ok(upper)
     }
 
     /// Moves the entries of `lanes`, one bit each, to `other`.
@@ -491,7 +511,7 @@ impl<T> Segment<T> {
         let mut copy = Self::new();
         copy.is_over = self.is_over;
         if self.len > 0 {
-            copy.grow_to(self.len())?;
+            copy.grow_to(self.len(), Step::Roomy)?;
         }
         for (entry, tag) in self.entries().iter().zip(&self.tags) {
             copy.push(*tag, entry.clone());
@@ -582,7 +602,7 @@ mod tests {
         let mut segment = Segment::new();
         for entry in 0..LANES {
             if !segment.has_room() {
-                segment.grow().expect("there is memory");
+                segment.grow(Step::Roomy).expect("there is memory");
             }
             assert_eq!(segment.push(7, entry), entry);
         }
@@ -590,9 +610,40 @@ mod tests {
         for entry in 0..LANES {
             let at = segment.find(7, |own| *own == entry).expect("it is there");
             assert_eq!(segment.swap_remove(at), entry);
-            segment.shrink();
+            segment.shrink(Step::Roomy);
             segment.check(|_| 7 << 56);
         }
         assert_eq!(segment.capacity(), 0);
+    }
+
+    #[test]
+    fn a_segment_that_splits_loses_no_entry() {
+        for len in [0, 1, 2, 9, 26, LANES] {
+            for lanes in [0, u64::MAX, 0x5555_5555_5555_5555, 0xfff, 1 << 52] {
+                let lanes = lanes & !(u64::MAX << len);
+                // With so much room that the block becomes shorter, and with so little that it stays.
+                for room in [len, LANES] {
+                    let mut lower = Segment::new();
+                    lower.set_capacity(room).expect("there is memory");
+                    for entry in 0..len {
+                        lower.push(entry as u8 + 1, Box::new(entry));
+                    }
+                    lower.set_over();
+                    let upper = lower.split(lanes, Step::Roomy).expect("there is memory");
+                    for (segment, bit) in [(&lower, 0), (&upper, 1)] {
+                        let mut entries: Vec<usize> =
+                            segment.entries().iter().map(|entry| **entry).collect();
+                        entries.sort_unstable();
+                        let expected = (0..len).filter(|entry| lanes >> entry & 1 == bit);
+                        assert!(expected.eq(entries), "{len} {lanes:#x}");
+                        assert!(segment.is_over());
+                        segment.check(|entry| (**entry as u64 + 1) << 56);
+                    }
+                    assert!(
+                        lower.capacity() <= Step::Roomy.capacity(lower.len()).max(room.min(len))
+                    );
+                }
+            }
+        }
     }
 }

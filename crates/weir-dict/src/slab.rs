@@ -158,7 +158,7 @@ impl<T> Slab<T> {
             return Ok(());
         }
         if self.len == self.first && self.first < CHUNK {
-            return self.resize_first((self.len + self.len / 2 + 2).min(CHUNK));
+            return self.resize_first((self.len + self.len / 4 + 2).min(CHUNK));
         }
         let failed = AllocError::array::<NonNull<Segment<T>>>(self.chunks.len() + 1);
         self.chunks.try_reserve(1).map_err(|_| failed)?;

@@ -14,7 +14,7 @@ use core::ptr;
 
 use crate::directory::{Directory, bytes_of};
 use crate::error::AllocError;
-use crate::segment::{LANES, Lanes, Segment, tag_of};
+use crate::segment::{LANES, Lanes, Segment, Step, tag_of};
 use crate::word::{self, LARGE, SINGLE, SMALL_MAX, Tags};
 
 mod small;
@@ -76,6 +76,18 @@ pub(crate) enum Spot {
     Main(u64, usize),
     Deep(u64, usize),
     List(usize),
+}
+
+/// How an insertion finds its place.
+pub(crate) enum Form<'a, T> {
+    /// In a block, or in a new one.
+    Block,
+    /// In a single segment, or in what it becomes.
+    Single(&'a mut Segment<T>),
+    /// In a directory in which nothing has to split before.
+    Settled(&'a mut Directory<T>),
+    /// In a directory in which a segment has to split, unless there is such an entry.
+    Unsettled,
 }
 
 /// The current form of a table.
@@ -180,6 +192,12 @@ impl<T> Table<T> {
         }
     }
 
+    /// Whether the table is searched by hashes: with two entries or room for them.
+    #[inline(always)]
+    pub(crate) fn is_hashed(&self) -> bool {
+        word::is_hashed(self.tag())
+    }
+
     /// The first hash of `query`, or 0 where the table is so small that it is searched without one.
     #[inline(always)]
     pub(crate) fn hash(&self, query: &impl Query<T>) -> u64 {
@@ -250,6 +268,17 @@ impl<T> Table<T> {
             Ok(at) => Some(Spot::Main(hash, at)),
             Err(false) => None,
             Err(true) => self.find_deep(query),
+        }
+    }
+
+    /// How an insertion finds its place.
+    #[inline(always)]
+    pub(crate) fn form(&mut self) -> Form<'_, T> {
+        match self.view_mut() {
+            ViewMut::Small(_) => Form::Block,
+            ViewMut::Large(large) if large.main.is_settled() => Form::Settled(&mut large.main),
+            ViewMut::Single(single) => Form::Single(single),
+            ViewMut::Large(_) => Form::Unsettled,
         }
     }
 
@@ -334,6 +363,7 @@ impl<T> Table<T> {
         keys: &impl Keys<T>,
         entry: T,
     ) -> Result<Spot, AllocError> {
+        let (is_hashed, is_full_block) = (self.is_hashed(), self.is_full_block());
         match self.view_mut() {
             ViewMut::Large(large) => {
                 if let Some(room) = large.main.room(hash, &|entry| keys.first(entry))? {
@@ -341,9 +371,8 @@ impl<T> Table<T> {
                 }
                 large.insert_deep(hash, keys, entry)
             }
-            ViewMut::Small(entries) if entries.len() < SMALL_MAX => {
-                self.push_small(hash, keys, entry)
-            }
+            ViewMut::Small(_) if !is_hashed => self.push_unhashed(keys, entry),
+            ViewMut::Small(_) if !is_full_block => self.push_small(hash, entry),
             ViewMut::Single(single) if single.has_room() => {
                 Ok(Spot::Main(hash, single.push(tag_of(hash), entry)))
             }
@@ -360,7 +389,7 @@ impl<T> Table<T> {
             ViewMut::Small(_) => self.become_single(keys)?,
             ViewMut::Single(single) => {
                 if single.len() < LANES {
-                    single.grow()?;
+                    single.grow(Step::Roomy)?;
                 } else {
                     self.become_large()?;
                 }
@@ -385,7 +414,7 @@ impl<T> Table<T> {
         }
         if let ViewMut::Single(single) = self.view_mut() {
             if total <= LANES {
-                return single.grow_to(total);
+                return single.grow_to(total, Step::Roomy);
             }
             self.become_large()?;
         }
@@ -411,7 +440,7 @@ impl<T> Table<T> {
     fn become_single(&mut self, keys: &impl Keys<T>) -> Result<(), AllocError> {
         let mut single = try_box(Segment::new())?;
         let tags = self.tags_of_all(keys).all();
-        single.grow_to(SMALL_MAX + 1)?;
+        single.grow_to(SMALL_MAX + 1, Step::Roomy)?;
         let len = word::len(self.tag());
         // SAFETY: the block's entries are forgotten below.
         unsafe { single.push_all(&tags[..len], self.start()) };
@@ -576,7 +605,7 @@ impl<T> Table<T> {
             if len <= SINGLE_MIN {
                 self.become_small();
             } else if single.capacity() > 2 * len + 8 {
-                single.shrink();
+                single.shrink(Step::Roomy);
             }
         }
     }

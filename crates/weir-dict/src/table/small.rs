@@ -12,7 +12,7 @@ use core::ptr;
 use super::{Keys, Query, Spot, TAG_MASK, Table, View, ViewMut};
 use crate::error::AllocError;
 use crate::segment::tag_of;
-use crate::word::{self, Tags};
+use crate::word::{self, SMALL_MAX, Tags};
 
 impl<T> Table<T> {
     /// Bytes before the entries of a block that has tags.
@@ -51,6 +51,15 @@ impl<T> Table<T> {
         debug_assert!(!word::is_hashed(self.tag()));
         // SAFETY: the word is nothing, or points to a block of one entry, which it owns.
         unsafe { self.pointer().cast::<T>().cast_const().as_ref() }
+    }
+
+    /// The entry as [`Self::only`], mutable.
+    #[inline(always)]
+    #[allow(unsafe_code)]
+    pub(crate) fn only_mut(&mut self) -> Option<&mut T> {
+        debug_assert!(!word::is_hashed(self.tag()));
+        // SAFETY: as above; the borrow of the table is unique.
+        unsafe { self.pointer().cast::<T>().as_mut() }
     }
 
     /// The tags of the block's entries, which it has to have.
@@ -103,28 +112,59 @@ impl<T> Table<T> {
         places.find(|at| entries.get(*at).is_some_and(|entry| query.is(entry)))
     }
 
-    /// Adds an entry to a block.
+    /// Finds an entry in a block that has tags.
     #[inline(always)]
-    #[allow(unsafe_code)]
-    pub(super) fn push_small(
+    pub(crate) fn find_in_block(&mut self, hash: u64, query: &impl Query<T>) -> Option<&mut T> {
+        let View::Small(entries) = self.view() else {
+            return None;
+        };
+        let at = self.find_tagged(hash, entries, query)?;
+        match self.view_mut() {
+            ViewMut::Small(entries) => entries.get_mut(at),
+            _ => None,
+        }
+    }
+
+    /// Whether there is a block of as many entries as one can have.
+    #[inline(always)]
+    pub(crate) fn is_full_block(&self) -> bool {
+        self.tag() == SMALL_MAX
+    }
+
+    /// Adds an entry to nothing or to a block of one entry without tags.
+    #[inline(always)]
+    pub(crate) fn push_unhashed(
         &mut self,
-        hash: u64,
         keys: &impl Keys<T>,
         entry: T,
     ) -> Result<Spot, AllocError> {
-        let kind = self.tag();
-        if kind == 0 {
-            return self.push_moved::<0, 1>(Tags::NONE, entry);
+        if self.tag() == 0 {
+            self.push_moved::<0, 1>(Tags::NONE, entry)
+        } else {
+            self.push_second(keys, entry)
         }
+    }
+
+    /// Adds an entry to a block of one without tags: now both are hashed.
+    #[inline(never)]
+    fn push_second(&mut self, keys: &impl Keys<T>, entry: T) -> Result<Spot, AllocError> {
+        let mut tags = self.tags_of_all(keys);
+        tags.push(1, tag_of(keys.first(&entry)));
+        self.push_moved::<1, 2>(tags, entry)
+    }
+
+    /// Adds an entry to a block that has tags and is not full of eight.
+    #[inline(always)]
+    #[allow(unsafe_code)]
+    pub(crate) fn push_small(&mut self, hash: u64, entry: T) -> Result<Spot, AllocError> {
+        let kind = self.tag();
         let Some(pushed) = word::pushed(kind) else {
-            return self.push_moving(hash, keys, entry);
+            return self.push_moving(hash, entry);
         };
         let len = word::len(kind);
-        if word::is_hashed(kind) {
-            let mut tags = self.tags();
-            tags.push(len, tag_of(hash));
-            self.set_tags(tags);
-        }
+        let mut tags = self.tags();
+        tags.push(len, tag_of(hash));
+        self.set_tags(tags);
         // SAFETY: the block has room for one entry more, and nothing is there yet.
         unsafe { self.start().add(len).write(entry) };
         self.set(self.pointer(), pushed);
@@ -134,20 +174,13 @@ impl<T> Table<T> {
     /// Adds an entry to a block without room, all of whose entries move into a larger one. Each room has its own code,
     /// which knows how much it moves.
     #[inline(never)]
-    pub(super) fn push_moving(
-        &mut self,
-        hash: u64,
-        keys: &impl Keys<T>,
-        entry: T,
-    ) -> Result<Spot, AllocError> {
-        let (mut tags, len) = (self.tags_of_all(keys), self.tag());
-        // A single entry is not hashed, and so are keys that are looked for then.
-        let hash = if len == 1 { keys.first(&entry) } else { hash };
+    fn push_moving(&mut self, hash: u64, entry: T) -> Result<Spot, AllocError> {
+        let (mut tags, len) = (self.tags(), self.tag());
         tags.push(len, tag_of(hash));
-        match len {
-            1 => self.push_moved::<1, 2>(tags, entry),
-            2 => self.push_moved::<2, 4>(tags, entry),
-            _ => self.push_moved::<4, 8>(tags, entry),
+        if len == 2 {
+            self.push_moved::<2, 4>(tags, entry)
+        } else {
+            self.push_moved::<4, 8>(tags, entry)
         }
     }
 

@@ -43,6 +43,33 @@ fn entries_without_a_size() {
     check(|key| key, |_| (), 1_000);
 }
 
+/// Blocks of every room, a single segment and several, on the way up and down; few enough for miri.
+#[test]
+fn entries_that_own_memory_in_tables_of_every_form() {
+    for most in [1_u64, 2, 3, 4, 5, 8, 9, 20, 60, 100] {
+        let mut dict = Dict::new();
+        for key in 0..most {
+            assert_eq!(dict.insert(key, Box::new(key)), None);
+            assert_eq!(dict.insert(key, Box::new(key + 1)), Some(Box::new(key)));
+            **dict.entry(key).or_default() += 1;
+            assert_eq!(dict.get(&(key + 1)), None);
+        }
+        dict.check();
+        let copy = dict.clone();
+        // From the middle, so that last entries move into gaps.
+        for at in 0..most {
+            let key = (at + most / 2) % most;
+            assert_eq!(dict.remove(&key), Some(Box::new(key + 2)));
+            assert_eq!(dict.remove(&key), None);
+        }
+        assert_eq!(dict.allocated_bytes(), 0);
+        assert_eq!(copy.len() as u64, most);
+        assert!(copy.iter().all(|(key, value)| **value == key + 2));
+        let sum: u64 = copy.into_values().map(|value| *value).sum();
+        assert_eq!(sum, most * (most - 1) / 2 + 2 * most);
+    }
+}
+
 #[test]
 fn huge_entries() {
     check(|key| key, |value| [value; 512], 400);
