@@ -207,8 +207,14 @@ mod tests {
         let plain = names(&Options::default());
         assert!(!plain.contains(&"distinct_as_keys".to_owned()));
         assert_eq!(
-            followers(&plain, &["tell_repeated_apart"]),
-            [Some("optimize_projections")]
+            followers(
+                &plain,
+                &["tell_repeated_apart", "mark_predicate_subqueries"]
+            ),
+            [
+                Some("optimize_projections"),
+                Some("decorrelate_predicate_subquery")
+            ]
         );
         let limited = names(&limited());
         assert_eq!(
