@@ -8,6 +8,7 @@
 use std::collections::HashMap;
 use std::io::Read;
 
+use chrono::{NaiveDate, NaiveTime};
 use weir_bytes::{Endian, Reader as Bytes, Short};
 
 use crate::{
@@ -273,22 +274,11 @@ impl FileHeader {
 
     /// Nanoseconds since 1970, taking the clock on the wall for UTC.
     fn start_ns(&self) -> Option<i128> {
-        let [year, month, _, day, hour, minute, second, ms] = self.start.map(i64::from);
-        if !(1..=12).contains(&month) {
-            return None;
-        }
-        // Days of the Gregorian calendar, counted from a 1st of March (Fliegel and Van Flandern, 1968).
-        let (y, m) = match month > 2 {
-            true => (year, month - 3),
-            false => (year - 1, month + 9),
-        };
-        let days = 365 * y + y.div_euclid(4) - y.div_euclid(100)
-            + y.div_euclid(400)
-            + (153 * m + 2) / 5
-            + day
-            - 1
-            - 719_468;
-        let seconds = ((days * 24 + hour) * 60 + minute) * 60 + second;
+        let [year, month, _, day, ..] = self.start;
+        let [.., hour, minute, second, ms] = self.start.map(i64::from);
+        let date = NaiveDate::from_ymd_opt(year.into(), month.into(), day.into())?;
+        let midnight = date.and_time(NaiveTime::MIN).and_utc().timestamp();
+        let seconds = midnight + (hour * 60 + minute) * 60 + second;
         Some(i128::from(seconds * 1000 + ms) * 1_000_000)
     }
 }

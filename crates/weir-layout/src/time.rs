@@ -1,5 +1,7 @@
 //! Times as recorders write them, turned into nanoseconds since 1970-01-01 UTC.
 
+use chrono::{NaiveDate, NaiveTime};
+
 use super::number::Number;
 
 /// Reads one time at a byte offset.
@@ -89,22 +91,15 @@ pub(super) const NS_PER_S: i64 = 1_000_000_000;
 
 /// Seconds from 1970-01-01 to this date and time of the Gregorian calendar, in UTC.
 pub(super) fn seconds_of(date: toml::value::Date, time: Option<toml::value::Time>) -> i64 {
-    // Counted in years that begin in March, so that the leap day is the last of its year.
-    let month = i64::from(date.month);
-    let year = i64::from(date.year) - i64::from(month <= 2);
-    let month_from_march = (month + 9) % 12;
-    let day_of_year = (153 * month_from_march + 2) / 5 + i64::from(date.day) - 1;
-    let days = year * 365 + year.div_euclid(4) - year.div_euclid(100) + year.div_euclid(400);
+    let day = NaiveDate::from_ymd_opt(date.year.into(), date.month.into(), date.day.into());
+    let midnight = day.map_or(0, |day| day.and_time(NaiveTime::MIN).and_utc().timestamp());
     let seconds = time.map_or(0, |time| {
         i64::from(time.hour) * 3600
             + i64::from(time.minute) * 60
             + i64::from(time.second.unwrap_or(0))
     });
-    (days + day_of_year - DAYS_TO_1970) * 86_400 + seconds
+    midnight + seconds
 }
-
-/// Days from the first of March of the year 0 to 1970-01-01.
-const DAYS_TO_1970: i64 = 719_468;
 
 #[cfg(test)]
 mod tests {

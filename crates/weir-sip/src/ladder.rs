@@ -4,6 +4,8 @@ mod canvas;
 mod svg;
 mod text;
 
+use chrono::DateTime;
+
 use crate::digest::Digest;
 
 pub use canvas::{Anchor, Canvas, Ink};
@@ -166,24 +168,8 @@ impl Rung {
 
 /// An instant as people write it: `2026-11-23 10:27:17.123456 UTC`.
 fn instant(time_ns: i64) -> String {
-    let us = time_ns.div_euclid(1_000);
-    let (seconds, us) = (us.div_euclid(1_000_000), us.rem_euclid(1_000_000));
-    let (days, second) = (seconds.div_euclid(86_400), seconds.rem_euclid(86_400));
-    // Days since 0000-03-01, in eras of 400 years (Hinnant, "chrono-compatible low-level date algorithms").
-    let days = days.saturating_add(719_468);
-    let (era, day) = (days.div_euclid(146_097), days.rem_euclid(146_097));
-    let year = (day - day / 1_460 + day / 36_524 - day / 146_096) / 365;
-    let day = day - (365 * year + year / 4 - year / 100);
-    let month = (5 * day + 2) / 153;
-    let day = day - (153 * month + 2) / 5 + 1;
-    let (month, past) = if month < 10 {
-        (month + 3, 0)
-    } else {
-        (month - 9, 1)
-    };
-    let year = year + era * 400 + past;
-    let (hour, minute, second) = (second / 3_600, second / 60 % 60, second % 60);
-    format!("{year:04}-{month:02}-{day:02} {hour:02}:{minute:02}:{second:02}.{us:06} UTC")
+    let instant = DateTime::from_timestamp_nanos(time_ns);
+    instant.format("%Y-%m-%d %H:%M:%S.%6f UTC").to_string()
 }
 
 /// The approximate number of cells of a character on a terminal: those of East Asia and pictures take two.

@@ -8,6 +8,7 @@ use std::process::Command;
 use anyhow::{Context, Result};
 use base64::Engine as _;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
+use chrono::{DateTime, Datelike as _, Timelike as _};
 use flate2::{Compression, Crc, write::DeflateEncoder};
 use sha2::{Digest, Sha256};
 
@@ -106,24 +107,10 @@ fn dos_time(epoch: u64) -> u32 {
     // The first instant that there is.
     const FIRST: u64 = 315_532_800;
     let seconds = epoch.clamp(FIRST, u64::from(u32::MAX));
-    let (days, second) = (seconds / 86_400, seconds % 86_400);
-    // Howard Hinnant's days from civil, the other way, for years behind 1970.
-    let z = days + 719_468;
-    let era = z / 146_097;
-    let of_era = z % 146_097;
-    let year_of_era = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
-    let of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let shifted = (5 * of_year + 2) / 153;
-    let day = of_year - (153 * shifted + 2) / 5 + 1;
-    let month = if shifted < 10 {
-        shifted + 3
-    } else {
-        shifted - 9
-    };
-    let year = year_of_era + era * 400 + u64::from(month <= 2);
-    let date = (year - 1980) << 9 | month << 5 | day;
-    let time = (second / 3600) << 11 | (second / 60 % 60) << 5 | ((second % 60) / 2);
-    (date << 16 | time) as u32
+    let time = DateTime::from_timestamp(seconds.cast_signed(), 0).unwrap_or_default();
+    let date = (time.year_ce().1 - 1980) << 9 | time.month() << 5 | time.day();
+    let clock = time.hour() << 11 | time.minute() << 5 | time.second() / 2;
+    date << 16 | clock
 }
 
 /// Installs the wheel into an empty environment, and runs the program.

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use chrono::{DateTime, SecondsFormat};
 use weir_testkit::untidy::{Account, Capture};
 
 /// Times of both captures that belong together, as the same frames have them, where they differ.
@@ -56,20 +57,6 @@ impl Labels {
 
 /// A time as the program writes it.
 pub(super) fn timestamp(time_ns: u64) -> String {
-    let (seconds, ns) = (time_ns / 1_000_000_000, time_ns % 1_000_000_000);
-    let (days, second) = (seconds / 86_400, seconds % 86_400);
-    // Days since 0000-03-01, in years that begin with March.
-    let days = days + 719_468;
-    let era = days / 146_097;
-    let day = days % 146_097;
-    let year = (day - day / 1_460 + day / 36_524 - day / 146_096) / 365;
-    let day = day - (365 * year + year / 4 - year / 100);
-    let month = (5 * day + 2) / 153;
-    let day = day - (153 * month + 2) / 5 + 1;
-    let (year, month) = match month {
-        0..=9 => (era * 400 + year, month + 3),
-        _ => (era * 400 + year + 1, month - 9),
-    };
-    let (hour, minute, second) = (second / 3_600, second / 60 % 60, second % 60);
-    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{ns:09}Z")
+    let time = DateTime::from_timestamp_nanos(time_ns.cast_signed());
+    time.to_rfc3339_opts(SecondsFormat::Nanos, true)
 }

@@ -1,6 +1,8 @@
 //! Times of certificates that are not as RFC 5280, 4.1.2.5 wants them: without seconds, with an offset (X.680, 46 and
 //! 47), or no times at all. The reader of certificates refuses all of a certificate for one of them.
 
+use chrono::{NaiveDate, NaiveTime};
+
 use crate::ber::{Ber, INTEGER, SEQUENCE};
 
 /// The certificate with usual times in the place of its own, and those: seconds since 1970, `None` for what is no time.
@@ -60,8 +62,8 @@ fn time(tag: u8, text: &[u8]) -> Option<i64> {
         GENERALIZED => digits(&mut rest, 4)?,
         _ => return None,
     };
-    let month = digits(&mut rest, 2).filter(|month| (1..=12).contains(month))?;
-    let day = digits(&mut rest, 2).filter(|day| (1..=31).contains(day))?;
+    let month = digits(&mut rest, 2)?.try_into().ok()?;
+    let day = digits(&mut rest, 2)?.try_into().ok()?;
     let hour = digits(&mut rest, 2).filter(|hour| *hour < 24)?;
     let minutes = digits(&mut rest, 2).unwrap_or(0);
     let seconds = digits(&mut rest, 2).unwrap_or(0);
@@ -73,7 +75,9 @@ fn time(tag: u8, text: &[u8]) -> Option<i64> {
         rest = fraction.get(end.unwrap_or(fraction.len())..)?;
     }
     let of_day = hour * 3_600 + minutes * 60 + seconds;
-    Some(days(year, month, day) * 86_400 + of_day - offset(rest)?)
+    let date = NaiveDate::from_ymd_opt(i32::try_from(year).ok()?, month, day)?;
+    let midnight = date.and_time(NaiveTime::MIN).and_utc().timestamp();
+    Some(midnight + of_day - offset(rest)?)
 }
 
 /// The offset from UTC, in seconds.
@@ -100,14 +104,6 @@ fn digits(text: &mut &[u8], count: usize) -> Option<i64> {
     *text = rest;
     let number = number.iter();
     Some(number.fold(0, |sum, digit| sum * 10 + i64::from(digit - b'0')))
-}
-
-/// Days since 1970 of a date of the Gregorian calendar, whose years are counted from March on.
-fn days(year: i64, month: i64, day: i64) -> i64 {
-    let year = if month > 2 { year } else { year - 1 };
-    let of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
-    let leap_days = year.div_euclid(4) - year.div_euclid(100) + year.div_euclid(400);
-    year * 365 + leap_days + of_year - 719_468
 }
 
 #[cfg(test)]

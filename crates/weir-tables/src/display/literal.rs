@@ -2,6 +2,7 @@
 
 use std::net::Ipv4Addr;
 
+use chrono::{NaiveDate, NaiveTime};
 use weir_filter::{Error, Operand, OperandKind};
 use weir_packet::Address;
 
@@ -172,11 +173,9 @@ fn seconds(word: &str) -> Option<i128> {
 fn date(text: &str) -> Option<i128> {
     let text = text.trim().trim_end_matches('Z');
     let (day, time) = text.split_once([' ', 'T']).unwrap_or((text, "00:00:00"));
-    let mut day = day.splitn(3, '-').map(str::parse::<i64>);
+    let mut day = day.splitn(3, '-').map(str::parse::<u16>);
     let (year, month, day) = (day.next()?.ok()?, day.next()?.ok()?, day.next()?.ok()?);
-    if !(1..=12).contains(&month) || !(1..=31).contains(&day) || !(0..=9999).contains(&year) {
-        return None;
-    }
+    let date = NaiveDate::from_ymd_opt(year.into(), month.into(), day.into())?;
     let (clock, fraction) = time.split_once('.').unwrap_or((time, ""));
     let mut clock = clock.splitn(3, ':').map(str::parse::<i64>);
     let hour = clock.next()?.ok()?;
@@ -188,15 +187,8 @@ fn date(text: &str) -> Option<i128> {
     if fraction.len() > 9 || !fraction.bytes().all(|byte| byte.is_ascii_digit()) {
         return None;
     }
-    // Days from 1970-01-01 in the Gregorian calendar, years from March on.
-    let year = if month <= 2 { year - 1 } else { year };
-    let era = year.div_euclid(400);
-    let year_of_era = year.rem_euclid(400);
-    let day_of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
-    let days = era * 146_097 + year_of_era * 365 + year_of_era / 4 - year_of_era / 100
-        + day_of_year
-        - 719_468;
     let nanoseconds: i128 = format!("{fraction:0<9}").parse().ok()?;
-    let seconds = days * 86_400 + hour * 3_600 + minute * 60 + second;
+    let midnight = date.and_time(NaiveTime::MIN).and_utc().timestamp();
+    let seconds = midnight + hour * 3_600 + minute * 60 + second;
     Some(i128::from(seconds) * 1_000_000_000 + nanoseconds)
 }
