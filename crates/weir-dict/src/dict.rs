@@ -272,23 +272,34 @@ impl<K: Hash + Eq, V, S: BuildHasher> Dict<K, V, S> {
                     return Ok(None);
                 }
                 Place::Full => {}
-                Place::Elsewhere => return self.insert_anywhere(hash, key, value),
+                Place::Elsewhere => return self.insert_cold(hash, key, value, true),
             },
-            Form::Unsettled => return self.insert_anywhere(hash, key, value),
+            Form::Unsettled => return self.insert_cold(hash, key, value, false),
         }
         self.insert_new(hash, key, value)?;
         Ok(None)
     }
 
-    /// Inserts as [`Self::try_insert`], wherever the key is.
+    /// Inserts as [`Self::try_insert`]; the key is not in its segment where that has been searched.
     #[cold]
     #[inline(never)]
-    fn insert_anywhere(&mut self, hash: u64, key: K, value: V) -> Result<Option<V>, AllocError> {
+    fn insert_cold(
+        &mut self,
+        hash: u64,
+        key: K,
+        value: V,
+        is_searched: bool,
+    ) -> Result<Option<V>, AllocError> {
         let query = MapQuery {
             key: &key,
             state: &self.state,
         };
-        if let Some(spot) = self.table.find(hash, &query) {
+        let spot = if is_searched {
+            self.table.find_deep(&query)
+        } else {
+            self.table.find(hash, &query)
+        };
+        if let Some(spot) = spot {
             let entry = self.table.at_mut(spot);
             return Ok(entry.map(|entry| core::mem::replace(&mut entry.1, value)));
         }

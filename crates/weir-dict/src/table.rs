@@ -290,9 +290,10 @@ impl<T> Table<T> {
         self.at(spot)
     }
 
+    /// Finds where an entry stands that is not in its segment.
     #[cold]
     #[inline(never)]
-    fn find_deep(&self, query: &impl Query<T>) -> Option<Spot> {
+    pub(crate) fn find_deep(&self, query: &impl Query<T>) -> Option<Spot> {
         let View::Large(large) = self.view() else {
             return None;
         };
