@@ -58,8 +58,8 @@ fn push_clock(second: u64, nanoseconds: u32, out: &mut Vec<u8>) {
     out.push(b'Z');
 }
 
-/// Reads what is written of a time, with a space or `T`, with or without `Z` and time; and seconds since
-/// 1970 with a fraction, behind `@` or not.
+/// Reads a date and the time after it, with a space or `T` between them, with or without `Z` and time; and
+/// seconds since 1970 with a fraction, behind `@` or not.
 #[must_use]
 pub fn parse(text: &str) -> Option<Time> {
     let text = text.trim();
