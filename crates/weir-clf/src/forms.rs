@@ -15,6 +15,7 @@ use crate::forms::notation::{Notation, in_form};
 use crate::index::mark::Mark;
 use crate::losses::{Loss, Losses};
 use crate::record::Record;
+use crate::rfc3339::Dates;
 
 /// The form of records.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -106,6 +107,8 @@ pub struct Encoder {
     rfc6873: rfc6873::Encoder,
     /// A line of the text draft while it is put together.
     line: Line,
+    /// The date of JSON lines.
+    dates: Dates,
     /// Records of the other forms.
     out: Vec<u8>,
     losses: Losses,
@@ -119,6 +122,7 @@ impl Encoder {
             form,
             rfc6873: rfc6873::Encoder::default(),
             line: Line::default(),
+            dates: Dates::default(),
             out: Vec::new(),
             losses: Losses::default(),
         }
@@ -149,7 +153,7 @@ impl Encoder {
         match self.form {
             Form::Text => text::push(record, &mut self.line, out, losses),
             Form::Binary => binary::push(record, out, losses),
-            _ => json::push(record, out),
+            _ => json::push(record, &mut self.dates, out),
         }
         if self.form == Form::Text {
             // The missing fields are known.

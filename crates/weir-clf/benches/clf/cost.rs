@@ -16,7 +16,7 @@ type Way<'a> = (&'static str, Box<dyn FnMut() -> [f64; 2] + 'a>);
 
 /// Prints the time of each way, or walks the one that is named.
 pub(crate) fn run(calls: &Calls, folder: &Path, name: Option<&str>, rounds: usize) {
-    let [text, binary] = [Form::Text, Form::Binary].map(|form| {
+    let [text, binary, json] = [Form::Text, Form::Binary, Form::Json].map(|form| {
         let path = folder.join(form.name());
         drafts::write_all(calls, form, &path);
         path
@@ -29,7 +29,7 @@ pub(crate) fn run(calls: &Calls, folder: &Path, name: Option<&str>, rounds: usiz
                 cpu(|| {
                     calls.each(|record| {
                         black_box(record);
-                    })
+                    });
                 })
             }),
         ),
@@ -74,8 +74,16 @@ pub(crate) fn run(calls: &Calls, folder: &Path, name: Option<&str>, rounds: usiz
             Box::new(|| cpu(|| _ = drafts::careful(&binary, &log))),
         ),
         (
+            "format JSON",
+            Box::new(|| cpu(|| format(calls, Form::Json))),
+        ),
+        (
             "to binary",
             Box::new(|| cpu(|| _ = drafts::convert_file(&text, Form::Binary, &log))),
+        ),
+        (
+            "from JSON",
+            Box::new(|| cpu(|| _ = drafts::convert_file(&json, Form::Binary, &log))),
         ),
     ];
     if name == Some("index") {

@@ -13,7 +13,7 @@ use crate::optional::{Optionals, push_decimal};
 use crate::record::{
     ABSENT, Field, Flags, Record, Retransmission, Transport, UNPARSABLE, literal, present,
 };
-use crate::rfc3339;
+use crate::rfc3339::{self, Dates};
 
 const TRANSPORTS: [Transport; 4] = [
     Transport::Udp,
@@ -31,9 +31,9 @@ const COPIES: [(Retransmission, &str); 3] = [
 const METHOD: &str = "method";
 
 /// Writes a record as a line.
-pub(crate) fn push(record: &Record<'_>, out: &mut Vec<u8>) {
+pub(crate) fn push(record: &Record<'_>, dates: &mut Dates, out: &mut Vec<u8>) {
     out.extend_from_slice(b"{\"time\":\"");
-    rfc3339::push(record.time, out);
+    dates.push(record.time, out);
     out.push(b'"');
     let flags = record.flags;
     let kind = if flags.response {
@@ -312,7 +312,7 @@ mod tests {
         record.set(Field::FromTag, b"line\nfeed");
         record.set(Field::ToTag, UNPARSABLE);
         let mut line = Vec::new();
-        push(&record, &mut line);
+        push(&record, &mut Dates::default(), &mut line);
         assert_eq!(line.iter().filter(|&&byte| byte == b'\n').count(), 1);
         assert_eq!(decode(&line, &mut Vec::new()), Ok(record));
     }
