@@ -517,6 +517,8 @@ pub(crate) struct SideDetail {
     /// Numbers that were counted as missed: their segments may come yet, as captures may have acknowledgments before
     /// what they acknowledge.
     pub(crate) given_up: Ranges,
+    /// Numbers that were counted as missed behind the highest one that was seen.
+    pub(crate) ahead: u32,
     /// The first number of the segment that holds the highest one.
     pub(crate) tail: u32,
 }
@@ -528,6 +530,7 @@ impl SideDetail {
         self.out_of_order = 0;
         self.zero_windows = 0;
         self.missed_bytes = 0;
+        self.ahead = 0;
         self.wraps = 0;
         self.ack_wraps = 0;
     }
