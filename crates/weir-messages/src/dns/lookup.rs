@@ -65,6 +65,12 @@ impl Questions {
         self.forgotten
     }
 
+    /// Whether a question with this number was seen on this flow, and is not forgotten.
+    #[must_use]
+    pub fn is_asked(&self, flow: u64, id: u16) -> bool {
+        self.asked.contains_key(&(flow, id))
+    }
+
     /// Takes the next message.
     pub fn take(&mut self, message: &Message<'_>, way: Way) -> Ask {
         let key = (way.flow, message.id());
@@ -205,6 +211,12 @@ impl<W: Clone> Lookups<W> {
     #[must_use]
     pub const fn given_up(&self) -> u64 {
         self.given_up
+    }
+
+    /// Whether a question with this number waits for its answer on this flow.
+    #[must_use]
+    pub fn is_asked(&self, flow: u64, id: u16) -> bool {
+        self.by_key.contains_key(&(flow, id))
     }
 
     /// Takes the next message, and reports the lookups that are complete.

@@ -29,6 +29,37 @@ fn is_port(ports: [u16; 2]) -> bool {
     ports.iter().any(|port| PORTS.contains(port))
 }
 
+impl Diameter {
+    /// Makes rows of a message. `None` of an answer that `waits` where its question is not known.
+    fn take(&mut self, bytes: &[u8], way: &Way, waits: bool, push: &mut Push<'_>) -> Option<bool> {
+        let Some(message) = Message::new(bytes).filter(|_| way.transport != "udp") else {
+            return Some(false);
+        };
+        let id = (message.hop_by_hop(), message.command());
+        let asked = match message.is_request() {
+            true => {
+                self.0.ask(way, id);
+                None
+            }
+            false => {
+                let asked = self.0.answer(way, id);
+                if waits && asked.is_none() {
+                    return None;
+                }
+                asked
+            }
+        };
+        let captured = CapturedDiameter {
+            bytes: bytes.to_vec(),
+            time_ns: asked.and_then(|asked| asked.until(way)),
+            asked,
+        };
+        let cache = Cache::new(FIELDS.len());
+        push(way, &DiameterItem { captured, cache });
+        Some(true)
+    }
+}
+
 impl Protocol for Diameter {
     const NAME: &'static str = "diameter";
     const MESSAGE_BYTES_MAX: usize = OCTETS_MAX;
@@ -68,25 +99,11 @@ impl Protocol for Diameter {
     }
 
     fn message(&mut self, bytes: &[u8], way: &Way, push: &mut Push<'_>) -> bool {
-        let Some(message) = Message::new(bytes).filter(|_| way.transport != "udp") else {
-            return false;
-        };
-        let id = (message.hop_by_hop(), message.command());
-        let asked = match message.is_request() {
-            true => {
-                self.0.ask(way, id);
-                None
-            }
-            false => self.0.answer(way, id),
-        };
-        let captured = CapturedDiameter {
-            bytes: bytes.to_vec(),
-            time_ns: asked.and_then(|asked| asked.until(way)),
-            asked,
-        };
-        let cache = Cache::new(FIELDS.len());
-        push(way, &DiameterItem { captured, cache });
-        true
+        self.take(bytes, way, false, push).unwrap_or_default()
+    }
+
+    fn message_or_wait(&mut self, bytes: &[u8], way: &Way, push: &mut Push<'_>) -> Option<bool> {
+        self.take(bytes, way, true, push)
     }
 
     fn counted(&self) -> Vec<(u64, &'static str)> {

@@ -108,6 +108,35 @@ pub(super) fn read<'m>(
     Some((message, way))
 }
 
+/// True of a response that has a question: those of multicast DNS are often sent without (RFC 6762, 6), and those of LLMNR go
+/// another way (RFC 4795, 2.4).
+pub(super) fn may_be_early(message: &Message<'_>) -> bool {
+    message.is_response() && message.dialect() == Dialect::Unicast
+}
+
+impl Dns {
+    /// Makes rows of a message. `None` of an answer that `waits` where its question is not known.
+    fn take(&mut self, bytes: &[u8], way: &Way, waits: bool, push: &mut Push<'_>) -> Option<bool> {
+        let Some((message, seen)) = read(bytes, way) else {
+            return Some(false);
+        };
+        if waits && may_be_early(&message) && !self.questions.is_asked(way.flow, message.id()) {
+            return None;
+        }
+        let item = DnsItem {
+            message,
+            ask: self.questions.take(&message, seen),
+            time_ns: way.time_ns,
+            is_cut: way.missing > 0,
+            question: OnceCell::new(),
+            name: OnceCell::new(),
+            lists: [const { OnceCell::new() }; LISTS_MAX],
+        };
+        push(way, &item);
+        Some(true)
+    }
+}
+
 impl Protocol for Dns {
     const NAME: &'static str = "dns";
 
@@ -144,20 +173,11 @@ impl Protocol for Dns {
     }
 
     fn message(&mut self, bytes: &[u8], way: &Way, push: &mut Push<'_>) -> bool {
-        let Some((message, seen)) = read(bytes, way) else {
-            return false;
-        };
-        let item = DnsItem {
-            message,
-            ask: self.questions.take(&message, seen),
-            time_ns: way.time_ns,
-            is_cut: way.missing > 0,
-            question: OnceCell::new(),
-            name: OnceCell::new(),
-            lists: [const { OnceCell::new() }; LISTS_MAX],
-        };
-        push(way, &item);
-        true
+        self.take(bytes, way, false, push).unwrap_or_default()
+    }
+
+    fn message_or_wait(&mut self, bytes: &[u8], way: &Way, push: &mut Push<'_>) -> Option<bool> {
+        self.take(bytes, way, true, push)
     }
 
     fn counted(&self) -> Vec<(u64, &'static str)> {

@@ -23,18 +23,17 @@ pub(super) const EXTRACTION: Extraction = Extraction {
 #[derive(Default)]
 struct Mgcp(Requests<u32>);
 
-impl Protocol for Mgcp {
-    const NAME: &'static str = "mgcp";
-
-    fn is_datagram(bytes: &[u8], ports: [u16; 2]) -> bool {
-        begins(bytes, ports)
-    }
-
-    fn may_be_cut(_bytes: &[u8], ports: [u16; 2]) -> bool {
-        ports.iter().any(|port| PORTS.contains(port))
-    }
-
-    fn message(&mut self, bytes: &[u8], way: &Way, push: &mut Push<'_>) -> bool {
+impl Mgcp {
+    /// Makes rows of a message. `None` of an answer that `waits` where its question is not known.
+    fn take(&mut self, bytes: &[u8], way: &Way, waits: bool, push: &mut Push<'_>) -> Option<bool> {
+        let lacks_request = |message: Message<'_>| match (message.line, message.transaction()) {
+            (Line::Response { .. }, Some(id)) => self.0.answer(way, id).is_none(),
+            _ => false,
+        };
+        // A datagram of several messages waits where all of them do.
+        if waits && messages(bytes).next().is_some() && messages(bytes).all(lacks_request) {
+            return None;
+        }
         let mut is_any = false;
         for message in messages(bytes) {
             let asked = match (message.line, message.transaction()) {
@@ -55,7 +54,27 @@ impl Protocol for Mgcp {
             push(way, &MgcpItem { captured, cache });
             is_any = true;
         }
-        is_any
+        Some(is_any)
+    }
+}
+
+impl Protocol for Mgcp {
+    const NAME: &'static str = "mgcp";
+
+    fn is_datagram(bytes: &[u8], ports: [u16; 2]) -> bool {
+        begins(bytes, ports)
+    }
+
+    fn may_be_cut(_bytes: &[u8], ports: [u16; 2]) -> bool {
+        ports.iter().any(|port| PORTS.contains(port))
+    }
+
+    fn message(&mut self, bytes: &[u8], way: &Way, push: &mut Push<'_>) -> bool {
+        self.take(bytes, way, false, push).unwrap_or_default()
+    }
+
+    fn message_or_wait(&mut self, bytes: &[u8], way: &Way, push: &mut Push<'_>) -> Option<bool> {
+        self.take(bytes, way, true, push)
     }
 
     fn counted(&self) -> Vec<(u64, &'static str)> {

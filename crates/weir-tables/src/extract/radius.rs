@@ -29,6 +29,37 @@ const HEADER_OCTETS: u16 = 20;
 #[derive(Default)]
 struct Radius(Requests<u8>);
 
+impl Radius {
+    /// Makes rows of a message. `None` of an answer that `waits` where its question is not known.
+    fn take(&mut self, bytes: &[u8], way: &Way, waits: bool, push: &mut Push<'_>) -> Option<bool> {
+        let Some(packet) = Packet::new(bytes, way.ports()) else {
+            return Some(false);
+        };
+        let asked = match packet.is_response() {
+            true => {
+                let asked = self.0.answer(way, packet.id());
+                if waits && asked.is_none() {
+                    return None;
+                }
+                asked
+            }
+            false => {
+                self.0.ask(way, packet.id());
+                None
+            }
+        };
+        let captured = CapturedRadius {
+            bytes: bytes.to_vec(),
+            ports: way.ports(),
+            time_ns: asked.and_then(|asked| asked.until(way)),
+            asked,
+        };
+        let cache = Cache::new(FIELDS.len());
+        push(way, &RadiusItem { captured, cache });
+        Some(true)
+    }
+}
+
 impl Protocol for Radius {
     const NAME: &'static str = "radius";
 
@@ -84,25 +115,11 @@ impl Protocol for Radius {
     }
 
     fn message(&mut self, bytes: &[u8], way: &Way, push: &mut Push<'_>) -> bool {
-        let Some(packet) = Packet::new(bytes, way.ports()) else {
-            return false;
-        };
-        let asked = match packet.is_response() {
-            true => self.0.answer(way, packet.id()),
-            false => {
-                self.0.ask(way, packet.id());
-                None
-            }
-        };
-        let captured = CapturedRadius {
-            bytes: bytes.to_vec(),
-            ports: way.ports(),
-            time_ns: asked.and_then(|asked| asked.until(way)),
-            asked,
-        };
-        let cache = Cache::new(FIELDS.len());
-        push(way, &RadiusItem { captured, cache });
-        true
+        self.take(bytes, way, false, push).unwrap_or_default()
+    }
+
+    fn message_or_wait(&mut self, bytes: &[u8], way: &Way, push: &mut Push<'_>) -> Option<bool> {
+        self.take(bytes, way, true, push)
     }
 
     fn counted(&self) -> Vec<(u64, &'static str)> {

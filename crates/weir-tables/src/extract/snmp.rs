@@ -26,25 +26,21 @@ const RESPONSE: u8 = 2;
 /// A report, which answers a request that could not be read.
 const REPORT: u8 = 8;
 
-impl Protocol for Snmp {
-    const NAME: &'static str = "snmp";
-
-    fn is_datagram(bytes: &[u8], ports: [u16; 2]) -> bool {
-        bytes.first() == Some(&0x30) && Message::new(bytes, ports).is_some()
-    }
-
-    fn may_be_cut(_bytes: &[u8], ports: [u16; 2]) -> bool {
-        ports.iter().any(|port| PORTS.contains(port))
-    }
-
-    fn message(&mut self, bytes: &[u8], way: &Way, push: &mut Push<'_>) -> bool {
+impl Snmp {
+    /// Makes rows of a message. `None` of an answer that `waits` where its question is not known.
+    fn take(&mut self, bytes: &[u8], way: &Way, waits: bool, push: &mut Push<'_>) -> Option<bool> {
         let Some(message) = Message::new(bytes, way.ports()) else {
-            return false;
+            return Some(false);
         };
         let mut asked = None;
         if let Some((pdu, id)) = message.pdu.as_ref().and_then(|pdu| Some((pdu, pdu.id?))) {
             match pdu.kind {
-                RESPONSE => asked = self.0.answer(way, id),
+                RESPONSE => {
+                    asked = self.0.answer(way, id);
+                    if waits && asked.is_none() {
+                        return None;
+                    }
+                }
                 // An engine that is asked without its name reports it; the same request is sent again then.
                 REPORT => self.0.forget(way, id),
                 0 | 1 | 3 | 5 | 6 => self.0.ask(way, id),
@@ -69,7 +65,27 @@ impl Protocol for Snmp {
             message,
         };
         push(way, &item);
-        true
+        Some(true)
+    }
+}
+
+impl Protocol for Snmp {
+    const NAME: &'static str = "snmp";
+
+    fn is_datagram(bytes: &[u8], ports: [u16; 2]) -> bool {
+        bytes.first() == Some(&0x30) && Message::new(bytes, ports).is_some()
+    }
+
+    fn may_be_cut(_bytes: &[u8], ports: [u16; 2]) -> bool {
+        ports.iter().any(|port| PORTS.contains(port))
+    }
+
+    fn message(&mut self, bytes: &[u8], way: &Way, push: &mut Push<'_>) -> bool {
+        self.take(bytes, way, false, push).unwrap_or_default()
+    }
+
+    fn message_or_wait(&mut self, bytes: &[u8], way: &Way, push: &mut Push<'_>) -> Option<bool> {
+        self.take(bytes, way, true, push)
     }
 
     fn counted(&self) -> Vec<(u64, &'static str)> {

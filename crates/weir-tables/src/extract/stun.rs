@@ -31,6 +31,38 @@ const REQUEST: u8 = 0;
 /// Class of what has no answer.
 const INDICATION: u8 = 1;
 
+impl Stun {
+    /// Makes rows of a message. `None` of an answer that `waits` where its question is not known.
+    fn take(&mut self, bytes: &[u8], way: &Way, waits: bool, push: &mut Push<'_>) -> Option<bool> {
+        let Some(message) = Message::new(bytes) else {
+            return Some(false);
+        };
+        let asked = match message.class() {
+            REQUEST => {
+                self.0.ask(way, message.id());
+                None
+            }
+            INDICATION => None,
+            _ => {
+                let asked = self.0.answer(way, message.id());
+                if waits && asked.is_none() {
+                    return None;
+                }
+                asked
+            }
+        };
+        let captured = CapturedStun {
+            bytes: bytes.to_vec(),
+            id: message.id(),
+            time_ns: asked.and_then(|asked| asked.until(way)),
+            asked,
+        };
+        let cache = Cache::new(FIELDS.len());
+        push(way, &StunItem { captured, cache });
+        Some(true)
+    }
+}
+
 impl Protocol for Stun {
     const NAME: &'static str = "stun";
 
@@ -74,26 +106,11 @@ impl Protocol for Stun {
     }
 
     fn message(&mut self, bytes: &[u8], way: &Way, push: &mut Push<'_>) -> bool {
-        let Some(message) = Message::new(bytes) else {
-            return false;
-        };
-        let asked = match message.class() {
-            REQUEST => {
-                self.0.ask(way, message.id());
-                None
-            }
-            INDICATION => None,
-            _ => self.0.answer(way, message.id()),
-        };
-        let captured = CapturedStun {
-            bytes: bytes.to_vec(),
-            id: message.id(),
-            time_ns: asked.and_then(|asked| asked.until(way)),
-            asked,
-        };
-        let cache = Cache::new(FIELDS.len());
-        push(way, &StunItem { captured, cache });
-        true
+        self.take(bytes, way, false, push).unwrap_or_default()
+    }
+
+    fn message_or_wait(&mut self, bytes: &[u8], way: &Way, push: &mut Push<'_>) -> Option<bool> {
+        self.take(bytes, way, true, push)
     }
 
     fn counted(&self) -> Vec<(u64, &'static str)> {

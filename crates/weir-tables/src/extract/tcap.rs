@@ -27,28 +27,28 @@ struct Tcap {
     open: Requests<u64>,
 }
 
-impl Protocol for Tcap {
-    const NAME: &'static str = "tcap";
-
-    fn is_datagram(bytes: &[u8], ports: [u16; 2]) -> bool {
-        <super::m3ua::M3ua as Protocol>::is_datagram(bytes, ports)
-    }
-
-    fn message(&mut self, bytes: &[u8], way: &Way, push: &mut Push<'_>) -> bool {
+impl Tcap {
+    /// Makes rows of a message. `None` of an answer that `waits` where its question is not known.
+    fn take(&mut self, bytes: &[u8], way: &Way, waits: bool, push: &mut Push<'_>) -> Option<bool> {
         let Some(transfer) = super::sccp::carried(bytes, way) else {
-            return false;
+            return Some(false);
         };
         let Some(outer) = sccp::Message::new(transfer.user) else {
-            return false;
+            return Some(false);
         };
         let reference = outer.segment.map_or(0, |segment| segment.reference);
         let key = (transfer.opc, transfer.dpc, reference);
         let whole = self.parts.take(key, &outer);
         let Some(message) = whole.and_then(Message::new) else {
-            return false;
+            return Some(false);
         };
         let asked = message.destination.map(transaction);
         let asked = asked.and_then(|id| self.open.answer(way, id));
+        // The last part of several is not taken twice.
+        let may_wait = waits && outer.segment.is_none() && message.destination.is_some();
+        if may_wait && asked.is_none() {
+            return None;
+        }
         if let Some(id) = message.origin.map(transaction) {
             self.open.ask(way, id);
         }
@@ -72,7 +72,23 @@ impl Protocol for Tcap {
         };
         let cache = Cache::new(FIELDS.len());
         push(way, &TcapItem { captured, cache });
-        true
+        Some(true)
+    }
+}
+
+impl Protocol for Tcap {
+    const NAME: &'static str = "tcap";
+
+    fn is_datagram(bytes: &[u8], ports: [u16; 2]) -> bool {
+        <super::m3ua::M3ua as Protocol>::is_datagram(bytes, ports)
+    }
+
+    fn message(&mut self, bytes: &[u8], way: &Way, push: &mut Push<'_>) -> bool {
+        self.take(bytes, way, false, push).unwrap_or_default()
+    }
+
+    fn message_or_wait(&mut self, bytes: &[u8], way: &Way, push: &mut Push<'_>) -> Option<bool> {
+        self.take(bytes, way, true, push)
     }
 
     fn counted(&self) -> Vec<(u64, &'static str)> {
