@@ -348,7 +348,16 @@ impl Flow {
         self.mark_ns = self.mark_ns.saturating_add(ahead_ns);
         if let Some(detail) = details.of(self) {
             detail.last_ns = detail.last_ns.max(last_ns);
+            detail.moved_ns = detail.moved_ns.saturating_add(ahead_ns);
         }
+    }
+
+    /// The time of the first packet on the current clock of the flow.
+    #[inline]
+    pub(crate) fn began_ns(&self, details: &Details) -> i64 {
+        let detail = details.get(self.detail);
+        let moved_ns = detail.map_or(0, |detail| detail.moved_ns);
+        self.first_ns.saturating_add(moved_ns)
     }
 
     /// Turns originator and responder round.
@@ -449,6 +458,8 @@ const fn is_power_of_ten(mut count: u32) -> bool {
 #[derive(Debug)]
 pub(crate) struct Detail {
     pub(crate) sides: [SideDetail; 2],
+    /// How far the clock of the flow is ahead of the one of its first packet.
+    pub(crate) moved_ns: i64,
     /// The highest time of a packet by a clock that is no longer the flow's.
     pub(crate) last_ns: i64,
     pub(crate) history: More,
@@ -517,6 +528,8 @@ pub(crate) struct SideDetail {
     /// Numbers that were counted as missed: their segments may come yet, as captures may have acknowledgments before
     /// what they acknowledge.
     pub(crate) given_up: Ranges,
+    /// Numbers that were counted as missed behind the highest one that was seen.
+    pub(crate) ahead: u32,
     /// The first number of the segment that holds the highest one.
     pub(crate) tail: u32,
 }
@@ -528,6 +541,7 @@ impl SideDetail {
         self.out_of_order = 0;
         self.zero_windows = 0;
         self.missed_bytes = 0;
+        self.ahead = 0;
         self.wraps = 0;
         self.ack_wraps = 0;
     }
@@ -537,6 +551,7 @@ impl Default for Detail {
     fn default() -> Self {
         Self {
             sides: [SideDetail::default(); 2],
+            moved_ns: 0,
             last_ns: i64::MIN,
             history: More::default(),
             answers: Answers::default(),

@@ -7,7 +7,8 @@
 use crate::flow::{Flow, Side, SideDetail, State};
 use crate::history::Event;
 use crate::ranges::{Ranges, Removed};
-use crate::tcp::{Connection, LATE_MAX, Segment, beyond};
+use crate::slab::NONE;
+use crate::tcp::{Connection, LATE_MAX, RST, SYN, Segment, beyond};
 
 impl Connection<'_> {
     /// Counts what `side`'s peer acknowledged from `from` to `to` and was not seen, or not captured.
@@ -33,6 +34,7 @@ impl Connection<'_> {
         // Data behind a reset are not taken in, whether they were captured or not.
         if beyond(to, known) > 0 && !begin && end.state != State::Reset {
             missed.push((known, to));
+            self.note_ahead(side, known, to);
         }
         for (from, to) in missed.ranges() {
             self.miss(side, from, to);
@@ -41,6 +43,58 @@ impl Connection<'_> {
                 self.count(side, Event::Gap, |detail| &mut detail.gaps);
             }
         }
+    }
+
+    /// Notes that the numbers from `from` to `to` are counted, which are behind all that was seen.
+    #[cold]
+    fn note_ahead(&mut self, side: usize, from: u32, to: u32) {
+        let Self { flow, details } = self;
+        let end = flow.sides[side];
+        // The SYN that is counted though none was seen.
+        let is_syn = end.last == end.start && from == end.last.wrapping_add(1);
+        let begins = from == end.last || is_syn;
+        if let Some(detail) = details.of(flow) {
+            let detail = &mut detail.sides[side];
+            let before = if begins { 0 } else { detail.ahead };
+            detail.ahead = before.saturating_add(to.wrapping_sub(from));
+        }
+    }
+
+    /// Takes back what was acknowledged behind all that was seen when its sender goes on where it stood: it had not sent it
+    /// yet. An endpoint answers such an acknowledgment with one of its own, which has this number (RFC 9293, 3.10.7.4). Without a
+    /// segment that says so, packets that were not captured are the likelier reason: receivers acknowledge what they have.
+    #[inline]
+    pub(crate) fn refute(&mut self, side: usize, segment: &Segment, last: u32) {
+        let end = &self.flow.sides[side];
+        if self.flow.detail != NONE
+            && segment.seq == last
+            && beyond(end.ack, last) > 0
+            && !segment.is(SYN | RST)
+        {
+            self.take_back_ahead(side, last);
+        }
+    }
+
+    #[cold]
+    fn take_back_ahead(&mut self, side: usize, last: u32) {
+        let Self { flow, details } = self;
+        let end = &mut flow.sides[side];
+        let Some(detail) = details.get_mut(flow.detail) else {
+            return;
+        };
+        let detail = &mut detail.sides[side];
+        let ahead = detail.ahead.min(end.ack.wrapping_sub(last));
+        if ahead == 0 {
+            return;
+        }
+        detail.ahead = 0;
+        detail.missed_bytes = detail.missed_bytes.saturating_sub(ahead.into());
+        detail.given_up.remove(last, end.ack);
+        if end.ack < last {
+            detail.ack_wraps = detail.ack_wraps.saturating_sub(1);
+        }
+        // What lies in between is missing once others are seen behind it, or it is acknowledged again.
+        end.ack = last;
     }
 
     /// Records a hole. If there is no room for it, it counts as missed before it is acknowledged.

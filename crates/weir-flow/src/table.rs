@@ -439,7 +439,7 @@ impl FlowTable {
     #[inline]
     fn deadline(&self, flow: &Flow) -> i64 {
         let behind_ns = self.clock.behind_ns(flow.clock);
-        deadline(flow, &self.options).saturating_add(behind_ns)
+        deadline(flow, &self.details, &self.options).saturating_add(behind_ns)
     }
 
     /// The flow that an attempt hides.
@@ -489,11 +489,16 @@ impl FlowTable {
         let Some(flow) = self.flows.get_mut(id) else {
             return;
         };
-        let lasted = u64::try_from(now_ns.saturating_sub(flow.first_ns)).unwrap_or(0);
-        if lasted < active_ns {
+        let passed_ns = |time_ns: i64, clock| time_ns.saturating_add(self.clock.behind_ns(clock));
+        let began_ns = passed_ns(flow.began_ns(&self.details), flow.clock);
+        let lasted_ns = passed_ns(now_ns, self.clock.current()).saturating_sub(began_ns);
+        if u64::try_from(lasted_ns).unwrap_or(0) < active_ns {
             return;
         }
         ended(record(flow, &self.details, End::Active));
+        if flow.clock != self.clock.current() {
+            flow.change_clock(&self.clock, &mut self.details);
+        }
         flow.part = flow.part.saturating_add(1);
         flow.first_ns = now_ns;
         flow.last_ns = now_ns;
@@ -515,6 +520,7 @@ impl FlowTable {
             }
         }
         if let Some(detail) = self.details.get_mut(flow.detail) {
+            (detail.moved_ns, detail.last_ns) = (0, i64::MIN);
             for side in &mut detail.sides {
                 side.forget_counts();
             }
@@ -632,7 +638,7 @@ fn idle_ns(protocol: u8, options: &Options) -> i64 {
 
 /// The deadline of a flow without further packets.
 #[inline]
-fn deadline(flow: &Flow, options: &Options) -> i64 {
+fn deadline(flow: &Flow, details: &Details, options: &Options) -> i64 {
     if flow.is(Flow::CLOSED) {
         return after(flow.mark_ns, options.tcp_close_ns);
     }
@@ -641,7 +647,7 @@ fn deadline(flow: &Flow, options: &Options) -> i64 {
         // The other direction has data that were not captured.
         && tcp::beyond(flow.sides[0].last, flow.sides[0].start) <= 1;
     if flow.is(Flow::ATTEMPT) && waits {
-        return after(flow.first_ns, options.tcp_attempt_ns);
+        return after(flow.began_ns(details), options.tcp_attempt_ns);
     }
     flow.last_ns
         .saturating_add(idle_ns(flow.key.protocol(), options))

@@ -88,6 +88,7 @@ impl Connection<'_> {
         let is_answer_to_it = self.note_answer(side, segment);
         self.confirm(side, segment);
         let old_last = self.begin(side, segment);
+        self.refute(side, segment, old_last);
         let relative = segment.seq.wrapping_sub(self.flow.sides[side].start);
         let underflow = self.is_before_start(side, segment.seq, old_last);
         self.note_flags(side, segment, relative);
@@ -231,6 +232,7 @@ impl Connection<'_> {
             side.holes.clear();
             side.cut.clear();
             side.given_up.clear();
+            side.ahead = 0;
         }
     }
 
@@ -295,6 +297,7 @@ impl Connection<'_> {
                 detail.holes.clear();
                 detail.cut.clear();
                 detail.given_up.clear();
+                detail.ahead = 0;
             }
             // The numbers after the SYN are new.
             return segment.seq.wrapping_add(1);

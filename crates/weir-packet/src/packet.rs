@@ -1,5 +1,7 @@
 //! A decoded packet: where each header lies, and what stopped the decoder.
 
+use std::ops::Range;
+
 use weir_bytes::{u8_at, u16_be_at, u32_be_at, u64_be_at};
 
 use crate::protocol::{Ipv4Header, Ipv6FragmentHeader, Ipv6Header, PROTOCOLS, network_identifier};
@@ -72,6 +74,16 @@ impl<'a> Packet<'a> {
             let bytes = buffer.get(span.start as usize..span.end as usize);
             (span.layer, bytes.unwrap_or_default())
         })
+    }
+
+    /// The headers that lie in the frame itself, outermost first, including repeated protocols: the protocol, and where in the
+    /// frame's bytes the header and its payload lie. Those of a reassembled PDU are not among them.
+    #[inline]
+    pub fn places(&self) -> impl Iterator<Item = (Layer, Range<usize>)> {
+        let in_frame = self.found.found().iter();
+        in_frame
+            .filter(|span| !span.is(Span::IS_REASSEMBLED))
+            .map(|span| (span.layer, span.start as usize..span.end as usize))
     }
 
     /// Calls `visit` with a packet whose header of `layer` is each of those of this protocol, the outermost first, until it returns

@@ -11,6 +11,7 @@ pub(crate) mod conversations;
 mod dhcp;
 mod diameter;
 mod dns;
+mod early;
 mod flow_fragments;
 mod flow_packets;
 mod flows;

@@ -3,6 +3,7 @@
 
 mod atm;
 mod capture;
+mod clocks;
 mod flows;
 mod fragments;
 mod hostile;

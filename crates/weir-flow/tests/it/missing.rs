@@ -1,6 +1,8 @@
 //! Octets of TCP that were not captured, counted by hand: those that were acknowledged, and those before others that were
 //! seen, in whatever state the connection is.
 
+use weir_flow::{FlowRecord, Options};
+
 use crate::untidy::check;
 
 const HANDSHAKE: &str = "
@@ -10,11 +12,11 @@ const HANDSHAKE: &str = "
 
 /// Checks the missing bytes and the streams of a connection with these lines after its handshake.
 #[track_caller]
-fn established(lines: &str, missed: u64, there: &str, back: &str) {
-    check(
-        &format!("{HANDSHAKE}\n {lines}"),
-        &[("S1", missed, there, back)],
-    );
+fn established(lines: &str, missed: u64, there: &str, back: &str) -> Vec<FlowRecord> {
+    let lines = format!("{HANDSHAKE}\n {lines}");
+    let state = if lines.contains("FA") { "S2" } else { "S1" };
+    check(&lines, &[(state, missed, there, back)]);
+    crate::capture::flows(&crate::untidy::segments(&lines), Options::default())
 }
 
 #[test]
@@ -168,12 +170,48 @@ fn acknowledgments_that_cannot_be_the_receivers_count_nothing() {
     }
 }
 
+/// RFC 9293, 3.10.7.4: an acknowledgment of what was not sent yet is answered with the number that is sent next, and dropped.
+#[test]
+fn what_its_sender_had_not_sent_was_missed_once_it_was_acknowledged() {
+    for ahead in [4, 503, 16_777_300, 90_000_000] {
+        let forged = format!("3 > A 1 1 ab\n 4 < A 1 {ahead}");
+        established(&format!("{forged}\n 5 > A 3 1"), 0, "ab", "");
+        established(&format!("{forged}\n 5 > FA 3 1"), 0, "ab", "");
+        let goes_on = format!("{forged}\n 5 > A 3 1 cd\n 6 < A 1 5");
+        let flows = established(&goes_on, 0, "abcd", "");
+        assert_eq!(flows[0].sent.stream_bytes, 4, "{ahead}");
+        // Again and again, as the receiver that claims more than it has.
+        let claims = format!("{goes_on}\n 7 < A 1 {ahead}9\n 8 > A 5 1 ef\n 9 < A 1 7");
+        established(&claims, 0, "abcdef", "");
+    }
+}
+
+#[test]
+fn what_was_acknowledged_behind_all_that_was_seen_is_missed_unless_its_sender_shows_otherwise() {
+    let begun = "3 > A 1 1 ab\n 4 < A 1 7";
+    established(begun, 4, "ab", "");
+    established(&format!("{begun}\n 5 > A 7 1 gh"), 4, "ab[4]gh", "");
+    established(&format!("{begun}\n 5 > A 7 1"), 4, "ab", "");
+    // Part of it comes, and nothing of what its sender sends from then on is of before.
+    established(
+        &format!("{begun}\n 5 > A 4 1 d\n 6 > A 7 1 g"),
+        3,
+        "ab[1]d[2]g",
+        "",
+    );
+    // What was sent before the acknowledgment was captured behind it.
+    let late = format!("{begun}\n 5 > A 3 1");
+    established(&late, 0, "ab", "");
+    established(&format!("{late}\n 6 > A 7 1 gh"), 4, "ab[4]gh", "");
+    established(&format!("{late}\n 6 < A 1 7"), 4, "ab", "");
+    // Neither an older number nor a reset shows what was sent.
+    established(&format!("{begun}\n 5 > A 1 1 ab"), 4, "ab", "");
+    established(&format!("{begun}\n 5 > A 2 1"), 4, "ab", "");
+}
+
 /// The octets that are missed of all flows.
 fn missed_of(lines: &str) -> u64 {
-    let flows = crate::capture::flows(
-        &crate::untidy::segments(lines),
-        weir_flow::Options::default(),
-    );
+    let flows = crate::capture::flows(&crate::untidy::segments(lines), Options::default());
     let missed = flows
         .iter()
         .map(|flow| flow.sent.missed_bytes + flow.received.missed_bytes);

@@ -207,6 +207,12 @@ impl<W: Clone> Lookups<W> {
         self.given_up
     }
 
+    /// Whether a question with this number waits for its answer on this flow.
+    #[must_use]
+    pub fn is_asked(&self, flow: u64, id: u16) -> bool {
+        self.by_key.contains_key(&(flow, id))
+    }
+
     /// Adds the next message, and reports the lookups that are complete.
     pub fn take(
         &mut self,

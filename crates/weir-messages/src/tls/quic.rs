@@ -225,6 +225,22 @@ pub fn is_initial(bytes: &[u8]) -> bool {
     is_long && packets(bytes).any(|long| long.is_initial)
 }
 
+/// Whether a datagram begins with an Initial packet of a version with known keys, as far as its first octets say: of one that was
+/// captured whole [`is_initial`] is true, too.
+#[must_use]
+pub fn may_be_initial(bytes: &[u8]) -> bool {
+    let Some((first, version)) = bytes.first().zip(u32_be_at(bytes, 1)) else {
+        return false;
+    };
+    let header = LongHeader {
+        first: *first,
+        version,
+        destination: &[],
+        source: &[],
+    };
+    first & 0xc0 == 0xc0 && header.kind() == Some(0)
+}
+
 /// The packets with long headers and lengths that a datagram begins with.
 fn packets(datagram: &[u8]) -> impl Iterator<Item = Long<'_>> {
     let mut rest = datagram;

@@ -283,6 +283,18 @@ pub fn begins_datagram(bytes: &[u8]) -> bool {
         && matches!(bytes.get(13..), Some([1..=3, 0, ..]))
 }
 
+/// Whether these first octets of a datagram may be those of a DTLS hello whose header was not captured whole.
+#[must_use]
+pub fn may_begin_datagram(bytes: &[u8]) -> bool {
+    let is_version = matches!(bytes, [22, 0xfe, 0xfd | 0xff, ..] | [22, 1, 0, 0, 0, ..]);
+    let is_clear = bytes.iter().skip(3).take(2).all(|octet| *octet == 0);
+    let is_hello = bytes.get(13).is_none_or(|kind| (1..=3).contains(kind));
+    bytes.len() < HELLO_HEADER_OCTETS && is_version && is_clear && is_hello
+}
+
+/// Octets up to the length of a hello's message.
+const HELLO_HEADER_OCTETS: usize = 15;
+
 /// The random value of the client hello at the beginning of a datagram, as far as its first fragment has it (RFC 6347, 4.2.2).
 #[must_use]
 pub fn random_of_datagram(bytes: &[u8]) -> Option<[u8; 32]> {

@@ -108,6 +108,12 @@ pub(super) fn read<'m>(
     Some((message, way))
 }
 
+/// True of a response that has a question: those of multicast DNS are often sent without (RFC 6762, 6), and those of LLMNR go
+/// another way (RFC 4795, 2.4).
+pub(super) fn may_be_early(message: &Message<'_>) -> bool {
+    message.is_response() && message.dialect() == Dialect::Unicast
+}
+
 impl Protocol for Dns {
     const NAME: &'static str = "dns";
 

@@ -6,7 +6,7 @@ use weir_messages::dns::{
 };
 use weir_packet::{Kind, Needs, Value};
 
-use super::dns::{begins, is_datagram, is_port, length, may_begin, read};
+use super::dns::{begins, is_datagram, is_port, length, may_be_early, may_begin, read};
 use super::messages::{Length, Messages, Protocol, Push, Way, columns_with_way};
 use super::value::{by_one_clock, number, seconds};
 use super::{Extraction, Item, ItemField, columns};
@@ -48,6 +48,27 @@ fn push_lookup(lookup: &Lookup<Way>, now: Option<&Way>, push: &mut Push<'_>) {
     push(&lookup.way, &LookupItem(PartlySeen { lookup, is_cut }));
 }
 
+impl Lookups {
+    /// Makes rows of a message. `None` of an answer that `waits` where its question is not known.
+    fn take(&mut self, bytes: &[u8], way: &Way, waits: bool, push: &mut Push<'_>) -> Option<bool> {
+        let Some((message, seen)) = read(bytes, way) else {
+            return Some(false);
+        };
+        if waits && may_be_early(&message) && !self.0.is_asked(way.flow, message.id()) {
+            return None;
+        }
+        // A row has the direction of the query, also where only the response was seen.
+        let from = match message.is_response() {
+            true => way.back(),
+            false => *way,
+        };
+        self.0.take(&message, seen, &from, &mut |lookup| {
+            push_lookup(&lookup, Some(way), push);
+        });
+        Some(true)
+    }
+}
+
 impl Protocol for Lookups {
     const NAME: &'static str = "lookups";
 
@@ -84,18 +105,11 @@ impl Protocol for Lookups {
     }
 
     fn message(&mut self, bytes: &[u8], way: &Way, push: &mut Push<'_>) -> bool {
-        let Some((message, seen)) = read(bytes, way) else {
-            return false;
-        };
-        // A row has the direction of the query, also where only the response was seen.
-        let from = match message.is_response() {
-            true => way.back(),
-            false => *way,
-        };
-        self.0.take(&message, seen, &from, &mut |lookup| {
-            push_lookup(&lookup, Some(way), push);
-        });
-        true
+        self.take(bytes, way, false, push).unwrap_or_default()
+    }
+
+    fn message_or_wait(&mut self, bytes: &[u8], way: &Way, push: &mut Push<'_>) -> Option<bool> {
+        self.take(bytes, way, true, push)
     }
 
     fn finish(&mut self, push: &mut Push<'_>) -> bool {

@@ -7,6 +7,7 @@ use weir_flow::{Carried, Chunk, Content, Endpoint, Interest, Payload};
 use weir_packet::{Kind, Value};
 
 use super::conversation::{Conversation, Cut, Piece};
+use super::early::{EarlyAnswer, EarlyAnswers};
 use super::followed::{Begin, Followed, Looks};
 use super::opened::OpenedPayloads;
 use super::settings::Settings;
@@ -208,6 +209,11 @@ pub(super) trait Protocol: Default + Send + 'static {
     /// Makes rows of a message; false when these bytes are no message of the protocol.
     fn message(&mut self, bytes: &[u8], way: &Way, push: &mut Push<'_>) -> bool;
 
+    /// The same, except that `None` says of an answer that its question is not known: it has no rows yet, and may wait.
+    fn message_or_wait(&mut self, bytes: &[u8], way: &Way, push: &mut Push<'_>) -> Option<bool> {
+        Some(self.message(bytes, way, push))
+    }
+
     /// The capture is over: pushes a row for what is open; false when there is none.
     fn finish(&mut self, _push: &mut Push<'_>) -> bool {
         false
@@ -237,6 +243,7 @@ pub(super) struct Messages<P> {
     lost_bytes: u64,
     cut: CutDatagrams,
     protocol: P,
+    early: EarlyAnswers,
     /// The messages that were complete only at the end of the capture.
     last: Option<VecDeque<(Vec<u8>, Way)>>,
     file: String,
@@ -278,6 +285,7 @@ impl<P: Protocol> Default for Messages<P> {
             lost_bytes: 0,
             cut: CutDatagrams::default(),
             protocol: P::default(),
+            early: EarlyAnswers::default(),
             last: None,
             file: String::new(),
         }
@@ -327,6 +335,29 @@ impl<P: Protocol> Messages<P> {
     }
 }
 
+/// Pushes a row, of this file where it is not that of the packet at hand.
+type PushOfFile<'p> = dyn FnMut(Option<&str>, &Way, &dyn Item) + 'p;
+
+/// Makes rows of a message, and of the answers that waited for it; an answer whose question is not known waits itself. False when
+/// these bytes are no message of the protocol.
+fn take<P: Protocol>(
+    protocol: &mut P,
+    early: &mut EarlyAnswers,
+    (bytes, way, file): (&[u8], &Way, &str),
+    push: &mut PushOfFile<'_>,
+) -> bool {
+    let mut push_own = |way: &Way, own: &dyn Item| push(None, way, own);
+    let Some(is_read) = protocol.message_or_wait(bytes, way, &mut push_own) else {
+        return early.keep(bytes, way, file) || protocol.message(bytes, way, &mut push_own);
+    };
+    early.take_answers(way, &mut |answer| {
+        let EarlyAnswer { bytes, way, file } = answer;
+        let mut push = |way: &Way, own: &dyn Item| push(Some(file), way, own);
+        protocol.message_or_wait(bytes, way, &mut push).is_some()
+    });
+    is_read
+}
+
 impl<P: Protocol> Extract for Messages<P> {
     fn packet(&mut self, row: &Row<'_>, rows: &mut Rows) {
         if self.file != row.file {
@@ -338,24 +369,31 @@ impl<P: Protocol> Extract for Messages<P> {
             lost_bytes,
             cut,
             protocol,
+            early,
             ..
         } = self;
         payloads.packet(row.packet, &mut |payload| {
             let way = Way::of(payload);
-            let mut push = |way: &Way, own: &dyn Item| {
-                rows.push_row(&row.with_item(&WithWay { way, own }));
+            let mut push = |file: Option<&str>, way: &Way, own: &dyn Item| match file {
+                None => {
+                    rows.push_row(&row.with_item(&WithWay { way, own }));
+                }
+                Some(file) => push_item(rows, file, &WithWay { way, own }),
             };
+            while let Some(EarlyAnswer { bytes, way, file }) = early.take_due(way.passed_ns) {
+                protocol.message(&bytes, &way, &mut |way, own| push(Some(&file), way, own));
+            }
             match payload.carried {
                 Carried::Datagram(bytes) | Carried::Message { bytes, .. } => {
                     let is_read = P::is_datagram(bytes, way.ports())
-                        && protocol.message(bytes, &way, &mut push);
+                        && take(protocol, early, (bytes, &way, row.file), &mut push);
                     cut.take::<P>(bytes, &way, is_read);
                     Interest::Follow
                 }
                 Carried::Stream(chunk) => {
                     let piece = (payload, chunk);
                     Self::chunk(streams, lost_bytes, piece, &mut |bytes, way| {
-                        protocol.message(bytes, way, &mut push)
+                        take(protocol, early, (bytes, way, row.file), &mut push)
                     })
                 }
                 _ => Interest::Ignore,
@@ -370,6 +408,7 @@ impl<P: Protocol> Extract for Messages<P> {
             lost_bytes,
             cut,
             protocol,
+            early,
             last,
             file,
         } = self;
@@ -398,6 +437,15 @@ impl<P: Protocol> Extract for Messages<P> {
             last
         });
         while !rows.is_full() {
+            // The questions of those that wait may be among the last.
+            if last.is_empty()
+                && let Some(EarlyAnswer { bytes, way, file }) = early.take_oldest()
+            {
+                protocol.message(&bytes, &way, &mut |way, own| {
+                    push_item(rows, &file, &WithWay { way, own });
+                });
+                continue;
+            }
             let mut push = |way: &Way, own: &dyn Item| push_item(rows, file, &WithWay { way, own });
             match last.pop_front() {
                 Some((bytes, way)) => {

@@ -305,6 +305,10 @@ impl Extract for Tls {
                 "first packets of QUIC were not read, as the client's first one that opens them was not captured before or soon after",
             ),
             (
+                found.datagrams.cut(),
+                "datagrams with a hello of DTLS or QUIC were not read because too little of them was captured",
+            ),
+            (
                 found.without_hello,
                 "handshakes have no row because neither hello was captured whole",
             ),

@@ -22,6 +22,7 @@ mod compare;
 mod descriptions;
 mod differences;
 mod dns;
+mod early;
 mod faxes;
 mod filters;
 mod floods;

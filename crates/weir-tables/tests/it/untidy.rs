@@ -858,6 +858,51 @@ fn datagrams_that_were_cut_are_counted() {
     assert!(notes.is_empty(), "{notes:?}");
 }
 
+/// Hellos of DTLS that were cut within their first header, and first packets of QUIC that were cut anywhere, went without a word.
+#[test]
+fn hellos_of_datagrams_that_were_cut_are_counted() {
+    let mut hello =
+        b"\x16\xfe\xfd\0\0\0\0\0\0\0\0\0\x36\x01\0\0\x2a\0\0\0\0\0\0\0\x2a\xfe\xfd".to_vec();
+    hello.extend([7; 32]);
+    hello.extend(b"\0\0\0\x02\xc0\x2b\x01\0");
+    let mut initial = b"\xc3\0\0\0\x01\x08abcdefgh\0\0\x44\x9e".to_vec();
+    initial.extend([9; 1_182]);
+    let mut data = hello.clone();
+    data[0] = 23;
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("made.pcap");
+    for (datagram, port, captured, rows, counted) in [
+        (&hello, 40_001, hello.len(), 1, None),
+        (&hello, 40_001, 15, 0, Some("neither hello was captured")),
+        (&hello, 40_001, 14, 0, Some("too little of them")),
+        (&hello, 40_001, 3, 0, Some("too little of them")),
+        (&hello, 40_001, 2, 0, None),
+        (&hello, 5_684, 2, 0, Some("too little of them")),
+        (&hello, 5_684, 0, 0, Some("too little of them")),
+        (&data, 5_684, 14, 0, None),
+        (&initial, 443, 600, 0, Some("too little of them")),
+        (&initial, 443, 8, 0, Some("too little of them")),
+        (
+            &initial,
+            443,
+            initial.len(),
+            0,
+            Some("were not read, as the client's"),
+        ),
+    ] {
+        cut_between([40_000, port], &[(true, datagram)], 28 + captured, &path);
+        let (batch, notes) = read_with_notes("tls", &[&path], 10);
+        let said = counted.is_none_or(|note| notes.iter().any(|it| it.contains(note)));
+        let is_so =
+            batch.num_rows() == rows && said && notes.len() == usize::from(counted.is_some());
+        assert!(
+            is_so,
+            "{port} {captured}: {} rows, {notes:?}",
+            batch.num_rows()
+        );
+    }
+}
+
 /// RFC 2131, 2, and RFC 2132, 3.2 and 9.6.
 #[test]
 fn datagrams_that_were_cut_say_so() {

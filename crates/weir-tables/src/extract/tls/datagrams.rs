@@ -6,7 +6,7 @@ use std::collections::{HashMap, VecDeque};
 use weir_flow::FlowKey;
 use weir_messages::tls::{
     Carrier, QuicIds, Session, SessionState, Stamp, begins_with_datagram_hello, is_quic_initial,
-    random_of_datagram_hello,
+    may_be_quic_initial, may_begin_with_datagram_hello, random_of_datagram_hello,
 };
 
 use super::{OnHandshake, Way, directed};
@@ -21,6 +21,7 @@ pub(super) struct Datagrams {
     waiting: usize,
     given_up: u64,
     unopened: u64,
+    cut: u64,
 }
 
 /// The handshakes between two ends, oldest first.
@@ -77,6 +78,11 @@ impl Datagrams {
         self.unopened
     }
 
+    /// Datagrams that begin with a hello of which too little was captured.
+    pub(super) const fn cut(&self) -> u64 {
+        self.cut
+    }
+
     /// Takes a datagram, and reports the handshakes that it completes.
     pub(super) fn take(
         &mut self,
@@ -92,6 +98,8 @@ impl Datagrams {
             talks.begin_dtls(bytes, way, side, &mut self.given_up, each);
         } else if is_quic_initial(bytes) {
             return self.quic(key, bytes, way, side, each);
+        } else if way.missing > 0 && is_cut_hello(bytes, way.ports()) {
+            self.cut = self.cut.saturating_add(1);
         }
         if let Some(talks) = self.open.get_mut(key) {
             talks.go_on(bytes, way, side, each);
@@ -351,6 +359,19 @@ impl Talk {
         true
     }
 }
+
+/// Whether a datagram, of which these octets were captured, is taken for one that begins with a hello of DTLS or an Initial packet
+/// of QUIC. Fewer octets than say so may be anything, other than between ports of DTLS.
+fn is_cut_hello(bytes: &[u8], ports: [u16; 2]) -> bool {
+    let is_port = || ports.iter().any(|port| DTLS_PORTS.contains(port));
+    match bytes {
+        [] | [22] | [22, 0xfe] => is_port(),
+        _ => may_begin_with_datagram_hello(bytes) || may_be_quic_initial(bytes),
+    }
+}
+
+/// UDP ports of protocols over DTLS (IANA): DNS, RADIUS, IPFIX, STUN, CoAP and syslog.
+const DTLS_PORTS: [u16; 6] = [853, 2083, 4740, 5349, 5684, 6514];
 
 const fn stamp(way: &Way) -> Stamp {
     Stamp {

@@ -1,0 +1,104 @@
+//! Answers in `lookups` that were captured a moment before their questions, as two taps give them whose packets are put together late.
+
+use std::io::Write;
+use std::net::Ipv4Addr;
+use std::path::Path;
+
+use weir_testkit::capture::{Endian, PcapVariant, PcapWriter};
+use weir_testkit::packet::{Ipv4, protocol, udp};
+
+use crate::sip::{column, read_with_notes};
+
+const CLIENT: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
+const SERVER: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 2);
+
+/// A datagram of the client or of the server, and when it was captured, in milliseconds.
+type Sent<'d> = (u64, bool, &'d [u8]);
+
+fn write(path: &Path, port: u16, datagrams: &[Sent<'_>]) {
+    let file = std::io::BufWriter::new(std::fs::File::create(path).unwrap());
+    let mut writer = PcapWriter::new(file, 101, 65_535, PcapVariant::Nano, Endian::Little).unwrap();
+    for (time_ms, is_client, datagram) in datagrams {
+        let [from, to] = match is_client {
+            true => [(CLIENT, 40_000), (SERVER, port)],
+            false => [(SERVER, port), (CLIENT, 40_000)],
+        };
+        let segment = udp(from.0.into(), to.0.into(), from.1, to.1, datagram);
+        let packet = Ipv4::new(from.0, to.0, protocol::UDP).packet(&segment);
+        let time_ns = 1_700_000_000_000_000_000 + time_ms * 1_000_000;
+        writer
+            .packet(time_ns, packet.len() as u32, &packet)
+            .unwrap();
+    }
+    writer.into_inner().flush().unwrap();
+}
+
+/// The values of columns of the rows of a table, by rows; NULL is empty.
+fn rows_of(table: &str, port: u16, columns: &[&str], datagrams: &[Sent<'_>]) -> Vec<Vec<String>> {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("made.pcap");
+    write(&path, port, datagrams);
+    let (batch, notes) = read_with_notes(table, &[&path], 10_000);
+    assert!(notes.is_empty(), "{table}: {notes:?}");
+    let columns: Vec<Vec<String>> = columns.iter().map(|it| column(&batch, it)).collect();
+    (0..batch.num_rows())
+        .map(|row| columns.iter().map(|column| column[row].clone()).collect())
+        .collect()
+}
+
+fn question(id: u8) -> Vec<u8> {
+    let mut bytes = vec![0, id, 1, 0, 0, 1, 0, 0, 0, 0, 0, 0, 1, b'a'];
+    bytes.extend(b"\x07example\0\0\x01\0\x01");
+    bytes
+}
+
+fn answer(id: u8) -> Vec<u8> {
+    let mut bytes = question(id);
+    (bytes[2], bytes[7]) = (0x81, 1);
+    bytes.extend(b"\xc0\x0c\0\x01\0\x01\0\0\0\x3c\0\x04\xc0\0\x02\x01");
+    bytes
+}
+
+#[test]
+fn a_lookup_whose_answer_came_first_was_two() {
+    let columns = ["lookup.question_frame", "lookup.answer_frame", "lookup.rtt"];
+    let (question, answer) = (question(7), answer(7));
+    let found = |between_ms| {
+        let sent = [(0, false, &*answer), (between_ms, true, &*question)];
+        rows_of("lookups", 53, &columns, &sent)
+    };
+    assert_eq!(found(1), [["2", "1", "-0.001"]]);
+    assert_eq!(found(1_000), [["2", "1", "-1.0"]]);
+    assert_eq!(found(1_001), [["", "1", ""], ["2", "", ""]]);
+    // Without a question, and beside one that has its answer already.
+    let sent = [(0, false, &*answer)];
+    assert_eq!(rows_of("lookups", 53, &columns, &sent), [["", "1", ""]]);
+    let sent = [
+        (0, true, &*question),
+        (1, false, &*answer),
+        (2, false, &*answer),
+    ];
+    let expected = [["1", "2", "0.001"], ["", "3", ""]];
+    assert_eq!(rows_of("lookups", 53, &columns, &sent), expected);
+    // Each packet twice.
+    let sent = [
+        (0, false, &*answer),
+        (1, false, &*answer),
+        (2, true, &*question),
+        (3, true, &*question),
+    ];
+    let expected = [["3", "1", "-0.002"], ["4", "2", "-0.002"]];
+    assert_eq!(rows_of("lookups", 53, &columns, &sent), expected);
+}
+
+#[test]
+fn answers_that_wait_in_any_number_have_their_rows() {
+    let answer = answer(7);
+    for count in [1, 64, 65, 1_000] {
+        let sent: Vec<Sent<'_>> = (0..count).map(|_| (0, false, &*answer)).collect();
+        let rows = rows_of("lookups", 53, &["lookup.answer_frame"], &sent);
+        let mut frames: Vec<i64> = rows.iter().map(|row| row[0].parse().unwrap()).collect();
+        frames.sort_unstable();
+        assert_eq!(frames, (1..=count).collect::<Vec<_>>());
+    }
+}
