@@ -440,7 +440,7 @@ fn statements_whose_clients_read_nothing_end_when_their_time_is_over() {
     tokio::runtime::Runtime::new().unwrap().block_on(async {
         let client = postgres(&served).await;
         let begun = format!("BEGIN; DECLARE c CURSOR FOR {ENDLESS}; FETCH 1 FROM c");
-        // The rows computed so far come first, and then the reason of the end; on a busy machine there may be none.
+        // The rows computed so far come first, and then the reason of the end. A busy machine computes no row in that time.
         let mut fetched = simple(&client, &begun).await;
         if let Ok(first) = &fetched {
             assert_eq!(*first, ["1|1"]);
