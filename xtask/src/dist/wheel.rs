@@ -108,9 +108,9 @@ fn dos_time(epoch: u64) -> u32 {
     const FIRST: u64 = 315_532_800;
     let seconds = epoch.clamp(FIRST, u64::from(u32::MAX));
     let time = DateTime::from_timestamp(seconds.cast_signed(), 0).unwrap_or_default();
-    let date = (time.year_ce().1 - 1980) << 9 | time.month() << 5 | time.day();
-    let clock = time.hour() << 11 | time.minute() << 5 | time.second() / 2;
-    date << 16 | clock
+    let date = ((time.year_ce().1 - 1980) << 9) | (time.month() << 5) | time.day();
+    let clock = (time.hour() << 11) | (time.minute() << 5) | (time.second() / 2);
+    (date << 16) | clock
 }
 
 /// Installs the wheel into an empty environment, and runs the program.

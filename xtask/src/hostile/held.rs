@@ -84,7 +84,7 @@ impl Held {
 
     fn begin(&self, kind: Kind, mut stream: TcpStream, number: usize, is_scheduler: bool) {
         if let Kind::Silent = kind {
-            let said: &[u8] = if number % 2 == 0 {
+            let said: &[u8] = if number.is_multiple_of(2) {
                 b""
             } else {
                 b"\x16\x03\x01\x02\x00\x01"
