@@ -3,7 +3,7 @@
 use crate::hash::xxh64;
 
 use crate::index::KEYS;
-use crate::record::{Field, Record, Time, present, uri_user};
+use crate::record::{ABSENT, Field, Record, Time, present, uri_user};
 
 /// The values of a record for the index, until its block is built.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,7 +46,11 @@ impl Mark {
     ) -> Self {
         Self {
             len: u32::try_from(len).unwrap_or(u32::MAX),
-            keys: [hash(call_id), hash(uri_key(from)), hash(uri_key(to))],
+            keys: [
+                hash_of_field(call_id),
+                hash_of_field(uri_key(from)),
+                hash_of_field(uri_key(to)),
+            ],
             time: time.as_milliseconds(),
             method: method_bit(method),
             status: status_bit(status),
@@ -58,6 +62,12 @@ impl Mark {
 #[inline]
 pub(crate) fn hash(key: &[u8]) -> u32 {
     (xxh64(key) >> 32) as u32
+}
+
+/// The hash of a field. An empty one is written as absent, and is indexed as it is read.
+#[inline]
+fn hash_of_field(key: &[u8]) -> u32 {
+    hash(if key.is_empty() { ABSENT } else { key })
 }
 
 /// The key of a URI: its user, or the whole URI without one.
@@ -129,5 +139,13 @@ mod tests {
         assert_eq!(status_bit(Some(200)), 16);
         assert_eq!(uri_key(b"sip:alice@h"), b"alice");
         assert_eq!(uri_key(b"sip:h"), b"sip:h");
+    }
+
+    /// A log that is written has the index that is made of it later.
+    #[test]
+    fn an_empty_field_is_indexed_as_an_absent_one() {
+        let mark = |field: &[u8]| Mark::with([field; KEYS], Time::default(), None, None, 9);
+        assert_eq!(mark(b""), mark(ABSENT));
+        assert_ne!(mark(b""), mark(b"sip:h"));
     }
 }

@@ -26,6 +26,8 @@ pub(super) const EXTRACTION: Extraction = Extraction {
 /// Octets of a packet's header (RFC 2865, 3).
 const HEADER_OCTETS: u16 = 20;
 
+/// A request is sent again with the same identifier and authenticator; another one may have the same identifier at once (RFC 2865,
+/// 2.5 and 3).
 #[derive(Default)]
 struct Radius(Requests<u8>);
 
@@ -90,7 +92,9 @@ impl Protocol for Radius {
         let asked = match packet.is_response() {
             true => self.0.answer(way, packet.id()),
             false => {
-                self.0.ask(way, packet.id());
+                let content = packet.authenticator().first_chunk();
+                let content = content.map_or(0, |octets| u128::from_be_bytes(*octets));
+                self.0.ask_for(way, packet.id(), content);
                 None
             }
         };

@@ -15,6 +15,9 @@ pub(super) struct OpenRequest {
     pub(super) frame: u64,
     /// The time that had passed in the capture by then.
     passed_ns: i64,
+    /// The octets that a request has in common with its retransmissions, and not with another request of the same number; 0 for
+    /// protocols whose numbers are long enough.
+    content: u128,
     /// The request ended without a response.
     is_over: bool,
 }
@@ -55,15 +58,21 @@ impl<K> Default for Requests<K> {
 impl<K: Copy + Eq + Hash> Requests<K> {
     /// Adds a request: a repeated one counts from its first time.
     pub(super) fn ask(&mut self, way: &Way, id: K) {
+        self.ask_for(way, id, 0);
+    }
+
+    /// Adds a request as [`Self::ask`], of a protocol whose numbers are used again soon: with another content it is another one.
+    pub(super) fn ask_for(&mut self, way: &Way, id: K, content: u128) {
         let key = (way.src, way.dst, id);
         let asked = OpenRequest {
             time_ns: way.time_ns,
             frame: way.frame,
             passed_ns: way.passed_ns,
+            content,
             is_over: false,
         };
         if let Some(known) = self.open.get_mut(&key) {
-            if known.is_over || known.is_old(way) {
+            if known.is_over || known.is_old(way) || known.content != content {
                 *known = asked;
             }
             return;
@@ -174,5 +183,19 @@ mod tests {
         assert_eq!(frame(&requests, 1_063), None);
         requests.ask(&way(false, Some(103), 1_063, 6), 7);
         assert_eq!(frame(&requests, 1_064), Some(6));
+    }
+
+    #[test]
+    fn another_content_with_the_same_number_is_another_request() {
+        let mut requests = Requests::default();
+        let frame = |requests: &Requests<u32>| {
+            let asked = requests.answer(&way(true, None, 1_005, 9), 7);
+            asked.map(|asked| asked.frame)
+        };
+        for (number, content, expected) in [(1, 5, 1), (2, 5, 1), (3, 6, 3), (4, 6, 3), (5, 5, 5)] {
+            requests.ask_for(&way(false, Some(1_000), 1_000, number), 7, content);
+            assert_eq!(frame(&requests), Some(expected), "{number}");
+        }
+        assert_eq!(requests.order.len(), 1);
     }
 }
