@@ -7,6 +7,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use clap::Args;
+use weir_engine::quote_literal;
 
 use crate::args::{Global, OutputArgs};
 use crate::encoder::FileEncoder;
@@ -68,7 +69,7 @@ pub(crate) fn run(
     messages: Messages,
 ) -> Result<ExitCode, Failure> {
     let captures = list(&filter.captures);
-    let condition = format!("display_filter({})", text(&filter.filter));
+    let condition = format!("display_filter({})", quote_literal(&filter.filter));
     if let ([path], None) = (filter.output.output.as_slice(), filter.output.format)
         && is_capture_name(path)
     {
@@ -116,11 +117,11 @@ pub(crate) fn carve(
     named_as_capture(&carve.output)?;
     let captures = list(&carve.captures);
     let select = match (&carve.call_id, &carve.filter) {
-        (Some(call_id), _) => weir_engine::packets_of_call(&captures, &text(call_id)),
+        (Some(call_id), _) => weir_engine::packets_of_call(&captures, &quote_literal(call_id)),
         (None, Some(filter)) => {
             format!(
                 "SELECT * FROM packets({captures}) WHERE display_filter({})",
-                text(filter)
+                quote_literal(filter)
             )
         }
         (None, None) if !carve.flow.is_empty() => {
@@ -180,7 +181,7 @@ pub(crate) fn call(
     messages: Messages,
 ) -> Result<ExitCode, Failure> {
     named_as_capture(path)?;
-    let select = weir_engine::packets_of_call(&list(captures), &text(call_id));
+    let select = weir_engine::packets_of_call(&list(captures), &quote_literal(call_id));
     copied(&select, path, global, messages)
 }
 
@@ -208,7 +209,7 @@ fn copied(
             path.display()
         )));
     };
-    let sql = format!("COPY ({select}) TO {}", text(name));
+    let sql = format!("COPY ({select}) TO {}", quote_literal(name));
     let session = session(global, messages)?;
     let options = OutputArgs::default().options(None, false, global.color);
     answered(&session, &sql, &options, Box::new(io::sink()))?;
@@ -240,13 +241,8 @@ fn answered(
 
 /// Captures as arguments of a table function.
 fn list(captures: &[String]) -> String {
-    let captures: Vec<String> = captures.iter().map(|path| text(path)).collect();
+    let captures: Vec<String> = captures.iter().map(|path| quote_literal(path)).collect();
     captures.join(", ")
-}
-
-/// A text as SQL writes it.
-fn text(text: &str) -> String {
-    format!("'{}'", text.replace('\'', "''"))
 }
 
 fn is_capture_name(path: &Path) -> bool {

@@ -38,7 +38,7 @@ pub(crate) fn run(
     let files: Vec<String> = summary
         .files
         .iter()
-        .map(|file| format!("'{}'", file.replace('\'', "''")))
+        .map(|file| weir_engine::quote_literal(file))
         .collect();
     let files = files.join(", ");
     let mut statements = Vec::new();

@@ -9,7 +9,7 @@ use std::process::ExitCode;
 
 use arrow::array::{Array, StringArray};
 use clap::{Args, Subcommand, ValueEnum};
-use weir_engine::{CallLadder, texts};
+use weir_engine::{CallLadder, quote_literal, texts};
 use weir_sip::Ladder;
 
 use crate::args::Global;
@@ -167,7 +167,7 @@ pub(crate) fn drawn(
 ) -> Result<Option<Ladder>, Failure> {
     let failed = |error: arrow::error::ArrowError| Failure::running(error.to_string());
     let captures = format!("{}{}", paths(files), merged(files));
-    let id = quoted(call_id);
+    let id = quote_literal(call_id);
     let mut call = CallLadder::default();
     for statement in session.parse(&CallLadder::messages_sql(&captures, &id))? {
         session.batches(statement, |batch| call.push_messages(batch).map_err(failed))?;
@@ -251,13 +251,8 @@ fn no_call(files: &[String], call_id: &str) -> Failure {
 }
 
 fn paths(files: &[String]) -> String {
-    let quoted: Vec<String> = files.iter().map(|file| quoted(file)).collect();
+    let quoted: Vec<String> = files.iter().map(|file| quote_literal(file)).collect();
     quoted.join(", ")
-}
-
-/// A literal of SQL.
-fn quoted(text: &str) -> String {
-    format!("'{}'", text.replace('\'', "''"))
 }
 
 fn at(array: &StringArray, row: usize) -> Option<&str> {
@@ -281,7 +276,7 @@ mod tests {
 
     #[test]
     fn what_the_user_names_stays_a_literal() {
-        assert_eq!(quoted("a'b' OR ''='"), "'a''b'' OR ''''='''");
+        assert_eq!(quote_literal("a'b' OR ''='"), "'a''b'' OR ''''='''");
         assert_eq!(paths(&["x".into(), "y'".into()]), "'x', 'y'''");
     }
 

@@ -175,7 +175,7 @@ fn name_partitions(copy: &mut CopyToStatement) {
         return;
     };
     let named = copy.partitioned_by.iter().map(|key| {
-        let key = format!("\"{}\"", key.replace('"', "\"\""));
+        let key = weir_sql::quote_ident(key);
         format!(
             "coalesce(CAST({key} AS VARCHAR), '{}') AS {key}",
             hive::NULL

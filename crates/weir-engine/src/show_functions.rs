@@ -30,7 +30,7 @@ pub(crate) fn query(context: &SessionContext, pattern: Option<&str>) -> Result<S
         .map_err(failed)?;
     let condition = match pattern {
         None => String::new(),
-        Some(pattern) => format!(" WHERE function ILIKE '{}'", pattern.replace('\'', "''")),
+        Some(pattern) => format!(" WHERE function ILIKE {}", weir_sql::quote_literal(pattern)),
     };
     let sql = format!("SELECT * FROM {FUNCTIONS}{condition} ORDER BY function, kind");
     let mut statements = Statement::parse(&sql)?;

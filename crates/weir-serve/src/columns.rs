@@ -84,7 +84,7 @@ impl Columns {
         {
             return columns.clone();
         }
-        let sql = format!("SELECT * FROM '{}'", file.path.replace('\'', "''"));
+        let sql = format!("SELECT * FROM {}", weir_engine::quote_literal(&file.path));
         let described = self.looks.lock().await.at(&sql).await;
         let columns = described.map(|described| {
             Arc::new(FileColumns {

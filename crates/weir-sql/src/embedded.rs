@@ -50,7 +50,7 @@ impl Parameter {
             Self::Float(value) => number(format!("{value:e}")),
             Self::Text(text) => literal(Value::SingleQuotedString(text.clone())),
             Self::Bytes(bytes) => literal(Value::HexStringLiteral(hex::encode(bytes))),
-            Self::Time(text) => written(&format!("TIMESTAMP '{}'", text.replace('\'', "''")))?,
+            Self::Time(text) => written(&format!("TIMESTAMP {}", crate::quote_literal(text)))?,
             Self::List(values) => {
                 let elem: Result<Vec<Expr>, Error> = values.iter().map(Self::expression).collect();
                 Expr::Array(Array {

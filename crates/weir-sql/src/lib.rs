@@ -26,6 +26,7 @@ pub mod meaning;
 pub mod names;
 pub mod narrow;
 pub mod prepared;
+mod quote;
 mod reworded;
 mod served;
 mod sql_type;
@@ -36,6 +37,7 @@ mod tokens;
 mod walk;
 
 pub use embedded::Parameter;
+pub use quote::{quote_ident, quote_literal};
 pub use sql_type::sql_type;
 pub use statement::{Made, Recipe, Statement};
 pub use tokens::{Token, TokenKind, statements, tokens};

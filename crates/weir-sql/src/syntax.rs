@@ -152,8 +152,8 @@ fn first_word(sql: &str, words: &[&str]) -> Option<String> {
     }
     if words.len() > 1 && DisplayFilter::new(sql).is_ok() {
         return Some(format!(
-            "that is a display filter: weir filter '{sql}' FILE, or SELECT * FROM 'trace.pcap' WHERE display_filter('{}')",
-            sql.replace('\'', "''")
+            "that is a display filter: weir filter '{sql}' FILE, or SELECT * FROM 'trace.pcap' WHERE display_filter({})",
+            crate::quote_literal(sql)
         ));
     }
     Some(

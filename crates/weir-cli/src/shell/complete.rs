@@ -611,7 +611,7 @@ fn identifier(name: &str) -> String {
         .all(|one| one.is_ascii_lowercase() || one.is_ascii_digit() || matches!(one, '_' | '.'));
     match is_plain && !name.starts_with(|one: char| one.is_ascii_digit()) && !name.is_empty() {
         true => name.to_owned(),
-        false => format!("\"{}\"", name.replace('"', "\"\"")),
+        false => weir_engine::quote_ident(name),
     }
 }
 

@@ -9,7 +9,7 @@ use std::time::Instant;
 
 use arrow::array::RecordBatch;
 use clap::ValueEnum;
-use weir_engine::{FunctionEntry, Statement};
+use weir_engine::{FunctionEntry, Statement, quote_literal};
 use weir_tables::EXTRACTIONS;
 
 use super::catalog::SessionTables;
@@ -213,10 +213,10 @@ impl Work {
     /// Makes the view of the packets.
     fn show_packets(&mut self, file: &str, filter: Option<&str>) -> Result<(), Failure> {
         let condition = match filter {
-            Some(filter) => format!(" WHERE display_filter({})", text_of(filter)),
+            Some(filter) => format!(" WHERE display_filter({})", quote_literal(filter)),
             None => String::new(),
         };
-        let file = text_of(file);
+        let file = quote_literal(file);
         self.quiet(&format!(
             "CREATE OR REPLACE VIEW packets AS SELECT * FROM {file}{condition}"
         ))?;
@@ -242,7 +242,7 @@ impl Work {
             if self.known_mut().has(name) {
                 continue;
             }
-            let file = text_of(&file);
+            let file = quote_literal(&file);
             self.quiet(&format!(
                 "CREATE VIEW {name} AS SELECT * FROM {name}({file})"
             ))?;
@@ -657,7 +657,7 @@ impl Work {
             self.messages.note(&format!("times are written in {now}"));
             return Err(commands::wants(verb, zone).into());
         }
-        self.quiet(&format!("SET TIME ZONE {}", text_of(zone)))?;
+        self.quiet(&format!("SET TIME ZONE {}", quote_literal(zone)))?;
         self.settings.time_zone = Some(zone.to_owned());
         Ok(())
     }
@@ -681,11 +681,6 @@ fn format_of(name: &str) -> Result<Format, Failure> {
         let formats: Vec<&str> = formats.collect();
         Refusal::usage(format!("no format is called {name}"), formats.join(", ")).into()
     })
-}
-
-/// A text of SQL.
-fn text_of(text: &str) -> String {
-    format!("'{}'", text.replace('\'', "''"))
 }
 
 /// The name of a file without the quotes around it, which completion puts there.

@@ -8,10 +8,10 @@ use arrow::array::{Array, ArrayRef, AsArray, RecordBatch};
 use arrow::compute::cast;
 use arrow::datatypes::{DataType, Int64Type, UInt32Type};
 use clap::Args;
-use weir_engine::{socket, texts};
+use weir_engine::{quote_literal, socket, texts};
 use weir_messages::rtp::audio::{Law, SAMPLE_RATE, Track};
 
-use super::{at, merged, no_call, paths, quoted};
+use super::{at, merged, no_call, paths};
 use crate::args::Global;
 use crate::message::Messages;
 use crate::refusal::Refusal;
@@ -108,7 +108,7 @@ fn first_source(
         "SELECT addr.src AS src FROM {table}({}{}) WHERE sip.call_id = {} AND addr.src IS NOT NULL LIMIT 1",
         paths(&args.files),
         merged(&args.files),
-        quoted(&args.call_id)
+        quote_literal(&args.call_id)
     );
     let mut found = None;
     for statement in session.parse(&sql)? {
@@ -139,7 +139,7 @@ fn sound(
          FROM rtp({}{}) WHERE sip.call_id = {}",
         paths(&args.files),
         merged(&args.files),
-        quoted(&args.call_id)
+        quote_literal(&args.call_id)
     );
     for statement in session.parse(&sql)? {
         session.batches(statement, |batch| heard.take(batch).map_err(failed))?;
@@ -154,7 +154,7 @@ fn sound(
             "weir query \"SELECT media.codec, media.secure, media.packets FROM media({}) WHERE sip.call_id = {}\" lists its \
              streams",
             paths(&args.files),
-            quoted(&args.call_id)
+            quote_literal(&args.call_id)
         )));
     }
     let wave = heard

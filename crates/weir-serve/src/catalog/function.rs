@@ -94,9 +94,7 @@ pub(super) fn all(catalog: &Arc<Catalog>) -> Vec<ScalarUDF> {
             Ok(text(arguments, 0).map(quote_ident).into())
         }),
         one("quote_literal", DataType::Utf8, |_, arguments| {
-            Ok(text(arguments, 0)
-                .map(|text| format!("'{}'", text.replace('\'', "''")))
-                .into())
+            Ok(text(arguments, 0).map(weir_engine::quote_literal).into())
         }),
         one("to_regclass", DataType::Int64, |catalog, arguments| {
             Ok(text(arguments, 0)
@@ -494,7 +492,7 @@ fn quote_ident(name: &str) -> String {
             .all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_');
     match is_plain && !RESERVED.contains(&name) {
         true => name.to_owned(),
-        false => format!("\"{}\"", name.replace('"', "\"\"")),
+        false => weir_engine::quote_ident(name),
     }
 }
 

@@ -12,6 +12,7 @@ use axum::extract::{Query, State};
 use axum::http::StatusCode;
 use serde::Deserialize;
 use serde_json::{Value, json};
+use weir_engine::quote_literal;
 use weir_h248::{Arena, DecodeOptions, decode};
 use weir_packet::{Decoder, Frame, LinkType, Needs, Options};
 use weir_tables::h248::{Lifted, Lifter};
@@ -21,7 +22,7 @@ use weir_ws::{
 };
 
 use super::Refusal;
-use super::views::{captured, each_batch, place, quoted};
+use super::views::{captured, each_batch, place};
 use crate::error::{Failure, FailureKind};
 use crate::shared::Shared;
 
@@ -82,7 +83,7 @@ pub(super) async fn websocket(
     let sql = format!(
         "SELECT websocket.connection, websocket.direction, websocket.type, websocket.payload.text, websocket.payload.binary \
          FROM websocket({}) WHERE websocket.type IN ('text', 'binary') AND websocket.whole",
-        quoted(&studied.path)
+        quote_literal(&studied.path)
     );
     let _place = place(&shared, &shared.studies).await?;
     let mut budget = Budget::new(&shared, MESSAGES_MAX);
@@ -169,7 +170,7 @@ pub(super) async fn h248(
     State(shared): State<Arc<Shared>>,
     Query(studied): Query<Studied>,
 ) -> Result<Json<Value>, Refusal> {
-    let path = quoted(&studied.path);
+    let path = quote_literal(&studied.path);
     // All packets of a flow: a message may have come in several.
     let sql = format!(
         "SELECT p.* FROM packets({path}) p JOIN (SELECT frame.file AS of_file, frame.number AS of_number \

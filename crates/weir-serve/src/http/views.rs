@@ -20,7 +20,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use tempfile::TempDir;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-use weir_engine::CallLadder;
+use weir_engine::{CallLadder, quote_literal};
 use weir_tables::Table;
 
 use super::{Refusal, json as values};
@@ -49,11 +49,6 @@ enum Drawn {
     Json,
     Svg,
     Html,
-}
-
-/// A literal of SQL.
-pub(super) fn quoted(text: &str) -> String {
-    format!("'{}'", text.replace('\'', "''"))
 }
 
 /// Waits for a place for what the server makes itself.
@@ -138,7 +133,7 @@ pub(super) async fn ladder(
     Query(call): Query<Call>,
 ) -> Result<Response, Refusal> {
     let place = place(&shared, &shared.views).await?;
-    let (path, id) = (quoted(&call.path), quoted(&call.call_id));
+    let (path, id) = (quote_literal(&call.path), quote_literal(&call.call_id));
     let mut found = CallLadder::default();
     let asked = CallLadder::messages_sql(&path, &id);
     each_batch(&shared, &asked, |batch| {
@@ -248,8 +243,8 @@ pub(super) async fn call(
     State(shared): State<Arc<Shared>>,
     Query(call): Query<Call>,
 ) -> Result<Response, Refusal> {
-    let path = quoted(&call.path);
-    let query = weir_engine::packets_of_call(&path, &quoted(&call.call_id));
+    let path = quote_literal(&call.path);
+    let query = weir_engine::packets_of_call(&path, &quote_literal(&call.call_id));
     let Captured { folder, file } = captured(&shared, &query).await?;
     let headers = [
         (CONTENT_TYPE, "application/vnd.tcpdump.pcap"),
@@ -335,7 +330,7 @@ pub(super) async fn stream(
     let sql = format!(
         "SELECT CAST(frame.time AS TEXT), addr.src, port.src, stream.text, stream.data, stream.missing \
          FROM stream({}) WHERE flow.id = {}",
-        quoted(&followed.path),
+        quote_literal(&followed.path),
         followed.flow
     );
     let (_, rows, is_cut) = rows(&shared, &sql, PIECES_MAX).await?;
@@ -386,7 +381,7 @@ pub(super) async fn packet(
     State(shared): State<Arc<Shared>>,
     Query(which): Query<Which>,
 ) -> Result<Json<Value>, Refusal> {
-    let path = quoted(&which.path);
+    let path = quote_literal(&which.path);
     let sql = format!(
         "SELECT * FROM packets({path}) WHERE frame.number = {} LIMIT 1",
         which.number
