@@ -3,7 +3,7 @@
 use std::collections::{HashMap, VecDeque};
 
 use weir_packet::{Kind, Needs, Value};
-use weir_sip::{Digest, Limits, Message};
+use weir_sip::Digest;
 
 use super::media::{Finder, Sight};
 use super::sip::SipMessage;
@@ -136,7 +136,7 @@ impl Extract for CallPackets {
 
 /// The Call-ID of a message, as `sip.call_id` has it.
 fn call_id(message: &SipMessage<'_>) -> Option<String> {
-    let parsed = Message::parse(message.bytes, &Limits::default()).ok()?;
+    let parsed = message.parsed()?;
     let call_id = Digest::of(&parsed).call_id?;
     Some(String::from_utf8_lossy(call_id).into_owned())
 }

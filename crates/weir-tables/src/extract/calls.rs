@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use std::ops::Deref;
 
 use weir_packet::{Kind, Needs, Value};
-use weir_sip::{Call, CallLimits, Calls, Digest, Flow, Limits, Message, Party};
+use weir_sip::{Call, CallLimits, Calls, Digest, Flow, Party};
 
 pub use self::watch::{CallMedia, CallSight, CallSound, CallWatch};
 use super::media::{CallStreams, Finder, Heard, Sight};
@@ -60,7 +60,7 @@ struct Followed {
 
 impl Followed {
     fn take(&mut self, found: &SipMessage<'_>) {
-        let Ok(message) = Message::parse(found.bytes, &Limits::default()) else {
+        let Some(message) = found.parsed() else {
             return;
         };
         let way = &found.way;

@@ -98,7 +98,7 @@ struct SipRows {
 
 impl SipRows {
     fn row(&mut self, found: &SipMessage<'_>, push: &mut dyn FnMut(&dyn Item)) {
-        let Ok(message) = Message::parse(found.bytes, &Limits::default()) else {
+        let Some(message) = found.parsed() else {
             return;
         };
         let way = &found.way;

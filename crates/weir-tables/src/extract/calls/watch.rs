@@ -4,7 +4,7 @@ use std::fmt;
 use std::net::SocketAddr;
 
 use weir_packet::Packet;
-use weir_sip::{Calls, Digest, Limits, Message, Seen};
+use weir_sip::{Calls, Digest, Seen};
 
 use crate::extract::media::{CallStreams, Finder, Sight};
 use crate::extract::sip::SipMessage;
@@ -171,7 +171,7 @@ fn take(
     found: &SipMessage<'_>,
     each: &mut dyn FnMut(&CallSight<'_>),
 ) {
-    let Ok(message) = Message::parse(found.bytes, &Limits::default()) else {
+    let Some(message) = found.parsed() else {
         return;
     };
     *last_ns = found.way.time_ns.unwrap_or(*last_ns);

@@ -8,7 +8,7 @@ use weir_messages::rtp::{Codec, Packet as RtpPacket, is_in_use, rtcp};
 use weir_messages::sdp;
 use weir_messages::tls::KeyLog;
 use weir_packet::Packet;
-use weir_sip::{Digest, Limits, Message, Method};
+use weir_sip::{Digest, Method};
 
 use super::announced::{Announced, Announcement};
 use crate::extract::messages::Way;
@@ -208,7 +208,7 @@ impl MediaFinder {
 
     /// Takes a SIP message, which may announce media.
     pub(in crate::extract) fn sip(&mut self, found: &SipMessage<'_>) {
-        let Ok(message) = Message::parse(found.bytes, &Limits::default()) else {
+        let Some(message) = found.parsed() else {
             return;
         };
         let digest = Digest::of(&message);

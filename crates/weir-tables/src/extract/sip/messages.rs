@@ -6,7 +6,7 @@ use std::sync::Arc;
 use weir_flow::{Carried, Chunk, Content, Interest, Payload, Sender};
 use weir_messages::tls::KeyLog;
 use weir_packet::Packet;
-use weir_sip::{Flow, Framer, FramerEvent, looks_like_sip};
+use weir_sip::{Flow, Framer, FramerEvent, Limits, Message, looks_like_sip};
 use weir_ws::{ConnectionEvent, Event, Opcode};
 
 use crate::extract::came_in::CameIn;
@@ -38,6 +38,14 @@ pub struct SipMessage<'m> {
     /// The numbers of the other records that it came in, possibly repeated: those of its IP fragments, TCP segments and SCTP
     /// chunks, and of what carries it. Of more than 4,096 the first are left out.
     pub others: &'m [u64],
+}
+
+impl<'m> SipMessage<'m> {
+    /// The message with its headers; `None` of octets that are none by the default limits.
+    #[must_use]
+    pub fn parsed(&self) -> Option<Message<'m>> {
+        Message::parse(self.bytes, &Limits::default()).ok()
+    }
 }
 
 /// The way that a message took, and when.
