@@ -41,7 +41,7 @@ pub struct SipMessage<'m> {
 }
 
 impl<'m> SipMessage<'m> {
-    /// The message with its headers; `None` of octets that are none by the default limits.
+    /// The message with its headers. `None` when the octets are not a message within the default limits.
     #[must_use]
     pub fn parsed(&self) -> Option<Message<'m>> {
         Message::parse(self.bytes, &Limits::default()).ok()
