@@ -48,7 +48,7 @@ impl OptimizerRule for MarkPredicateSubqueries {
         match plan {
             LogicalPlan::Filter(filter) => in_filter(filter),
             LogicalPlan::Projection(_) | LogicalPlan::Aggregate(_) | LogicalPlan::Window(_)
-                if plan.expressions().iter().any(has_predicate) =>
+                if has_predicates(&plan) =>
             {
                 in_values(plan, config)
             }
@@ -167,6 +167,19 @@ fn marked(
     let marks: Option<Vec<Expr>> = marks.collect();
     let marks = marks.filter(|marks| marks.len() == predicates.len());
     Ok(marks.map(|marks| (Arc::unwrap_or_clone(filter.input), marks)))
+}
+
+/// Whether an expression of a node has a predicate over a subquery. Nothing is copied: a node may have hundreds of columns.
+fn has_predicates(plan: &LogicalPlan) -> bool {
+    let mut is_found = false;
+    let looked_at = plan.apply_expressions(|expression| {
+        is_found = has_predicate(expression);
+        Ok(match is_found {
+            true => TreeNodeRecursion::Stop,
+            false => TreeNodeRecursion::Continue,
+        })
+    });
+    looked_at.is_ok() && is_found
 }
 
 fn has_predicate(expression: &Expr) -> bool {
