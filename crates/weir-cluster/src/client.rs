@@ -681,21 +681,12 @@ impl Client {
             file_id: part.file_id,
             layout: layout.into(),
         };
-        let mut attempt = 1;
-        let rows = loop {
-            let opened = async {
-                let to = connect(&self.inner.trust, &location.host, port).await?;
-                fetch(to, &location, Arc::clone(schema)).await
-            };
-            match opened.await {
-                Ok(rows) => break rows,
-                Err(FetchError::Lost(_)) if attempt < FETCH_ATTEMPTS => {
-                    attempt += 1;
-                    tokio::time::sleep(FETCH_AGAIN).await;
-                }
-                Err(error) => return Err(not_fetched(&location, &error)),
-            }
+        let open = || async {
+            let to = connect(&self.inner.trust, &location.host, port).await?;
+            fetch(to, &location, Arc::clone(schema)).await
         };
+        let rows = retry::attempts(open, |error| matches!(error, FetchError::Lost(_))).await;
+        let rows = rows.map_err(|error| not_fetched(&location, &error))?;
         Ok(rows
             .map_err(move |error| not_fetched(&location, &error))
             .boxed())
@@ -826,8 +817,6 @@ const PIECE_BYTES: u64 = 256 << 20;
 /// The time that a client waits for the first executor.
 const EXECUTORS: Duration = Duration::from_secs(10);
 const LOOK_EVERY: Duration = Duration::from_millis(50);
-const FETCH_ATTEMPTS: u32 = 3;
-const FETCH_AGAIN: Duration = Duration::from_millis(200);
 
 #[cfg(test)]
 mod tests {

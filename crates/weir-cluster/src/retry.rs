@@ -1,4 +1,4 @@
-//! Retries of requests and connections that are lost before their answer.
+//! Retries of requests, connections and transfers of rows that are lost before their answer.
 //!
 //! A server closes a connection that is not authenticated yet in favour of newer ones, and an idle one where the process has no free
 //! file descriptor. Its peer connects again.

@@ -430,35 +430,9 @@ fn is_whole(packet: &Packet<'_>) -> bool {
 /// The outermost TCP header, up to its window.
 fn segment(packet: &Packet<'_>) -> Option<Segment> {
     let header = packet.bytes(Layer::Tcp)?.first_chunk::<16>()?;
-    let [
-        _,
-        _,
-        _,
-        _,
-        s3,
-        s2,
-        s1,
-        s0,
-        a3,
-        a2,
-        a1,
-        a0,
-        offset,
-        flags,
-        w1,
-        w0,
-    ] = *header;
-    let header_len = u32::from(offset >> 4) * 4;
     let declared = packet.declared_len(Layer::Tcp).unwrap_or(0);
-    Some(Segment {
-        seq: u32::from_be_bytes([s3, s2, s1, s0]),
-        ack: u32::from_be_bytes([a3, a2, a1, a0]),
-        flags,
-        window: u16::from_be_bytes([w1, w0]),
-        len: declared.saturating_sub(header_len),
-        is_cut: false,
-        scale: None,
-    })
+    let len = declared.saturating_sub(Segment::header_len(header));
+    Some(Segment::of_header(header, len))
 }
 
 #[cfg(test)]

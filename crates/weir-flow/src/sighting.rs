@@ -105,44 +105,18 @@ fn ip_facts(packet: &Packet<'_>) -> Option<(u32, u8)> {
 #[inline]
 fn tcp_facts(packet: &Packet<'_>) -> Option<Segment> {
     let captured = packet.bytes(Layer::Tcp)?;
-    let header = captured.first_chunk::<20>()?;
-    let [
-        _,
-        _,
-        _,
-        _,
-        s3,
-        s2,
-        s1,
-        s0,
-        a3,
-        a2,
-        a1,
-        a0,
-        offset,
-        flags,
-        w1,
-        w0,
-        ..,
-    ] = *header;
-    let header_len = u32::from(offset >> 4) * 4;
+    let header = captured.first_chunk::<20>()?.first_chunk::<16>()?;
+    let header_len = Segment::header_len(header);
     if header_len < 20 {
         return None;
     }
     let declared = packet.declared_len(Layer::Tcp)?;
-    let len = declared.checked_sub(header_len)?;
-    Some(Segment {
-        seq: u32::from_be_bytes([s3, s2, s1, s0]),
-        ack: u32::from_be_bytes([a3, a2, a1, a0]),
-        flags,
-        window: u16::from_be_bytes([w1, w0]),
-        len,
-        is_cut: len > 0 && captured.len() < declared as usize,
-        scale: match flags & SYN {
-            0 => None,
-            _ => window_scale(captured.get(20..header_len as usize).unwrap_or_default()),
-        },
-    })
+    let mut segment = Segment::of_header(header, declared.checked_sub(header_len)?);
+    segment.is_cut = segment.len > 0 && captured.len() < declared as usize;
+    if segment.flags & SYN != 0 {
+        segment.scale = window_scale(captured.get(20..header_len as usize).unwrap_or_default());
+    }
+    Some(segment)
 }
 
 /// The shift that the options of a SYN offer (RFC 7323, 2.2).

@@ -34,6 +34,27 @@ pub(crate) const RST: u8 = 4;
 pub(crate) const ACK: u8 = 16;
 
 impl Segment {
+    /// The numbers that stand in the first octets of a header (RFC 9293, 3.1), with `len` octets of data and no options.
+    #[inline]
+    pub(crate) const fn of_header(header: &[u8; 16], len: u32) -> Self {
+        let [_, _, _, _, s3, s2, s1, s0, a3, a2, a1, a0, _, flags, w1, w0] = *header;
+        Self {
+            seq: u32::from_be_bytes([s3, s2, s1, s0]),
+            ack: u32::from_be_bytes([a3, a2, a1, a0]),
+            flags,
+            window: u16::from_be_bytes([w1, w0]),
+            len,
+            is_cut: false,
+            scale: None,
+        }
+    }
+
+    /// Octets of a header with its options, as its data offset says.
+    #[inline]
+    pub(crate) const fn header_len(header: &[u8; 16]) -> u32 {
+        (header[12] >> 4) as u32 * 4
+    }
+
     pub(crate) const fn is(&self, flag: u8) -> bool {
         self.flags & flag != 0
     }

@@ -10,24 +10,14 @@ use weir_messages::dns::{
 use weir_packet::{Kind, Needs, Value};
 
 use super::list::List;
-use super::messages::{Length, Messages, Protocol, Push, Way, columns_with_way};
+use super::messages::{Length, Messages, Protocol, Push, Way, columns_with_way, concat_columns};
 use super::value::{number, seconds, span_ns};
 use super::{Extraction, Item, ItemField, columns};
 
 pub(super) const EXTRACTION: Extraction = Extraction {
     name: "dns",
     doc: "one row a DNS message, over UDP or TCP, mDNS and LLMNR too, on any port",
-    columns: || {
-        let mut own = columns(&[], FIELDS);
-        own.extend(columns(&[], LISTS).into_iter().map(|column| crate::Column {
-            origin: match column.origin {
-                crate::Origin::Item(index) => crate::Origin::Item(index + FIELDS.len()),
-                other => other,
-            },
-            ..column
-        }));
-        columns_with_way(own)
-    },
+    columns: || columns_with_way(concat_columns(columns(&[], FIELDS), columns(&[], LISTS))),
     needs: &[Needs::All],
     start: Messages::<Dns>::opened,
     arguments: super::settings::SECRETS,
@@ -43,13 +33,13 @@ struct Dns {
 const NETBIOS_PORT: u16 = 137;
 
 /// True for messages between these ports, whatever they look like.
-pub(super) fn is_port(ports: [u16; 2]) -> bool {
+fn is_port(ports: [u16; 2]) -> bool {
     let known = [PORT, MULTICAST_PORT, LINK_LOCAL_PORT];
     ports.iter().any(|port| known.contains(port))
 }
 
 /// Whether a datagram is a message. Messages of the NetBIOS name service look alike and are excluded.
-pub(super) fn is_datagram(bytes: &[u8], ports: [u16; 2]) -> bool {
+fn is_datagram(bytes: &[u8], ports: [u16; 2]) -> bool {
     if ports.contains(&NETBIOS_PORT) && !ports.contains(&PORT) {
         return false;
     }
@@ -60,7 +50,7 @@ pub(super) fn is_datagram(bytes: &[u8], ports: [u16; 2]) -> bool {
 }
 
 /// Whether the first bytes of a stream are a length and a message (RFC 1035, 4.2.2).
-pub(super) fn begins(bytes: &[u8], ports: [u16; 2]) -> bool {
+fn begins(bytes: &[u8], ports: [u16; 2]) -> bool {
     let is_message = || match length(bytes) {
         Length::Message { skip, total } => bytes.get(skip..total).is_some_and(looks_like_dns),
         _ => false,
@@ -69,7 +59,7 @@ pub(super) fn begins(bytes: &[u8], ports: [u16; 2]) -> bool {
 }
 
 /// Whether further bytes of a stream may complete a message.
-pub(super) fn may_begin(bytes: &[u8]) -> bool {
+fn may_begin(bytes: &[u8]) -> bool {
     match length(bytes) {
         Length::Message { skip, total } => {
             let begun = bytes.get(skip..).unwrap_or_default();
@@ -83,7 +73,7 @@ pub(super) fn may_begin(bytes: &[u8]) -> bool {
 const SHORTEST_OCTETS: usize = 2 + 12 + 5;
 
 /// The length of the first message of a stream.
-pub(super) fn length(bytes: &[u8]) -> Length {
+fn length(bytes: &[u8]) -> Length {
     match bytes {
         [high, low, ..] => Length::Message {
             skip: 2,
@@ -114,8 +104,25 @@ pub(super) fn may_be_early(message: &Message<'_>) -> bool {
     message.is_response() && message.dialect() == Dialect::Unicast
 }
 
-impl Protocol for Dns {
-    const NAME: &'static str = "dns";
+/// A table of the messages of DNS.
+pub(super) trait DnsTable: Default + Send + 'static {
+    /// The table's name.
+    const NAME: &'static str;
+
+    /// Makes rows of a message, as [`Protocol::message_or_wait`] does where an answer `waits` for a question that is not known.
+    fn take(&mut self, bytes: &[u8], way: &Way, waits: bool, push: &mut Push<'_>) -> Option<bool>;
+
+    /// The capture is over: pushes a row for what is open; false when there is none.
+    fn finish(&mut self, _push: &mut Push<'_>) -> bool {
+        false
+    }
+
+    /// The items that were given up for limits.
+    fn counted(&self) -> Vec<(u64, &'static str)>;
+}
+
+impl<T: DnsTable> Protocol for T {
+    const NAME: &'static str = <T as DnsTable>::NAME;
 
     fn is_datagram(bytes: &[u8], ports: [u16; 2]) -> bool {
         is_datagram(bytes, ports)
@@ -150,8 +157,28 @@ impl Protocol for Dns {
     }
 
     fn message(&mut self, bytes: &[u8], way: &Way, push: &mut Push<'_>) -> bool {
+        self.take(bytes, way, false, push).unwrap_or_default()
+    }
+
+    fn message_or_wait(&mut self, bytes: &[u8], way: &Way, push: &mut Push<'_>) -> Option<bool> {
+        self.take(bytes, way, true, push)
+    }
+
+    fn finish(&mut self, push: &mut Push<'_>) -> bool {
+        DnsTable::finish(self, push)
+    }
+
+    fn counted(&self) -> Vec<(u64, &'static str)> {
+        DnsTable::counted(self)
+    }
+}
+
+impl DnsTable for Dns {
+    const NAME: &'static str = "dns";
+
+    fn take(&mut self, bytes: &[u8], way: &Way, _waits: bool, push: &mut Push<'_>) -> Option<bool> {
         let Some((message, seen)) = read(bytes, way) else {
-            return false;
+            return Some(false);
         };
         let item = DnsItem {
             message,
@@ -163,7 +190,7 @@ impl Protocol for Dns {
             lists: [const { OnceCell::new() }; LISTS_MAX],
         };
         push(way, &item);
-        true
+        Some(true)
     }
 
     fn counted(&self) -> Vec<(u64, &'static str)> {

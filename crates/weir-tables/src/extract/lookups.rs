@@ -1,13 +1,12 @@
 //! `lookups`: one row a question with its answer, as Zeek's `dns.log`.
 
 use weir_messages::dns::{
-    BEGINNING_OCTETS, Fault, Lookup, Lookups as Pairs, class_word, find_in_stream, is_understood,
-    opcode_word, rcode_word, type_word,
+    Fault, Lookup, Lookups as Pairs, class_word, opcode_word, rcode_word, type_word,
 };
 use weir_packet::{Kind, Needs, Value};
 
-use super::dns::{begins, is_datagram, is_port, length, may_be_early, may_begin, read};
-use super::messages::{Length, Messages, Protocol, Push, Way, columns_with_way};
+use super::dns::{DnsTable, may_be_early, read};
+use super::messages::{Messages, Push, Way, columns_with_way};
 use super::value::{by_one_clock, number, seconds};
 use super::{Extraction, Item, ItemField, columns};
 
@@ -48,8 +47,9 @@ fn push_lookup(lookup: &Lookup<Way>, now: Option<&Way>, push: &mut Push<'_>) {
     push(&lookup.way, &LookupItem(PartlySeen { lookup, is_cut }));
 }
 
-impl Lookups {
-    /// Makes rows of a message. `None` of an answer that `waits` where its question is not known.
+impl DnsTable for Lookups {
+    const NAME: &'static str = "lookups";
+
     fn take(&mut self, bytes: &[u8], way: &Way, waits: bool, push: &mut Push<'_>) -> Option<bool> {
         let Some((message, seen)) = read(bytes, way) else {
             return Some(false);
@@ -66,50 +66,6 @@ impl Lookups {
             push_lookup(&lookup, Some(way), push);
         });
         Some(true)
-    }
-}
-
-impl Protocol for Lookups {
-    const NAME: &'static str = "lookups";
-
-    fn is_datagram(bytes: &[u8], ports: [u16; 2]) -> bool {
-        is_datagram(bytes, ports)
-    }
-
-    fn begins(bytes: &[u8], ports: [u16; 2]) -> bool {
-        begins(bytes, ports)
-    }
-
-    fn may_begin(bytes: &[u8]) -> bool {
-        may_begin(bytes)
-    }
-
-    fn length(bytes: &[u8]) -> Length {
-        length(bytes)
-    }
-
-    const FIND_OCTETS: usize = BEGINNING_OCTETS;
-
-    fn find(bytes: &[u8]) -> Option<usize> {
-        find_in_stream(bytes)
-    }
-
-    fn is_likely(bytes: &[u8]) -> bool {
-        is_understood(bytes)
-    }
-
-    const TELLS_CUT: bool = true;
-
-    fn may_be_cut(_bytes: &[u8], ports: [u16; 2]) -> bool {
-        is_port(ports)
-    }
-
-    fn message(&mut self, bytes: &[u8], way: &Way, push: &mut Push<'_>) -> bool {
-        self.take(bytes, way, false, push).unwrap_or_default()
-    }
-
-    fn message_or_wait(&mut self, bytes: &[u8], way: &Way, push: &mut Push<'_>) -> Option<bool> {
-        self.take(bytes, way, true, push)
     }
 
     fn finish(&mut self, push: &mut Push<'_>) -> bool {

@@ -126,10 +126,21 @@ static WAY: &[ItemField<WayGetter>] = &[
 
 /// Columns of a table whose rows have a way: the file, the way, then its own.
 pub(super) fn columns_with_way(own: Vec<Column>) -> Vec<Column> {
-    let mut all = columns(&["frame.file"], WAY);
-    all.extend(own.into_iter().map(|column| Column {
+    let way = columns(&["frame.file"], WAY);
+    offset_columns(way, WAY.len(), own)
+}
+
+/// Columns of an item whose values are those of `first`, then those of `second`.
+pub(super) fn concat_columns(first: Vec<Column>, second: Vec<Column>) -> Vec<Column> {
+    let items = first.len();
+    offset_columns(first, items, second)
+}
+
+/// Columns with further ones, whose values follow the first `items` values of an item.
+fn offset_columns(mut all: Vec<Column>, items: usize, further: Vec<Column>) -> Vec<Column> {
+    all.extend(further.into_iter().map(|column| Column {
         origin: match column.origin {
-            Origin::Item(index) => Origin::Item(index + WAY.len()),
+            Origin::Item(index) => Origin::Item(index + items),
             other => other,
         },
         ..column

@@ -10,24 +10,14 @@ use weir_messages::mqtt::{
 use weir_packet::{Kind, Needs, Value};
 
 use super::list::List;
-use super::messages::{Length, Messages, Protocol, Push, Way, columns_with_way};
+use super::messages::{Length, Messages, Protocol, Push, Way, columns_with_way, concat_columns};
 use super::value::{filled, number, text};
 use super::{Extraction, Item, ItemField, columns};
 
 pub(super) const EXTRACTION: Extraction = Extraction {
     name: "mqtt",
     doc: "one row a packet of MQTT, on any port where a client begins",
-    columns: || {
-        let mut own = columns(&[], FIELDS);
-        own.extend(columns(&[], LISTS).into_iter().map(|column| crate::Column {
-            origin: match column.origin {
-                crate::Origin::Item(index) => crate::Origin::Item(index + FIELDS.len()),
-                other => other,
-            },
-            ..column
-        }));
-        columns_with_way(own)
-    },
+    columns: || columns_with_way(concat_columns(columns(&[], FIELDS), columns(&[], LISTS))),
     needs: &[Needs::All],
     start: Messages::<Mqtt>::opened,
     arguments: super::settings::SECRETS,
