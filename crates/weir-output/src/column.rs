@@ -1,6 +1,6 @@
 //! One column of a batch, ready to be written as text or as JSON.
 
-use std::fmt::{Debug, Display, Write as _};
+use std::fmt::{Debug, Write as _};
 
 use arrow::array::{
     AnyDictionaryArray, Array, ArrowPrimitiveType, AsArray, FixedSizeListArray, GenericBinaryArray,
@@ -84,6 +84,17 @@ impl<'a> Column<'a> {
     pub(super) fn is_null(&self, row: usize) -> bool {
         matches!(self.values, ColumnValues::Null)
             || self.nulls.as_ref().is_some_and(|nulls| nulls.is_null(row))
+    }
+
+    /// Whether all values are texts that are not empty, of digits, letters, `+`, `-`, `.` and `:`, which no format has to quote.
+    pub(super) const fn is_plain(&self) -> bool {
+        matches!(
+            self.values,
+            ColumnValues::Boolean(_)
+                | ColumnValues::Number(_)
+                | ColumnValues::Float(..)
+                | ColumnValues::Timestamp(_)
+        )
     }
 
     /// Appends the exact value; nothing for NULL.
@@ -291,11 +302,11 @@ pub(super) fn is_whole(data_type: &DataType) -> bool {
 
 fn integer<T: ArrowPrimitiveType>(array: &dyn Array) -> ColumnValues<'_>
 where
-    T::Native: Display,
+    T::Native: itoa::Integer,
 {
     let array = array.as_primitive::<T>();
     ColumnValues::Number(Box::new(|row, out| {
-        let _ = write!(out, "{}", array.value(row));
+        out.push_str(itoa::Buffer::new().format(array.value(row)));
     }))
 }
 

@@ -82,12 +82,16 @@ impl RowFormat for Separated {
             if at > 0 {
                 out.push(self.separator());
             }
-            if !column.is_null(row) {
+            if column.is_null(row) {
+                if self.format == Format::Tsv {
+                    out.push_str("\\N");
+                }
+            } else if column.is_plain() {
+                column.push_text(row, out);
+            } else {
                 scratch.clear();
                 column.push_text(row, &mut scratch);
                 self.push_field(&scratch, out);
-            } else if self.format == Format::Tsv {
-                out.push_str("\\N");
             }
         }
         self.scratch = scratch;
