@@ -261,7 +261,7 @@ pub(crate) fn push_decimal(number: u64, width: usize, out: &mut Vec<u8>) {
     out.extend_from_slice(digits_of(number, width, &mut [0; DIGITS_MAX]));
 }
 
-/// At least `width` digits of `number`, for which `digits` is the room.
+/// Writes at least `width` decimal digits of `number` to the end of `digits`, and returns them.
 #[inline]
 pub(crate) fn digits_of(mut number: u64, width: usize, digits: &mut [u8; DIGITS_MAX]) -> &[u8] {
     digits.fill(b'0');

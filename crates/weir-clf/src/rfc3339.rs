@@ -10,7 +10,7 @@ use crate::record::{Time, decimal};
 pub(crate) struct Dates {
     /// Year, month and day with the separators behind them; empty before the first time.
     date: Vec<u8>,
-    /// Its day since 1970.
+    /// The number of days from 1970-01-01 to that date.
     day: u64,
 }
 

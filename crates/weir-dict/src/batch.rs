@@ -246,7 +246,8 @@ impl<'q, Q: ?Sized> Window<'q, Q> {
         }
     }
 
-    /// Takes keys until the window is full, and prefetches what their searches will read. `false` when there are no keys.
+    /// Fills the window with keys, and prefetches the memory that their searches will read. Returns `false` when there
+    /// are no keys.
     #[inline(always)]
     pub(crate) fn fill<T>(
         &mut self,

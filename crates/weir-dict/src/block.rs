@@ -80,8 +80,8 @@ impl<T> Pool<T> {
         Ok(next)
     }
 
-    /// Takes back a block whose entries have been moved out. Without memory for the list, its place is lost until the pool is
-    /// dropped.
+    /// Frees a block whose entries have been moved out. If the list of free blocks cannot grow, the block is lost until
+    /// the pool is dropped.
     pub(crate) fn give_back(&mut self, block: Block) {
         if self.free.try_reserve(1).is_ok() {
             self.free.push(block);

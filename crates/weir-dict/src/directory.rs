@@ -57,7 +57,8 @@ const fn merge_below(segments: usize) -> usize {
     }
 }
 
-/// How much room a segment gets that grows or splits, in a directory of `len` entries: little where much is unused.
+/// Returns how much room a segment gets that grows or splits, in a directory of `len` entries: less when much is
+/// unused.
 const fn step<T>(len: usize, entry_bytes: usize) -> Step {
     let used = len * size_of::<T>();
     let part = if len < SPARING_FROM { 4 } else { 7 };
@@ -75,7 +76,7 @@ pub(crate) struct Room<'a, T> {
     hash: u64,
 }
 
-/// Where the entry of a key is, or could be.
+/// The result of a search for the entry of a key.
 pub(crate) enum Place<'a, T> {
     Entry(&'a mut T),
     /// There is no such entry, and there is room for it.

@@ -55,7 +55,7 @@ pub(crate) const fn tag_of(hash: u64) -> u8 {
     tag + (tag == 0) as u8
 }
 
-/// How much room a segment gets beyond its entries.
+/// The unused room that a segment gets beyond its entries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Step {
     /// A sixth and four: where the table has memory to spare.
@@ -621,7 +621,7 @@ mod tests {
         for len in [0, 1, 2, 9, 26, LANES] {
             for lanes in [0, u64::MAX, 0x5555_5555_5555_5555, 0xfff, 1 << 52] {
                 let lanes = lanes & !(u64::MAX << len);
-                // With so much room that the block becomes shorter, and with so little that it stays.
+                // The first room lets the block become shorter; with the second it keeps its length.
                 for room in [len, LANES] {
                     let mut lower = Segment::new();
                     lower.set_capacity(room).expect("there is memory");

@@ -78,15 +78,15 @@ pub(crate) enum Spot {
     List(usize),
 }
 
-/// How an insertion finds its place.
+/// The form of a table, which decides where an insertion looks for room.
 pub(crate) enum Form<'a, T> {
-    /// In a block, or in a new one.
+    /// A block, or an empty table that gets one.
     Block,
-    /// In a single segment, or in what it becomes.
+    /// A single segment, which may become a directory.
     Single(&'a mut Segment<T>),
-    /// In a directory in which nothing has to split before.
+    /// A directory in which no segment has to split first.
     Settled(&'a mut Directory<T>),
-    /// In a directory in which a segment has to split, unless there is such an entry.
+    /// A directory in which a segment has to split, unless the entry exists.
     Unsettled,
 }
 
@@ -271,7 +271,7 @@ impl<T> Table<T> {
         }
     }
 
-    /// How an insertion finds its place.
+    /// Returns the form of the table for an insertion.
     #[inline(always)]
     pub(crate) fn form(&mut self) -> Form<'_, T> {
         match self.view_mut() {
@@ -620,7 +620,7 @@ impl<T> Table<T> {
         let (len, tags) = (single.len(), single.first_tags());
         debug_assert!(len <= SINGLE_MIN);
         let room = word::room(len);
-        // Without memory for a smaller one it stays as it is.
+        // Without memory for a block, the table stays a segment.
         let Ok(block) = Self::allocate(room) else {
             return;
         };

@@ -294,7 +294,8 @@ impl<'a, T> Step<'a, T> {
     }
 }
 
-/// For a cursor within a segment of `depth`: the part to skip, and the beginning of the next segment.
+/// Returns, for a cursor within a segment of `depth`, the end of the part to skip, and the beginning of the next
+/// segment.
 fn range(at: u64, depth: u32) -> (Option<u64>, Option<u64>) {
     let start = at & !u64::MAX.unbounded_shr(depth);
     ((at > start).then_some(at), after_range(at, depth))

@@ -87,7 +87,7 @@ pub(crate) const fn has_tags(room: usize) -> bool {
     room > 1
 }
 
-/// True when what the word leads to is searched by hashes: but for blocks without tags, everything.
+/// Returns whether entries of this kind of word are searched by hashes: all are but those of blocks without tags.
 #[inline(always)]
 pub(crate) const fn is_hashed(kind: usize) -> bool {
     HASHED >> (kind & 15) & 1 == 1
@@ -118,14 +118,14 @@ impl Tags {
         self.0 |= (tag as u64) << (8 * len);
     }
 
-    /// Takes a tag out. The last of `len` takes its place.
+    /// Removes a tag. The last of `len` tags takes its place.
     #[inline(always)]
     pub(crate) const fn swap_remove(&mut self, at: usize, len: usize) {
         debug_assert!(at < len && len <= SMALL_MAX);
         let shift = 8 * (len - 1);
         let last = self.0 >> shift;
         self.0 = self.0 & !(0xff << (8 * at)) | last << (8 * at);
-        // What was there already, where it was the last.
+        // The place of the last tag is cleared.
         self.0 &= !(u64::MAX << shift);
     }
 

@@ -22,7 +22,7 @@ struct Question {
     trace: &'static str,
     predicate: Option<Predicate>,
     keys: Vec<Expression>,
-    /// What is summed beside the count.
+    /// The expression that is summed beside the count.
     sum: Option<Expression>,
 }
 

@@ -317,7 +317,7 @@ impl Aggregate {
         }
     }
 
-    /// Gives groups places by the hash of their keys; returns the multiplier of the hash.
+    /// Assigns places to groups by the hash of their keys; returns the multiplier of the hash.
     pub(crate) fn hash_places(&mut self) -> u64 {
         self.groups.hash_places()
     }

@@ -167,7 +167,7 @@ pub(crate) trait Extract: Send {
     /// that only other columns need.
     fn wants(&mut self, _columns: &[Column]) {}
 
-    /// Takes a packet, and pushes the rows that it completes. A packet should complete no more than a few.
+    /// Reads a packet, and pushes the rows that it completes. A packet should complete no more than a few.
     fn packet(&mut self, row: &Row<'_>, rows: &mut Rows);
 
     /// Pushes the rows that are still open after the last packet of the last source: returns true when `rows.is_full()`, and is

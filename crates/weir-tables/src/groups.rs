@@ -92,8 +92,8 @@ impl Groups {
         groups
     }
 
-    /// Gives groups places by the hash of their keys, unless they have some. Returns the multiplier of the hash; 0 when there are
-    /// too many groups for places.
+    /// Assigns places to groups by the hash of their keys, unless they have some. Returns the multiplier of the hash; 0
+    /// when there are too many groups for places.
     pub(crate) fn hash_places(&mut self) -> u64 {
         match self.place {
             GroupPlace::Key | GroupPlace::Hash => self.multiplier,

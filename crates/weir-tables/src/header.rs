@@ -16,7 +16,7 @@ pub struct Header {
     pub(crate) which: Which,
 }
 
-/// Which of several headers of a protocol is read.
+/// The selection among several headers of a protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Which {
     /// The one of this number: from 1 for the outermost on, from -1 for the innermost on.

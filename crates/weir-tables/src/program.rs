@@ -441,7 +441,7 @@ impl Questions {
         if let Some(selected) = &mut self.selected {
             selected.runs += 1;
             selected.passed += passed.records;
-            // Where most rows are selected, looking at each record twice costs more than it saves.
+            // When most rows are selected, looking at each record twice costs more than it saves.
             passed.is_useless = selected.runs > RUNS_MIN && selected.passed < selected.runs;
         }
         passed.taken = self.state[TAKEN_WORD as usize];

@@ -20,13 +20,13 @@ use crate::{
 
 /// The destination of rows.
 pub(crate) trait Sink {
-    /// Takes a row; false when it is dropped.
+    /// Adds a row; returns false when the row is dropped.
     fn push(&mut self, row: &Row<'_>) -> bool;
 
     /// No more rows are wanted for now.
     fn is_full(&self) -> bool;
 
-    /// Takes the rows that are still open after the end of all sources; false when there are no more.
+    /// Adds the rows that are still open after the end of all sources; returns false when there are no more.
     fn finish(&mut self) -> bool {
         false
     }
@@ -52,7 +52,7 @@ pub(crate) trait Sink {
         Prepared::Unasked
     }
 
-    /// Takes records from the beginning of a window, up to one that has to be decoded.
+    /// Runs the program over records from the beginning of a window, up to one that has to be decoded.
     fn run_program(&mut self, _window: &[u8], _number: u64, _ports: u8, _most: u64) -> Passed {
         Passed::default()
     }

@@ -1,4 +1,4 @@
-//! What two copies of a packet have in common that were captured before and behind a router.
+//! The part of a packet that is the same before and behind a router, by which two copies of the packet are recognised.
 
 use std::cell::RefCell;
 
@@ -44,7 +44,7 @@ fn write_decoded(link_type: u32, frame: &[u8], out: &mut Vec<u8>) -> Option<()> 
         let end = match packet.is_aggregate() {
             // Other packets follow the first one.
             true => frame.len(),
-            // What is behind the packet fills its frame up.
+            // Octets after the packet are padding of the frame.
             false => {
                 packet_len(&packet).map_or(ip.end, |len| ip.end.min(ip.start.saturating_add(len)))
             }
@@ -559,7 +559,7 @@ mod tests {
         let (from, to) = (Ipv4Addr::new(192, 0, 2, 1), Ipv4Addr::new(192, 0, 2, 2));
         let tunnel = |ttl| Ipv4::new(from, to, 4).packet(&ipv4(ttl, b"payload!"));
         assert_ne!(key(101, &tunnel(64)), key(101, &tunnel(63)));
-        // What carries no IP is not routed.
+        // A frame without IP is not routed.
         let request = |from| ethernet([0xff; 6], from, 0x0806, &[0; 28]);
         assert_eq!(key(1, &request(HERE)), request(HERE));
         assert_eq!(key(113, &linux_cooked(0, HERE, 0x0806, &[0; 28])).len(), 44);

@@ -156,7 +156,7 @@ impl SharedScan {
         self.reading.step()
     }
 
-    /// Takes the rows of the query `number` when they fill a batch, or at the end when there are any.
+    /// Returns the rows of the query `number` when they fill a batch, or at the end when there are any.
     ///
     /// # Errors
     /// When Arrow refuses the arrays, which would be a defect of this crate.

@@ -147,8 +147,8 @@ pub(crate) fn walk(calls: &Calls, folder: &Path, log: &Path) {
     fs::remove_file(&path).unwrap();
 }
 
-/// How many records of a file of the binary draft have this Call-ID: as a careful programmer would walk it, a
-/// mebibyte at a time, looking at nothing but each record's length and its eighth pair of pointer and length.
+/// Counts the records of a file of the binary draft that have this Call-ID, as a careful programmer would: it reads a
+/// mebibyte at a time, and of each record only its length and its eighth pair of pointer and length.
 fn with_call_id(path: &Path, call_id: &[u8]) -> usize {
     const LENGTH_BITS: u32 = 0x00ff_ffff;
     const CALL_ID: usize = 24 + 7 * 4;

@@ -156,7 +156,7 @@ fn command(name: &str, arguments: &[&str]) -> f64 {
     if status.is_ok() { seconds } else { f64::NAN }
 }
 
-/// True when a command ends with 0.
+/// Returns whether a command exits with status 0.
 fn succeeds(name: &str, arguments: &[&str]) -> bool {
     let mut command = Command::new(name);
     let status = command.args(arguments).stdout(Stdio::null()).status();
@@ -495,7 +495,7 @@ fn build(log: &Path) {
     report("index an old log", ours, cat, "cat of the log", "s");
 }
 
-/// What it takes sqlite to make an old log searchable, and to search it.
+/// Reports the time that sqlite needs to make an old log searchable, and to search it.
 fn sqlite(log: &Path, folder: &Path) {
     if !is_installed("sqlite3") {
         return;

@@ -100,7 +100,7 @@ pub(crate) fn push_percent(byte: u8, out: &mut Vec<u8>) {
     out.extend_from_slice(&[b'%', high, low]);
 }
 
-/// At most `max` bytes of a field, without an incomplete character at the end.
+/// Returns at most `max` bytes of a field, without an incomplete character at the end.
 pub(crate) fn clip(field: &[u8], max: usize) -> &[u8] {
     let Some(cut) = field.get(..max) else {
         return field;

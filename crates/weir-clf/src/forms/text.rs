@@ -191,7 +191,7 @@ fn resolve(
             losses.note(Loss::Unresolved);
             ABSENT
         };
-        // Without its quotes this would be several words, or the end of the line.
+        // Unquoted, this word would be read as several words or as the end of the line.
         if word == EXTENSION || word.iter().any(u8::is_ascii_whitespace) {
             out.push(b'"');
             out.extend_from_slice(word);

@@ -320,7 +320,7 @@ impl Live {
         Ok(self.sidecar_error)
     }
 
-    /// Gives the live segment the next number and begins a new one. Returns the sealed one's path.
+    /// Renames the live segment to the next number and begins a new one. Returns the path of the sealed segment.
     pub(crate) fn rotate(&mut self, options: &WriterOptions) -> io::Result<PathBuf> {
         let number = numbered(&self.path)?
             .into_iter()

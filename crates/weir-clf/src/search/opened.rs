@@ -27,7 +27,7 @@ impl Opened {
         let segment = Segment::open(path)?;
         // One that is damaged at its beginning is searched all the same.
         let form = segment.form()?.unwrap_or_default();
-        // Without its sidecar a log is searched in full.
+        // A log without a sidecar is searched in full.
         let mut sidecar = if options.index {
             Sidecar::open(&segment, form).ok().flatten()
         } else {

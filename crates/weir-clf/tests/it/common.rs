@@ -1,4 +1,4 @@
-//! What several tests use.
+//! Helpers that several tests use.
 
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -167,7 +167,7 @@ pub(crate) fn exact(target: Target, value: &str) -> Query {
     ))
 }
 
-/// What a search finds, one record after the other.
+/// Returns the records that a search finds, one after the other.
 pub(crate) fn search(paths: &[PathBuf], query: &Query, options: SearchOptions) -> Vec<Owned> {
     let searcher = Searcher::open(paths, options).unwrap();
     let mut found = Vec::new();

@@ -1,4 +1,4 @@
-//! From every form to every other: what each can carry comes back.
+//! Conversions from every form to every other preserve everything that both forms can carry.
 
 use proptest::prelude::*;
 use weir_clf::{
@@ -49,7 +49,7 @@ fn record() -> impl Strategy<Value = Owned> {
         out
     });
     let fields = proptest::collection::vec(value(), Field::COUNT);
-    // Of whole seconds and milliseconds, too: hardly any other record loses nothing.
+    // Some times are whole seconds or milliseconds, because hardly any other record is carried without a loss.
     let unit = prop_oneof![Just(1), Just(1_000_000), Just(1_000_000_000)];
     let nanoseconds = (0..1_000_000_000_u32, unit).prop_map(|(number, unit)| number / unit * unit);
     let time = (0..9_999_999_999_u64, nanoseconds);
@@ -116,8 +116,8 @@ proptest! {
         prop_assert_eq!(back, record);
     }
 
-    /// What comes back without a loss is what was written; with losses, the fields named are the only
-    /// ones that differ, and writing again loses nothing more.
+    /// A record that is converted without a loss is read back unchanged; with losses, only the reported fields differ,
+    /// and a second conversion loses nothing more.
     #[test]
     fn each_form_gives_back_what_it_says(record in record()) {
         for form in Form::ALL {
@@ -241,7 +241,7 @@ fn a_contact_of_two_dashes_was_read_as_an_extension_of_the_line() {
             assert_eq!(contact.value, b"--", "{log}");
         }
     }
-    // Without quotes they are one.
+    // Unquoted, two dashes begin an extension.
     let (records, damage) = read(b"1 h u INVITE r f t i - s c -- x=1 y\r\n");
     assert_eq!((records.len(), damage.len()), (1, 0));
     assert!(records[0].optional.is_empty());
@@ -389,7 +389,7 @@ fn drafts_were_read_back_with_flags_and_numbers_that_they_do_not_have() {
          \"from_uri\":\"sip:alice@example.com\",\"from_tag\":\"iu8u76\",\"call_id\":\"8719u@example.com\",\
          \"server_txn\":\"hgt678h\"}\n"
     );
-    // What was known is known after binary, but for what that has no place for.
+    // The binary form keeps every known value for which it has a place.
     let (binary, losses) = through(&records[0], Form::Binary);
     assert_eq!(losses.count(Loss::Assumed), 1);
     assert_eq!(

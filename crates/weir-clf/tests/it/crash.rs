@@ -93,7 +93,7 @@ fn run_and_kill(log: &Path, rng: &mut Rng) -> (u32, Vec<Option<u64>>) {
             break;
         }
     }
-    // In the middle of a record as well as behind one: the writer goes on meanwhile.
+    // The writer goes on meanwhile, so that it is killed in the middle of a record as well as after one.
     for _ in 0..rng.below(50_000) {
         std::hint::spin_loop();
     }

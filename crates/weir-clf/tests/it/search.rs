@@ -313,7 +313,7 @@ fn a_log_that_was_changed_makes_its_sidecar_stale() {
     log[at] = b'Z';
     let sealed = fs::metadata(&path).unwrap().modified().unwrap();
     fs::write(&path, &log).unwrap();
-    // On file systems whose times are coarse both could be written at one.
+    // A file system with coarse timestamps could give both versions the same modification time.
     let file = fs::File::options().append(true).open(&path).unwrap();
     let later = sealed + std::time::Duration::from_millis(20);
     file.set_modified(later).unwrap();
@@ -524,7 +524,7 @@ fn a_last_line_without_its_end_is_read_and_not_indexed() {
     }
 }
 
-/// In the end the progress has the bytes and records of all searches together, and the bytes that were to be read.
+/// After the last search, the progress has the bytes and records of all searches, and the bytes that were to be read.
 #[test]
 fn what_has_passed_is_what_was_read_and_found() {
     let folder = tempfile::tempdir().unwrap();

@@ -189,7 +189,7 @@ fn the_log_goes_on(form: Form) {
         // A part of the last record, zeros, or both; now and then with a sidecar that is cut too.
         let cut = log.len() - rng.below(600) as usize;
         let mut left = log[..cut].to_vec();
-        // In the binary draft nothing tells a record that zeros make whole from one that has them.
+        // In the binary draft a record that is completed by zeros cannot be distinguished from one that contains them.
         if round % 3 == 0 && form != Form::Binary {
             left.extend_from_slice(&[0; 5000]);
         }
@@ -336,7 +336,7 @@ fn a_sidecar_made_later_is_as_good() {
     let folder = tempfile::tempdir().unwrap();
     let mut records = calls(8, 70_000);
     for (place, record) in records.iter_mut().enumerate().step_by(50) {
-        // What the forms change as they write it.
+        // These values are changed when a form writes them.
         let (field, value) = match place / 50 % 8 {
             0 => (Field::CallId, b"with space".to_vec()),
             1 => (Field::CallId, b"\xff\x7f\r\n\"\\".to_vec()),

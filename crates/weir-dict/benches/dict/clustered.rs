@@ -35,7 +35,7 @@ impl Array {
         hash as usize & ((1 << self.bits) - 1)
     }
 
-    /// Where the cluster of a hash ends, or where the key stands.
+    /// Returns the position of the key, or as an error the end of the cluster of its hash.
     fn find(&self, hash: u64, key: &Key) -> Result<usize, usize> {
         let home = self.home(hash);
         let mut at = home;

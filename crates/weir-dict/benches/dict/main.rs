@@ -122,7 +122,7 @@ fn sizes(max: usize, peers: &[Peer]) {
     }
 }
 
-/// With more entries than this, there is one round.
+/// The number of entries above which there is one round.
 const MANY: usize = 1_000_000;
 
 fn medians(rounds: &[Figures]) -> Figures {
@@ -147,7 +147,7 @@ fn table(title: &str, columns: &[(&str, &str)], all: &[(&str, Figures)]) {
     for (name, figures) in all {
         print!("{name:<12}");
         for (own, figure) in ours.iter().zip(figures) {
-            // What a peer cannot do has no figure.
+            // A figure is NaN when the peer cannot do the operation.
             let text = if figure.is_nan() {
                 "-".to_owned()
             } else {
@@ -299,7 +299,7 @@ fn eight(number: u64) -> [u8; 8] {
     number.wrapping_mul(0x9e37_79b9_7f4a_7c15).to_be_bytes()
 }
 
-/// With the keys of the other tables.
+/// Builds the small dictionaries with the keys of the other measurements.
 fn build_usual<M: Map>(sizes: &[usize]) -> Figures {
     build_small::<Key, M>(sizes, key)
 }

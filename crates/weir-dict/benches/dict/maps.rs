@@ -10,7 +10,7 @@ pub(crate) type Key = [u8; 38];
 /// One fast keyed hash function for all.
 pub(crate) const STATE: FoldState = FoldState::new(0x1234_5678_9abc_def1, 0xfedc_ba98_7654_3211);
 
-/// What is measured.
+/// A table that is measured.
 pub(crate) trait Map<K = Key>: Sized {
     fn new() -> Self;
     fn insert(&mut self, key: &K, value: u64);

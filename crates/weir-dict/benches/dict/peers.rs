@@ -63,22 +63,22 @@ impl Peer {
         figures
     }
 
-    /// As `by_size`.
+    /// Measures as `by_size` does.
     pub(crate) fn by_size(&self, size: usize) -> Vec<f64> {
         self.run(["size", &size.to_string()], 7)
     }
 
-    /// As `many_small`, with keys of so many bytes.
+    /// Measures as `many_small` does, with keys of `key` bytes.
     pub(crate) fn small(&self, key: usize) -> Vec<f64> {
         self.run(["small", &key.to_string()], 3)
     }
 
-    /// As `insertions`.
+    /// Measures as `insertions` does.
     pub(crate) fn worst(&self, size: usize) -> Vec<f64> {
         self.run(["worst", &size.to_string()], 3)
     }
 
-    /// As `iterate`.
+    /// Measures as `iterate` does.
     pub(crate) fn iterate(&self, size: usize) -> Vec<f64> {
         self.run(["iterate", &size.to_string()], 3)
     }

@@ -148,7 +148,7 @@ fn an_arena_without_memory_keeps_all_entries() {
     assert!(failed > 50, "{failed} failures");
 }
 
-/// How often `work` asks for memory.
+/// Returns the number of allocations that `work` makes.
 fn allocations(work: impl FnOnce()) -> u32 {
     FAILS.with(|fails| fails.set(u32::MAX));
     work();

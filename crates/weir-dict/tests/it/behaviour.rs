@@ -56,7 +56,7 @@ fn entries_that_own_memory_in_tables_of_every_form() {
         }
         dict.check();
         let copy = dict.clone();
-        // From the middle, so that last entries move into gaps.
+        // Removal begins in the middle, so that last entries move into gaps.
         for at in 0..most {
             let key = (at + most / 2) % most;
             assert_eq!(dict.remove(&key), Some(Box::new(key + 2)));

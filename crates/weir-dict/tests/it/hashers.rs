@@ -4,10 +4,10 @@ use std::hash::{BuildHasher, DefaultHasher, Hasher};
 
 use weir_dict::FoldState;
 
-/// How well a hasher spreads keys.
+/// The degree to which a hasher spreads keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Quality {
-    /// As by default, with a fixed key.
+    /// The default hash function with a fixed key.
     Fold,
     /// Numbers as they are.
     Identity,

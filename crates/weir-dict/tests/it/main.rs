@@ -10,7 +10,7 @@ mod hashers;
 mod model;
 mod panics;
 
-/// So many cases, or as many as the environment says.
+/// Returns a configuration of `count` cases, or of as many as `PROPTEST_CASES` says.
 fn cases(count: u32) -> proptest::prelude::ProptestConfig {
     let asked = std::env::var("PROPTEST_CASES").ok();
     proptest::prelude::ProptestConfig {

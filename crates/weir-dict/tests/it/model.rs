@@ -56,7 +56,7 @@ fn op() -> impl Strategy<Value = Op> {
     ]
 }
 
-/// What an open walk has promised.
+/// The entries that an open walk must visit, and those that it has visited.
 #[derive(Clone, Debug, Default)]
 struct Promise {
     cursor: Cursor,

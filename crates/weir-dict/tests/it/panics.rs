@@ -147,7 +147,7 @@ fn a_panic_while_a_dictionary_of_an_arena_grows_drops_nothing_twice() {
         }
         assert_eq!(arena.len(id), 20);
         assert!(Rc::strong_count(&alive) > 28);
-        // What a panic has lost is not dropped at all.
+        // An entry that a panic has lost is never dropped.
         drop(arena);
         assert!((1..=9).contains(&Rc::strong_count(&alive)));
         while Rc::strong_count(&alive) > 1 {

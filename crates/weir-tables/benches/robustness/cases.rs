@@ -36,7 +36,7 @@ pub(crate) struct Bases {
     rich: Vec<usize>,
 }
 
-/// What a file is asked.
+/// A query that is run over a mutated capture.
 pub(crate) struct Question {
     pub(crate) name: String,
     table: Table,

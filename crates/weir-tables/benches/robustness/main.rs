@@ -177,7 +177,7 @@ fn lead(asked: &Arguments, words: &[String], folder: &Path) -> ExitCode {
     ExitCode::from(u8::from(!tally.found.is_empty()))
 }
 
-/// What the processes told.
+/// The sums of the results that the processes printed.
 #[derive(Default)]
 struct Tally {
     captures: u64,
@@ -185,7 +185,7 @@ struct Tally {
     /// Rows by table, and the longest time that one capture took there, in milliseconds.
     tables: BTreeMap<String, (u64, u64, u64)>,
     resident: u64,
-    /// By what was wrong: how often, and the number of the first capture.
+    /// The number of occurrences of each finding, by table and message, and the number of the first capture with it.
     found: BTreeMap<String, (u64, u64)>,
 }
 
@@ -247,7 +247,7 @@ impl Tally {
 }
 
 thread_local! {
-    /// What the last panic said, and where.
+    /// The message and the place of the last panic.
     static PANIC: RefCell<String> = const { RefCell::new(String::new()) };
 }
 
@@ -387,5 +387,5 @@ const CAPTURES: u64 = 5_000;
 const SECONDS_MAX: u64 = 5;
 /// Memory of the whole process.
 const RESIDENT_MAX: u64 = 512 << 20;
-/// How a process ends that has said why.
+/// The exit status of a process that has reported its finding.
 const TOLD: i32 = 3;

@@ -4,7 +4,7 @@ use weir_flow::{Chunk, Content, Sender};
 
 /// Cuts one direction of a connection into messages.
 pub(crate) trait Cut {
-    /// Takes the next content, and reports the pieces that it completes.
+    /// Reads the next content, and reports the pieces that it completes.
     fn cut(&mut self, content: Content<'_>, each: &mut dyn FnMut(Piece<'_>));
 
     /// Bytes that wait for the end of their message.
@@ -44,9 +44,9 @@ impl<F: Cut> Conversation<F> {
         self.framers.get(side).map_or(0, Cut::held_bytes)
     }
 
-    /// Takes a chunk. `each` gets a candidate of a message, and whether the connection certainly has messages, and returns whether
-    /// it is one. Returns the number of bytes that are kept; `None` when nothing more of the connection is needed, as it is over or
-    /// carries something else.
+    /// Reads a chunk. `each` gets a candidate of a message, and whether the connection certainly has messages, and
+    /// returns whether it is one. Returns the number of bytes that stay buffered; `None` when nothing more of the
+    /// connection is needed, as it is over or carries something else.
     pub(crate) fn chunk(
         &mut self,
         chunk: &Chunk<'_>,

@@ -224,7 +224,7 @@ impl<'m> DnsItem<'m> {
             .get_or_init(|| self.message.questions().next())
     }
 
-    /// What keeps the message from being understood to its end.
+    /// Returns the reason why the message could not be decoded to its end.
     fn fault(&self) -> Option<&'static str> {
         match self.is_cut {
             true => Some("bytes were not captured"),

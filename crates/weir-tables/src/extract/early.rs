@@ -9,7 +9,7 @@ use super::messages::Way;
 /// Answers without a question. Each waits a moment for the question to come.
 #[derive(Debug, Default)]
 pub(super) struct EarlyAnswers {
-    /// By the order in which they came.
+    /// The waiting answers, numbered in the order in which they were captured.
     waiting: BTreeMap<u64, EarlyAnswer>,
     /// Those from one end to another, the oldest first.
     by_ends: HashMap<(Endpoint, Endpoint), VecDeque<u64>>,

@@ -242,8 +242,9 @@ impl<C> Followed<C> {
         self.not_understood
     }
 
-    /// Takes a chunk of a connection. `begin` gets the first bytes of a new connection, and returns `None` to ignore it; `take`
-    /// reads the chunk and returns how many bytes it keeps now, `None` when nothing more of the connection is needed.
+    /// Reads a chunk of a connection. `begin` gets the first bytes of a new connection, and returns `None` to ignore
+    /// it; `take` reads the chunk and returns how many bytes it buffers now, `None` when nothing more of the connection
+    /// is needed.
     pub(crate) fn chunk(
         &mut self,
         chunk: &Chunk<'_>,
@@ -271,9 +272,10 @@ impl<C> Followed<C> {
         Interest::Ignore
     }
 
-    /// Takes the chunk of a payload. `begin` gets all octets of a direction that it has not recognised yet, and how many octets are
-    /// before them; once it recognises them, the pieces are passed on as they came. A connection that is not recognised, or that is
-    /// over and for which `is_understood` is false, is searched again with its next chunks, as far as `looks` allows.
+    /// Reads the chunk of a payload. `begin` gets all octets of a direction that it has not recognised yet, and how
+    /// many octets are before them; once it recognises them, the pieces are passed on as they came. A connection that
+    /// is not recognised, or that is over and for which `is_understood` is false, is searched again with its next
+    /// chunks, as far as `looks` allows.
     pub(crate) fn chunk_again(
         &mut self,
         looks: Looks,

@@ -116,7 +116,7 @@ impl Exchanges {
     }
 }
 
-/// Takes a piece of a connection; returns the number of bytes that it keeps, `None` when nothing more is needed.
+/// Reads a chunk of a connection; returns the number of bytes that stay buffered, `None` when nothing more is needed.
 fn take(
     connection: &mut Connection,
     chunk: &Chunk<'_>,

@@ -87,7 +87,7 @@ impl FrameConnection {
         }
     }
 
-    /// Takes a piece; returns the number of octets that are kept, `None` when nothing more is needed.
+    /// Reads a chunk; returns the number of octets that stay buffered, `None` when nothing more is needed.
     fn take(&mut self, chunk: &Chunk<'_>, each: &mut dyn FnMut(Carrier)) -> Option<usize> {
         let side = usize::from(chunk.sender == Sender::High);
         self.connection.at(side, chunk.offset, chunk.acknowledged);
@@ -169,7 +169,7 @@ impl Default for Frames {
     }
 }
 
-/// Takes a piece of a connection.
+/// Reads a payload of a connection.
 fn payload(
     streams: &mut Followed<FrameConnection>,
     payload: &Payload<'_>,

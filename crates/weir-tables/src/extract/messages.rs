@@ -57,7 +57,7 @@ impl Way {
         }
     }
 
-    /// Takes over time and record of the next message of the same way.
+    /// Copies time and record of the next message of the same direction.
     pub(super) const fn go_on(&mut self, next: &Self) {
         self.time_ns = next.time_ns;
         self.passed_ns = next.passed_ns;
@@ -191,7 +191,8 @@ pub(super) trait Protocol: Default + Send + 'static {
         false
     }
 
-    /// True where a datagram between these ports, of which these bytes were captured, is taken for a message that was cut.
+    /// Returns whether a datagram between these ports, of which these bytes were captured, is counted as a truncated
+    /// message.
     fn may_be_cut(_bytes: &[u8], ports: [u16; 2]) -> bool {
         Self::is_expected(ports)
     }
@@ -199,7 +200,7 @@ pub(super) trait Protocol: Default + Send + 'static {
     /// A column says of a message that was cut that it was.
     const TELLS_CUT: bool = false;
 
-    /// Where the message ends that these bytes of a stream begin with.
+    /// Returns the end of the message at the beginning of these bytes of a stream.
     fn length(_bytes: &[u8]) -> Length {
         Length::Broken
     }
@@ -270,7 +271,7 @@ struct CutDatagrams {
 }
 
 impl CutDatagrams {
-    /// Takes a datagram; `is_read` where it has a row.
+    /// Counts a datagram if it was truncated; `is_read` is true when it has a row.
     #[inline]
     fn take<P: Protocol>(&mut self, bytes: &[u8], way: &Way, is_read: bool) {
         if way.missing == 0 {

@@ -66,9 +66,10 @@ struct Tls {
 #[derive(Debug)]
 struct Sealed {
     decryptor: Decryptor,
-    /// Where what is handed on of each side goes on; `None` before the first of it, behind what is not sealed.
+    /// The stream offset of the next decrypted octets of each side; `None` before the first ones when TLS follows plain
+    /// octets.
     offsets: [Option<u64>; 2],
-    /// Where the record of each side came that is not whole yet.
+    /// The records of the capture that carried each side's incomplete TLS record.
     came_in: [CameIn; 2],
     was_opened: bool,
 }
@@ -89,7 +90,7 @@ const CONNECTIONS_MAX: usize = 1 << 16;
 type OnOpened<'e> = dyn FnMut(&Payload<'_>) -> Interest + 'e;
 
 impl OpenedPayloads {
-    /// With the secrets of these connections.
+    /// Returns a reader that decrypts TLS with the secrets of `log`.
     pub(crate) fn with_keylog(log: Option<&Arc<KeyLog>>) -> Self {
         let tls = log.map(|log| Tls {
             log: Arc::clone(log),
@@ -109,7 +110,7 @@ impl OpenedPayloads {
         }
     }
 
-    /// Takes a packet as [`Payloads::packet`].
+    /// Reads a packet as [`Payloads::packet`] does.
     pub(crate) fn packet(&mut self, packet: &Packet<'_>, each: &mut OnOpened<'_>) {
         let Self {
             payloads,
@@ -206,7 +207,7 @@ pub(super) const HEP_MAGIC: &[u8] = b"HEP3";
 const HEP_HEADER: usize = 6;
 
 impl Relayed {
-    /// Takes a piece of a stream; `None` when it is not HEP.
+    /// Reads a chunk of a stream; returns `None` when the stream is not HEP.
     fn chunk(
         &mut self,
         payload: &Payload<'_>,
@@ -244,7 +245,7 @@ impl Relayed {
             _ => under_way = Vec::new(),
         }
         let mut rest = under_way.as_slice();
-        // After a gap the next message is searched.
+        // After a gap the beginning of the next message is searched for.
         while let Some(at) = memchr::memmem::find(rest, HEP_MAGIC) {
             rest = rest.get(at..).unwrap_or_default();
             let [_, _, _, _, high, low, ..] = rest else {
@@ -327,7 +328,8 @@ impl Tls {
             return self.rest(payload, chunk, each);
         };
         let is_known = self.streams.contains_key(&chunk.connection);
-        // Behind a CONNECT, a proxy of SOCKS or STARTTLS the hello is one whose secrets are known: other octets may look like one.
+        // Inside a connection (after CONNECT, SOCKS or STARTTLS) a ClientHello counts only if its secrets are known,
+        // because other octets may look like one.
         let is_first = chunk.offset == 0 || self.log.knows_hello(bytes);
         if !is_known && is_first && begins_with_hello(bytes) {
             if self.streams.len() >= CONNECTIONS_MAX {

@@ -66,7 +66,7 @@ impl Prefaces {
         self.given_up
     }
 
-    /// Takes a piece of a stream, and reports the octets after the headers.
+    /// Reads a chunk of a stream, and reports the octets after the headers.
     pub(super) fn chunk(
         &mut self,
         payload: &Payload<'_>,

@@ -44,7 +44,7 @@ fn secrets_of(source: &Source) -> Option<Vec<u8>> {
         return None;
     }
     let bytes: Box<dyn Read> = match source.location() {
-        // Of a remote object only the beginning is requested.
+        // Only the beginning of a remote object is requested.
         Location::Object(object) => Box::new(object.open(0..BEGINNING_BYTES).ok()?),
         location => Box::new(location.open().ok()?),
     };
@@ -114,8 +114,8 @@ impl Settings {
         Ok(())
     }
 
-    /// Takes the secrets that captures have before their packets, unless a file of secrets was named. Standard input and growing
-    /// files are skipped.
+    /// Adds the TLS secrets that captures have before their packets, unless a file of secrets was named. Standard input
+    /// and growing files are skipped.
     pub fn take_secrets_of(&mut self, sources: &[Source]) {
         if self.keylog.is_some() || self.keylog_name.is_some() {
             return;

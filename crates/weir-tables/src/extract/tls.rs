@@ -141,7 +141,7 @@ fn directed(session: &Session, way: Way, side: usize) -> Way {
     }
 }
 
-/// Takes a piece of a TCP stream.
+/// Reads a chunk of a TCP stream.
 fn chunked(
     streams: &mut Followed<TlsCarrier>,
     chunk: &Chunk<'_>,

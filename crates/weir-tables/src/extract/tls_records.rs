@@ -49,7 +49,7 @@ struct RecordRow {
 }
 
 impl RecordRow {
-    /// True when there is a record of this type; NULL otherwise.
+    /// Returns true when the record is of this content type, and NULL otherwise.
     fn flag(&self, kind: u8) -> Option<Value<'static>> {
         (self.kind == Some(kind)).then_some(Value::Bool(true))
     }
@@ -122,7 +122,7 @@ struct RecordSide {
 type OnRecord<'e> = dyn FnMut(RecordRow) + 'e;
 
 impl RecordConnection {
-    /// Takes octets of a side; false when the connection carries something else.
+    /// Reads octets of a side; returns false when the connection carries something else.
     fn take(&mut self, side: usize, bytes: &[u8], each: &mut OnRecord<'_>) -> bool {
         let Some(one) = self.sides.get_mut(side) else {
             return false;
@@ -286,7 +286,8 @@ impl Default for Records {
     }
 }
 
-/// Takes a datagram, which may complete a hello of QUIC; true when it could not be kept.
+/// Reads a datagram, which may complete a ClientHello or ServerHello in QUIC; returns true when there are too many
+/// connections.
 fn datagram(
     open: &mut HashMap<FlowKey, (Box<Session>, [bool; 2])>,
     payload: &Payload<'_>,

@@ -140,7 +140,7 @@ impl Lowering<'_> {
         let mut path = path.clone();
         let is_first = path.layers >> layer as u32 & 1 == 0;
         path.layers |= match layer {
-            // After either, no other IP header is read.
+            // After IPv4 or IPv6, no other IP header is read.
             Layer::Ipv4 | Layer::Ipv6 => 1 << Layer::Ipv4 as u32 | 1 << Layer::Ipv6 as u32,
             layer => 1 << layer as u32,
         };

@@ -250,8 +250,9 @@ impl Lowering<'_> {
         label
     }
 
-    /// Where no branch can take the record any more, as a field that it needs was in no header and is in no plain one that follows,
-    /// forgets everything else: the following headers only decide whether the decoder reads the record.
+    /// Forgets all other fields once no branch can select the record any more, because a field that it needs was in no
+    /// header and is in no plain one that follows: the following headers only decide whether the decoder reads the
+    /// record.
     fn forget_fields(&self, path: &mut Path) {
         let mut failing = 0;
         for (index, branch) in self.asked.branches.iter().enumerate() {

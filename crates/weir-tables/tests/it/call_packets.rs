@@ -49,7 +49,7 @@ fn rows(captures: &[&[Vec<u8>]]) -> Vec<(usize, u64, String, String)> {
         wire::write(packets, path);
     }
     let paths: Vec<_> = paths.iter().map(|path| &**path).collect();
-    // What is missing is noted, in some.
+    // Some of the captures give notes about missing segments.
     let (batch, _) = read_with_notes("call_packets", &paths, 100);
     let [files, numbers, calls, protocols] =
         ["frame.file", "frame.number", "sip.call_id", "call.protocol"]
@@ -230,7 +230,7 @@ fn all_that_sctp_hep_and_websocket_carry_a_message_in_is_of_its_call() {
         Sec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\nSec-WebSocket-Protocol: sip\r\n\r\n";
     connection.send_one(true, request, &mut packets);
     connection.send_one(false, response, &mut packets);
-    // In two frames, between which there is a ping, and each in two segments; masked with zeros.
+    // The message is in two frames, between which there is a ping, and each in two segments; masked with zeros.
     let (first, second) = message.split_at(200);
     let frame = |head: u8, payload: &[u8]| {
         let length = (payload.len() as u16).to_be_bytes();

@@ -1,4 +1,4 @@
-//! What a column says does not hang on how many others are asked for.
+//! The value of a column does not depend on the number of other columns that are read.
 
 use arrow::array::RecordBatch;
 use arrow::compute::concat_batches;

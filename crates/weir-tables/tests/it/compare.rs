@@ -15,26 +15,26 @@ pub(crate) struct Shared {
     table: Table,
     positions: Vec<usize>,
     fields: Vec<String>,
-    /// Which of these is the number of the record.
+    /// The index of `frame.number` in `fields`.
     frame_number: usize,
 }
 
-/// What the comparison of a capture found.
+/// The result of the comparison of a capture.
 pub(crate) struct Comparison {
     pub(crate) records: usize,
-    /// For each column of [`Shared`].
+    /// The result of each column of [`Shared`].
     pub(crate) columns: Vec<ColumnResult>,
-    /// For each column of the table, how many values it has.
+    /// The number of values that each column of the table has.
     pub(crate) filled: Vec<usize>,
-    /// What is wrong with the records as such: one side has more, or refuses the file.
+    /// A problem with the records as such: one side has more, or refuses the file.
     pub(crate) trouble: Option<String>,
-    /// Which of [`RECORD_DIFFERENCES`] says so.
+    /// The index of the problem in [`RECORD_DIFFERENCES`].
     pub(crate) trouble_listed: Option<usize>,
-    /// Which of [`DIFFERENCES`] came up.
+    /// The indices of the [`DIFFERENCES`] that occurred.
     pub(crate) needed: BTreeSet<usize>,
 }
 
-/// How often a column had a value on either side, and how often both said the same.
+/// The numbers of values that a column has on either side, and of those that are equal.
 #[derive(Clone, Default)]
 pub(crate) struct ColumnResult {
     pub(crate) values: usize,
@@ -211,7 +211,7 @@ impl ColumnResult {
     }
 }
 
-/// Which of [`DIFFERENCES`] may be about this column of this capture.
+/// Returns the indices of the [`DIFFERENCES`] that may be about this column of this capture.
 fn listed(capture: &Capture, column: &Column) -> Vec<usize> {
     let applies = |index: &usize| {
         let difference = &DIFFERENCES[*index];

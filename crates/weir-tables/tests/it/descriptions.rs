@@ -1,4 +1,4 @@
-//! What the descriptions of plain headers and fields say of real packets, beside what decoding finds.
+//! The descriptions of plain headers and fields give the same values of real packets as decoding.
 
 use weir_packet::{
     Decoder, Extent, Field, Frame, Get, Layer, LinkType, Needs, Options, Packet, fields,
@@ -41,7 +41,7 @@ fn descriptions_agree_with_decoding_on_all_samples() {
             let packet = decoder.decode(Frame::new(link_type, record.data));
             let place = format!("{}, packet {}", capture.name, record.number);
             let headers: Vec<(Layer, &[u8])> = packet.headers().collect();
-            // Which of the headers are plain: as far as the first that is not, a walk may go by shapes.
+            // A walk by shapes may go as far as the first header that is not plain.
             let mut is_plain = true;
             for (index, (layer, bytes)) in headers.iter().enumerate() {
                 let mut shapes = layer.shapes().iter();

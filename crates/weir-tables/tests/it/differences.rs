@@ -8,19 +8,19 @@ use std::fmt::Write as _;
 
 /// Values that differ on purpose.
 pub(crate) struct Difference {
-    /// What differs, for the heading of the page.
+    /// The kind of difference, for the heading of the page.
     pub(crate) title: &'static str,
     /// Columns; `*` stands for any text.
     pub(crate) columns: &'static [&'static str],
     /// Captures in which it was seen, by their names; `*` stands for any text.
     pub(crate) captures: &'static [&'static str],
-    /// Which of the differing values.
+    /// The values that the difference is about.
     pub(crate) when: When,
     /// Why.
     pub(crate) reason: &'static str,
 }
 
-/// Which values of a column a difference is about.
+/// A selection of the values of a column that a difference is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum When {
     /// All that differ.
@@ -40,7 +40,7 @@ pub(crate) struct RecordDifference {
 }
 
 impl When {
-    /// True when this is about a value of which `ours` is missing and Wireshark has `theirs`.
+    /// Returns whether this selects a value that is NULL if `ours_missing`, and `theirs` in Wireshark.
     pub(crate) fn covers(self, ours_missing: bool, theirs: &str) -> bool {
         match self {
             Self::Differ => true,
@@ -50,7 +50,7 @@ impl When {
     }
 }
 
-/// True when one of the patterns, in which `*` stands for any text, is all of `name`.
+/// Returns whether one of the patterns, in which `*` stands for any text, matches all of `name`.
 pub(crate) fn any_matches(patterns: &[&str], name: &str) -> bool {
     patterns.iter().any(|pattern| matches(pattern, name))
 }

@@ -36,8 +36,8 @@ fn datagram(port: u16, message: &[u8]) -> Vec<u8> {
     Ipv4::new(CLIENT, SERVER, protocol::UDP).packet(&datagram)
 }
 
-/// As tshark 4.0 has them: AA and RA are of responses, AD of questions only where it is set, and LLMNR has flags of its
-/// own (RFC 4795, 2.1.1).
+/// The flags are those of tshark 4.0: only responses have AA and RA, queries have AD only where it is set, and LLMNR
+/// has flags of its own (RFC 4795, 2.1.1).
 #[test]
 fn flags_are_those_of_the_kind_of_message() {
     let question = b"\x03abc\0\0\x01\0\x01";

@@ -70,7 +70,7 @@ fn a_lookup_whose_answer_came_first_was_two() {
     assert_eq!(found(1), [["2", "1", "-0.001"]]);
     assert_eq!(found(1_000), [["2", "1", "-1.0"]]);
     assert_eq!(found(1_001), [["", "1", ""], ["2", "", ""]]);
-    // Without a question, and beside one that has its answer already.
+    // An answer has a row of its own if there is no question, or if the question has its answer already.
     let sent = [(0, false, &*answer)];
     assert_eq!(rows_of("lookups", 53, &columns, &sent), [["", "1", ""]]);
     let sent = [

@@ -49,9 +49,9 @@ struct Filters {
     least: usize,
     preferences: &'static [&'static str],
     differences: &'static [Difference],
-    /// They are also asked of the messages that no capture at hand has.
+    /// The filters are also applied to made messages, whose kinds no capture at hand has.
     made: bool,
-    /// So many of them may select nothing.
+    /// The number of filters that may select nothing.
     idle_max: usize,
 }
 
@@ -126,7 +126,8 @@ fn agree(asked: &Filters) {
     let script = scratch.path().join("filters.lua");
     std::fs::write(&script, lua(&filters)).unwrap();
     let next = AtomicUsize::new(0);
-    // Of each difference, how many records; and how many records passed.
+    // Some differing records of each pair of filter and capture, the number of records that tshark selects by each
+    // filter, and the number of pairs.
     let found = Mutex::new((BTreeMap::new(), vec![0_usize; filters.len()], 0_usize));
     std::thread::scope(|scope| {
         for _ in 0..WORKERS {

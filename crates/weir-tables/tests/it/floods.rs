@@ -10,7 +10,7 @@ use crate::wire::write;
 const CLIENT: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
 const SERVER: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 2);
 
-/// What a table notes of packets that come a millisecond after each other.
+/// Returns the notes of a table about packets that are a millisecond apart.
 fn notes(name: &str, arguments: &[(&str, u64)], packets: &[Vec<u8>]) -> Vec<String> {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("flood.pcap");

@@ -1,4 +1,5 @@
-//! What is guessed by content, with tshark and Zeek as the judges: how often it is so, and how often it is not.
+//! Protocols that weir guesses by content are compared with those of tshark and Zeek, and right and wrong guesses
+//! counted.
 //!
 //! Every capture beside the checkout is read; tshark is asked of those in which something was claimed, of all of them with
 //! `WEIR_ORACLE_STRIDE=1`, which counts what was missed too. Flows are those of every eighth capture by default.
@@ -20,7 +21,8 @@ use weir_testkit::zeek;
 use crate::captures::{self, Capture};
 use crate::{transports, tshark};
 
-/// How often a guess is so, is not, cannot be judged (tshark names nothing above the transport), and was missed.
+/// The numbers of guesses that are right, wrong, cannot be judged (tshark names nothing above the transport), or were
+/// missed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Counts {
     so: u64,
@@ -29,10 +31,10 @@ struct Counts {
     missed: u64,
 }
 
-/// What tshark sees in a capture, once it was asked: the protocols in each record, by its number.
+/// The protocols that tshark sees in each record of a capture, by its number; empty before tshark has run.
 type Seen = OnceCell<HashMap<u64, BTreeSet<String>>>;
 
-/// What came of some captures.
+/// The results of some captures.
 #[derive(Default)]
 struct Guessed {
     counts: BTreeMap<String, Counts>,
@@ -171,7 +173,7 @@ impl Guessed {
         self.counts.entry(guess.to_owned()).or_default()
     }
 
-    /// Takes down a guess of which tshark sees `protocols`.
+    /// Counts a guess about rows in which tshark sees `protocols`.
     fn judge(
         &mut self,
         guess: &str,
@@ -204,7 +206,7 @@ impl Guessed {
             .map(|(table, _)| {
                 let mut frames = HashMap::new();
                 for row in read(table, &capture.path, &["frame.number"]) {
-                    // What the end of the capture completes is of no record.
+                    // A row that is completed by the end of the capture has no record.
                     if let Some(number) = row[0].as_ref().and_then(|text| text.parse().ok()) {
                         *frames.entry(number).or_default() += 1;
                     }
@@ -336,7 +338,7 @@ fn nothing_was_guessed_that_tshark_sees_to_be_something_else() {
     assert!(unexplained.is_empty(), "{unexplained:#?}");
     let h248 = all.counts["h248"];
     assert!(h248.so > 180 && h248.not_so == 0, "{h248:?}");
-    // What cannot be judged is no claim of a connection that was never seen to be one.
+    // A connection without a judgement is no WebSocket connection, as a capture of one was never seen to be.
     let websocket = all.counts["websocket"];
     assert_eq!((websocket.not_so, websocket.unknown), (0, 0));
     if stride == 1 {
@@ -388,7 +390,7 @@ fn page(all: &Guessed, captures: usize) {
 const BEGIN: &str = "<!-- made by a test: begin -->";
 const END: &str = "<!-- made by a test: end -->";
 
-/// Where Zeek names a service, ours is the same or none; where it names none, tshark judges.
+/// Where Zeek names a service, the column has the same or none; where it names none, tshark judges.
 #[test]
 fn services_of_flows_are_those_of_zeeks_conn_log() {
     let cases = zeek::cases("conn.log", "services of flows with Zeek's conn.log").unwrap();

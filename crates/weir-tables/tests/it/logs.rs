@@ -177,7 +177,7 @@ fn compare(
     assert!(lines > 3, "{lines} lines");
 }
 
-/// True when both say the same; times to the microsecond.
+/// Returns whether both values are the same, with times compared to the microsecond.
 fn is_same(ours: &str, theirs: &str) -> bool {
     let theirs = if theirs == "(empty)" { "-" } else { theirs };
     let (ours, theirs) = (ours.split(','), theirs.split(','));
@@ -234,7 +234,7 @@ const DNS: &[Field] = &[
     ("opcode_name", |v| v.text("lookup.opcode_name")),
 ];
 
-/// Of an answer whose question was not seen, Zeek tells only the name.
+/// Zeek logs only the name of an answer whose question was not seen.
 fn of_question(values: &Values<'_>, name: &str) -> String {
     match values.list("lookup.question_frame") {
         [] => "-".to_owned(),
@@ -465,7 +465,7 @@ fn messages_are_counted_as_in_zeeks_snmp_log() {
     assert!(compared > 0 || cases.is_empty());
 }
 
-/// What is compared is there.
+/// The columns that are compared as lists have a list type.
 #[test]
 fn lists_are_lists() {
     let folder = tempfile::tempdir().unwrap();

@@ -116,5 +116,5 @@ fn preferences(capture: &Capture) -> &'static [&'static str] {
 
 const WORKERS: usize = 2;
 
-/// Of a hundred values that are not listed, so many at least are equal.
+/// The least percentage of unlisted values that must be equal.
 const PERCENT_EQUAL_MIN: f64 = 99.95;

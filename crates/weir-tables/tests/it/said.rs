@@ -31,7 +31,7 @@ use crate::captures::{Capture, in_folder, listed, messages};
 use crate::sip::{column, read_with_notes};
 use crate::tshark;
 
-/// What is compared.
+/// A comparison of a table with tshark.
 pub(crate) struct Comparison {
     /// The table.
     pub(crate) table: &'static str,
@@ -39,7 +39,7 @@ pub(crate) struct Comparison {
     pub(crate) frame: &'static str,
     /// tshark's names of the protocol, any of which a capture must have.
     pub(crate) protocols: &'static [&'static str],
-    /// Which packets of tshark's count.
+    /// The display filter that selects the packets of tshark that count.
     pub(crate) filter: &'static str,
     /// Columns with tshark's names for them.
     pub(crate) fields: &'static [(&'static str, &'static str)],
@@ -198,7 +198,7 @@ impl Comparison {
         Some([equal, all])
     }
 
-    /// What tshark says.
+    /// Returns the values of tshark.
     fn theirs(&self, path: &Path) -> Values {
         let mut command = Question::to("tshark");
         command.args([
@@ -236,7 +236,7 @@ impl Comparison {
         values
     }
 
-    /// What the table says, by the packet that completed a row.
+    /// Returns the values of the table, by the packet that completed a row.
     fn ours(&self, path: &Path) -> Values {
         let (batch, _) = read_with_notes(self.table, &[path], 100_000);
         let frames = column(&batch, self.frame);
@@ -256,7 +256,7 @@ impl Comparison {
             {
                 continue;
             }
-            // What was not seen came in no packet.
+            // A row has no frame when its message was not seen.
             let Ok(frame) = frame.parse() else { continue };
             let of_frame = values
                 .entry(frame)
@@ -312,7 +312,7 @@ pub(crate) fn texts(batch: &RecordBatch, name: &str) -> Vec<Vec<String>> {
         .collect()
 }
 
-/// True when both say the same, each in its words.
+/// Returns whether both have the same values, each in its notation.
 fn is_same(theirs: &[String], ours: &[String]) -> bool {
     theirs.len() == ours.len()
         && theirs.iter().zip(ours).all(|(theirs, ours)| {

@@ -1,4 +1,4 @@
-//! What TLS carries, read by the secrets that OpenSSL logged, beside what was sent and what tshark reads.
+//! The contents of TLS, decrypted by the secrets that OpenSSL logged, are those that were sent and that tshark reads.
 //! `tests/tls/make.py` made the sessions: TLS 1.2 and 1.3 with each suite, resumed, and with a second hello;
 //! `make_h2.py` those of HTTP/2.
 
@@ -43,7 +43,7 @@ fn read(table: &str, capture: &Path, keys: Option<&Path>) -> (RecordBatch, Vec<S
     )
 }
 
-/// What tshark says of `fields` of the sessions, a line a packet.
+/// Returns the values of tshark for `fields` of the sessions, a line a packet.
 fn theirs(filter: &str, fields: &[&str]) -> Option<Vec<String>> {
     theirs_of("sessions.pcap", "keys.log", filter, fields)
 }
@@ -274,7 +274,7 @@ fn messages_of_every_protocol_are_read_through_tls() {
         }
         assert_eq!(ours, theirs);
     }
-    // What was sent, in the order in which it was.
+    // The decrypted octets are those that were sent, in their order.
     let (pieces, _) = read("stream", &capture, Some(&keys));
     let data = column(&pieces, "stream.text");
     assert!(

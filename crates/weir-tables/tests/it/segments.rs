@@ -16,7 +16,7 @@ const PORT: u16 = 6_000;
 /// Packets of the handshake.
 const OPENING: usize = 3;
 
-/// What a side sends, the client or not.
+/// The octets that a side sends; true if it is the client.
 type Sent<'m> = (bool, &'m [u8]);
 
 /// A connection whose messages are cut into segments of so many octets; and of each message the number of its last packet.
@@ -218,7 +218,7 @@ fn messages_of_web_sockets_are_found() {
     ];
     let opened = [(true, get), (false, switched)];
     is_the_same("websocket", &[&opened[..], &hello].concat(), 2);
-    // Behind requests that open nothing, among them one with a body that is longer than so many pieces.
+    // The upgrade may follow requests that open no WebSocket, one of them with a body of more octets than a piece has.
     let body = format!(
         "POST /login HTTP/1.1\r\nHost: h\r\nContent-Length: 300\r\n\r\n{}",
         "x".repeat(300)
@@ -307,7 +307,7 @@ fn messages_of_stun_and_packets_of_radius_are_found() {
     is_the_same("radius", &[(true, &request), (false, &accept)], 2);
 }
 
-/// What no protocol is begins as some do, and never becomes one.
+/// These connections begin like messages of some protocol, and never become one.
 #[test]
 fn a_connection_that_becomes_nothing_has_no_rows() {
     let mut question = lookup(1)[0].clone();
@@ -339,7 +339,7 @@ fn a_connection_that_becomes_nothing_has_no_rows() {
     }
 }
 
-/// What is begun, and lacks an octet, does not become a message with those behind.
+/// A message that has begun, and lacks an octet, is not completed by the octets behind the gap.
 #[test]
 fn a_beginning_with_a_hole_is_none() {
     let [question, _] = lookup(1);

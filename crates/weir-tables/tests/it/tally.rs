@@ -1,4 +1,4 @@
-//! What all comparisons together found, and how it is shown.
+//! The results of all comparisons together, and their presentation.
 
 use std::collections::HashSet;
 use std::fmt::Write as _;

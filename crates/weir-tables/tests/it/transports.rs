@@ -279,7 +279,7 @@ fn messages_that_a_probe_sent_on_by_hep_over_tcp_are_read_as_over_udp() {
         ] {
             assert_eq!(column(&hep, name), column(&udp, name), "{name}");
         }
-        // Without a segment the messages in it are lost, and others are found again.
+        // The messages in a missing segment are lost, and others are found again.
         packets.remove(packets.len() / 2);
         let path = capture(&folder, "gap.pcap", &packets);
         let (batch, _) = read_with_notes("sip", &[&path], 1000);
@@ -308,7 +308,7 @@ fn a_message_with_a_missing_segment_is_lost_and_the_next_one_is_found() {
         notes[0].ends_with("bytes of TCP streams belong to no whole message"),
         "{notes:?}"
     );
-    // What was given out at the capture's end has the record that carried it.
+    // A message that is reported at the end of the capture has the number of the record that carried it.
     let frames = column(&batch, "frame.number");
     assert!(frames.iter().all(|frame| !frame.is_empty()), "{frames:?}");
 }

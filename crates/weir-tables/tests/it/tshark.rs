@@ -19,7 +19,7 @@ pub(crate) const PREFERENCES: &[&str] = &[
     "tcp.relative_sequence_numbers:FALSE",
 ];
 
-/// True when tshark runs here.
+/// Returns whether tshark is installed.
 pub(crate) fn is_installed() -> bool {
     peer::version("tshark").is_some()
 }
@@ -87,7 +87,7 @@ pub(crate) fn protocols(capture: &Path) -> HashMap<u64, BTreeSet<String>> {
     text.lines().filter_map(record).collect()
 }
 
-/// What tshark printed.
+/// The rows that tshark printed.
 pub(crate) struct Rows {
     text: String,
 }

@@ -275,7 +275,7 @@ fn messages_are_found_behind_what_precedes_them() {
     }
 }
 
-/// How many rows a table has of these packets, and what it notes.
+/// Returns the number of rows that a table has of these packets, and its notes.
 fn rows(table: &str, packets: &[Vec<u8>]) -> (usize, Vec<String>) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("made.pcap");
@@ -518,7 +518,8 @@ fn behind_a_gap_messages_are_found_within_segments() {
             })
             .collect();
         for size in [37, 100, 333, 1_000] {
-            // Of these a packet is found that is whole in a segment, where a capture begins within one.
+            // The first segment of these protocols is not removed: in a connection that began before the capture, only
+            // a packet that is whole in a segment is found.
             let first = usize::from(["radius", "stun"].contains(&table));
             for lost in first..stream.len().div_ceil(size).min(9) - 1 {
                 let gone = lost * size..(lost + 1) * size;
@@ -672,7 +673,7 @@ fn lookups_of_messages_that_were_cut_say_so() {
         let found = columns.map(|it| column(&batch, it)[0].clone());
         assert_eq!(found.map(|it| it.replace(['[', ']'], "")), told);
     }
-    // It ends early by itself.
+    // This answer is shorter than its counts say, though it was captured in full.
     let short = &answer[..answer.len() - 16];
     cut_between(
         [4_000, 53],
@@ -933,7 +934,7 @@ fn datagrams_that_were_cut_say_so() {
         };
         assert_eq!(column(&batch, "stream.missing"), [missing], "{captured}");
     }
-    // What is whole, and has a fault itself.
+    // These messages were captured in full, and have a fault themselves.
     cut_to(&[without_end, &request[..242]], usize::MAX, &path);
     let (batch, _) = read_with_notes("dhcp", &[&path], 10);
     let faults = [

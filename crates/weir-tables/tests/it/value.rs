@@ -88,13 +88,13 @@ impl<'a> Values<'a> {
 }
 
 impl Value<'_> {
-    /// True when tshark printed nothing for nothing, or something that means the same.
+    /// Returns whether tshark printed the same value, or an empty field for NULL.
     pub(crate) fn agrees(self, theirs: &str) -> bool {
         match self {
             Self::Null => theirs.is_empty(),
             Self::Bool(ours) => flag(theirs) == Some(ours),
             Self::Number(ours) => number(theirs) == Some(ours),
-            // As near as two roundings of the same nanoseconds are.
+            // The difference may be that of two roundings of the same nanoseconds.
             Self::Float(ours) => theirs
                 .parse::<f64>()
                 .is_ok_and(|theirs| (ours - theirs).abs() <= f64::EPSILON * ours.abs()),
@@ -108,7 +108,7 @@ impl Value<'_> {
         }
     }
 
-    /// For messages, in tshark's manner where it has one.
+    /// Returns the value for messages, in tshark's notation where it has one.
     pub(crate) fn shown(self) -> String {
         match self {
             Self::Null => String::new(),

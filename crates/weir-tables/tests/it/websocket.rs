@@ -109,7 +109,7 @@ fn hex(text: &str) -> Vec<u8> {
     (0..text.len()).step_by(2).map(digit).collect()
 }
 
-/// What the script prints, as connections on ports of their own and the messages of each direction.
+/// The messages that the script prints, by the port of their connection and their direction.
 type Messages = HashMap<(u16, bool), Vec<Vec<u8>>>;
 
 fn interop(random: &mut Rng) -> Option<(Vec<Conversation>, Messages)> {
@@ -437,7 +437,7 @@ fn one_segment_that_looked_like_frames_was_a_connection() {
         let (batch, notes) = without_handshake(with_syn, frames);
         assert_eq!((batch.num_rows(), notes), (0, Vec::new()), "{frames:x?}");
     };
-    // What begins with a SYN begins with a handshake.
+    // A connection whose SYN was captured must begin with a handshake.
     none(true, &talk);
     // Too few, of one direction, and with an unmasked frame of the client among them.
     none(false, &talk[..3]);
@@ -481,8 +481,8 @@ fn a_connection_without_a_handshake_ends_at_its_first_violation() {
     assert!(note.contains("without a handshake"), "{note}");
 }
 
-/// What precedes the handshake of a connection hides it no more: a proxy's tunnel, SOCKS, a header of the PROXY protocol,
-/// and other requests.
+/// The handshake of a connection is found behind what precedes it: a proxy's tunnel, SOCKS, a header of the PROXY
+/// protocol, and other requests.
 #[test]
 fn connections_behind_proxies_and_other_requests_are_read() {
     let (client, server) = (true, false);

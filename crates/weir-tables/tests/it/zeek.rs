@@ -94,8 +94,8 @@ fn ends(message: &Row, from_originator: bool) -> Row {
         .collect()
 }
 
-/// What Zeek's `base/protocols/sip/main.zeek` logs of these messages. Its analyzer takes what the originator
-/// sends for requests, and the other direction for responses.
+/// Returns the rows that Zeek's `base/protocols/sip/main.zeek` logs of these messages. Its analyzer takes messages of
+/// the originator for requests, and those of the other direction for responses.
 fn sip_log(messages: &[Row]) -> Vec<Row> {
     /// A connection: who began it, and what waits for an answer.
     struct Connection {
@@ -169,7 +169,7 @@ fn sip_log(messages: &[Row]) -> Vec<Row> {
     log
 }
 
-/// What Zeek logs of the connections that these messages came on.
+/// Returns the rows that Zeek logs of the connections that these messages came on.
 fn websocket_log(messages: &[Row]) -> Vec<Row> {
     let mut seen = BTreeSet::new();
     messages

@@ -91,7 +91,7 @@ impl Default for CallWatch {
 }
 
 impl CallWatch {
-    /// Takes the next packet of the capture, with all its headers decoded, and reports its contents.
+    /// Reads the next packet of the capture, with all its headers decoded, and reports its contents.
     pub fn packet(&mut self, packet: &Packet<'_>, each: &mut dyn FnMut(&CallSight<'_>)) {
         let Self {
             finder,

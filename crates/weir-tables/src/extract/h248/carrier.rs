@@ -87,7 +87,8 @@ impl Lifter {
         }
     }
 
-    /// Takes the next packet of the capture, decoded to its transport header, and reports the messages that it completes, in order.
+    /// Reads the next packet of the capture, decoded to its transport header, and reports the messages that it
+    /// completes, in order.
     pub fn packet(&mut self, packet: &Packet<'_>, each: &mut dyn FnMut(&Lifted<'_>)) {
         let streams = &mut self.streams;
         self.payloads

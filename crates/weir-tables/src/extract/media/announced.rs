@@ -211,7 +211,8 @@ impl Announced {
             payload_type.is_some_and(|it_has| it.media.codec(it_has).is_some())
         };
         let latest = || media.iter().rev();
-        // Of calls that go on between the same sockets it is one that announced the payload type.
+        // Several calls may go on between the same sockets: one that announced the payload type of the packet is
+        // preferred.
         let call = latest().find(|it| is_of_both(it) && has_type(it) && !it.is_over());
         let call = call
             .or_else(|| latest().find(is_of_both))
@@ -417,7 +418,7 @@ mod tests {
                 expected
             );
         }
-        // After a pause the source belongs to the later call.
+        // The source belongs to the later call when it sends again after a pause.
         assert_eq!(
             found(&mut announced, &way(here, there, 5_000), &packet(0, 1, "")),
             "b audio"
@@ -439,7 +440,7 @@ mod tests {
             let packet = packet(payload_type, u32::from(payload_type) + 1, "");
             assert_eq!(found(&mut announced, &to_there, &packet), expected);
         }
-        // What has ended has no packets any more.
+        // A call that has ended gets no more packets.
         announced.end_call("a");
         assert_eq!(
             found(&mut announced, &to_there, &packet(0, 99, "")),

@@ -86,7 +86,7 @@ impl Finder {
         self
     }
 
-    /// Takes a packet, and reports its contents.
+    /// Reads a packet, and reports its contents.
     pub(in crate::extract) fn packet(&mut self, packet: &Packet<'_>, each: &mut OnDatagram<'_>) {
         self.packet_with_sip(packet, &mut |_| {}, &mut |sight, _| each(sight));
     }
@@ -179,7 +179,7 @@ const TIMESTAMP_STEP_MAX: u32 = 90_000 * 60;
 const EVENTS: u8 = 101;
 /// Octets of a datagram of UDPTL with the least that it carries (ITU-T T.38, 9.1).
 const UDPTL_OCTETS_MIN: usize = 4;
-/// What messages of STUN have behind their type and length (RFC 8489, 5).
+/// The magic cookie of STUN messages, which follows their type and length (RFC 8489, 5).
 const STUN_COOKIE: [u8; 4] = [0x21, 0x12, 0xa4, 0x42];
 /// Ports of gateways and call agents of MGCP (RFC 3435, 3.5).
 const MGCP_PORTS: [u16; 2] = [2_427, 2_727];
@@ -206,7 +206,7 @@ impl MediaFinder {
         ]
     }
 
-    /// Takes a SIP message, which may announce media.
+    /// Reads a SIP message, which may announce media.
     pub(in crate::extract) fn sip(&mut self, found: &SipMessage<'_>) {
         let Some(message) = found.parsed() else {
             return;
@@ -256,7 +256,7 @@ impl MediaFinder {
         }
     }
 
-    /// Takes a datagram.
+    /// Reads a datagram.
     pub(in crate::extract) fn datagram(
         &mut self,
         bytes: &[u8],
@@ -310,7 +310,7 @@ impl MediaFinder {
         }
     }
 
-    /// Takes a datagram that cannot be RTP, and may be a fax.
+    /// Reads a datagram that cannot be RTP, and may be a fax.
     fn fax(&mut self, bytes: &[u8], way: Way, each: &mut OnDatagram<'_>) {
         let announced = self.announced.of_packet(&way, bytes);
         if let Some(fax) = announced.filter(|it| it.media.is_fax()) {
@@ -331,7 +331,7 @@ impl MediaFinder {
         fax_sight(bytes, way, announced, each);
     }
 
-    /// True when a packet is the one that makes it sure that there is a stream; hands on those before it.
+    /// Returns true for the packet that confirms a stream, after the packets before it have been reported.
     fn goes_on(
         &mut self,
         packet: &RtpPacket<'_>,

@@ -76,7 +76,7 @@ const PAST_MAX: usize = 1 << 16;
 const OF_CALL_MAX: usize = 64;
 
 impl CallStreams {
-    /// Takes a packet.
+    /// Reads a packet of RTP.
     pub(in crate::extract) fn rtp(&mut self, sight: &RtpSight<'_>) {
         let key = (sight.way.pair(), Some(sight.packet.ssrc()));
         self.take(key, sight.announced.as_ref(), &mut |streams, tell| {
@@ -84,7 +84,7 @@ impl CallStreams {
         });
     }
 
-    /// Takes a datagram of T.38.
+    /// Reads a datagram of T.38.
     pub(in crate::extract) fn fax(&mut self, sight: &FaxSight) {
         let key = (sight.way.pair(), None);
         self.take(key, Some(&sight.announced), &mut |streams, tell| {
@@ -137,7 +137,7 @@ impl CallStreams {
         }
     }
 
-    /// Takes a datagram of RTCP.
+    /// Reads a datagram of RTCP.
     pub(in crate::extract) fn rtcp(&mut self, bytes: &[u8], way: &Way) {
         self.streams.rtcp(bytes, way);
     }
@@ -251,7 +251,7 @@ impl Stream {
         self.way.go_on(&sight.way);
     }
 
-    /// Takes a datagram of T.38, whose sequence numbers show losses, and which has no timestamps.
+    /// Reads a datagram of T.38, whose sequence numbers show losses, and which has no timestamps.
     fn take_fax(&mut self, sight: &FaxSight) {
         self.measure.take(&Arrival {
             time_ns: sight.way.time_ns.unwrap_or_default(),
@@ -324,7 +324,7 @@ impl Stream {
         self.rating().map(opinion)
     }
 
-    /// Takes a report of the receiver about the stream.
+    /// Adds a report of the receiver about the stream.
     fn received(&mut self, report: &Report<'_>, round_trip_ms: Option<f64>) {
         let reported = &mut self.reported;
         if let Some(received) = report.received {
@@ -432,14 +432,14 @@ impl Streams {
         self.evicted
     }
 
-    /// Takes a packet; true when it is the first of a stream.
+    /// Reads a packet of RTP; returns true when it is the first of a stream.
     pub(in crate::extract) fn rtp(&mut self, sight: &RtpSight<'_>, tell: &mut Tell<'_>) -> bool {
         let (way, announced) = (&sight.way, sight.announced.as_ref());
         let ssrc = Some(sight.packet.ssrc());
         self.take(way, ssrc, announced, &mut |it| it.take(sight), tell)
     }
 
-    /// Takes a datagram of T.38; true when it is the first of a stream.
+    /// Reads a datagram of T.38; returns true when it is the first of a stream.
     pub(in crate::extract) fn fax(&mut self, sight: &FaxSight, tell: &mut Tell<'_>) -> bool {
         let (way, announced) = (&sight.way, Some(&sight.announced));
         self.take(way, None, announced, &mut |it| it.take_fax(sight), tell)
@@ -489,7 +489,7 @@ impl Streams {
         is_new
     }
 
-    /// Takes a datagram of RTCP.
+    /// Reads a datagram of RTCP.
     pub(in crate::extract) fn rtcp(&mut self, bytes: &[u8], way: &Way) {
         let Self {
             open,
@@ -594,7 +594,8 @@ const SENDERS_MAX: usize = 1 << 14;
 const REPORTS_MAX: usize = 4;
 
 impl Trips {
-    /// Takes a report; returns the milliseconds since the report that it refers to was captured, less the delay of the receiver.
+    /// Reads a report; returns the round-trip time in milliseconds: the time since the capture of the report that it
+    /// refers to, less the delay of the receiver.
     pub(in crate::extract) fn take(&mut self, report: &Report<'_>, way: &Way) -> Option<f64> {
         let now_ns = way.time_ns?;
         if let (Some(sender), Some(sent)) = (report.sender, report.sent) {

@@ -140,7 +140,8 @@ impl SipMessages {
         }
     }
 
-    /// Takes the next packet of the capture, decoded to its transport header, and reports the messages that it completes.
+    /// Reads the next packet of the capture, decoded to its transport header, and reports the messages that it
+    /// completes.
     pub fn packet(&mut self, packet: &Packet<'_>, each: &mut dyn FnMut(&SipMessage<'_>)) {
         let streams = &mut self.streams;
         self.payloads
@@ -179,7 +180,7 @@ fn way(payload: &Payload<'_>, transport: SipTransport) -> SipWay {
 }
 
 impl SipFinder {
-    /// What was not read, or given up for the limits: how many, and of what.
+    /// Returns the counters of what was not read, or was given up because of limits, each with its description.
     pub(crate) const fn counted(&self) -> [(u64, &'static str); 3] {
         [
             (
@@ -197,7 +198,7 @@ impl SipFinder {
         ]
     }
 
-    /// Takes the next payload, and reports the messages that it completes.
+    /// Reads the next payload, and reports the messages that it completes.
     pub(crate) fn payload(
         &mut self,
         payload: &Payload<'_>,
@@ -275,8 +276,8 @@ impl SipFinder {
     }
 }
 
-/// Takes a chunk of a connection that may carry WebSocket, and reports the SIP messages in it. Returns the number of bytes that are
-/// kept besides those of the WebSocket connections; `None` when nothing more is needed.
+/// Reads a chunk of a connection that may carry WebSocket, and reports the SIP messages in it. Returns the number of
+/// bytes that stay buffered besides those of the WebSocket connections; `None` when nothing more is needed.
 fn over_web_socket(
     came_in: &mut [CameIn; 2],
     web_sockets: &mut Connections,

@@ -83,7 +83,7 @@ impl Datagrams {
         self.cut
     }
 
-    /// Takes a datagram, and reports the handshakes that it completes.
+    /// Reads a datagram, and reports the handshakes that it completes.
     pub(super) fn take(
         &mut self,
         key: &FlowKey,
@@ -106,7 +106,7 @@ impl Datagrams {
         }
     }
 
-    /// Takes a datagram with an Initial packet of QUIC.
+    /// Reads a datagram with an Initial packet of QUIC.
     fn quic(
         &mut self,
         key: &FlowKey,
@@ -265,7 +265,7 @@ impl Talks {
         octets
     }
 
-    /// Takes a datagram with an Initial packet of QUIC; false when its connection is unknown.
+    /// Reads a datagram with an Initial packet of QUIC; returns false when its connection is unknown.
     fn is_of_known(
         &mut self,
         bytes: &[u8],
@@ -278,7 +278,7 @@ impl Talks {
             || self.talks.iter().any(|talk| talk.had(bytes, side))
     }
 
-    /// Takes a datagram that is not an Initial packet of QUIC.
+    /// Reads a datagram that is not an Initial packet of QUIC.
     fn go_on(&mut self, bytes: &[u8], way: &Way, side: usize, each: &mut OnHandshake<'_>) {
         for talk in self.talks.iter_mut().rev() {
             match talk.carrier() {
@@ -299,7 +299,7 @@ impl Talk {
         }
     }
 
-    /// Takes a datagram of QUIC; false when it is of another connection.
+    /// Reads a datagram of QUIC; returns false when it belongs to another connection.
     fn quic(&mut self, bytes: &[u8], way: &Way, side: usize, each: &mut OnHandshake<'_>) -> bool {
         let DatagramState::Open(session) = &mut self.state else {
             return false;

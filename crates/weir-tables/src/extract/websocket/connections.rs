@@ -103,7 +103,7 @@ impl WebSockets {
         }
     }
 
-    /// Takes the next packet of the capture, decoded to its transport header.
+    /// Reads the next packet of the capture, decoded to its transport header.
     pub fn packet(&mut self, packet: &Packet<'_>, each: &mut dyn FnMut(&WebSocketSight<'_>)) {
         let followed = &mut self.followed;
         self.payloads

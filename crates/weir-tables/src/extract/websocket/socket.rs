@@ -159,7 +159,7 @@ impl Socket {
         self.connection.held_bytes().saturating_add(waiting)
     }
 
-    /// Takes the next content of a direction; false when nothing more is needed.
+    /// Reads the next content of a direction; returns false when nothing more is needed.
     pub(super) fn take(
         &mut self,
         direction: Direction,
@@ -177,7 +177,7 @@ impl Socket {
         })
     }
 
-    /// Takes the agreement of the heads of an HTTP/2 stream; false when nothing more is needed.
+    /// Reads the handshake of an HTTP/2 stream; returns false when nothing more is needed.
     pub(super) fn agree(
         &mut self,
         handshake: &Handshake,

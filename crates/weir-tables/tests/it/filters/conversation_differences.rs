@@ -1,4 +1,4 @@
-/// As [`DIFFERENCES`], of filters over conversations, records of TLS and functions.
+/// The [`DIFFERENCES`] of filters over conversations, records of TLS and functions.
 const CONVERSATION_DIFFERENCES: &[Difference] = &[
     Difference {
         capture: "found/cisco-fabric-path.pcap",

@@ -1,4 +1,4 @@
-/// As [`DIFFERENCES`], of filters over messages.
+/// The [`DIFFERENCES`] of filters over messages.
 const MESSAGE_DIFFERENCES: &[Difference] = &[
     Difference {
         capture: "ndpi/tests__cfgs__default__pcap__anyconnect-vpn.pcap",

@@ -55,7 +55,7 @@ fn quotes() -> Vec<Vec<u8>> {
         error(3, 1, &asked[..20 + 8 + 20]),
         error(3, 3, &asked[..20 + 8]),
         asked_by_6,
-        // It is no error, though its data look so.
+        // An echo request is no error, though its data look like a quoted packet.
         Ipv4::new(desk, server, protocol::ICMP).packet(&icmp_echo(false, 1, 1, &asked)),
         error(3, 3, &answered),
         error(3, 3, &answered),
@@ -136,14 +136,14 @@ fn hello() -> Vec<u8> {
     let mut reader = weir_capture::Reader::new(file).unwrap();
     loop {
         let record = reader.next().unwrap().unwrap();
-        // Behind the headers of IP and TCP.
+        // The TLS record follows the headers of IP and TCP.
         if let Some(hello @ [0x16, 3, ..]) = record.data.get(40..) {
             return hello.to_vec();
         }
     }
 }
 
-/// What packets of raw IP are selected by these filters, and by tshark.
+/// Checks which packets of raw IP these filters select, and that tshark selects the same.
 fn are_selected(packets: &[Vec<u8>], expected: &[(&str, &[u64])], preferences: &[&str]) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("quotes.pcap");
@@ -166,11 +166,11 @@ fn are_selected(packets: &[Vec<u8>], expected: &[(&str, &[u64])], preferences: &
     }
 }
 
-/// They were read as headers alone, and `dns.qry.name` selected none of them.
+/// Only headers of quoted packets were read before, and `dns.qry.name` selected none of them.
 #[test]
 fn messages_that_errors_of_icmp_quote_are_selected() {
     are_selected(&quotes(), OF_QUOTES, &[]);
-    // What is only quoted was not sent, and tables do not have it.
+    // A quoted message was not sent by the packet, and tables do not have it.
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("quotes.pcap");
     crate::wire::write(&quotes(), &path);

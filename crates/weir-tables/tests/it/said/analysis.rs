@@ -144,7 +144,7 @@ fn tshark_sees_the_same_in_tcp() {
             let Some(theirs) = theirs.get(frame) else {
                 continue;
             };
-            // What an error message quotes is a segment for tshark.
+            // For tshark, a segment quoted by an ICMP error is a segment of the connection.
             if theirs[1].is_empty()
                 || theirs[2].contains("icmp")
                 || theirs[2].matches("tcp").count() > 1

@@ -8,7 +8,7 @@ fn tshark_reads_the_same_in_dns() {
         table: "dns",
         frame: "frame.number",
         protocols: &["dns", "mdns", "llmnr"],
-        // What an ICMP error quotes is no message that was sent there.
+        // A message that an ICMP error quotes was not sent in that packet.
         filter: "(dns || mdns || llmnr) && !icmp && !icmpv6",
         fields: FIELDS,
         without: None,

@@ -97,7 +97,7 @@ struct Made {
     payload_type: u8,
     clock_rate: u64,
     packets: u64,
-    /// In a thousand.
+    /// The number of packets in a thousand that are lost.
     lost: u64,
     doubled: u64,
     overtaken: u64,
@@ -106,7 +106,7 @@ struct Made {
     first_sequence: u16,
 }
 
-/// What was done to it.
+/// The numbers of packets that were sent, lost and doubled.
 #[derive(Debug, Default, PartialEq)]
 struct Done {
     packets: u64,
@@ -293,7 +293,7 @@ fn lines(path: &Path, arguments: &[&str]) -> Vec<Line> {
         let at = line.find(" 0x")?;
         let ssrc = line.get(at + 3..at + 11)?;
         let rest = line.get(at + 11..)?;
-        // What stands before the percentage: packets and lost; behind it: times.
+        // The columns before the percentage are packets and lost, those behind it times.
         let (counts, times) = rest.split_once('(')?;
         let mut counts = counts.split_ascii_whitespace().rev();
         let (lost, packets) = (counts.next()?, counts.next()?);
@@ -347,7 +347,7 @@ fn same_lines(name: &str, theirs: &[Line], ours: &[Line]) {
             "{name}: {theirs:?} {ours:?}"
         );
         for (at, (theirs_ms, ours_ms)) in theirs.times.iter().zip(&ours.times).enumerate() {
-            // What tshark did not compute is -1.
+            // A time that tshark did not compute is -1.
             let theirs_ms = theirs_ms.max(0.0);
             let is_close = (theirs_ms - ours_ms).abs() <= 0.01 * theirs_ms + 0.001;
             assert!(is_close, "{name}: time {at} of {theirs:?}, ours {ours:?}");
@@ -520,7 +520,7 @@ const REPORTS: Comparison = Comparison {
     differences: &[],
 };
 
-/// What is found by content alone is what tshark guesses too, which guesses far more.
+/// A stream that is found by content alone is one that tshark guesses too; tshark guesses far more.
 #[test]
 fn what_is_found_by_content_is_a_stream() {
     if !tshark::is_installed() {

@@ -103,7 +103,7 @@ fn tshark_reads_the_same_settings_and_priorities_of_http_2() {
     let streams = column(&batch, "http2.streamid");
     assert_eq!(streams, ["1", "3", "5", "7"]);
 
-    // What each side set, up to the frame of the head.
+    // The expected settings are those that each side sent up to the frame of the head.
     let mut fields = vec!["frame.number".to_owned(), "tcp.srcport".to_owned()];
     fields.extend(NAMES.iter().map(|name| format!("http2.settings.{name}")));
     let lines = theirs(&path, "http2.settings", &fields);

@@ -19,8 +19,8 @@ fn tshark_reads_the_same_in_tls() {
         ],
         differences,
     };
-    // What an ICMP error quotes is no message that was sent there, and OpenVPN's packets, which carry TLS too, are
-    // not looked into.
+    // A handshake that an ICMP error quotes was not sent in that packet, and the TLS inside of OpenVPN's packets is not
+    // read.
     Comparison::agree(&[
         part(
             "tls.client_hello.frame",

@@ -135,7 +135,7 @@ fn what_is_sealed_is_that_of_whole_segments() {
     }
 }
 
-/// Of a record in several segments, and of a message in several records, each segment is of the call.
+/// All segments of a record in several segments, and of a message in several records, belong to the call.
 #[test]
 fn sealed_messages_of_calls_have_all_of_their_segments() {
     let keys = file("keys.log");
@@ -150,7 +150,7 @@ fn sealed_messages_of_calls_have_all_of_their_segments() {
         let origins = cut(&capture, octets, &path);
         let (found, _) = read("call_packets", &path, Some(&keys));
         let mut found = rows(&found, Some(&origins));
-        // Its messages have more octets each.
+        // Each message has more than 200 octets on average.
         assert!(found.len() * octets > expected.len() * 200, "by {octets}");
         found.dedup();
         assert_eq!(found, expected, "by {octets}");
@@ -245,7 +245,7 @@ fn what_is_sealed_behind_a_proxy_is_read() {
         .partition(|line| line.starts_with("CONNECT"));
     assert!(asked.len() >= 10, "{asked:?}");
     assert_eq!(inside, direct);
-    // Without secrets there are the requests to the proxy alone.
+    // Without secrets only the requests to the proxy are found.
     let (sealed, _) = read("http", &path, None);
     assert_eq!(sealed.num_rows(), asked.len());
 }

@@ -357,8 +357,8 @@ fn brief(row: &str) -> String {
     text.trim_end().to_owned()
 }
 
-/// Within a frame of data the stream lacks so many octets; otherwise nothing more of that direction is read, and all its
-/// streams say so.
+/// A gap within a frame of data is counted in its stream; otherwise nothing more of that direction is read, and all its
+/// streams have a fault.
 #[test]
 fn streams_report_a_missing_segment() {
     let long = "x".repeat(60);
@@ -469,7 +469,8 @@ fn streams_from_before_the_capture_are_read_by_their_frames() {
     assert_eq!(found.len(), expected.len());
 }
 
-/// Before four messages are whole, a stream whose request was not seen begins anew behind what is missing.
+/// A stream whose request was not seen is recognised by four whole messages; a gap before the fourth begins the search
+/// anew.
 #[test]
 fn streams_from_before_the_capture_begin_anew_behind_a_gap() {
     let mut random = Rng::new(9);
