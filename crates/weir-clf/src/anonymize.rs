@@ -10,8 +10,8 @@ use crate::record::{Field, Record, present};
 /// become equal pseudonyms, within a log and between logs with one key. A reader without the key cannot
 /// try out which name a pseudonym stands for. Methods, statuses, times, flags and ports stay.
 ///
-/// Of optional fields the names of headers and the types of bodies stay, and reason phrases; values
-/// become pseudonyms, also those in base64, so nothing of a body or a message is left.
+/// Names of headers, types of bodies and reason phrases of optional fields stay; their values become pseudonyms, also
+/// those in base64, so that nothing of a body or a message is left.
 ///
 /// ```
 /// use weir_clf::{Anonymizer, Field, Record};
@@ -116,7 +116,7 @@ impl Anonymizer {
         }
     }
 
-    /// Scheme and port stay, user and host become pseudonyms, all else goes.
+    /// Writes a URI with its scheme and port, and pseudonyms of user and host; the rest is left out.
     fn uri(&self, uri: &[u8], out: &mut Vec<u8>) {
         let Some(colon) = memchr::memchr(b':', uri) else {
             return self.name(PseudonymKind::Value, uri, out);
@@ -149,7 +149,7 @@ impl Anonymizer {
         );
     }
 
-    /// An address becomes an address, a name a name; the port stays.
+    /// Writes the pseudonym of an address, or of a name; the port stays.
     fn address(&self, address: &[u8], out: &mut Vec<u8>) {
         let host = without_port(address);
         let bare = host
@@ -172,7 +172,7 @@ impl Anonymizer {
             };
             out.extend_from_slice(&[brackets[0], six.as_bytes(), brackets[1]].concat());
         } else {
-            // Names of hosts are alike in either case.
+            // Host names are case-insensitive.
             self.name(PseudonymKind::Host, &host.to_ascii_lowercase(), out);
             out.extend_from_slice(b".invalid");
         }
@@ -283,7 +283,7 @@ mod tests {
         assert!(text.contains("]:5061") && text.contains("text/plain x"));
         assert_eq!(written(&mut anonymizer, &record), text);
         assert_ne!(written(&mut Anonymizer::new(b"other"), &record), text);
-        // The marks of absent fields stay.
+        // Absent fields stay absent.
         let after = anonymizer.anonymize(&record);
         assert_eq!(
             (after.field(Field::FromTag), after.field(Field::ClientTxn)),

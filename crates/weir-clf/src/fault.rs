@@ -2,10 +2,10 @@
 
 use std::fmt;
 
-/// Why bytes are not a record.
+/// The reason why bytes are not a record, and its place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fault {
-    /// Offset from where the record should begin.
+    /// The offset from the expected beginning of the record.
     pub offset: usize,
     /// The kind of the fault.
     pub kind: FaultKind,
@@ -15,15 +15,15 @@ pub struct Fault {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum FaultKind {
-    /// The record continues beyond the end: it is cut, or still being written.
+    /// The record continues beyond the end: it is truncated, or still being written.
     Cut,
-    /// The record does not begin as its form says.
+    /// The record begins in another way than its form requires.
     Version,
-    /// A length that is no number, or contradicts the content.
+    /// A length is no number, or contradicts the content.
     Length,
-    /// A pointer that is no number, leads outside, or not behind a separator.
+    /// A pointer is no number, or leads outside the record or to a place without a separator before it.
     Pointer,
-    /// A separator or the line feed at the end is missing, or stands where none may.
+    /// A separator or the final line feed is missing, or stands at another place.
     Separator,
     /// The time cannot be read.
     Time,
@@ -33,16 +33,16 @@ pub enum FaultKind {
     Field,
     /// An optional field cannot be read.
     Optional,
-    /// The length of an optional field is not that of its value. Logs differ in what they count,
-    /// so only a check says this.
+    /// The length of an optional field is not that of its value. Logs differ in what they count, so only a check
+    /// reports this.
     OptionalLength,
     /// The record is longer than the reader's limit.
     Limit,
-    /// Zeros, as a machine leaves them that stops while it writes.
+    /// The bytes are zeros, as a machine leaves them that stops while it writes.
     Zeros,
-    /// Not JSON, or not an object that is a record.
+    /// The line is not JSON, or not an object that is a record.
     Json,
-    /// A `+` of the text draft: what it stands for is in an earlier line.
+    /// A `+` of the text draft refers to a value of an earlier line.
     Reference,
 }
 

@@ -17,7 +17,7 @@ use crate::search::Found;
 pub struct Follower {
     path: PathBuf,
     file: Option<File>,
-    /// The form, once there is something in the file.
+    /// The form; `None` while the file is empty.
     form: Option<Form>,
     scratch: Scratch,
     /// The offset of the bytes of `pending` in the file.
@@ -25,14 +25,13 @@ pub struct Follower {
     pending: Vec<u8>,
 }
 
-/// Bytes that are read at a time.
+/// The number of bytes that are read at a time.
 const PIECE_BYTES: usize = 256 << 10;
 
 impl Follower {
-    /// Begins at the end of the log, or at its beginning.
+    /// Opens the log at its end, or at its beginning.
     ///
-    /// # Errors
-    /// When the log cannot be read. One that is not there yet is waited for.
+    /// When the log cannot be read. A log that does not exist yet is waited for.
     pub fn open(path: &Path, from_start: bool) -> io::Result<Self> {
         let mut follower = Self {
             path: path.to_owned(),
@@ -55,9 +54,9 @@ impl Follower {
         self.offset
     }
 
-    /// Returns what was written since the last call: records to `each`, and bytes that are not records to `damaged`. Returns the
-    /// number of records. A `+` of the text draft stands for a value of an earlier line, which is known only if that line was read,
-    /// too.
+    /// Returns what was written since the last call: records to `each`, and bytes that are not records to `damaged`.
+    /// Returns the number of records. A `+` of the text draft stands for a value of an earlier line, which is known
+    /// only if that line was read, too.
     ///
     /// # Errors
     /// When the log cannot be read.
@@ -77,7 +76,7 @@ impl Follower {
         }
     }
 
-    /// Whether the path names another file by now, or the file became shorter.
+    /// Returns whether the path names another file now, or the file became shorter.
     fn is_moved(&self) -> io::Result<bool> {
         let found = match std::fs::metadata(&self.path) {
             Ok(found) => found,
@@ -89,7 +88,7 @@ impl Follower {
         };
         let ours = file.metadata()?;
         let read = self.offset.saturating_add(self.pending.len() as u64);
-        // A writer that repairs a log cuts off bytes that were no record, and the caller was not given these.
+        // A writer that repairs a log cuts off bytes that were no record, which the caller has not received.
         let shorter = ours.len() < self.offset.min(read);
         Ok((found.dev(), found.ino()) != (ours.dev(), ours.ino()) || shorter)
     }
@@ -106,8 +105,8 @@ impl Follower {
         Ok(())
     }
 
-    /// The form by how the file begins. One that begins like none is read as RFC 6873, once its first
-    /// record may be there in all.
+    /// Returns the form by the beginning of the file. A file that begins like no form is read as RFC 6873 once it has
+    /// enough bytes for a first record.
     fn form(&mut self) -> io::Result<Option<Form>> {
         let (None, Some(file)) = (self.form, &mut self.file) else {
             return Ok(self.form);
@@ -171,7 +170,7 @@ impl Follower {
 struct ReadPiece<'a> {
     bytes: &'a [u8],
     offset: u64,
-    /// Nothing will follow.
+    /// True when nothing will follow.
     last: bool,
 }
 
@@ -200,7 +199,7 @@ impl ReadPiece<'_> {
                 Err(fault) => fault,
             };
             let next = N::behind(self.bytes, at).or_else(|| N::resynchronise(self.bytes, at));
-            // Half a record, which may become a whole one, unless another one follows.
+            // The bytes may become a whole record, unless another one follows.
             let alone = next.is_none() || !N::ANYWHERE;
             let half = fault.kind == FaultKind::Cut && alone && !self.last;
             if half && rest.len() < N::RECORD_BYTES_MAX {

@@ -35,7 +35,7 @@ impl Form {
     /// All forms.
     pub const ALL: [Self; 4] = [Self::Rfc6873, Self::Text, Self::Binary, Self::Json];
 
-    /// The name in commands.
+    /// The name of the form in commands.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -46,7 +46,7 @@ impl Form {
         }
     }
 
-    /// The form of a log by how it begins; `None` when it begins like none of the four, or is empty.
+    /// The form of a log by its beginning; `None` when it begins like none of the four, or is empty.
     #[must_use]
     pub fn of(bytes: &[u8]) -> Option<Self> {
         let begin = bytes.trim_ascii_start();
@@ -76,16 +76,17 @@ impl Form {
     }
 }
 
-/// The buffers of a record besides its own bytes. They are kept from record to record, so that reading one allocates nothing.
+/// The buffers of a record besides its own bytes. They are reused for each record, so that reading one allocates
+/// nothing.
 #[derive(Debug, Default)]
 pub struct Scratch {
-    /// A line of the text draft with what its `+` stand for.
+    /// A line of the text draft, in which each `+` is replaced by its value.
     pub(crate) line: Vec<u8>,
-    /// Values that have to be put together.
+    /// Values that are composed of several parts.
     pub(crate) built: Vec<u8>,
-    /// The transactions that a `+` may refer to; `None` when lines are read each by itself.
+    /// The transactions to which a `+` may refer; `None` when each line is read by itself.
     pub(crate) earlier: Option<Box<text::Transactions>>,
-    /// The counts of `+` without their transactions.
+    /// The numbers of `+` without their transactions.
     pub(crate) losses: Losses,
 }
 
@@ -107,15 +108,15 @@ pub struct Encoder {
     rfc6873: rfc6873::Encoder,
     /// A line of the text draft while it is put together.
     line: Line,
-    /// The date of JSON lines.
+    /// The formatter of the times of JSON lines.
     dates: Dates,
-    /// Records of the other forms.
+    /// The records of the other forms.
     out: Vec<u8>,
     losses: Losses,
 }
 
 impl Encoder {
-    /// Writes `form`.
+    /// Creates an encoder for `form`.
     #[must_use]
     pub fn new(form: Form) -> Self {
         Self {
@@ -128,7 +129,7 @@ impl Encoder {
         }
     }
 
-    /// Writes a record behind those written.
+    /// Appends a record.
     #[inline]
     pub fn push(&mut self, record: &Record<'_>) {
         self.write(record);
@@ -156,16 +157,16 @@ impl Encoder {
             _ => json::push(record, &mut self.dates, out),
         }
         if self.form == Form::Text {
-            // The missing fields are known.
+            // The number of missing fields is known.
             missing = losses.count(Loss::Field);
         }
-        // Times this late are cut by most forms.
+        // Most forms cut times as late as this.
         let late = record.time.seconds > rfc6873::SECONDS_MAX;
         let changed = late || losses.values() != altered || losses.count(Loss::Field) != missing;
         (out.len().saturating_sub(before), changed)
     }
 
-    /// The mark of a record that was not changed as it was written; `None` when it takes reading that.
+    /// The mark of a record that was not changed when it was written; `None` when the record has to be read back.
     #[inline]
     pub(crate) fn mark(&self, record: &Record<'_>, len: usize) -> Option<Mark> {
         match self.form {
@@ -183,7 +184,7 @@ impl Encoder {
         }
     }
 
-    /// Forgets the records, not the losses.
+    /// Discards the records; the losses stay.
     pub fn clear(&mut self) {
         self.rfc6873.clear();
         self.out.clear();

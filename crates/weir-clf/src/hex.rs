@@ -1,4 +1,4 @@
-//! Hexadecimal digits, upper case when written, either case when read.
+//! Hexadecimal digits, in upper case when written, in either case when read.
 
 /// The sixteen digits.
 pub(crate) const DIGITS: &[u8; 16] = b"0123456789ABCDEF";
@@ -17,7 +17,7 @@ const VALUES: [u8; 256] = {
     values
 };
 
-/// The worth of all sixteen bits as eight-bit pairs of digits.
+/// The pairs of digits of all values of a byte.
 const PAIRS: [[u8; 2]; 256] = {
     let mut pairs = [[0; 2]; 256];
     let mut value = 0;
@@ -28,7 +28,7 @@ const PAIRS: [[u8; 2]; 256] = {
     pairs
 };
 
-/// Four digits.
+/// Returns the four digits of a number.
 #[inline(always)]
 pub(crate) const fn of_u16(value: u16) -> [u8; 4] {
     let [high, low] = value.to_be_bytes();
@@ -36,7 +36,7 @@ pub(crate) const fn of_u16(value: u16) -> [u8; 4] {
     [a, b, c, d]
 }
 
-/// Six digits of the lower 24 bits.
+/// Returns the six digits of the lower 24 bits.
 #[inline(always)]
 pub(crate) const fn of_u24(value: u32) -> [u8; 6] {
     let [_, a, b, c] = value.to_be_bytes();
@@ -44,7 +44,7 @@ pub(crate) const fn of_u24(value: u32) -> [u8; 6] {
     [p, q, r, s, t, u]
 }
 
-/// Digits, at most seven of them, as a number.
+/// Parses at most seven digits as a number.
 #[inline(always)]
 pub(crate) fn number(digits: &[u8]) -> Option<u32> {
     let (mut value, mut bad) = (0_u32, 0_u8);
@@ -56,7 +56,7 @@ pub(crate) fn number(digits: &[u8]) -> Option<u32> {
     (bad & 0xf0 == 0).then_some(value)
 }
 
-/// Eight digits as two numbers of four, and bits that are zero only if all are digits. Eight at a time:
+/// Parses eight digits as two numbers of four, and returns bits that are zero only if all are digits. Eight at a time:
 /// a record begins with 58 digits, and looking each up in a table takes half the time of reading it.
 #[inline(always)]
 pub(crate) const fn two(digits: [u8; 8]) -> ([u16; 2], u64) {
@@ -74,7 +74,7 @@ pub(crate) const fn two(digits: [u8; 8]) -> ([u16; 2], u64) {
     ([fours as u16, (fours >> 32) as u16], bad)
 }
 
-/// Four digits as a number.
+/// Parses four digits as a number.
 #[inline(always)]
 pub(crate) fn u16_of(digits: &[u8]) -> Option<u16> {
     let digits: [u8; 4] = digits.try_into().ok()?;

@@ -1,4 +1,4 @@
-//! Writing a log: whole records, from several threads, in segments, each with its sidecar.
+//! Writes a log: whole records, from several threads, in segments, each with its sidecar.
 
 mod file;
 mod writer;

@@ -8,31 +8,31 @@ use std::fmt;
 pub enum Loss {
     /// The time is cut to the form's unit, or out of its range.
     Time,
-    /// The number of CSeq.
+    /// The number of CSeq is lost.
     CSeqNumber,
-    /// The transport or its encryption.
+    /// The transport or its encryption is lost.
     Transport,
-    /// Whether the message was sent or received.
+    /// The direction, sent or received, is lost.
     Direction,
-    /// Whether the message is a retransmission, or the element stateless.
+    /// It is lost whether the message is a retransmission, or the element stateless.
     Retransmission,
-    /// The destination, the source, or a port.
+    /// The destination, the source, or a port is lost.
     Address,
-    /// A mandatory field for which the form has no place.
+    /// A mandatory field has no place in the form.
     Field,
-    /// The name of the authenticated user.
+    /// The name of the authenticated user is lost.
     User,
-    /// An optional field for which the form has no place.
+    /// An optional field has no place in the form.
     Optional,
-    /// A field that was cut to the form's longest.
+    /// A field was cut to the form's longest.
     Cut,
-    /// A byte that the form does not allow, written as `%` and two digits, or as a space.
+    /// A byte that the form does not allow was written as `%` and two digits, or as a space.
     Escaped,
-    /// A `+` whose transaction is not known (any more).
+    /// The transaction of a `+` is not known (any more).
     Unresolved,
-    /// A field `?`, not parsable, written as absent.
+    /// A field `?`, not parsable, was written as absent.
     Unparsable,
-    /// An unknown flag, for which the form has letters of known ones only.
+    /// A flag is unknown, and the form has letters of known ones only.
     Assumed,
 }
 
@@ -83,7 +83,7 @@ impl Losses {
             .map(|(&(loss, text), count)| (loss, text, count))
     }
 
-    /// Adds what another writer lost.
+    /// Adds the losses of another writer.
     pub fn add(&mut self, other: &Self) {
         for (count, other) in self.0.iter_mut().zip(other.0) {
             *count = count.saturating_add(other);

@@ -17,8 +17,8 @@ pub struct Optional<'a> {
     pub tag: u8,
     /// An IANA private enterprise number; 0 for RFC 6873 itself.
     pub vendor: u32,
-    /// The written length. It counts different things in different logs (RFC 6873's own examples disagree), so that nothing depends
-    /// on it.
+    /// The written length. It counts different things in different logs (RFC 6873's own examples disagree), so that
+    /// nothing depends on it.
     pub length: u16,
     /// The value is base64, because it holds control bytes or is not UTF-8.
     pub base64: bool,
@@ -33,7 +33,7 @@ pub const BODY: u8 = 1;
 /// A whole message.
 pub const MESSAGE: u8 = 2;
 
-/// Bytes of the longest value that RFC 6873 lets a field have.
+/// The number of bytes of the longest value that RFC 6873 allows.
 pub const VALUE_BYTES_MAX: usize = 4096;
 
 /// Bytes before the value: TAB, tag, `@`, vendor, comma, length, comma, encoding, comma.
@@ -59,7 +59,7 @@ impl<'a> Optionals<'a> {
         self.0.is_empty()
     }
 
-    /// Each field in turn; what is no field is left out ([`Optionals::damage`] finds it).
+    /// Iterates over the fields; text that is no field is left out ([`Optionals::damage`] finds it).
     pub fn iter(self) -> impl Iterator<Item = Optional<'a>> {
         self.pieces().filter_map(parse)
     }
@@ -80,8 +80,8 @@ impl<'a> Optionals<'a> {
         None
     }
 
-    /// The first value of RFC 6873's own `tag` whose beginning, a header's name, is `name` without
-    /// regard to case. What follows the colon is given, without spaces around it.
+    /// The first value of RFC 6873's own `tag` whose beginning, a header's name, is `name` without regard to case. The
+    /// value after the colon is returned, without spaces around it.
     #[must_use]
     pub fn header(self, name: &str) -> Option<Optional<'a>> {
         self.iter().find_map(|field| {
@@ -111,8 +111,8 @@ impl<'a> Optional<'a> {
         Some((name, value.get(1..).unwrap_or_default().trim_ascii_start()))
     }
 
-    /// The value of a Contact as the drafts carry it: without the one space that is written behind the
-    /// colon when it is read from them. Any other space would come back.
+    /// The value of a Contact as the drafts carry it: without the one space that is written after the colon when it is
+    /// read from them. Any other space is preserved.
     pub(crate) fn contact(&self) -> Option<&'a [u8]> {
         let (name, _) = self.header()?;
         if !name.eq_ignore_ascii_case(b"Contact") {
@@ -122,11 +122,10 @@ impl<'a> Optional<'a> {
         Some(value.strip_prefix(b" ").unwrap_or(value))
     }
 
-    /// The bytes that were logged: `%0D%0A` undone, and base64. Of a header or a body only what
-    /// follows the name or the type is encoded, which is why `value` may be a part of the whole.
+    /// Appends the bytes that were logged: `%0D%0A` undone, and base64. Of a header or a body only the part after the
+    /// name or the type is encoded, which is why `value` may be a part of the whole.
     ///
-    /// # Errors
-    /// [`NotBase64`] when the value says that it is base64 and is not; `out` is then as before.
+    /// [`NotBase64`] when the value is marked as base64 and is not; `out` is then as before.
     pub fn decode(&self, value: &[u8], out: &mut Vec<u8>) -> Result<(), NotBase64> {
         if !self.base64 {
             unescape(value, out);
@@ -137,14 +136,14 @@ impl<'a> Optional<'a> {
         folded.retain(|byte| !matches!(byte, b'\r' | b'\n' | b' '));
         let before = out.len();
         STANDARD.decode_vec(&folded, out).map_err(|_| {
-            // The room that the decoder made stays when it fails.
+            // When the decoder fails, it leaves bytes in `out`.
             out.truncate(before);
             NotBase64
         })
     }
 }
 
-/// An optional field says that it is base64, and is not.
+/// An optional field is marked as base64, and is not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NotBase64;
 
@@ -160,7 +159,7 @@ impl std::error::Error for NotBase64 {}
 /// space, or a body's content type with a space, which stay readable; `value` is base64 when it holds
 /// control bytes other than CR LF or is not UTF-8.
 ///
-/// Gives whether the value is longer than [`VALUE_BYTES_MAX`], which RFC 6873 forbids.
+/// Returns whether the value is longer than [`VALUE_BYTES_MAX`], which RFC 6873 forbids.
 pub fn push_optional(tag: u8, vendor: u32, prefix: &[u8], value: &[u8], out: &mut Vec<u8>) -> bool {
     let base64 = needs_base64(value);
     let begin = out.len();
@@ -170,7 +169,7 @@ pub fn push_optional(tag: u8, vendor: u32, prefix: &[u8], value: &[u8], out: &mu
     push_decimal(u64::from(vendor.min(99_999_999)), 8, out);
     out.extend_from_slice(if base64 { b",0000,01," } else { b",0000,00," });
     let start = out.len();
-    // A name with a line break would be a forged field.
+    // A name with a line break would forge a field.
     out.extend(prefix.iter().map(|&byte| {
         if byte < b' ' || byte == 0x7f {
             b' '
@@ -216,7 +215,7 @@ fn parse(piece: &[u8]) -> Option<Optional<'_>> {
     })
 }
 
-/// Control bytes or text that is not UTF-8; line breaks have an escape of their own.
+/// Returns whether a value has control bytes or is not UTF-8; line breaks have an escape of their own.
 fn needs_base64(value: &[u8]) -> bool {
     let mut rest = value;
     while let Some((&byte, after)) = rest.split_first() {
@@ -229,7 +228,7 @@ fn needs_base64(value: &[u8]) -> bool {
         }
         rest = after;
     }
-    // A value that has the escape in it would come back as something else.
+    // A value that contains the escape would be decoded to something else.
     memchr::memmem::find(value, b"%0D%0A").is_some() || std::str::from_utf8(value).is_err()
 }
 
@@ -253,10 +252,10 @@ fn unescape(value: &[u8], out: &mut Vec<u8>) {
     out.extend_from_slice(rest);
 }
 
-/// Digits of the largest number.
+/// The number of digits of the largest number.
 pub(crate) const DIGITS_MAX: usize = 20;
 
-/// `number` with at least `width` digits.
+/// Appends `number` with at least `width` digits.
 pub(crate) fn push_decimal(number: u64, width: usize, out: &mut Vec<u8>) {
     out.extend_from_slice(digits_of(number, width, &mut [0; DIGITS_MAX]));
 }

@@ -17,19 +17,19 @@ struct PassedCounts {
 }
 
 impl Passed {
-    /// Bytes of log that were read.
+    /// The number of bytes of log that were read.
     #[must_use]
     pub fn bytes(&self) -> u64 {
         self.0.bytes.load(Ordering::Relaxed)
     }
 
-    /// Bytes of log that the searches begun so far read if they are not ended early.
+    /// The number of bytes of log that the searches begun so far read if they are not ended early.
     #[must_use]
     pub fn planned_bytes(&self) -> u64 {
         self.0.planned_bytes.load(Ordering::Relaxed)
     }
 
-    /// Records that were found: by a search those that match, by [`crate::index_passing`] all.
+    /// The number of records that were found: by a search those that match, by [`crate::index_passing`] all.
     #[must_use]
     pub fn records(&self) -> u64 {
         self.0.records.load(Ordering::Relaxed)

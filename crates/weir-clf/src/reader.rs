@@ -12,9 +12,9 @@ use crate::record::Record;
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct ReaderOptions {
-    /// The form; `None` finds it by how the log begins.
+    /// The form; with `None` it is recognised by the beginning of the log.
     pub form: Option<Form>,
-    /// Bytes of the longest record; what is longer is damage. 1 MiB by default.
+    /// The number of bytes of the longest record; a longer one is damage. 1 MiB by default.
     pub record_bytes_max: usize,
 }
 
@@ -27,7 +27,7 @@ impl Default for ReaderOptions {
     }
 }
 
-/// Reads records one after the other, and gives the places of bytes that are no record.
+/// Reads records one after the other, and returns the places of bytes that are no record.
 ///
 /// ```
 /// use weir_clf::{Encoder, Field, Form, Item, Reader, Record};
@@ -99,12 +99,12 @@ pub struct Damage {
 const BUFFER_BYTES: usize = 256 << 10;
 
 impl<R: Read> Reader<R> {
-    /// Reads `source`, whose form is found by how it begins.
+    /// Reads `source`, whose form is recognised by its beginning.
     pub fn new(source: R) -> Self {
         Self::with_options(source, ReaderOptions::default())
     }
 
-    /// Reads `source` in the way of `options`.
+    /// Reads `source` with `options`.
     pub fn with_options(source: R, options: ReaderOptions) -> Self {
         Self {
             source,
@@ -131,7 +131,7 @@ impl<R: Read> Reader<R> {
         &self.scratch.losses
     }
 
-    /// The next record or damage; `None` at the end.
+    /// Returns the next record or damage; `None` at the end.
     ///
     /// # Errors
     /// When the source cannot be read, or begins like no form ([`io::ErrorKind::InvalidData`]).
@@ -199,8 +199,8 @@ impl<R: Read> Reader<R> {
         }
     }
 
-    /// Reads more; false at the end. Moves what is pending to the front, and makes room for a record
-    /// of the longest length at most.
+    /// Reads more; returns false at the end. Moves pending bytes to the front, and makes room for a record of the
+    /// longest length at most.
     fn fill(&mut self) -> io::Result<bool> {
         if self.ended {
             return Ok(false);
@@ -231,7 +231,7 @@ impl<R: Read> Reader<R> {
         }
     }
 
-    /// A record that says how long it is.
+    /// Returns the next record of a form whose records have their length.
     fn next_counted(&mut self, form: Form) -> io::Result<Option<Item<'_>>> {
         let decoded = loop {
             let bytes = self.buffer.get(self.start..self.end).unwrap_or_default();
@@ -247,7 +247,7 @@ impl<R: Read> Reader<R> {
                     if self.ended {
                         break Err(fault);
                     }
-                    // Once more at the end, when it is known to be one.
+                    // The record is tried once more at the end.
                     self.fill()?;
                 }
                 Ok(len) if len > self.options.record_bytes_max => {
@@ -271,7 +271,7 @@ impl<R: Read> Reader<R> {
         self.skip(len);
         let bytes = self.buffer.get(begin..self.start).unwrap_or_default();
         let record = match form {
-            // Looked through already, so it is there.
+            // The record has been checked already.
             Form::Rfc6873 => match rfc6873::decode(bytes) {
                 Ok((record, _)) => record,
                 Err(_) => return Ok(None),
@@ -285,7 +285,7 @@ impl<R: Read> Reader<R> {
         }))
     }
 
-    /// Passes over bytes until a record may begin.
+    /// Skips bytes until a record may begin.
     fn skip_text(&mut self) -> io::Result<u64> {
         let begin = self.offset;
         loop {
@@ -304,8 +304,8 @@ impl<R: Read> Reader<R> {
         }
     }
 
-    /// A binary record has no mark to find it by. Its own length leads on when another one begins there;
-    /// otherwise what looks like one does.
+    /// A binary record has no mark by which it is found. Its own length is used when another record begins behind it;
+    /// otherwise the next bytes that look like one.
     fn skip_binary(&mut self, fault: Fault) -> io::Result<u64> {
         let begin = self.offset;
         if let (FaultKind::Limit, Ok(len)) = (fault.kind, binary::record_len(self.pending())) {
@@ -329,7 +329,7 @@ impl<R: Read> Reader<R> {
                 self.skip(next);
                 return Ok(self.offset.saturating_sub(begin));
             }
-            // The last bytes may be the beginning of one.
+            // The last bytes may be the beginning of a record.
             let done = bytes.len().saturating_sub(Binary::KEPT_BYTES);
             self.skip(done);
             if !self.fill()? {
@@ -384,7 +384,7 @@ impl<R: Read> Reader<R> {
         }))
     }
 
-    /// Passes over the rest of a line.
+    /// Skips the rest of a line.
     fn skip_line(&mut self) -> io::Result<u64> {
         let begin = self.offset;
         loop {

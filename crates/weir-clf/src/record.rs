@@ -6,12 +6,12 @@ use crate::optional::Optionals;
 
 /// One SIP message as it was logged. Everything is borrowed from the log or from the reader.
 ///
-/// The twelve mandatory fields hold what RFC 6873 (section 4.2) writes: `-` for a field that is
-/// absent, `?` for one that could not be parsed, else the field's bytes. A value that happens to be
-/// one of these characters is [`escaped`](literal).
+/// The twelve mandatory fields hold what RFC 6873 (section 4.2) writes: `-` for a field that is absent, `?` for one
+/// that could not be parsed, else the field's bytes. A value that happens to be one of these characters is
+/// [`escaped`](literal).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Record<'a> {
-    /// When the message was sent or received.
+    /// The time when the message was sent or received.
     pub time: Time,
     /// The kind of the message, and its transport.
     pub flags: Flags,
@@ -19,7 +19,7 @@ pub struct Record<'a> {
     pub fields: [&'a [u8]; Field::COUNT],
     /// The name by which the user was authenticated. RFC 6873 has no place for it.
     pub user: &'a [u8],
-    /// Headers, body, whole message, and what vendors add.
+    /// Headers, body, whole message, and fields of vendors.
     pub optional: Optionals<'a>,
 }
 
@@ -162,7 +162,7 @@ impl<'a> Record<'a> {
     }
 }
 
-/// `value` unless it says that there is none.
+/// Returns `value` unless it is the mark of an absent or unparsable one.
 #[must_use]
 #[inline]
 pub fn present(value: &[u8]) -> Option<&[u8]> {
@@ -185,7 +185,7 @@ pub const fn literal(value: &[u8]) -> &[u8] {
     }
 }
 
-/// The user part of a URI: what stands between the scheme and `@`, without password or parameters.
+/// Returns the user part of a URI: the text between the scheme and `@`, without password or parameters.
 ///
 /// ```
 /// assert_eq!(weir_clf::uri_user(b"sip:alice;x=1@example.com"), b"alice");
@@ -195,7 +195,7 @@ pub const fn literal(value: &[u8]) -> &[u8] {
 #[must_use]
 #[inline]
 pub fn uri_user(uri: &[u8]) -> &[u8] {
-    // Nearly all begin like this, and every record has two of them.
+    // Nearly all URIs begin like this, and every record has two of them.
     let Some((b"sip:", rest)) = uri.split_first_chunk() else {
         return user_of_other(uri);
     };
@@ -210,13 +210,13 @@ pub fn uri_user(uri: &[u8]) -> &[u8] {
     }
 }
 
-/// A password or a parameter begins, or the URI ends.
+/// Returns whether a password or a parameter begins, or the URI ends.
 #[inline]
 const fn ends_user(byte: u8) -> bool {
     matches!(byte, b';' | b':' | b'>')
 }
 
-/// The user without password and parameters.
+/// Returns the user without password and parameters.
 #[inline]
 fn bare_user(user: &[u8]) -> &[u8] {
     let end = user
@@ -226,7 +226,7 @@ fn bare_user(user: &[u8]) -> &[u8] {
     user.get(..end).unwrap_or_default()
 }
 
-/// The user of a URI in angle brackets, or of another scheme.
+/// Returns the user of a URI in angle brackets, or of another scheme.
 fn user_of_other(uri: &[u8]) -> &[u8] {
     let uri = match memchr::memchr(b'<', uri) {
         Some(open) => uri.get(open.saturating_add(1)..).unwrap_or_default(),
@@ -248,7 +248,7 @@ fn user_of_other(uri: &[u8]) -> &[u8] {
     bare_user(rest.get(..end).unwrap_or_default())
 }
 
-/// Digits as a number of 64 bits.
+/// Parses digits as a number of 64 bits.
 #[inline]
 pub(crate) fn decimal(digits: &[u8]) -> Option<u64> {
     if digits.is_empty() {
@@ -261,7 +261,7 @@ pub(crate) fn decimal(digits: &[u8]) -> Option<u64> {
     })
 }
 
-/// Sixteen digits as a number, eight at a time: the time of every record is read.
+/// Parses sixteen digits as a number, eight at a time: the time of every record is read.
 #[inline]
 pub(crate) fn decimal_of_sixteen(digits: [u8; 16]) -> Option<u64> {
     const ONES: u64 = 0x0101_0101_0101_0101;
@@ -326,7 +326,7 @@ impl Time {
             .saturating_add((self.nanoseconds / 1_000_000) as u64)
     }
 
-    /// The time now.
+    /// The current time.
     #[must_use]
     pub fn now() -> Self {
         let now = std::time::SystemTime::now()
@@ -349,26 +349,26 @@ impl fmt::Display for Time {
 /// have no place for some, and JSON may leave them out.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Flags {
-    /// A response, not a request.
+    /// True for a response, false for a request.
     pub response: bool,
-    /// The first copy or another one.
+    /// Whether the message is the first copy or another one.
     pub retransmission: Option<Retransmission>,
-    /// Sent by the logging element, or received.
+    /// True when the logging element sent the message, false when it received it.
     pub sent: Option<bool>,
     /// The transport.
     pub transport: Option<Transport>,
-    /// Over TLS or the like.
+    /// True for a message over TLS or the like.
     pub encrypted: Option<bool>,
 }
 
 /// Whether a message is a retransmission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Retransmission {
-    /// The first.
+    /// The message is the first copy.
     Original,
-    /// A retransmission.
+    /// The message is a retransmission.
     Duplicate,
-    /// The element is stateless, so it does not know.
+    /// The element is stateless, and cannot recognise retransmissions.
     Stateless,
 }
 
@@ -399,8 +399,8 @@ impl Transport {
 }
 
 impl Flags {
-    /// The five characters of RFC 6873, which has none for what is not known: that is written as of an
-    /// element that keeps no transactions (`S`), received (`R`), over UDP (`U`), without encryption (`U`).
+    /// The five characters of RFC 6873, which has none for an unknown flag: that is written as of an element that keeps
+    /// no transactions (`S`), received (`R`), over UDP (`U`), without encryption (`U`).
     #[must_use]
     #[inline]
     pub const fn letters(self) -> [u8; 5] {
@@ -428,7 +428,7 @@ impl Flags {
         ]
     }
 
-    /// Whether the record has all of them, so that no [letter](Self::letters) is assumed.
+    /// Returns whether the record has all flags, so that no [letter](Self::letters) is assumed.
     #[must_use]
     #[inline]
     pub const fn is_complete(self) -> bool {

@@ -1,11 +1,11 @@
-//! Dates and times as RFC 3339 has them, always UTC.
+//! Dates and times in the format of RFC 3339, always UTC.
 
 use chrono::{DateTime, Datelike as _, NaiveDate};
 
 use crate::optional::push_decimal;
 use crate::record::{Time, decimal};
 
-/// Writes times one after the other. Most are of the same day as the one before, whose date is kept.
+/// Writes times one after the other. Most are of the same day as the one before, whose date is reused.
 #[derive(Debug, Default)]
 pub(crate) struct Dates {
     /// Year, month and day with the separators behind them; empty before the first time.
@@ -15,7 +15,7 @@ pub(crate) struct Dates {
 }
 
 impl Dates {
-    /// Appends `2012-02-09T20:59:13.01Z`: as many digits of the fraction as are needed, in threes.
+    /// Appends a time such as `2012-02-09T20:59:13.01Z`, with as many digits of the fraction as are needed, in threes.
     pub(crate) fn push(&mut self, time: Time, out: &mut Vec<u8>) {
         let seconds = time.seconds.min(SECONDS_MAX);
         if self.day != seconds / DAY || self.date.is_empty() {
@@ -117,12 +117,12 @@ fn nanoseconds(fraction: &str) -> Option<u32> {
     number.checked_mul(10_u32.checked_pow(9_u32.checked_sub(digits)?)?)
 }
 
-/// Days after which the calendar repeats, and years.
+/// The number of days after which the calendar repeats, and of years.
 const CYCLE_DAYS: u64 = 146_097;
 const CYCLE_YEARS: u64 = 400;
 
-/// Year, month and day of a day since 1970. The library's years end before those of a log may, so that it is asked about the
-/// first cycle alone.
+/// Returns year, month and day of a day since 1970. The library's years may end before those of a log, so that only its
+/// first cycle is used.
 fn date_of(days: u64) -> (u64, u64, u64) {
     let second = (days % CYCLE_DAYS)
         .cast_signed()
@@ -137,7 +137,7 @@ fn date_of(days: u64) -> (u64, u64, u64) {
     )
 }
 
-/// Days since 1970 of a date from then on; `None` when the month has no such day.
+/// Returns the number of days from 1970 to a date; `None` when the month has no such day.
 fn days_before(year: u64, month: u64, day: u64) -> Option<u64> {
     let years = year.checked_sub(1970)?;
     let of_cycle = i32::try_from(years % CYCLE_YEARS).ok()?.checked_add(1970)?;

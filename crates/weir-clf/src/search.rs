@@ -1,4 +1,4 @@
-//! Finding records: the conditions of a query, the segments that are searched, with their sidecars or without.
+//! Searches for records: the conditions of a query, the segments that are searched, with their sidecars or without.
 
 mod dialog;
 mod opened;

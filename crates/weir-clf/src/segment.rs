@@ -11,7 +11,7 @@ use weir_bytes::u32_le_at;
 use crate::forms::Form;
 use crate::index::sidecar::modified_ns;
 
-/// One file of a log. Its length is what it was when it was opened; a live log has more by and by.
+/// One file of a log. Its length is that at the time of opening; a live log grows.
 #[derive(Debug)]
 pub struct Segment {
     path: PathBuf,
@@ -22,8 +22,7 @@ pub struct Segment {
 }
 
 impl Segment {
-    /// Opens a file. One that ends with the seek table of zstd's seekable format is read as what was
-    /// compressed.
+    /// Opens a file. One that ends with the seek table of zstd's seekable format is read decompressed.
     ///
     /// # Errors
     /// When it cannot be opened or read, or is a zstd file without a seek table
@@ -59,7 +58,7 @@ impl Segment {
         &self.path
     }
 
-    /// Bytes of the log in it, uncompressed.
+    /// The number of bytes of the log in it, uncompressed.
     #[must_use]
     pub const fn len(&self) -> u64 {
         self.len
@@ -77,7 +76,7 @@ impl Segment {
         self.frames.is_some()
     }
 
-    /// The form of the log, by how it begins; `None` when it begins like none, or is empty.
+    /// The form of the log, by its beginning; `None` when it begins like none, or is empty.
     ///
     /// # Errors
     /// When it cannot be read.
@@ -142,7 +141,8 @@ impl Segment {
     }
 }
 
-/// Bytes of a log that tell its form. More than the first line of nearly all, and cheap to read.
+/// The number of bytes of a log by which its form is recognised: more than the first line of nearly all, and cheap to
+/// read.
 const FORM_BYTES: u64 = 16 << 10;
 
 struct SegmentReader<S> {
@@ -190,11 +190,11 @@ impl<S: std::borrow::Borrow<Segment>> Read for SegmentReader<S> {
 const ZSTD_MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 const SKIPPABLE_MAGIC: u32 = 0x184d_2a5e;
 const SEEKABLE_MAGIC: u32 = 0x8f92_eab1;
-/// Bytes behind the entries of a seek table: number of frames, descriptor, magic.
+/// The number of bytes behind the entries of a seek table: number of frames, descriptor, magic.
 const FOOTER_BYTES: u64 = 9;
-/// Bytes of the log in each compressed frame.
+/// The number of bytes of the log in each compressed frame.
 pub(crate) const FRAME_BYTES: usize = 256 << 10;
-/// Frames of a file at most: 256 GiB of log.
+/// The number of frames of a file, at most: 256 GiB of log.
 const FRAMES_MAX: u32 = 1 << 20;
 
 /// The independent frames of a file in zstd's seekable format (zstd, contrib/seekable_format).
@@ -284,7 +284,7 @@ impl Frames {
     }
 }
 
-/// Bytes of the largest frame that is read.
+/// The number of bytes of the largest frame that is read.
 const FRAME_PLAIN_MAX: usize = 16 << 20;
 
 fn decompress(file: &File, from: u64, to: u64, plain: usize) -> io::Result<Vec<u8>> {
@@ -307,7 +307,7 @@ fn decompress(file: &File, from: u64, to: u64, plain: usize) -> io::Result<Vec<u
     Ok(out)
 }
 
-/// Writes what `source` gives as independent frames with a seek table.
+/// Writes the bytes of `source` as independent frames with a seek table.
 pub(crate) fn compress(
     mut source: impl Read,
     mut out: impl io::Write,
@@ -351,7 +351,7 @@ pub(crate) fn compress(
 pub fn segments(path: &Path) -> io::Result<Vec<PathBuf>> {
     let mut sealed: Vec<(u64, PathBuf)> = Vec::new();
     for (number, found, compressed) in numbered(path)? {
-        // A segment stands there twice when a machine stopped while it was compressed.
+        // A segment has two files when the machine stopped while it was compressed.
         if compressed || !sealed.iter().any(|&(other, _)| other == number) {
             sealed.retain(|&(other, _)| other != number);
             sealed.push((number, found));
@@ -378,7 +378,7 @@ pub(crate) fn numbered(path: &Path) -> io::Result<Vec<(u64, PathBuf, bool)>> {
     for entry in std::fs::read_dir(folder)? {
         let entry = entry?;
         let other = entry.file_name();
-        // Names are bytes; what is behind the log's name is plain ASCII.
+        // Names are bytes; the part after the log's name is plain ASCII.
         let other = other.as_encoded_bytes();
         let Some(suffix) = other.strip_prefix(name.as_encoded_bytes()) else {
             continue;

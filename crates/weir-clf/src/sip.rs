@@ -1,4 +1,4 @@
-//! A record out of a SIP message.
+//! Records of SIP messages.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -10,28 +10,28 @@ use crate::record::{ABSENT, Field, Flags, Record, Time, UNPARSABLE, literal};
 /// The facts about a message besides its text.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Passage {
-    /// When it was sent or received.
+    /// The time when it was sent or received.
     pub time: Time,
     /// The source.
     pub source: Option<SocketAddr>,
     /// The destination.
     pub destination: Option<SocketAddr>,
-    /// Direction, transport and the like; whether it is a response the message says.
+    /// Direction, transport and the like; the message decides whether it is a response.
     pub flags: Flags,
 }
 
 /// The optional fields that are logged of a message.
 #[derive(Clone, Debug, Default)]
 pub struct Extras {
-    /// Headers by name, compact or long; each that is there, in the order of the message.
+    /// The names of headers, compact or long; each that is present is logged, in the order of the message.
     pub headers: Vec<String>,
-    /// The body with its content type.
+    /// Whether the body is logged, with its content type.
     pub body: bool,
-    /// The whole message.
+    /// Whether the whole message is logged.
     pub message: bool,
 }
 
-/// Makes records out of messages. Keeps what a record borrows.
+/// Makes records out of messages. Owns what a record borrows.
 #[derive(Debug, Default)]
 pub struct Recorder {
     extras: Extras,
@@ -39,7 +39,7 @@ pub struct Recorder {
 }
 
 impl Recorder {
-    /// Logs `extras` too.
+    /// Creates a recorder that logs `extras` too.
     #[must_use]
     pub fn new(extras: Extras) -> Self {
         Self {
@@ -48,8 +48,9 @@ impl Recorder {
         }
     }
 
-    /// The record of a message with this `digest`. A field that the message lacks is `-`, one that cannot be parsed `?`. The branch
-    /// of the topmost Via is the server transaction of a received message, and the client transaction of a sent one.
+    /// Returns the record of a message with this `digest`. A field that the message lacks is `-`, one that cannot be
+    /// parsed `?`. The branch of the topmost Via is the server transaction of a received message, and the client
+    /// transaction of a sent one.
     pub fn record<'a>(
         &'a mut self,
         message: &Message<'a>,
@@ -138,7 +139,7 @@ impl Recorder {
                             || header.text.eq_ignore_ascii_case(name.as_bytes()))
                 };
                 if extras.headers.iter().any(wanted) {
-                    // A compact name is written out, as RFC 6873 has it.
+                    // A compact name is expanded, as RFC 6873 has it.
                     let name = match header.name.text() {
                         "" => header.text,
                         name => name.as_bytes(),
@@ -162,7 +163,7 @@ impl Recorder {
     }
 }
 
-/// Number and method of CSeq; `-` for the number where the message has none.
+/// Writes number and method of CSeq; `-` for the number where the message has none.
 fn push_cseq(message: &Message<'_>, digest: &Digest<'_>, out: &mut Vec<u8>) {
     match (digest.cseq, digest.method) {
         (Some(cseq), _) => {
@@ -181,7 +182,7 @@ fn push_cseq(message: &Message<'_>, digest: &Digest<'_>, out: &mut Vec<u8>) {
     }
 }
 
-/// `a.b.c.d:port`, `[v6]:port`; an IPv4 address in IPv6 as IPv4.
+/// Writes `a.b.c.d:port` or `[v6]:port`; an IPv4 address in IPv6 as IPv4.
 fn push_address(address: Option<SocketAddr>, out: &mut Vec<u8>) {
     if let Some(address) = address {
         let ip = match address.ip() {

@@ -8,28 +8,28 @@ use crate::forms::notation::Notation;
 use crate::record::Record;
 use crate::segment::Segment;
 
-/// Bytes of log that are read at a time.
+/// The number of bytes of log that are read at a time.
 pub(crate) const PIECE_BYTES: u64 = 512 << 10;
-/// Bytes behind a piece that are read with it, for its last record.
+/// The number of bytes behind a piece that are read with it, for its last record.
 pub(crate) const BEHIND_BYTES: u64 = 8 << 10;
 
-/// Walks over a log from a record's beginning.
+/// A walk over a log from a record's beginning.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct LogWalk {
-    /// Places that are no record, line feeds apart.
+    /// The number of places that are no record, line feeds apart.
     pub(crate) damaged: u64,
-    /// Those of them that are behind the last record.
+    /// The number of those that are behind the last record.
     pub(crate) trailing: u64,
     /// The end of the last record.
     pub(crate) end: u64,
     /// The expected offset of the next one.
     pub(crate) next: u64,
-    /// The bytes before that are damaged, and counted.
+    /// True when the bytes before are damaged, and counted.
     pub(crate) lost: bool,
 }
 
-/// The function of a walk at each offset: whether a record begins there, and its length. It gets the bytes from there on, whether
-/// they are all that there are, and their offset in the log.
+/// The function of a walk at each offset: it returns whether a record begins there, and its length. It gets the bytes
+/// from there on, whether nothing follows them, and their offset in the log.
 ///
 /// An error ends the walk.
 pub(crate) trait Read: FnMut(&[u8], bool, u64) -> io::Result<Result<usize, Fault>> {}
@@ -51,8 +51,8 @@ pub(crate) fn each_record<N: Notation>(
 }
 
 impl LogWalk {
-    /// Goes over every record that begins from `from` on and before `to`. The buffer is kept by the caller:
-    /// a new one for half a megabyte costs as much as reading that.
+    /// Visits every record that begins from `from` on and before `to`. The caller keeps the buffer, because a new one
+    /// for half a megabyte costs as much as reading that.
     pub(crate) fn run<N: Notation>(
         &mut self,
         segment: &Segment,
@@ -85,8 +85,8 @@ impl LogWalk {
         Ok(())
     }
 
-    /// Goes over the records of a piece that begin before `limit`; gives how many bytes are done with,
-    /// which are fewer than `limit` when more have to be read. `last` says that there are no more.
+    /// Visits the records of a piece that begin before `limit`; returns the number of processed bytes, which are fewer
+    /// than `limit` when more have to be read. `last` is true at the end of the log.
     pub(crate) fn piece<N: Notation>(
         &mut self,
         bytes: &[u8],

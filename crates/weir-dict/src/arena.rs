@@ -1,8 +1,7 @@
 //! Byte strings, each stored once, without an allocation each.
 //!
-//! Strings are rounded up to sixteen bytes and cut from the end of the last page. What is freed goes on
-//! a list for its size, whose links lie in the freed bytes themselves. Strings above a kilobyte have a
-//! page of their own.
+//! Strings are rounded up to sixteen bytes and cut from the end of the last page. A freed place goes on a list for its
+//! size, whose links lie in the freed bytes themselves. Strings above a kilobyte have a page of their own.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -24,7 +23,7 @@ pub(crate) struct Span {
     len: u32,
 }
 
-/// Byte strings.
+/// An arena of byte strings.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Arena {
     pages: Vec<Box<[u8]>>,
@@ -33,7 +32,7 @@ pub(crate) struct Arena {
     used: usize,
     /// The first free place of each size, in units.
     free: Vec<Option<(u32, u32)>>,
-    /// Pages of long strings that are no more.
+    /// The numbers of pages whose long strings have been removed.
     spare: Vec<u32>,
     bytes: usize,
 }
@@ -137,8 +136,7 @@ impl Arena {
         Ok(number)
     }
 
-    /// Forgets a string. Where memory for the list of free places ends, its place is lost until
-    /// everything is cleared.
+    /// Removes a string. If the list of free places cannot grow, its place is lost until everything is cleared.
     pub(crate) fn remove(&mut self, span: Span) {
         let len = span.len as usize;
         let units = len.div_ceil(UNIT);
@@ -171,13 +169,13 @@ impl Arena {
         self.free[units] = Some((span.page, span.offset));
     }
 
-    /// Forgets everything.
+    /// Removes all strings.
     pub(crate) fn clear(&mut self) {
         *self = Self::new();
     }
 }
 
-/// Room for exactly `more` values more.
+/// Reserves room for exactly `more` values more.
 fn reserve<T>(values: &mut Vec<T>, more: usize) -> Result<(), AllocError> {
     values
         .try_reserve_exact(more)
@@ -203,7 +201,7 @@ mod tests {
         let string = |seed: usize, len: usize| -> Vec<u8> {
             (0..len).map(|at| (at * 7 + seed) as u8).collect()
         };
-        // Miri takes a thousand times as long.
+        // Under Miri a test takes a thousand times as long.
         let (short, long) = if cfg!(miri) {
             (20, 1_500)
         } else {

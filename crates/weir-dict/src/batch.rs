@@ -1,4 +1,4 @@
-//! Many keys at once: their cache misses overlap instead of following each other.
+//! Operations on many keys at once, whose cache misses overlap instead of following each other.
 
 use alloc::borrow::ToOwned;
 use core::borrow::Borrow;
@@ -11,8 +11,8 @@ use crate::hash::spread;
 use crate::segment::{Lanes, Segment, tag_of};
 use crate::table::{Query, Table, View};
 
-/// Keys that are in flight at once. More than the processor has line buffers do not help; with fewer
-/// the later stages wait.
+/// The number of keys that are in flight at once. More than the processor has line buffers do not help; with fewer the
+/// later stages wait.
 const WINDOW: usize = 24;
 
 /// A key whose hash is known.
@@ -52,8 +52,8 @@ impl<K: Hash + Eq, V, S: BuildHasher> Dict<K, V, S> {
 
     /// Looks up many keys. Calls `each` once for each key, in order, with its number and its value.
     ///
-    /// Costs about a third of as many calls of [`Self::get`] when the dictionary is larger than the
-    /// processor's caches, and as much as these when it is small. Allocates nothing.
+    /// Costs about a third of as many calls of [`Self::get`] when the dictionary is larger than the processor's caches,
+    /// and the same as these when it is small. Allocates nothing.
     pub fn get_batch<'q, Q: Hash + Eq + ?Sized + 'q>(
         &self,
         keys: impl IntoIterator<Item = &'q Q>,
@@ -126,8 +126,8 @@ impl<K: Hash + Eq, V, S: BuildHasher> Dict<K, V, S> {
     /// Looks up many keys, inserts those that are missing, and calls `each` once for each key, in order, with its number and its
     /// value. A missing value is made by `make` from the number of its key; a repeated key is inserted once.
     ///
-    /// Keys may be borrowed forms: `[u8; N]` for itself, `str` for `String`. Only keys that are
-    /// inserted are made owned. Ends the process when memory ends, as [`Self::insert`] does.
+    /// Keys may be borrowed forms: `[u8; N]` for itself, `str` for `String`. Only keys that are inserted are made
+    /// owned. Aborts the process when memory is exhausted, as [`Self::insert`] does.
     ///
     /// ```
     /// let mut groups = weir_dict::Dict::<[u8; 4], u32>::new();
@@ -162,10 +162,10 @@ impl<K: Hash + Eq, V, S: BuildHasher> Dict<K, V, S> {
 
     /// Works as [`Self::upsert_batch`], with the hash of each key from [`Self::hash_of`].
     ///
-    /// With another hash than that, entries are in the dictionary that no search finds.
+    /// An entry that is inserted with another hash is not found by any search.
     ///
     /// # Errors
-    /// [`AllocError`] when memory ends. The keys up to then have been seen by `each`.
+    /// [`AllocError`] when memory is exhausted. `each` has been called for the keys before.
     pub fn upsert_batch_hashed<'q, Q: Hash + Eq + ToOwned<Owned = K> + ?Sized + 'q>(
         &mut self,
         keys: impl IntoIterator<Item = (&'q Q, u64)>,
@@ -226,7 +226,8 @@ impl<T, Q: ?Sized> Clone for PendingSearch<'_, '_, T, Q> {
 
 impl<T, Q: ?Sized> Copy for PendingSearch<'_, '_, T, Q> {}
 
-/// Keys that are looked for in a table that may change meanwhile: first all lines are fetched, then all entries, then they are compared.
+/// The keys that are looked up in a table that may change meanwhile: first all lines are fetched, then all entries,
+/// then they are compared.
 pub(crate) struct Window<'q, Q: ?Sized> {
     keys: [Option<&'q Q>; WINDOW],
     hashes: [u64; WINDOW],

@@ -1,7 +1,7 @@
 //! Blocks of a few entries of one type, in eight sizes, without an allocation each.
 //!
-//! Blocks of a size lie in pages of a few kilobytes. What is freed is used again by the next block of its
-//! size; a list of free blocks of each size says where. Pages go when everything does.
+//! Blocks of a size lie in pages of a few kilobytes. A freed block is used again by the next block of its size; each
+//! size has a list of its free blocks. Pages are freed with the pool.
 //!
 //! Invariants:
 //!
@@ -18,24 +18,24 @@ use crate::error::AllocError;
 
 /// Entries of a block, at most.
 pub(crate) const BLOCK_MAX: usize = 8;
-/// Blocks in a page.
+/// The number of blocks in a page.
 const PAGE: usize = 128;
 
 /// The number of a block among those of its size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Block(pub(crate) u32);
 
-/// Blocks of one size.
+/// A pool of blocks of one size.
 pub(crate) struct Pool<T> {
     size: usize,
     pages: Vec<NonNull<T>>,
     free: Vec<Block>,
-    /// Blocks that have been given at least once.
+    /// The number of blocks that have been handed out at least once.
     used: u32,
 }
 
 impl<T> Pool<T> {
-    /// Blocks of `size` entries.
+    /// Creates a pool of blocks of `size` entries.
     pub(crate) const fn new(size: usize) -> Self {
         Self {
             size,
@@ -55,7 +55,7 @@ impl<T> Pool<T> {
         Layout::array::<T>(PAGE * self.size).map_err(|_| AllocError::array::<T>(usize::MAX))
     }
 
-    /// A block without entries in it.
+    /// Returns a block without entries in it.
     #[allow(unsafe_code)]
     pub(crate) fn take(&mut self) -> Result<Block, AllocError> {
         if let Some(block) = self.free.pop() {

@@ -179,8 +179,8 @@ impl<V, S: BuildHasher> BytesDict<V, S> {
         value.map(|value| core::mem::replace(place, value))
     }
 
-    /// The value of a key, which is made by `make` when the key is not there. Ends the process when
-    /// memory ends.
+    /// Returns the value of a key, which is made by `make` when the key is not there. Aborts the process when memory is
+    /// exhausted.
     #[inline]
     pub fn get_or_insert_with(&mut self, key: &[u8], make: impl FnOnce() -> V) -> &mut V {
         let hash = self.hash_of(key);
@@ -227,7 +227,7 @@ impl<V, S: BuildHasher> BytesDict<V, S> {
     /// Works as [`Dict::upsert_batch_hashed`](crate::Dict::upsert_batch_hashed).
     ///
     /// # Errors
-    /// [`AllocError`] when memory ends. The keys up to then have been seen by `each`.
+    /// [`AllocError`] when memory is exhausted. `each` has been called for the keys before.
     pub fn upsert_batch_hashed<'q>(
         &mut self,
         keys: impl IntoIterator<Item = (&'q [u8], u64)>,

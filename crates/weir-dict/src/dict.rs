@@ -17,8 +17,8 @@ use crate::table::{Form, Keys, Query, Table};
 /// [`walk`](Self::walk), [`upsert_batch`](Self::upsert_batch), [`try_insert`](Self::try_insert) and
 /// [`allocated_bytes`](Self::allocated_bytes).
 ///
-/// No operation moves more than a few hundred entries, and none initialises more than a few pages, but for
-/// cloning, clearing and dropping, which have to visit everything.
+/// No operation moves more than a few hundred entries, and none initialises more than a few pages, except cloning,
+/// clearing and dropping, which have to visit everything.
 ///
 /// ```
 /// let mut dict = weir_dict::Dict::new();
@@ -47,7 +47,7 @@ impl<K: Hash, V, S: BuildHasher> Keys<(K, V)> for MapKeys<'_, S> {
     }
 }
 
-/// A key that is looked for.
+/// A key that is looked up.
 pub(crate) struct MapQuery<'a, Q: ?Sized, S> {
     pub(crate) key: &'a Q,
     pub(crate) state: &'a S,
@@ -79,7 +79,7 @@ impl<K, V> Dict<K, V> {
 }
 
 impl<K: Hash + Eq, V> Dict<K, V> {
-    /// A dictionary with memory for so many entries; see [`Self::reserve`].
+    /// Creates a dictionary with memory for `capacity` entries; see [`Self::reserve`].
     #[must_use]
     pub fn with_capacity(capacity: usize) -> Self {
         Self::with_capacity_and_hasher(capacity, ProcessKey)
@@ -89,7 +89,7 @@ impl<K: Hash + Eq, V> Dict<K, V> {
 impl<K, V, S> Dict<K, V, S> {
     /// A dictionary without entries that hashes with `state`.
     ///
-    /// A hasher without a secret key lets whoever chooses the keys make them collide: operations stay
+    /// With a hasher without a secret key, an attacker who chooses the keys can make them collide: operations stay
     /// correct, and colliding entries are placed by SipHash with a key of the process.
     #[must_use]
     pub const fn with_hasher(state: S) -> Self {
@@ -119,8 +119,8 @@ impl<K, V, S> Dict<K, V, S> {
         self.len() == 0
     }
 
-    /// Bytes that the dictionary has asked the allocator for: all of them, to the byte, but neither
-    /// this value itself nor what keys and values own.
+    /// The number of bytes that the dictionary has allocated: exact, without this value itself and without what keys
+    /// and values own.
     #[must_use]
     pub fn allocated_bytes(&self) -> usize {
         self.table.allocated_bytes()
@@ -133,7 +133,7 @@ impl<K, V, S> Dict<K, V, S> {
 }
 
 impl<K: Hash + Eq, V, S: BuildHasher> Dict<K, V, S> {
-    /// A dictionary as [`Dict::with_capacity`], with a hasher.
+    /// Creates a dictionary as [`Dict::with_capacity`] does, with a hasher.
     #[must_use]
     pub fn with_capacity_and_hasher(capacity: usize, state: S) -> Self {
         let mut dict = Self::with_hasher(state);
@@ -141,8 +141,8 @@ impl<K: Hash + Eq, V, S: BuildHasher> Dict<K, V, S> {
         dict
     }
 
-    /// Grows for `additional` entries more in one go, instead of a little with each. Ends the process
-    /// when memory ends; see [`Self::try_reserve`].
+    /// Grows for `additional` entries more in one go, instead of a little with each. Aborts the process when memory is
+    /// exhausted; see [`Self::try_reserve`].
     pub fn reserve(&mut self, additional: usize) {
         if let Err(error) = self.try_reserve(additional) {
             error.abort();
@@ -151,10 +151,10 @@ impl<K: Hash + Eq, V, S: BuildHasher> Dict<K, V, S> {
 
     /// Reserves as [`Self::reserve`], but returns an error when memory is exhausted.
     ///
-    /// Costs as much as inserting the entries would in growth. It is a preparation and no promise:
-    /// memory is divided by how many entries each segment will have on average, so some insertions
-    /// still allocate. One that must not end the process is [`Self::try_insert`]. Up to eight entries
-    /// are never prepared for, because how large a block is follows from how many it has.
+    /// Costs as much as inserting the entries would in growth. It prepares and does not guarantee: memory is divided by
+    /// how many entries each segment will have on average, so some insertions still allocate. [`Self::try_insert`] is
+    /// the insertion that does not abort the process. Up to eight entries are never prepared for, because the size of a
+    /// block follows from their number.
     ///
     /// # Errors
     /// [`AllocError`]: the entries are as they were, and some memory may have been made.
@@ -216,8 +216,7 @@ impl<K: Hash + Eq, V, S: BuildHasher> Dict<K, V, S> {
 
     /// Inserts a value, and returns the previous one of the key. An existing key stays.
     ///
-    /// When memory ends, it does what other collections do: it ends the process. See
-    /// [`Self::try_insert`].
+    /// Aborts the process when memory is exhausted, as other collections do; see [`Self::try_insert`].
     #[inline]
     pub fn insert(&mut self, key: K, value: V) -> Option<V> {
         match self.try_insert(key, value) {
@@ -280,7 +279,7 @@ impl<K: Hash + Eq, V, S: BuildHasher> Dict<K, V, S> {
         Ok(None)
     }
 
-    /// Inserts as [`Self::try_insert`]; the key is not in its segment where that has been searched.
+    /// Inserts as [`Self::try_insert`]; if the segment of the key has been searched, the key is not in it.
     #[cold]
     #[inline(never)]
     fn insert_cold(

@@ -1,7 +1,7 @@
 //! Many small dictionaries in one place.
 //!
-//! Invariant: a word of a kind from 1 to 8 leads to a block of so many entries, all of which are there,
-//! and which no other word leads to.
+//! Invariant: a word of a kind from 1 to 8 leads to a block of so many entries, all of which are initialised, and to
+//! which no other word leads.
 
 use alloc::vec::Vec;
 use core::borrow::Borrow;
@@ -19,8 +19,8 @@ use crate::hash::ProcessKey;
 /// their size, beside the blocks of other dictionaries, without an allocator's header and without being hashed; with more entries
 /// it becomes a [`Dict`]. All have the same hasher.
 ///
-/// Freed blocks are used by the next dictionary of that size; memory goes back to the allocator when the
-/// arena does.
+/// Freed blocks are used by the next dictionary of that size; memory is returned to the allocator when the arena is
+/// dropped.
 ///
 /// ```
 /// let mut arena = weir_dict::DictArena::<u32, &str>::new();
@@ -31,24 +31,24 @@ use crate::hash::ProcessKey;
 /// assert_eq!(arena.len(one), 1);
 /// ```
 pub struct DictArena<K, V, S = ProcessKey> {
-    /// The number and the position of the entries of each dictionary: see [`Word`].
+    /// The kind and the position of the entries of each dictionary: see [`Word`].
     words: Vec<Word>,
     pools: [Pool<(K, V)>; BLOCK_MAX],
     large: Vec<Dict<K, V, S>>,
-    /// Places of `large` that are free.
+    /// The free places of `large`.
     large_free: Vec<u32>,
-    /// Numbers of dictionaries that have been removed.
+    /// The numbers of dictionaries that have been removed.
     free: Vec<DictId>,
     state: S,
 }
 
 /// A dictionary of a [`DictArena`].
 ///
-/// The number of one that has been removed is given to another in time, as an index of a list is.
+/// The number of a removed dictionary is reused, as an index of a list is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct DictId(u32);
 
-/// Upper four bits: how many entries, or [`LARGE`]. The rest: the number of the block of that size, or of
+/// The upper four bits are the number of entries, or [`LARGE`]; the rest is the number of the block of that size, or of
 /// the large dictionary.
 #[derive(Clone, Copy)]
 struct Word(u32);
@@ -115,7 +115,7 @@ impl<K, V, S> DictArena<K, V, S> {
         }
     }
 
-    /// Bytes of all allocations, to the byte, but not what keys and values own.
+    /// The number of bytes of all allocations: exact, without what keys and values own.
     #[must_use]
     pub fn allocated_bytes(&self) -> usize {
         let pools: usize = self.pools.iter().map(Pool::allocated_bytes).sum();
@@ -128,7 +128,7 @@ impl<K, V, S> DictArena<K, V, S> {
             + self.free.capacity() * size_of::<DictId>()
     }
 
-    /// A new dictionary without entries. Ends the process when memory ends, and after 2^32 of them.
+    /// Adds a dictionary without entries. Aborts the process when memory is exhausted, and after 2^32 dictionaries.
     pub fn add(&mut self) -> DictId {
         self.try_add().unwrap_or_else(|error| error.abort())
     }
@@ -144,7 +144,7 @@ impl<K, V, S> DictArena<K, V, S> {
         }
         let failed = AllocError::array::<Word>(self.words.len() + 1);
         let id = u32::try_from(self.words.len()).map_err(|_| failed)?;
-        // An eighth more: less is unused than with a doubling.
+        // The list grows by an eighth, which leaves less unused than a doubling.
         if self.words.len() == self.words.capacity() {
             let more = self.words.len() / 8 + 16;
             self.words
@@ -295,7 +295,7 @@ impl<K, V, S> DictArena<K, V, S> {
         }
     }
 
-    /// Removes a dictionary. Its number is given to another in time.
+    /// Removes a dictionary. Its number is reused later.
     pub fn remove_dict(&mut self, id: DictId) {
         self.clear(id);
         self.words[id.0 as usize] = REMOVED;

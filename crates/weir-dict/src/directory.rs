@@ -1,9 +1,9 @@
 //! The directory: from a hash to its segment, growing one segment at a time.
 //!
-//! It is a linear hash table. Segments are numbered; the lowest bits of a hash are the number of its
-//! segment, and in each sweep the segments split in the order of their numbers, which makes them tell
-//! one bit more apart. Nothing has to be looked up to know where a segment is. One whose turn has not
-//! come and that is full all the same says so, and what does not fit is kept elsewhere.
+//! It is a linear hash table. Segments are numbered; the lowest bits of a hash are the number of its segment, and in
+//! each sweep the segments split in the order of their numbers, which makes one more bit of the hash significant. The
+//! segment of a hash is computed without a look-up. A segment that is full before its turn has a flag, and the entries
+//! that do not fit are stored elsewhere.
 //!
 //! A walk goes by the hashes with their bits reversed: in this order a segment and those that it splits
 //! into are one range, so a place in a walk is a reversed hash, whatever has split or merged since.
@@ -20,7 +20,7 @@ const SWEEP_START: usize = 26;
 /// yet have 38 on average; six in a thousand of them are full.
 const SWEEP_STEP: usize = 12;
 
-/// A directory of one segment has fewer entries than this; it is on the way to have none.
+/// The number of entries at which the only segment of a directory splits.
 const ALONE: usize = 40;
 
 /// A directory of fewer entries than this may have a quarter of its entries' memory unused, others a seventh.
@@ -34,7 +34,7 @@ pub(crate) struct Directory<T> {
     split_at: usize,
     /// The number of entries below which two segments are merged.
     merge_below: usize,
-    /// Bytes that the entries' allocations have.
+    /// The number of bytes of the entries' allocations.
     entry_bytes: usize,
 }
 
@@ -47,8 +47,7 @@ const fn split_at(segments: usize) -> usize {
     SWEEP_START * half + SWEEP_STEP * (segments - half)
 }
 
-/// The number of entries below which there is one segment less: two thirds of what would split it
-/// again.
+/// Returns the number of entries below which there is one segment less: two thirds of what would split it again.
 const fn merge_below(segments: usize) -> usize {
     match segments {
         1 => 0,
@@ -88,7 +87,7 @@ pub(crate) enum Place<'a, T> {
 }
 
 impl<T> Room<'_, T> {
-    /// Adds the entry; gives its place in its segment.
+    /// Adds the entry; returns its place in its segment.
     #[inline(always)]
     pub(crate) fn push(self, entry: T) -> usize {
         *self.len += 1;
@@ -116,12 +115,12 @@ impl<T> Directory<T> {
         self.slab.len()
     }
 
-    /// Bytes of all allocations below this value.
+    /// The number of bytes of all allocations below this value.
     pub(crate) const fn allocated_bytes(&self) -> usize {
         self.slab.allocated_bytes() + self.entry_bytes
     }
 
-    /// Finds an entry's place in its segment; otherwise tells whether the segment has entries elsewhere.
+    /// Finds an entry's place in its segment; otherwise returns whether the segment has entries elsewhere.
     #[inline(always)]
     pub(crate) fn find(&self, hash: u64, is: impl FnMut(&T) -> bool) -> Result<usize, bool> {
         self.slab.of(hash).find(tag_of(hash), is)
@@ -156,7 +155,7 @@ impl<T> Directory<T> {
         self.len < self.split_at
     }
 
-    /// Finds an entry or room for it, with one look for its segment.
+    /// Finds an entry or room for it, with one access to its segment.
     #[inline(always)]
     pub(crate) fn place(&mut self, hash: u64, is: impl FnMut(&T) -> bool) -> Place<'_, T> {
         let Self { slab, len, .. } = self;
@@ -169,9 +168,9 @@ impl<T> Directory<T> {
         }
     }
 
-    /// Makes room for one entry. `None`: its segment is full.
+    /// Makes room for one entry. Returns `None` when its segment is full.
     ///
-    /// Moves at most [`LANES`] entries. Nothing has changed when `hash_of` panics or memory ends.
+    /// Moves at most [`LANES`] entries. Nothing has changed when `hash_of` panics or memory is exhausted.
     #[inline(always)]
     pub(crate) fn room(
         &mut self,
@@ -194,7 +193,8 @@ impl<T> Directory<T> {
         Ok(Some(Room { segment, len, hash }))
     }
 
-    /// Makes memory for one more entry of a segment of a directory with `len`. `false`: it is full.
+    /// Allocates memory for one more entry of a segment of a directory with `len`. Returns `false` when the segment is
+    /// full.
     #[cold]
     #[inline(never)]
     fn grow(
@@ -223,7 +223,7 @@ impl<T> Directory<T> {
         entry
     }
 
-    /// Finds an entry and takes it out; otherwise tells whether its segment has entries elsewhere. Moves at most one
+    /// Finds an entry and removes it; otherwise returns whether its segment has entries elsewhere. Moves at most one
     /// segment's entries.
     #[inline(always)]
     pub(crate) fn take(&mut self, hash: u64, is: impl FnMut(&T) -> bool) -> Result<T, bool> {
@@ -237,7 +237,7 @@ impl<T> Directory<T> {
         Ok(entry)
     }
 
-    /// Makes the segment of `hash` shorter and unites two others, where a removal has made that due.
+    /// Shrinks the segment of `hash` and merges two others, where a removal has made that due.
     #[cold]
     #[inline(never)]
     fn settle(&mut self, hash: u64) {
@@ -273,7 +273,7 @@ impl<T> Directory<T> {
             taken(entry);
         });
         self.tighten(hash, Step::Close);
-        // A merger for every eight entries that have gone: there are no more than seven.
+        // There is a merger for every eight removed entries, which makes seven at most.
         while self.len < self.merge_below && self.merge() {}
     }
 
@@ -300,22 +300,22 @@ impl<T> Directory<T> {
         Ok(())
     }
 
-    /// Notes when the number of segments has to change again.
+    /// Updates the numbers of entries at which the number of segments changes again.
     fn set_bounds(&mut self) {
         let count = self.slab.len();
         self.split_at = split_at(count);
         self.merge_below = merge_below(count);
     }
 
-    /// Splits segments until there are as many as `total` entries need, and makes memory for as many in
-    /// each as will be there on average.
+    /// Splits segments until there are as many as `total` entries need, and allocates memory for the average number of
+    /// entries in each.
     pub(crate) fn reserve(
         &mut self,
         total: usize,
         hash_of: &impl Fn(&T) -> u64,
     ) -> Result<(), AllocError> {
-        // An allocation that was refused in one piece is not tried in many small ones, which some systems grant until they kill the
-        // process.
+        // An allocation that is refused in one piece is not tried in many small ones, which some systems grant until
+        // they kill the process.
         Vec::<T>::new()
             .try_reserve_exact(total)
             .map_err(|_| AllocError::array::<T>(total))?;
@@ -346,8 +346,8 @@ impl<T> Directory<T> {
         }
     }
 
-    /// Merges the last segment with the one that it has been split from. Without memory, or when both do not fit into one, nothing
-    /// has changed. Hashes nothing.
+    /// Merges the last segment with the one that it has been split from. Without memory, or when both do not fit into
+    /// one, nothing changes. Hashes nothing.
     #[cold]
     #[inline(never)]
     fn merge(&mut self) -> bool {
@@ -380,7 +380,7 @@ impl<T> Directory<T> {
         true
     }
 
-    /// Starts fetching what will be united when segment `number` is the last: in a table that loses entries, the lines are
+    /// Prefetches what will be merged when segment `number` is the last: in a table that loses entries, the lines are
     /// fetched two mergers ahead, and the entries one.
     fn prefetch_pair(&self, number: usize, prefetch: impl Fn(&Segment<T>)) {
         if number > 0 {
@@ -390,7 +390,7 @@ impl<T> Directory<T> {
         }
     }
 
-    /// Notes that the segment of `hash` has entries elsewhere.
+    /// Marks the segment of `hash` as one that has entries elsewhere.
     pub(crate) fn set_over(&mut self, hash: u64) {
         self.slab.of_mut(hash).set_over();
     }
@@ -412,7 +412,7 @@ impl<T> Directory<T> {
         *self.slab.get_mut(0) = segment;
     }
 
-    /// The only segment; the directory has no entries after.
+    /// Removes the only segment; the directory has no entries after.
     pub(crate) fn take_only(&mut self) -> Segment<T> {
         debug_assert_eq!(self.segments(), 1);
         self.len = 0;
@@ -481,8 +481,7 @@ impl<T> Directory<T> {
     }
 }
 
-/// The first place beyond the range of places in which `at` lies, which share `depth` bits; `None` at
-/// the end.
+/// Returns the first place beyond the range of places around `at` that share `depth` bits; `None` at the end.
 pub(crate) const fn after_range(at: u64, depth: u32) -> Option<u64> {
     (at | u64::MAX.unbounded_shr(depth)).checked_add(1)
 }

@@ -118,7 +118,7 @@ impl<'a, K: Hash + Eq, V, S: BuildHasher> OccupiedEntry<'a, K, V, S> {
         &mut self.dict.table.at_mut(self.spot).expect(STAYS).1
     }
 
-    /// Puts another value in, and gives back the old one.
+    /// Replaces the value, and returns the old one.
     pub fn insert(&mut self, value: V) -> V {
         core::mem::replace(self.get_mut(), value)
     }
@@ -163,7 +163,7 @@ impl<'a, K: Hash + Eq, V, S: BuildHasher> VacantEntry<'a, K, V, S> {
         }
     }
 
-    /// Inserts the key with a value. Ends the process when memory ends, as [`Dict::insert`] does.
+    /// Inserts the key with a value. Aborts the process when memory is exhausted, as [`Dict::insert`] does.
     #[inline]
     pub fn insert(self, value: V) -> &'a mut V {
         let Dict { table, state } = self.dict;

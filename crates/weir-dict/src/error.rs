@@ -3,7 +3,7 @@
 use core::alloc::Layout;
 use core::fmt;
 
-/// Memory could not be had. The dictionary is as it was before the call.
+/// Memory could not be allocated. The dictionary is as it was before the call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct AllocError {
@@ -14,9 +14,9 @@ pub struct AllocError {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum AllocErrorKind {
-    /// The allocator refused.
+    /// The allocator refused the request.
     Refused,
-    /// More than the address space holds was asked for.
+    /// More bytes were requested than the address space holds.
     TooLarge,
 }
 
@@ -32,7 +32,7 @@ impl AllocError {
         }
     }
 
-    /// Why.
+    /// The kind of the error.
     #[must_use]
     pub const fn kind(&self) -> AllocErrorKind {
         if self.layout.size() == 0 {
@@ -42,13 +42,13 @@ impl AllocError {
         }
     }
 
-    /// Bytes that were asked for in one piece; 0 when they are too many to be counted.
+    /// The number of bytes that were requested in one piece; 0 when it overflows.
     #[must_use]
     pub const fn bytes(&self) -> usize {
         self.layout.size()
     }
 
-    /// Does what a failed allocation of the standard library does.
+    /// Aborts the process as a failed allocation of the standard library does.
     #[cold]
     pub(crate) fn abort(self) -> ! {
         alloc::alloc::handle_alloc_error(self.layout)

@@ -7,10 +7,10 @@ use crate::error::AllocError;
 use crate::hash::ProcessKey;
 use crate::{Cursor, Dict};
 
-/// Entries that a step of [`Expiring::expire`] looks at, if there are so many.
+/// The number of entries that a step of [`Expiring::expire`] looks at, if there are so many.
 const STEP: usize = 160;
 
-/// When the deadline of an entry moves.
+/// The operations that move the deadline of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum Renewal {
@@ -23,10 +23,9 @@ pub enum Renewal {
 
 /// A dictionary whose entries expire, a few at a time.
 ///
-/// Time is any number that does not fall, in a unit of the caller's: nanoseconds of capture time, say.
-/// This type never asks a clock. An entry past its deadline is gone for all methods that take a time;
-/// its memory comes back, and its value reaches a callback, when [`expire`](Self::expire) comes round
-/// to it.
+/// Time is any number that does not decrease, in a unit of the caller's: nanoseconds of capture time, say. This type
+/// never reads a clock. An entry past its deadline is gone for all methods that take a time; its memory is freed, and
+/// its value passed to a callback, when [`expire`](Self::expire) comes round to it.
 ///
 /// ```
 /// use weir_dict::{Expiring, Renewal};
@@ -92,7 +91,7 @@ impl<K, V, S> Expiring<K, V, S> {
         self.dict.allocated_bytes()
     }
 
-    /// All entries with their deadlines, with those that have expired and not been removed yet.
+    /// Iterates over all entries with their deadlines, including those that have expired and not been removed yet.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = (&K, &V, u64)> {
         let entries = self.dict.iter();
         entries.map(|(key, timed)| (key, &timed.value, timed.deadline))
@@ -118,7 +117,7 @@ impl<K: Hash + Eq, V, S: BuildHasher> Expiring<K, V, S> {
             .map(|timed| timed.value))
     }
 
-    /// The value of a key that has not expired. Does not move its deadline.
+    /// The value of a key that has not expired. Its deadline does not move.
     pub fn get<Q: Hash + Eq + ?Sized>(&self, key: &Q, now: u64) -> Option<&V>
     where
         K: Borrow<Q>,
@@ -163,8 +162,8 @@ impl<K: Hash + Eq, V, S: BuildHasher> Expiring<K, V, S> {
         self.dict.remove(key).map(|timed| timed.value)
     }
 
-    /// Removes expired entries in the next `steps` steps of an endless round; hands each to `expired`.
-    /// Gives how many were removed.
+    /// Removes expired entries in the next `steps` steps of an endless round; passes each to `expired`. Returns the
+    /// number of removed entries.
     ///
     /// A step looks at a little more than 160 entries, which costs a microsecond or two; so a step for
     /// every packet removes an entry of a table of 100,000 flows within 600 packets of its deadline.
@@ -190,7 +189,7 @@ impl<K: Hash + Eq, V, S: BuildHasher> Expiring<K, V, S> {
         before - self.dict.len()
     }
 
-    /// Removes all that has expired, in one go: costs a look at every entry.
+    /// Removes all expired entries in one go, which looks at every entry.
     pub fn expire_all(&mut self, now: u64, mut expired: impl FnMut(K, V)) -> usize {
         let before = self.dict.len();
         let mut cursor = Cursor::START;

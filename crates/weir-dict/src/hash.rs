@@ -1,17 +1,16 @@
 //! The hash function: fast, and keyed so that an attacker cannot choose colliding keys.
 //!
-//! Sixteen bytes at a time go through one multiplication of 64 by 64 bits whose two halves are folded
-//! together, as in several well-known fast hashes. It is not a cryptographic function. When the key
-//! becomes known all the same, the entries that collide are placed by SipHash-2-4 with another
-//! key ([`second`]).
+//! Sixteen bytes at a time go through one multiplication of 64 by 64 bits whose two halves are folded together, as in
+//! several well-known fast hashes. It is not a cryptographic function. If the key becomes known all the same, the
+//! entries that collide are placed by SipHash-2-4 with another key ([`second`]).
 
 use core::hash::{BuildHasher, Hash, Hasher};
 use core::sync::atomic::{AtomicU64, Ordering};
 
 /// Makes [`FoldHasher`]s with a key that each process draws once. Costs no space in a dictionary.
 ///
-/// With the feature `std` the key comes from the operating system. Without it the only randomness is
-/// where the program was loaded; give [`FoldState`] a key of your own where attackers matter.
+/// With the feature `std` the key comes from the operating system. Without it the only randomness is the address at
+/// which the program was loaded; give [`FoldState`] a key of your own where attackers matter.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ProcessKey;
 
@@ -32,8 +31,8 @@ pub struct FoldHasher {
 
 static KEYS: [AtomicU64; 4] = [const { AtomicU64::new(0) }; 4];
 
-/// One of the four parts of the process's key: two for this function and two for SipHash, so that an attacker who learns the first
-/// two still does not know the others.
+/// Returns one of the four parts of the process's key: two for this function and two for SipHash, so that an attacker
+/// who learns the first two still does not know the others.
 #[inline(always)]
 pub(crate) fn process_key(part: usize) -> u64 {
     let key = KEYS[part & 3].load(Ordering::Relaxed);
@@ -76,7 +75,7 @@ impl BuildHasher for ProcessKey {
 }
 
 impl FoldState {
-    /// Hashes with this key.
+    /// Creates a state with this key.
     #[must_use]
     pub const fn new(first: u64, second: u64) -> Self {
         Self { first, second }
@@ -112,14 +111,14 @@ const CONSTANTS: [u64; 3] = [
     0x3c6e_f372_fe94_f82b,
 ];
 
-/// Both halves of the product, folded together.
+/// Multiplies, and folds both halves of the product together.
 #[inline(always)]
 pub(crate) const fn fold(a: u64, b: u64) -> u64 {
     let product = (a as u128) * (b as u128);
     (product as u64) ^ ((product >> 64) as u64)
 }
 
-/// Spreads what a hasher of the caller's gives over all bits: many leave the upper ones alone.
+/// Spreads the hash of a caller's hasher over all bits, because many hashers leave the upper ones alone.
 #[inline(always)]
 pub(crate) const fn spread(hash: u64) -> u64 {
     fold(hash ^ CONSTANTS[1], CONSTANTS[2] | 1)
@@ -212,7 +211,7 @@ impl Hasher for FoldHasher {
 
     #[inline(always)]
     fn finish(&self) -> u64 {
-        // The last multiplication has mixed what came; the dictionary multiplies once more.
+        // The last multiplication has mixed the input; the dictionary multiplies once more.
         self.state ^ self.second
     }
 }
@@ -227,7 +226,7 @@ const fn high(block: &[u8; 16]) -> u64 {
     (u128::from_le_bytes(*block) >> 64) as u64
 }
 
-/// SipHash-2-4 with the process's key, for entries whose first hashes collide.
+/// Computes SipHash-2-4 with the process's key, for entries whose first hashes collide.
 #[cold]
 #[allow(deprecated)] // Only std has another; and this one says which function it is.
 pub(crate) fn second(key: &(impl Hash + ?Sized)) -> u64 {
@@ -272,7 +271,7 @@ mod tests {
                 let hash = spread(STATE.hash_one(number)) >> shift;
                 counts[usize::from(hash as u8)] += 1;
             }
-            // 1,000 expected, a standard deviation of 32.
+            // 1,000 are expected, with a standard deviation of 32.
             assert!(counts.iter().all(|count| (800..1_200).contains(count)));
         }
     }

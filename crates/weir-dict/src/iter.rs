@@ -34,7 +34,7 @@ pub struct IntoIter<K, V> {
     left: usize,
 }
 
-/// All entries of a dictionary that is empty after; see [`Dict::drain`].
+/// All entries of a dictionary, which is empty afterwards; see [`Dict::drain`].
 pub struct Drain<'a, K, V> {
     entries: IntoIter<K, V>,
     borrows: PhantomData<&'a mut Table<(K, V)>>,
@@ -106,7 +106,7 @@ impl<K, V, S> Dict<K, V, S> {
         IntoValues(self.into_iter())
     }
 
-    /// Removes all entries. The dictionary is empty even if not all are taken.
+    /// Removes all entries. The dictionary is empty even if the iterator is not run to its end.
     pub fn drain(&mut self) -> Drain<'_, K, V> {
         let table = core::mem::replace(&mut self.table, Table::new());
         Drain {
@@ -117,15 +117,14 @@ impl<K, V, S> Dict<K, V, S> {
 }
 
 impl<K: Hash + Eq, V, S: BuildHasher> Dict<K, V, S> {
-    /// Removes the entries for which `keep` is false. Looks at each entry exactly once, and becomes
-    /// smaller on the way.
+    /// Removes the entries for which `keep` is false. Visits each entry exactly once, and becomes smaller on the way.
     pub fn retain(&mut self, mut keep: impl FnMut(&K, &mut V) -> bool) {
         let mut cursor = Cursor::START;
         while self.retain_step(&mut cursor, &mut keep) {}
     }
 
-    /// Retains as [`Self::retain`], for the next step of a walk. `false` when the walk was at its end. See [`Self::walk`] for the
-    /// entries that a walk sees when the dictionary changes between steps.
+    /// Retains as [`Self::retain`], for the next step of a walk. Returns `false` when the walk was at its end. See
+    /// [`Self::walk`] for the entries that a walk sees when the dictionary changes between steps.
     pub fn retain_step(
         &mut self,
         cursor: &mut Cursor,
@@ -134,8 +133,8 @@ impl<K: Hash + Eq, V, S: BuildHasher> Dict<K, V, S> {
         self.extract_step(cursor, |key, value| !keep(key, value), drop)
     }
 
-    /// Removes the entries for which `take` is true in the next step of a walk, and passes them to `taken`. `false` when the walk
-    /// was at its end.
+    /// Removes the entries for which `take` is true in the next step of a walk, and passes them to `taken`. Returns
+    /// `false` when the walk was at its end.
     pub fn extract_step(
         &mut self,
         cursor: &mut Cursor,

@@ -1,8 +1,8 @@
 //! A segment: up to 53 entries without gaps, and a cache line that leads to them.
 //!
-//! The line holds all that a search needs: where the entries are, and a tag for each, in their order.
-//! The place of a tag is the place of its entry, so a search reads this line and then the entry, and an
-//! entry moves without being hashed again.
+//! The line holds all that a search needs: a pointer to the entries, and a tag for each, in their order. The place of a
+//! tag is the place of its entry, so a search reads this line and then the entry, and an entry moves without being
+//! hashed again.
 //!
 //! Invariants:
 //!
@@ -17,18 +17,17 @@ use core::ptr::NonNull;
 
 use crate::error::AllocError;
 
-/// Entries in a segment, at most: what is left of a cache line.
+/// The number of entries in a segment, at most: as many as the rest of a cache line has octets.
 pub(crate) const LANES: usize = LINE - HEAD;
 const LINE: usize = 64;
 const HEAD: usize = size_of::<NonNull<u8>>() + 3;
 
-/// Entries of up to so many bytes are moved from a block of up to so many to one of another size without asking the allocator
-/// to do so: glibc's takes blocks of this size from a list that `realloc` passes by. Longer ones it makes shorter in their
-/// place.
+/// A block of up to so many bytes is resized by copying its entries to a new block instead of by `realloc`: glibc
+/// serves blocks of this size from a list that `realloc` does not use. Longer ones it shortens in place.
 const COPIED_MAX: usize = 1_024;
 
-/// A segment, in one cache line where a slab keeps it. One alone is aligned as vector instructions need it: allocators
-/// take several times as long for an alignment above their own.
+/// A segment, which is one cache line where a slab stores it. A single one is aligned as vector instructions need it:
+/// allocators take several times as long for an alignment above their own.
 #[repr(C, align(16))]
 pub(crate) struct Segment<T> {
     entries: NonNull<T>,
@@ -58,7 +57,7 @@ pub(crate) const fn tag_of(hash: u64) -> u8 {
 /// The unused room that a segment gets beyond its entries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Step {
-    /// A sixth and four: where the table has memory to spare.
+    /// A sixth and four, for a table with memory to spare.
     Ample,
     /// A tenth and three, so that half of that is unused on average, and an entry is copied about three times until its
     /// segment splits.
@@ -102,7 +101,7 @@ impl<T> Segment<T> {
         self.capacity as usize
     }
 
-    /// Bytes of the entries' allocation.
+    /// The number of bytes of the entries' allocation.
     pub(crate) const fn bytes(&self) -> usize {
         self.capacity() * size_of::<T>()
     }
@@ -171,8 +170,7 @@ impl<T> Segment<T> {
         lanes.fold(0, |mask, (lane, own)| mask | u64::from(*own == tag) << lane)
     }
 
-    /// Finds the entry with `tag` of which `is` says yes; otherwise tells whether there are entries
-    /// elsewhere.
+    /// Finds the entry with `tag` for which `is` returns true; otherwise returns whether there are entries elsewhere.
     #[inline(always)]
     #[allow(unsafe_code)]
     pub(crate) fn find(&self, tag: u8, mut is: impl FnMut(&T) -> bool) -> Result<usize, bool> {
@@ -199,7 +197,7 @@ impl<T> Segment<T> {
         Ok(unsafe { self.entries.add(at).as_ref() })
     }
 
-    /// The first half of [`Self::find`]: where entries with `tag` stand, one bit each.
+    /// The first half of [`Self::find`]: the lanes of the entries with `tag`, one bit each.
     #[inline(always)]
     pub(crate) fn lanes(&self, tag: u8) -> Lanes {
         Lanes(self.matching(tag))
@@ -265,7 +263,7 @@ impl<T> Segment<T> {
         self.len < self.capacity
     }
 
-    /// Adds an entry; gives its place.
+    /// Adds an entry; returns its place.
     ///
     /// # Panics
     /// Without room.
@@ -303,7 +301,7 @@ impl<T> Segment<T> {
         self.len += count as u8;
     }
 
-    /// The tags of the first entries, and 0 for those that are not there.
+    /// The tags of the first entries, and 0 where there is no entry.
     pub(crate) const fn first_tags(&self) -> [u8; 8] {
         let [a, b, c, d, e, f, g, h, ..] = self.tags;
         [a, b, c, d, e, f, g, h]
@@ -361,19 +359,19 @@ impl<T> Segment<T> {
         Layout::array::<T>(capacity).map_err(|_| AllocError::array::<T>(usize::MAX))
     }
 
-    /// Makes memory for one more entry, and some more. There has to be a lane for it.
+    /// Allocates memory for one more entry, and some more. There has to be a lane for it.
     #[cold]
     #[inline(never)]
     pub(crate) fn grow(&mut self, step: Step) -> Result<(), AllocError> {
         self.set_capacity(step.capacity(self.len()))
     }
 
-    /// Makes memory for so many entries, and some more.
+    /// Allocates memory for `len` entries, and some more.
     pub(crate) fn grow_to(&mut self, len: usize, step: Step) -> Result<(), AllocError> {
         self.set_capacity(step.capacity(len).max(self.capacity()))
     }
 
-    /// Frees memory, if much of it is unused. If the allocator cannot make a block smaller, it stays.
+    /// Frees memory, if much of it is unused. If the allocator cannot make a block smaller, the block stays.
     pub(crate) fn shrink(&mut self, step: Step) {
         let room = if self.len == 0 {
             0
@@ -385,7 +383,7 @@ impl<T> Segment<T> {
         }
     }
 
-    /// Frees all unused memory. If the allocator cannot make a block smaller, it stays.
+    /// Frees all unused memory. If the allocator cannot make a block smaller, the block stays.
     pub(crate) fn shrink_to_fit(&mut self) {
         let _ = self.set_capacity(self.len());
     }
@@ -425,8 +423,8 @@ impl<T> Segment<T> {
         Ok(())
     }
 
-    /// Splits the segment: the entries of `lanes`, one bit each, are in the new one after. Nothing has changed when memory
-    /// ends.
+    /// Splits the segment: the entries of `lanes`, one bit each, are in the new one after. Nothing has changed when
+    /// memory is exhausted.
     ///
     /// # Panics
     /// When one of them is not there.
@@ -489,7 +487,7 @@ impl<T> Segment<T> {
         }
     }
 
-    /// All entries, as a list; the segment has none after, and no memory.
+    /// Removes all entries and returns them as a list; the segment has no memory after.
     #[allow(unsafe_code)]
     pub(crate) fn take_entries(&mut self) -> Vec<T> {
         let is_over = self.is_over;
@@ -503,7 +501,7 @@ impl<T> Segment<T> {
         unsafe { Vec::from_raw_parts(taken.entries.as_ptr(), len, capacity) }
     }
 
-    /// The same entries in the same places.
+    /// Returns a segment with the same entries in the same places.
     pub(crate) fn duplicate(&self) -> Result<Self, AllocError>
     where
         T: Clone,

@@ -19,12 +19,12 @@ use core::ptr::NonNull;
 use crate::error::AllocError;
 use crate::segment::Segment;
 
-/// Segments in a chunk: 64 kB. In small chunks, among the entries, the lines of a large table are on so many
-/// pages that a search waits for the page table as well: a miss in ten million entries took 1.75 of
-/// hashbrown's time with 16 kB, 1.67 with 64 and 1.59 with 512. Larger ones take longer to move.
+/// The number of segments in a chunk: 64 kB. With small chunks between the entries, the lines of a large table are on
+/// so many pages that a search waits for the page table as well: a miss in ten million entries took 1.75 of hashbrown's
+/// time with 16 kB, 1.67 with 64 and 1.59 with 512. Larger ones take longer to move.
 const CHUNK: usize = 1_024;
 
-/// A chunk that is not needed goes when so many segments of the one before have gone as well.
+/// An unneeded chunk is freed when so many segments of the one before are gone as well.
 const RESERVE: usize = 8;
 
 /// Segments by number.
@@ -77,7 +77,7 @@ impl<T> Slab<T> {
     pub(crate) const fn depth(&self, number: usize) -> u32 {
         let bits = self.mask.count_ones();
         let half = 1 << (bits - 1);
-        // Those that have split, and their other halves.
+        // These segments have split in this sweep, or are the other halves.
         if number >= half || number + half < self.len {
             bits
         } else {
@@ -240,13 +240,13 @@ impl<T> Slab<T> {
                 self.chunks.shrink_to(2 * self.chunks.len());
             }
         } else if self.first > self.len + self.len / 2 + RESERVE {
-            // If the allocator cannot make it smaller, it stays.
+            // If the allocator cannot make the chunk smaller, it stays.
             let _ = self.resize_first(self.len + self.len / 4 + 1);
         }
     }
 }
 
-/// The rest of a slab that is dropped; continues when dropping a segment panics.
+/// The rest of a slab that is dropped; dropping continues when a segment panics.
 struct Rest<'a, T>(&'a mut Slab<T>);
 
 impl<T> Rest<'_, T> {
@@ -288,7 +288,7 @@ impl<T> Drop for Slab<T> {
 mod tests {
     use super::*;
 
-    /// While the first chunk moves, and beyond it, and on the way back.
+    /// The segments are checked while the first chunk moves, beyond it, and on the way back.
     #[test]
     fn every_segment_is_one_cache_line() {
         let mut slab = Slab::new(Segment::<[u8; 48]>::new()).expect("there is memory");

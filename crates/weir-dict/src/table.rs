@@ -1,9 +1,9 @@
-//! The table behind every dictionary: one word that is nothing, a small block, one segment or a
-//! directory of segments.
+//! The table behind every dictionary: one word that is empty, or leads to a small block, one segment or a directory of
+//! segments.
 //!
-//! The word is a pointer whose lowest four bits, free because all it points to is aligned to 16
-//! bytes, say which, and how many entries a block has: see [`word`]. Blocks have room for one, two, four or eight
-//! entries; those of more than two are searched by tags, which stand before the entries.
+//! The word is a pointer whose lowest four bits, free because everything that it points to is aligned to 16 bytes, give
+//! the form and the number of entries of a block: see [`word`]. Blocks have room for one, two, four or eight entries;
+//! those of more than two are searched by tags, which stand before the entries.
 
 use alloc::alloc::alloc;
 use alloc::boxed::Box;
@@ -22,7 +22,7 @@ mod small;
 use small::FreeOnDrop;
 
 const TAG_MASK: usize = 15;
-/// A single segment with so few entries becomes a block again.
+/// A single segment of so few entries becomes a block again.
 const SINGLE_MIN: usize = 4;
 /// A large table of one segment with no more entries than this becomes a single segment again.
 const LARGE_MIN: usize = 40;
@@ -35,17 +35,17 @@ pub(crate) trait Keys<T> {
     fn second(&self, entry: &T) -> u64;
 }
 
-/// A key that is looked for.
+/// A key that is looked up.
 pub(crate) trait Query<T> {
     /// The hash as [`Keys::first`].
     fn first(&self) -> u64;
     /// The hash as [`Keys::second`].
     fn second(&self) -> u64;
-    /// True for the entry that has this key.
+    /// Returns true for the entry that has this key.
     fn is(&self, entry: &T) -> bool;
 }
 
-/// Entries, found by their keys.
+/// A set of entries, which are found by their keys.
 pub(crate) struct Table<T> {
     word: *mut u8,
     owns: PhantomData<T>,
@@ -230,8 +230,7 @@ impl<T> Table<T> {
 
     /// Finds an entry.
     ///
-    /// The code of a single segment and of a large table is one, so that it is short enough for the
-    /// compiler to put it where it is called.
+    /// A single segment and a large table share their code, so that it is short enough for the compiler to inline it.
     #[inline(always)]
     pub(crate) fn get(&self, query: &impl Query<T>) -> Option<&T> {
         if !word::is_hashed(self.tag()) {
@@ -251,7 +250,7 @@ impl<T> Table<T> {
         }
     }
 
-    /// Finds where an entry stands; `hash` comes from [`Self::hash`].
+    /// Finds the spot of an entry; `hash` comes from [`Self::hash`].
     #[inline(always)]
     pub(crate) fn find(&self, hash: u64, query: &impl Query<T>) -> Option<Spot> {
         if !word::is_hashed(self.tag()) {
@@ -290,7 +289,7 @@ impl<T> Table<T> {
         self.at(spot)
     }
 
-    /// Finds where an entry stands that is not in its segment.
+    /// Finds the spot of an entry that is not in its segment.
     #[cold]
     #[inline(never)]
     pub(crate) fn find_deep(&self, query: &impl Query<T>) -> Option<Spot> {
@@ -309,8 +308,8 @@ impl<T> Table<T> {
         }
     }
 
-    /// Finds as [`Self::find`], with the lanes from [`Directory::prefetch_entry`] where the table is large. Does not find entries
-    /// that were inserted since then, and is wrong when anything has moved.
+    /// Finds as [`Self::find`], with the lanes from [`Directory::prefetch_entry`] where the table is large. Does not
+    /// find entries that were inserted since then, and is wrong when anything has moved.
     #[inline(always)]
     pub(crate) fn find_in(&self, hash: u64, lanes: Lanes, query: &impl Query<T>) -> Option<Spot> {
         let View::Large(large) = self.view() else {
@@ -355,8 +354,8 @@ impl<T> Table<T> {
         }
     }
 
-    /// Adds an entry of which [`Self::find`] has said that it is not there; gives its spot. When memory
-    /// ends or a hasher panics, the table is as it was, and the entry is dropped.
+    /// Adds an entry that [`Self::find`] has not found; returns its spot. When memory is exhausted or a hasher panics,
+    /// the table is as it was, and the entry is dropped.
     #[inline(always)]
     pub(crate) fn insert(
         &mut self,
@@ -400,7 +399,7 @@ impl<T> Table<T> {
         self.insert(hash, keys, entry)
     }
 
-    /// Makes memory for `additional` entries more, as far as it can be known where they will stand.
+    /// Allocates memory for `additional` entries more, as far as their places can be known.
     pub(crate) fn reserve(
         &mut self,
         additional: usize,
@@ -580,7 +579,7 @@ impl<T> Table<T> {
         }
     }
 
-    /// Whether a single segment has so few entries that it is made smaller.
+    /// Returns whether a single segment has so few entries that it is made smaller.
     #[inline(always)]
     const fn is_loose(single: &Segment<T>) -> bool {
         single.len() <= SINGLE_MIN || single.capacity() > 2 * single.len() + 8
@@ -648,7 +647,7 @@ impl<T> Table<T> {
         true
     }
 
-    /// Removes all entries and gives all memory back.
+    /// Removes all entries and frees all memory.
     pub(crate) fn clear(&mut self) {
         self.free();
     }
@@ -713,7 +712,7 @@ impl<T> Large<T> {
     }
 }
 
-/// Allocates without ending the program when there is no memory.
+/// Allocates a box, or returns an error when there is no memory.
 #[allow(unsafe_code)]
 fn try_box<T>(value: T) -> Result<Box<T>, AllocError> {
     let layout = Layout::new::<T>();

@@ -1,9 +1,8 @@
 //! Walks that survive insertion and removal.
 //!
-//! Entries are walked in the order of their places: their hashes with the bits reversed. A cursor is a
-//! place: all entries below it have been seen, all others have not, and where segments have split or
-//! merged since does not matter. Nothing is registered with the dictionary, so a cursor can be kept for as
-//! long as one likes, and any number of them.
+//! Entries are walked in the order of their places: their hashes with the bits reversed. A cursor is a place: all
+//! entries below it have been seen, all others have not, whatever segments have split or merged since. Nothing is
+//! registered with the dictionary, so any number of cursors can be stored for any time.
 
 use core::hash::{BuildHasher, Hash};
 
@@ -42,7 +41,7 @@ const LIST_STEP: usize = 250;
 /// One step: the entries of a segment.
 pub(crate) struct Step<'a, T> {
     pub(crate) entries: &'a [T],
-    /// Entries with a lower place have been seen. `None`: none has.
+    /// Entries with a lower place have been seen. `None` means that none has.
     from: Option<u64>,
     pub(crate) next: Cursor,
 }
@@ -98,16 +97,16 @@ impl Default for Cursor {
 }
 
 impl<K: Hash + Eq, V, S: BuildHasher> Dict<K, V, S> {
-    /// The next few entries of a walk over all, about twenty of a large dictionary, or `None` at its end.
-    /// Between steps the dictionary may change in any way, and the cursor may be copied, kept, and gone on
-    /// with later, in a clone as well. It may be stored (feature `serde`) and means the same in another
-    /// process when the hasher has the same key there, which [`ProcessKey`](crate::ProcessKey) has not.
+    /// Returns the next few entries of a walk over all, about twenty of a large dictionary, or `None` at its end.
+    /// Between steps the dictionary may change in any way, and the cursor may be copied, stored, and continued later,
+    /// in a clone as well. It may be serialised (feature `serde`) and means the same in another process when the hasher
+    /// has the same key there, which [`ProcessKey`](crate::ProcessKey) has not.
     ///
     /// Guarantee: an entry that is there from the first step to the last is seen exactly once. One that
     /// comes or goes meanwhile is seen once or not at all. (An entry that is removed and inserted
     /// again is another entry.)
     ///
-    /// The guarantee needs hashes that stay the same, as everything here does.
+    /// The guarantee requires that the hash of a key stays the same, as every method does.
     ///
     /// ```
     /// use weir_dict::{Cursor, Dict};
@@ -284,7 +283,7 @@ impl<T> Table<T> {
 }
 
 impl<'a, T> Step<'a, T> {
-    /// A table that has no ranges of places.
+    /// Creates the step of a table that has no ranges of places.
     fn all(entries: &'a [T], at: u64) -> Self {
         Self {
             entries,

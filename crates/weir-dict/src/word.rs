@@ -12,7 +12,8 @@
 //! | 13 | a block with room for two, with one entry |
 //! | 14, 15 | a block with room for eight, with four and with three entries |
 //!
-//! The last ones are what removals leave: a table that has now one entry more and now one less is not moved each time.
+//! The last ones are what removals leave, so that a table that alternately gains and loses an entry is not moved each
+//! time.
 //!
 //! A block with room for more than one begins with a tag for each entry, as a segment has them; a single key is compared
 //! without being hashed. (Two are told apart by their tags because the processor cannot foresee which of them it is: hits
@@ -51,19 +52,19 @@ const ROOM: Nibbles = Nibbles::new([0, 1, 2, 4, 4, 8, 8, 8, 8, 0, 0, 0, 4, 2, 8,
 const PUSHED: Nibbles = Nibbles::new([0, 0, 0, 4, 0, 6, 7, 8, 0, 0, 0, 0, 3, 2, 5, 14]);
 const POPPED: Nibbles = Nibbles::new([0, 0, 13, 12, 3, 14, 5, 6, 7, 0, 0, 0, 0, 0, 15, 0]);
 
-/// The number of entries of a block.
+/// The number of entries of a block of this kind.
 #[inline(always)]
 pub(crate) const fn len(kind: usize) -> usize {
     LEN.get(kind)
 }
 
-/// The number of entries that a block has room for.
+/// The number of entries for which a block of this kind has room.
 #[inline(always)]
 pub(crate) const fn room(kind: usize) -> usize {
     ROOM.get(kind)
 }
 
-/// The word with one entry more in the same block; `None` where there is no room.
+/// The kind with one entry more in the same block; `None` where there is no room.
 #[inline(always)]
 pub(crate) const fn pushed(kind: usize) -> Option<usize> {
     match PUSHED.get(kind) {
@@ -72,7 +73,7 @@ pub(crate) const fn pushed(kind: usize) -> Option<usize> {
     }
 }
 
-/// The word with one entry less in the same block; `None` where the others move into a block of their size.
+/// The kind with one entry less in the same block; `None` where the others move into a block of their size.
 #[inline(always)]
 pub(crate) const fn popped(kind: usize) -> Option<usize> {
     match POPPED.get(kind) {
@@ -81,7 +82,7 @@ pub(crate) const fn popped(kind: usize) -> Option<usize> {
     }
 }
 
-/// Whether a block with so much room has tags.
+/// Returns whether a block with room for `room` has tags.
 #[inline(always)]
 pub(crate) const fn has_tags(room: usize) -> bool {
     room > 1
@@ -104,14 +105,14 @@ const HASHED: u16 = {
     hashed
 };
 
-/// A tag for each entry of a block, none of which is 0, in their order; 0 for each that is not there.
+/// A tag for each entry of a block, none of which is 0, in their order; 0 where there is no entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Tags(pub(crate) u64);
 
 impl Tags {
     pub(crate) const NONE: Self = Self(0);
 
-    /// The tag of one more entry.
+    /// Adds the tag of one more entry.
     #[inline(always)]
     pub(crate) const fn push(&mut self, len: usize, tag: u8) {
         debug_assert!(len < SMALL_MAX);
@@ -129,7 +130,7 @@ impl Tags {
         self.0 &= !(u64::MAX << shift);
     }
 
-    /// The tag of each entry, and 0 for those that are not there.
+    /// The tag of each entry, and 0 where there is no entry.
     pub(crate) const fn all(self) -> [u8; SMALL_MAX] {
         self.0.to_le_bytes()
     }
@@ -140,7 +141,7 @@ impl Tags {
         debug_assert!(tag != 0);
         const LOW: u64 = 0x7f7f_7f7f_7f7f_7f7f;
         let differ = self.0 ^ (tag as u64 * 0x0101_0101_0101_0101);
-        // The highest bit of each octet in which there is no difference; no octet carries into the next.
+        // The highest bit of each octet that does not differ is set; no octet carries into the next.
         Places(!(((differ & LOW) + LOW) | differ | LOW))
     }
 }
@@ -188,7 +189,7 @@ mod tests {
             }
             match popped(kind) {
                 Some(less) => assert_eq!((len(less), room(less)), (len(kind) - 1, room(kind))),
-                // The rest fills a block, or is nothing.
+                // The remaining entries fill a block, or there are none.
                 None => assert_eq!(room(len(kind) - 1), len(kind) - 1),
             }
         }

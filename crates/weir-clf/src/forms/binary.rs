@@ -29,7 +29,7 @@ const POINTED: [Field; 8] = [
     Field::CallId,
 ];
 const RECORD_BYTES_MAX: usize = 0xff_ffff;
-/// Bytes that each pointed field may have, so that pointers of 16 bits reach all.
+/// The number of bytes that each pointed field may have, so that 16-bit pointers reach all fields.
 const FIELD_BYTES_MAX: usize = 7000;
 
 const RESPONSE: u8 = 0x80;
@@ -53,7 +53,7 @@ pub(crate) fn is_record(bytes: &[u8]) -> bool {
     }
 }
 
-/// Reads the record at the beginning of `bytes` and says how long it is.
+/// Reads the record at the beginning of `bytes` and returns its length, too.
 #[inline]
 pub(crate) fn decode<'a>(
     bytes: &'a [u8],
@@ -64,7 +64,7 @@ pub(crate) fn decode<'a>(
     Ok((record, len))
 }
 
-/// Reads a record of which [`check`] has found that all pointers and groups lie within it.
+/// Reads a record whose pointers and groups lie within it, as [`check`] has found.
 #[inline]
 pub(crate) fn read<'a>(bytes: &'a [u8], scratch: &'a mut Vec<u8>) -> Record<'a> {
     let Some(head) = bytes.first_chunk::<HEADER_BYTES>() else {
@@ -97,7 +97,7 @@ pub(crate) fn read<'a>(bytes: &'a [u8], scratch: &'a mut Vec<u8>) -> Record<'a> 
     record
 }
 
-/// Bytes of the header, whose place the compiler knows.
+/// Returns `N` bytes of the header, with bounds that the compiler can check.
 #[inline(always)]
 fn of_head<const N: usize>(head: &[u8; HEADER_BYTES], at: usize) -> &[u8; N] {
     let found = head.get(at..).and_then(<[u8]>::first_chunk);
@@ -118,7 +118,8 @@ const fn flags_of(flags: u8) -> Flags {
     }
 }
 
-/// The length of the record at the beginning of `bytes` where [`decode`] reads it, and otherwise its error. Builds no values.
+/// The length of the record at the beginning of `bytes` if [`decode`] reads it, and otherwise its error. Builds no
+/// values.
 pub(crate) fn check(bytes: &[u8]) -> Result<usize, Fault> {
     let len = record_len(bytes)?;
     let Some(bytes) = bytes.get(..len) else {
@@ -158,7 +159,7 @@ pub(crate) fn check(bytes: &[u8]) -> Result<usize, Fault> {
     Ok(len)
 }
 
-/// The length from the first four bytes.
+/// Returns the length from the first four bytes.
 pub(crate) fn record_len(bytes: &[u8]) -> Result<usize, Fault> {
     let Some(first) = u32_be_at(bytes, 0) else {
         return Err(Fault::at(bytes.len(), FaultKind::Cut));
@@ -176,13 +177,14 @@ pub(crate) fn record_len(bytes: &[u8]) -> Result<usize, Fault> {
     Ok(len)
 }
 
-/// Whether the next record after one that cannot be read lies beyond the end of `bytes`: it would prove the length of this one.
+/// Returns whether the next record after an unreadable one lies beyond the end of `bytes`: it would confirm the length
+/// of this one.
 pub(crate) fn next_is_open(bytes: &[u8]) -> bool {
     record_len(bytes).is_ok_and(|len| bytes.len() < len.saturating_add(HEADER_BYTES))
 }
 
-/// The end of a record that cannot be read: the declared one, if another record begins there, or the bytes end. A cut record ends
-/// with the bytes: what looks like a record in it may be part of its message.
+/// The end of an unreadable record: the declared one, if another record begins there, or the bytes end. A truncated
+/// record ends with the bytes, because what looks like a record in it may be part of its message.
 pub(crate) fn behind(bytes: &[u8], at: usize) -> Option<usize> {
     let rest = bytes.get(at..)?;
     let len = record_len(rest).ok()?;
@@ -193,8 +195,8 @@ pub(crate) fn behind(bytes: &[u8], at: usize) -> Option<usize> {
     plausible.then(|| at.saturating_add(len).min(bytes.len()))
 }
 
-/// The offset after `at` where a record may begin. The draft has no mark for that; a candidate has 56 bytes with possible numbers,
-/// and a time before the year 2106.
+/// The offset after `at` where a record may begin. The draft has no mark for that; a candidate has 56 bytes with
+/// possible numbers, and a time before the year 2106.
 pub(crate) fn resynchronise(bytes: &[u8], at: usize) -> Option<usize> {
     let from = at.saturating_add(1);
     let found = bytes
@@ -204,10 +206,10 @@ pub(crate) fn resynchronise(bytes: &[u8], at: usize) -> Option<usize> {
     Some(from.saturating_add(found))
 }
 
-/// Whether a record may begin like this.
+/// Returns whether a record may begin like this.
 #[inline]
 fn is_head(head: &[u8; HEADER_BYTES]) -> bool {
-    // The upper half of the seconds: hardly anything but a record has it.
+    // The upper half of the seconds is zero in a record, and in hardly anything else.
     if head[4..8] != [0; 4] {
         return false;
     }
@@ -255,7 +257,7 @@ fn build<'a>(
                 has_message = true;
                 push_optional(MESSAGE, 0, b"", &message(rest), out);
             }
-            // The first has what they hold.
+            // The first group has the value of all.
             tag::MESSAGE => {}
             // Other groups are left out: RFC 6873 has no place for them, as only vendors with a number may add fields.
             _ => {}
@@ -287,7 +289,7 @@ fn build<'a>(
     record.set(side, host);
 }
 
-/// Begins the buffer with the texts of CSeq and status, each empty where there is none, and gives their ends.
+/// Begins the buffer with the texts of CSeq and status, each empty where there is none, and returns their ends.
 ///
 /// Both are put together in an array first: an append for each part takes longer than the rest of reading a record.
 #[inline]
@@ -297,7 +299,7 @@ fn begin_with(out: &mut Vec<u8>, method: Option<&[u8]>, cseq: u32, status: u16) 
     let mut digits = [0_u8; DIGITS_MAX];
     let mut at = 0;
     if let Some(method) = method {
-        // The form has a place for the number always: 0 is what stands there when there is none.
+        // The form always has the number: 0 stands for none.
         let number = match cseq {
             0 => ABSENT,
             cseq => digits_of(u64::from(cseq), 1, &mut digits),
@@ -323,7 +325,7 @@ fn begin_with(out: &mut Vec<u8>, method: Option<&[u8]>, cseq: u32, status: u16) 
 /// Room for a number, a method and a status that are copied by the short way.
 const TEXT_BYTES: usize = 3 * SHORT;
 
-/// A message that stands in groups of 65,535 bytes, from the first of them on.
+/// Joins a message that stands in groups of 65,535 bytes, from the first of them on.
 fn message(mut groups: &[u8]) -> Vec<u8> {
     let mut out = Vec::new();
     while let (Some(tag), Some(len)) = (u16_be_at(groups, 0), u16_be_at(groups, 2)) {
@@ -336,7 +338,7 @@ fn message(mut groups: &[u8]) -> Vec<u8> {
     out
 }
 
-/// Writes a record.
+/// Appends a record.
 pub(crate) fn push(record: &Record<'_>, out: &mut Vec<u8>, losses: &mut Losses) {
     let begin = out.len();
     let flags = record.flags;
@@ -400,7 +402,7 @@ pub(crate) fn push(record: &Record<'_>, out: &mut Vec<u8>, losses: &mut Losses) 
 fn status_of(record: &Record<'_>, losses: &mut Losses) -> u16 {
     let status = record.field(Field::Status);
     match decimal(status).and_then(|status| u16::try_from(status).ok()) {
-        // Three digits come back; `0200` would not.
+        // A status of three digits is read back unchanged; `0200` would not be.
         Some(number) if number > 0 && status.len() == 3 => number,
         _ => {
             losses.note_if(present(status).is_some(), Loss::Field);
@@ -410,7 +412,7 @@ fn status_of(record: &Record<'_>, losses: &mut Losses) -> u16 {
     }
 }
 
-/// A value; empty where it is absent.
+/// Returns a value; empty where it is absent.
 fn pointed<'a>(value: &'a [u8], losses: &mut Losses) -> &'a [u8] {
     losses.note_if(value == b"?", Loss::Unparsable);
     present(value).unwrap_or_default()
@@ -442,7 +444,7 @@ fn groups(record: &Record<'_>, out: &mut Vec<u8>, losses: &mut Losses) {
         let bare = host
             .strip_prefix(b"[")
             .and_then(|host| host.strip_suffix(b"]"));
-        // Brackets come back around what has a colon, and only there.
+        // A reader adds brackets to an address with a colon, and only to such a one.
         let bare = bare.filter(|bare| bare.contains(&b':') && bare.first() != Some(&b'['));
         let bracketed = bare.is_some() || !host.contains(&b':') || host.first() == Some(&b'[');
         losses.note_if(
@@ -494,7 +496,7 @@ mod tests {
     use crate::optional::push_decimal;
     use weir_testkit::Rng;
 
-    /// Reads a record as [`decode`], and checks each part of it where it is read.
+    /// Reads a record as [`decode`] does, and checks each part of it when it is read.
     fn decode_by_parts<'a>(
         bytes: &'a [u8],
         scratch: &'a mut Vec<u8>,
@@ -568,7 +570,7 @@ mod tests {
         out: &'a mut Vec<u8>,
     ) -> Result<(), Fault> {
         if let Some(method) = present(record.field(Field::CSeq)) {
-            // The form has a place for the number always: 0 is what stands there when there is none.
+            // The form always has the number: 0 stands for none.
             match cseq {
                 0 => out.extend_from_slice(ABSENT),
                 cseq => push_decimal(u64::from(cseq), 1, out),
@@ -601,7 +603,7 @@ mod tests {
                     has_message = true;
                     push_optional(MESSAGE, 0, b"", &message(rest), out);
                 }
-                // The first has what they hold.
+                // The first group has the value of all.
                 tag::MESSAGE => {}
                 // Other groups are left out: RFC 6873 has no place for them, as only vendors with a number may add fields.
                 _ => {}
@@ -691,7 +693,7 @@ mod tests {
         assert_eq!(back.field(Field::Source), b"[2001:db8::9]");
     }
 
-    /// Records of random fields, numbers, groups and changes.
+    /// The records have random fields, numbers, groups and changes.
     #[test]
     fn a_record_is_read_as_by_parts() {
         let mut rng = Rng::new(12);
@@ -743,7 +745,7 @@ mod tests {
         assert!(read > 10_000, "{read}");
     }
 
-    /// Every prefix of a record, and every byte of it changed in several ways.
+    /// Every prefix of a record is checked, and every byte of it changed in several ways.
     #[test]
     fn what_is_checked_is_what_is_read() {
         let mut optional = Vec::new();

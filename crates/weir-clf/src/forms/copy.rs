@@ -1,10 +1,10 @@
-//! Short fields that are put one behind the other.
+//! Copies of short fields, one after the other.
 
 use crate::record::ABSENT;
 
-/// Copies a field to `at` and ends it with `separator`; an empty one is written as absent. Gives where the next one begins: `at`
-/// itself when there is no room. Most fields are short, and a call to copy each would cost more than the copying; with room for
-/// [`SHORT`] bytes, one check of bounds is enough.
+/// Copies a field to `at` and ends it with `separator`; an empty one is written as absent. Returns the place of the
+/// next field: `at` itself when there is no room. Most fields are short, and a call to copy each would cost more than
+/// the copying; with room for [`SHORT`] bytes, one check of bounds is enough.
 #[inline(always)]
 pub(crate) fn copy_field(out: &mut [u8], at: usize, field: &[u8], separator: u8) -> usize {
     let place = out.get_mut(at..).unwrap_or_default();
@@ -21,7 +21,7 @@ pub(crate) fn copy_field(out: &mut [u8], at: usize, field: &[u8], separator: u8)
             } else if len > 3 {
                 copy_ends::<4>(place, field);
             } else {
-                // The first, the one in the middle and the last are all.
+                // The first byte, the one in the middle and the last are all.
                 place[0] = field[0];
                 place[len / 2] = field[len / 2];
                 place[len - 1] = field[len - 1];
@@ -33,7 +33,8 @@ pub(crate) fn copy_field(out: &mut [u8], at: usize, field: &[u8], separator: u8)
     }
 }
 
-/// The bytes that a record needs behind its last field, so that all of its fields are copied by the short way.
+/// The number of bytes that a record needs behind its last field, so that all of its fields are copied by the short
+/// way.
 pub(crate) const SHORT: usize = 64;
 
 /// Copies the first and the last `N` bytes, which together are all when there are no more than twice as many.
@@ -49,7 +50,7 @@ fn copy_ends<const N: usize>(place: &mut [u8; SHORT + 1], field: &[u8]) {
     }
 }
 
-/// Copies a field that is long, empty or at the end of the room; gives the bytes that were written.
+/// Copies a field that is long, empty or at the end of the room; returns the number of written bytes.
 #[inline(never)]
 fn copy_other(place: &mut [u8], field: &[u8], separator: u8) -> Option<usize> {
     let field = if field.is_empty() { ABSENT } else { field };

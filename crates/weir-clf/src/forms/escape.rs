@@ -1,11 +1,11 @@
-//! Bytes that may not stand in a line of a log.
+//! The escapes of bytes that may not stand in a line of a log.
 
 use crate::record::ABSENT;
 
-/// Whether `text` has no byte below `LOW` and no 127.
+/// Returns whether `text` has no byte below `LOW` and no 127.
 ///
-/// Logs are ASCII nearly always: then eight bytes of a register are looked at together in four steps, and the compiler takes
-/// several registers at a time. Another text is looked through byte by byte.
+/// Logs are ASCII nearly always: then eight bytes of a register are tested together in four steps, and the compiler
+/// takes several registers at a time. Another text is tested byte by byte.
 #[inline(always)]
 pub(crate) fn has_none_below<const LOW: u8>(text: &[u8]) -> bool {
     let Some(last) = text.last_chunk::<8>() else {
@@ -24,8 +24,8 @@ pub(crate) fn has_none_below<const LOW: u8>(text: &[u8]) -> bool {
 #[inline(always)]
 const fn good_bytes<const LOW: u8>(eight: [u8; 8]) -> u64 {
     let eight = u64::from_le_bytes(eight);
-    // The second sum has the high bit of 127 to 254. 255 has it in neither, and what it or another one carries
-    // into the byte above does not matter, as it is found itself.
+    // The second sum has the high bit of 127 to 254. 255 has it in neither, and its carry, or that of another bad byte,
+    // into the byte above does not matter, as the bad byte itself is found.
     eight.wrapping_add(ONES.wrapping_mul(0x80 - LOW as u64)) & !eight.wrapping_add(ONES)
 }
 
@@ -38,7 +38,7 @@ const ONES: u64 = 0x0101_0101_0101_0101;
 /// The high bit of each byte.
 const HIGH: u64 = ONES << 7;
 
-/// Whether `text` has no space and no control byte, so that it can be a word of a line.
+/// Returns whether `text` has no space and no control byte, so that it can be a word of a line.
 ///
 /// Words are short: with eight bytes of a register at a time, writing one takes three quarters of the time that it takes
 /// with a loop over bytes.
@@ -62,10 +62,10 @@ pub(crate) fn is_word(text: &[u8]) -> bool {
     found == 0
 }
 
-/// Not 0 when one of eight bytes is a space, or a control byte (0 to 31 and 127).
+/// Returns a value other than 0 when one of eight bytes is a space, or a control byte (0 to 31 and 127).
 #[inline(always)]
 const fn breaks_word(eight: u64) -> u64 {
-    // The high bit of a byte is borrowed by a subtraction from less; bytes above 127 had it before.
+    // Subtraction sets the high bit of smaller bytes by a borrow; bytes above 127 had it before.
     let low = eight.wrapping_sub(ONES * 0x21) & !eight;
     let other = eight ^ (ONES * 0x7f);
     let delete = other.wrapping_sub(ONES) & !other;
@@ -94,7 +94,7 @@ pub(crate) fn push_clean(field: &[u8], out: &mut Vec<u8>) -> bool {
     changed
 }
 
-/// A byte as `%` and two digits.
+/// Appends a byte as `%` and two digits.
 pub(crate) fn push_percent(byte: u8, out: &mut Vec<u8>) {
     let [.., high, low] = crate::hex::of_u16(u16::from(byte));
     out.extend_from_slice(&[b'%', high, low]);
@@ -126,7 +126,7 @@ pub(crate) fn clip(field: &[u8], max: usize) -> &[u8] {
 mod tests {
     use super::*;
 
-    /// Each byte at each place of texts of many lengths, in ASCII and in other text.
+    /// The test has each byte at each place of texts of many lengths, in ASCII and in other text.
     #[test]
     fn low_bytes_are_found_wherever_they_stand() {
         for len in (0..40).chain([63, 64, 65, 200]) {

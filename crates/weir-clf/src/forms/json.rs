@@ -30,7 +30,7 @@ const COPIES: [(Retransmission, &str); 3] = [
 /// The method of a CSeq without a number.
 const METHOD: &str = "method";
 
-/// Writes a record as a line.
+/// Appends a record as a line.
 pub(crate) fn push(record: &Record<'_>, dates: &mut Dates, out: &mut Vec<u8>) {
     out.extend_from_slice(b"{\"time\":\"");
     dates.push(record.time, out);
@@ -65,7 +65,7 @@ pub(crate) fn push(record: &Record<'_>, dates: &mut Dates, out: &mut Vec<u8>) {
     }
     for field in Field::ALL {
         match (field, record.field(field).strip_prefix(b"- ")) {
-            // There is no number.
+            // The CSeq has no number.
             (Field::CSeq, Some(method)) if present(method).is_some() => {
                 member(METHOD, method, out);
             }
@@ -162,7 +162,7 @@ pub(crate) fn decode<'a>(line: &[u8], scratch: &'a mut Vec<u8>) -> Result<Record
         .and_then(rfc3339::parse)
         .ok_or(Fault::at(0, FaultKind::Time))?;
     let flags = flags_of(&object).ok_or(Fault::at(0, FaultKind::Flags))?;
-    // The end of each value in the scratch; a missing value is empty.
+    // The end of each value in the buffer; a missing value is empty.
     let mut ends = [0; Field::COUNT + 1];
     let names = Field::ALL.map(Field::name).into_iter().chain(["user"]);
     for (end, name) in ends.iter_mut().zip(names) {
@@ -255,7 +255,7 @@ fn bytes_of(value: &Value) -> Option<Vec<u8>> {
 fn optionals_of(object: &Map<String, Value>, out: &mut Vec<u8>) -> Option<()> {
     if let Some(damaged) = object.get("optional_damaged") {
         let damaged = bytes_of(damaged)?;
-        // A line feed here would be a record more.
+        // A line feed here would begin another record.
         out.extend(damaged.iter().map(|&byte| match byte {
             b'\r' | b'\n' => b' ',
             byte => byte,
@@ -278,7 +278,7 @@ fn optionals_of(object: &Map<String, Value>, out: &mut Vec<u8>) -> Option<()> {
             b",00,"
         });
         let value = bytes_of(field.get("value")?)?;
-        // A separator here would be a field more.
+        // A separator here would begin another field.
         out.extend(value.iter().map(|&byte| match byte {
             0..b' ' | 0x7f => b' ',
             byte => byte,

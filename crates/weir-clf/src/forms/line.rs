@@ -1,23 +1,23 @@
-//! A line of the text draft that is put together before it is known that nothing in it has to be escaped.
+//! A line of the text draft that is composed before it is known whether anything in it has to be escaped.
 
 use crate::forms::copy::copy_field;
 use crate::forms::escape::has_none_below;
 use crate::optional::{Optionals, push_decimal};
 use crate::record::{ABSENT, Field, Record, present};
 
-/// The room for a line, which is kept from record to record.
+/// The buffer for a line, which is reused for each record.
 #[derive(Debug)]
 pub(crate) struct Line {
     bytes: Box<[u8; LINE_BYTES]>,
-    /// The second whose digits the line begins with.
+    /// The second with whose digits the line begins.
     second: u64,
     /// The offset of the first word after them.
     begin: usize,
 }
 
-/// Bytes of the longest line that is put together in this way.
+/// The number of bytes of the longest line that is composed in this way.
 const LINE_BYTES: usize = 2048;
-/// Words of the longest line, its time apart.
+/// The number of words of the longest line, without its time.
 const WORDS: usize = 10;
 
 /// A value, and a tag or [`ABSENT`].
@@ -57,7 +57,7 @@ impl Line {
         self.write(record, &before, &after)
     }
 
-    /// The line of a response, as [`Line::request`].
+    /// Composes the line of a response, as [`Line::request`].
     pub(crate) fn response(&mut self, record: &Record<'_>, method: &[u8]) -> Option<&[u8]> {
         let of = |field: Field| (record.field(field), ABSENT);
         let before = [
@@ -102,7 +102,7 @@ impl Line {
         if !plain || !has_none_below::<b'!'>(self.bytes.get(begin..end)?) {
             return None;
         }
-        // The spaces would be found among the words, and come last.
+        // Spaces among the words would be found, and come last.
         let words = before.len().saturating_add(after.len());
         for &end in ends.iter().take(words) {
             *self.bytes.get_mut(end)? = b' ';
@@ -129,12 +129,12 @@ impl Line {
 struct Pen<'a> {
     bytes: &'a mut [u8],
     at: usize,
-    /// All words that were written fit, and none would be taken for something else.
+    /// True while all written words fit, and none can be mistaken for something else.
     plain: bool,
 }
 
 impl Pen<'_> {
-    /// Writes a word and gives the offset of its separator, for which a `-` stands.
+    /// Writes a word and returns the offset of its separator, for which a `-` stands.
     #[inline(always)]
     fn word(&mut self, (value, tag): &Word<'_>) -> usize {
         self.plain &= stands_alone(value);
@@ -176,7 +176,7 @@ impl Pen<'_> {
     }
 }
 
-/// Whether a word is not taken for an unparsable one, an earlier one, an extension or a quoted one.
+/// Returns whether a word cannot be mistaken for an unparsable one, an earlier one, an extension or a quoted one.
 #[inline(always)]
 const fn stands_alone(value: &[u8]) -> bool {
     !matches!(value, [b'"', ..] | b"?" | b"+" | b"--")

@@ -7,17 +7,16 @@ use crate::record::Record;
 /// One of the forms. Walks are generic over it, so that each is as fast as one written for its form.
 pub(crate) trait Notation {
     const FORM: Form;
-    /// Bytes of the longest record.
+    /// The number of bytes of the longest record.
     const RECORD_BYTES_MAX: usize = 0xff_ffff;
-    /// Bytes at the end of what was searched in vain that may be the beginning of what is looked for.
+    /// The number of bytes at the end of a searched buffer that may be the beginning of a match.
     const KEPT_BYTES: usize = 1;
-    /// Whether bytes that begin like a record, somewhere in a log, are one. The binary draft has bodies as
-    /// they were in the message, whose sender may have put the bytes of a record there; the other forms have
-    /// them in one line.
+    /// True if bytes that begin like a record, anywhere in a log, are one. The binary draft has bodies as they were in
+    /// the message, whose sender may have put the bytes of a record there; the other forms have them in one line.
     const ANYWHERE: bool = true;
 
-    /// Reads the record at the beginning of `bytes`, after which there is nothing when they are `whole`, and its length.
-    /// [`FaultKind::Cut`] asks for more bytes.
+    /// Reads the record at the beginning of `bytes`, after which there is nothing when they are `whole`, and its
+    /// length. [`FaultKind::Cut`] is a request for more bytes.
     fn decode<'a>(
         bytes: &'a [u8],
         whole: bool,
@@ -29,29 +28,29 @@ pub(crate) trait Notation {
         None
     }
 
-    /// The number of first bytes that may stand between two records.
+    /// Returns the number of first bytes that may stand between two records.
     fn stray(bytes: &[u8]) -> usize;
 
-    /// The offset of the next possible record when the one at `at` is damaged, but its length can be read.
+    /// Returns the offset of the next possible record when the one at `at` is damaged, but its length can be read.
     fn behind(_bytes: &[u8], _at: usize) -> Option<usize> {
         None
     }
 
-    /// The offset after `at` where a record may begin.
+    /// Returns the offset after `at` where a record may begin.
     fn resynchronise(bytes: &[u8], at: usize) -> Option<usize>;
 
-    /// Whether a first record that is cut may begin like this.
+    /// Returns whether a truncated first record may begin like this.
     fn may_begin(bytes: &[u8]) -> bool {
         !bytes.is_empty()
     }
 
-    /// Whether a record that was read is complete: nothing can be appended to it.
+    /// Returns whether a record that was read is complete: nothing can be appended to it.
     fn is_finished(_written: &[u8]) -> bool {
         true
     }
 }
 
-/// Evaluates an expression with a name for the notation of a form.
+/// Evaluates an expression in which a name stands for the notation of a form.
 macro_rules! in_form {
     ($form:expr, $notation:ident => $expression:expr) => {
         match $form {
@@ -105,7 +104,7 @@ impl Notation for Rfc6873 {
 
     fn stray(bytes: &[u8]) -> usize {
         let ends = line_ends(bytes);
-        // Otherwise they are part of the damage.
+        // A line feed that does not end the record is part of the damage.
         let next = bytes.get(ends);
         if next.is_none_or(|&byte| byte == b'A') {
             ends
@@ -215,7 +214,8 @@ impl Binary {
         binary::check(bytes).map_err(|fault| Self::decided(fault, bytes, whole))
     }
 
-    /// A fault, once there are enough bytes for it: what follows will say whether a record's length can be believed.
+    /// Returns a fault once there are enough bytes for it: the following bytes decide whether the length of a record is
+    /// valid.
     fn decided(fault: Fault, bytes: &[u8], whole: bool) -> Fault {
         if !whole && binary::next_is_open(bytes) {
             Fault::at(bytes.len(), FaultKind::Cut)

@@ -1,7 +1,7 @@
 //! RFC 6873 with RFC 7355: text with pointers.
 //!
-//! The RFC's text counts pointers from 0, its only bit-exact record from 1, and so do the known
-//! implementations: [`decode`] takes both, the [`Encoder`] writes from 1.
+//! The RFC's text counts pointers from 0, its only bit-exact record from 1, and so do the known implementations:
+//! [`decode`] accepts both, the [`Encoder`] writes from 1.
 
 use crate::fault::{Fault, FaultKind};
 use crate::forms::copy::{SHORT, copy_field};
@@ -11,7 +11,7 @@ use crate::losses::{Loss, Losses};
 use crate::optional::{Optionals, push_decimal};
 use crate::record::{ABSENT, Field, Flags, Record, Time};
 
-/// Bytes of the longest record: six hexadecimal digits say the length.
+/// The number of bytes of the longest record, whose length has six hexadecimal digits.
 pub const RECORD_BYTES_MAX: usize = 0xff_ffff;
 /// Bytes of the longest mandatory field (RFC 6873, section 4.2).
 pub const FIELD_BYTES_MAX: usize = 4096;
@@ -22,10 +22,10 @@ pub(crate) const FIELDS: usize = 82;
 /// Bytes of the shortest record: twelve fields of one byte, each with what ends it.
 pub(crate) const RECORD_BYTES_MIN: usize = FIELDS + 24;
 
-/// Reads the record at the beginning of `bytes` and says how long it is.
+/// Reads the record at the beginning of `bytes` and returns its length, too.
 ///
-/// Everything is looked at that a crash can spoil: version, length, both line feeds, pointers and the
-/// separators before them. What stands in a field is not.
+/// Everything that a crash can damage is checked: version, length, both line feeds, pointers and the separators before
+/// them. The content of fields is not.
 ///
 /// # Errors
 /// A [`Fault`]; [`FaultKind::Cut`] when more bytes may make a record of these.
@@ -87,8 +87,8 @@ pub fn decode(bytes: &[u8]) -> Result<(Record<'_>, usize), Fault> {
     Ok((record, len))
 }
 
-/// Checks what [`decode`] passes over: that no field holds a separator, that every optional field can
-/// be read, and is as long as it says.
+/// Checks what [`decode`] does not: that no field holds a separator, that every optional field can be read, and has the
+/// declared length.
 ///
 /// # Errors
 /// The first [`Fault`]. [`FaultKind::OptionalLength`] is found in sound logs too.
@@ -126,25 +126,26 @@ pub(crate) fn hop(bytes: &[u8], at: usize) -> Option<usize> {
     (bytes.get(end.wrapping_sub(1)) == Some(&b'\n')).then_some(end)
 }
 
-/// Calls `each` with the place of every record whose `field` is `value`, or which has to be read to know. `None` when `bytes` are
-/// not two lines a record from the first byte to the last: `each` may then have been called with places that are not records, and
-/// not with all that are. Records begin with lines, so that only the length of each is read.
+/// Calls `each` with the place of every record whose `field` is `value`, or which has to be read to know. Returns
+/// `None` when `bytes` are not two lines a record from the first byte to the last: `each` may then have been called
+/// with places that are not records, and not with all that are. Records begin with lines, so that only the length of
+/// each is read.
 pub(crate) fn each_with(
     bytes: &[u8],
     field: Field,
     value: &[u8],
     each: &mut impl FnMut(usize),
 ) -> Option<()> {
-    // The pointer of the field, and that of the next: there is none after the last field.
+    // The place of the field's pointer, and of the next field's: there is none after the last field.
     let pair = 4_usize.checked_mul(field as usize)?.checked_add(8)?;
     if field == Field::ClientTxn {
         return None;
     }
-    // Most values differ in their first bytes, and a call to compare all takes longer than the rest.
+    // Most values differ in their first bytes, and a call to compare all bytes takes longer than the rest.
     let first = value.first_chunk::<8>();
     let mut at = 0_usize;
     while let Some(rest) = bytes.get(at..).filter(|rest| !rest.is_empty()) {
-        // No record begins in the first line when it ends where it should: its own would go on there.
+        // No record begins in the first line when it ends at its declared end: its own first line would go on there.
         let head = rest.first_chunk::<POINTERS>()?;
         if head[0] != b'A' || head[POINTERS - 1] != b'\n' {
             return None;
@@ -204,7 +205,7 @@ fn pointers(head: &[u8; FIELDS]) -> Result<[usize; 13], Fault> {
         *place = pointers.map(usize::from);
         wrong |= bad;
     }
-    // The thirteenth, with the one before it.
+    // The thirteenth pointer is read with the one before it.
     if let Some(digits) = head[52..60].first_chunk() {
         let ([_, last], bad) = hex::two(*digits);
         starts[12] = usize::from(last);
@@ -244,7 +245,7 @@ fn time_and_flags(head: &[u8; FIELDS]) -> Result<(Time, Flags), Fault> {
     Ok((time, flags))
 }
 
-/// The fault of bytes in place of the head of a record: another version, or the remains of a crash.
+/// Returns the fault of bytes in place of the head of a record: another version, or the remains of a crash.
 #[cold]
 fn foreign(head: &[u8; FIELDS]) -> Fault {
     let zeros = head.iter().all(|&byte| byte == 0);
@@ -256,7 +257,7 @@ fn foreign(head: &[u8; FIELDS]) -> Fault {
     Fault::at(0, kind)
 }
 
-/// Fewer bytes than the shortest record: the beginning of one, or none.
+/// Returns the fault of fewer bytes than the shortest record: the beginning of one, or none.
 #[cold]
 fn short(bytes: &[u8]) -> Fault {
     let zeros = bytes.iter().all(|&byte| byte == 0) && !bytes.is_empty();
@@ -291,20 +292,20 @@ pub fn resynchronise(bytes: &[u8], from: usize) -> Option<usize> {
     }
 }
 
-/// Writes records one after the other into a buffer that is kept.
+/// Writes records one after the other into a buffer that is reused.
 ///
-/// Values are bytes: those that would break the log or forge a record (line feeds, carriage returns,
-/// NUL and other control bytes) become `%` and two digits, TAB becomes a space (RFC 6873, section
-/// 4.2). What else cannot be carried is counted in [`Encoder::losses`].
+/// Values are bytes: those that would break the log or forge a record (line feeds, carriage returns, NUL and other
+/// control bytes) become `%` and two digits, TAB becomes a space (RFC 6873, section 4.2). Other values that cannot be
+/// carried are counted in [`Encoder::losses`].
 #[derive(Clone, Debug)]
 pub struct Encoder {
-    /// Longer than what is written, so that a record is written without asking for room each time.
+    /// A buffer that is longer than the written records, so that a record is written without asking for room each time.
     canvas: Vec<u8>,
     len: usize,
     losses: Losses,
     second: u64,
     second_digits: [u8; 10],
-    /// The last record was not written as it was given.
+    /// True when the last record was written with changes.
     changed: bool,
 }
 
@@ -328,7 +329,7 @@ impl Encoder {
         self.canvas.get(..self.len).unwrap_or_default()
     }
 
-    /// Forgets the records, not the losses.
+    /// Discards the records; the losses stay.
     pub const fn clear(&mut self) {
         self.len = 0;
     }
@@ -355,7 +356,7 @@ impl Encoder {
         other
     }
 
-    /// Writes a record and gives its length in bytes.
+    /// Appends a record and returns its length in bytes.
     #[inline]
     pub fn push(&mut self, record: &Record<'_>) -> usize {
         self.changed = false;
@@ -414,7 +415,7 @@ impl Encoder {
         len
     }
 
-    /// Length, pointers, time and flags.
+    /// Writes length, pointers, time and flags.
     #[inline(always)]
     fn head(&mut self, base: usize, len: usize, pointers: &[u16; 13], record: &Record<'_>) {
         let (seconds, milliseconds) = self.digits(record.time);
@@ -443,7 +444,7 @@ impl Encoder {
         head[81] = b'\t';
     }
 
-    /// The time's digits. Most records are of the same second as the one before.
+    /// Returns the time's digits. Most records are of the same second as the one before.
     #[inline]
     fn digits(&mut self, time: Time) -> ([u8; 10], [u8; 3]) {
         if time.seconds != self.second {
@@ -481,7 +482,7 @@ impl Encoder {
         self.canvas.resize(len.max(4096), 0);
     }
 
-    /// A field holds what may not stand in a log, or is empty.
+    /// Writes a record with a field that is empty or holds bytes that may not stand in a log.
     #[cold]
     #[inline(never)]
     fn push_escaped(&mut self, record: &Record<'_>) -> usize {
@@ -503,7 +504,7 @@ impl Encoder {
         len
     }
 
-    /// Escaping has made no field longer than its maximum, or has cut it again.
+    /// Writes a record in which escaping has made no field longer than its maximum, or has cut it again.
     fn push_clean(&mut self, record: &Record<'_>) -> usize {
         if record
             .fields
@@ -515,7 +516,8 @@ impl Encoder {
         self.push_as_is(record)
     }
 
-    /// Optional fields that would begin another line, or run into the last mandatory field.
+    /// Writes a record without its optional fields, which would begin another line, or run into the last mandatory
+    /// field.
     #[cold]
     #[inline(never)]
     fn push_without_optional(&mut self, record: &Record<'_>) -> usize {
@@ -528,7 +530,7 @@ impl Encoder {
         len
     }
 
-    /// A field or the whole is longer than the form allows.
+    /// Writes a record of which a field or the whole is longer than the form allows.
     #[cold]
     #[inline(never)]
     fn push_long(&mut self, record: &Record<'_>) -> usize {
@@ -548,7 +550,7 @@ impl Encoder {
     }
 }
 
-/// Whether encoded optional fields are what may stand behind a record's mandatory fields.
+/// Returns whether encoded optional fields may stand behind a record's mandatory fields.
 #[inline]
 fn stays_in_line(optional: &[u8]) -> bool {
     optional.first() == Some(&b'\t') && memchr::memchr(b'\n', optional).is_none()
@@ -556,7 +558,8 @@ fn stays_in_line(optional: &[u8]) -> bool {
 
 /// The largest number of ten digits.
 pub(crate) const SECONDS_MAX: u64 = 9_999_999_999;
-/// The bytes besides the fields' own: the separator after each, the mark of an empty one, and room for the last.
+/// The number of bytes besides the fields' own: the separator after each, the mark of an empty one, and room for the
+/// last.
 const FIELDS_SLACK: usize = 2 * Field::COUNT + 1 + SHORT;
 
 #[cfg(test)]

@@ -5,8 +5,8 @@
 //! time server-txn client-txn status method to "contact"
 //! ```
 //!
-//! `-` is absent, `+` the same as in an earlier line of the same server transaction. The draft's
-//! examples leave out the quotes around `-` and end lines with LF or CR LF: all are read.
+//! `-` is absent, `+` the same as in an earlier line of the same server transaction. The draft's examples leave out the
+//! quotes around `-` and end lines with LF or CR LF: both are read.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
@@ -22,7 +22,7 @@ use crate::losses::{Loss, Losses};
 use crate::optional::{HEADER, Optionals, push_decimal, push_optional};
 use crate::record::{ABSENT, Field, Flags, Record, Time, decimal, literal, present};
 
-/// Words of a request and of a response.
+/// The numbers of words of a request and of a response.
 const REQUEST_WORDS: usize = 11;
 const RESPONSE_WORDS: usize = 7;
 /// The index of the server transaction.
@@ -32,7 +32,7 @@ const RESPONSE_TXN: usize = 1;
 /// The mark before an extension.
 const EXTENSION: &[u8] = b"--";
 
-/// Whether a line has the number of words of a message, and a time as the first one.
+/// Returns whether a line has the number of words of a message, and a time as the first one.
 pub(crate) fn is_line(bytes: &[u8]) -> bool {
     let line = bytes
         .split(|&byte| byte == b'\n')
@@ -43,10 +43,10 @@ pub(crate) fn is_line(bytes: &[u8]) -> bool {
     })
 }
 
-/// Bytes that [`may_refer`] needs to recognise a reference.
+/// The number of bytes that [`may_refer`] needs to recognise a reference.
 pub(crate) const REFERENCE_BYTES: u64 = 4;
 
-/// Whether a word of the lines may be a `+`.
+/// Returns whether a word of the lines may be a `+`.
 pub(crate) fn may_refer(lines: &[u8]) -> bool {
     let bare = memchr::memmem::find_iter(lines, b" +").any(|at| {
         let next = lines.get(at.saturating_add(2));
@@ -55,15 +55,15 @@ pub(crate) fn may_refer(lines: &[u8]) -> bool {
     bare || memchr::memmem::find(lines, b" \"+\"").is_some()
 }
 
-/// The lines to which a `+` may refer. The oldest are forgotten: at least the last
-/// [`TEXT_BYTES_MAX`] bytes of lines are known.
+/// The lines to which a `+` may refer. The oldest are discarded: at least the last [`TEXT_BYTES_MAX`] bytes of lines
+/// are known.
 #[derive(Debug, Default)]
 pub(crate) struct Transactions {
     now: Generation,
     before: Generation,
 }
 
-/// Bytes of lines in each of two generations.
+/// The number of bytes of lines in each of two generations.
 const TEXT_BYTES_MAX: usize = 4 << 20;
 
 #[derive(Debug, Default)]
@@ -265,7 +265,7 @@ fn response_of<'a>(
     record
 }
 
-/// The CSeq, whose number the draft does not have, and the Contact as an optional field.
+/// Builds the CSeq, whose number the draft does not have, and the Contact as an optional field.
 fn build<'a>(method: &[u8], contact: &[u8], out: &'a mut Vec<u8>) -> (&'a [u8], Optionals<'a>) {
     if let Some(method) = present(method) {
         out.extend_from_slice(b"- ");
@@ -297,10 +297,10 @@ fn unquoted(word: &[u8]) -> Vec<u8> {
     out
 }
 
-/// A URI with its tag, apart.
+/// Splits a URI from its tag.
 fn split_tag(word: &[u8]) -> (&[u8], &[u8]) {
     let mut end = word.len();
-    // Nearly always the last parameter.
+    // The tag is nearly always the last parameter.
     while let Some(at) = memchr::memrchr(b';', word.get(..end).unwrap_or_default()) {
         let (uri, parameter) = word.split_at(at);
         if let Some(tag) = parameter.strip_prefix(b";tag=") {
@@ -356,7 +356,7 @@ fn closing_quote(quoted: &[u8]) -> Option<usize> {
     }
 }
 
-/// Seconds, with a fraction of up to nine digits that the draft leaves open.
+/// Parses seconds, with a fraction of up to nine digits that the draft allows.
 fn time_of(word: &[u8]) -> Option<Time> {
     let mut parts = word.splitn(2, |&byte| byte == b'.');
     let seconds = decimal(parts.next()?)?;
@@ -374,7 +374,7 @@ fn time_of(word: &[u8]) -> Option<Time> {
     })
 }
 
-/// Writes a record as a line that ends with CR LF.
+/// Appends a record as a line that ends with CR LF.
 pub(crate) fn push(record: &Record<'_>, line: &mut Line, out: &mut Vec<u8>, losses: &mut Losses) {
     let (number, method) = record.cseq();
     losses.note_if(record.time.nanoseconds != 0, Loss::Time);
@@ -418,7 +418,7 @@ fn push_words(
     out.extend_from_slice(b"\r\n");
 }
 
-/// The mark of a record as its line reads back, when no byte of it was changed; `None` when it has to be read to know.
+/// The mark of a record when its line is read back unchanged; `None` when the line has to be read to know.
 pub(crate) fn mark(record: &Record<'_>, len: usize) -> Option<Mark> {
     let response = record.flags.response;
     let to = record.field(Field::ToUri);
@@ -441,7 +441,7 @@ pub(crate) fn mark(record: &Record<'_>, len: usize) -> Option<Mark> {
     plain.then(|| Mark::with([call_id, from, to], time, record.method(), status, len))
 }
 
-/// Counts what the line of a request has no place for.
+/// Counts the values for which the line of a request has no place.
 fn note_request(record: &Record<'_>, host: &[u8], losses: &mut Losses) {
     let source = record.field(Field::Source);
     losses.note_if(
@@ -451,7 +451,7 @@ fn note_request(record: &Record<'_>, host: &[u8], losses: &mut Losses) {
     losses.note_if(record.value(Field::Status).is_some(), Loss::Field);
 }
 
-/// Counts what the line of a response has no place for.
+/// Counts the values for which the line of a response has no place.
 fn note_response(record: &Record<'_>, losses: &mut Losses) {
     for field in [
         Field::RequestUri,
@@ -497,7 +497,7 @@ fn response(record: &Record<'_>, method: &[u8], out: &mut Vec<u8>, losses: &mut 
     contact(record, out, losses);
 }
 
-/// The address without the port, which the drafts do not have. Another text stays as it is.
+/// Returns the address without the port, which the drafts do not have. Another text stays as it is.
 pub(crate) fn without_port(address: &[u8]) -> &[u8] {
     let Some(colon) = address.iter().rposition(|byte| !byte.is_ascii_digit()) else {
         return address;
@@ -511,7 +511,7 @@ pub(crate) fn without_port(address: &[u8]) -> &[u8] {
     if bracketed || plain { host } else { address }
 }
 
-/// A space and a word; what would end it, or be taken for something else, as `%` and two digits.
+/// Writes a space and a word; bytes that would end it, or give it another meaning, as `%` and two digits.
 fn word(value: &[u8], out: &mut Vec<u8>, losses: &mut Losses) {
     out.push(b' ');
     escaped(value, out, losses);
@@ -554,7 +554,7 @@ fn tagged(record: &Record<'_>, uri: Field, tag: Field, out: &mut Vec<u8>, losses
     }
 }
 
-/// The first Contact, in quotes; every other optional field is lost.
+/// Writes the first Contact, in quotes; every other optional field is lost.
 fn contact(record: &Record<'_>, out: &mut Vec<u8>, losses: &mut Losses) {
     if record.optional.is_empty() {
         return out.extend_from_slice(b" \"-\"");
@@ -578,7 +578,7 @@ fn contact(record: &Record<'_>, out: &mut Vec<u8>, losses: &mut Losses) {
             losses.note_if(found.is_some(), Loss::Optional);
             out.extend_from_slice(ABSENT);
         }
-        // A reader would take each of these for an absent Contact, or an earlier one.
+        // A reader would read each of these as an absent Contact, or an earlier one.
         &[byte @ (b'-' | b'?' | b'+')] => {
             losses.note(Loss::Escaped);
             push_percent(byte, out);
@@ -601,7 +601,7 @@ fn contact(record: &Record<'_>, out: &mut Vec<u8>, losses: &mut Losses) {
 mod tests {
     use super::*;
 
-    /// The part of a record that reads back unchanged.
+    /// Returns the part of a record that is read back unchanged.
     fn carried<'a>(record: &Record<'a>) -> Option<Record<'a>> {
         let mut carried = *record;
         carried.time.nanoseconds = 0;
@@ -695,7 +695,7 @@ mod tests {
         assert_eq!(losses.count(Loss::Escaped), 2);
     }
 
-    /// Random records of words that are plain, to be escaped, or taken for something else.
+    /// The records are random ones of words that are plain, to be escaped, or of another meaning.
     #[test]
     fn plain_lines_are_as_those_written_word_by_word() {
         let mut rng = weir_testkit::Rng::new(9);

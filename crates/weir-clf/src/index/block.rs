@@ -1,10 +1,9 @@
 //! One block of a sidecar: the index of up to 65,472 records that follow one another in the log.
 //!
-//! Little-endian. A header of fixed size; a zone of 16 bytes for each granule (32 records): where it
-//! begins, its earliest and latest time, its methods and statuses; a checksum for each 4 KiB of the
-//! body; a checksum of all that. The header also says which form the log has. The body has three tables, one
-//! for each key (Call-ID, From, To): a directory of buckets, then entries of two bytes: eleven bits of granule,
-//! five more bits of the hash.
+//! All numbers are little-endian. A block has a header of fixed size; a zone of 16 bytes for each granule (32 records)
+//! with its offset, its earliest and latest time, its methods and statuses; a checksum for each 4 KiB of the body; a
+//! checksum of all that. The header also has the form of the log. The body has three tables, one for each key (Call-ID,
+//! From, To): a directory of buckets, then entries of two bytes: eleven bits of granule, five more bits of the hash.
 
 use crate::forms::Form;
 use crate::hash::xxh64;
@@ -14,20 +13,20 @@ use crate::index::mark::{Key, Mark};
 use crate::index::{BLOCK_RECORDS_MAX, GRANULE_RECORDS, KEYS};
 
 const MAGIC: &[u8; 8] = b"weirclf2";
-/// Bytes of the header's fixed part.
+/// The number of bytes of the header's fixed part.
 pub(crate) const FIXED_BYTES: usize = 96;
-/// The offset of the form in it.
+/// The offset of the form in the header.
 const FORM: usize = 88;
 const ZONE_BYTES: usize = 16;
 pub(crate) const PAGE_BYTES: usize = 4096;
-/// Bits of the hash that choose a bucket: Call-IDs differ, so they get more.
+/// The number of bits of the hash that choose a bucket: Call-IDs differ more, so they get more.
 const BUCKET_BITS_MAX: [u32; KEYS] = [14, 13, 13];
-/// Bits of the hash that an entry keeps.
+/// The number of bits of the hash that an entry has.
 const REST_BITS: u32 = 5;
-/// Bits of the granule beside them, and their mask.
+/// The number of bits of the granule beside them, and their mask.
 const GRANULE_BITS: u32 = 16 - REST_BITS;
 const GRANULE_MASK: u16 = (1 << GRANULE_BITS) - 1;
-/// Bytes at each end of a block's part of the log that are compared before the block is used.
+/// The number of bytes at each end of a block's part of the log that are compared before the block is used.
 pub(crate) const EDGE_BYTES: usize = 256;
 
 /// Collects marks and makes a block of them.
@@ -58,14 +57,14 @@ pub(crate) struct Zone {
     pub(crate) offset: u32,
     /// The earliest time, in milliseconds since 1970.
     pub(crate) time_min: u64,
-    /// The latest.
+    /// The latest time, in milliseconds since 1970.
     pub(crate) time_max: u64,
     pub(crate) methods: u16,
     pub(crate) statuses: u16,
 }
 
 impl Builder {
-    /// A builder for the blocks of a log of `form`.
+    /// Creates a builder for the blocks of a log of `form`.
     pub(crate) fn new(form: Form) -> Self {
         Self {
             form,
@@ -73,13 +72,13 @@ impl Builder {
         }
     }
 
-    /// Records that wait for their block.
+    /// The number of records that wait for their block.
     pub(crate) const fn records(&self) -> usize {
         self.keys[0].len()
     }
 
-    /// Adds a record that begins at `offset` in the log. Bytes between it and the one before, line feeds or damage, belong to the
-    /// granule before. False when the block is full and has to be finished first.
+    /// Adds a record that begins at `offset` in the log. Bytes between it and the one before, line feeds or damage,
+    /// belong to the granule before. Returns false when the block is full and has to be finished first.
     #[inline]
     pub(crate) fn push(&mut self, mark: &Mark, offset: u64) -> bool {
         let records = self.records();
@@ -113,8 +112,8 @@ impl Builder {
         true
     }
 
-    /// The block, and where its part of the log begins and ends. The caller has to fill in the
-    /// checksum of the edges. Forgets the marks.
+    /// Returns the block with the beginning and the end of its part of the log, and discards the marks. The caller has
+    /// to fill in the checksum of the edges.
     pub(crate) fn finish(&mut self) -> Block {
         let mut body = Vec::new();
         let mut tables = [KeyTable::default(); KEYS];
@@ -190,7 +189,7 @@ pub(crate) struct Block {
 }
 
 impl Block {
-    /// The bytes for the file, once the ends of the block's part of the log are known.
+    /// Returns the bytes for the file, once the ends of the block's part of the log are known.
     pub(crate) fn seal(mut self, edges: u64) -> Vec<u8> {
         put(&mut self.header, 56, &edges.to_le_bytes());
         let sum = xxh64(&self.header);
@@ -200,7 +199,7 @@ impl Block {
     }
 }
 
-/// The checksum by which a block knows its part of the log.
+/// Returns the checksum by which a block recognises its part of the log.
 pub(crate) fn edge_sum(first: &[u8], last: &[u8]) -> u64 {
     xxh64(first).rotate_left(1) ^ xxh64(last)
 }
@@ -222,9 +221,9 @@ pub(crate) struct KeyTable {
     pub(crate) bits: u16,
 }
 
-/// Appends a table: where each bucket ends, as a number of entries, then the entries by bucket.
+/// Appends a table: the end of each bucket, as a number of entries, then the entries by bucket.
 fn push_table(hashes: &[u32], bits_max: u32, body: &mut Vec<u8>) -> KeyTable {
-    // Four or eight entries a bucket.
+    // A bucket has four or eight entries.
     let bits = hashes
         .len()
         .next_power_of_two()
@@ -234,7 +233,7 @@ fn push_table(hashes: &[u32], bits_max: u32, body: &mut Vec<u8>) -> KeyTable {
     let buckets = 1_usize << bits;
     let start = body.len() as u32;
     let bucket_of = |hash: u32| (u64::from(hash) >> (32 - bits)) as usize;
-    // The number of entries of each bucket, then where each begins, and at last where each ends.
+    // This is first the number of entries of each bucket, then its beginning, and at last its end.
     let mut ends = vec![0_u16; buckets];
     for &hash in hashes {
         let end = &mut ends[bucket_of(hash)];
@@ -270,8 +269,9 @@ fn push_table(hashes: &[u32], bits_max: u32, body: &mut Vec<u8>) -> KeyTable {
     }
 }
 
-/// Leaves one of equal entries of a bucket, moves the rest together, and gives their number; the buckets' ends are then those of
-/// the rest. The entries of a bucket are in the order of granules, so that a twin is among the last with its granule.
+/// Removes duplicate entries of buckets, closes the gaps, and returns the number of entries left, to which the buckets'
+/// ends are adjusted. The entries of a bucket are in the order of granules, so that a duplicate is among the last with
+/// its granule.
 fn drop_twins(entries: &mut [u16], ends: &mut [u16]) -> usize {
     let (mut at, mut kept) = (0_usize, 0_usize);
     for end in ends {
@@ -315,7 +315,8 @@ pub(crate) struct BlockHeader {
 }
 
 impl BlockHeader {
-    /// Reads the fixed part; `None` when the magic bytes are wrong, bytes are missing, or fields contradict each other.
+    /// Reads the fixed part; returns `None` when the magic bytes are wrong, bytes are missing, or fields contradict
+    /// each other.
     pub(crate) fn of(bytes: &[u8]) -> Option<Self> {
         if bytes.get(..8)? != MAGIC {
             return None;
@@ -344,7 +345,7 @@ impl BlockHeader {
         header.is_sound().then_some(header)
     }
 
-    /// Whether the log of the block has this form.
+    /// Returns whether the log of the block has this form.
     pub(crate) const fn is_of(&self, form: Form) -> bool {
         self.form == code(form)
     }
@@ -368,7 +369,7 @@ impl BlockHeader {
             })
     }
 
-    /// Whether the whole header is as it was written.
+    /// Returns whether the whole header is as it was written.
     pub(crate) fn is_intact(&self, bytes: &[u8]) -> bool {
         let Some(content) = self
             .header_bytes
@@ -380,7 +381,7 @@ impl BlockHeader {
         u64_le_at(bytes, content.len()) == Some(xxh64(content))
     }
 
-    /// A granule of the block, from the whole header.
+    /// Returns a granule of the block, from the whole header.
     pub(crate) fn zone(&self, header: &[u8], granule: usize) -> Option<Zone> {
         let at = granule.checked_mul(ZONE_BYTES)?.checked_add(FIXED_BYTES)?;
         if granule >= self.granules {
@@ -403,7 +404,7 @@ impl BlockHeader {
         })
     }
 
-    /// The checksum of a page of the body, from the whole header.
+    /// Returns the checksum of a page of the body, from the whole header.
     pub(crate) fn sum(&self, header: &[u8], page: usize) -> Option<u32> {
         let at = page
             .checked_mul(4)?
@@ -438,7 +439,7 @@ impl BlockHeader {
         Some((start, usize::from(end.checked_sub(begin)?).checked_mul(2)?))
     }
 
-    /// The granules among a bucket's entries whose hash is alike.
+    /// Appends the granules among a bucket's entries that have the same bits of the hash.
     pub(crate) fn granules_of(&self, key: Key, hash: u32, entries: &[u8], out: &mut Vec<usize>) {
         let rest = rest_of(hash, u32::from(self.tables[key as usize].bits.min(16)));
         let (entries, _) = entries.as_chunks::<2>();
@@ -451,7 +452,7 @@ impl BlockHeader {
     }
 }
 
-/// More than three tables of the largest block take.
+/// A limit above the size of the three tables of the largest block.
 const BODY_BYTES_MAX: usize = 1 << 20;
 /// Offsets of granules have 32 bits.
 const LOG_BYTES_MAX: u64 = (u32::MAX as u64) + (1 << 24);
@@ -461,9 +462,9 @@ mod tests {
     use super::*;
     use weir_testkit::Rng;
 
-    /// The table as [`push_table`] makes it, with a look for twins before each entry is written.
+    /// Builds the table as [`push_table`] does, but searches for duplicates before each entry is written.
     fn push_table_by_entries(hashes: &[u32], bits_max: u32, body: &mut Vec<u8>) -> KeyTable {
-        // Four or eight entries a bucket.
+        // A bucket has four or eight entries.
         let bits = hashes
             .len()
             .next_power_of_two()
@@ -489,7 +490,7 @@ mod tests {
         for (place, &hash) in hashes.iter().enumerate() {
             let bucket = bucket_of(hash);
             let entry = (place / GRANULE_RECORDS) as u16 | rest_of(hash, bits) << GRANULE_BITS;
-            // Entries come in the order of granules, so a twin is among the last.
+            // Entries come in the order of granules, so a duplicate is among the last.
             let (begin, end) = (usize::from(begins[bucket]), usize::from(ends[bucket]));
             let granule = entry & GRANULE_MASK;
             let twin = entries[begin..end]
@@ -502,7 +503,7 @@ mod tests {
                 ends[bucket] = ends[bucket].wrapping_add(1);
             }
         }
-        // Twins left holes between the buckets.
+        // Duplicates left gaps between the buckets.
         let mut kept = 0_u16;
         let mut packed = Vec::with_capacity(entries.len() * 2);
         for (begin, end) in begins.iter().zip(&ends) {
@@ -519,7 +520,7 @@ mod tests {
         }
     }
 
-    /// Tables of many sizes, with keys that are all alike, that recur, and that differ.
+    /// The tables have many sizes, with keys that are all alike, that recur, and that differ.
     #[test]
     fn tables_are_as_those_made_entry_by_entry() {
         let mut rng = Rng::new(4);

@@ -14,21 +14,21 @@ use crate::segment::Segment;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Indexed {
-    /// Records in the log.
+    /// The number of records in the log.
     pub records: u64,
-    /// Bytes of the log.
+    /// The number of bytes of the log.
     pub log_bytes: u64,
-    /// Bytes of the sidecar.
+    /// The number of bytes of the sidecar.
     pub sidecar_bytes: u64,
-    /// Places in the log that are no record.
+    /// The number of places in the log that are no record.
     pub damaged: u64,
-    /// Bytes of the log that a sidecar covered already.
+    /// The number of bytes of the log that a sidecar covered already.
     pub kept_bytes: u64,
 }
 
-/// Makes the sidecar of a segment anew, and puts it in place of the old one when it is whole. The log
-/// is not touched. A log that no writer has open is sealed: its sidecar is valid as long as the log does not
-/// change. Several threads read a large log.
+/// Makes the sidecar of a segment anew, and replaces the old one when it is complete. The log is not changed. A log
+/// that no writer has open is sealed: its sidecar is valid as long as the log does not change. Several threads read a
+/// large log.
 ///
 /// # Errors
 /// When the log cannot be read or the sidecar not written; [`io::ErrorKind::Unsupported`] for a log of the
@@ -76,7 +76,7 @@ fn make(segment: &Segment, path: &Path, passed: &Passed) -> io::Result<Indexed> 
     passed.add(segment.len().saturating_sub(told), 0);
     indexed.sidecar_bytes += write_block(&mut builder, segment, &mut out)?;
     out.write_all(&seal(segment.len(), segment.modified_ns()))?;
-    // Not forced to the disk: what a crash leaves of it does not fit its checksums.
+    // The file is not synchronised: the checksums find what a crash leaves of it.
     out.flush()?;
     Ok(indexed)
 }
@@ -106,11 +106,11 @@ pub(crate) fn edges_of(first: &[u8], last: &[u8]) -> u64 {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Coverage {
-    /// Bytes of the log, from its beginning, that the sidecar covers.
+    /// The number of bytes of the log, from its beginning, that the sidecar covers.
     pub log_bytes: u64,
-    /// Records in them.
+    /// The number of records in them.
     pub records: u64,
-    /// Bytes of the sidecar.
+    /// The number of bytes of the sidecar.
     pub sidecar_bytes: u64,
 }
 

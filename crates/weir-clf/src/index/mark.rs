@@ -8,9 +8,9 @@ use crate::record::{ABSENT, Field, Record, Time, present, uri_user};
 /// The values of a record for the index, until its block is built.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Mark {
-    /// Bytes of the record in the log.
+    /// The number of bytes of the record in the log.
     pub(crate) len: u32,
-    /// Hashes of the keys: Call-ID, From, To.
+    /// The hashes of the keys: Call-ID, From, To.
     pub(crate) keys: [u32; KEYS],
     /// Milliseconds since 1970.
     pub(crate) time: u64,
@@ -35,7 +35,7 @@ impl Mark {
         Self::with(keys, record.time, record.method(), record.status(), len)
     }
 
-    /// The mark of a record with these values: Call-ID, From and To.
+    /// Returns the mark of a record with these values: Call-ID, From and To.
     #[inline]
     pub(crate) fn with(
         [call_id, from, to]: [&[u8]; KEYS],
@@ -58,19 +58,19 @@ impl Mark {
     }
 }
 
-/// The hash by which the index knows a key: the upper half of XXH64.
+/// Returns the hash of a key in the index: the upper half of XXH64.
 #[inline]
 pub(crate) fn hash(key: &[u8]) -> u32 {
     (xxh64(key) >> 32) as u32
 }
 
-/// The hash of a field. An empty one is written as absent, and is indexed as it is read.
+/// Returns the hash of a field. An empty one is written as absent, and is indexed as it is read.
 #[inline]
 fn hash_of_field(key: &[u8]) -> u32 {
     hash(if key.is_empty() { ABSENT } else { key })
 }
 
-/// The key of a URI: its user, or the whole URI without one.
+/// Returns the key of a URI: its user, or the whole URI without one.
 #[inline]
 pub(crate) fn uri_key(uri: &[u8]) -> &[u8] {
     match uri_user(uri) {
@@ -79,7 +79,7 @@ pub(crate) fn uri_key(uri: &[u8]) -> &[u8] {
     }
 }
 
-/// The bit of a method: the registered ones have their own, the others share one, none has the last.
+/// Returns the bit of a method: the registered ones have their own, the others share one, none has the last.
 #[inline]
 pub(crate) fn method_bit(method: Option<&[u8]>) -> u16 {
     1 << match method.and_then(present) {
@@ -102,7 +102,7 @@ pub(crate) fn method_bit(method: Option<&[u8]>) -> u16 {
     }
 }
 
-/// The bit of a status: those asked for most have their own, the rest of a class share one.
+/// Returns the bit of a status: the most frequent in queries have their own, the rest of a class share one.
 #[inline]
 pub(crate) const fn status_bit(status: Option<u16>) -> u16 {
     1 << match status {
@@ -141,7 +141,7 @@ mod tests {
         assert_eq!(uri_key(b"sip:h"), b"sip:h");
     }
 
-    /// A log that is written has the index that is made of it later.
+    /// The index that is written with a log equals the one that is made of it later.
     #[test]
     fn an_empty_field_is_indexed_as_an_absent_one() {
         let mark = |field: &[u8]| Mark::with([field; KEYS], Time::default(), None, None, 9);

@@ -15,7 +15,7 @@ use crate::index::block::{
 use crate::index::mark::Key;
 use crate::segment::Segment;
 
-/// The sidecar of a log.
+/// Returns the path of the sidecar of a log.
 #[must_use]
 pub fn sidecar_path(log: &Path) -> PathBuf {
     let mut name = log.as_os_str().to_owned();
@@ -24,12 +24,12 @@ pub fn sidecar_path(log: &Path) -> PathBuf {
 }
 
 const SEAL_MAGIC: &[u8; 8] = b"weirseal";
-/// Bytes of a seal: magic, length and time of change of the log, checksum.
+/// The number of bytes of a seal: magic, length and modification time of the log, checksum.
 pub(crate) const SEAL_BYTES: usize = 32;
-/// Blocks of a sidecar at most: 16 billion records.
+/// The number of blocks of a sidecar, at most: 16 billion records.
 const BLOCKS_MAX: usize = 1 << 18;
 
-/// The seal of a log that is finished.
+/// Returns the seal of a log that is finished.
 pub(crate) fn seal(log_bytes: u64, modified_ns: i64) -> [u8; SEAL_BYTES] {
     let mut seal = [0; SEAL_BYTES];
     seal[..8].copy_from_slice(SEAL_MAGIC);
@@ -40,7 +40,7 @@ pub(crate) fn seal(log_bytes: u64, modified_ns: i64) -> [u8; SEAL_BYTES] {
     seal
 }
 
-/// When a file was changed, in nanoseconds since 1970.
+/// Returns the modification time of a file, in nanoseconds since 1970.
 pub(crate) fn modified_ns(metadata: &std::fs::Metadata) -> i64 {
     metadata
         .mtime()
@@ -53,7 +53,7 @@ pub(crate) fn modified_ns(metadata: &std::fs::Metadata) -> i64 {
 pub(crate) struct Sidecar {
     store: Store,
     blocks: Vec<Loaded>,
-    /// Bytes of the sidecar that hold the blocks.
+    /// The number of bytes of the sidecar that hold the blocks.
     bytes: u64,
 }
 
@@ -69,7 +69,7 @@ struct Loaded {
 #[derive(Debug)]
 enum Store {
     File(File),
-    /// Everything, its pages compared with their sums already.
+    /// All blocks, whose pages have been compared with their checksums.
     Memory(Vec<u8>),
 }
 
@@ -87,9 +87,9 @@ impl LogSpan {
 }
 
 impl Sidecar {
-    /// Opens the sidecar of `segment`, as far as it is valid: blocks that follow one another from the beginning of the log, each of
-    /// its form and with its checksum, and with the edges of the log. A wrong seal makes all of it invalid. `None` when nothing is
-    /// valid.
+    /// Opens the sidecar of `segment`, as far as it is valid: blocks that follow one another from the beginning of the
+    /// log, each of its form and with its checksum, and with the edges of the log. A wrong seal makes all of it
+    /// invalid. Returns `None` when nothing is valid.
     pub(crate) fn open(segment: &Segment, form: Form) -> io::Result<Option<Self>> {
         let file = match File::open(sidecar_path(segment.path())) {
             Ok(file) => file,
@@ -124,8 +124,8 @@ impl Sidecar {
         }))
     }
 
-    /// Reads everything into memory, so that a lookup needs no system call. Pages that are damaged
-    /// end what is used.
+    /// Reads everything into memory, so that a lookup needs no system call. The first damaged page ends the part that
+    /// is used.
     pub(crate) fn load(&mut self) -> io::Result<()> {
         let Store::File(file) = &self.store else {
             return Ok(());
@@ -147,7 +147,7 @@ impl Sidecar {
         self.blocks.last().map_or(0, |block| block.header.log_end)
     }
 
-    /// Records that the sidecar covers.
+    /// The number of records that the sidecar covers.
     pub(crate) fn records(&self) -> u64 {
         self.blocks
             .iter()
@@ -155,7 +155,7 @@ impl Sidecar {
             .sum()
     }
 
-    /// Bytes of the blocks.
+    /// The number of bytes of the blocks.
     pub(crate) const fn bytes(&self) -> u64 {
         self.bytes
     }
@@ -168,9 +168,9 @@ impl Sidecar {
             .sum()
     }
 
-    /// The spans of records that may match `wanted` and have one of the keys; without `keys` any. Spans are in the order of the log
-    /// and do not overlap. A damaged page makes its block's whole part of the log a span. `zones` counts the granules that are to
-    /// be read.
+    /// Returns the spans of records that may match `wanted` and have one of the keys; without `keys` any. Spans are in
+    /// the order of the log and do not overlap. A damaged page makes its block's whole part of the log a span. `zones`
+    /// counts the granules that are to be read.
     pub(crate) fn spans(
         &self,
         keys: Option<&[(Key, u32)]>,
@@ -237,7 +237,7 @@ impl Sidecar {
         Ok(spans)
     }
 
-    /// The granules of a block for a key. False when the table is damaged.
+    /// Appends the granules of a block for a key. Returns false when the table is damaged.
     fn lookup(
         &self,
         block: &Loaded,
@@ -260,7 +260,7 @@ impl Sidecar {
         Ok(true)
     }
 
-    /// Bytes of a block's body, whose pages are compared with their sums; `None` when they differ.
+    /// Returns bytes of a block's body, whose pages are compared with their checksums; `None` when they differ.
     fn body<'a>(
         &'a self,
         block: &Loaded,
@@ -317,7 +317,7 @@ impl Loaded {
     }
 }
 
-/// The block at `at`; `None` when there is no sound one.
+/// Reads the block at `at`; returns `None` when there is no valid one.
 fn load(file: &File, at: u64) -> io::Result<Option<Loaded>> {
     let mut bytes = vec![0; FIXED_BYTES];
     if file.read_exact_at(&mut bytes, at).is_err() {
@@ -342,7 +342,7 @@ fn load(file: &File, at: u64) -> io::Result<Option<Loaded>> {
     }))
 }
 
-/// Whether the log is, at the ends of a block's part, what it was.
+/// Returns whether the log is unchanged at the ends of a block's part.
 fn edges_fit(segment: &Segment, header: &BlockHeader) -> io::Result<bool> {
     if segment.len() < header.log_end {
         return Ok(false);
@@ -350,7 +350,7 @@ fn edges_fit(segment: &Segment, header: &BlockHeader) -> io::Result<bool> {
     Ok(edges(segment, header.log_start, header.log_end)? == header.edges)
 }
 
-/// The checksum of the ends of a part of the log.
+/// Returns the checksum of the ends of a part of the log.
 pub(crate) fn edges(segment: &Segment, start: u64, end: u64) -> io::Result<u64> {
     let (mut first, mut last) = (Vec::new(), Vec::new());
     let bytes = end.saturating_sub(start).min(EDGE_BYTES as u64);
@@ -359,7 +359,7 @@ pub(crate) fn edges(segment: &Segment, start: u64, end: u64) -> io::Result<u64> 
     Ok(edge_sum(&first, &last))
 }
 
-/// Whether there is no seal at `at`, or one that matches the log.
+/// Returns whether there is no seal at `at`, or one that matches the log.
 fn seal_fits(file: &File, at: u64, segment: &Segment) -> io::Result<bool> {
     let mut bytes = [0; SEAL_BYTES];
     if file.read_exact_at(&mut bytes, at).is_err() || bytes[..8] != *SEAL_MAGIC {

@@ -1,8 +1,8 @@
-//! The marks of all records of a log, taken up in stretches by several threads.
+//! The marks of all records of a log, read in stretches by several threads.
 //!
-//! Where a stretch begins is guessed: at the first place that looks like a record's beginning. It counts
-//! only when the stretch before arrives at that very byte; otherwise it is walked through again from where
-//! the one before has arrived. So marks and damage are those of one walk.
+//! The beginning of a stretch is guessed: it is the first place that looks like a record's beginning. It counts only
+//! when the stretch before ends at that very byte; otherwise the stretch is read again from the end of the one before.
+//! So marks and damage are those of one walk.
 
 use std::io;
 use std::num::NonZeroUsize;
@@ -15,19 +15,19 @@ use crate::index::mark::Mark;
 use crate::segment::Segment;
 use crate::walk::{BEHIND_BYTES, LogWalk, PIECE_BYTES, Read};
 
-/// Bytes of log behind which another stretch begins.
+/// The number of bytes of log after which another stretch begins.
 const STRETCH_BYTES: u64 = PIECE_BYTES;
-/// Records of a stretch, about.
+/// The approximate number of records of a stretch.
 const STRETCH_MARKS: usize = 2048;
-/// Shorter logs are not worth a second thread.
+/// The number of bytes of a log below which a second thread does not pay.
 const ALONE_BYTES: u64 = 4 << 20;
 const THREADS_MAX: usize = 8;
 
 /// The callback with each record's mark and offset.
 type OnMark<'a> = dyn FnMut(&Mark, u64) -> io::Result<()> + 'a;
 
-/// Reads records and gives their marks. One that is not finished, because its line has no end, is passed
-/// over: it is no damage, and has no mark before it is.
+/// Reads records and returns their marks. An unfinished record, whose line has no end, is passed over: it is no damage,
+/// and has no mark yet.
 pub(crate) fn each_finished<N: Notation>(
     scratch: &mut Scratch,
     mut each: impl FnMut(&Mark, u64) -> io::Result<()>,
@@ -55,7 +55,7 @@ pub(crate) fn refused(fault: Fault) -> io::Result<Fault> {
     ))
 }
 
-/// Calls `each` with the mark of every record of the log, in its order. Gives how many places are no
+/// Calls `each` with the mark of every record of the log, in its order. Returns the number of places that are no
 /// record.
 pub(crate) fn each_mark(segment: &Segment, form: Form, each: &mut OnMark<'_>) -> io::Result<u64> {
     in_form!(form, N => each_mark_of::<N>(segment, each))
@@ -174,7 +174,7 @@ mod tests {
     use super::*;
     use crate::{Encoder, Field, Form, Record};
 
-    /// Records with damage, long ones, and line feeds between, and what one walk makes of them.
+    /// The log has records with damage, long ones, and line feeds between; the stretches give the marks of one walk.
     #[test]
     fn stretches_are_as_one_walk() {
         for form in Form::ALL {

@@ -1,4 +1,4 @@
-//! The live segment: the log's file, its sidecar, and how they are opened, repaired and sealed.
+//! The live segment: the log's file and its sidecar, which are opened, repaired and sealed here.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, IoSlice, Seek, SeekFrom, Write};
@@ -18,7 +18,7 @@ use crate::index::stretch::refused;
 use crate::segment::{Segment, compress, numbered};
 use crate::walk::LogWalk;
 
-/// When records are forced to the disk.
+/// The policy of synchronising written records to the disk.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Fsync {
     /// Data is synchronised when a segment is sealed, and otherwise when the system does it. A crash of the program loses nothing
@@ -37,18 +37,17 @@ pub enum Fsync {
 pub struct WriterOptions {
     /// The form of the log. RFC 6873 by default.
     pub form: Form,
-    /// When records are forced to the disk.
+    /// The policy of synchronising to the disk.
     pub fsync: Fsync,
-    /// Begin a new segment before the live one grows beyond these bytes.
+    /// The number of bytes that the live segment does not exceed: a new one is begun before.
     pub rotate_bytes: Option<u64>,
-    /// Begin a new segment when the live one is this old.
+    /// The age of the live segment at which a new one is begun.
     pub rotate_every: Option<Duration>,
-    /// Compress sealed segments with zstd at this level, in frames that can be read by themselves.
+    /// The level at which sealed segments are compressed with zstd, in frames that can be read by themselves.
     pub compress: Option<i32>,
-    /// Write a sidecar. True by default.
+    /// Whether a sidecar is written. True by default.
     pub index: bool,
-    /// Bytes of records that wait to be written before [`crate::Appender::append`] waits itself.
-    /// 8 MiB by default.
+    /// The number of bytes of waiting records at which [`crate::Appender::append`] waits itself. 8 MiB by default.
     pub queue_bytes_max: usize,
 }
 
@@ -70,11 +69,11 @@ impl Default for WriterOptions {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Repair {
-    /// Bytes behind the last whole record that were cut off.
+    /// The number of bytes behind the last whole record that were cut off.
     pub removed_bytes: u64,
-    /// Places before that which are no record; they stay.
+    /// The number of places before that which are no record; they stay.
     pub damaged: u64,
-    /// Records of the live segment that the sidecar did not cover.
+    /// The number of records of the live segment that the sidecar did not cover.
     pub indexed_records: u64,
 }
 
@@ -86,7 +85,7 @@ pub(crate) struct Live {
     pub(crate) len: u64,
     begun: Instant,
     sidecar: Option<SidecarFile>,
-    /// Why there is no sidecar any more.
+    /// The error because of which there is no sidecar any more.
     pub(crate) sidecar_error: Option<io::Error>,
 }
 
@@ -98,8 +97,8 @@ struct SidecarFile {
     head: Vec<u8>,
 }
 
-/// A file whose lock ends with this value. Closing the file would not be enough: a process that was forked meanwhile, and
-/// has not started its program yet, has the file and its lock, too.
+/// A file whose lock ends with this value. Closing the file would not be enough: a process that was forked meanwhile,
+/// and has not started its program yet, has the file and its lock, too.
 #[derive(Debug)]
 struct Locked(File);
 
@@ -124,8 +123,7 @@ impl Drop for Locked {
 }
 
 impl Live {
-    /// Opens or makes the log, cuts off what is no whole record at its end, and brings its sidecar up
-    /// to date.
+    /// Opens or creates the log, cuts off an incomplete record at its end, and brings its sidecar up to date.
     pub(crate) fn open(path: &Path, options: &WriterOptions) -> io::Result<(Self, Repair)> {
         let file = OpenOptions::new()
             .read(true)
@@ -141,7 +139,7 @@ impl Live {
                     "another writer has the log open",
                 ));
             }
-            // Some file systems have no locks.
+            // Some file systems do not support locks.
             Err(TryLockError::Error(_)) => {}
         }
         let mut live = Self {
@@ -242,7 +240,7 @@ impl Live {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
                 Err(error) => Err(error),
             };
-            // A full disk takes half a record. Readers pass over it if it cannot be cut off.
+            // A full disk may take a part of a record. Readers pass over it if it cannot be cut off.
             let _ = self.file.set_len(self.len);
             let _ = self.file.seek(SeekFrom::Start(self.len));
             return wrote;
@@ -286,7 +284,7 @@ impl Live {
         }
     }
 
-    /// A sidecar that cannot be written is given up: the log matters more.
+    /// Gives up a sidecar that cannot be written: the log matters more.
     fn note(&mut self, wrote: io::Result<()>) {
         if let Err(error) = wrote {
             self.sidecar = None;
@@ -368,7 +366,7 @@ impl Live {
 }
 
 impl SidecarFile {
-    /// Opens the sidecar and cuts off what stands behind its good blocks.
+    /// Opens the sidecar and cuts off everything behind its valid blocks.
     fn open(log: &Path, good_bytes: u64, form: Form) -> io::Result<Self> {
         let path = sidecar_path(log);
         let mut file = OpenOptions::new()
@@ -410,7 +408,7 @@ impl SidecarFile {
     fn finish(&mut self, log: &File, len: u64) -> io::Result<()> {
         self.write_block(log)?;
         let modified = modified_ns(&log.metadata()?);
-        // Not forced to the disk: what a crash leaves of it does not fit its checksums.
+        // The file is not synchronised: the checksums find what a crash leaves of it.
         self.file.write_all(&seal(len, modified))
     }
 }
@@ -429,7 +427,7 @@ fn is_log_of<N: Notation>(segment: &Segment) -> io::Result<()> {
         }
         None => {}
     }
-    // The remains of a first record after a crash, or a damaged one before others.
+    // The log may begin with the remains of a first record after a crash, or with a damaged one before others.
     let mut begin = Vec::new();
     segment.read(0, BEGIN_BYTES, &mut begin)?;
     let blank = begin.iter().all(|byte| matches!(byte, 0 | b'\n' | b'\r'));
@@ -447,7 +445,7 @@ fn is_record<N: Notation>(bytes: &[u8], at: usize) -> bool {
     N::decode(rest, false, &mut Scratch::default()).is_ok()
 }
 
-/// Bytes that are looked at to find out whether a file is a log.
+/// The number of bytes by which a file is recognised as a log.
 const BEGIN_BYTES: u64 = 64 << 10;
 
 /// Compresses a sealed segment, and removes the plain one when the other is on the disk.

@@ -1,4 +1,4 @@
-//! Many threads make records, one writes them.
+//! Many threads make records, and one thread writes them.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -36,7 +36,7 @@ pub struct Writer {
     thread: Option<JoinHandle<Summary>>,
 }
 
-/// A thread's own way into a [`Writer`]. Records of one appender keep their order.
+/// A thread's handle to a [`Writer`]. Records of one appender keep their order.
 #[derive(Debug)]
 pub struct Appender {
     shared: Arc<WriterState>,
@@ -53,19 +53,19 @@ pub struct Appender {
 #[derive(Debug, Default)]
 #[non_exhaustive]
 pub struct Summary {
-    /// Records written.
+    /// The number of written records.
     pub records: u64,
-    /// Bytes of them.
+    /// The number of their bytes.
     pub bytes: u64,
-    /// Segments sealed, the last one not counted.
+    /// The number of sealed segments, without the last one.
     pub sealed: u64,
     /// The counts of values that the form could not represent.
     pub losses: Losses,
-    /// Why there is no sidecar, or a sealed segment is not compressed: the log itself is whole.
+    /// The reasons why there is no sidecar, or a sealed segment is not compressed: the log itself is whole.
     pub warnings: Vec<String>,
 }
 
-/// Records could not be written. Those acknowledged before are in the log; no half record is.
+/// Records could not be written. Those that were acknowledged before are in the log; no partial record is.
 #[derive(Clone, Debug)]
 pub struct WriteError {
     path: PathBuf,
@@ -99,10 +99,10 @@ struct WriterState {
 struct Queue {
     chunks: VecDeque<RecordBatch>,
     bytes: usize,
-    /// Chunks handed over, and of these written as the policy wants it.
+    /// The number of chunks that were handed over, and of those that are written as the policy requires.
     handed: u64,
     committed: u64,
-    /// Buffers to be used again.
+    /// Buffers that are free for reuse.
     spare: Vec<(Vec<u8>, Vec<Mark>)>,
     losses: Losses,
     rotate: bool,
@@ -118,12 +118,12 @@ struct RecordBatch {
     records: u64,
 }
 
-/// The bytes that an appender collects before it passes them on. Measured: passing on 64 KiB costs the thread that formats 6 % more,
-/// as it wakes the one that writes twice as often, and 256 KiB costs no less.
+/// The number of bytes that an appender collects before it passes them on. Measured: passing on 64 KiB costs the thread
+/// that formats 6 % more, as it wakes the one that writes twice as often, and 256 KiB costs no less.
 const CHUNK_BYTES: usize = 128 << 10;
 /// The room for the record with which a chunk is full.
 const CHUNK_ROOM_BYTES: usize = CHUNK_BYTES + CHUNK_BYTES / 16;
-/// Chunks in one write.
+/// The number of chunks in one write, at most.
 const CHUNKS_MAX: usize = 64;
 
 impl WriterState {
@@ -133,10 +133,9 @@ impl WriterState {
 }
 
 impl Writer {
-    /// Opens the log at `path`, mends its end and its sidecar, and starts the thread that writes.
+    /// Opens the log at `path`, repairs its end and its sidecar, and starts the thread that writes.
     ///
-    /// # Errors
-    /// When it cannot be opened or made, or another writer has it ([`io::ErrorKind::ResourceBusy`]).
+    /// When it cannot be opened or created, or another writer has it ([`io::ErrorKind::ResourceBusy`]).
     pub fn open(path: &Path, options: WriterOptions) -> io::Result<(Self, Repair)> {
         let (live, repair) = Live::open(path, &options)?;
         let shared = Arc::new(WriterState {
@@ -159,7 +158,7 @@ impl Writer {
         ))
     }
 
-    /// A way in for one thread.
+    /// Creates an appender for one thread.
     #[must_use]
     pub fn appender(&self) -> Appender {
         Appender {
@@ -184,8 +183,8 @@ impl Writer {
         self.shared.work.notify_one();
     }
 
-    /// Writes what waits, seals the log and says what was done. Appenders have to be dropped or
-    /// committed before: what they hold is not known here.
+    /// Writes the waiting records, seals the log and returns the totals. Appenders have to be dropped or committed
+    /// before: their records are not known here.
     ///
     /// # Errors
     /// When records could not be written.
@@ -219,8 +218,7 @@ impl Drop for Writer {
 }
 
 impl Appender {
-    /// Formats a record; now and then hands what was formatted to the thread that writes, and waits
-    /// when too much waits there.
+    /// Formats a record; hands full chunks to the thread that writes, and waits when too much is waiting there.
     ///
     /// # Errors
     /// When records could not be written.
@@ -245,7 +243,7 @@ impl Appender {
         Ok(())
     }
 
-    /// The mark of what stands in the log, for by that it is looked up.
+    /// Returns the mark of the record as written, because searches compare the written values.
     #[inline(never)]
     fn mark_of_written(&mut self, len: usize) -> Option<Mark> {
         let begin = self.encoder.bytes().len().checked_sub(len)?;
@@ -261,7 +259,7 @@ impl Appender {
         self.encoder.losses()
     }
 
-    /// Hands over what was formatted.
+    /// Hands over the formatted records.
     ///
     /// # Errors
     /// When records could not be written.
@@ -300,8 +298,8 @@ impl Appender {
         Ok(())
     }
 
-    /// Hands over what was formatted and waits until all of this appender is written, and on the disk
-    /// if the policy is [`Fsync::Always`]. Those that wait together share one write and one sync.
+    /// Hands over the formatted records and waits until all of this appender are written, and on the disk if the policy
+    /// is [`Fsync::Always`]. Appenders that wait together share one write and one sync.
     ///
     /// # Errors
     /// When records could not be written.
@@ -386,7 +384,7 @@ impl Committer {
         self.finish()
     }
 
-    /// Waits for something to do.
+    /// Waits for work.
     fn next(&self, batch: &mut Vec<RecordBatch>) -> (bool, bool, bool) {
         let mut queue = self.shared.lock();
         while queue.chunks.is_empty() && !queue.closed && !queue.rotate && !queue.reopen {
@@ -492,7 +490,7 @@ impl Committer {
         let sealed = self.live.rotate(&self.shared.options)?;
         self.summary.sealed = self.summary.sealed.saturating_add(1);
         if let Some(level) = self.shared.options.compress {
-            // One at a time: a writer is not to take the machine for itself.
+            // Segments are compressed one at a time, so that a writer does not take the whole machine.
             self.join();
             self.compressing = std::thread::Builder::new()
                 .name("weir-clf compressor".to_owned())

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use crate::record::{Field, Record, Time, present};
 
-/// When records with one Call-ID are of two dialogs.
+/// The condition under which records with one Call-ID belong to two dialogs.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct DialogOptions {
@@ -20,7 +20,7 @@ impl Default for DialogOptions {
     }
 }
 
-/// A dialog: a Call-ID, tags that belong together, no long silence.
+/// A dialog: records with one Call-ID and related tags, without a long silence.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Dialog {
@@ -28,9 +28,9 @@ pub struct Dialog {
     pub call_id: Vec<u8>,
     /// The tags of both ends; several at the far end when the call forked.
     pub tags: Vec<Vec<u8>>,
-    /// When its first and its last record were logged.
+    /// The times when its first and its last record were logged.
     pub times: (Time, Time),
-    /// The records' places among those that were given, in the order of time.
+    /// The indices of its records among those that were passed in, in the order of time.
     pub records: Vec<usize>,
 }
 
@@ -98,7 +98,7 @@ fn root(moved: &[usize], mut dialog: usize) -> usize {
     dialog
 }
 
-/// Puts the later of two dialogs into the earlier.
+/// Merges the later of two dialogs into the earlier.
 fn merge(dialogs: &mut [Dialog], moved: &mut [usize], one: usize, other: usize) -> usize {
     let (into, from) = (one.min(other), one.max(other));
     if into != from {
@@ -147,7 +147,7 @@ mod tests {
             // The far end hangs up.
             record(5, "one", "b", "a"),
             record(6, "one", "c", "d"),
-            // The same tags, days later.
+            // The same tags recur, days later.
             record(500_000, "one", "a", "-"),
         ];
         let found = dialogs(&records, DialogOptions::default());

@@ -1,4 +1,4 @@
-//! A segment that is searched, with its sidecar, and whether its records can be read in any order.
+//! An opened segment that is searched, with its sidecar, and whether its records can be read in any order.
 
 use std::io;
 use std::path::Path;
@@ -9,23 +9,23 @@ use crate::index::sidecar::{LogSpan, Sidecar};
 use crate::search::run::SearchOptions;
 use crate::segment::Segment;
 
-/// A segment and what is known of it.
+/// A segment, its sidecar and its properties.
 #[derive(Debug)]
 pub(crate) struct Opened {
     pub(crate) segment: Segment,
     pub(crate) sidecar: Option<Sidecar>,
     pub(crate) form: Form,
-    /// Lines of the text draft refer to earlier ones.
+    /// True if lines of the text draft refer to earlier ones.
     refers: OnceLock<bool>,
 }
 
-/// Bytes that are looked at together for references.
+/// The number of bytes that are searched together for references.
 const PIECE_BYTES: u64 = 256 << 10;
 
 impl Opened {
     pub(crate) fn new(path: &Path, options: &SearchOptions) -> io::Result<Self> {
         let segment = Segment::open(path)?;
-        // One that is damaged at its beginning is searched all the same.
+        // A segment that is damaged at its beginning is searched all the same.
         let form = segment.form()?.unwrap_or_default();
         // A log without a sidecar is searched in full.
         let mut sidecar = if options.index {
@@ -44,8 +44,8 @@ impl Opened {
         })
     }
 
-    /// The parts that have to be read by one thread, each from its beginning to its end, to find what is
-    /// in `spans`; `None` when any thread may begin anywhere.
+    /// Returns the parts that have to be read by one thread, each from its beginning to its end, to find everything in
+    /// `spans`; `None` when any thread may begin anywhere.
     pub(crate) fn in_order(&self, spans: &[LogSpan]) -> io::Result<Option<Vec<LogSpan>>> {
         Ok(match self.form {
             // The bytes of a record may stand in the message that another one has.
@@ -58,7 +58,7 @@ impl Opened {
         })
     }
 
-    /// Whether a line of the text draft may refer to an earlier one. A log with a sidecar has none.
+    /// Returns whether a line of the text draft may refer to an earlier one. A log with a sidecar has none.
     pub(crate) fn refers(&self) -> io::Result<bool> {
         if self.form != Form::Text {
             return Ok(false);
@@ -71,7 +71,7 @@ impl Opened {
         let mut refers = false;
         while at < self.segment.len() && !refers {
             let end = at.saturating_add(PIECE_BYTES);
-            // A word that ends with the piece is looked at again in the next.
+            // A word that ends with the piece is tested again in the next.
             let behind = end.saturating_add(text::REFERENCE_BYTES);
             self.segment.read(at, behind, &mut bytes)?;
             refers = text::may_refer(&bytes);

@@ -19,19 +19,19 @@ use crate::search::run::Searched;
 use crate::segment::Segment;
 use crate::walk::{BEHIND_BYTES, LogWalk, each_record};
 
-/// Bytes of log that a thread reads at a time.
+/// The number of bytes of log that a thread reads at a time.
 ///
-/// Measured: what fits the second cache is scanned there while it is still warm from the copy.
+/// Measured: a piece that fits the second-level cache is scanned there while it is still warm from the copy.
 const PIECE_BYTES: u64 = 256 << 10;
 
-/// A piece of work: part of a segment.
+/// A unit of work: a part of a segment.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SegmentPiece {
     segment: usize,
     pub(crate) span: LogSpan,
-    /// A record begins where the span does, if anything does.
+    /// True when a record begins where the span does, if anything does.
     aligned: bool,
-    /// A record ends where the span does, as far as is known.
+    /// True when a record ends where the span does, as far as is known.
     closed: bool,
 }
 
@@ -59,7 +59,7 @@ impl SegmentPiece {
 pub(crate) struct Batch {
     pub(crate) segment: usize,
     pub(crate) bytes: Vec<u8>,
-    /// Offset in the log, and where in `bytes` the record ends.
+    /// The offset of each record in the log, and its end in `bytes`.
     pub(crate) places: Vec<(u64, usize)>,
     pub(crate) searched: Searched,
 }
@@ -72,7 +72,7 @@ impl Batch {
     }
 }
 
-/// The buffers of a thread that are kept from piece to piece.
+/// The buffers of a thread, which are reused for each piece.
 #[derive(Debug, Default)]
 pub(crate) struct PieceWork {
     buffer: Vec<u8>,
@@ -134,10 +134,10 @@ struct PieceBytes<'a> {
     bytes: &'a [u8],
     /// The offset in the log.
     from: u64,
-    /// Records that begin before this are the piece's.
+    /// Records that begin before this belong to the piece.
     limit: usize,
     aligned: bool,
-    /// Nothing follows in the log.
+    /// True when nothing follows in the log.
     whole: bool,
 }
 
@@ -163,7 +163,7 @@ impl Job<'_> {
             ..Batch::default()
         };
         let LogSpan { start, end } = piece.span;
-        // The line feed before the first record shows that one begins.
+        // The line feed before the first record confirms that one begins.
         let from = start.saturating_sub(u64::from(!piece.aligned));
         let mut behind = if piece.closed { 0 } else { BEHIND_BYTES };
         let PieceWork { buffer, scratch } = work;
@@ -201,7 +201,7 @@ impl Job<'_> {
         Ok(batch)
     }
 
-    /// Reads every record. False when more bytes are needed.
+    /// Reads every record. Returns false when more bytes are needed.
     fn walk<N: Notation>(
         &self,
         part: PieceBytes<'_>,
@@ -218,8 +218,8 @@ impl Job<'_> {
         Ok(done)
     }
 
-    /// Compares a field of each record, where the index knows their beginnings and all are as they should be.
-    /// False when they have to be looked at in another way.
+    /// Compares a field of each record, where the index knows their beginnings and all are intact. Returns false when
+    /// they have to be read in another way.
     fn compare(&self, part: PieceBytes<'_>, batch: &mut Batch) -> bool {
         let Some((field, value)) = self.query.field() else {
             return false;
@@ -242,13 +242,13 @@ impl Job<'_> {
         done.is_some() && sound
     }
 
-    /// Reads the records that have the needle. False when more bytes are needed.
+    /// Reads the records that have the needle. Returns false when more bytes are needed.
     fn find(&self, finder: &Finder, part: PieceBytes<'_>, batch: &mut Batch) -> io::Result<bool> {
         let bytes = part.bytes;
         let mut at = 0_usize;
         while let Some(found) = bytes.get(at..).and_then(|rest| finder.find(rest)) {
             let hit = at.saturating_add(found);
-            // A line is a record's or it is not, however often the needle stands in it.
+            // The line is tested once, however often it contains the needle.
             let line_end = memchr::memchr(b'\n', bytes.get(hit..).unwrap_or_default());
             at = line_end.map_or(bytes.len(), |end| {
                 hit.saturating_add(end).max(hit.saturating_add(1))
@@ -297,8 +297,8 @@ impl Job<'_> {
         }
     }
 
-    /// Reads a part of a segment from its beginning to its end, and gives its records to `each` until that
-    /// says that it is enough.
+    /// Reads a part of a segment from its beginning to its end, and passes its records to `each` until that returns
+    /// that it has enough.
     pub(crate) fn in_order(
         &self,
         place: usize,
@@ -330,7 +330,7 @@ impl Job<'_> {
                         return Ok(());
                     }
                     if refers {
-                        // The record that it refers to is not available when it is read again.
+                        // The record to which it refers is not available when it is read again.
                         let mut resolved = Vec::new();
                         text::push(record, &mut line, &mut resolved, &mut Losses::default());
                         self.keep(&resolved, offset, &mut batch);
@@ -352,8 +352,8 @@ impl Job<'_> {
     }
 }
 
-/// Goes from record to record, for those that begin in a part: `read` says where each ends. Gives whether
-/// that was all, for otherwise more bytes are needed, and how many places are no record.
+/// Visits every record that begins in a part; `read` returns its end. Returns whether that was all, for otherwise more
+/// bytes are needed, and the number of places that are no record.
 fn over<N: Notation>(
     part: PieceBytes<'_>,
     read: &mut impl crate::walk::Read,
@@ -368,7 +368,7 @@ fn over<N: Notation>(
 
 type Decoded<'a> = Result<(Record<'a>, usize), Fault>;
 
-/// The record around a byte: of its two lines, `hit` is in the first or in the second.
+/// Returns the record around a byte: of its two lines, `hit` is in the first or in the second.
 fn around(bytes: &[u8], hit: usize, aligned: bool) -> Option<(usize, Decoded<'_>)> {
     let mut end = hit;
     let mut cut = None;

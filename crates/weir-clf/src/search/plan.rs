@@ -21,13 +21,13 @@ pub struct Plan {
 pub struct SegmentPlan {
     /// The segment.
     pub path: PathBuf,
-    /// Bytes of log in it.
+    /// The number of bytes of log in the segment.
     pub bytes: u64,
-    /// Bytes of these that are read.
+    /// The number of these bytes that are read.
     pub bytes_read: u64,
-    /// Zones in its sidecar; 0 without one.
+    /// The number of zones in its sidecar; 0 without one.
     pub zones: u64,
-    /// Zones that are read.
+    /// The number of zones that are read.
     pub zones_read: u64,
     /// Whether keys were looked up in the sidecar.
     pub keyed: bool,
@@ -35,7 +35,7 @@ pub struct SegmentPlan {
 }
 
 impl Plan {
-    /// Bytes of the log, and of these the bytes that are read.
+    /// The number of bytes of the log, and of those that are read.
     #[must_use]
     pub fn bytes(&self) -> (u64, u64) {
         self.segments.iter().fold((0, 0), |(bytes, read), segment| {
@@ -47,7 +47,7 @@ impl Plan {
     }
 }
 
-/// The parts of a segment where what is looked for may be.
+/// Returns the parts of a segment that may have matching records.
 pub(crate) fn plan(
     query: &Query,
     segment: &Segment,

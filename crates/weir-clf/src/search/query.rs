@@ -23,7 +23,7 @@ pub struct Query {
 pub struct Condition {
     target: Target,
     test: Test,
-    /// Whole values that are addresses, which are written in many ways, with their ports.
+    /// The searched values that are addresses, which can be written in many ways, with their ports.
     addresses: Vec<(IpAddr, Option<u16>)>,
 }
 
@@ -40,13 +40,13 @@ pub enum Target {
     User,
     /// The method.
     Method,
-    /// The source or the destination, with its port or without. An address is found in every way of writing it
-    /// (RFC 4291, 2.2), in brackets or without them; an IPv4 address also as the IPv6 address that stands for it (2.5.5.2),
-    /// and the other way round.
+    /// The source or the destination, with its port or without. An address is found in every notation (RFC 4291, 2.2),
+    /// in brackets or without them; an IPv4 address also as its IPv4-mapped IPv6 address (2.5.5.2), and the other way
+    /// round.
     Address,
     /// The server or the client transaction.
     Transaction,
-    /// Anywhere in the record.
+    /// The text of the whole record.
     Text,
 }
 
@@ -76,7 +76,7 @@ impl Test {
 }
 
 impl Condition {
-    /// A condition on `target`. Values are those of the message; they are escaped as the log escapes them.
+    /// Creates a condition on `target`. Values are those of the message; they are escaped as the log escapes them.
     #[must_use]
     pub fn new(target: Target, test: Test) -> Self {
         let clean = |value: &[u8]| {
@@ -141,7 +141,7 @@ impl Condition {
         }
     }
 
-    /// Whether an address is one of those that are looked for, however it is written.
+    /// Returns whether an address is one of those that are searched for, in any notation.
     fn is_address(&self, written: &[u8]) -> bool {
         if self.addresses.is_empty() {
             return false;
@@ -157,7 +157,7 @@ impl Condition {
         present(uri).is_some_and(|uri| self.test.holds(uri) || self.test.holds(uri_user(uri)))
     }
 
-    /// The values of which one has to be there, if that is how the test works.
+    /// The values of which one has to be present, if the test is of such a kind.
     fn values(&self) -> Option<&[Vec<u8>]> {
         whole_values(&self.test)
     }
@@ -179,7 +179,7 @@ impl Condition {
         Some(pairs.collect())
     }
 
-    /// One or the other of which stands in every record for which this holds.
+    /// An expression that matches in every record for which the condition holds.
     fn needles(&self) -> Option<Regex> {
         match (self.values(), &self.addresses[..]) {
             // The address has dots, or is the IPv4-mapped IPv6 address, which may have none.
@@ -191,9 +191,9 @@ impl Condition {
         }
     }
 
-    /// Bytes that stand in every record for which this holds.
+    /// Bytes that are present in every record for which the condition holds.
     fn needle(&self) -> Option<Vec<u8>> {
-        // The record may have the address in another way of writing it.
+        // The record may have the address in another notation.
         if !self.addresses.is_empty() {
             return None;
         }
@@ -239,7 +239,7 @@ impl Condition {
     }
 }
 
-/// The values of which one has to be there, if that is how a test works.
+/// The values of which one has to be present, if a test is of such a kind.
 fn whole_values(test: &Test) -> Option<&[Vec<u8>]> {
     match test {
         Test::Exact(value) => Some(std::slice::from_ref(value)),
@@ -251,14 +251,14 @@ fn whole_values(test: &Test) -> Option<&[Vec<u8>]> {
 /// The bytes that find records which may match.
 #[derive(Debug)]
 pub(crate) enum Needle {
-    /// Bytes that stand in each of them.
+    /// Each such record has these bytes.
     Bytes(Vec<u8>),
-    /// One or the other stands in each of them.
+    /// Each such record has one or the other.
     OneOf(Regex),
 }
 
-/// An address with its port: `192.0.2.1:5060`, `2001:db8::1`, `[2001:db8::1]`, `[2001:db8::1]:5060`. An IPv6 address that
-/// stands for one of IPv4 (RFC 4291, 2.5.5.2) is that one.
+/// Parses an address with its port: `192.0.2.1:5060`, `2001:db8::1`, `[2001:db8::1]`, `[2001:db8::1]:5060`. An
+/// IPv4-mapped IPv6 address (RFC 4291, 2.5.5.2) becomes the IPv4 address.
 fn address(written: &[u8]) -> Option<(IpAddr, Option<u16>)> {
     let host = crate::forms::text::without_port(written);
     let port = written.get(host.len() + 1..).and_then(|port| {
@@ -274,7 +274,7 @@ fn address(written: &[u8]) -> Option<(IpAddr, Option<u16>)> {
 }
 
 impl Query {
-    /// Everything.
+    /// Creates a query that every record matches.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
@@ -287,27 +287,27 @@ impl Query {
         self
     }
 
-    /// Only records of this time or later.
+    /// Limits the query to records of this time or later.
     #[must_use]
     pub fn since(mut self, time: Time) -> Self {
         self.since = Some(self.since.map_or(time, |since| since.max(time)));
         self
     }
 
-    /// Only records of this time or earlier.
+    /// Limits the query to records of this time or earlier.
     #[must_use]
     pub fn until(mut self, time: Time) -> Self {
         self.until = Some(self.until.map_or(time, |until| until.min(time)));
         self
     }
 
-    /// Whether every record matches.
+    /// Returns whether every record matches.
     #[must_use]
     pub const fn is_everything(&self) -> bool {
         self.conditions.is_empty() && self.since.is_none() && self.until.is_none()
     }
 
-    /// Whether a record matches. `written` are its bytes, for free text.
+    /// Returns whether a record matches. `written` are its bytes, for free text.
     #[must_use]
     pub fn matches(&self, record: &Record<'_>, written: &[u8]) -> bool {
         self.since.is_none_or(|since| record.time >= since)
@@ -327,7 +327,7 @@ impl Query {
         })
     }
 
-    /// A field and the value that it has in every record that is looked for.
+    /// A field and the value that it has in every matching record.
     pub(crate) fn field(&self) -> Option<(Field, &[u8])> {
         self.conditions
             .iter()
@@ -337,10 +337,10 @@ impl Query {
             })
     }
 
-    /// The longest bytes that stand in every record that is looked for, or several of which one does.
+    /// The longest bytes that every matching record has, or several of which it has one.
     pub(crate) fn needle(&self) -> Option<Needle> {
         let needles = self.conditions.iter().filter_map(Condition::needle);
-        // Shorter ones are in every record.
+        // Shorter needles are found more often.
         let longest = needles
             .filter(|needle| needle.len() >= 4)
             .max_by_key(Vec::len);
@@ -350,7 +350,7 @@ impl Query {
         })
     }
 
-    /// Whether a zone can hold what is looked for.
+    /// Returns whether a zone can hold matching records.
     pub(crate) fn may_be_in(&self, zone: &Zone) -> bool {
         let range: RangeInclusive<u64> = zone.time_min..=zone.time_max;
         self.since

@@ -1,4 +1,4 @@
-//! Runs a search: reads the planned parts, several threads at a time, and gives records in order.
+//! Runs a search: reads the planned parts, several threads at a time, and returns records in order.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -19,11 +19,11 @@ use crate::search::query::Query;
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct SearchOptions {
-    /// Threads; 0, the default, is one for each core.
+    /// The number of threads; 0, the default, is one for each core.
     pub threads: usize,
-    /// Read sidecars. True by default.
+    /// Whether sidecars are read. True by default.
     pub index: bool,
-    /// Keep sidecars in memory, for many searches. Costs some 2.3 % of the log.
+    /// Whether sidecars are loaded into memory, for many searches. Costs some 2.3 % of the log.
     pub resident: bool,
 }
 
@@ -37,7 +37,7 @@ impl Default for SearchOptions {
     }
 }
 
-/// A log opened for searching: as it was when it was opened.
+/// A log opened for searching: it is searched as it was when it was opened.
 ///
 /// ```
 /// use weir_clf::{Condition, Field, Query, Record, SearchOptions, Searcher, Target, Test, Writer,
@@ -64,7 +64,7 @@ impl Default for SearchOptions {
 pub struct Searcher {
     segments: Vec<Opened>,
     options: SearchOptions,
-    /// Buffers that the last short search left.
+    /// Buffers that the last short search left for reuse.
     spare: Mutex<PieceWork>,
     passed: Passed,
 }
@@ -79,7 +79,7 @@ pub struct Found<'a> {
     pub written: &'a [u8],
     /// The form in which it is written.
     pub form: Form,
-    /// The segment's place among those searched.
+    /// The segment's index among those searched.
     pub segment: usize,
     /// The offset in the segment.
     pub offset: u64,
@@ -89,19 +89,19 @@ pub struct Found<'a> {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Searched {
-    /// Records found.
+    /// The number of records found.
     pub records: u64,
-    /// Bytes of log that were read.
+    /// The number of bytes of log that were read.
     pub bytes_read: u64,
-    /// Places in them that are no record.
+    /// The number of places in them that are no record.
     pub damaged: u64,
 }
 
-/// Fewer bytes than these are read by one thread.
+/// The number of bytes below which one thread reads.
 const ALONE_BYTES: u64 = 2 << 20;
 
 impl<'a> Found<'a> {
-    /// A record of the only segment there is.
+    /// Creates a record of the only segment.
     pub(crate) const fn new(
         record: Record<'a>,
         written: &'a [u8],
@@ -237,7 +237,7 @@ impl Searcher {
         Ok(sink.searched)
     }
 
-    /// Does the pieces, in one thread when they are few.
+    /// Processes the pieces, in one thread when they are few.
     fn run_pieces(
         &self,
         job: &Job<'_>,
@@ -246,7 +246,7 @@ impl Searcher {
         sink: &mut Sink<'_>,
     ) -> io::Result<()> {
         let bytes: u64 = pieces.iter().map(|piece| piece.span.len()).sum();
-        // Asking how many cores there are takes as long as a lookup.
+        // Querying the number of cores takes as long as a lookup.
         let threads = match self.options.threads {
             _ if bytes < ALONE_BYTES => 1,
             0 => std::thread::available_parallelism().map_or(1, NonZeroUsize::get),
@@ -287,7 +287,7 @@ impl<'a> Sink<'a> {
         }
     }
 
-    /// Whether more are needed.
+    /// Passes records on; returns whether more are needed.
     fn take(&mut self, batch: &Batch) -> bool {
         self.searched.add(&batch.searched);
         self.passed
@@ -376,7 +376,7 @@ fn parallel(
     })
 }
 
-/// The segments of several logs, the oldest first: what [`crate::segments`] finds for each path.
+/// Returns the segments of several logs, the oldest first: those that [`crate::segments`] finds for each path.
 ///
 /// # Errors
 /// When a folder cannot be listed, or nothing is at a path.

@@ -1,7 +1,7 @@
-//! Tables of up to eight entries: a block, which the table's word leads to.
+//! Tables of up to eight entries: a block, to which the table's word leads.
 //!
-//! A block is an allocation of the room that its word says ([`word`]), the first entries of which are there. Where there is room
-//! for more than one, tags stand before the entries.
+//! A block is an allocation of the room that its word gives ([`word`]), the first entries of which are initialised.
+//! Where there is room for more than one, tags stand before the entries.
 
 use alloc::alloc::{alloc, dealloc, realloc};
 use alloc::vec::Vec;
@@ -21,13 +21,13 @@ impl<T> Table<T> {
         if tags > entry { tags } else { entry }
     };
 
-    /// Bytes before the entries of a block with so much room.
+    /// Returns the number of bytes before the entries of a block with room for `room`.
     #[inline(always)]
     pub(super) const fn head(room: usize) -> usize {
         if word::has_tags(room) { Self::HEAD } else { 0 }
     }
 
-    /// The layout of a block with so much room; no block has an alignment below the word's.
+    /// Returns the layout of a block with room for `room`; no block has an alignment below the word's.
     pub(super) fn layout(room: usize) -> Result<Layout, AllocError> {
         Layout::array::<T>(room)
             .and_then(|entries| {
@@ -71,7 +71,7 @@ impl<T> Table<T> {
         unsafe { self.pointer().cast::<Tags>().read() }
     }
 
-    /// The tags as [`Self::tags`], which are replaced.
+    /// Replaces the tags of [`Self::tags`].
     #[inline(always)]
     #[allow(unsafe_code)]
     pub(super) fn set_tags(&mut self, tags: Tags) {
@@ -80,12 +80,12 @@ impl<T> Table<T> {
         unsafe { self.pointer().cast::<Tags>().write(tags) };
     }
 
-    /// A place for entries that have no size.
+    /// Returns a pointer for entries that have no size.
     pub(super) fn nowhere() -> *mut u8 {
         ptr::without_provenance_mut(align_of::<T>().max(TAG_MASK + 1))
     }
 
-    /// Memory for a block with so much room; where it needs none, a place that is never used.
+    /// Allocates a block with room for `room`; where it needs no memory, returns a pointer that is never used.
     #[allow(unsafe_code)]
     pub(super) fn allocate(room: usize) -> Result<*mut u8, AllocError> {
         let layout = Self::layout(room)?;
@@ -131,7 +131,7 @@ impl<T> Table<T> {
         self.tag() == SMALL_MAX
     }
 
-    /// Adds an entry to nothing or to a block of one entry without tags.
+    /// Adds an entry to an empty table or to a block of one entry without tags.
     #[inline(always)]
     pub(crate) fn push_unhashed(
         &mut self,
@@ -153,7 +153,7 @@ impl<T> Table<T> {
         self.push_moved::<1, 2>(tags, entry)
     }
 
-    /// Adds an entry to a block that has tags and is not full of eight.
+    /// Adds an entry to a block that has tags and fewer than eight entries.
     #[inline(always)]
     #[allow(unsafe_code)]
     pub(crate) fn push_small(&mut self, hash: u64, entry: T) -> Result<Spot, AllocError> {
@@ -172,7 +172,7 @@ impl<T> Table<T> {
     }
 
     /// Adds an entry to a block without room, all of whose entries move into a larger one. Each room has its own code,
-    /// which knows how much it moves.
+    /// with a constant number of entries to move.
     #[inline(never)]
     fn push_moving(&mut self, hash: u64, entry: T) -> Result<Spot, AllocError> {
         let (mut tags, len) = (self.tags(), self.tag());
@@ -218,11 +218,11 @@ impl<T> Table<T> {
         tags
     }
 
-    /// A block of another size for the first entries of this one, which is freed; the others have been moved out. The
-    /// word has to be set, and tags to be written.
+    /// Returns a block of another size with the first entries of this one, which is freed; the others have been moved
+    /// out. The caller sets the word and the tags.
     ///
-    /// Without the allocator's help: glibc's `realloc` passes its list of small free blocks by, and takes four times
-    /// as long.
+    /// The entries are copied, as glibc's `realloc` does not use the list of small free blocks and takes four times as
+    /// long.
     #[inline(always)]
     #[allow(unsafe_code)]
     pub(super) fn moved<const LEN: usize, const FROM: usize, const TO: usize>(
@@ -240,7 +240,7 @@ impl<T> Table<T> {
         Ok(block)
     }
 
-    /// Frees the block, which has so much room, and whose entries have been moved out; the table is empty after.
+    /// Frees the block, which has room for `ROOM`, and whose entries have been moved out; the table is empty after.
     #[inline(always)]
     #[allow(unsafe_code)]
     pub(super) fn free_block<const ROOM: usize>(&mut self) {
@@ -322,7 +322,7 @@ impl<T> Table<T> {
                     .copy_from(start, TO);
                 realloc(block, old, new.size())
             };
-            // An allocator that cannot make a block smaller is out of order.
+            // An allocator that cannot make a block smaller is defective.
             assert!(!smaller.is_null(), "a block can become smaller");
             self.set(smaller, TO);
         }
@@ -383,7 +383,7 @@ impl<T> Table<T> {
     }
 }
 
-/// A block whose memory is given back even when dropping an entry panics.
+/// A block whose memory is freed even when dropping an entry panics.
 pub(super) struct FreeOnDrop<T>(
     pub(super) *mut u8,
     pub(super) usize,
